@@ -1,0 +1,32 @@
+# How this project compiles its own code. Nothing here reaches those who link with it.
+#
+# quern_build is an interface target with the flags of every target of ours; it is never exported.
+# quern_outputs(target) sends a program to <build>/bin.
+
+add_library(quern_build INTERFACE)
+target_compile_options(quern_build INTERFACE -Wall -Wextra -Wpedantic -Wshadow)
+
+if(QUERN_WERROR)
+    target_compile_options(quern_build INTERFACE -Werror)
+endif()
+
+if(QUERN_SANITIZE)
+    target_compile_options(quern_build INTERFACE
+        -fsanitize=${QUERN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(quern_build INTERFACE -fsanitize=${QUERN_SANITIZE})
+endif()
+
+# ccache, when it is there. The two kinds of sloppiness are what it asks for before it will store anything that was
+# compiled with a precompiled header.
+if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+    find_program(QUERN_CCACHE ccache)
+    mark_as_advanced(QUERN_CCACHE)
+    if(QUERN_CCACHE)
+        set(CMAKE_CXX_COMPILER_LAUNCHER
+            "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${QUERN_CCACHE}")
+    endif()
+endif()
+
+function(quern_outputs target)
+    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+endfunction()

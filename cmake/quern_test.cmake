@@ -1,0 +1,62 @@
+# quern_test(<name> SOURCES <file>... LABELS <ring>... [LIBS <target>...] [TIMEOUT <seconds>])
+#
+# One Boost.Test program, test_<name>, out of all SOURCES, and one CTest of the same name. LABELS starts with the ring:
+# unit, component, integration, interop, simulation or conformance. The program's main() and the precompiled header come
+# from tests/support.
+#
+# The test runs in the root of the tree with
+#   QUERN_BIN_DIR  where the built programs are
+#   QUERN_TMP_DIR  an existing folder of its own, for whatever it writes
+
+set(quern_limit_unit 60)
+set(quern_limit_component 120)
+set(quern_limit_simulation 300)
+set(quern_limit_conformance 300)
+set(quern_limit_integration 300)
+set(quern_limit_interop 300)
+
+# The sanitizers of these compilers lose their shadow memory on kernels that randomise addresses with more bits than they
+# knew of. Where the system lets us, tests run without randomising.
+set(quern_run)
+if(QUERN_SANITIZE)
+    find_program(QUERN_SETARCH setarch)
+    mark_as_advanced(QUERN_SETARCH)
+    if(QUERN_SETARCH)
+        execute_process(COMMAND "${QUERN_SETARCH}" -R true RESULT_VARIABLE refused OUTPUT_QUIET ERROR_QUIET)
+        if(NOT refused)
+            set(quern_run "${QUERN_SETARCH}" -R)
+        endif()
+    endif()
+endif()
+
+function(quern_test name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LABELS;LIBS")
+    if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES OR NOT arg_LABELS)
+        message(FATAL_ERROR "quern_test(${name}): SOURCES and LABELS are needed; not understood: ${arg_UNPARSED_ARGUMENTS}")
+    endif()
+    list(GET arg_LABELS 0 ring)
+    if(NOT DEFINED quern_limit_${ring})
+        message(FATAL_ERROR "quern_test(${name}): '${ring}' is not a ring of tests")
+    endif()
+    if(NOT arg_TIMEOUT)
+        set(arg_TIMEOUT ${quern_limit_${ring}})
+    endif()
+
+    set(target test_${name})
+    add_executable(${target} ${arg_SOURCES})
+    target_precompile_headers(${target} REUSE_FROM quern_test_main)
+    target_link_libraries(${target} PRIVATE quern_test_main ${arg_LIBS})
+    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin")
+
+    set(scratch "${PROJECT_BINARY_DIR}/tests/tmp/${name}")
+    file(MAKE_DIRECTORY "${scratch}")
+    add_test(NAME ${name} COMMAND ${quern_run} $<TARGET_FILE:${target}> --color_output=no
+        WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    set(environment
+        "QUERN_BIN_DIR=${PROJECT_BINARY_DIR}/bin"
+        "QUERN_TMP_DIR=${scratch}"
+        "UBSAN_OPTIONS=print_stacktrace=1"
+        "TSAN_OPTIONS=second_deadlock_stack=1")
+    set_tests_properties(${name} PROPERTIES
+        LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${environment}")
+endfunction()

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <quern/broker/faults.hpp>
+#include <quern/core/clock.hpp>
+#include <quern/core/error.hpp>
+#include <quern/sqs/message.hpp>
+#include <quern/sqs/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace quern::broker {
+
+/// The only time that the engine knows. It must never go backwards: a server adds the steady time that has passed
+/// since its start to the calendar time of its start, the simulator passes its virtual clock's wall().
+using instant = wall_time;
+
+struct engine_options {
+    std::string region = "us-east-1";
+    std::string account_id = "000000000000";
+    std::string base_url = "http://127.0.0.1:9324"; ///< origin of every QueueUrl that the engine returns
+    std::string sender_id = "AIDAQUERNLOCALBROKER0"; ///< SenderId of every message
+    std::uint64_t seed = 1;               ///< message ids, receipt handles; equal seeds and calls, equal answers
+    std::size_t max_in_flight = 120'000;  ///< a queue: SQS developer guide, quotas
+    fault_settings faults;
+};
+
+/// A long poll that waits for a message.
+using poll_id = std::uint64_t;
+
+/// What a receive has got: messages at once, or a place in the queue's line of waiting polls.
+struct received {
+    sqs::receive_message_response answer;
+    std::optional<poll_id> parked; ///< set: no answer yet, it comes out of take_ready()
+};
+
+/// A long poll that has ended: with messages, empty at its deadline, or with QueueDoesNotExist.
+struct ready_poll {
+    poll_id id;
+    result<sqs::receive_message_response> answer;
+};
+
+/// SQS in memory: all queues of one account in one region, every rule and error of the service, no I/O.
+///
+/// Time      passes only through the `now` of the calls. Everything due until then is done first.
+/// Polls     may end in any call: after each, take what take_ready() has.
+/// Errors    are failures with the code, HTTP status and text of the service; see find_error() for their JSON type.
+/// Requests  an empty string counts as a missing parameter. max_messages has no "absent": a server puts the
+///           service's default, 1, there.
+/// Urls      all start with engine_options::base_url, so that a server may put the origin there by which its caller
+///           reached it. Of a QueueUrl in a request only the last segment counts; a bare name will do.
+/// Threads   none; one caller at a time.
+class engine {
+public:
+    explicit engine(engine_options = {});
+    ~engine();
+    engine(engine const&) = delete;
+    engine& operator=(engine const&) = delete;
+
+    engine_options const& options() const;
+
+    /// For the server, which carries out the faults of the connection.
+    fault_plan& faults();
+    /// Replaces the plan, from the next call on.
+    void set_faults(fault_settings);
+
+    result<sqs::send_message_response> send_message(sqs::send_message_request, instant now);
+    result<sqs::send_message_batch_response> send_message_batch(sqs::send_message_batch_request, instant now);
+    result<received> receive_message(sqs::receive_message_request, instant now);
+    result<sqs::empty_response> delete_message(sqs::delete_message_request const&, instant now);
+    result<sqs::delete_message_batch_response>
+        delete_message_batch(sqs::delete_message_batch_request const&, instant now);
+    result<sqs::empty_response>
+        change_message_visibility(sqs::change_message_visibility_request const&, instant now);
+    result<sqs::change_message_visibility_batch_response>
+        change_message_visibility_batch(sqs::change_message_visibility_batch_request const&, instant now);
+
+    result<sqs::queue_url_response> create_queue(sqs::create_queue_request const&, instant now);
+    result<sqs::empty_response> delete_queue(sqs::delete_queue_request const&, instant now);
+    result<sqs::empty_response> purge_queue(sqs::purge_queue_request const&, instant now);
+    result<sqs::queue_url_response> get_queue_url(sqs::get_queue_url_request const&, instant now);
+    result<sqs::queue_urls_response> list_queues(sqs::list_queues_request const&, instant now);
+    result<sqs::attributes_response> get_queue_attributes(sqs::get_queue_attributes_request const&, instant now);
+    result<sqs::empty_response> set_queue_attributes(sqs::set_queue_attributes_request const&, instant now);
+    result<sqs::queue_urls_response>
+        list_dead_letter_source_queues(sqs::list_dead_letter_source_queues_request const&, instant now);
+
+    result<sqs::empty_response> tag_queue(sqs::tag_queue_request const&, instant now);
+    result<sqs::empty_response> untag_queue(sqs::untag_queue_request const&, instant now);
+    result<sqs::tags_response> list_queue_tags(sqs::list_queue_tags_request const&, instant now);
+
+    result<sqs::empty_response> add_permission(sqs::add_permission_request const&, instant now);
+    result<sqs::empty_response> remove_permission(sqs::remove_permission_request const&, instant now);
+
+    result<sqs::task_handle_response>
+        start_message_move_task(sqs::start_message_move_task_request const&, instant now);
+    result<sqs::moved_response>
+        cancel_message_move_task(sqs::cancel_message_move_task_request const&, instant now);
+    result<sqs::list_message_move_tasks_response>
+        list_message_move_tasks(sqs::list_message_move_tasks_request const&, instant now);
+
+    /// Forgets a parked poll; its answer never comes. (SQS itself goes on when a caller hangs up in the middle of a
+    /// long poll, and strands a message that arrives then: call this only to be kinder than the service.)
+    void cancel_poll(poll_id);
+
+    /// The next poll that has ended, in the order in which they ended.
+    std::optional<ready_poll> take_ready();
+
+    /// The earliest moment at which time alone changes something: a delay, a visibility timeout, a retention period
+    /// or a long poll ends, a move task takes its next step. Absent: nothing ever will.
+    std::optional<instant> next_event() const;
+
+    /// Does what is due by `now`.
+    void advance(instant now);
+
+private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
+
+} // namespace quern::broker

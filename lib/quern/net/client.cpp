@@ -1,0 +1,288 @@
+#include <quern/net/client.hpp>
+#include <quern/net/connection.hpp>
+#include <quern/net/resolver.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <list>
+
+namespace quern::net {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
+
+/// Saturated connections are reused within milliseconds; only a rested one is worth a system call to look at.
+constexpr std::chrono::milliseconds rested{500};
+
+tick now()
+{
+    return std::chrono::steady_clock::now();
+}
+
+} // namespace
+
+/// What the exchanges share. Every member is touched on the strand of the client's executor only.
+class client::pool : public std::enable_shared_from_this<pool> {
+public:
+    pool(asio::any_io_executor ex, endpoint peer, client_options options);
+
+    asio::awaitable<result<response>> exchange(request);
+    void close();
+
+    asio::any_io_executor const executor;
+    endpoint const peer;
+    client_counters counters;
+
+private:
+    using connections = std::list<connection>;
+
+    struct waiter {
+        asio::steady_timer timer;
+        bool granted = false;
+    };
+
+    struct lane_state {
+        std::size_t limit = 0;
+        std::size_t granted = 0; // places promised to waiters that have not run yet
+        connections busy, idle;  // idle: the most recently used first
+        std::deque<waiter*> waiting;
+    };
+
+    /// Holds a connection for one request; gives the place back however the exchange ends.
+    struct place {
+        pool& owner;
+        lane_state& lane;
+        connections::iterator at;
+        place(pool& p, lane_state& l) : owner(p), lane(l), at(p.take(l)) {}
+        place(place const&) = delete;
+        ~place() { owner.give_back(lane, at); }
+    };
+
+    asio::awaitable<result<void>> vacancy(lane_state&, tick deadline);
+    asio::awaitable<result<void>> connected(connection&);
+    connections::iterator take(lane_state&);
+    connections::iterator add(lane_state&);
+    void give_back(lane_state&, connections::iterator);
+    void watch(connection&, tick deadline);
+    void enforce();
+
+    client_options options_;
+    std::shared_ptr<asio::ssl::context> tls_;
+    std::shared_ptr<resolver> resolver_;
+    std::array<lane_state, 2> lanes_;
+    asio::steady_timer watchdog_;
+    tick watching_until_ = tick::max();
+    bool closed_ = false;
+};
+
+client::pool::pool(asio::any_io_executor ex, endpoint to, client_options options)
+    : executor(ex), peer(std::move(to)), options_(std::move(options)),
+      resolver_(std::make_shared<resolver>(ex, peer)), watchdog_(ex)
+{
+    if (auto const wrong = options_.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
+    lanes_[0].limit = options_.data_connections;
+    lanes_[1].limit = options_.control_connections;
+    if (!peer.tls) return;
+    tls_ = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_client);
+    tls_->set_verify_mode(asio::ssl::verify_peer);
+    SSL_CTX_set_min_proto_version(tls_->native_handle(), TLS1_2_VERSION);
+    boost::system::error_code ec;
+    if (options_.ca_bundle.empty()) tls_->set_default_verify_paths(ec);
+    else tls_->load_verify_file(options_.ca_bundle, ec);
+    if (ec) {
+        failure const wrong(errc::invalid_option, "ca_bundle \"" + options_.ca_bundle + "\": " + ec.message());
+        throw_exception_from_error(wrong, BOOST_CURRENT_LOCATION);
+    }
+}
+
+asio::awaitable<result<response>> client::pool::exchange(request ask)
+{
+    auto const self = shared_from_this();
+    auto& lane = lanes_[ask.via == net::lane::data ? 0 : 1];
+    auto const room = co_await vacancy(lane, now() + ask.timeout);
+    if (!room) co_return room.error();
+
+    place held(*this, lane);
+    ++counters.requests;
+    for (;;) {
+        auto const fresh = held.at->exchanges == 0;
+        if (fresh) {
+            auto const ready = co_await connected(*held.at);
+            if (!ready) co_return ready.error();
+        }
+        watch(*held.at, now() + ask.timeout);
+        auto answer = co_await held.at->exchange(ask.text);
+        held.at->deadline = tick::max();
+        auto const died_waiting = !answer && answer.error().code == errc::connection_lost && held.at->unanswered();
+        if (fresh || !died_waiting || !ask.repeatable || closed_) co_return answer;
+
+        // The server had closed the kept-alive connection (RFC 9112, 9.3.1): once more, on a fresh one.
+        ++counters.replays;
+        lane.busy.erase(held.at);
+        held.at = add(lane);
+    }
+}
+
+asio::awaitable<result<void>> client::pool::vacancy(lane_state& lane, tick deadline)
+{
+    if (!closed_ && lane.busy.size() + lane.granted >= lane.limit) {
+        waiter turn{asio::steady_timer(executor, deadline)};
+        lane.waiting.push_back(&turn);
+        auto const [ec] = co_await turn.timer.async_wait(as_values);
+        if (turn.granted) --lane.granted;
+        else std::erase(lane.waiting, &turn);
+        if (!turn.granted && !ec) co_return failure(errc::timed_out, "no connection of this lane came free", true);
+        if (!turn.granted) co_return failure(errc::stopped, "cancelled while waiting for a connection");
+    }
+    if (closed_) co_return failure(errc::stopped, "the client is closed");
+    co_return result<void>();
+}
+
+asio::awaitable<result<void>> client::pool::connected(connection& link)
+{
+    auto const deadline = now() + options_.connect_timeout;
+    auto const where = co_await resolver_->addresses(deadline);
+    if (!where) co_return where.error();
+    ++counters.connects;
+    watch(link, deadline);
+    co_return co_await link.open(peer, *where);
+}
+
+client::pool::connections::iterator client::pool::add(lane_state& lane)
+{
+    return lane.busy.emplace(lane.busy.end(), executor, tls_.get(), options_.max_header_bytes,
+                             options_.max_reply_bytes);
+}
+
+client::pool::connections::iterator client::pool::take(lane_state& lane)
+{
+    auto const time = now();
+    while (!lane.idle.empty()) {
+        auto const link = lane.idle.begin();
+        auto const rest = time - link->idle_since;
+        if (rest < options_.idle_timeout && (rest < rested || link->is_quiet())) {
+            lane.busy.splice(lane.busy.end(), lane.idle, link);
+            return link;
+        }
+        lane.idle.erase(link);
+    }
+    return add(lane);
+}
+
+void client::pool::give_back(lane_state& lane, connections::iterator link)
+{
+    link->deadline = tick::max();
+    if (link->is_reusable() && !closed_) {
+        link->idle_since = now();
+        lane.idle.splice(lane.idle.begin(), lane.busy, link);
+    } else {
+        lane.busy.erase(link);
+    }
+    if (!lane.waiting.empty()) {
+        auto& next = *lane.waiting.front();
+        lane.waiting.pop_front();
+        next.granted = true;
+        ++lane.granted;
+        next.timer.cancel();
+    }
+    if (lanes_[0].busy.empty() && lanes_[1].busy.empty()) watchdog_.cancel();
+}
+
+/// One timer for all connections: it stands at the earliest deadline, and a later one costs nothing.
+void client::pool::watch(connection& link, tick deadline)
+{
+    link.deadline = deadline;
+    if (deadline >= watching_until_) return;
+    watching_until_ = deadline;
+    watchdog_.expires_at(deadline);
+    watchdog_.async_wait([self = weak_from_this()](boost::system::error_code ec) {
+        auto const alive = self.lock();
+        if (alive && !ec) alive->enforce();
+    });
+}
+
+void client::pool::enforce()
+{
+    auto const time = now();
+    watching_until_ = tick::max();
+    connection* next = nullptr;
+    for (auto& lane : lanes_) {
+        for (auto& link : lane.busy) {
+            if (link.deadline <= time) link.abort(errc::timed_out);
+            else if (link.deadline != tick::max() && (!next || link.deadline < next->deadline)) next = &link;
+        }
+    }
+    if (next) watch(*next, next->deadline);
+}
+
+void client::pool::close()
+{
+    closed_ = true;
+    watchdog_.cancel();
+    for (auto& lane : lanes_) {
+        for (auto& link : lane.busy) link.abort(errc::stopped);
+        lane.idle.clear();
+        for (auto* turn : lane.waiting) turn->timer.cancel();
+    }
+}
+
+std::optional<failure> client_options::validate() const
+{
+    auto const wrong = [](char const* what) { return failure(errc::invalid_option, what); };
+    if (connect_timeout.count() <= 0) return wrong("connect_timeout must be longer than zero");
+    if (idle_timeout.count() < 0) return wrong("idle_timeout must not be negative");
+    if (data_connections == 0) return wrong("data_connections must be at least 1");
+    if (control_connections == 0) return wrong("control_connections must be at least 1");
+    if (max_header_bytes < 1024) return wrong("max_header_bytes must be at least 1024");
+    if (max_reply_bytes == 0) return wrong("max_reply_bytes must be at least 1");
+    return {};
+}
+
+client::client(asio::any_io_executor ex, endpoint peer, client_options options)
+    : pool_(std::make_shared<pool>(std::move(ex), std::move(peer), std::move(options)))
+{
+}
+
+client::client(client&&) noexcept = default;
+client& client::operator=(client&&) noexcept = default;
+
+client::~client()
+{
+    if (pool_) pool_->close();
+}
+
+asio::awaitable<result<response>> client::exchange(request ask)
+{
+    return pool_->exchange(std::move(ask));
+}
+
+void client::close()
+{
+    pool_->close();
+}
+
+endpoint const& client::peer() const
+{
+    return pool_->peer;
+}
+
+client_counters const& client::counters() const
+{
+    return pool_->counters;
+}
+
+asio::any_io_executor client::get_executor() const
+{
+    return pool_->executor;
+}
+
+} // namespace quern::net

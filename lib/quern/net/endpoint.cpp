@@ -1,0 +1,77 @@
+#include <quern/net/endpoint.hpp>
+
+#include <algorithm>
+#include <charconv>
+
+namespace quern::net {
+namespace {
+
+failure malformed(std::string_view url, std::string_view why)
+{
+    return {errc::invalid_option, "endpoint \"" + std::string(url) + "\": " + std::string(why)};
+}
+
+bool plain(char c)
+{
+    return c > ' ' && c < '\x7f' && c != '"' && c != '<' && c != '>' && c != '\\';
+}
+
+} // namespace
+
+std::string endpoint::authority() const
+{
+    std::string text = host.find(':') == std::string::npos ? host : '[' + host + ']';
+    if (port != (tls ? 443 : 80)) text += ':' + std::to_string(port);
+    return text;
+}
+
+std::string endpoint::origin() const
+{
+    return (tls ? "https://" : "http://") + authority();
+}
+
+result<endpoint> parse_endpoint(std::string_view url)
+{
+    endpoint out;
+    std::string_view rest = url;
+    if (rest.starts_with("https://")) {
+        rest.remove_prefix(8);
+    } else if (rest.starts_with("http://")) {
+        rest.remove_prefix(7);
+        out.tls = false;
+        out.port = 80;
+    } else {
+        return malformed(url, "must begin with http:// or https://");
+    }
+    if (!std::all_of(rest.begin(), rest.end(), plain)) return malformed(url, "contains a character that a URL may not");
+    if (rest.find_first_of("?#") != rest.npos) return malformed(url, "must not have a query or a fragment");
+
+    auto const slash = std::min(rest.find('/'), rest.size());
+    std::string_view authority = rest.substr(0, slash);
+    if (slash < rest.size()) out.path = rest.substr(slash);
+    if (authority.find('@') != authority.npos) return malformed(url, "must not carry a user name");
+
+    std::string_view port;
+    if (authority.starts_with('[')) {
+        auto const end = authority.find(']');
+        if (end == authority.npos) return malformed(url, "the IPv6 address has no closing bracket");
+        out.host = authority.substr(1, end - 1);
+        port = authority.substr(end + 1);
+        if (!port.empty() && port.front() != ':') return malformed(url, "unexpected text after the IPv6 address");
+    } else {
+        auto const colon = std::min(authority.find(':'), authority.size());
+        out.host = authority.substr(0, colon);
+        port = authority.substr(colon);
+    }
+    if (out.host.empty()) return malformed(url, "has no host");
+    if (!port.empty()) {
+        port.remove_prefix(1);
+        auto const [end, ec] = std::from_chars(port.data(), port.data() + port.size(), out.port);
+        if (ec != std::errc() || end != port.data() + port.size() || out.port == 0) {
+            return malformed(url, "the port must be a number from 1 to 65535");
+        }
+    }
+    return out;
+}
+
+} // namespace quern::net

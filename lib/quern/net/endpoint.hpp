@@ -1,0 +1,33 @@
+#pragma once
+
+#include <quern/core/error.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace quern::net {
+
+/// Where requests go: the origin of an http or https URL, and its path.
+struct endpoint {
+    bool tls = true;
+    std::string host; ///< a name or an address; IPv6 without brackets
+    std::uint16_t port = 443;
+    std::string path = "/"; ///< at least "/"
+
+    /// Value of the Host header: with the port only where it is not the scheme's own.
+    std::string authority() const;
+
+    /// "https://sqs.eu-west-1.amazonaws.com", without the path.
+    std::string origin() const;
+
+    bool same_origin(endpoint const& other) const
+    {
+        return tls == other.tls && port == other.port && host == other.host;
+    }
+};
+
+/// Reads an absolute http or https URL. Refuses user info, a query, a fragment and a port outside 1..65535.
+result<endpoint> parse_endpoint(std::string_view url);
+
+} // namespace quern::net

@@ -1,0 +1,31 @@
+#include <quern/net/message.hpp>
+
+#include <boost/beast/core/string.hpp>
+
+namespace quern::net {
+
+void headers::add(std::string_view name, std::string_view value)
+{
+    fields_.push_back({static_cast<std::uint32_t>(text_.size()), static_cast<std::uint32_t>(name.size()),
+                       static_cast<std::uint32_t>(value.size())});
+    text_.append(name).append(value);
+}
+
+std::string_view headers::find(std::string_view name) const
+{
+    std::string_view const text = text_;
+    for (auto const& f : fields_) {
+        if (boost::beast::iequals(text.substr(f.name_at, f.name_size), name)) {
+            return text.substr(f.name_at + f.name_size, f.value_size);
+        }
+    }
+    return {};
+}
+
+void headers::clear()
+{
+    text_.clear();
+    fields_.clear();
+}
+
+} // namespace quern::net

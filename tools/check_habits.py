@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Checks two habits: tests don't sleep, and a file stays one idea (at most 400 lines in lib/ and apps/).
+
+usage: check_habits.py [ROOT]       check the tree at ROOT (default: the one this script is in)
+       check_habits.py --self-test  check the checker
+"""
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+LONGEST = 400
+
+# Files that may be longer, each with the reason.
+LONG_ON_PURPOSE = {
+}
+
+# Waiting for real time makes a test slow on a good day and wrong on a bad one: use a manual clock, or wait for the event.
+SLEEP = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep)\b|(?<![\w.>])sleep\s*\(")
+
+
+def check(root, long_on_purpose=LONG_ON_PURPOSE):
+    problems = []
+    for file in sorted((root / "tests").rglob("*.?pp")):
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            if SLEEP.search(line.split("//")[0]):
+                problems.append(f"{file.relative_to(root)}:{number}: a test must not sleep")
+    for top in ("lib", "apps"):
+        for file in sorted((root / top).rglob("*.?pp")):
+            lines = len(file.read_text(encoding="utf-8").splitlines())
+            name = str(file.relative_to(root))
+            if lines > LONGEST and name not in long_on_purpose:
+                problems.append(f"{name}: {lines} lines; split it by reason to change, or say in "
+                                "tools/check_habits.py why not")
+            if lines <= LONGEST and name in long_on_purpose:
+                problems.append(f"{name}: no longer long; take it off the list in tools/check_habits.py")
+    for name in long_on_purpose:
+        if not (root / name).exists():
+            problems.append(f"{name}: is gone; take it off the list in tools/check_habits.py")
+    return problems
+
+
+def self_test():
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        for name in ("tests", "lib", "apps"):
+            (root / name).mkdir()
+        (root / "tests/good.cpp").write_text("clock.sleep(1); // never std::this_thread::sleep_for\nasleep(2);\n")
+        (root / "lib/short.cpp").write_text("int a;\n" * LONGEST)
+        (root / "lib/excused.cpp").write_text("int a;\n" * (LONGEST + 1))
+        excused = {"lib/excused.cpp": "a table"}
+        assert check(root, excused) == [], check(root, excused)
+
+        (root / "tests/bad.cpp").write_text("std::this_thread::sleep_for(1s);\n\n::sleep(1);\n")
+        (root / "apps/long.cpp").write_text("int a;\n" * (LONGEST + 1))
+        problems = check(root, {**excused, "lib/gone.cpp": "", "lib/short.cpp": ""})
+        expected = ["tests/bad.cpp:1:", "tests/bad.cpp:3:", "lib/short.cpp: no longer", "apps/long.cpp:", "lib/gone.cpp: is gone"]
+        assert len(problems) == len(expected), problems
+        assert all(problem.startswith(start) for problem, start in zip(problems, expected)), problems
+    print("check_habits: finds what it should")
+
+
+def main(arguments):
+    if arguments == ["--self-test"]:
+        return self_test()
+    root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
+    problems = check(root)
+    print("\n".join(problems) or "no sleeping test, no overlong file")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Checks that every file in lib/quern includes only what the table in docs/design/structure.md allows its layer.
+
+usage: check_layers.py [ROOT]       check the tree at ROOT (default: the one this script is in)
+       check_layers.py --self-test  check the checker
+"""
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+UMBRELLA = "quern.hpp"
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def read_table(page):
+    """Maps each layer to the layers it may include, itself among them."""
+    allowed = {}
+    column = None
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("|"):
+            column = None
+            continue
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if cells[0] == "layer" and "may include" in cells:
+            column = cells.index("may include")
+        elif column is not None and cells[0].startswith("`"):
+            layer = cells[0].strip("`")
+            names = re.findall(r"`(\w+)`", cells[column]) if column < len(cells) else []
+            for name in names:
+                if name not in allowed:
+                    raise SystemExit(f"{page}: {layer} may include {name}, which is no row above it")
+            allowed[layer] = {layer, *names}
+    if not allowed:
+        raise SystemExit(f"{page}: no table of layers found")
+    return allowed
+
+
+def included_layer(library, file, mark, name):
+    """The layer that an include leads into: None for foreign headers, '' for files outside any layer."""
+    if name.startswith("quern/"):
+        path = library / name[len("quern/"):]
+    elif mark == '"':
+        path = (file.parent / name).resolve()
+    else:
+        return None
+    if not path.is_relative_to(library):
+        return None
+    parts = path.relative_to(library).parts
+    return parts[0] if len(parts) > 1 else ""
+
+
+def check(root):
+    allowed = read_table(root / "docs" / "design" / "structure.md")
+    library = (root / "lib" / "quern").resolve()
+    problems = []
+    for file in sorted(library.rglob("*.?pp")):
+        where = file.relative_to(library)
+        layer = where.parts[0] if len(where.parts) > 1 else ""
+        if layer == "":
+            if where.name != UMBRELLA:
+                problems.append(f"lib/quern/{where}: belongs into a layer; only {UMBRELLA} stands outside")
+            continue
+        if layer not in allowed:
+            problems.append(f"lib/quern/{where}: '{layer}' is not in the table of layers")
+            continue
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            found = INCLUDE.match(line)
+            if not found:
+                continue
+            target = included_layer(library, file, *found.groups())
+            if target == "":
+                problems.append(f"lib/quern/{where}:{number}: a layer must not include <quern/{UMBRELLA}>")
+            elif target is not None and target not in allowed[layer]:
+                problems.append(f"lib/quern/{where}:{number}: {layer} must not include {target}")
+    return problems
+
+
+def self_test():
+    tree = {
+        "docs/design/structure.md": "| layer | may include |\n|---|---|\n| `low` | |\n| `mid` | `low` |\n| `high` | `low` |\n",
+        "lib/quern/quern.hpp": "#include <quern/high/h.hpp>\n",
+        "lib/quern/low/a.hpp": "#include <vector>\n#include <quern/low/b.hpp>\n",
+        "lib/quern/mid/m.cpp": '#include "m.hpp"\n#include <quern/low/a.hpp>\n#include "../low/b.hpp"\n',
+        "lib/quern/high/h.hpp": "#include <boost/asio.hpp>\n",
+    }
+    bad = {
+        "lib/quern/low/up.hpp": ("#include <quern/mid/m.hpp>\n", "low must not include mid"),
+        "lib/quern/low/quoted.cpp": ('#include "../mid/m.hpp"\n', "low must not include mid"),
+        "lib/quern/high/skip.hpp": ("\n#  include <quern/mid/m.hpp>\n", "high must not include mid"),
+        "lib/quern/mid/all.hpp": ("#include <quern/quern.hpp>\n", "must not include <quern/quern.hpp>"),
+        "lib/quern/odd/x.hpp": ("", "not in the table"),
+        "lib/quern/stray.hpp": ("", "belongs into a layer"),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+
+        def put(name, text):
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+
+        for name, text in tree.items():
+            put(name, text)
+        assert check(root) == [], check(root)
+        for name, (text, message) in bad.items():
+            put(name, text)
+            problems = check(root)
+            assert len(problems) == 1 and name in problems[0] and message in problems[0], (name, problems)
+            (root / name).unlink()
+    print("check_layers: finds what it should")
+
+
+def main(arguments):
+    if arguments == ["--self-test"]:
+        return self_test()
+    root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
+    problems = check(root)
+    print("\n".join(problems) or "every include is within its layer's reach")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
