@@ -26,7 +26,7 @@ struct engine_options {
     std::string sender_id = "AIDAQUERNLOCALBROKER0"; ///< SenderId of every message
     std::uint64_t seed = 1;               ///< message ids, receipt handles; equal seeds and calls, equal answers
     std::size_t max_in_flight = 120'000;  ///< a queue: SQS developer guide, quotas
-    fault_settings faults;
+    fault_settings faults{};
 };
 
 /// A long poll that waits for a message.

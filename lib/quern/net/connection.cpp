@@ -92,22 +92,20 @@ asio::awaitable<result<response>> connection::exchange_over(Stream& stream, std:
     response out;
     std::optional<reply_parser> parser(std::in_place, out, max_header_, max_body_);
     while (!parser->is_done()) {
-        auto const expected = parser->content_length_remaining().value_or(0);
+        auto const expected = parser->is_header_done() ? parser->content_length_remaining().value_or(0) : 0;
         auto const room = std::clamp<std::size_t>(expected, usual_read, largest_read);
         auto const [read_error, size] = co_await stream.async_read_some(unread_.prepare(room), as_values);
         boost::system::error_code ec;
-        if (is_end(read_error)) {
-            parser->put_eof(ec);
-            if (ec || !parser->got_some()) {
-                auto const phase = !parser->got_some()    ? "before the answer began"
-                                   : !parser->is_header_done() ? "in the headers of the answer"
-                                                               : "in the body of the answer";
-                co_return lost(read_error, phase);
-            }
-            abort(errc::connection_lost);
-            break;
+        if (is_end(read_error) && parser->got_some()) {
+            parser->put_eof(ec); // the end of an answer that has no length
+            if (!ec) break;
         }
-        if (read_error) co_return lost(read_error, parser->got_some() ? "in the answer" : "before the answer began");
+        if (read_error) {
+            auto const phase = !parser->got_some()         ? "before the answer began"
+                               : !parser->is_header_done() ? "in the headers of the answer"
+                                                           : "in the body of the answer";
+            co_return lost(read_error, phase);
+        }
 
         unanswered_ = false;
         unread_.commit(size);
@@ -122,11 +120,10 @@ asio::awaitable<result<response>> connection::exchange_over(Stream& stream, std:
                 abort(errc::bad_reply);
                 co_return refused(ec);
             }
-            if (used == 0) break;
-        }
-        if (parser->is_done() && out.status / 100 == 1) { // interim answer: the real one follows (RFC 9110, 15.2)
-            out.fields.clear();
-            parser.emplace(out, max_header_, max_body_);
+            if (parser->is_done() && out.status / 100 == 1) { // interim, the real one follows (RFC 9110, 15.2)
+                out.fields.clear();
+                parser.emplace(out, max_header_, max_body_);
+            }
         }
     }
     // Bytes after the end belong to no request of ours: whatever comes next could not be trusted.

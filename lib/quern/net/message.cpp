@@ -22,6 +22,13 @@ std::string_view headers::find(std::string_view name) const
     return {};
 }
 
+std::pair<std::string_view, std::string_view> headers::operator[](std::size_t index) const
+{
+    auto const& f = fields_[index];
+    std::string_view const name_and_value = std::string_view(text_).substr(f.name_at, f.name_size + f.value_size);
+    return {name_and_value.substr(0, f.name_size), name_and_value.substr(f.name_size)};
+}
+
 void headers::clear()
 {
     text_.clear();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace quern::net {
@@ -18,6 +19,10 @@ public:
     std::string_view find(std::string_view name) const;
 
     std::size_t size() const { return fields_.size(); }
+
+    /// Name and value of one of them.
+    std::pair<std::string_view, std::string_view> operator[](std::size_t) const;
+
     void clear();
 
 private:

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <quern/core/error.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -51,9 +53,21 @@ struct message {
     std::string_view group_id() const { return system("MessageGroupId"); }
 };
 
+/// A message that arrived and must not be handled: a digest does not match, or a part is missing or unreadable.
+/// The service counts it as received all the same; left alone, it comes back after its visibility timeout.
+struct damaged_message {
+    std::size_t position = 0; ///< in the answer, counting whole and damaged messages together
+    message known;            ///< what could be read; often enough to release or to count it
+    failure why;              ///< errc::checksum_mismatch, or errc::bad_reply naming the member
+};
+
 /// The messages of one answer and the storage that they point into.
+///
+/// One damaged message does not take the others with it. On a FIFO queue the order is that of the answer:
+/// a damaged message stands before those of its group that follow its position.
 struct receive_message_response {
-    std::vector<message> messages; ///< 0 to 10
+    std::vector<message> messages; ///< 0 to 10, whole
+    std::vector<damaged_message> damaged; ///< in the order of their position; nearly always empty
     std::shared_ptr<std::byte[]> storage;
 };
 

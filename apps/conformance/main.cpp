@@ -1,0 +1,70 @@
+// quern-conformance SUITE PATH: runs AWS's own test cases against Quern's implementation.
+
+#include "suites.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include <array>
+#include <cstdio>
+#include <exception>
+
+namespace {
+
+namespace conformance = quern::conformance;
+
+struct suite {
+    std::string_view name;
+    std::string_view what;
+    void (*run)(conformance::fs::path const&, conformance::report&);
+};
+
+constexpr std::array<suite, 4> suites{{
+    {"sigv4", "signatures: folders with context.json, request.txt and the expected steps", conformance::run_sigv4},
+    {"md5", "digests of messages and their attributes: vectors.json", conformance::run_md5},
+    {"retry", "when to try again: scenarios, hints of the service, classes of errors", conformance::run_retry},
+    {"protocol", "awsJson 1.0: empty requests and error answers", conformance::run_protocol},
+}};
+
+std::string listed()
+{
+    std::string text = "Suites:\n";
+    for (auto const& s : suites) text += fmt::format("  {:<10}{}\n", s.name, s.what);
+    return text;
+}
+
+int complain(std::string const& what)
+{
+    fmt::print(stderr, "quern-conformance: {}\n{}", what, listed());
+    return 2;
+}
+
+} // namespace
+
+int main(int argc, char* argv[])
+{
+    std::string name, path;
+    CLI::App app("Runs AWS's own test cases. Exit status: 0 all passed, 1 some failed or none was found, 2 wrong usage.");
+    app.add_option("SUITE", name, "which cases")->required();
+    app.add_option("PATH", path, "a folder or a file with cases")->required();
+    app.footer(listed());
+    try {
+        app.parse(argc, argv);
+    } catch (CLI::ParseError const& e) {
+        return app.exit(e) == 0 ? 0 : 2;
+    }
+
+    auto const* const chosen = std::find_if(suites.begin(), suites.end(), [&](auto const& s) { return s.name == name; });
+    if (chosen == suites.end()) return complain("there is no suite \"" + name + "\"");
+    std::error_code ec;
+    if (!conformance::fs::exists(path, ec)) return complain("\"" + path + "\" does not exist");
+
+    conformance::report results;
+    try {
+        chosen->run(path, results);
+    } catch (std::exception const& e) {
+        return complain(e.what());
+    }
+    fmt::print("{} passed, {} failed\n", results.passed(), results.failed());
+    return results.failed() == 0 && results.passed() > 0 ? 0 : 1;
+}

@@ -1,0 +1,104 @@
+#include "suites.hpp"
+
+#include <quern/aws/error_reply.hpp>
+#include <quern/aws/json_signer.hpp>
+
+#include <boost/json.hpp>
+
+namespace quern::conformance {
+namespace {
+
+json::value parsed(std::string const& text)
+{
+    json::error_code ec;
+    auto value = json::parse(text, ec);
+    return ec ? json::value(text) : value;
+}
+
+/// A request without input, as the signer writes it.
+void run_empty_request(json::value const& metadata, json::value const& given, checked_case& out)
+{
+    auto const& expected = given.at("serialized");
+    auto const host = text_at(expected, "host", "example.com");
+    auto const slash = std::min(host.find('/'), host.size());
+    aws::json_target target;
+    target.host = host.substr(0, slash);
+    target.path = host.substr(slash);
+    target.region = "us-east-1";
+    target.service = "service";
+    target.target_prefix = text_at(metadata, "targetPrefix");
+    target.query_compatible = find(metadata, "awsQueryCompatible") != nullptr;
+    aws::json_signer signer(target);
+    aws::credentials const keys{"AKID", "secret", ""};
+    auto const text = signer.request(text_at(given.at("given"), "name"), "{}", keys, wall_time());
+
+    auto const end = text.find("\r\n\r\n");
+    auto const request_line = text_at(expected, "method") + ' ' + text_at(expected, "uri") + " HTTP/1.1";
+    out.equal("request line", request_line, text.substr(0, text.find("\r\n")));
+    out.equal("body", json::serialize(parsed(text_at(expected, "body"))), json::serialize(parsed(text.substr(end + 4))));
+    net::headers sent;
+    for (auto at = text.find("\r\n") + 2; at < end;) {
+        auto const line_end = text.find("\r\n", at);
+        auto const colon = text.find(": ", at);
+        sent.add(text.substr(at, colon - at), text.substr(colon + 2, line_end - colon - 2));
+        at = line_end + 2;
+    }
+    auto const* const headers = find(expected, "headers");
+    if (!headers) return;
+    for (auto const& [name, value] : headers->as_object()) out.equal(name, value.as_string(), sent.find(name));
+}
+
+void run_error(json::value const& given, checked_case& out)
+{
+    auto const& response = given.at("response");
+    net::headers fields;
+    if (auto const* const headers = find(response, "headers")) {
+        for (auto const& [name, value] : headers->as_object()) fields.add(name, value.as_string());
+    }
+    auto const status = static_cast<int>(number_at(response, "status_code", 0));
+    auto const why = aws::decode_error(status, fields, text_at(response, "body"));
+    out.equal("code", text_at(given, "errorCode"), why.service_code);
+    out.equal_number("status", status, why.http_status);
+    if (find(given, "errorMessage")) out.equal("message", text_at(given, "errorMessage"), why.message);
+}
+
+/// Whether the signer alone makes the request: no input to encode, no prefix to the host, no compression.
+bool is_bare(json::value const& given)
+{
+    auto const* const params = find(given, "params");
+    auto const& operation = given.at("given");
+    bool const empty = !params || (params->is_object() && params->get_object().empty());
+    return empty && !find(operation, "endpoint") && !find(operation, "requestcompression");
+}
+
+void run_case(json::value const& suite, json::value const& given, std::string const& name, report& results)
+{
+    bool const is_request = find(given, "serialized") && is_bare(given);
+    bool const is_error = find(given, "errorCode") && find(given, "response");
+    if (!is_request && !is_error) {
+        results.skip(name, "neither an empty request nor an error");
+        return;
+    }
+    checked_case out(results, name);
+    try {
+        if (is_request) run_empty_request(suite.at("metadata"), given, out);
+        else run_error(given, out);
+    } catch (std::exception const& e) {
+        out.fail(e.what());
+    }
+}
+
+} // namespace
+
+void run_protocol(fs::path const& path, report& results)
+{
+    for (auto const& file : json_files(path)) {
+        auto const suites = read_json(file);
+        if (!suites.is_array()) throw std::runtime_error(file.string() + " is no list of protocol tests");
+        for (auto const& suite : suites.as_array()) {
+            for (auto const& given : list_at(suite, "cases")) run_case(suite, given, text_at(given, "id"), results);
+        }
+    }
+}
+
+} // namespace quern::conformance

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "files.hpp"
+#include "report.hpp"
+
+namespace quern::conformance {
+
+// One function a suite, each in a file of its own. The path exists. They throw std::exception where the data cannot be
+// read at all.
+
+void run_sigv4(fs::path const&, report&);
+void run_md5(fs::path const&, report&);
+void run_retry(fs::path const&, report&);
+void run_protocol(fs::path const&, report&);
+
+} // namespace quern::conformance

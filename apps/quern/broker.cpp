@@ -1,0 +1,134 @@
+#include "commands.hpp"
+#include "complaint.hpp"
+#include "faults_file.hpp"
+
+#include <quern/broker/server.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+
+namespace quern::app {
+namespace {
+
+namespace asio = boost::asio;
+
+struct broker_options {
+    std::string host = "127.0.0.1";
+    std::uint16_t port = 0;
+    bool no_auth = false;
+    std::string account = "000000000000";
+    std::string faults;
+};
+
+result<broker::server_options> server_options_from(broker_options const& o)
+{
+    broker::server_options out;
+    out.host = o.host;
+    out.port = o.port;
+    out.check_signatures = !o.no_auth;
+    out.access_log = [](broker::access_record const& r) {
+        spdlog::debug("{} {} {} {} {:.1f} ms", r.peer, r.operation.empty() ? "-" : r.operation, r.status, r.error_code,
+                      std::chrono::duration<double, std::milli>(r.took).count());
+    };
+    auto keys = local_keys(sqs::process_environment);
+    if (!keys) return keys.error();
+    out.keys = {std::move(*keys)};
+    if (auto const bad = out.validate()) return *bad;
+    return out;
+}
+
+/// Stops the server at the first signal, and cuts it short at the second.
+class stopper {
+public:
+    stopper(asio::io_context& io, broker::server& s) : io_(io), server_(s), signals_(io, SIGINT, SIGTERM) { wait(); }
+
+private:
+    void wait()
+    {
+        signals_.async_wait([this](boost::system::error_code ec, int) {
+            if (ec) return;
+            if (std::exchange(stopping_, true)) return io_.stop();
+            asio::co_spawn(io_, server_.stop(), [this](std::exception_ptr bug) {
+                if (bug) std::rethrow_exception(bug);
+                io_.stop();
+            });
+            wait();
+        });
+    }
+
+    asio::io_context& io_;
+    broker::server& server_;
+    asio::signal_set signals_;
+    bool stopping_ = false;
+};
+
+int run_broker(broker_options const& o, std::string const& region)
+{
+    auto options = server_options_from(o);
+    if (!options) return complain(options.error());
+    broker::engine_options queues;
+    queues.account_id = o.account;
+    if (!region.empty()) queues.region = region;
+    if (!o.faults.empty()) {
+        auto faults = read_faults(o.faults);
+        if (!faults) return complain(faults.error());
+        queues.faults = std::move(*faults);
+    }
+
+    asio::io_context io(1);
+    auto const key = options->keys.front().access_key_id;
+    broker::server server(io.get_executor(), std::move(*options), std::move(queues));
+    if (auto const listening = server.listen(); !listening) {
+        return complain(listening.error().message + "; choose another --port, 0 for any that is free");
+    }
+    stopper const until_told(io, server);
+    if (o.no_auth) spdlog::info("signatures are not checked");
+    else spdlog::info("signatures are checked against the access key {}", key);
+    fmt::print("listening on {}\n", server.url());
+    std::fflush(stdout);
+    io.run();
+    spdlog::info("stopped");
+    return ok;
+}
+
+} // namespace
+
+void add_broker(CLI::App& app, command_line& line)
+{
+    auto const o = std::make_shared<broker_options>();
+    auto* const command = app.add_subcommand("broker", "Serve SQS on this machine, queues in memory");
+    command->add_option("--port", o->port, "TCP port; 0 for any that is free")->required();
+    command->add_option("--host", o->host, "The address to listen on")->capture_default_str();
+    command->add_flag("--no-auth", o->no_auth, "Let in whoever comes, signed or not");
+    command->add_option("--account", o->account, "Account of the queues, in URLs and ARNs")
+        ->check([](std::string const& text) {
+            bool const good = text.size() == 12 && text.find_first_not_of("0123456789") == text.npos;
+            return good ? std::string() : std::string("an account is 12 digits");
+        })
+        ->capture_default_str();
+    command->add_option("--faults", o->faults, "What is to go wrong how often")->type_name("FILE.json");
+    command->footer(
+        "Prints \"listening on URL\" on standard output when it is ready. SIGTERM and SIGINT stop it; a second one at\n"
+        "once. Queues and messages are gone then. --region is the one in ARNs, us-east-1 by default.\n\n"
+        "Requests must be signed with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the environment that the broker is\n"
+        "started in, or with test and test where these are not set.\n\n"
+        "--faults: members are chances from 0 to 1 a request, but for times in milliseconds and bytes a second:\n"
+        "  {\"seed\": 7,\n"
+        "   \"everywhere\": {\"server_error\": 0.01, \"latency\": 0.2, \"latency_min\": 5, \"latency_max\": 50},\n"
+        "   \"by_operation\": {\"DeleteMessageBatch\": {\"entry_failed\": 0.1}}}\n\n"
+        "Examples:\n"
+        "  quern broker --port 9324\n"
+        "  quern --log-level debug broker --port 0 --no-auth --faults bad-day.json");
+    command->callback([o, &line] {
+        line.run = [o, &line] { return run_broker(*o, line.where.region); };
+    });
+}
+
+} // namespace quern::app

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "endpoint_options.hpp"
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace quern::app {
+
+/// What was read from the command line.
+struct command_line {
+    endpoint_options where;
+    std::function<int()> run; ///< the command that was named; returns an exit_code
+};
+
+// One file each.
+void add_broker(CLI::App&, command_line&);
+void add_queue(CLI::App&, command_line&);
+void add_send(CLI::App&, command_line&);
+void add_consume(CLI::App&, command_line&);
+void add_demo(CLI::App&, command_line&);
+
+} // namespace quern::app

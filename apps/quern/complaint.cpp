@@ -1,0 +1,84 @@
+#include "complaint.hpp"
+
+#include <fmt/core.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+namespace quern::app {
+namespace {
+
+struct remedy {
+    std::string_view service_code; // its end: some are qualified
+    std::string_view advice;
+};
+
+constexpr std::string_view wrong_key = "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+
+constexpr remedy remedies[] = {
+    {"NonExistentQueue", "`quern queue list` shows the queues, `quern queue create NAME` makes one"},
+    {"QueueDoesNotExist", "`quern queue list` shows the queues, `quern queue create NAME` makes one"},
+    {"InvalidClientTokenId", wrong_key},
+    {"UnrecognizedClientException", wrong_key},
+    {"SignatureDoesNotMatch", wrong_key},
+    {"InvalidAccessKeyId", wrong_key},
+    {"ExpiredToken", "the temporary keys have expired: take new ones"},
+    {"AccessDenied", "the policy of this key or of the queue does not allow it"},
+    {"AccessDeniedException", "the policy of this key or of the queue does not allow it"},
+};
+
+std::string advice(failure const& why, net::endpoint const& at)
+{
+    if (why.code == errc::connect_failed) {
+        if (at.host.find(".amazonaws.") != at.host.npos) return "check the network, and --region";
+        return "is `quern broker` running there? check --endpoint";
+    }
+    if (why.code == errc::tls_failed) return "check --endpoint: " + at.origin();
+    if (why.code == errc::timed_out || why.code == errc::connection_lost || why.code == errc::bad_reply) {
+        return "is that SQS, at " + at.origin() + "? check --endpoint";
+    }
+    auto const known = std::ranges::find_if(remedies, [&](remedy const& r) {
+        return why.service_code.ends_with(r.service_code);
+    });
+    return known == std::end(remedies) ? std::string() : std::string(known->advice);
+}
+
+} // namespace
+
+std::string explain(failure const& why, net::endpoint const& at)
+{
+    auto text = describe(why);
+    if (auto const what_to_do = advice(why, at); !what_to_do.empty()) text += "; " + what_to_do;
+    return text;
+}
+
+exit_code complain(std::string_view what, exit_code code)
+{
+    fmt::print(stderr, "quern: {}\n", what);
+    return code;
+}
+
+exit_code complain(failure const& why)
+{
+    bool const is_usage = why.code == errc::invalid_option || why.code == errc::no_credentials;
+    return complain(why.message, is_usage ? usage : failed);
+}
+
+log_sink to_stderr()
+{
+    return [](log_level level, std::string_view text) {
+        constexpr spdlog::level::level_enum levels[] = {spdlog::level::debug, spdlog::level::info, spdlog::level::warn,
+                                                        spdlog::level::err};
+        spdlog::log(levels[static_cast<int>(level)], "{}", text);
+    };
+}
+
+void start_log(std::string const& level)
+{
+    spdlog::set_default_logger(spdlog::stderr_color_mt("quern"));
+    spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l: %v", spdlog::pattern_time_type::utc);
+    spdlog::set_level(spdlog::level::from_str(level));
+}
+
+} // namespace quern::app

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "exit_code.hpp"
+
+#include <quern/core/error.hpp>
+#include <quern/net/endpoint.hpp>
+#include <quern/telemetry/log.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace quern::app {
+
+/// One line: what went wrong, and what to do about it where that is known.
+std::string explain(failure const&, net::endpoint const& at);
+
+/// Writes "quern: <what>" to standard error. Returns the exit code.
+exit_code complain(std::string_view what, exit_code = failed);
+
+/// What failed before anything was sent: its message alone says which option or variable. Returns `usage` when that is
+/// to blame.
+exit_code complain(failure const&);
+
+/// The library's log, and the program's.
+log_sink to_stderr();
+
+/// Logs to standard error from this level on: debug, info, warning, error or off.
+void start_log(std::string const& level);
+
+} // namespace quern::app

@@ -1,0 +1,202 @@
+#include "commands.hpp"
+#include "consume_handlers.hpp"
+#include "depth.hpp"
+#include "session.hpp"
+
+#include <quern/core/alarm.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <spdlog/spdlog.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <thread>
+#include <unistd.h>
+
+namespace quern::app {
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+struct consume_options {
+    std::string queue;
+    std::string exec;
+    bool until_empty = false;
+    std::optional<std::size_t> max_in_flight;
+    int visibility_timeout = 30;
+    std::optional<int> wait_time;
+    int drain_deadline = 30;
+    std::string report;
+};
+
+consumer_options options_from(consume_options const& o)
+{
+    consumer_options out;
+    out.max_in_flight = o.max_in_flight.value_or(o.exec.empty() ? 1'000 : 2 * std::max(1u, std::thread::hardware_concurrency()));
+    out.wait_time = std::chrono::seconds(o.wait_time.value_or(o.until_empty ? 2 : 20));
+    out.visibility_timeout = std::chrono::seconds(o.visibility_timeout);
+    out.drain_deadline = std::chrono::seconds(o.drain_deadline);
+    out.system_attributes = {"SentTimestamp", "MessageGroupId"};
+    out.log = to_stderr();
+    return out;
+}
+
+/// Whole or not at all: whoever watches the file never sees half of it.
+bool write_report(std::string const& path, drain_report const& report)
+{
+    auto const draft = fmt::format("{}.{}.tmp", path, ::getpid());
+    std::error_code ec;
+    {
+        std::ofstream file(draft, std::ios::trunc);
+        file << to_json(report) << '\n';
+        file.close();
+        if (!file) ec = std::make_error_code(std::errc::io_error);
+    }
+    if (!ec) std::filesystem::rename(draft, path, ec);
+    if (ec) complain(fmt::format("--report {}: cannot be written: {}", path, ec.message()));
+    return !ec;
+}
+
+/// What happens while the consumer runs.
+struct news {
+    explicit news(asio::any_io_executor ex) : arrived(real_clock(), std::move(ex)) {}
+
+    alarm arrived;
+    std::optional<failure> broken_output;
+    std::optional<drain_report> report;
+};
+
+/// Completes when the consumer has drained, because of a signal, of an output that broke, or of a queue that ran empty.
+asio::awaitable<void> consume_until_drained(session& s, consume_options const& o, std::string const& url, consumer& c,
+                                            std::shared_ptr<news> heard)
+{
+    auto const limit = std::chrono::seconds(o.drain_deadline);
+    auto const drained = [heard](std::exception_ptr bug, drain_report const& report) {
+        if (bug) std::rethrow_exception(bug);
+        heard->report = report;
+        heard->arrived.ring();
+    };
+    asio::co_spawn(s.io, c.drained(), drained);
+    c.drain_on({SIGINT, SIGTERM}, limit);
+    c.start();
+
+    empty_watch watch(s.sqs, url);
+    bool draining = false;
+    while (!heard->report) {
+        std::optional<tick> look_at;
+        if (o.until_empty && !draining) look_at = real_clock().now() + 100ms;
+        co_await heard->arrived.wait(look_at);
+
+        bool over = heard->broken_output.has_value();
+        if (look_at && !over && !heard->report) {
+            auto const empty = co_await watch.is_empty(c);
+            if (empty) over = *empty;
+            else spdlog::warn("cannot tell whether the queue is empty: {}", explain(empty.error(), s.sqs.endpoint()));
+        }
+        if (over && !std::exchange(draining, true)) asio::co_spawn(s.io, c.drain(limit), drained);
+    }
+}
+
+int judge(consume_options const& o, news const& heard)
+{
+    auto const& report = *heard.report;
+    spdlog::info("drained: {}", to_json(report));
+    bool const reported = o.report.empty() || write_report(o.report, report);
+    if (heard.broken_output) {
+        return complain(describe(*heard.broken_output) + "; what was not written was not acknowledged and comes again");
+    }
+    if (!reported) return failed;
+    if (report.clean()) return ok;
+    return complain("the drain left messages behind that come again later: " + to_json(report), not_drained);
+}
+
+asio::awaitable<int> consume(session& s, consume_options const& o)
+{
+    auto const url = co_await queue_url(s.sqs, o.queue);
+    if (!url) co_return s.complain(url.error());
+    if (url->ends_with(".fifo")) {
+        co_return complain("FIFO queues cannot be consumed yet: the order of a group would not be kept");
+    }
+    auto const there = co_await queue_depth(s.sqs, *url);
+    bool const may_ask = there || !there.error().service_code.starts_with("AccessDenied");
+    if (!there && (may_ask || o.until_empty)) co_return s.complain(there.error());
+
+    auto const ex = s.io.get_executor();
+    auto const heard = std::make_shared<news>(ex);
+    handler handle;
+    if (o.exec.empty()) {
+        handle = print_messages(std::make_shared<line_writer>(ex, STDOUT_FILENO), [heard](failure const& why) {
+            heard->broken_output = why;
+            heard->arrived.ring();
+        });
+    } else {
+        // A handler is cancelled at nine tenths of a drain: the command has to be gone before its end.
+        handle = run_for_each(o.exec, *url, std::chrono::milliseconds(o.drain_deadline * 1000 / 20));
+    }
+    consumer c(ex, s.sqs, *url, std::move(handle), options_from(o));
+    co_await consume_until_drained(s, o, *url, c, heard);
+    co_return judge(o, *heard);
+}
+
+constexpr char const* help = R"(Without --exec each message becomes one JSON line on standard output and is acknowledged once the line is out:
+  {"message_id": …, "body": …, "receive_count": 1, "sent_at": …, "first_received_at": …, "group": …,
+   "attributes": {"kind": {"type": "String", "value": "order"}}}
+Should standard output break, what was not written is given back, and the program ends with status 1.
+
+With --exec the command runs through /bin/sh -c once a message, with the body on its standard input and these variables:
+  QUERN_MESSAGE_ID, QUERN_RECEIVE_COUNT, QUERN_QUEUE_URL, QUERN_ATTRIBUTES (JSON as above), QUERN_SENT_AT,
+  QUERN_FIRST_RECEIVED_AT, QUERN_GROUP
+Status 0 acknowledges the message, anything else puts it off for a time that grows with its receive count. Its standard
+output is that of this program. When the lease is lost or a drain runs out of time it gets SIGTERM, and SIGKILL after a
+twentieth of --drain-deadline.
+
+SIGTERM and SIGINT drain: no more receives, handlers end, what was not started becomes visible again, everything is
+settled. At nine tenths of --drain-deadline, or at a second signal, handlers are cancelled. Exit status: 0 when nothing
+was left behind, 3 when something was, see --report; 1 when the output or the report failed.
+
+Delivery is at least once: a message may come more than once. FIFO queues are refused.
+
+Examples:
+  quern consume orders --until-empty > orders.jsonl
+  quern consume http://127.0.0.1:9324/000000000000/orders --exec 'curl -sf -d @- http://localhost:8080/orders'
+  quern consume orders --exec ./handle-order --max-in-flight 16 --report /run/orders/drain.json)";
+
+} // namespace
+
+void add_consume(CLI::App& app, command_line& line)
+{
+    auto const o = std::make_shared<consume_options>();
+    auto* const command = app.add_subcommand("consume", "Print each message, or run a command for each");
+    command->add_option("QUEUE", o->queue, "URL or name")->required();
+    command->add_option("--exec", o->exec, "Run this for each message")->type_name("COMMAND");
+    command->add_flag("--until-empty", o->until_empty,
+                      "End when a receive is empty, nothing is held here, and the queue counts no message, not even one in "
+                      "flight elsewhere or delayed");
+    command->add_option("--max-in-flight", o->max_in_flight,
+                        "Messages held at once [1000; with --exec twice the processors]")
+        ->check(CLI::Range(1, 120'000));
+    command->add_option("--visibility-timeout", o->visibility_timeout,
+                        "Seconds a message stays hidden unless extended, which happens while its handler runs")
+        ->check(CLI::Range(3, 43'200))
+        ->capture_default_str();
+    command->add_option("--wait-time", o->wait_time, "Seconds a receive waits for a message [20; with --until-empty 2]")
+        ->check(CLI::Range(0, 20));
+    command->add_option("--drain-deadline", o->drain_deadline, "Seconds a drain may take")
+        ->check(CLI::Range(1, 43'200))
+        ->capture_default_str();
+    command->add_option("--report", o->report, "Write how the drain went there, as JSON")->type_name("FILE");
+    command->footer(help);
+    command->callback([o, &line] {
+        line.run = [o, &line] {
+            return run(line.where, o->queue, [o](session& s) { return consume(s, *o); });
+        };
+    });
+}
+
+} // namespace quern::app

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "line_writer.hpp"
+
+#include <quern/consumer/consumer.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace quern::app {
+
+/// Writes each message as a JSON line, and acknowledges it when the line is out. When that fails: tells, and gives it back.
+handler print_messages(std::shared_ptr<line_writer> to, std::function<void(failure const&)> broken);
+
+/// Runs a shell command for each message; see variables() and run_shell_command().
+handler run_for_each(std::string command, std::string queue_url, std::chrono::milliseconds grace);
+
+/// What such a command finds in its environment: QUERN_MESSAGE_ID, QUERN_RECEIVE_COUNT, QUERN_QUEUE_URL,
+/// QUERN_ATTRIBUTES (JSON), and where the message has them QUERN_SENT_AT, QUERN_FIRST_RECEIVED_AT, QUERN_GROUP.
+std::vector<std::string> variables(delivery const&, std::string const& queue_url);
+
+} // namespace quern::app

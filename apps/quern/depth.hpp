@@ -1,0 +1,37 @@
+#pragma once
+
+#include <quern/consumer/consumer.hpp>
+#include <quern/sqs/api.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace quern::app {
+
+/// The messages of a queue, as GetQueueAttributes tells. On Amazon's SQS these numbers may lag by a minute.
+struct depth {
+    std::int64_t visible = 0, in_flight = 0, delayed = 0;
+
+    std::int64_t total() const { return visible + in_flight + delayed; }
+};
+
+sqs::answer<depth> queue_depth(sqs::api&, std::string queue_url);
+
+/// Tells when a queue has run empty under its consumer: a receive came back empty, nothing is held here, and the queue
+/// counts no message, be it visible, in flight or delayed.
+///
+/// Threads  the consumer's executor.
+class empty_watch {
+public:
+    empty_watch(sqs::api& api, std::string queue_url) : sqs_(api), queue_url_(std::move(queue_url)) {}
+
+    /// Asks the queue only when a receive has come back empty since the last time.
+    sqs::answer<bool> is_empty(consumer const&);
+
+private:
+    sqs::api& sqs_;
+    std::string queue_url_;
+    std::uint64_t empty_polls_ = 0; // seen
+};
+
+} // namespace quern::app

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <quern/sqs/client.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace quern::app {
+
+/// Where SQS is, as far as the command line says so.
+struct endpoint_options {
+    std::string url;    ///< --endpoint
+    std::string region; ///< --region
+};
+
+/// "https://…", rather than a queue's bare name.
+bool is_url(std::string_view queue);
+
+/// The keys of the environment; test/test where it has none. For a broker on this machine, and for those who talk to it.
+result<aws::credentials> local_keys(aws::environment const&);
+
+/// Settles endpoint, region and keys, from what is most particular to what is most general:
+///
+/// endpoint  --endpoint; AWS_ENDPOINT_URL_SQS or AWS_ENDPOINT_URL; the origin of a queue URL; the region's own
+/// region    --region; that of a queue URL at amazonaws.com; AWS_REGION or AWS_DEFAULT_REGION; us-east-1 for an endpoint
+///           that is not Amazon's
+/// keys      those of the environment; for an endpoint that is not Amazon's local_keys()
+///
+/// `queue`: the URL or the name that the command was given; empty when it takes none.
+result<sqs::client_options> client_options_from(endpoint_options, std::string_view queue, aws::environment const&);
+
+/// The URL of a queue that was named by its URL or by its name.
+sqs::answer<std::string> queue_url(sqs::api&, std::string url_or_name);
+
+} // namespace quern::app

@@ -1,0 +1,13 @@
+#pragma once
+
+namespace quern::app {
+
+/// What the shell learns. Listed in the footer of --help.
+enum exit_code {
+    ok = 0,
+    failed = 1,      ///< the reason is on standard error
+    usage = 2,       ///< the command line or the environment
+    not_drained = 3, ///< a drain left something behind; --report says what
+};
+
+} // namespace quern::app

@@ -1,0 +1,90 @@
+// quern: send to, consume and watch SQS queues from the shell; a local broker; a demonstration.
+
+#include "commands.hpp"
+#include "complaint.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include <csignal>
+#include <exception>
+
+namespace {
+
+constexpr char const* footer = R"(Examples:
+  quern demo                                           see it work, in a few seconds, without any account
+  quern broker --port 9324                             SQS on this machine
+  export AWS_ENDPOINT_URL_SQS=http://127.0.0.1:9324    from now on talk to that one
+  quern queue create orders
+  seq 1000 | quern send orders                         one message a line
+  quern consume orders --until-empty > orders.jsonl    one JSON line a message
+  quern consume orders --exec ./handle-order           one run of a command a message
+  quern queue attributes orders
+
+A queue is named by its URL or, where that can be looked up, by its bare name. A URL that does not lead to Amazon is used
+as the endpoint too, unless another is given.
+
+Environment:
+  AWS_ENDPOINT_URL_SQS, AWS_ENDPOINT_URL               where SQS is, as --endpoint
+  AWS_REGION, AWS_DEFAULT_REGION                       as --region; us-east-1 at an endpoint that is not Amazon's
+  AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY             what requests are signed with; test and test at an endpoint that
+  AWS_SESSION_TOKEN                                    is not Amazon's
+
+Exit status:
+  0  done; for consume: everything received was settled
+  1  failed, the reason is on standard error; for send: some messages; for demo: a message was lost
+  2  the command line or the environment is wrong
+  3  consume: the drain left something behind that SQS delivers again later; --report says what)";
+
+int usage_error(CLI::App const& app, CLI::ParseError const& wrong)
+{
+    auto const* at = &app;
+    while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+    std::string name = "quern";
+    if (at != &app) {
+        if (at->get_parent() != &app) name += " " + at->get_parent()->get_name();
+        name += " " + at->get_name();
+    }
+    return quern::app::complain(fmt::format("{}; see {} --help", wrong.what(), name), quern::app::usage);
+}
+
+} // namespace
+
+int main(int argc, char* argv[])
+{
+    std::signal(SIGPIPE, SIG_IGN); // a broken pipe is an error of the write
+
+    CLI::App app("Quern consumes Amazon SQS queues.", "quern");
+    quern::app::command_line line;
+    std::string log_level = "info";
+    app.set_version_flag("--version", "quern " QUERN_VERSION);
+    app.add_option("--endpoint", line.where.url, "Where SQS is, http://127.0.0.1:9324 for one")->type_name("URL");
+    app.add_option("--region", line.where.region, "The region, eu-west-1 for one")->type_name("NAME");
+    app.add_option("--log-level", log_level, "What is logged to standard error, from this on")
+        ->check(CLI::IsMember({"debug", "info", "warning", "error", "off"}))
+        ->capture_default_str();
+    app.footer(footer);
+    app.fallthrough();
+    app.require_subcommand(1);
+    quern::app::add_broker(app, line);
+    quern::app::add_queue(app, line);
+    quern::app::add_send(app, line);
+    quern::app::add_consume(app, line);
+    quern::app::add_demo(app, line);
+
+    try {
+        app.parse(argc, argv);
+        quern::app::start_log(log_level);
+        return line.run();
+    } catch (CLI::CallForHelp const& e) {
+        return app.exit(e);
+    } catch (CLI::CallForAllHelp const& e) {
+        return app.exit(e);
+    } catch (CLI::CallForVersion const& e) {
+        return app.exit(e);
+    } catch (CLI::ParseError const& e) {
+        return usage_error(app, e);
+    } catch (std::exception const& e) {
+        return quern::app::complain(e.what());
+    }
+}

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <quern/core/clock.hpp>
+
+#include <cstddef>
+#include <string>
+
+namespace quern::app {
+
+/// How far a command has come, on standard error: a bar that is redrawn ten times a second at most on a terminal, a line
+/// every two seconds elsewhere.
+class progress {
+public:
+    /// `what`: "sent"; `total`: 0 when it is not known.
+    progress(std::string what, std::size_t total, tick now);
+
+    /// Draws when it is time to.
+    void show(std::size_t done, tick now);
+
+    /// Wipes the bar off.
+    void finish();
+
+private:
+    std::string what_;
+    std::size_t total_;
+    bool terminal_;
+    tick began_at_, due_at_;
+    bool drawn_ = false;
+};
+
+/// "sent 4000 of 10000 (40 %), 8000/s"
+std::string progress_line(std::string const& what, std::size_t done, std::size_t total, tick::duration took);
+
+} // namespace quern::app

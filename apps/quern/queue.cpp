@@ -1,0 +1,140 @@
+#include "commands.hpp"
+#include "session.hpp"
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include <memory>
+
+namespace quern::app {
+namespace {
+
+namespace asio = boost::asio;
+
+struct queue_options {
+    std::string queue;
+    std::string prefix;
+    std::vector<std::string> attributes;
+    bool fifo = false;
+    bool json = false;
+};
+
+asio::awaitable<int> create(session& s, queue_options const& o)
+{
+    sqs::create_queue_request request(o.queue);
+    for (auto const& text : o.attributes) {
+        auto const sign = text.find('=');
+        if (sign == 0 || sign == text.npos) {
+            co_return complain("--attribute: \"" + text + "\" is not NAME=VALUE, like VisibilityTimeout=60", usage);
+        }
+        request.attributes[text.substr(0, sign)] = text.substr(sign + 1);
+    }
+    if (o.fifo) {
+        request.attributes["FifoQueue"] = "true";
+        if (!o.queue.ends_with(".fifo")) request.queue_name += ".fifo";
+    }
+    auto const made = co_await s.sqs.create_queue(std::move(request));
+    if (!made) co_return s.complain(made.error());
+    fmt::print("{}\n", made->queue_url);
+    co_return ok;
+}
+
+asio::awaitable<int> list(session& s, queue_options const& o)
+{
+    std::string token;
+    do {
+        sqs::list_queues_request request;
+        request.max_results = 1'000;
+        if (!o.prefix.empty()) request.name_prefix = o.prefix;
+        if (!token.empty()) request.next_token = token;
+        auto const page = co_await s.sqs.list_queues(std::move(request));
+        if (!page) co_return s.complain(page.error());
+        for (auto const& url : page->queue_urls) fmt::print("{}\n", url);
+        token = page->next_token;
+    } while (!token.empty());
+    co_return ok;
+}
+
+asio::awaitable<int> attributes(session& s, queue_options const& o)
+{
+    auto url = co_await queue_url(s.sqs, o.queue);
+    if (!url) co_return s.complain(url.error());
+    sqs::get_queue_attributes_request request(std::move(*url));
+    auto const got = co_await s.sqs.get_queue_attributes(std::move(request));
+    if (!got) co_return s.complain(got.error());
+    boost::json::object object;
+    for (auto const& [name, value] : got->attributes) {
+        if (o.json) object[name] = value;
+        else fmt::print("{}={}\n", name, value);
+    }
+    if (o.json) fmt::print("{}\n", boost::json::serialize(object));
+    co_return ok;
+}
+
+asio::awaitable<int> purge(session& s, queue_options const& o)
+{
+    auto url = co_await queue_url(s.sqs, o.queue);
+    if (!url) co_return s.complain(url.error());
+    sqs::purge_queue_request request(std::move(*url));
+    auto const done = co_await s.sqs.purge_queue(std::move(request));
+    if (!done) co_return s.complain(done.error());
+    co_return ok;
+}
+
+asio::awaitable<int> remove(session& s, queue_options const& o)
+{
+    auto url = co_await queue_url(s.sqs, o.queue);
+    if (!url) co_return s.complain(url.error());
+    sqs::delete_queue_request request(std::move(*url));
+    auto const done = co_await s.sqs.delete_queue(std::move(request));
+    if (!done) co_return s.complain(done.error());
+    co_return ok;
+}
+
+using action = asio::awaitable<int> (*)(session&, queue_options const&);
+
+} // namespace
+
+void add_queue(CLI::App& app, command_line& line)
+{
+    auto const o = std::make_shared<queue_options>();
+    auto* const all = app.add_subcommand("queue", "Create, list, describe, purge and delete queues");
+    all->require_subcommand(1);
+    all->footer("Examples:\n"
+                "  quern queue create orders --attribute VisibilityTimeout=60\n"
+                "  quern queue create ledger.fifo --fifo\n"
+                "  quern queue list --prefix or\n"
+                "  quern queue attributes orders --json");
+
+    auto const add = [&](char const* name, char const* what, action run_it) {
+        auto* const one = all->add_subcommand(name, what);
+        one->callback([o, &line, run_it] {
+            line.run = [o, &line, run_it] {
+                return run(line.where, o->queue, [o, run_it](session& s) { return run_it(s, *o); });
+            };
+        });
+        return one;
+    };
+    auto const add_named = [&](char const* name, char const* what, action run_it) {
+        auto* const one = add(name, what, run_it);
+        one->add_option("QUEUE", o->queue, "URL or name")->required();
+        return one;
+    };
+
+    auto* const creation = add("create", "Create a queue, or find the one that is there, and print its URL", create);
+    creation->add_option("NAME", o->queue, "1 to 80 letters, digits, hyphens and underscores")->required();
+    creation->add_option("--attribute", o->attributes, "A setting, VisibilityTimeout=60 for one; any number of times")
+        ->type_name("NAME=VALUE")
+        ->allow_extra_args(false);
+    creation->add_flag("--fifo", o->fifo, "Make it a FIFO queue; .fifo is appended to the name where it is missing");
+    add("list", "Print the URL of every queue", list)->add_option("--prefix", o->prefix, "Only names that begin so");
+    add_named("attributes", "Print settings and counts of a queue, NAME=VALUE a line", attributes)
+        ->add_flag("--json", o->json, "One JSON object instead");
+    add_named("purge", "Delete all messages of a queue", purge);
+    add_named("delete", "Delete a queue and its messages", remove);
+}
+
+} // namespace quern::app

@@ -1,0 +1,174 @@
+#include "commands.hpp"
+#include "line_reader.hpp"
+#include "progress.hpp"
+#include "sender.hpp"
+#include "session.hpp"
+
+#include <quern/sqs/limits.hpp>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <unistd.h>
+
+namespace quern::app {
+namespace {
+
+namespace asio = boost::asio;
+
+struct send_options {
+    std::string queue;
+    std::size_t count = 0; ///< 0: the lines of standard input
+    std::size_t size = 0;
+    std::string group;
+    std::optional<int> delay; ///< seconds
+};
+
+/// Gives the messages what the options say, and counts what becomes of them.
+class job {
+public:
+    job(session& s, send_options const& options, std::string queue_url)
+        : session_(s), options_(options), is_fifo_(queue_url.ends_with(".fifo")), run_id_(std::random_device()()),
+          to_(s.io.get_executor(), s.sqs, std::move(queue_url),
+              [this](std::size_t position, auto const& answer) { answered(position, answer); }),
+          progress_("sent", options.count, real_clock().now())
+    {
+    }
+
+    asio::awaitable<void> add(std::string body)
+    {
+        sqs::send_message_entry entry(std::move(body));
+        if (options_.delay) entry.delay = sqs::seconds(*options_.delay);
+        if (!options_.group.empty()) entry.group_id = options_.group;
+        // Two equal lines are two messages, whatever the queue's ContentBasedDeduplication says.
+        if (is_fifo_) entry.deduplication_id = fmt::format("{:08x}-{}", run_id_, added_);
+        ++added_;
+        co_await to_.add(std::move(entry));
+    }
+
+    asio::awaitable<void> flush() { return to_.flush(); }
+
+    /// A call failed for a reason that will fail the others too.
+    bool hopeless() const { return why_.has_value(); }
+
+    asio::awaitable<int> finish()
+    {
+        co_await to_.finished();
+        progress_.finish();
+        fmt::print(stderr, "sent {} of {}\n", sent_, added_);
+        if (why_) co_return session_.complain(*why_);
+        co_return sent_ == added_ ? ok : failed;
+    }
+
+private:
+    void answered(std::size_t position, result<sqs::send_message_response> const& answer)
+    {
+        if (answer) {
+            ++sent_;
+            progress_.show(sent_, real_clock().now());
+            return;
+        }
+        auto const& why = answer.error();
+        progress_.finish();
+        if (concerns_all(why)) why_ = why;
+        else spdlog::error("message {} was not sent: {}", position + 1, describe(why));
+    }
+
+    /// Rather than one message: nobody answers, or the whole call was refused for good.
+    static bool concerns_all(failure const& why)
+    {
+        return why.code == errc::connect_failed || why.code == errc::tls_failed ||
+               (why.http_status >= 400 && why.http_status < 500 && !why.retryable);
+    }
+
+    session& session_;
+    send_options const& options_;
+    bool is_fifo_;
+    unsigned run_id_;
+    std::size_t added_ = 0, sent_ = 0;
+    std::optional<failure> why_;
+    sender to_;
+    progress progress_;
+};
+
+/// "17 ......" of that many bytes.
+std::string made_up(std::size_t number, std::size_t size)
+{
+    auto text = std::to_string(number);
+    if (text.size() < size) text += ' ';
+    text.resize(std::max(size, text.size()), '.');
+    return text;
+}
+
+asio::awaitable<int> send_lines(session& s, job& messages)
+{
+    line_reader input(s.io.get_executor(), STDIN_FILENO, sqs::max_message_bytes);
+    while (!messages.hopeless()) {
+        auto line = input.next();
+        if (!line) {
+            co_await messages.finish();
+            co_return complain(describe(line.error()));
+        }
+        if (*line) {
+            co_await messages.add(std::move(**line));
+        } else if (input.at_end()) {
+            break;
+        } else {
+            co_await messages.flush(); // nobody knows when the next line comes
+            co_await input.more();
+        }
+    }
+    auto const code = co_await messages.finish();
+    co_return code;
+}
+
+asio::awaitable<int> send(session& s, send_options const& options)
+{
+    auto url = co_await queue_url(s.sqs, options.queue);
+    if (!url) co_return s.complain(url.error());
+    if (url->ends_with(".fifo") && options.group.empty()) {
+        co_return complain("--group: a FIFO queue wants one for each message", usage);
+    }
+
+    job messages(s, options, std::move(*url));
+    if (options.count == 0) {
+        auto const code = co_await send_lines(s, messages);
+        co_return code;
+    }
+    for (std::size_t i = 1; i <= options.count && !messages.hopeless(); ++i) co_await messages.add(made_up(i, options.size));
+    auto const code = co_await messages.finish();
+    co_return code;
+}
+
+} // namespace
+
+void add_send(CLI::App& app, command_line& line)
+{
+    auto const o = std::make_shared<send_options>();
+    auto* const command = app.add_subcommand("send", "Send messages: the lines of standard input, or made-up ones");
+    command->add_option("QUEUE", o->queue, "URL or name")->required();
+    auto* const count = command->add_option("--count", o->count, "Send so many made-up messages, and read nothing")
+                            ->check(CLI::PositiveNumber);
+    command->add_option("--size", o->size, "Their size in bytes")
+        ->check(CLI::Range(std::size_t(1), sqs::max_message_bytes))
+        ->needs(count);
+    command->add_option("--group", o->group, "Message group: needed by FIFO queues, the tenant on standard ones");
+    command->add_option("--delay", o->delay, "Seconds until the messages can be received; not on FIFO queues")
+        ->check(CLI::Range(0, static_cast<int>(sqs::max_delay.count())));
+    command->footer("Each line is a message of 1 byte to 1 MiB. Ten go into a request, and eight requests are under way\n"
+                    "at once. What is not sent is reported by the number of its line; then the exit status is 1.\n\n"
+                    "Examples:\n"
+                    "  quern send orders < orders.jsonl\n"
+                    "  quern send orders --count 10000 --size 512");
+    command->callback([o, &line] {
+        line.run = [o, &line] {
+            return run(line.where, o->queue, [o](session& s) { return send(s, *o); });
+        };
+    });
+}
+
+} // namespace quern::app

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "complaint.hpp"
+#include "endpoint_options.hpp"
+
+#include <quern/sqs/client.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <functional>
+#include <string_view>
+
+namespace quern::app {
+
+/// What a command that talks to SQS has: one context, run by the main thread alone, and a client on it.
+struct session {
+    explicit session(sqs::client_options options) : sqs(io.get_executor(), std::move(options)) {}
+
+    boost::asio::io_context io{1};
+    sqs::client sqs;
+
+    exit_code complain(failure const& why) const { return app::complain(explain(why, sqs.endpoint())); }
+};
+
+using work = std::function<boost::asio::awaitable<int>(session&)>;
+
+/// Runs the command until its coroutine has ended, and returns its exit code.
+int run(session&, work const&);
+
+/// The same with a session made for these options; `queue` as for client_options_from().
+int run(endpoint_options const&, std::string_view queue, work const&);
+
+} // namespace quern::app

@@ -1,0 +1,166 @@
+#include "shell_command.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// Not Boost.Process: that of 1.81 forks, where posix_spawn() shares the memory until the exec, leaves SIGPIPE ignored in
+// the child, and its signals reach the shell alone but not what the shell has started.
+
+namespace quern::app {
+
+namespace asio = boost::asio;
+using asio::posix::stream_descriptor;
+
+namespace {
+
+failure system_failure(int error, char const* what)
+{
+    failure why;
+    why.code.assign(error, boost::system::system_category());
+    why.message = what;
+    return why;
+}
+
+/// A file in memory: a child that does not read it leaves nobody waiting, as a pipe would.
+class memory_file {
+public:
+    memory_file() : file_(::memfd_create("quern-message", MFD_CLOEXEC)) {}
+    memory_file(memory_file const&) = delete;
+    ~memory_file()
+    {
+        if (file_ >= 0) ::close(file_);
+    }
+
+    bool fill(std::string_view bytes)
+    {
+        if (file_ < 0) return false;
+        while (!bytes.empty()) {
+            auto const put = ::write(file_, bytes.data(), bytes.size());
+            if (put < 0) return false;
+            bytes.remove_prefix(static_cast<std::size_t>(put));
+        }
+        return ::lseek(file_, 0, SEEK_SET) == 0;
+    }
+
+    int get() const { return file_; }
+
+private:
+    int file_;
+};
+
+/// How the child is set up: what posix_spawn() asks for.
+class spawn_setup {
+public:
+    explicit spawn_setup(int input)
+    {
+        posix_spawn_file_actions_init(&files_);
+        posix_spawn_file_actions_adddup2(&files_, input, STDIN_FILENO);
+        posix_spawn_file_actions_addclosefrom_np(&files_, STDERR_FILENO + 1); // sockets, most of all
+
+        posix_spawnattr_init(&attributes_);
+        sigset_t defaults;
+        sigemptyset(&defaults);
+        sigaddset(&defaults, SIGPIPE); // ignored here; handled signals return to their defaults by themselves
+        posix_spawnattr_setsigdefault(&attributes_, &defaults);
+        posix_spawnattr_setpgroup(&attributes_, 0);
+        posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    }
+    spawn_setup(spawn_setup const&) = delete;
+    ~spawn_setup()
+    {
+        posix_spawn_file_actions_destroy(&files_);
+        posix_spawnattr_destroy(&attributes_);
+    }
+
+    result<pid_t> spawn(std::string command, std::vector<std::string> environment)
+    {
+        std::vector<char*> variables;
+        for (auto& ours : environment) variables.push_back(ours.data());
+        for (auto** inherited = ::environ; *inherited; ++inherited) {
+            auto const name = std::string_view(*inherited).substr(0, std::string_view(*inherited).find('=') + 1);
+            auto const replaces = [&](std::string const& ours) { return ours.starts_with(name); };
+            if (std::ranges::none_of(environment, replaces)) variables.push_back(*inherited);
+        }
+        variables.push_back(nullptr);
+        std::string shell = "sh", option = "-c";
+        char* const arguments[] = {shell.data(), option.data(), command.data(), nullptr};
+        pid_t child = -1;
+        auto const error = ::posix_spawn(&child, "/bin/sh", &files_, &attributes_, arguments, variables.data());
+        if (error != 0) return system_failure(error, "/bin/sh");
+        return child;
+    }
+
+private:
+    posix_spawn_file_actions_t files_;
+    posix_spawnattr_t attributes_;
+};
+
+/// After the process has ended.
+command_end reap(pid_t child)
+{
+    command_end out;
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    if (WIFSIGNALED(status)) out.signal = WTERMSIG(status);
+    else out.status = WEXITSTATUS(status);
+    return out;
+}
+
+/// Completes when the process has ended by itself, by SIGTERM or, after `grace`, by SIGKILL.
+asio::awaitable<void> killed(pid_t child, stream_descriptor& process, std::chrono::milliseconds grace)
+{
+    ::kill(-child, SIGTERM);
+    asio::steady_timer patience(process.get_executor(), grace);
+    auto race = asio::experimental::make_parallel_group(process.async_wait(stream_descriptor::wait_read, asio::deferred),
+                                                        patience.async_wait(asio::deferred));
+    auto const [order, ended, waited] = co_await race.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+    if (!ended) co_return;
+    ::kill(-child, SIGKILL);
+    co_await process.async_wait(stream_descriptor::wait_read, asio::as_tuple(asio::use_awaitable));
+}
+
+} // namespace
+
+asio::awaitable<result<command_end>> run_shell_command(std::string const& command, std::string_view input,
+                                                       std::vector<std::string> environment,
+                                                       std::chrono::milliseconds grace)
+{
+    memory_file body;
+    if (!body.fill(input)) co_return system_failure(errno, "a file in memory for the message");
+    spawn_setup setup(body.get());
+    auto const child = setup.spawn(command, std::move(environment));
+    if (!child) co_return child.error();
+
+    auto const watch = ::pidfd_open(*child, 0);
+    if (watch < 0) {
+        auto const error = errno;
+        ::kill(-*child, SIGKILL);
+        reap(*child);
+        co_return system_failure(error, "pidfd_open");
+    }
+    auto const ex = co_await asio::this_coro::executor;
+    stream_descriptor process(ex, watch);
+    auto const [aborted] = co_await process.async_wait(stream_descriptor::wait_read, asio::as_tuple(asio::use_awaitable));
+    if (aborted) {
+        co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+        co_await killed(*child, process, grace);
+    }
+    auto end = reap(*child);
+    end.cancelled = aborted.failed();
+    co_return end;
+}
+
+} // namespace quern::app

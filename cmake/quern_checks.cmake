@@ -1,0 +1,69 @@
+# Tests that run no code of the library: the text itself (label lint), headers that must compile alone (label headers),
+# and the package that gets installed (label package).
+
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+# --- lint ------------------------------------------------------------------------------------------------------------
+
+# quern_lint(<name> SELF <arguments of the self test>...) adds lint.<name>, which runs tools/check_<name>.py on this tree,
+# and lint.<name>.self, in which the script has to find what it was made to find.
+function(quern_lint name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SELF")
+    set(script "${PROJECT_SOURCE_DIR}/tools/check_${name}.py")
+    add_test(NAME lint.${name} COMMAND Python3::Interpreter -B "${script}")
+    add_test(NAME lint.${name}.self COMMAND Python3::Interpreter -B "${script}" --self-test ${arg_SELF})
+    set_tests_properties(lint.${name} lint.${name}.self PROPERTIES LABELS lint TIMEOUT 60)
+endfunction()
+
+quern_lint(layers)
+quern_lint(habits)
+quern_lint(coroutines SELF "${PROJECT_SOURCE_DIR}/tests/lint/coroutines")
+
+add_test(NAME lint.format COMMAND "${PROJECT_SOURCE_DIR}/tools/format.sh" --check)
+set_tests_properties(lint.format PROPERTIES LABELS lint TIMEOUT 120)
+
+# --- headers ---------------------------------------------------------------------------------------------------------
+
+# One unit a header, which includes it first and twice. Only this check may glob: it wants every header there is. It is no
+# part of a normal build; the test builds it.
+file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/lib" "${PROJECT_SOURCE_DIR}/lib/quern/*.hpp")
+set(header_units)
+foreach(header IN LISTS headers)
+    set(unit "${PROJECT_BINARY_DIR}/tests/headers/${header}.cpp")
+    file(CONFIGURE OUTPUT "${unit}" CONTENT "#include <@header@>\n#include <@header@>\n" @ONLY)
+    list(APPEND header_units "${unit}")
+endforeach()
+
+add_library(quern_headers OBJECT EXCLUDE_FROM_ALL ${header_units})
+target_link_libraries(quern_headers PRIVATE quern::sqs)
+target_compile_options(quern_headers PRIVATE -Wall -Wextra -Wpedantic -O0 -g0)
+
+add_test(NAME headers COMMAND "${CMAKE_COMMAND}" --build "${PROJECT_BINARY_DIR}" --target quern_headers)
+set_tests_properties(headers PROPERTIES LABELS headers TIMEOUT 1200 RUN_SERIAL TRUE)
+
+# --- package ---------------------------------------------------------------------------------------------------------
+
+set(stage "${PROJECT_BINARY_DIR}/tests/stage")
+set(package_flags)
+if(QUERN_SANITIZE)
+    set(package_flags "-fsanitize=${QUERN_SANITIZE}")
+endif()
+
+add_test(NAME package.clean COMMAND "${CMAKE_COMMAND}" -E rm -rf "${stage}" "${PROJECT_BINARY_DIR}/tests/package")
+add_test(NAME package.install COMMAND "${CMAKE_COMMAND}" --install "${PROJECT_BINARY_DIR}" --prefix "${stage}")
+add_test(NAME package.use
+    COMMAND "${CMAKE_CTEST_COMMAND}"
+        --build-and-test "${PROJECT_SOURCE_DIR}/tests/package" "${PROJECT_BINARY_DIR}/tests/package"
+        --build-generator "${CMAKE_GENERATOR}"
+        --build-options
+            "-DCMAKE_PREFIX_PATH=${stage}"
+            "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}"
+            "-DCMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER}"
+            "-DCMAKE_CXX_FLAGS=${package_flags}"
+            "-DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE}"
+            "-DQUERN_EXPECTED_VERSION=${PROJECT_VERSION}"
+        --test-command "${CMAKE_CTEST_COMMAND}" --output-on-failure)
+set_tests_properties(package.clean PROPERTIES FIXTURES_SETUP quern_clean_stage)
+set_tests_properties(package.install PROPERTIES FIXTURES_REQUIRED quern_clean_stage FIXTURES_SETUP quern_stage)
+set_tests_properties(package.use PROPERTIES FIXTURES_REQUIRED quern_stage)
+set_tests_properties(package.clean package.install package.use PROPERTIES LABELS package TIMEOUT 600)

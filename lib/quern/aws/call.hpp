@@ -1,0 +1,73 @@
+#pragma once
+
+#include <quern/aws/clock_skew.hpp>
+#include <quern/aws/credentials.hpp>
+#include <quern/aws/json_signer.hpp>
+#include <quern/aws/retry.hpp>
+#include <quern/core/clock.hpp>
+#include <quern/net/client.hpp>
+
+#include <boost/asio/awaitable.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace quern::aws {
+
+/// How one call travels. Not an aggregate: g++ 12.2 destroys those twice in a `co_await` expression (GCC PR107288).
+struct call_options {
+    net::lane via = net::lane::control;
+    std::chrono::milliseconds timeout{10'000}; ///< of each attempt
+    bool repeatable = false;                   ///< see net::request
+    bool long_poll = false;                    ///< see retries
+
+    call_options() {}
+};
+
+/// One awsJson service at one endpoint: signs, sends, reads errors, tries again.
+///
+/// Lifetime  outlives its calls, as the client and the clock outlive it.
+/// Threads   one strand: the client's.
+class json_service {
+public:
+    using random = std::function<double()>; ///< 0 to 1
+
+    /// `target`: its host and path are taken from the client's endpoint. `jitter`: empty for one of its own.
+    /// Throws boost::system::system_error when a retry option is invalid.
+    json_service(net::client&, json_target target, std::shared_ptr<credentials_provider>, clock&,
+                 retry_options = retry_options(), random jitter = {});
+
+    /// `operation`: a literal; it outlives the call.
+    ///
+    /// Completes with an answer of status 2xx. Each attempt is signed anew, with the credentials of that moment. Like in
+    /// the AWS SDKs, a call whose answer never came is tried again: it may have been carried out twice.
+    ///
+    /// Fails with    errc::service_error, throttled  the service said so, after the last attempt
+    ///               errc::no_credentials            there is nothing to sign with
+    ///               errc::stopped                   cancelled
+    ///               and as net::client::exchange does, after the last attempt
+    /// Cancellation  terminal, also while waiting for the next attempt.
+    boost::asio::awaitable<result<net::response>> call(std::string_view operation, std::string body, call_options);
+
+    retry_quota const& quota(net::lane l) const { return quotas_[index(l)]; }
+
+private:
+    static std::size_t index(net::lane l) { return l == net::lane::data ? 0 : 1; }
+    bool second_chance(failure const&, net::response const&, shared_credentials const&);
+
+    net::client& client_;
+    json_signer signer_;
+    std::shared_ptr<credentials_provider> keys_;
+    clock& clock_;
+    retry_options options_;
+    random jitter_;
+    clock_skew skew_;
+    std::array<retry_quota, 2> quotas_; ///< one a lane: failing polls must not keep deletes from being retried
+};
+
+} // namespace quern::aws

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <quern/core/clock.hpp>
+
+#include <optional>
+#include <string_view>
+
+namespace quern::aws {
+
+/// A time as signatures write it: "20150830T123600Z".
+class timestamp {
+public:
+    explicit timestamp(wall_time);
+
+    std::string_view text() const { return {text_, sizeof text_}; }
+    std::string_view day() const { return {text_, 8}; }
+
+private:
+    char text_[16];
+};
+
+/// The time that such a text means; nothing when it is not exactly of that form, or not from 1970 to 2200.
+std::optional<wall_time> parse_timestamp(std::string_view);
+
+/// The time in a Date header: "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, 5.6.7). Its two obsolete forms are not read:
+/// no server has to send them, and here a date is only a hint.
+std::optional<wall_time> parse_http_date(std::string_view);
+
+} // namespace quern::aws

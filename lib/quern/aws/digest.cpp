@@ -1,0 +1,97 @@
+#include <quern/aws/digest.hpp>
+
+#include <openssl/evp.h>
+
+#include <memory>
+#include <stdexcept>
+
+namespace quern::aws {
+namespace {
+
+struct free_openssl {
+    void operator()(EVP_MD* p) const { EVP_MD_free(p); }
+    void operator()(EVP_MD_CTX* p) const { EVP_MD_CTX_free(p); }
+};
+
+/// One algorithm with a context of this thread: fetching it for each digest would cost more than a short digest.
+class hasher {
+public:
+    explicit hasher(char const* name) : kind_(EVP_MD_fetch(nullptr, name, nullptr)), context_(EVP_MD_CTX_new())
+    {
+        if (!kind_ || !context_) throw std::runtime_error(std::string("OpenSSL has no ") + name);
+    }
+
+    template <class Digest, class... Parts>
+    Digest operator()(Parts... parts)
+    {
+        Digest out;
+        unsigned size = 0;
+        auto good = EVP_DigestInit_ex2(context_.get(), kind_.get(), nullptr) == 1;
+        ((good = good && EVP_DigestUpdate(context_.get(), parts.data(), parts.size()) == 1), ...);
+        good = good && EVP_DigestFinal_ex(context_.get(), reinterpret_cast<unsigned char*>(out.data()), &size) == 1;
+        if (!good || size != out.size()) throw std::runtime_error("OpenSSL could not compute a digest");
+        return out;
+    }
+
+private:
+    std::unique_ptr<EVP_MD, free_openssl> kind_;
+    std::unique_ptr<EVP_MD_CTX, free_openssl> context_;
+};
+
+hasher& sha256_of_this_thread()
+{
+    thread_local hasher instance("SHA256");
+    return instance;
+}
+
+} // namespace
+
+sha256_digest sha256(std::string_view text)
+{
+    return sha256_of_this_thread().operator()<sha256_digest>(text);
+}
+
+md5_digest md5(std::string_view text)
+{
+    thread_local hasher instance("MD5");
+    return instance.operator()<md5_digest>(text);
+}
+
+// RFC 2104, with the block of SHA-256. Two digests through the context at hand: EVP_MAC costs several times that.
+sha256_digest hmac_sha256(std::string_view key, std::string_view text)
+{
+    std::array<char, 64> inner, outer;
+    inner.fill(0x36);
+    outer.fill(0x5c);
+    sha256_digest short_key;
+    if (key.size() > inner.size()) {
+        short_key = sha256(key);
+        key = bytes_of(short_key);
+    }
+    for (std::size_t i = 0; i < key.size(); ++i) {
+        inner[i] = static_cast<char>(inner[i] ^ key[i]);
+        outer[i] = static_cast<char>(outer[i] ^ key[i]);
+    }
+    auto& hash = sha256_of_this_thread();
+    auto const first = hash.operator()<sha256_digest>(inner, text);
+    return hash.operator()<sha256_digest>(outer, first);
+}
+
+void append_hex(std::string& to, std::span<std::byte const> bytes)
+{
+    constexpr std::string_view digits = "0123456789abcdef";
+    for (auto const b : bytes) {
+        to.push_back(digits[std::to_integer<unsigned>(b) >> 4]);
+        to.push_back(digits[std::to_integer<unsigned>(b) & 15]);
+    }
+}
+
+std::string hex(std::span<std::byte const> bytes)
+{
+    std::string text;
+    text.reserve(2 * bytes.size());
+    append_hex(text, bytes);
+    return text;
+}
+
+} // namespace quern::aws

@@ -1,0 +1,111 @@
+#include <quern/aws/base64.hpp>
+#include <quern/aws/digest.hpp>
+#include <quern/aws/json_writer.hpp>
+
+#include <array>
+#include <charconv>
+
+namespace quern::aws {
+namespace {
+
+/// What stands after the backslash; 'u' for the controls without a short form, 0 for what needs none.
+constexpr auto escapes = [] {
+    std::array<char, 256> table{};
+    for (std::size_t c = 0; c < 0x20; ++c) table[c] = 'u';
+    table['\b'] = 'b';
+    table['\t'] = 't';
+    table['\n'] = 'n';
+    table['\f'] = 'f';
+    table['\r'] = 'r';
+    table['"'] = '"';
+    table['\\'] = '\\';
+    return table;
+}();
+
+} // namespace
+
+void append_json_string(std::string& to, std::string_view utf8)
+{
+    to.push_back('"');
+    auto run = utf8.data();
+    auto const end = run + utf8.size();
+    for (auto at = run; at != end; ++at) {
+        auto const c = static_cast<unsigned char>(*at);
+        if (escapes[c] == 0) continue;
+        to.append(run, at);
+        to.push_back('\\');
+        to.push_back(escapes[c]);
+        if (escapes[c] == 'u') {
+            to.append("00");
+            std::byte const code{c};
+            append_hex(to, {&code, 1});
+        }
+        run = at + 1;
+    }
+    to.append(run, end);
+    to.push_back('"');
+}
+
+json_writer& json_writer::open(char bracket)
+{
+    separate();
+    to_.push_back(bracket);
+    comma_ = false;
+    return *this;
+}
+
+json_writer& json_writer::close(char bracket)
+{
+    to_.push_back(bracket);
+    comma_ = true;
+    return *this;
+}
+
+void json_writer::separate()
+{
+    if (comma_) to_.push_back(',');
+    comma_ = true;
+}
+
+json_writer& json_writer::key(std::string_view name)
+{
+    separate();
+    append_json_string(to_, name);
+    to_.push_back(':');
+    comma_ = false;
+    return *this;
+}
+
+json_writer& json_writer::string(std::string_view utf8)
+{
+    separate();
+    append_json_string(to_, utf8);
+    return *this;
+}
+
+json_writer& json_writer::base64(std::string_view bytes)
+{
+    separate();
+    to_.push_back('"');
+    append_base64(to_, bytes);
+    to_.push_back('"');
+    return *this;
+}
+
+json_writer& json_writer::integer(std::int64_t value)
+{
+    separate();
+    std::array<char, 24> digits;
+    auto const [end, ec] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+    to_.append(digits.data(), end);
+    return *this;
+}
+
+json_writer& json_writer::boolean(bool value)
+{
+    separate();
+    to_.append(value ? "true" : "false");
+    return *this;
+}
+
+} // namespace quern::aws

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <quern/broker/http_answer.hpp>
+#include <quern/broker/http_request.hpp>
+#include <quern/broker/request_parser.hpp>
+#include <quern/broker/server_core.hpp>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace quern::broker {
+
+/// One client: reads requests, has them answered one after the other, writes the answers.
+///
+/// A request that arrives whole costs one read and one write. Of several in one read (pipelining) the answers leave
+/// together, unless one of them has to wait.
+class connection : public std::enable_shared_from_this<connection> {
+public:
+    connection(std::shared_ptr<server_core>, boost::asio::ip::tcp::socket);
+    ~connection();
+
+    /// Completes when the connection is closed, by either side.
+    boost::asio::awaitable<void> run();
+
+    /// The long poll that this connection waits for has ended.
+    void deliver(result<sqs::receive_message_response> const&);
+
+    /// No more requests: closes at once when none is under way, after its answer otherwise.
+    void finish();
+    void close();
+
+private:
+    enum class parsed { request, incomplete, refused };
+
+    parsed parse();
+    void refuse(boost::system::error_code);
+    void begin();
+    bool has_to_wait() const;
+    boost::asio::awaitable<bool> finish_slowly();
+    void append_answer();
+    void record(std::string_view request_id);
+
+    bool write_at_once();
+    boost::asio::awaitable<bool> write();
+    boost::asio::awaitable<void> trickle(int bytes_per_second);
+    boost::asio::awaitable<bool> read();
+    boost::asio::awaitable<void> swallow();
+    boost::asio::awaitable<void> pause(std::chrono::milliseconds);
+    void watch_for_disconnect(poll_id);
+
+    std::shared_ptr<server_core> core_;
+    boost::asio::ip::tcp::socket socket_;
+    std::string peer_; ///< for the access log
+
+    boost::beast::flat_buffer in_;
+    std::optional<request_parser> parser_;
+    bool asked_to_continue_ = false; ///< the headers were looked at for Expect: 100-continue
+    bool in_request_ = false;        ///< from the first byte of a request until its answer is written or waits to be
+
+    http_request request_;
+    http_answer answer_;
+    served served_;
+    tick began_{};
+    std::string out_;
+    std::size_t written_ = 0;
+
+    std::optional<alarm> poll_ended_;
+    std::unique_ptr<timer> pause_;
+    bool closed_ = false;
+};
+
+} // namespace quern::broker

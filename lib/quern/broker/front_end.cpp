@@ -1,0 +1,218 @@
+#include <quern/broker/front_end.hpp>
+
+#include <quern/broker/errors.hpp>
+#include <quern/broker/wire_encode.hpp>
+
+#include <algorithm>
+#include <type_traits>
+
+namespace quern::broker {
+namespace {
+
+constexpr std::string_view target_prefix = "AmazonSQS.";
+
+/// What a member function of the engine takes and gives.
+template <class F>
+struct signature;
+template <class Response, class Request>
+struct signature<result<Response> (engine::*)(Request, instant)> {
+    using request = std::remove_cvref_t<Request>;
+    using response = Response;
+};
+
+/// The engine's urls start with base_url; the caller shall see the origin by which it reached us.
+void rebase(std::string& url, std::string_view base, std::string const& origin)
+{
+    if (std::string_view(url).starts_with(base)) url.replace(0, base.size(), origin);
+}
+void rebase(sqs::queue_url_response& r, std::string_view base, std::string const& origin)
+{
+    rebase(r.queue_url, base, origin);
+}
+void rebase(sqs::queue_urls_response& r, std::string_view base, std::string const& origin)
+{
+    for (auto& url : r.queue_urls) rebase(url, base, origin);
+}
+
+} // namespace
+
+/// One request on its way through.
+struct front_end::call {
+    engine& queues;
+    wire_decoder& decoder;
+    http_request const& request;
+    std::string_view listening_at;
+    instant now;
+    http_answer& answer;
+
+    std::string origin() const
+    {
+        auto const host = request.fields.find("host");
+        return host.empty() ? std::string(listening_at) : "http://" + std::string(host);
+    }
+};
+
+struct front_end::operation {
+    std::string_view name;
+    std::optional<poll_id> (*carry_out)(call&);
+};
+
+template <auto Operation>
+std::optional<poll_id> front_end::carry_out(call& c)
+{
+    using request_type = typename signature<decltype(Operation)>::request;
+    using response = typename signature<decltype(Operation)>::response;
+
+    auto request = c.decoder.decode<request_type>(c.request.body);
+    if (!request) {
+        write_failure(request.error(), c.answer);
+        return {};
+    }
+    auto done = (c.queues.*Operation)(std::move(*request), c.now);
+    if (!done) {
+        write_failure(done.error(), c.answer);
+        return {};
+    }
+    if constexpr (std::is_same_v<response, received>) {
+        if (done->parked) return done->parked;
+        encode(done->answer, c.answer.body);
+    } else {
+        constexpr bool has_urls = std::is_same_v<response, sqs::queue_url_response> ||
+                                  std::is_same_v<response, sqs::queue_urls_response>;
+        if constexpr (has_urls) rebase(*done, c.queues.options().base_url, c.origin());
+        if constexpr (std::is_same_v<request_type, sqs::list_dead_letter_source_queues_request>)
+            encode(*done, c.answer.body, "queueUrls");
+        else
+            encode(*done, c.answer.body);
+    }
+    return {};
+}
+
+front_end::operation const front_end::operations[operation_count] = {
+    {"AddPermission", &carry_out<&engine::add_permission>},
+    {"CancelMessageMoveTask", &carry_out<&engine::cancel_message_move_task>},
+    {"ChangeMessageVisibility", &carry_out<&engine::change_message_visibility>},
+    {"ChangeMessageVisibilityBatch", &carry_out<&engine::change_message_visibility_batch>},
+    {"CreateQueue", &carry_out<&engine::create_queue>},
+    {"DeleteMessage", &carry_out<&engine::delete_message>},
+    {"DeleteMessageBatch", &carry_out<&engine::delete_message_batch>},
+    {"DeleteQueue", &carry_out<&engine::delete_queue>},
+    {"GetQueueAttributes", &carry_out<&engine::get_queue_attributes>},
+    {"GetQueueUrl", &carry_out<&engine::get_queue_url>},
+    {"ListDeadLetterSourceQueues", &carry_out<&engine::list_dead_letter_source_queues>},
+    {"ListMessageMoveTasks", &carry_out<&engine::list_message_move_tasks>},
+    {"ListQueueTags", &carry_out<&engine::list_queue_tags>},
+    {"ListQueues", &carry_out<&engine::list_queues>},
+    {"PurgeQueue", &carry_out<&engine::purge_queue>},
+    {"ReceiveMessage", &carry_out<&engine::receive_message>},
+    {"RemovePermission", &carry_out<&engine::remove_permission>},
+    {"SendMessage", &carry_out<&engine::send_message>},
+    {"SendMessageBatch", &carry_out<&engine::send_message_batch>},
+    {"SetQueueAttributes", &carry_out<&engine::set_queue_attributes>},
+    {"StartMessageMoveTask", &carry_out<&engine::start_message_move_task>},
+    {"TagQueue", &carry_out<&engine::tag_queue>},
+    {"UntagQueue", &carry_out<&engine::untag_queue>},
+};
+
+front_end::front_end(engine_options queues, server_options const& options) : queues_(std::move(queues))
+{
+    if (!options.check_signatures) return;
+    auto const known = [keys = options.keys](std::string_view id) -> std::optional<aws::credentials> {
+        auto const at = std::ranges::find(keys, id, &aws::credentials::access_key_id);
+        if (at == keys.end()) return {};
+        return *at;
+    };
+    verifier_.emplace(known, options.clock_skew);
+}
+
+/// Why the caller is sent away, if so.
+std::optional<failure> front_end::identify(http_request const& request, wall_time calendar)
+{
+    if (!verifier_) return {};
+    shown_.method = request.method;
+    shown_.target = request.target;
+    shown_.body = request.body;
+    shown_.headers.clear();
+    for (std::size_t i = 0; i != request.fields.size(); ++i) {
+        auto const [name, value] = request.fields[i];
+        shown_.headers.push_back({name, value});
+    }
+    auto const who = verifier_->check(shown_, calendar);
+    if (!who) return who.error();
+    if (who->service != "sqs")
+        return fail(error::invalid_signature, "Credential should be scoped to correct service: 'sqs'.");
+    return {};
+}
+
+std::string_view front_end::operation_name(std::size_t index) { return operations[index].name; }
+
+front_end::operation const* front_end::find(std::string_view target)
+{
+    if (!target.starts_with(target_prefix)) return nullptr;
+    target.remove_prefix(target_prefix.size());
+    auto const at = std::ranges::lower_bound(operations, target, {}, &operation::name);
+    return at != std::end(operations) && at->name == target ? at : nullptr;
+}
+
+served front_end::serve(http_request const& request, std::string_view origin, instant now, wall_time calendar,
+                      http_answer& answer)
+{
+    served out;
+    auto const refuse = [&](failure const& why) {
+        write_failure(why, answer);
+        return out;
+    };
+
+    auto const target = request.fields.find("x-amz-target");
+    if (target.empty()) {
+        if ((request.method == "GET" || request.method == "HEAD") && request.target == "/health") {
+            answer.content_type = "text/plain";
+            if (request.method == "GET") answer.body = "ok\n";
+            return out;
+        }
+        return refuse(fail(error::invalid_action,
+            "No X-Amz-Target. This broker speaks the JSON protocol of SQS (awsJson1_0), not the older query protocol "
+            "with XML: use an SDK of 2024 or later."));
+    }
+    auto const* const wanted = find(target);
+    if (!wanted) return refuse(fail(error::invalid_action, "There is no operation " + std::string(target) + "."));
+    ++requests_[static_cast<std::size_t>(wanted - operations)];
+    out.operation = wanted->name;
+    if (auto const why = identify(request, calendar)) return refuse(*why);
+
+    out.fault = queues_.faults().on_request(wanted->name);
+    switch (out.fault.what) {
+    case transport_fault::throttled: return refuse(fail(error::request_throttled, "Rate exceeded"));
+    case transport_fault::dropped_before: return out;
+    case transport_fault::server_error:
+        if (out.fault.http_status == 503)
+            return refuse(fail(error::service_unavailable, "The service is not available. Try again."));
+        if (++html_pages_ % 2 == 0) return refuse(fail(error::internal_failure, "An internal failure occurred."));
+        // A load balancer before the service knows nothing of JSON; clients have to cope.
+        answer.status = 500;
+        answer.content_type = "text/html";
+        answer.body = "<html><body><h1>500 Internal Server Error</h1></body></html>\n";
+        return out;
+    default: break;
+    }
+    call c{queues_, decoder_, request, origin, now, answer};
+    out.parked = wanted->carry_out(c);
+    return out;
+}
+
+void front_end::finish_poll(result<sqs::receive_message_response> const& messages, http_answer& answer)
+{
+    if (messages) encode(*messages, answer.body);
+    else write_failure(messages.error(), answer);
+}
+
+void write_failure(failure const& why, http_answer& answer)
+{
+    auto const* known = find_error(why.service_code);
+    auto const& shape = known ? *known : shape_of(error::internal_failure);
+    answer.status = shape.http_status;
+    answer.query_error.assign(shape.query_code).append(shape.sender_fault ? ";Sender" : ";Receiver");
+    encode_error(shape.json_type, why.message, answer.body);
+}
+
+} // namespace quern::broker

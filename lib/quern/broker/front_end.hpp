@@ -1,0 +1,63 @@
+#pragma once
+
+#include <quern/aws/verify.hpp>
+#include <quern/broker/engine.hpp>
+#include <quern/broker/http_answer.hpp>
+#include <quern/broker/http_request.hpp>
+#include <quern/broker/server_options.hpp>
+#include <quern/broker/wire_decode.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace quern::broker {
+
+/// What came of a request.
+struct served {
+    std::optional<poll_id> parked; ///< set: the answer is still to come, see finish_poll()
+    request_fault fault;           ///< what to do to the answer or the connection
+    std::string_view operation;    ///< empty when the request named none of ours
+};
+
+/// From an HTTP request to an answer: who asks, for what, the engine's word, JSON. No I/O.
+class front_end {
+public:
+    front_end(engine_options, server_options const&);
+
+    engine& queues() { return queues_; }
+
+    /// Carries the request out. `origin` is where the broker listens: it stands in QueueUrls when there is no Host.
+    served serve(http_request const&, std::string_view origin, instant now, wall_time calendar, http_answer&);
+
+    /// Writes the answer of a poll that was parked.
+    static void finish_poll(result<sqs::receive_message_response> const&, http_answer&);
+
+    static constexpr std::size_t operation_count = 23;
+    static std::string_view operation_name(std::size_t index);
+    std::uint64_t requests(std::size_t index) const { return requests_[index]; } ///< of that operation, so far
+
+private:
+    struct call;
+    template <auto Operation>
+    static std::optional<poll_id> carry_out(call&);
+    struct operation;
+    static operation const operations[operation_count];
+
+    static operation const* find(std::string_view target);
+    std::optional<failure> identify(http_request const&, wall_time calendar);
+
+    engine queues_;
+    std::optional<aws::verifier> verifier_; ///< none: everyone is let in
+    aws::request_view shown_;               ///< to the verifier; kept for its buffer
+    wire_decoder decoder_;
+    std::array<std::uint64_t, operation_count> requests_{};
+    std::uint64_t html_pages_ = 0;
+};
+
+/// Writes an error as SQS does: JSON body, status, x-amzn-query-error.
+void write_failure(failure const&, http_answer&);
+
+} // namespace quern::broker

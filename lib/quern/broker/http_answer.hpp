@@ -1,0 +1,36 @@
+#pragma once
+
+#include <quern/core/error.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace quern::broker {
+
+/// What a request is answered with. Its buffers serve one answer after another.
+struct http_answer {
+    int status = 200;
+    std::string_view content_type = "application/x-amz-json-1.0";
+    std::string query_error; ///< value of x-amzn-query-error, "<code>;Sender"; empty without an error
+    std::string body;
+    bool keep_alive = true;
+
+    void clear()
+    {
+        status = 200;
+        content_type = "application/x-amz-json-1.0";
+        query_error.clear();
+        body.clear();
+        keep_alive = true;
+    }
+
+    std::string_view error_code() const { return std::string_view(query_error).substr(0, query_error.find(';')); }
+};
+
+/// Appends the answer as it goes over the wire.
+void write_answer(std::string& wire, http_answer const&, std::string_view request_id, std::string_view date);
+
+/// "Sat, 21 Nov 2026 07:05:00 GMT": the form of the Date header (RFC 9110, 5.6.7).
+std::string http_date(std::time_t);
+
+} // namespace quern::broker

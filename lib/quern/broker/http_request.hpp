@@ -1,0 +1,28 @@
+#pragma once
+
+#include <quern/net/message.hpp>
+
+#include <string>
+
+namespace quern::broker {
+
+/// A request as it came over the wire. Its buffers serve one request after another.
+struct http_request {
+    std::string method;  ///< "POST"
+    std::string target;  ///< "/000000000000/orders?x=1"
+    net::headers fields;
+    std::string body; ///< capacity exceeds size by at least wire_decoder::padding
+
+    void clear()
+    {
+        method.clear();
+        target.clear();
+        fields.clear();
+        if (body.capacity() > kept) body = {};
+        body.clear();
+    }
+
+    static constexpr std::size_t kept = 256 * 1024; ///< an idle connection keeps no larger buffer
+};
+
+} // namespace quern::broker

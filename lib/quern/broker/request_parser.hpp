@@ -1,0 +1,68 @@
+#pragma once
+
+#include <quern/broker/http_request.hpp>
+#include <quern/broker/wire_decode.hpp>
+
+#include <boost/beast/http/basic_parser.hpp>
+#include <boost/beast/http/error.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace quern::broker {
+
+/// Beast's incremental parser, writing straight into a http_request.
+class request_parser final : public boost::beast::http::basic_parser<true> {
+public:
+    request_parser(http_request& out, std::size_t max_header, std::size_t max_body)
+        : out_(out), header_left_(max_header)
+    {
+        header_limit(static_cast<std::uint32_t>(max_header));
+        body_limit(max_body);
+        eager(true);
+    }
+
+private:
+    using error = boost::beast::error_code;
+    using view = boost::beast::string_view;
+
+    void on_request_impl(boost::beast::http::verb, view method, view target, int, error& ec) override
+    {
+        out_.method.assign(method.data(), method.size());
+        out_.target.assign(target.data(), target.size());
+        spend(method.size() + target.size(), ec);
+    }
+    void on_response_impl(int, view, int, error&) override {}
+    void on_field_impl(boost::beast::http::field, view name, view value, error& ec) override
+    {
+        out_.fields.add({name.data(), name.size()}, {value.data(), value.size()});
+        spend(name.size() + value.size() + 4, ec);
+    }
+    void on_header_impl(error&) override {}
+    void on_body_init_impl(boost::optional<std::uint64_t> const& length, error&) override
+    {
+        // The declared length is a claim: memory beyond a first piece is only taken as bytes arrive.
+        constexpr std::uint64_t first_piece = 1024 * 1024;
+        out_.body.reserve(std::min(length.value_or(0), first_piece) + wire_decoder::padding);
+    }
+    std::size_t on_body_impl(view piece, error&) override
+    {
+        out_.body.append(piece.data(), piece.size());
+        return piece.size();
+    }
+    void on_chunk_header_impl(std::uint64_t, view, error&) override {}
+    std::size_t on_chunk_body_impl(std::uint64_t, view piece, error& ec) override { return on_body_impl(piece, ec); }
+    void on_finish_impl(error&) override { out_.body.reserve(out_.body.size() + wire_decoder::padding); }
+
+    /// Beast's own limit looks at what one put() sees, not at the sum of headers that come piece by piece.
+    void spend(std::size_t bytes, error& ec)
+    {
+        if (bytes > header_left_) ec = boost::beast::http::error::header_limit;
+        else header_left_ -= bytes;
+    }
+
+    http_request& out_;
+    std::size_t header_left_;
+};
+
+} // namespace quern::broker

@@ -1,0 +1,67 @@
+#include <quern/broker/server.hpp>
+
+#include <quern/broker/server_core.hpp>
+
+namespace quern::broker {
+
+namespace asio = boost::asio;
+
+namespace {
+
+/// Throws the first setting that cannot work.
+server_options checked(server_options options)
+{
+    result<void> valid;
+    if (auto bad = options.validate()) valid = std::move(*bad);
+    valid.value();
+    return options;
+}
+
+} // namespace
+
+std::optional<failure> server_options::validate() const
+{
+    auto const refuse = [](std::string_view why) { return failure(errc::invalid_option, std::string(why)); };
+
+    boost::system::error_code ec;
+    asio::ip::make_address(host, ec);
+    if (ec) return refuse("server_options.host: '" + host + "' is no IP address");
+    if (check_signatures && keys.empty()) return refuse("server_options.keys: nobody could sign; name at least one key");
+    for (auto const& key : keys) {
+        if (key.access_key_id.empty() || key.secret_access_key.empty()) return refuse("server_options.keys: a key needs an id and a secret");
+    }
+    if (clock_skew < std::chrono::seconds(1)) return refuse("server_options.clock_skew: must be at least a second");
+    if (max_header_bytes < 1024) return refuse("server_options.max_header_bytes: must be at least 1024");
+    if (max_header_bytes > 1024 * 1024) return refuse("server_options.max_header_bytes: must be at most 1 MiB");
+    if (max_body_bytes < 1024) return refuse("server_options.max_body_bytes: must be at least 1024");
+    return {};
+}
+
+server::server(asio::any_io_executor ex, server_options options, engine_options queues, clock& time)
+    : core_(std::make_shared<server_core>(std::move(ex), checked(std::move(options)), std::move(queues), time))
+{
+}
+
+server::~server() { core_->shut(); }
+
+result<void> server::listen() { return core_->listen(); }
+std::uint16_t server::port() const { return core_->port; }
+std::string server::url() const { return core_->origin; }
+asio::awaitable<void> server::stop(std::chrono::milliseconds limit) { return core_->stop(limit); }
+engine& server::queues() { return core_->broker.queues(); }
+instant server::now() const { return core_->now(); }
+void server::settle() { core_->settle(); }
+asio::any_io_executor server::get_executor() const { return core_->get_executor(); }
+
+server_counters server::counters() const
+{
+    auto out = core_->counters;
+    out.open_connections = core_->open();
+    out.parked_polls = core_->parked();
+    for (std::size_t i = 0; i != front_end::operation_count; ++i) {
+        if (auto const n = core_->broker.requests(i); n != 0) out.requests[front_end::operation_name(i)] = n;
+    }
+    return out;
+}
+
+} // namespace quern::broker

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <quern/aws/credentials.hpp>
+#include <quern/core/error.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quern::broker {
+
+/// One line of an access log. The views are gone when the sink returns.
+struct access_record {
+    std::string_view peer;       ///< "127.0.0.1:40312"
+    std::string_view operation;  ///< "ReceiveMessage"; empty when the request named none
+    int status = 0;              ///< 0: a fault left the request without an answer
+    std::string_view error_code; ///< "AWS.SimpleQueueService.NonExistentQueue"; empty without an error
+    std::string_view request_id;
+    std::chrono::nanoseconds took{}; ///< from the last byte of the request to the answer, long polls included
+    std::size_t request_bytes = 0;   ///< of the bodies
+    std::size_t answer_bytes = 0;
+};
+
+struct server_options {
+    std::string host = "127.0.0.1"; ///< an address, not a name: who may connect should not hang on a resolver
+    std::uint16_t port = 9324;      ///< 0: any free one, see server::port()
+
+    bool check_signatures = true; ///< false: anyone may do anything, signed or not
+    std::vector<aws::credentials> keys{{"quern", "quern", ""}}; ///< who may sign, for whatever region
+    std::chrono::seconds clock_skew{900}; ///< a signature may be older or newer by so much (SigV4: 15 minutes)
+
+    std::size_t max_header_bytes = 16 * 1024;
+    std::size_t max_body_bytes = 16 * 1024 * 1024; ///< a batch of 1 MiB, each byte escaped to six, and room
+
+    /// SQS goes on with a long poll whose caller has hung up: a message that arrives then is in flight until its
+    /// visibility timeout, seen by nobody. So does the broker, unless this is true: then such a poll is forgotten.
+    bool cancel_polls_on_disconnect = false;
+
+    std::function<void(access_record const&)> access_log; ///< called after each answer, on the server's executor
+
+    /// The first setting that cannot work, by name.
+    std::optional<failure> validate() const;
+};
+
+} // namespace quern::broker

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <quern/consumer/counters.hpp>
+#include <quern/consumer/delivery.hpp>
+#include <quern/consumer/drain.hpp>
+#include <quern/consumer/options.hpp>
+#include <quern/consumer/outcome.hpp>
+#include <quern/sqs/api.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <concepts>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <type_traits>
+
+namespace quern {
+
+/// What runs for each message. Returns the outcome; an exception counts as retry().
+using handler = std::function<boost::asio::awaitable<outcome>(delivery&)>;
+
+namespace detail {
+
+template <class F>
+handler make_handler(F f)
+{
+    using returned = std::invoke_result_t<F&, delivery&>;
+    if constexpr (std::same_as<returned, boost::asio::awaitable<outcome>>) {
+        return f;
+    } else {
+        static_assert(std::same_as<returned, boost::asio::awaitable<void>>,
+                      "a handler returns awaitable<void> or awaitable<quern::outcome>");
+        return [f = std::move(f)](delivery& d) mutable -> boost::asio::awaitable<outcome> {
+            co_await f(d);
+            co_return ack();
+        };
+    }
+}
+
+} // namespace detail
+
+/// Consumes one standard queue: every message runs through the handler and is deleted once the handler is done.
+///
+/// A handler is a coroutine `awaitable<void>(delivery&)`, where returning acknowledges and throwing retries, or
+/// `awaitable<outcome>(delivery&)`. Delivery is at least once: a crash, a lost lease or the service itself may
+/// bring a message again, so handlers must bear a repetition.
+///
+/// A handler whose lease is lost is cancelled (terminal cancellation of its coroutine) and its outcome is
+/// dropped, since another consumer may have the message by then.
+///
+/// Lifetime  the state lives until the drain has ended; destroying the object drains without waiting for it.
+/// Threads   any. The pipeline runs on a strand of the executor; handlers on options.handler_executor, each on
+///           a strand of its own.
+class consumer {
+public:
+    /// A consumer with a client of its own, set up from the environment (AWS_REGION, AWS_ENDPOINT_URL_SQS,
+    /// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN).
+    ///
+    /// Throws boost::system::system_error that names the option or the variable when one is missing or wrong.
+    template <class F>
+    consumer(boost::asio::io_context& io, std::string queue_url, F handle, consumer_options options = consumer_options())
+        : consumer(io.get_executor(), nullptr, std::move(queue_url), detail::make_handler(std::move(handle)),
+                   std::move(options))
+    {
+    }
+
+    /// A consumer that speaks through `api`, which outlives it and is safe to call on the consumer's strand.
+    template <class F>
+    consumer(boost::asio::any_io_executor ex, sqs::api& api, std::string queue_url, F handle,
+             consumer_options options = consumer_options())
+        : consumer(std::move(ex), &api, std::move(queue_url), detail::make_handler(std::move(handle)),
+                   std::move(options))
+    {
+    }
+
+    consumer(consumer const&) = delete;
+    consumer& operator=(consumer const&) = delete;
+    ~consumer();
+
+    /// Begins to receive. Once; a drain cannot be undone.
+    void start();
+
+    /// Stops receiving, lets the receives under way and the running handlers end, gives back what was not
+    /// started, settles everything, and completes with the report, at the latest after `limit`.
+    ///
+    /// A second call, or a second signal, cancels the running handlers at once and completes with the first.
+    boost::asio::awaitable<drain_report> drain(std::chrono::milliseconds limit);
+
+    /// Drains with that limit when one of the signals comes; the process lives on until io_context::run() returns.
+    void drain_on(std::initializer_list<int> signals, std::chrono::milliseconds limit = std::chrono::seconds(30));
+
+    /// Completes when a drain has ended, whoever began it.
+    boost::asio::awaitable<drain_report> drained();
+
+    /// Snapshot, not synchronised with the pipeline: call it on the consumer's executor, or after the drain.
+    consumer_counters const& counters() const;
+
+    /// Messages held now. As counters().
+    std::size_t in_flight() const;
+
+private:
+    consumer(boost::asio::any_io_executor, sqs::api*, std::string queue_url, handler, consumer_options);
+
+    class pipeline;
+    std::shared_ptr<pipeline> pipeline_;
+};
+
+} // namespace quern

@@ -1,0 +1,29 @@
+#include <quern/consumer/drain.hpp>
+
+namespace quern {
+
+drain::step drain::next(state const& now_held, tick now)
+{
+    if (now_held.polls + now_held.running + now_held.settling == 0 || now >= end_at_) return step::end;
+    if (now < cancel_at_ || cancelled_) return step::wait;
+    cancelled_ = true;
+    return step::cancel;
+}
+
+std::string to_json(drain_report const& r)
+{
+    std::string text = "{\"took_ms\":" + std::to_string(r.took.count());
+    auto const add = [&](char const* name, std::size_t value) {
+        text.append(",\"").append(name).append("\":").append(std::to_string(value));
+    };
+    add("finished", r.finished);
+    add("cancelled", r.cancelled);
+    add("released", r.released);
+    add("stranded", r.stranded);
+    add("running", r.running);
+    add("at_risk", r.at_risk);
+    add("polls", r.polls);
+    return text + '}';
+}
+
+} // namespace quern

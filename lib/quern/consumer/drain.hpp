@@ -1,0 +1,58 @@
+#pragma once
+
+#include <quern/core/clock.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace quern {
+
+/// How a consumer stopped.
+struct drain_report {
+    std::chrono::milliseconds took{};
+    std::size_t finished = 0;  ///< handlers that ended by themselves during the drain
+    std::size_t cancelled = 0; ///< handlers that ended because the drain's time ran out; their messages were released
+    std::size_t released = 0;  ///< messages made visible again at once: received and not started, or cancelled
+    std::size_t stranded = 0;  ///< hidden though nobody works on them: their release was not confirmed in time
+    std::size_t running = 0;   ///< handlers still running; their messages stay hidden until their leases end
+    std::size_t at_risk = 0;   ///< handled, but the delete is not confirmed: may be delivered again
+    std::size_t polls = 0;     ///< receives that had not been answered: what they may yet bring stays hidden for a while
+
+    /// Nothing was left behind.
+    bool clean() const { return stranded + running + at_risk + polls == 0; }
+};
+
+/// {"took_ms":812,"finished":12,…}, one line.
+std::string to_json(drain_report const&);
+
+/// The drain's rule: what is still to be done, and when patience ends.
+class drain {
+public:
+    enum class step {
+        wait,   ///< for polls, handlers and settlements
+        cancel, ///< tell the handlers to end; said once
+        end,
+    };
+    struct state {
+        std::size_t polls = 0, running = 0, settling = 0;
+    };
+
+    drain(tick now, std::chrono::milliseconds limit) : began_at(now), cancel_at_(now + limit * 9 / 10), end_at_(now + limit) {}
+
+    step next(state const&, tick now);
+
+    /// Brings the end forward: handlers are cancelled at once.
+    void hurry(tick now) { cancel_at_ = std::min(cancel_at_, now); }
+
+    tick wake_at() const { return cancelled_ ? end_at_ : cancel_at_; }
+
+    tick const began_at;
+
+private:
+    tick cancel_at_, end_at_;
+    bool cancelled_ = false;
+};
+
+} // namespace quern

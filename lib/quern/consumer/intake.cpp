@@ -1,0 +1,67 @@
+#include <quern/consumer/intake.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace quern {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t most = 10;                 // of one receive
+constexpr std::chrono::milliseconds patience{20}; // the longest that a free place is left unused
+constexpr std::chrono::milliseconds first_pause{100}, longest_pause{10'000};
+
+} // namespace
+
+int intake::next_poll(std::size_t held, tick now)
+{
+    wake_at_.reset();
+    auto const taken = held + reserved_;
+    if (stopped_ || polls_ >= target_ || taken >= max_in_flight_) {
+        waiting_since_.reset();
+        return 0;
+    }
+    if (now < not_before_) {
+        wake_at_ = not_before_;
+        return 0;
+    }
+    auto const free = max_in_flight_ - taken;
+    auto const worth_it = std::clamp<std::size_t>(max_in_flight_ / 4, 1, most);
+    if (free < worth_it && held != 0) {
+        if (!waiting_since_) waiting_since_ = now;
+        if (now < *waiting_since_ + patience) {
+            wake_at_ = *waiting_since_ + patience;
+            return 0;
+        }
+    }
+    waiting_since_.reset();
+    auto const ask = std::min(free, most);
+    ++polls_;
+    reserved_ += ask;
+    return static_cast<int>(ask);
+}
+
+void intake::answered(int asked, int got)
+{
+    --polls_;
+    reserved_ -= static_cast<std::size_t>(asked);
+    failures_ = 0;
+    if (got == 0) target_ = 1;
+    else if (2 * got >= asked) target_ = std::min(2 * target_, max_polls_);
+}
+
+void intake::failed(int asked, tick now)
+{
+    --polls_;
+    reserved_ -= static_cast<std::size_t>(asked);
+    target_ = 1;
+    auto const pause = std::min<double>(static_cast<double>(first_pause.count()) * std::pow(2.0, failures_),
+                                        static_cast<double>(longest_pause.count()));
+    failures_ = std::min(failures_ + 1, 16);
+    std::uniform_real_distribution<double> jitter(pause / 2, pause);
+    not_before_ = now + std::chrono::milliseconds(static_cast<std::int64_t>(jitter(random_)));
+}
+
+} // namespace quern

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <quern/core/clock.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <random>
+
+namespace quern {
+
+/// The intake's rule: how many long polls, and how many messages each may bring.
+///
+/// A receive asks only for places that are free, and waits for ten of them (a quarter of `max_in_flight` when
+/// that is less, `patience` at the most), because a receive of one costs as much as a receive of ten.
+class intake {
+public:
+    intake(std::size_t max_in_flight, std::size_t max_polls, std::uint64_t seed)
+        : max_in_flight_(max_in_flight), max_polls_(max_polls), random_(seed) {}
+
+    /// How many messages a receive that starts now should ask for; 0: none now. `held` counts those in flight here.
+    int next_poll(std::size_t held, tick now);
+
+    void answered(int asked, int got);
+    void failed(int asked, tick now);
+
+    void stop() { stopped_ = true; }
+    bool stopped() const { return stopped_; }
+
+    std::size_t polls() const { return polls_; } ///< under way
+
+    /// When to ask next_poll() again although nothing else happened.
+    std::optional<tick> wake_at() const { return wake_at_; }
+
+private:
+    std::size_t max_in_flight_;
+    std::size_t max_polls_;
+    std::mt19937_64 random_;
+    std::size_t target_ = 1; // polls wanted
+    std::size_t polls_ = 0;
+    std::size_t reserved_ = 0; // places that the polls under way may fill
+    int failures_ = 0;         // in a row
+    tick not_before_{};
+    std::optional<tick> waiting_since_; // for more places to come free
+    std::optional<tick> wake_at_;
+    bool stopped_ = false;
+};
+
+} // namespace quern

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <quern/consumer/delivery.hpp>
+
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/intrusive/list_hook.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+
+namespace quern {
+
+/// A message that this consumer holds, from its receive until its settlement is confirmed.
+struct held : std::enable_shared_from_this<held>,
+              boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+    enum class stage { running, settling, gone };
+
+    held(sqs::message m, std::shared_ptr<std::byte[]> from, clock const& time, tick now)
+        : message(m, from, time), handle(m.receipt_handle), handle_storage(std::move(from)), received_at(now) {}
+
+    delivery message;
+    std::string_view handle; ///< the newest: SQS accepts an older one without deleting anything
+    std::shared_ptr<std::byte[]> handle_storage;
+    tick received_at; ///< of the newest handle
+    stage at = stage::running;
+    bool extending = false; ///< an extension of its lease is under way
+    std::optional<std::chrono::seconds> postponed; ///< a visibility change that waits for that extension's answer
+    bool removing = false;  ///< settling by a delete
+    bool cancelled = false; ///< its handler was told to end
+    bool lost = false;      ///< the lease ran out or was refused: whatever the handler says, it no longer counts
+    boost::asio::cancellation_signal cancel; ///< ends the handler; emit on the handler's executor
+    boost::asio::any_io_executor runs_on;
+};
+using held_ptr = std::shared_ptr<held>;
+
+/// What is in flight here: message id -> the one entry with its newest receipt handle.
+class ledger {
+public:
+    /// The entry of that message, or null.
+    held_ptr find(std::string_view id) const
+    {
+        auto const at = entries_.find(id);
+        return at == entries_.end() ? nullptr : at->second;
+    }
+
+    void add(held_ptr entry)
+    {
+        auto const id = entry->message.id(); // a view into storage that the entry keeps alive
+        entries_.emplace(id, std::move(entry));
+    }
+
+    /// A redelivery of a message held here: from now on only its newest handle counts.
+    void adopt(held& entry, std::string_view handle, std::shared_ptr<std::byte[]> storage, tick now)
+    {
+        entry.handle = handle;
+        entry.handle_storage = std::move(storage);
+        entry.received_at = now;
+    }
+
+    void remove(held& entry)
+    {
+        entry.unlink();
+        entry.at = held::stage::gone;
+        entries_.erase(entry.message.id());
+    }
+
+    std::size_t size() const { return entries_.size(); }
+
+    template <class Visit>
+    void for_each(Visit visit) const
+    {
+        for (auto const& [id, entry] : entries_) visit(entry);
+    }
+
+private:
+    std::unordered_map<std::string_view, held_ptr> entries_;
+};
+
+} // namespace quern

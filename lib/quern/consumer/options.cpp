@@ -1,0 +1,25 @@
+#include <quern/consumer/options.hpp>
+
+namespace quern {
+
+using namespace std::chrono_literals;
+
+std::optional<failure> consumer_options::validate() const
+{
+    auto const wrong = [](char const* what) { return failure(errc::invalid_option, what); };
+    if (max_in_flight == 0) return wrong("max_in_flight must be at least 1");
+    if (max_in_flight > 120'000) return wrong("max_in_flight must not exceed 120000, the limit of SQS per queue");
+    if (max_polls == 0) return wrong("max_polls must be at least 1");
+    if (wait_time < 0s || wait_time > 20s) return wrong("wait_time must be from 0 to 20 s");
+    if (visibility_timeout < 3s || visibility_timeout > 12h) {
+        return wrong("visibility_timeout must be from 3 s, so that it can be extended in time, to 12 h");
+    }
+    if (settle_linger < 0ms || settle_linger > visibility_timeout / 3) {
+        return wrong("settle_linger must be from 0 to a third of visibility_timeout");
+    }
+    if (max_settle_calls == 0) return wrong("max_settle_calls must be at least 1");
+    if (drain_deadline < 1s) return wrong("drain_deadline must be at least 1 s");
+    return backoff.validate();
+}
+
+} // namespace quern

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <quern/consumer/consumer.hpp>
+#include <quern/consumer/intake.hpp>
+#include <quern/consumer/lease_book.hpp>
+#include <quern/consumer/ledger.hpp>
+#include <quern/consumer/settle_queue.hpp>
+#include <quern/core/alarm.hpp>
+#include <quern/sqs/client.hpp>
+
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/strand.hpp>
+
+#include <optional>
+
+namespace quern {
+
+/// The drivers of the stages, in the order in which a message passes them. Everything is touched on the strand
+/// only. One loop asks each rule what is due and starts it; every coroutine so started reports back to its rule
+/// and rings the alarm.
+class consumer::pipeline : public std::enable_shared_from_this<pipeline> {
+public:
+    /// `given` may be null: then the pipeline makes a client of its own from the environment.
+    pipeline(boost::asio::any_io_executor, sqs::api* given, std::string queue_url, handler, consumer_options);
+
+    void start();
+    void begin_drain(std::chrono::milliseconds limit);
+    void drain_on(std::vector<int> const& signals, std::chrono::milliseconds limit);
+    void abandon(); ///< nobody will ask any more: drain, if it ever ran
+    boost::asio::awaitable<drain_report> drained();
+
+    boost::asio::strand<boost::asio::any_io_executor> const strand;
+    consumer_options const options;
+    consumer_counters counters;
+    ledger in_flight;
+
+private:
+    boost::asio::awaitable<void> run();
+    std::optional<tick> turn(tick now);
+    bool is_drained(tick now);
+
+    // intake
+    boost::asio::awaitable<void> poll(int ask);
+    void accept(sqs::receive_message_response, tick now);
+    void accept_damaged(sqs::receive_message_response&, tick now);
+
+    // dispatch
+    void dispatch(held_ptr);
+    void handled(held_ptr, std::exception_ptr, std::optional<outcome>);
+    void cancel(held&);
+
+    // lease keeper
+    void lose(held_ptr const&);
+
+    // settle
+    void settle(held_ptr, settlement::purpose, std::chrono::milliseconds delay = {});
+    boost::asio::awaitable<void> remove(std::vector<settlement>);
+    boost::asio::awaitable<void> change(std::vector<settlement>);
+    void answered(settlement, std::string_view handle, result<void> const&, tick sent_at);
+    void returned(std::size_t entries);
+
+    tick now() const { return time_.now(); }
+    void await_signal(std::chrono::milliseconds limit);
+    void spawn(boost::asio::awaitable<void>);
+    std::chrono::seconds whole_seconds(held const&, std::chrono::milliseconds delay) const;
+
+    clock& time_;
+    std::unique_ptr<sqs::client> own_client_;
+    sqs::api& api_;
+    std::string const queue_url_;
+    handler const handle_;
+
+    intake intake_;
+    lease_book leases_;
+    settle_queue settle_;
+    std::mt19937_64 random_;
+    log_throttle log_;
+    alarm wake_;
+
+    std::size_t running_ = 0;      // handlers
+    std::size_t settling_ = 0;     // entries of the settle calls under way
+    std::size_t settle_calls_ = 0; // under way
+    bool started_ = false;
+    std::optional<class drain> drain_;
+    drain_report report_;
+    bool ended_ = false;
+    std::vector<alarm*> waiting_; // for the end of the drain
+    std::optional<boost::asio::signal_set> signals_;
+};
+
+} // namespace quern

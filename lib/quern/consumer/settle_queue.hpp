@@ -1,0 +1,74 @@
+#pragma once
+
+#include <quern/core/error.hpp>
+#include <quern/consumer/ledger.hpp>
+
+#include <chrono>
+#include <deque>
+#include <map>
+#include <optional>
+#include <random>
+#include <vector>
+
+namespace quern {
+
+/// One thing to tell SQS about one message.
+struct settlement {
+    enum class purpose {
+        remove,   ///< delete: the handler is done
+        postpone, ///< visible again after `timeout`: failed, or released with zero
+        extend,   ///< still hidden for `timeout`: the handler is not done
+    };
+
+    held_ptr what;
+    purpose why = purpose::remove;
+    std::chrono::seconds timeout{}; ///< of a visibility change, from the moment of sending
+    int attempts = 0;
+    tick asked_at{};
+};
+
+/// The settle stage's rule: which deletes and visibility changes share a request, and when it goes.
+///
+/// A request goes when it is full, when its oldest entry has waited for `linger`, or when no handler is
+/// running that could add to it. What failed comes back alone, after a pause.
+class settle_queue {
+public:
+    settle_queue(std::chrono::milliseconds linger, std::uint64_t seed) : linger_(linger), random_(seed) {}
+
+    struct batch {
+        bool removal = false; ///< DeleteMessageBatch, otherwise ChangeMessageVisibilityBatch
+        std::vector<settlement> entries;
+    };
+
+    void add(settlement, tick now);
+
+    /// Tries again later: 50 ms, doubling to 5 s, with jitter.
+    void add_again(settlement, tick now);
+
+    /// The next request that should go now. `more_to_come`: a handler is running.
+    std::optional<batch> take(tick now, bool more_to_come);
+
+    /// When take() has something new although nothing else happened.
+    std::optional<tick> wake_at() const;
+
+    /// Entries that wait, without those of the requests under way.
+    std::size_t size() const { return removals_.size() + changes_.size() + later_.size(); }
+
+private:
+    using line = std::deque<settlement>;
+
+    std::optional<batch> take_from(line&, bool removal, tick now, bool more_to_come);
+
+    std::chrono::milliseconds linger_;
+    std::mt19937_64 random_;
+    line removals_, changes_;
+    std::multimap<tick, settlement> later_;
+};
+
+/// What becomes of an entry after its call.
+enum class settled { done, again, lost };
+
+/// `handle`: the receipt handle that the call used.
+settled judge(settlement const&, std::string_view handle, result<void> const& answer, tick now);
+
+} // namespace quern

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <quern/core/clock.hpp>
+
+#include <boost/asio/io_context.hpp>
+
+#include <map>
+#include <optional>
+
+namespace quern::sim {
+
+/// Time that stands still while there is work, and jumps to the next timer when there is none. An hour of
+/// waiting takes as long as the work done in it.
+///
+/// Timers that are due together fire in the order in which their waits began. The steady and the calendar
+/// view advance together; jump_wall() moves the calendar alone, as an administrator or NTP does.
+///
+/// Lifetime  outlives the io_context, whose unfinished coroutines refer to it.
+/// Threads   one: that which runs the io_context.
+class virtual_clock final : public clock {
+public:
+    explicit virtual_clock(wall_time start = wall_time(std::chrono::hours(24 * 365 * 56))) : wall_offset_(start.time_since_epoch()) {}
+
+    tick now() const override { return now_; }
+    wall_time wall() const override
+    {
+        return wall_time(std::chrono::duration_cast<wall_time::duration>(wall_offset_ + now_.time_since_epoch()));
+    }
+    std::unique_ptr<timer> make_timer(boost::asio::any_io_executor) override;
+
+    void jump_wall(wall_time::duration by) { wall_offset_ += by; }
+
+    /// Runs the context until `end`, or until neither work nor a timer before `end` is left, and then stands at
+    /// `end`. Returns the number of handlers run.
+    std::size_t run_until(boost::asio::io_context&, tick end);
+    std::size_t run_for(boost::asio::io_context& io, tick::duration d) { return run_until(io, now_ + d); }
+
+    /// Runs until `done()` is true, checked whenever all work at one moment is finished; false when nothing is
+    /// left to run before, or `limit` of virtual time has passed.
+    template <class Done>
+    bool run_until_done(boost::asio::io_context& io, tick::duration limit, Done done)
+    {
+        auto const end = now_ + limit;
+        for (settle(io); !done(); settle(io)) {
+            if (!step(end)) return false;
+        }
+        return true;
+    }
+
+    /// When the next timer fires.
+    std::optional<tick> next_timer() const;
+
+private:
+    class virtual_timer;
+    using waits = std::multimap<tick, virtual_timer*>;
+
+    std::size_t settle(boost::asio::io_context&); // all work of this moment
+    bool step(tick end);                          // to the next timer, which fires
+
+    tick now_{};
+    wall_time::duration wall_offset_;
+    waits waits_;
+};
+
+} // namespace quern::sim

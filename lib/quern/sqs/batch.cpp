@@ -1,0 +1,194 @@
+#include <quern/sqs/batch.hpp>
+
+#include <quern/sqs/failures.hpp>
+#include <quern/sqs/limits.hpp>
+
+#include <boost/asio/this_coro.hpp>
+
+#include <charconv>
+#include <iterator>
+
+namespace quern::sqs {
+namespace {
+
+namespace asio = boost::asio;
+
+using refusals = std::vector<std::optional<failure>>; // by position
+
+/// Gives each entry its position as id and takes out those that break a limit.
+template <class Entry>
+refusals prepare(std::vector<Entry>& entries)
+{
+    refusals refused(entries.size());
+    std::vector<Entry> good;
+    good.reserve(entries.size());
+    for (std::size_t i = 0; i != entries.size(); ++i) {
+        refused[i] = check(entries[i]);
+        if (refused[i]) continue;
+        entries[i].id = std::to_string(i);
+        good.push_back(std::move(entries[i]));
+    }
+    entries = std::move(good);
+    return refused;
+}
+
+/// The results of one call by position: what was refused here, and the answer or the failure of the call.
+template <class Outcomes, class Response>
+Outcomes conclude(refusals refused, result<Response> answer)
+{
+    Outcomes out = answer ? join(refused.size(), std::move(*answer)) : Outcomes(refused.size(), answer.error());
+    for (std::size_t i = 0; i != refused.size(); ++i) {
+        if (refused[i]) out[i] = std::move(*refused[i]);
+    }
+    return out;
+}
+
+template <class Outcomes, class Entry, class Request, class Response>
+asio::awaitable<Outcomes> one_call(api& service, std::string queue_url, std::vector<Entry> entries,
+                                   answer<Response> (api::*call)(Request))
+{
+    refusals refused = prepare(entries);
+    result<Response> reply = Response();
+    if (!entries.empty()) {
+        Request request(std::move(queue_url), std::move(entries));
+        reply = co_await (service.*call)(std::move(request));
+    }
+    co_return conclude<Outcomes>(std::move(refused), std::move(reply));
+}
+
+template <class Outcomes, class Entry, class Request, class Response>
+asio::awaitable<Outcomes> calls(api& service, std::string queue_url, std::vector<Entry> entries,
+                                std::vector<std::size_t> counts, answer<Response> (api::*call)(Request))
+{
+    Outcomes out;
+    out.reserve(entries.size());
+    auto next = std::make_move_iterator(entries.begin());
+    for (std::size_t const count : counts) {
+        auto const end = next + static_cast<std::ptrdiff_t>(count);
+        std::vector<Entry> part(next, end);
+        next = end;
+
+        // Awaiting anything once cancelled would throw.
+        auto const state = co_await asio::this_coro::cancellation_state;
+        if (state.cancelled() != asio::cancellation_type::none) {
+            out.insert(out.end(), count, failure(errc::stopped, "cancelled before this call of the batch"));
+            continue;
+        }
+        auto done = co_await one_call<Outcomes>(service, queue_url, std::move(part), call);
+        out.insert(out.end(), std::make_move_iterator(done.begin()), std::make_move_iterator(done.end()));
+    }
+    co_return out;
+}
+
+std::optional<std::size_t> position(std::string const& id, std::size_t count)
+{
+    std::size_t out = 0;
+    std::from_chars(id.data(), id.data() + id.size(), out);
+    if (out >= count || id != std::to_string(out)) return {};
+    return out;
+}
+
+template <class Outcomes, class Done, class Value>
+Outcomes join_by_position(std::size_t count, batch_response<Done> answer, Value value_of)
+{
+    Outcomes out(count, failure(errc::not_confirmed, "the answer does not mention this entry", true));
+    std::vector<int> mentions(count);
+    for (auto& entry : answer.successful) {
+        auto const at = position(entry.id, count);
+        if (at && mentions[*at]++ == 0) out[*at] = value_of(std::move(entry));
+    }
+    for (auto& entry : answer.failed) {
+        auto const at = position(entry.id, count);
+        if (at && mentions[*at]++ == 0) out[*at] = entry_failure(std::move(entry));
+    }
+    for (std::size_t i = 0; i != count; ++i) {
+        if (mentions[i] > 1) out[i] = failure(errc::not_confirmed, "the answer mentions this entry twice", true);
+    }
+    return out;
+}
+
+std::vector<delete_message_entry> entries_of(std::vector<std::string> receipt_handles)
+{
+    std::vector<delete_message_entry> entries;
+    entries.reserve(receipt_handles.size());
+    for (auto& handle : receipt_handles) entries.emplace_back(std::string(), std::move(handle));
+    return entries;
+}
+
+std::vector<std::size_t> split_by_count(std::size_t count)
+{
+    return split(std::vector<std::size_t>(count));
+}
+
+} // namespace
+
+std::vector<std::size_t> split(std::span<std::size_t const> sizes)
+{
+    std::vector<std::size_t> counts;
+    std::size_t bytes = 0;
+    for (std::size_t const size : sizes) {
+        bool const full = counts.empty() || counts.back() == max_batch_entries || bytes + size > max_message_bytes;
+        if (full) {
+            counts.push_back(0);
+            bytes = 0;
+        }
+        ++counts.back();
+        bytes += size;
+    }
+    return counts;
+}
+
+outcomes join(std::size_t count, batch_response<done_entry> answer)
+{
+    return join_by_position<outcomes>(count, std::move(answer), [](done_entry) { return result<void>(); });
+}
+
+send_outcomes join(std::size_t count, send_message_batch_response answer)
+{
+    auto const value_of = [](sent_message sent) -> send_message_response { return sent; };
+    return join_by_position<send_outcomes>(count, std::move(answer), value_of);
+}
+
+asio::awaitable<send_outcomes> send_batch(api& service, std::string queue_url, std::vector<send_message_entry> entries)
+{
+    return one_call<send_outcomes>(service, std::move(queue_url), std::move(entries), &api::send_message_batch);
+}
+
+asio::awaitable<outcomes> delete_batch(api& service, std::string queue_url, std::vector<std::string> receipt_handles)
+{
+    return one_call<outcomes>(service, std::move(queue_url), entries_of(std::move(receipt_handles)),
+                              &api::delete_message_batch);
+}
+
+asio::awaitable<outcomes>
+change_visibility_batch(api& service, std::string queue_url, std::vector<change_visibility_entry> entries)
+{
+    return one_call<outcomes>(service, std::move(queue_url), std::move(entries),
+                              &api::change_message_visibility_batch);
+}
+
+asio::awaitable<send_outcomes> send_all(api& service, std::string queue_url, std::vector<send_message_entry> entries)
+{
+    std::vector<std::size_t> sizes;
+    sizes.reserve(entries.size());
+    for (auto const& entry : entries) sizes.push_back(message_size(entry.body, entry.attributes));
+    return calls<send_outcomes>(service, std::move(queue_url), std::move(entries), split(sizes),
+                                &api::send_message_batch);
+}
+
+asio::awaitable<outcomes> delete_all(api& service, std::string queue_url, std::vector<std::string> receipt_handles)
+{
+    auto counts = split_by_count(receipt_handles.size());
+    return calls<outcomes>(service, std::move(queue_url), entries_of(std::move(receipt_handles)), std::move(counts),
+                           &api::delete_message_batch);
+}
+
+asio::awaitable<outcomes>
+change_visibility_all(api& service, std::string queue_url, std::vector<change_visibility_entry> entries)
+{
+    auto counts = split_by_count(entries.size());
+    return calls<outcomes>(service, std::move(queue_url), std::move(entries), std::move(counts),
+                           &api::change_message_visibility_batch);
+}
+
+} // namespace quern::sqs

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <quern/core/error.hpp>
+#include <quern/sqs/types.hpp>
+
+#include <string_view>
+
+namespace quern::sqs {
+
+/// batch_failure::code of an entry whose answer carries a digest that does not match what was sent: this client's own,
+/// the service believes that it stored the message.
+inline constexpr std::string_view checksum_mismatch_code = "ChecksumMismatch";
+
+/// Gives a service error the code that its service code stands for: errc::receipt_expired for a receipt handle that no
+/// longer stands for a receive (and cannot be used again, so `retryable` goes), else unchanged.
+failure refine(failure);
+
+/// Why one entry of a batch call failed, in the terms of a whole call.
+failure entry_failure(batch_failure);
+
+} // namespace quern::sqs

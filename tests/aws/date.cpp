@@ -1,0 +1,51 @@
+#include <quern/aws/date.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+namespace aws = quern::aws;
+using quern::wall_time;
+
+namespace {
+
+constexpr wall_time moment = std::chrono::sys_days(std::chrono::year(2015) / 8 / 30) + std::chrono::hours(12) +
+                             std::chrono::minutes(36) + std::chrono::seconds(7);
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(date)
+
+BOOST_AUTO_TEST_CASE(a_timestamp_drops_the_fraction_of_the_second)
+{
+    aws::timestamp const text(moment + std::chrono::milliseconds(999));
+    BOOST_TEST(text.text() == "20150830T123607Z");
+    BOOST_TEST(text.day() == "20150830");
+}
+
+BOOST_AUTO_TEST_CASE(a_timestamp_reads_back)
+{
+    BOOST_TEST((aws::parse_timestamp("20150830T123607Z") == moment));
+    auto const leap_day = aws::parse_timestamp("20240229T000000Z");
+    BOOST_REQUIRE(leap_day.has_value());
+    BOOST_TEST(aws::timestamp(*leap_day).text() == "20240229T000000Z");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_timestamp_is_refused)
+{
+    for (auto const* const text : {"", "20150830", "20150830T123607", "20150830T123607Zx", "20150830 123607Z",
+                                   "20150830T12360xZ", "20151330T123607Z", "20150229T123607Z", "20150830T243607Z",
+                                   "20150830T126007Z", "20150830T123661Z", "99991231T235959Z", "19691231T235959Z"}) {
+        BOOST_TEST(!aws::parse_timestamp(text), text);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_date_header_is_read)
+{
+    BOOST_TEST((aws::parse_http_date("Sun, 30 Aug 2015 12:36:07 GMT") == moment));
+    for (auto const* const text : {"", "Sun", "Sunday, 30-Aug-15 12:36:07 GMT", "Sun Aug 30 12:36:07 2015",
+                                   "Sun, 30 Foo 2015 12:36:07 GMT", "Sun, 30 Aug 2015 12:36:07", "Sun, 31 Feb 2015 12:36:07 GMT",
+                                   "Sun, 30 Aug 2015 12:36:07 GMT+1", "Sun, 30 Aug 9999 12:36:07 GMT"}) {
+        BOOST_TEST(!aws::parse_http_date(text), text);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,125 @@
+#include <quern/aws/json_signer.hpp>
+#include <quern/aws/verify.hpp>
+#include <quern/net/message.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+namespace aws = quern::aws;
+
+namespace {
+
+aws::credentials const keys{"AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", ""};
+aws::credentials const temporary{"ASIAEXAMPLE", "secret", "AQoD//token=="};
+quern::wall_time const now = *aws::parse_timestamp("20260102T030405Z");
+std::string const body = R"({"QueueUrl": "https://sqs.us-east-1.amazonaws.com/123456789012/MyQueue"})";
+
+aws::json_target sqs()
+{
+    aws::json_target target;
+    target.host = "sqs.us-east-1.amazonaws.com";
+    target.region = "us-east-1";
+    return target;
+}
+
+/// A request text taken apart; views into it.
+struct received {
+    explicit received(std::string_view text)
+    {
+        auto const end = text.find("\r\n\r\n");
+        auto head = text.substr(0, end + 2);
+        view.body = text.substr(end + 4);
+        auto const line = head.substr(0, head.find("\r\n"));
+        version = line.substr(line.rfind(' ') + 1);
+        view.method = line.substr(0, line.find(' '));
+        view.target = line.substr(line.find(' ') + 1, line.rfind(' ') - line.find(' ') - 1);
+        for (head.remove_prefix(line.size() + 2); !head.empty();) {
+            auto const field = head.substr(0, head.find("\r\n"));
+            auto const colon = field.find(": ");
+            view.headers.push_back({field.substr(0, colon), field.substr(colon + 2)});
+            head.remove_prefix(field.size() + 2);
+        }
+    }
+    aws::request_view view;
+    std::string_view version;
+};
+
+/// What the general signer makes of the same request.
+std::string general_authorization(received const& request, aws::credentials const& who, aws::json_target const& target)
+{
+    auto bare = request.view;
+    std::erase_if(bare.headers, [](auto const& h) {
+        return h.name == "x-amz-date" || h.name == "x-amz-security-token" || h.name == "content-length";
+    });
+    aws::signing_keys cache;
+    auto const made = aws::sign(bare, who, {aws::timestamp(now), target.region, target.service}, {}, cache);
+    return made.added.back().second;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(json_signer)
+
+BOOST_AUTO_TEST_CASE(writes_the_whole_request)
+{
+    aws::json_signer signer(sqs());
+    BOOST_TEST(signer.request("ReceiveMessage", body, keys, now) ==
+               "POST / HTTP/1.1\r\n"
+               "user-agent: quern\r\n"
+               "host: sqs.us-east-1.amazonaws.com\r\n"
+               "content-type: application/x-amz-json-1.0\r\n"
+               "x-amz-target: AmazonSQS.ReceiveMessage\r\n"
+               "x-amzn-query-mode: true\r\n"
+               "content-length: 76\r\n"
+               "x-amz-date: 20260102T030405Z\r\n"
+               "authorization: AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20260102/us-east-1/sqs/aws4_request, "
+               "SignedHeaders=content-type;host;x-amz-date;x-amz-target;x-amzn-query-mode, "
+               "Signature=7f176ed213f547176f6f697e145625b4fce13f5756cf61f0d9d42b1c0b314949\r\n"
+               "\r\n" + body);
+}
+
+BOOST_AUTO_TEST_CASE(signs_as_the_general_signer_does)
+{
+    auto dynamo = sqs();
+    dynamo.service = "dynamodb";
+    dynamo.target_prefix = "DynamoDB_20120810";
+    dynamo.query_compatible = false;
+    auto behind_gateway = sqs();
+    behind_gateway.host = "gateway.local:8443";
+    behind_gateway.path = "/queues/a~b";
+    for (auto const& target : {sqs(), dynamo, behind_gateway}) {
+        aws::json_signer signer(target);
+        for (auto const& who : {keys, temporary, keys}) {
+            for (auto const* const operation : {"SendMessage", "DeleteMessage", "SendMessage"}) {
+                auto const text = signer.request(operation, body, who, now);
+                received const request(text);
+                BOOST_TEST(request.view.header("authorization") == general_authorization(request, who, target));
+                BOOST_TEST(request.view.header("x-amz-target") == target.target_prefix + '.' + operation);
+                BOOST_TEST(request.view.header("x-amz-security-token") == who.session_token);
+                BOOST_TEST(request.view.header("x-amzn-query-mode") == (target.query_compatible ? "true" : ""));
+                BOOST_TEST(request.view.body == body);
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_other_side_accepts_it)
+{
+    aws::verifier check([](std::string_view) { return temporary; });
+    aws::json_signer signer(sqs());
+    for (auto const later : {std::chrono::hours(0), std::chrono::hours(24)}) {
+        auto const text = signer.request("SendMessage", body, temporary, now + later);
+        BOOST_TEST(check.check(received(text).view, now + later).has_value());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_path_ends_in_a_slash)
+{
+    auto target = sqs();
+    target.path = "/custom";
+    aws::json_signer signer(target);
+    auto const text = signer.request("SendMessage", "{}", keys, now);
+    BOOST_TEST(received(text).view.target == "/custom/");
+    BOOST_TEST(received(text).version == "HTTP/1.1");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,114 @@
+#include "service.hpp"
+
+#include <quern/broker/receipt.hpp>
+
+using namespace quern::test;
+using quern::broker::receipt;
+using quern::broker::receipt_codec;
+
+namespace {
+
+std::string written(receipt_codec const& codec, receipt const& r)
+{
+    std::string out(receipt_codec::size, ' ');
+    codec.write(r, out.data());
+    return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(receipts)
+
+BOOST_AUTO_TEST_CASE(what_was_written_is_read_back)
+{
+    receipt_codec const codec(42);
+    for (receipt const& r : {receipt{}, receipt{1, 2, 3}, receipt{~0ull, ~0ull, ~0ull}, receipt{7, 1ull << 40, 99}}) {
+        auto const text = written(codec, r);
+        BOOST_TEST(text.starts_with("AQEB"));
+        BOOST_REQUIRE(codec.read(text).has_value());
+        BOOST_TEST((*codec.read(text) == r));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(any_changed_character_is_noticed)
+{
+    receipt_codec const codec(42);
+    auto const text = written(codec, {1, 2, 3});
+    for (std::size_t i = 0; i != text.size(); ++i) {
+        for (char const c : {'A', 'B', '9', '%'}) {
+            auto other = text;
+            if (other[i] == c) continue;
+            other[i] = c;
+            BOOST_TEST(!codec.read(other).has_value(), "character " << i << " as " << c);
+        }
+    }
+    BOOST_TEST(!codec.read(text + "A").has_value());
+    BOOST_TEST(!codec.read(std::string_view(text).substr(1)).has_value());
+    BOOST_TEST(!codec.read("").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(another_seed_reads_nothing)
+{
+    BOOST_TEST(!receipt_codec(2).read(written(receipt_codec(1), {1, 2, 3})).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(garbage_and_handles_of_other_queues_are_invalid)
+{
+    service s;
+    auto const url = s.create("q");
+    auto const other = s.create("other");
+    s.send(other, "m");
+    auto const foreign = s.handle(other);
+    for (std::string const& handle : {std::string("garbage"), foreign, foreign.substr(0, 399) + '='}) {
+        auto const refused = s.remove(url, handle);
+        BOOST_TEST(why(refused) == "ReceiptHandleIsInvalid: The input receipt handle \"" + handle +
+                                       "\" is not a valid receipt handle.");
+        BOOST_TEST(refused.error().http_status == 404);
+        BOOST_TEST(s.change(url, handle, 1).error().service_code == "ReceiptHandleIsInvalid");
+    }
+    BOOST_TEST(why(s.remove(url, "")) == "MissingParameter: The request must contain the parameter ReceiptHandle.");
+}
+
+BOOST_AUTO_TEST_CASE(deleting_twice_is_fine)
+{
+    service s;
+    auto const url = s.create("q");
+    s.send(url, "m");
+    auto const handle = s.handle(url);
+    for (int i = 0; i != 3; ++i) BOOST_TEST(s.remove(url, handle).has_value());
+    BOOST_TEST(s.counts(url) == "0/0/0");
+}
+
+BOOST_AUTO_TEST_CASE(a_standard_message_is_deleted_by_its_expired_handle_until_it_is_received_again)
+{
+    service s;
+    auto const url = s.create("q");
+    s.send(url, "m");
+    auto const first = s.handle(url, 1);
+    s.pass(1s);
+    auto const second = s.handle(url, 1);
+    BOOST_TEST(s.remove(url, first).has_value()); // accepted, without effect
+    BOOST_TEST(s.counts(url) == "0/0/1");
+    s.pass(1s);
+    BOOST_TEST(s.remove(url, first).has_value());
+    BOOST_TEST(s.counts(url) == "1/0/0");
+    BOOST_TEST(s.remove(url, second).has_value());
+    BOOST_TEST(s.counts(url) == "0/0/0");
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_of_deletes_reports_each_entry)
+{
+    service s;
+    auto const url = s.create("q");
+    s.send(url, "m");
+    auto const handle = s.handle(url);
+    std::vector<sqs::delete_message_entry> entries{{"a", "garbage"}, {"b", handle}, {"c", handle}};
+    auto const answer = s.engine.delete_message_batch({url, entries}, s.now).value();
+    BOOST_REQUIRE(answer.failed.size() == 1u);
+    BOOST_TEST(answer.failed[0].id == "a");
+    BOOST_REQUIRE(answer.successful.size() == 2u);
+    BOOST_TEST(answer.successful[0].id == "b");
+    BOOST_TEST(s.counts(url) == "0/0/0");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,54 @@
+#include <quern/consumer/drain.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace quern;
+using namespace std::chrono_literals;
+
+BOOST_AUTO_TEST_SUITE(drain_rule)
+
+BOOST_AUTO_TEST_CASE(ends_as_soon_as_nothing_is_left)
+{
+    tick const t0{};
+    drain rule(t0, 10s);
+    BOOST_TEST((rule.next({1, 0, 0}, t0) == drain::step::wait));
+    BOOST_TEST((rule.next({0, 1, 0}, t0) == drain::step::wait));
+    BOOST_TEST((rule.next({0, 0, 1}, t0) == drain::step::wait));
+    BOOST_TEST((rule.next({0, 0, 0}, t0) == drain::step::end));
+}
+
+BOOST_AUTO_TEST_CASE(cancels_once_at_nine_tenths_and_ends_at_the_limit_whatever_is_left)
+{
+    tick const t0{};
+    drain rule(t0, 10s);
+    BOOST_TEST((rule.wake_at() == t0 + 9s));
+    BOOST_TEST((rule.next({0, 3, 0}, t0 + 9s - 1ms) == drain::step::wait));
+    BOOST_TEST((rule.next({0, 3, 0}, t0 + 9s) == drain::step::cancel));
+    BOOST_TEST((rule.next({0, 3, 0}, t0 + 9s + 1ms) == drain::step::wait));
+    BOOST_TEST((rule.wake_at() == t0 + 10s));
+    BOOST_TEST((rule.next({0, 3, 0}, t0 + 10s) == drain::step::end));
+}
+
+BOOST_AUTO_TEST_CASE(a_second_request_brings_the_cancelling_forward)
+{
+    tick const t0{};
+    drain rule(t0, 10s);
+    rule.hurry(t0 + 2s);
+    BOOST_TEST((rule.next({0, 3, 0}, t0 + 2s) == drain::step::cancel));
+    rule.hurry(t0 + 3s);
+    BOOST_TEST((rule.next({0, 3, 0}, t0 + 3s) == drain::step::wait));
+}
+
+BOOST_AUTO_TEST_CASE(the_report_is_one_line_of_json)
+{
+    drain_report r;
+    r.took = 812ms;
+    r.finished = 12;
+    r.released = 3;
+    BOOST_TEST(to_json(r) == R"({"took_ms":812,"finished":12,"cancelled":0,"released":3,"stranded":0,"running":0,"at_risk":0,"polls":0})");
+    BOOST_TEST(r.clean());
+    r.at_risk = 1;
+    BOOST_TEST(!r.clean());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,129 @@
+#include <quern/consumer/intake.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <vector>
+
+using namespace quern;
+using namespace std::chrono_literals;
+
+namespace {
+
+tick const t0 = tick() + 1h;
+
+/// Every receive that the rule starts at this moment.
+std::vector<int> polls(intake& rule, std::size_t held, tick now)
+{
+    std::vector<int> asks;
+    while (auto const ask = rule.next_poll(held, now)) asks.push_back(ask);
+    return asks;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(intake_rule)
+
+BOOST_AUTO_TEST_CASE(begins_with_one_receive_of_ten)
+{
+    intake rule(1'000, 16, 1);
+    BOOST_TEST(polls(rule, 0, t0) == std::vector{10}, boost::test_tools::per_element());
+    BOOST_TEST(rule.polls() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(full_answers_double_the_receives_up_to_the_limit_and_an_empty_one_returns_to_one)
+{
+    intake rule(1'000, 6, 1);
+    BOOST_TEST(polls(rule, 0, t0).size() == 1u);
+    rule.answered(10, 10);
+    BOOST_TEST(polls(rule, 0, t0).size() == 2u);
+    rule.answered(10, 5); // half is enough: SQS asks only some of its servers
+    BOOST_TEST(polls(rule, 0, t0).size() == 3u);
+    BOOST_TEST(rule.polls() == 4u);
+    rule.answered(10, 10);
+    BOOST_TEST(polls(rule, 0, t0).size() == 3u);
+    BOOST_TEST(rule.polls() == 6u);
+    for (int i = 0; i < 6; ++i) rule.answered(10, 0);
+    BOOST_TEST(polls(rule, 0, t0).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_few_messages_neither_grow_nor_shrink)
+{
+    intake rule(1'000, 8, 1);
+    polls(rule, 0, t0);
+    rule.answered(10, 10);
+    BOOST_TEST(polls(rule, 0, t0).size() == 2u);
+    rule.answered(10, 1);
+    BOOST_TEST(polls(rule, 0, t0).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(never_asks_for_more_than_is_free_counting_what_is_asked_for_already)
+{
+    for (std::size_t held = 0; held <= 25; ++held) {
+        intake fresh(25, 16, 1);
+        BOOST_TEST(fresh.next_poll(0, t0) == 10);
+        fresh.answered(10, 10);
+        std::size_t asked = 0;
+        for (auto const ask : polls(fresh, held, t0 + 1s)) asked += static_cast<std::size_t>(ask);
+        BOOST_TEST(held + asked <= 25u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_few_free_places_wait_for_more_but_not_for_long)
+{
+    intake rule(1'000, 16, 1);
+    BOOST_TEST(polls(rule, 997, t0).empty());
+    BOOST_REQUIRE(rule.wake_at().has_value());
+    auto const patience_ends = *rule.wake_at();
+    BOOST_TEST((patience_ends > t0 && patience_ends <= t0 + 100ms));
+    BOOST_TEST(polls(rule, 990, t0 + 1ms) == std::vector{10}, boost::test_tools::per_element());
+    rule.answered(10, 0);
+    BOOST_TEST(polls(rule, 997, t0 + 2ms).empty());
+    BOOST_TEST(polls(rule, 997, *rule.wake_at()) == std::vector{3}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_consumer_of_one_does_not_wait)
+{
+    intake rule(1, 16, 1);
+    BOOST_TEST(polls(rule, 0, t0) == std::vector{1}, boost::test_tools::per_element());
+    rule.answered(1, 1);
+    BOOST_TEST(polls(rule, 1, t0).empty());
+    BOOST_TEST(!rule.wake_at().has_value()); // a freed place wakes, no clock
+    BOOST_TEST(polls(rule, 0, t0) == std::vector{1}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(errors_are_paced_ever_slower_up_to_ten_seconds_and_success_forgets_them)
+{
+    intake rule(1'000, 16, 7);
+    auto now = t0;
+    auto longest = 0ms;
+    for (int i = 0; i < 12; ++i) {
+        BOOST_TEST(polls(rule, 0, now).size() == 1u);
+        rule.failed(10, now);
+        BOOST_TEST(polls(rule, 0, now).empty());
+        auto const pause = std::chrono::duration_cast<std::chrono::milliseconds>(*rule.wake_at() - now);
+        auto const full = std::min<std::int64_t>(100LL << i, 10'000);
+        BOOST_TEST(pause.count() >= full / 2);
+        BOOST_TEST(pause.count() <= full);
+        longest = std::max(longest, pause);
+        now += pause;
+    }
+    BOOST_TEST(longest.count() >= 5'000);
+    BOOST_TEST(polls(rule, 0, now).size() == 1u);
+    rule.answered(10, 0);
+    BOOST_TEST(polls(rule, 0, now).size() == 1u);
+    rule.failed(10, now);
+    polls(rule, 0, now);
+    BOOST_TEST((*rule.wake_at() - now <= 100ms));
+}
+
+BOOST_AUTO_TEST_CASE(stopped_it_starts_nothing_more)
+{
+    intake rule(1'000, 16, 1);
+    polls(rule, 0, t0);
+    rule.stop();
+    rule.answered(10, 10);
+    BOOST_TEST(polls(rule, 0, t0 + 1h).empty());
+    BOOST_TEST(rule.polls() == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

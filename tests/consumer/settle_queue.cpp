@@ -1,0 +1,129 @@
+#include <quern/consumer/lease_book.hpp>
+#include <quern/consumer/settle_queue.hpp>
+#include <quern/sim/virtual_clock.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <deque>
+
+using namespace quern;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct settling {
+    using purpose = settlement::purpose;
+
+    sim::virtual_clock time;
+    tick const t0 = time.now() + 1h;
+    settle_queue queue{10ms, 1};
+    std::deque<std::string> names;
+
+    held_ptr message()
+    {
+        sqs::message m;
+        m.id = m.receipt_handle = names.emplace_back("m" + std::to_string(names.size()));
+        return std::make_shared<held>(m, nullptr, time, t0);
+    }
+
+    void add(purpose why, tick at, std::chrono::seconds timeout = 0s) { queue.add({message(), why, timeout}, at); }
+};
+
+result<void> failed(errc what, bool sender_fault = false)
+{
+    failure f(what, "");
+    f.sender_fault = sender_fault;
+    return f;
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(settle_queue_rule, settling)
+
+BOOST_AUTO_TEST_CASE(a_full_request_goes_at_once)
+{
+    for (int i = 0; i < 12; ++i) add(purpose::remove, t0);
+    auto const batch = queue.take(t0, true);
+    BOOST_REQUIRE(batch.has_value());
+    BOOST_TEST(batch->removal);
+    BOOST_TEST(batch->entries.size() == 10u);
+    BOOST_TEST(batch->entries[0].what->message.id() == "m0");
+    BOOST_TEST(!queue.take(t0, true).has_value());
+    BOOST_TEST(queue.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_partial_request_waits_for_company_no_longer_than_the_linger)
+{
+    add(purpose::remove, t0);
+    add(purpose::remove, t0 + 4ms);
+    BOOST_TEST(!queue.take(t0 + 9ms, true).has_value());
+    BOOST_TEST((*queue.wake_at() == t0 + 10ms));
+    BOOST_TEST(queue.take(t0 + 10ms, true)->entries.size() == 2u);
+    BOOST_TEST(!queue.wake_at().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(nothing_waits_when_no_handler_could_add_to_it)
+{
+    add(purpose::remove, t0);
+    BOOST_TEST(queue.take(t0, false)->entries.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(deletes_and_visibility_changes_go_in_requests_of_their_own)
+{
+    add(purpose::remove, t0);
+    add(purpose::postpone, t0, 5s);
+    add(purpose::extend, t0, 30s);
+    BOOST_TEST(queue.take(t0, false)->removal);
+    auto const changes = queue.take(t0, false);
+    BOOST_TEST(!changes->removal);
+    BOOST_TEST(changes->entries.size() == 2u);
+    BOOST_TEST((changes->entries[0].timeout == 5s));
+}
+
+BOOST_AUTO_TEST_CASE(what_failed_comes_back_after_a_growing_pause)
+{
+    auto now = t0;
+    settlement entry{message(), purpose::remove, 0s};
+    for (int attempt = 0; attempt < 12; ++attempt) {
+        queue.add_again(std::move(entry), now);
+        BOOST_TEST(!queue.take(now, false).has_value());
+        auto const pause = std::chrono::duration_cast<std::chrono::milliseconds>(*queue.wake_at() - now).count();
+        auto const full = std::min<std::int64_t>(50LL << attempt, 5'000);
+        BOOST_TEST(pause >= full / 2);
+        BOOST_TEST(pause <= full);
+        now = *queue.wake_at();
+        auto batch = queue.take(now, false);
+        BOOST_REQUIRE(batch.has_value());
+        entry = std::move(batch->entries.at(0));
+        BOOST_TEST(entry.attempts == attempt + 1);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_retry_does_not_hold_up_what_is_new)
+{
+    queue.add_again({message(), purpose::remove, 0s, 5}, t0);
+    add(purpose::remove, t0);
+    auto const batch = queue.take(t0, false);
+    BOOST_TEST(batch->entries.size() == 1u);
+    BOOST_TEST(batch->entries[0].attempts == 0);
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_is_judged_by_what_it_says_about_the_newest_handle)
+{
+    lease_book book(30s);
+    auto const h = message();
+    book.hold(*h, t0);
+    settlement const removal{h, purpose::remove, 0s};
+    BOOST_TEST((judge(removal, h->handle, result<void>(), t0) == settled::done));
+    // SQS accepts an older handle, but the message may still be there.
+    BOOST_TEST((judge(removal, "older", result<void>(), t0) == settled::again));
+    BOOST_TEST((judge({h, purpose::extend, 30s}, "older", result<void>(), t0) == settled::done));
+    BOOST_TEST((judge(removal, h->handle, failed(errc::receipt_expired, true), t0) == settled::lost));
+    BOOST_TEST((judge(removal, h->handle, failed(errc::throttled), t0) == settled::again));
+    BOOST_TEST((judge(removal, h->handle, failed(errc::not_confirmed), t0) == settled::again));
+    BOOST_TEST((judge(removal, h->handle, failed(errc::service_error, true), t0) == settled::again));
+    BOOST_TEST((judge(removal, h->handle, failed(errc::timed_out), t0 + 29s) == settled::again));
+    BOOST_TEST((judge(removal, h->handle, failed(errc::timed_out), t0 + 30s) == settled::lost));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,56 @@
+#include <quern/net/endpoint.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using quern::net::parse_endpoint;
+
+BOOST_AUTO_TEST_SUITE(endpoint)
+
+BOOST_AUTO_TEST_CASE(an_https_url_without_a_port_means_443_and_the_root_path)
+{
+    auto const at = parse_endpoint("https://sqs.eu-west-1.amazonaws.com").value();
+    BOOST_TEST(at.tls);
+    BOOST_TEST(at.host == "sqs.eu-west-1.amazonaws.com");
+    BOOST_TEST(at.port == 443);
+    BOOST_TEST(at.path == "/");
+    BOOST_TEST(at.authority() == "sqs.eu-west-1.amazonaws.com");
+    BOOST_TEST(at.origin() == "https://sqs.eu-west-1.amazonaws.com");
+}
+
+BOOST_AUTO_TEST_CASE(a_port_that_is_not_the_scheme_s_own_is_part_of_the_authority)
+{
+    BOOST_TEST(parse_endpoint("http://localhost:9324/").value().authority() == "localhost:9324");
+    BOOST_TEST(parse_endpoint("http://localhost:80").value().authority() == "localhost");
+    BOOST_TEST(parse_endpoint("https://localhost:80").value().authority() == "localhost:80");
+}
+
+BOOST_AUTO_TEST_CASE(an_ipv6_address_stands_in_brackets_only_outside)
+{
+    auto const at = parse_endpoint("http://[::1]:9324/000000000000/orders").value();
+    BOOST_TEST(at.host == "::1");
+    BOOST_TEST(at.port == 9324);
+    BOOST_TEST(at.path == "/000000000000/orders");
+    BOOST_TEST(at.authority() == "[::1]:9324");
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_an_endpoint_is_refused_with_the_reason)
+{
+    auto const reason = [](char const* url) { return parse_endpoint(url).error().message; };
+    BOOST_TEST(reason("sqs.amazonaws.com").find("must begin with http") != std::string::npos);
+    BOOST_TEST(reason("ftp://host").find("must begin with http") != std::string::npos);
+    BOOST_TEST(reason("http://").find("has no host") != std::string::npos);
+    BOOST_TEST(reason("http://:80").find("has no host") != std::string::npos);
+    BOOST_TEST(reason("http://user:secret@host").find("user name") != std::string::npos);
+    BOOST_TEST(reason("http://host?x=1").find("query") != std::string::npos);
+    BOOST_TEST(reason("http://host#x").find("fragment") != std::string::npos);
+    BOOST_TEST(reason("http://host:0").find("port") != std::string::npos);
+    BOOST_TEST(reason("http://host:65536").find("port") != std::string::npos);
+    BOOST_TEST(reason("http://host:80x").find("port") != std::string::npos);
+    BOOST_TEST(reason("http://host:").find("port") != std::string::npos);
+    BOOST_TEST(reason("http://[::1").find("bracket") != std::string::npos);
+    BOOST_TEST(reason("http://[::1]x").find("IPv6") != std::string::npos);
+    BOOST_TEST(reason("http://ho st").find("character") != std::string::npos);
+    BOOST_TEST(reason("http://host/a\r\nx-evil: 1").find("character") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
