@@ -17,6 +17,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <random>
@@ -89,12 +90,13 @@ public:
         c.start();
 
         empty_watch watch(observed_, queue_url_);
-        progress bar("acked", options_.messages, real_clock().now());
+        auto const began_at = real_clock().now();
+        progress bar("acked", options_.messages, began_at);
         for (bool over = false; !over;) {
             co_await pulse_.wait(real_clock().now() + 20ms);
             auto const now = real_clock().now();
             bar.show(count_.acked(), now);
-            over = (all_sent_ && count_.outstanding() == 0) || now - count_.last_acked_at() > patience;
+            over = (all_sent_ && count_.outstanding() == 0) || now - std::max(began_at, count_.last_acked_at()) > patience;
             if (over || !all_sent_) continue;
             auto const empty = co_await watch.is_empty(c);
             over = empty && *empty;

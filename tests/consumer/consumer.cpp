@@ -318,21 +318,24 @@ BOOST_AUTO_TEST_CASE(a_long_handler_keeps_its_lease_and_runs_once)
 BOOST_AUTO_TEST_CASE(a_handler_that_lost_its_lease_is_cancelled_and_its_outcome_dropped)
 {
     send(1);
+    options.max_in_flight = 1; // no receive is open that could bring the message back here, where it would be adopted
     api.on_change = [] { return std::optional(failure(errc::timed_out, "no answer", true)); };
     std::optional<tick> ended;
     auto const t0 = time.now();
     consume([&](delivery& d) -> asio::awaitable<outcome> {
-        if (d.receive_count() > 1) co_return ack();
+        auto const again = d.receive_count() > 1;
+        if (again) co_await pause(1min);
+        if (again) co_return ack();
         struct on_exit {
             std::optional<tick>& at;
             quern::clock& time;
             ~on_exit() { at = time.now(); }
         } const noted{ended, time};
+        co_await asio::this_coro::throw_if_cancelled(false);
         co_await pause(10min);
-        co_await pause(1ms); // where the cancelled coroutine ends
-        co_return ack();
+        co_return ack(); // ends, but insists
     });
-    BOOST_TEST(until(5min, [&] { return ended.has_value(); }));
+    BOOST_REQUIRE(until(5min, [&] { return ended.has_value(); }));
     BOOST_TEST((*ended - t0 >= 30s));
     BOOST_TEST((*ended - t0 <= 31s));
     BOOST_TEST(it->counters().lost == 1u);
@@ -426,10 +429,26 @@ BOOST_AUTO_TEST_CASE(what_arrives_while_draining_is_given_back_at_once)
     send(3); // the long poll that is still open receives them
     BOOST_TEST(until(30s, [this] { return report.has_value(); }));
     BOOST_TEST(report->clean());
-    BOOST_TEST(report->released == 3u);
+    BOOST_TEST(report->released == 1u); // the others came when the long poll had ended
     BOOST_TEST(runs.empty());
     BOOST_TEST(visible() == 3);
     BOOST_TEST(hidden() == 0);
+}
+
+// Given back earlier, a message would only come back through a receive of ours that is still open, and each time
+// count as received once more: a step towards the dead-letter queue.
+BOOST_AUTO_TEST_CASE(nothing_is_given_back_while_a_receive_of_ours_could_take_it)
+{
+    send(200);
+    consume([this](delivery&) -> asio::awaitable<outcome> {
+        co_await pause(2s);
+        co_return release();
+    });
+    BOOST_TEST(until(10s, [this] { return running == 200; }));
+    auto const end = drained();
+    BOOST_TEST(end.clean());
+    BOOST_TEST(end.released == 200u);
+    BOOST_TEST(visible() == 200);
 }
 
 BOOST_AUTO_TEST_CASE(running_handlers_end_and_are_settled)
@@ -458,7 +477,7 @@ BOOST_AUTO_TEST_CASE(handlers_that_take_too_long_are_cancelled_and_their_message
     auto const end = drained(10s);
     BOOST_TEST(end.clean());
     BOOST_TEST(end.cancelled == 50u);
-    BOOST_TEST(end.released == 50u);
+    BOOST_TEST(end.released >= 50u); // a receive of ours that was still open may have brought some back
     BOOST_TEST((end.took < 10s));
     BOOST_TEST(visible() == 50);
     BOOST_TEST(hidden() == 0);

@@ -46,6 +46,9 @@ public:
     /// Brings the end forward: handlers are cancelled at once.
     void hurry(tick now) { cancel_at_ = std::min(cancel_at_, now); }
 
+    /// There is still time for handlers and receives to end by themselves.
+    bool is_patient() const { return !cancelled_; }
+
     tick wake_at() const { return cancelled_ ? end_at_ : cancel_at_; }
 
     tick const began_at;

@@ -92,6 +92,9 @@ std::optional<tick> consumer::pipeline::turn(tick time)
     }
     for (auto const& gone : leases.lost) lose(gone);
 
+    if (intake_.polls() == 0 || (drain_ && !drain_->is_patient())) {
+        for (auto& h : std::exchange(kept_back_, {})) settle(std::move(h), settlement::purpose::postpone);
+    }
     while (settle_calls_ < options.max_settle_calls) {
         auto batch = settle_.take(time, running_ != 0);
         if (!batch) break;
@@ -111,7 +114,7 @@ std::optional<tick> consumer::pipeline::turn(tick time)
 bool consumer::pipeline::is_drained(tick time)
 {
     if (!drain_) return false;
-    auto const step = drain_->next({intake_.polls(), running_, settle_.size() + settling_}, time);
+    auto const step = drain_->next({intake_.polls(), running_, kept_back_.size() + settle_.size() + settling_}, time);
     if (step == drain::step::cancel) in_flight.for_each([this](held_ptr const& h) { cancel(*h); });
     if (step != drain::step::end) return false;
 
@@ -257,9 +260,14 @@ void consumer::pipeline::settle(held_ptr h, settlement::purpose why, std::chrono
     auto const timeout = whole_seconds(*h, delay);
     h->at = held::stage::settling;
     h->removing = why == settlement::purpose::remove;
-    if (!h->removing && h->extending) h->postponed = timeout; // an extension that arrived later would undo it
-    else settle_.add({std::move(h), why, timeout}, now());
     wake_.ring();
+    if (!h->removing && timeout.count() == 0 && drain_ && drain_->is_patient() && intake_.polls() != 0) {
+        kept_back_.push_back(std::move(h)); // a receive of ours that is still open would only bring it back
+    } else if (!h->removing && h->extending) {
+        h->postponed = timeout; // an extension that arrived later would undo it
+    } else {
+        settle_.add({std::move(h), why, timeout}, now());
+    }
 }
 
 /// Rounded up, so that the message never comes early; within the 12 hours that SQS counts from the receive.

@@ -80,6 +80,7 @@ private:
     std::size_t running_ = 0;      // handlers
     std::size_t settling_ = 0;     // entries of the settle calls under way
     std::size_t settle_calls_ = 0; // under way
+    std::vector<held_ptr> kept_back_; // to be released once no receive of ours is open
     bool started_ = false;
     std::optional<class drain> drain_;
     drain_report report_;

@@ -51,10 +51,6 @@ bool harmless_twice(send_message_batch_request const& r)
 {
     return std::ranges::all_of(r.entries, [](auto const& entry) { return entry.deduplication_id.has_value(); });
 }
-bool harmless_twice(receive_message_request const&)
-{
-    return false;
-}
 bool harmless_twice(purge_queue_request const&)
 {
     return false; // messages sent in between
@@ -79,6 +75,7 @@ aws::call_options travel(receive_message_request const& request, client_options 
     how.via = net::lane::data;
     how.timeout = request.wait_time.value_or(max_wait_time) + options.receive_slack;
     how.long_poll = true;
+    how.repeatable = false; // messages of the first one would stay invisible
     return how;
 }
 

@@ -30,6 +30,12 @@ bool is_words(std::string_view text, std::size_t most)
     return !text.empty() && text.size() <= most && std::ranges::all_of(text, is_word);
 }
 
+bool is_plain_ascii(char c)
+{
+    auto const code = static_cast<unsigned char>(c);
+    return code >= 0x20 && code < 0x80;
+}
+
 bool is_continuation(char c)
 {
     return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
@@ -154,7 +160,7 @@ bool is_message_text(std::string_view text)
 {
     while (!text.empty()) {
         // Nearly every message is plain ASCII: pass over runs of it.
-        auto const other = std::ranges::find_if_not(text, [](char c) { return c >= ' ' && c <= '\x7F'; });
+        auto const other = std::ranges::find_if_not(text, is_plain_ascii);
         text.remove_prefix(static_cast<std::size_t>(other - text.begin()));
         if (text.empty()) break;
         auto const c = next_character(text);
