@@ -29,7 +29,8 @@ constexpr std::array<suite, 4> suites{{
 std::string listed()
 {
     std::string text = "Suites:\n";
-    for (auto const& s : suites) text += fmt::format("  {:<10}{}\n", s.name, s.what);
+    for (auto const& s : suites)
+        text += fmt::format("  {:<10}{}\n", s.name, s.what);
     return text;
 }
 
@@ -44,7 +45,8 @@ int complain(std::string const& what)
 int main(int argc, char* argv[])
 {
     std::string name, path;
-    CLI::App app("Runs AWS's own test cases. Exit status: 0 all passed, 1 some failed or none was found, 2 wrong usage.");
+    CLI::App app(
+        "Runs AWS's own test cases. Exit status: 0 all passed, 1 some failed or none was found, 2 wrong usage.");
     app.add_option("SUITE", name, "which cases")->required();
     app.add_option("PATH", path, "a folder or a file with cases")->required();
     app.footer(listed());
@@ -54,7 +56,8 @@ int main(int argc, char* argv[])
         return app.exit(e) == 0 ? 0 : 2;
     }
 
-    auto const* const chosen = std::find_if(suites.begin(), suites.end(), [&](auto const& s) { return s.name == name; });
+    auto const* const chosen =
+        std::find_if(suites.begin(), suites.end(), [&](auto const& s) { return s.name == name; });
     if (chosen == suites.end()) return complain("there is no suite \"" + name + "\"");
     std::error_code ec;
     if (!conformance::fs::exists(path, ec)) return complain("\"" + path + "\" does not exist");

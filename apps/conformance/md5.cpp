@@ -50,11 +50,13 @@ std::string md5_with_lists(json::value const& vector)
 {
     std::string text;
     auto const append = [&](std::string_view part) {
-        for (int shift = 24; shift >= 0; shift -= 8) text.push_back(static_cast<char>(part.size() >> shift & 0xff));
+        for (int shift = 24; shift >= 0; shift -= 8)
+            text.push_back(static_cast<char>(part.size() >> shift & 0xff));
         text += part;
     };
     std::map<std::string, json::value> sorted;
-    for (auto const& member : vector.at("attributes").as_object()) sorted.emplace(member.key(), member.value());
+    for (auto const& member : vector.at("attributes").as_object())
+        sorted.emplace(member.key(), member.value());
     for (auto const& [name, value] : sorted) {
         append(name);
         append(text_at(value, "DataType"));
@@ -66,10 +68,12 @@ std::string md5_with_lists(json::value const& vector)
             append(decoded(text_at(value, "BinaryValue")));
         } else if (find(value, "StringListValues")) {
             text.push_back(3);
-            for (auto const& element : list_at(value, "StringListValues")) append(element.as_string());
+            for (auto const& element : list_at(value, "StringListValues"))
+                append(element.as_string());
         } else {
             text.push_back(4);
-            for (auto const& element : list_at(value, "BinaryListValues")) append(decoded(element.as_string()));
+            for (auto const& element : list_at(value, "BinaryListValues"))
+                append(decoded(element.as_string()));
         }
     }
     return aws::hex(aws::md5(text));
@@ -90,7 +94,8 @@ void run_vector(json::value const& vector, checked_case& verdict)
 std::string joined(std::vector<std::string> const& parts)
 {
     std::string out;
-    for (auto const& part : parts) out += (out.empty() ? "" : ", ") + part;
+    for (auto const& part : parts)
+        out += (out.empty() ? "" : ", ") + part;
     return out;
 }
 
@@ -147,7 +152,8 @@ void check_send_batch(json::value const& fact, checked_case& verdict)
 void check_receive(json::value const& fact, checked_case& verdict)
 {
     auto const bad = texts_at(fact, "bad");
-    auto const count = bad.empty() ? 1 : 4; // "one of four"; without a body there is one message, and no digest either
+    auto const count =
+        bad.empty() ? 1 : 4; // "one of four"; without a body there is one message, and no digest either
     auto const good = sqs::md5_of_body("test");
     sqs::receive_message_response answer;
     for (int i = 0; i < count; ++i) {
@@ -160,7 +166,8 @@ void check_receive(json::value const& fact, checked_case& verdict)
     }
     sqs::verify(answer);
     std::vector<std::string> invalid;
-    for (auto const& message : answer.damaged) invalid.push_back(std::to_string(message.position));
+    for (auto const& message : answer.damaged)
+        invalid.push_back(std::to_string(message.position));
     verdict.equal("damaged messages", joined(texts_at(fact, "invalid")), joined(invalid));
 }
 
@@ -173,9 +180,12 @@ void run_fact(json::value const& fact, report& results)
         return;
     }
     checked_case verdict(results, name);
-    if (operation == "SendMessage") check_send(fact, verdict);
-    else if (operation == "SendMessageBatch") check_send_batch(fact, verdict);
-    else check_receive(fact, verdict);
+    if (operation == "SendMessage")
+        check_send(fact, verdict);
+    else if (operation == "SendMessageBatch")
+        check_send_batch(fact, verdict);
+    else
+        check_receive(fact, verdict);
 }
 
 } // namespace
@@ -192,7 +202,8 @@ void run_md5(fs::path const& path, report& results)
                 verdict.fail(e.what());
             }
         }
-        for (auto const& fact : list_at(vectors, "checksum_behaviour_facts")) run_fact(fact, results);
+        for (auto const& fact : list_at(vectors, "checksum_behaviour_facts"))
+            run_fact(fact, results);
     }
 }
 

@@ -35,7 +35,8 @@ void run_empty_request(json::value const& metadata, json::value const& given, ch
     auto const end = text.find("\r\n\r\n");
     auto const request_line = text_at(expected, "method") + ' ' + text_at(expected, "uri") + " HTTP/1.1";
     out.equal("request line", request_line, text.substr(0, text.find("\r\n")));
-    out.equal("body", json::serialize(parsed(text_at(expected, "body"))), json::serialize(parsed(text.substr(end + 4))));
+    out.equal(
+        "body", json::serialize(parsed(text_at(expected, "body"))), json::serialize(parsed(text.substr(end + 4))));
     net::headers sent;
     for (auto at = text.find("\r\n") + 2; at < end;) {
         auto const line_end = text.find("\r\n", at);
@@ -45,7 +46,8 @@ void run_empty_request(json::value const& metadata, json::value const& given, ch
     }
     auto const* const headers = find(expected, "headers");
     if (!headers) return;
-    for (auto const& [name, value] : headers->as_object()) out.equal(name, value.as_string(), sent.find(name));
+    for (auto const& [name, value] : headers->as_object())
+        out.equal(name, value.as_string(), sent.find(name));
 }
 
 void run_error(json::value const& given, checked_case& out)
@@ -53,7 +55,8 @@ void run_error(json::value const& given, checked_case& out)
     auto const& response = given.at("response");
     net::headers fields;
     if (auto const* const headers = find(response, "headers")) {
-        for (auto const& [name, value] : headers->as_object()) fields.add(name, value.as_string());
+        for (auto const& [name, value] : headers->as_object())
+            fields.add(name, value.as_string());
     }
     auto const status = static_cast<int>(number_at(response, "status_code", 0));
     auto const why = aws::decode_error(status, fields, text_at(response, "body"));
@@ -81,8 +84,10 @@ void run_case(json::value const& suite, json::value const& given, std::string co
     }
     checked_case out(results, name);
     try {
-        if (is_request) run_empty_request(suite.at("metadata"), given, out);
-        else run_error(given, out);
+        if (is_request)
+            run_empty_request(suite.at("metadata"), given, out);
+        else
+            run_error(given, out);
     } catch (std::exception const& e) {
         out.fail(e.what());
     }
@@ -96,7 +101,8 @@ void run_protocol(fs::path const& path, report& results)
         auto const suites = read_json(file);
         if (!suites.is_array()) throw std::runtime_error(file.string() + " is no list of protocol tests");
         for (auto const& suite : suites.as_array()) {
-            for (auto const& given : list_at(suite, "cases")) run_case(suite, given, text_at(given, "id"), results);
+            for (auto const& given : list_at(suite, "cases"))
+                run_case(suite, given, text_at(given, "id"), results);
         }
     }
 }

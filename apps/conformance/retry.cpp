@@ -13,8 +13,8 @@ namespace {
 using seconds = std::chrono::duration<double>;
 using verdict = aws::retry_advice::verdict;
 
-std::chrono::milliseconds milliseconds_at(json::value const& in, std::string_view member,
-                                          std::chrono::milliseconds fallback)
+std::chrono::milliseconds milliseconds_at(
+    json::value const& in, std::string_view member, std::chrono::milliseconds fallback)
 {
     return std::chrono::round<std::chrono::milliseconds>(seconds(number_at(in, member, seconds(fallback).count())));
 }
@@ -56,8 +56,7 @@ public:
     client(json::value const& given, aws::retry_quota& quota)
         : options_(options_in(given)), jitter_(number_at(given, "exponential_base", 1)),
           long_poll_(flag_at(given, "long_polling")), quota_(quota)
-    {
-    }
+    {}
 
     void answer(json::value const& step, checked_case& out)
     {
@@ -104,7 +103,8 @@ void run_scenario(json::value const& scenario, checked_case& out)
     auto const& given = scenario.at("given");
     auto quota = quota_in(given);
     client caller(given, quota);
-    for (auto const& step : list_at(scenario, "responses")) caller.answer(step, out);
+    for (auto const& step : list_at(scenario, "responses"))
+        caller.answer(step, out);
 }
 
 /// The threads' steps in the order that the expected quotas tell: the lower one first while the quota sinks, so a
@@ -133,7 +133,7 @@ void run_threads(json::value const& scenario, checked_case& out)
         for (auto& t : threads) {
             if (t.next == t.steps.size()) continue;
             bool const better = !turn || (fails_next(t) && !fails_next(*turn)) ||
-                                (fails_next(t) == fails_next(*turn) && distance(t) < distance(*turn));
+                (fails_next(t) == fails_next(*turn) && distance(t) < distance(*turn));
             if (better) turn = &t;
         }
         if (!turn) break;
@@ -150,7 +150,8 @@ void run_hint(json::value const& row, checked_case& out)
     why.retryable = true;
     auto advice = aws::retry_advice();
     auto const hint = aws::parse_retry_after(text_at(row, "x_amz_retry_after"));
-    for (int i = 0; i < number_at(row, "attempt", 1); ++i) advice = call.failed(why, hint, number_at(row, "random", 1));
+    for (int i = 0; i < number_at(row, "attempt", 1); ++i)
+        advice = call.failed(why, hint, number_at(row, "random", 1));
     out.equal_number("delay", number_at(row, "delay_seconds", 0), seconds(advice.wait).count());
     out.equal_number("capacity after failure", number_at(row, "capacity_after_failure", 0), quota.left());
     call.succeeded();
@@ -164,7 +165,8 @@ void run_classes(json::value const& table, report& results)
     using aws::error_kind;
     auto const kind = [](json::value const& row) {
         auto const* const error = find(row, "error");
-        if (error && error->is_object()) return error_kind::transient; // no answer at all: net's failures are retryable
+        if (error && error->is_object())
+            return error_kind::transient; // no answer at all: net's failures are retryable
         return aws::classify(static_cast<int>(number_at(row, "http_status", 0)), text_at(row, "error"));
     };
     for (auto const& row : list_at(table, "retryable_throttled_responses")) {
@@ -173,8 +175,10 @@ void run_classes(json::value const& table, report& results)
     }
     for (auto const& row : list_at(table, "retryable_transient_errors")) {
         checked_case out(results, "transient? " + json::serialize(row));
-        if (flag_at(row, "retryable")) out.equal_flag("retryable", true, kind(row) != error_kind::final);
-        else out.equal_flag("transient", false, kind(row) == error_kind::transient);
+        if (flag_at(row, "retryable"))
+            out.equal_flag("retryable", true, kind(row) != error_kind::final);
+        else
+            out.equal_flag("transient", false, kind(row) == error_kind::transient);
     }
     if (find(table, "retryable_modeled_errors")) {
         results.skip("retryable_modeled_errors", "no error in the model of SQS is marked as retryable");
@@ -213,10 +217,14 @@ void run_list(json::value const& list, std::string const& file, report& results)
         }
         checked_case out(results, name);
         try {
-            if (find(item, "x_amz_retry_after")) run_hint(item, out);
-            else if (find(item, "threads")) run_threads(item, out);
-            else if (find(item, "responses")) run_scenario(item, out);
-            else out.fail("neither responses nor threads nor x_amz_retry_after");
+            if (find(item, "x_amz_retry_after"))
+                run_hint(item, out);
+            else if (find(item, "threads"))
+                run_threads(item, out);
+            else if (find(item, "responses"))
+                run_scenario(item, out);
+            else
+                out.fail("neither responses nor threads nor x_amz_retry_after");
         } catch (std::exception const& e) {
             out.fail(e.what());
         }
@@ -229,9 +237,12 @@ void run_retry(fs::path const& path, report& results)
 {
     for (auto const& file : json_files(path)) {
         auto const data = read_json(file);
-        if (data.is_array()) run_list(data, file.stem().string(), results);
-        else if (find(data, "backoff_seconds_by_attempt_2_1_max20")) run_facts(data, results);
-        else run_classes(data, results);
+        if (data.is_array())
+            run_list(data, file.stem().string(), results);
+        else if (find(data, "backoff_seconds_by_attempt_2_1_max20"))
+            run_facts(data, results);
+        else
+            run_classes(data, results);
     }
 }
 

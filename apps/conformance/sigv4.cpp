@@ -53,7 +53,8 @@ std::string ordered(http_text const& request)
     auto const mark = std::min(request.target.find('?'), request.target.size());
     std::vector<std::string> parts;
     auto const query = std::string_view(request.target).substr(std::min(mark + 1, request.target.size()));
-    for (auto const& [name, value] : aws::parse_query(query)) parts.push_back(name + " = " + value);
+    for (auto const& [name, value] : aws::parse_query(query))
+        parts.push_back(name + " = " + value);
     std::vector<std::string> headers;
     for (auto const& [name, value] : request.headers) {
         headers.push_back(aws::canonicalize({{name, value}}).lines);
@@ -61,8 +62,10 @@ std::string ordered(http_text const& request)
     std::sort(parts.begin(), parts.end());
     std::sort(headers.begin(), headers.end());
     std::string out = request.method + ' ' + request.target.substr(0, mark) + '\n';
-    for (auto const& p : parts) out += "? " + p + '\n';
-    for (auto const& h : headers) out += h;
+    for (auto const& p : parts)
+        out += "? " + p + '\n';
+    for (auto const& h : headers)
+        out += h;
     return out + '\n' + request.body;
 }
 
@@ -84,18 +87,20 @@ wall_time signing_time(json::value const& context)
 /// The files of one case, and its verdict.
 class signing_case {
 public:
-    signing_case(fs::path folder, report& results) : folder_(std::move(folder)), verdict_(results, folder_.filename()) {}
+    signing_case(fs::path folder, report& results) : folder_(std::move(folder)), verdict_(results, folder_.filename())
+    {}
 
     void run()
     try {
         auto const context = read_json(folder_ / "context.json");
         auto const given = parse(read_text(folder_ / "request.txt"));
         aws::request_view request{given.method, given.target, {}, given.body};
-        for (auto const& [name, value] : given.headers) request.headers.push_back({name, value});
+        for (auto const& [name, value] : given.headers)
+            request.headers.push_back({name, value});
 
         auto const secret = context.at("credentials");
-        aws::credentials const keys{text_at(secret, "access_key_id"), text_at(secret, "secret_access_key"),
-                                    text_at(secret, "token")};
+        aws::credentials const keys{
+            text_at(secret, "access_key_id"), text_at(secret, "secret_access_key"), text_at(secret, "token")};
         auto const region = text_at(context, "region");
         auto const service = text_at(context, "service");
         aws::signing_scope const scope{aws::timestamp(signing_time(context)), region, service};
@@ -108,7 +113,8 @@ public:
         aws::signing_keys cache;
         auto const in_headers = aws::sign(request, keys, scope, options, cache);
         auto with_headers = given;
-        for (auto const& added : in_headers.added) with_headers.headers.push_back(added);
+        for (auto const& added : in_headers.added)
+            with_headers.headers.push_back(added);
         compare("header", in_headers, with_headers);
 
         std::chrono::seconds const lifetime(static_cast<int>(number_at(context, "expiration_in_seconds", 3600)));

@@ -85,6 +85,7 @@ asio::awaitable<void> consume_until_drained(session& s, consume_options const& o
     asio::co_spawn(s.io, c.drained(), drained);
     c.drain_on({SIGINT, SIGTERM}, limit);
     c.start();
+    spdlog::info("consuming {}", url);
 
     empty_watch watch(s.sqs, url);
     bool draining = false;

@@ -12,7 +12,7 @@
 #include <csignal>
 #include <spawn.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -144,7 +144,8 @@ asio::awaitable<result<command_end>> run_shell_command(std::string const& comman
     auto const child = setup.spawn(command, std::move(environment));
     if (!child) co_return child.error();
 
-    auto const watch = ::pidfd_open(*child, 0);
+    // By its number: glibc 2.36 declares pidfd_open() without C linkage.
+    auto const watch = static_cast<int>(::syscall(SYS_pidfd_open, *child, 0));
     if (watch < 0) {
         auto const error = errno;
         ::kill(-*child, SIGKILL);

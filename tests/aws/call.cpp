@@ -79,13 +79,13 @@ std::string reply(int status, std::string const& headers = "", std::string const
     return http_reply(body, "HTTP/1.1 " + std::to_string(status) + " X\r\n" + headers + "x-amzn-requestid: r");
 }
 
-std::string error(int status, std::string const& type, std::string const& headers = "",
-                  std::string const& message = "why")
+std::string error(
+    int status, std::string const& type, std::string const& headers = "", std::string const& message = "why")
 {
     return reply(status, headers, R"({"__type":"a#)" + type + R"(","message":")" + message + "\"}");
 }
 
-/// A service that answers from a script and remembers what it was asked. An empty line of the script hangs up.
+/// A service that answers from a script and remembers what it was asked. An empty text hangs up.
 struct fixture {
     asio::io_context io;
     loopback server{io};
@@ -107,15 +107,20 @@ struct fixture {
     {
         for (;;) {
             auto socket = co_await server.accept();
-            while (socket.is_open()) {
-                auto request = co_await read_request(socket);
-                asked.push_back(std::move(request));
-                if (script.empty()) break;
-                auto const next = script.front();
-                script.pop_front();
-                if (next.empty()) break;
-                co_await say(socket, next);
-            }
+            play(io, converse(std::move(socket)));
+        }
+    }
+
+    asio::awaitable<void> converse(loopback::socket socket)
+    {
+        for (;;) {
+            auto request = co_await read_request(socket);
+            asked.push_back(std::move(request));
+            if (script.empty()) co_return;
+            auto const next = script.front();
+            script.pop_front();
+            if (next.empty()) co_return;
+            co_await say(socket, next);
         }
     }
 
@@ -147,7 +152,7 @@ struct fixture {
             io.stop();
         };
         asio::co_spawn(io, made().call("SendMessage", "{}", aws::call_options()),
-                       asio::bind_cancellation_slot(signal.slot(), done));
+            asio::bind_cancellation_slot(signal.slot(), done));
         io.restart();
         io.run();
         return out;
@@ -190,8 +195,8 @@ BOOST_AUTO_TEST_CASE(a_transient_error_is_retried_after_the_backoff_with_a_new_s
 
 BOOST_AUTO_TEST_CASE(throttling_waits_longer_and_the_services_hint_counts)
 {
-    script = {error(403, "RequestThrottled"), error(400, "ThrottlingException", "x-amz-retry-after: 3000\r\n"),
-              reply(200)};
+    script = {
+        error(403, "RequestThrottled"), error(400, "ThrottlingException", "x-amz-retry-after: 3000\r\n"), reply(200)};
     BOOST_TEST(call().has_value());
     BOOST_TEST((time.waits == std::vector<nanoseconds>{1s, 3s}));
 }
@@ -251,7 +256,8 @@ BOOST_AUTO_TEST_CASE(a_long_poll_without_quota_waits_before_it_fails)
 
 BOOST_AUTO_TEST_CASE(a_wrong_clock_is_corrected_and_the_call_sent_again_at_once)
 {
-    script = {error(403, "InvalidSignatureException", an_hour_later, "Signature expired: 2026…"), reply(200), reply(200)};
+    script = {
+        error(403, "InvalidSignatureException", an_hour_later, "Signature expired: 2026…"), reply(200), reply(200)};
     BOOST_TEST(call().has_value());
     BOOST_TEST(call().has_value());
     BOOST_TEST(was_asked(0, "x-amz-date: 20260102T030405Z"));
@@ -272,7 +278,8 @@ BOOST_AUTO_TEST_CASE(expired_credentials_are_renewed_once)
 {
     keys->left.push_back(std::make_shared<aws::credentials const>(aws::credentials{"AKID2", "s", ""}));
     keys->left.push_back(std::make_shared<aws::credentials const>(aws::credentials{"AKID3", "s", ""}));
-    script = {error(403, "ExpiredTokenException"), reply(200), error(403, "ExpiredToken"), error(403, "ExpiredToken")};
+    script = {
+        error(403, "ExpiredTokenException"), reply(200), error(403, "ExpiredToken"), error(403, "ExpiredToken")};
     BOOST_TEST(call().has_value());
     BOOST_TEST(was_asked(0, "Credential=AKID1/"));
     BOOST_TEST(was_asked(1, "Credential=AKID2/"));

@@ -28,7 +28,8 @@ BOOST_AUTO_TEST_CASE(a_difference_of_four_minutes_is_corrected_either_way)
         aws::clock_skew skew;
         BOOST_TEST(skew.learn(refused("AccessDenied"), header, theirs + off));
         BOOST_TEST((skew.corrected(theirs + off) == theirs));
-        BOOST_TEST(!skew.learn(refused("AccessDenied"), header, theirs + off)); // the corrected time is not wrong any more
+        BOOST_TEST(
+            !skew.learn(refused("AccessDenied"), header, theirs + off)); // the corrected time is not wrong any more
     }
 }
 
@@ -41,7 +42,9 @@ BOOST_AUTO_TEST_CASE(a_smaller_one_is_left_alone)
 
 BOOST_AUTO_TEST_CASE(a_service_that_blames_the_clock_is_believed)
 {
-    auto const believed = [](quern::failure const& why) { return aws::clock_skew().learn(why, header, theirs + 60s); };
+    auto const believed = [](quern::failure const& why) {
+        return aws::clock_skew().learn(why, header, theirs + 60s);
+    };
     BOOST_TEST(believed(refused("RequestTimeTooSkewed")));
     BOOST_TEST(believed(refused("RequestExpired")));
     BOOST_TEST(believed(refused("InvalidSignatureException", "Signature expired: 2015…")));

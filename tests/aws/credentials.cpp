@@ -21,7 +21,8 @@ BOOST_AUTO_TEST_SUITE(credentials)
 
 BOOST_AUTO_TEST_CASE(come_from_the_three_variables)
 {
-    auto const found = with({{"AWS_ACCESS_KEY_ID", "AKID"}, {"AWS_SECRET_ACCESS_KEY", "s"}, {"AWS_SESSION_TOKEN", "t"}});
+    auto const found =
+        with({{"AWS_ACCESS_KEY_ID", "AKID"}, {"AWS_SECRET_ACCESS_KEY", "s"}, {"AWS_SESSION_TOKEN", "t"}});
     BOOST_REQUIRE(found.has_value());
     BOOST_TEST((*found == aws::credentials{"AKID", "s", "t"}));
 }

@@ -8,7 +8,7 @@ using quern::wall_time;
 namespace {
 
 constexpr wall_time moment = std::chrono::sys_days(std::chrono::year(2015) / 8 / 30) + std::chrono::hours(12) +
-                             std::chrono::minutes(36) + std::chrono::seconds(7);
+    std::chrono::minutes(36) + std::chrono::seconds(7);
 
 } // namespace
 
@@ -32,8 +32,8 @@ BOOST_AUTO_TEST_CASE(a_timestamp_reads_back)
 BOOST_AUTO_TEST_CASE(what_is_no_timestamp_is_refused)
 {
     for (auto const* const text : {"", "20150830", "20150830T123607", "20150830T123607Zx", "20150830 123607Z",
-                                   "20150830T12360xZ", "20151330T123607Z", "20150229T123607Z", "20150830T243607Z",
-                                   "20150830T126007Z", "20150830T123661Z", "99991231T235959Z", "19691231T235959Z"}) {
+             "20150830T12360xZ", "20151330T123607Z", "20150229T123607Z", "20150830T243607Z", "20150830T126007Z",
+             "20150830T123661Z", "99991231T235959Z", "19691231T235959Z"}) {
         BOOST_TEST(!aws::parse_timestamp(text), text);
     }
 }
@@ -42,8 +42,8 @@ BOOST_AUTO_TEST_CASE(a_date_header_is_read)
 {
     BOOST_TEST((aws::parse_http_date("Sun, 30 Aug 2015 12:36:07 GMT") == moment));
     for (auto const* const text : {"", "Sun", "Sunday, 30-Aug-15 12:36:07 GMT", "Sun Aug 30 12:36:07 2015",
-                                   "Sun, 30 Foo 2015 12:36:07 GMT", "Sun, 30 Aug 2015 12:36:07", "Sun, 31 Feb 2015 12:36:07 GMT",
-                                   "Sun, 30 Aug 2015 12:36:07 GMT+1", "Sun, 30 Aug 9999 12:36:07 GMT"}) {
+             "Sun, 30 Foo 2015 12:36:07 GMT", "Sun, 30 Aug 2015 12:36:07", "Sun, 31 Feb 2015 12:36:07 GMT",
+             "Sun, 30 Aug 2015 12:36:07 GMT+1", "Sun, 30 Aug 9999 12:36:07 GMT"}) {
         BOOST_TEST(!aws::parse_http_date(text), text);
     }
 }

@@ -12,7 +12,8 @@ using fields = std::vector<std::pair<std::string_view, std::string_view>>;
 quern::failure decoded(int status, std::string_view body, fields const& list = {})
 {
     quern::net::headers headers;
-    for (auto const& [name, value] : list) headers.add(name, value);
+    for (auto const& [name, value] : list)
+        headers.add(name, value);
     return aws::decode_error(status, headers, body);
 }
 
@@ -23,8 +24,7 @@ BOOST_AUTO_TEST_SUITE(error_reply)
 BOOST_AUTO_TEST_CASE(an_answer_of_sqs_gives_the_query_code_the_fault_and_the_request_id)
 {
     auto const why = decoded(400, R"({"__type":"com.amazonaws.sqs#QueueDoesNotExist","message":"no such queue"})",
-                             {{"x-amzn-RequestId", "e5cca473"},
-                              {"x-amzn-query-error", "AWS.SimpleQueueService.NonExistentQueue;Sender"}});
+        {{"x-amzn-RequestId", "e5cca473"}, {"x-amzn-query-error", "AWS.SimpleQueueService.NonExistentQueue;Sender"}});
     BOOST_TEST((why.code == errc::service_error));
     BOOST_TEST(why.service_code == "AWS.SimpleQueueService.NonExistentQueue");
     BOOST_TEST(why.message == "no such queue");
@@ -52,7 +52,8 @@ BOOST_AUTO_TEST_CASE(the_message_may_have_a_capital_letter_and_escapes)
 
 BOOST_AUTO_TEST_CASE(only_the_first_line_of_a_message_is_kept_because_the_rest_may_tell_secrets)
 {
-    auto const why = decoded(403, R"({"__type":"InvalidSignatureException","message":"does not match.\n\nx-amz-security-token:AQo"})");
+    auto const why = decoded(
+        403, R"({"__type":"InvalidSignatureException","message":"does not match.\n\nx-amz-security-token:AQo"})");
     BOOST_TEST(why.message == "does not match.");
     BOOST_TEST(decoded(400, "{\"message\":\"" + std::string(100'000, 'x') + "\"}").message.size() == 2'000u);
 }
@@ -84,8 +85,9 @@ BOOST_AUTO_TEST_CASE(a_page_that_is_not_json_gives_a_short_printable_excerpt)
 
 BOOST_AUTO_TEST_CASE(garbage_is_survived)
 {
-    for (auto const* const body : {"", " ", "{", "[]", "null", "\"x\"", "{\"__type\"", "{\"__type\":", "{\"__type\":1,\"message\":[]}",
-                                   "{\"message\":\"\\ud800\"}", "{\"a\":{\"__type\":\"x\"}}", "{\"__type\":\"\\", "\xff\xfe"}) {
+    for (auto const* const body :
+        {"", " ", "{", "[]", "null", "\"x\"", "{\"__type\"", "{\"__type\":", "{\"__type\":1,\"message\":[]}",
+            "{\"message\":\"\\ud800\"}", "{\"a\":{\"__type\":\"x\"}}", "{\"__type\":\"\\", "\xff\xfe"}) {
         auto const why = decoded(400, body);
         BOOST_TEST(why.service_code == "", body);
         BOOST_TEST(why.http_status == 400, body);

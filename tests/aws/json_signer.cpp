@@ -44,7 +44,8 @@ struct received {
 };
 
 /// What the general signer makes of the same request.
-std::string general_authorization(received const& request, aws::credentials const& who, aws::json_target const& target)
+std::string general_authorization(
+    received const& request, aws::credentials const& who, aws::json_target const& target)
 {
     auto bare = request.view;
     std::erase_if(bare.headers, [](auto const& h) {
@@ -63,18 +64,19 @@ BOOST_AUTO_TEST_CASE(writes_the_whole_request)
 {
     aws::json_signer signer(sqs());
     BOOST_TEST(signer.request("ReceiveMessage", body, keys, now) ==
-               "POST / HTTP/1.1\r\n"
-               "user-agent: quern\r\n"
-               "host: sqs.us-east-1.amazonaws.com\r\n"
-               "content-type: application/x-amz-json-1.0\r\n"
-               "x-amz-target: AmazonSQS.ReceiveMessage\r\n"
-               "x-amzn-query-mode: true\r\n"
-               "content-length: 76\r\n"
-               "x-amz-date: 20260102T030405Z\r\n"
-               "authorization: AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20260102/us-east-1/sqs/aws4_request, "
-               "SignedHeaders=content-type;host;x-amz-date;x-amz-target;x-amzn-query-mode, "
-               "Signature=7f176ed213f547176f6f697e145625b4fce13f5756cf61f0d9d42b1c0b314949\r\n"
-               "\r\n" + body);
+        "POST / HTTP/1.1\r\n"
+        "user-agent: quern\r\n"
+        "host: sqs.us-east-1.amazonaws.com\r\n"
+        "content-type: application/x-amz-json-1.0\r\n"
+        "x-amz-target: AmazonSQS.ReceiveMessage\r\n"
+        "x-amzn-query-mode: true\r\n"
+        "content-length: 76\r\n"
+        "x-amz-date: 20260102T030405Z\r\n"
+        "authorization: AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20260102/us-east-1/sqs/aws4_request, "
+        "SignedHeaders=content-type;host;x-amz-date;x-amz-target;x-amzn-query-mode, "
+        "Signature=7f176ed213f547176f6f697e145625b4fce13f5756cf61f0d9d42b1c0b314949\r\n"
+        "\r\n" +
+            body);
 }
 
 BOOST_AUTO_TEST_CASE(signs_as_the_general_signer_does)

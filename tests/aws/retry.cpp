@@ -34,14 +34,16 @@ BOOST_AUTO_TEST_CASE(the_cap_comes_before_the_jitter)
     options.max_attempts = 100;
     aws::retry_quota quota(10'000);
     aws::retries call(options, quota, false);
-    for (int i = 0; i < 50; ++i) call.failed(throttled, {}, 0.5);
+    for (int i = 0; i < 50; ++i)
+        call.failed(throttled, {}, 0.5);
     BOOST_TEST((call.failed(throttled, {}, 0.5).wait == 10s));
 }
 
 BOOST_AUTO_TEST_CASE(a_hint_moves_the_wait_within_five_seconds_above_the_backoff)
 {
     aws::retry_quota quota(500);
-    for (auto const& [hint, wait] : {std::pair(1ms, 50ms), std::pair(700ms, 700ms), std::pair(3'600'000ms, 5'050ms)}) {
+    for (auto const& [hint, wait] :
+        {std::pair(1ms, 50ms), std::pair(700ms, 700ms), std::pair(3'600'000ms, 5'050ms)}) {
         aws::retries call({}, quota, false);
         BOOST_TEST((call.failed(transient, hint, 1).wait == wait));
     }
@@ -81,7 +83,8 @@ BOOST_AUTO_TEST_CASE(only_a_long_poll_waits_before_it_gives_up_for_want_of_quota
 BOOST_AUTO_TEST_CASE(a_call_that_needed_no_retry_earns_one_token_up_to_the_capacity)
 {
     aws::retry_quota quota(500, 498);
-    for (int i = 0; i < 5; ++i) aws::retries({}, quota, false).succeeded();
+    for (int i = 0; i < 5; ++i)
+        aws::retries({}, quota, false).succeeded();
     BOOST_TEST(quota.left() == 500);
 }
 

@@ -27,21 +27,19 @@ BOOST_AUTO_TEST_CASE(signs_a_call_to_sqs)
 {
     std::string const body = R"({"QueueUrl": "https://sqs.us-east-1.amazonaws.com/123456789012/MyQueue"})";
     aws::request_view const request{"POST", "/",
-                                    {{"Host", "sqs.us-east-1.amazonaws.com"},
-                                     {"Content-Type", "application/x-amz-json-1.0"},
-                                     {"X-Amz-Target", "AmazonSQS.ReceiveMessage"},
-                                     {"x-amzn-query-mode", "true"},
-                                     {"User-Agent", "not signed"},
-                                     {"Connection", "not signed"}},
-                                    body};
+        {{"Host", "sqs.us-east-1.amazonaws.com"}, {"Content-Type", "application/x-amz-json-1.0"},
+            {"X-Amz-Target", "AmazonSQS.ReceiveMessage"}, {"x-amzn-query-mode", "true"}, {"User-Agent", "not signed"},
+            {"Connection", "not signed"}},
+        body};
     aws::signing_keys cache;
     auto const result = aws::sign(request, keys, scope, {}, cache);
     BOOST_TEST(aws::hex(aws::sha256(result.canonical_request)) ==
-               "710ab6073aa756eb4801aeb92b33f08b675d6719167b97586745f071a97bd86e");
+        "710ab6073aa756eb4801aeb92b33f08b675d6719167b97586745f071a97bd86e");
     BOOST_TEST(result.signature == "7f176ed213f547176f6f697e145625b4fce13f5756cf61f0d9d42b1c0b314949");
     BOOST_TEST(added(result, "Authorization") ==
-               "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20260102/us-east-1/sqs/aws4_request, "
-               "SignedHeaders=content-type;host;x-amz-date;x-amz-target;x-amzn-query-mode, Signature=" + result.signature);
+        "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20260102/us-east-1/sqs/aws4_request, "
+        "SignedHeaders=content-type;host;x-amz-date;x-amz-target;x-amzn-query-mode, Signature=" +
+            result.signature);
 }
 
 BOOST_AUTO_TEST_CASE(a_given_payload_hash_replaces_that_of_the_body)
@@ -63,7 +61,7 @@ BOOST_AUTO_TEST_CASE(a_presigned_target_extends_the_query_whatever_it_ends_in)
         aws::request_view const request{"GET", from, {{"host", "h"}}, ""};
         auto const made = aws::presign(request, keys, scope, {}, std::chrono::minutes(5), cache).target;
         return made.substr(0, made.find("X-Amz-Algorithm=")) + "…" +
-               (made.find("&X-Amz-Expires=300&X-Amz-Signature=") == made.npos ? "" : "signed");
+            (made.find("&X-Amz-Expires=300&X-Amz-Signature=") == made.npos ? "" : "signed");
     };
     BOOST_TEST(target("/") == "/?…signed");
     BOOST_TEST(target("/?") == "/?…signed");
@@ -80,7 +78,8 @@ BOOST_AUTO_TEST_CASE(signing_keys_differ_by_each_of_their_four_parts_and_are_rem
     BOOST_TEST(aws::hex(cache.get("secret", "20260102", "eu-west-1", "sqs")) != aws::hex(first));
     BOOST_TEST(aws::hex(cache.get("secret", "20260102", "us-east-1", "sns")) != aws::hex(first));
     BOOST_TEST(aws::hex(cache.get("secret", "20260102", "us-east-1", "sqs")) == aws::hex(first));
-    for (int i = 0; i < 200; ++i) cache.get(std::to_string(i), "20260102", "us-east-1", "sqs");
+    for (int i = 0; i < 200; ++i)
+        cache.get(std::to_string(i), "20260102", "us-east-1", "sqs");
     BOOST_TEST(aws::hex(cache.get("secret", "20260102", "us-east-1", "sqs")) == aws::hex(first));
 }
 

@@ -28,7 +28,8 @@ struct travelling {
     aws::request_view view() const
     {
         aws::request_view out{"POST", target, {}, body};
-        for (auto const& [name, value] : headers) out.headers.push_back({name, value});
+        for (auto const& [name, value] : headers)
+            out.headers.push_back({name, value});
         return out;
     }
 
@@ -52,7 +53,8 @@ travelling in_headers(aws::credentials const& who = keys, bool sign_body = false
     aws::signing_keys cache;
     aws::signing_options options;
     options.sign_body = sign_body;
-    for (auto& added : aws::sign(request.view(), who, scope(), options, cache).added) request.headers.push_back(added);
+    for (auto& added : aws::sign(request.view(), who, scope(), options, cache).added)
+        request.headers.push_back(added);
     return request;
 }
 
@@ -166,13 +168,15 @@ BOOST_AUTO_TEST_CASE(an_unknown_key_or_a_foreign_session_token_is_invalid)
 
 BOOST_AUTO_TEST_CASE(a_signing_time_within_fifteen_minutes_is_accepted)
 {
-    for (auto const off : {-900s, 900s}) BOOST_TEST(verdict(in_headers(), signed_at + off) == "ok");
-    for (auto const off : {-901s, 901s}) BOOST_TEST(verdict(in_headers(), signed_at + off) == "SignatureDoesNotMatch");
+    for (auto const off : {-900s, 900s})
+        BOOST_TEST(verdict(in_headers(), signed_at + off) == "ok");
+    for (auto const off : {-901s, 901s})
+        BOOST_TEST(verdict(in_headers(), signed_at + off) == "SignatureDoesNotMatch");
     BOOST_TEST(message(in_headers(), signed_at + 1h) ==
-               "Signature expired: 20260102T030405Z is now earlier than 20260102T034905Z (20260102T040405Z - 15 min.)");
+        "Signature expired: 20260102T030405Z is now earlier than 20260102T034905Z (20260102T040405Z - 15 min.)");
     BOOST_TEST(message(in_headers(), signed_at - 1h) ==
-               "Signature not yet current: 20260102T030405Z is still later than 20260102T021905Z "
-               "(20260102T020405Z + 15 min.)");
+        "Signature not yet current: 20260102T030405Z is still later than 20260102T021905Z "
+        "(20260102T020405Z + 15 min.)");
 }
 
 BOOST_AUTO_TEST_CASE(a_presigned_request_lives_as_long_as_it_says)
@@ -196,7 +200,8 @@ BOOST_AUTO_TEST_CASE(the_declared_hash_of_the_body_counts)
     options.payload_hash = "UNSIGNED-PAYLOAD";
     aws::signing_keys cache;
     auto const made = aws::sign(unsigned_body.view(), keys, scope(), options, cache);
-    for (auto const& added : made.added) unsigned_body.headers.push_back(added);
+    for (auto const& added : made.added)
+        unsigned_body.headers.push_back(added);
     unsigned_body.body = "anything";
     BOOST_TEST(verdict(unsigned_body) == "ok");
 }
@@ -207,12 +212,12 @@ BOOST_AUTO_TEST_CASE(a_date_header_does_in_place_of_x_amz_date)
     request.headers.emplace_back("Date", "Fri, 02 Jan 2026 03:04:05 GMT");
     aws::signing_keys cache;
     auto const canonical = aws::canonicalize(request.view().headers);
-    auto const steps = aws::seal(aws::canonical_request("POST", aws::canonical_path(request.view().path(), true), "a=b",
-                                                        canonical, aws::hex(aws::sha256(request.body))),
-                                 keys.secret_access_key, scope(), cache);
-    request.headers.emplace_back("Authorization", "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/" + scope().text() +
-                                                      ",SignedHeaders=" + canonical.names +
-                                                      ",Signature=" + steps.signature);
+    auto const steps = aws::seal(aws::canonical_request("POST", aws::canonical_path(request.view().path(), true),
+                                     "a=b", canonical, aws::hex(aws::sha256(request.body))),
+        keys.secret_access_key, scope(), cache);
+    request.headers.emplace_back("Authorization",
+        "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/" + scope().text() + ",SignedHeaders=" + canonical.names +
+            ",Signature=" + steps.signature);
     BOOST_TEST(verdict(request) == "ok");
     BOOST_TEST(verdict(request, signed_at + 1h) == "SignatureDoesNotMatch");
 }
@@ -220,11 +225,11 @@ BOOST_AUTO_TEST_CASE(a_date_header_does_in_place_of_x_amz_date)
 BOOST_AUTO_TEST_CASE(a_malformed_authorization_is_incomplete)
 {
     for (auto const* const value :
-         {"Basic dXNlcjpwYXNz", "AWS4-HMAC-SHA256", "AWS4-HMAC-SHA256 Credential=,SignedHeaders=,Signature=",
-          "AWS4-HMAC-SHA256 Credential=a/b/c/d/aws4_request, SignedHeaders=host",
-          "AWS4-HMAC-SHA256 Credential=a, SignedHeaders=host, Signature=0",
-          "AWS4-HMAC-SHA256 Credential=a/20260102/r/sqs/aws2_request, SignedHeaders=host, Signature=0",
-          "AWS4-HMAC-SHA256 ,,,=,Credential==,"}) {
+        {"Basic dXNlcjpwYXNz", "AWS4-HMAC-SHA256", "AWS4-HMAC-SHA256 Credential=,SignedHeaders=,Signature=",
+            "AWS4-HMAC-SHA256 Credential=a/b/c/d/aws4_request, SignedHeaders=host",
+            "AWS4-HMAC-SHA256 Credential=a, SignedHeaders=host, Signature=0",
+            "AWS4-HMAC-SHA256 Credential=a/20260102/r/sqs/aws2_request, SignedHeaders=host, Signature=0",
+            "AWS4-HMAC-SHA256 ,,,=,Credential==,"}) {
         auto request = in_headers();
         request.header("Authorization") = value;
         BOOST_TEST(verdict(request) == "IncompleteSignature", value);
@@ -253,8 +258,8 @@ BOOST_AUTO_TEST_CASE(the_host_must_be_signed)
 
 BOOST_AUTO_TEST_CASE(a_malformed_presigned_query_is_incomplete)
 {
-    for (auto const* const changed : {"X-Amz-Expires=0", "X-Amz-Expires=604801", "X-Amz-Expires=ten", "X-Amz-Expires=",
-                                      "x=600"}) {
+    for (auto const* const changed :
+        {"X-Amz-Expires=0", "X-Amz-Expires=604801", "X-Amz-Expires=ten", "X-Amz-Expires=", "x=600"}) {
         auto request = in_query();
         replace(request.target, "X-Amz-Expires=600", changed);
         BOOST_TEST(verdict(request) == "IncompleteSignature", changed);

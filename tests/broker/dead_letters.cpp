@@ -60,8 +60,8 @@ BOOST_AUTO_TEST_CASE(a_chain_counts_the_receives_of_each_queue)
 {
     service s;
     auto const [middle, last] = s.create_pair("middle", 2);
-    auto const first = s.create("first",
-        {{"RedrivePolicy", R"({"deadLetterTargetArn":")" + s.arn(middle) + R"(","maxReceiveCount":"1"})"}});
+    auto const first = s.create(
+        "first", {{"RedrivePolicy", R"({"deadLetterTargetArn":")" + s.arn(middle) + R"(","maxReceiveCount":"1"})"}});
     s.send(first, "m");
     BOOST_TEST(s.bodies(first, 1, 0).size() == 1u);
     BOOST_TEST(s.bodies(first, 1, 0).empty());
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_standard_message_keeps_its_age_and_a_fifo_message_begins_
         auto const [source, dead] = s.create_pair("q", 1, {}, fifo);
         s.set(dead, {{"MessageRetentionPeriod", "100"}}).value();
         if (fifo) {
-            s.send(source, "m", "g", "my id");
+            s.send(source, "m", "g", "my-id");
         } else {
             s.send(source, "m");
         }
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_fifo_message_gets_its_id_as_deduplication_id_and_keeps_it
 {
     service s;
     auto const [source, dead] = s.create_pair("q", 1, {}, true);
-    auto const id = s.send(source, "head", "g", "my id");
+    auto const id = s.send(source, "head", "g", "my-id");
     s.send(source, "next", "g");
     s.receive(source, 1, 0);
     BOOST_TEST(s.bodies(source) == strings({"next"}), per_element()); // the group goes on without its head
@@ -169,8 +169,8 @@ BOOST_AUTO_TEST_CASE(the_dead_letter_queue_says_who_may_use_it)
 
     s.set(dead, {{"RedriveAllowPolicy", R"({"redrivePermission":"denyAll"})"}}).value();
     BOOST_TEST(!allowed(one));
-    s.set(dead, {{"RedriveAllowPolicy",
-                    R"({"redrivePermission":"byQueue","sourceQueueArns":[")" + s.arn(two) + "\"]}"}})
+    s.set(dead,
+         {{"RedriveAllowPolicy", R"({"redrivePermission":"byQueue","sourceQueueArns":[")" + s.arn(two) + "\"]}"}})
         .value();
     BOOST_TEST(!allowed(one));
     BOOST_TEST(allowed(two));

@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(content_based_ids_are_the_digest_of_the_body_alone_and_an_o
     auto const got = s.receive(url);
     BOOST_REQUIRE(got.messages.size() == 2u);
     BOOST_TEST(got.messages[0].system("MessageDeduplicationId") ==
-               "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"); // FIPS 180-2, B.1
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"); // FIPS 180-2, B.1
     BOOST_TEST(got.messages[1].system("MessageDeduplicationId") == "own");
 }
 

@@ -134,7 +134,8 @@ struct provoker : service {
         if (is("test_send_batch_message_size")) return oversized_entry();
         if (is("test_send_batch_missing_message_group_id")) return entry_without_group();
         if (is("test_create_standard_queue_with_fifo_attribute")) {
-            for (auto const* name : {"ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit", "FifoQueue"}) {
+            for (auto const* name :
+                {"ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit", "FifoQueue"}) {
                 if (text_.find(name) != text_.npos) return created("q", {{name, "false"}});
             }
         }

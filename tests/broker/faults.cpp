@@ -5,11 +5,11 @@
 #include <set>
 
 using namespace quern::test;
+using boost::test_tools::per_element;
 using broker::fault_plan;
 using broker::fault_rates;
 using broker::fault_settings;
 using broker::transport_fault;
-using boost::test_tools::per_element;
 
 namespace {
 
@@ -63,7 +63,8 @@ BOOST_AUTO_TEST_CASE(rates_are_met_roughly)
     settings.everywhere.dropped_after = 0.3;
     fault_plan plan(settings);
     std::map<transport_fault, int> seen;
-    for (int i = 0; i != 10'000; ++i) ++seen[plan.on_request("SendMessage").what];
+    for (int i = 0; i != 10'000; ++i)
+        ++seen[plan.on_request("SendMessage").what];
     BOOST_TEST(seen.size() == 3u);
     BOOST_TEST(std::abs(seen[transport_fault::throttled] - 1000) < 150);
     BOOST_TEST(std::abs(seen[transport_fault::dropped_after] - 3000) < 200);

@@ -20,13 +20,15 @@ BOOST_AUTO_TEST_CASE(a_group_with_a_message_in_flight_is_blocked_and_others_are_
 {
     service s;
     auto const url = s.create_fifo("q", {{"VisibilityTimeout", "1"}});
-    for (auto const* body : {"g1-m1", "g1-m2", "g1-m3", "g1-m4"}) s.send(url, body, "g1");
+    for (auto const* body : {"g1-m1", "g1-m2", "g1-m3", "g1-m4"})
+        s.send(url, body, "g1");
     s.send(url, "g2-m1", "g2");
     s.send(url, "g3-m1", "g3");
     BOOST_TEST(s.bodies(url, 2) == strings({"g1-m1", "g1-m2"}), per_element());
     BOOST_TEST(s.bodies(url, 1) == strings({"g2-m1"}), per_element());
     s.pass(2s);
-    BOOST_TEST(s.bodies(url, 10, 0) == strings({"g3-m1", "g1-m1", "g1-m2", "g1-m3", "g1-m4", "g2-m1"}), per_element());
+    BOOST_TEST(
+        s.bodies(url, 10, 0) == strings({"g3-m1", "g1-m1", "g1-m2", "g1-m3", "g1-m4", "g2-m1"}), per_element());
 }
 
 BOOST_AUTO_TEST_CASE(with_a_timeout_of_zero_the_order_holds)
@@ -58,7 +60,8 @@ BOOST_AUTO_TEST_CASE(a_released_tail_stays_behind_its_head)
 {
     service s;
     auto const url = s.create_fifo("q");
-    for (auto const* body : {"head", "tail", "end"}) s.send(url, body, "g");
+    for (auto const* body : {"head", "tail", "end"})
+        s.send(url, body, "g");
     auto const got = s.receive(url, 2, 10);
     BOOST_TEST(s.change(url, got.messages[1].receipt_handle, 0).has_value());
     BOOST_TEST(s.counts(url) == "2/0/1");
@@ -71,7 +74,8 @@ BOOST_AUTO_TEST_CASE(deleting_what_is_in_flight_unblocks_the_group)
 {
     service s;
     auto const url = s.create_fifo("q");
-    for (auto const* body : {"m1", "m2", "m3"}) s.send(url, body, "g");
+    for (auto const* body : {"m1", "m2", "m3"})
+        s.send(url, body, "g");
     auto const got = s.receive(url, 2);
     BOOST_TEST(s.remove(url, got.messages[0].receipt_handle).has_value());
     BOOST_TEST(s.bodies(url).empty());
@@ -91,8 +95,8 @@ BOOST_AUTO_TEST_CASE(the_queues_delay_is_the_only_one_and_a_change_counts_for_me
     request.delay = 2s;
     request.deduplication_id = "2";
     BOOST_TEST(why(s.engine.send_message(request, s.now)) ==
-               "InvalidParameterValue: Value 2 for parameter DelaySeconds is invalid. Reason: The request include "
-               "parameter that is not valid for this queue type.");
+        "InvalidParameterValue: Value 2 for parameter DelaySeconds is invalid. Reason: The request include "
+        "parameter that is not valid for this queue type.");
     BOOST_TEST(s.counts(url) == "0/1/0");
     BOOST_TEST(s.set(url, {{"DelaySeconds", "5"}}).has_value());
     s.pass(5s);
@@ -135,7 +139,8 @@ BOOST_AUTO_TEST_CASE(the_limit_in_flight_gives_no_error)
 {
     service s(broker::engine_options{.max_in_flight = 2});
     auto const url = s.create_fifo("q");
-    for (auto const* group : {"1", "2", "3"}) s.send(url, group, group);
+    for (auto const* group : {"1", "2", "3"})
+        s.send(url, group, group);
     BOOST_TEST(s.bodies(url).size() == 2u);
     BOOST_TEST(s.bodies(url).empty());
 }
@@ -158,7 +163,8 @@ sqs::receive_message_request with_attempt(std::string const& url, std::string id
 strings handles(sqs::receive_message_response const& got)
 {
     strings out;
-    for (auto const& m : got.messages) out.emplace_back(m.receipt_handle);
+    for (auto const& m : got.messages)
+        out.emplace_back(m.receipt_handle);
     return out;
 }
 
@@ -226,8 +232,8 @@ BOOST_AUTO_TEST_CASE(standard_queues_and_malformed_ids_are_refused)
     auto const fifo = s.create_fifo("q");
     BOOST_TEST(s.try_receive(with_attempt(standard, "1")).error().service_code == "InvalidParameterValue");
     BOOST_TEST(why(s.try_receive(with_attempt(fifo, "a b"))) ==
-               "InvalidParameterValue: Value a b for parameter ReceiveRequestAttemptId is invalid. Reason: "
-               "ReceiveRequestAttemptId can only include alphanumeric and punctuation characters. 1 to 128 in length.");
+        "InvalidParameterValue: Value a b for parameter ReceiveRequestAttemptId is invalid. Reason: "
+        "ReceiveRequestAttemptId can only include alphanumeric and punctuation characters. 1 to 128 in length.");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -14,7 +14,8 @@ strings ended(service& s, std::map<broker::poll_id, std::string> const& names)
         if (!ready->answer) {
             text += ready->answer.error().service_code;
         } else {
-            for (auto const& m : ready->answer->messages) text += std::string(m.body) + ';';
+            for (auto const& m : ready->answer->messages)
+                text += std::string(m.body) + ';';
         }
         out.push_back(text);
     }
@@ -160,8 +161,8 @@ BOOST_AUTO_TEST_CASE(waits_out_of_range_are_refused)
     for (int const wait : {-1, 21}) {
         request.wait_time = std::chrono::seconds(wait);
         BOOST_TEST(why(s.try_receive(request)) ==
-                   "InvalidParameterValue: Value " + std::to_string(wait) +
-                       " for parameter WaitTimeSeconds is invalid. Reason: Must be >= 0 and <= 20, if provided.");
+            "InvalidParameterValue: Value " + std::to_string(wait) +
+                " for parameter WaitTimeSeconds is invalid. Reason: Must be >= 0 and <= 20, if provided.");
     }
 }
 

@@ -18,12 +18,15 @@ struct redrive : service {
         auto const pair = create_pair("q", 1);
         source = pair.source;
         dead = pair.dead;
-        for (int i = 0; i != messages; ++i) send(source, "m" + std::to_string(i));
-        for (int i = 0; i != 2 * messages; ++i) receive(source, 1, 0);
+        for (int i = 0; i != messages; ++i)
+            send(source, "m" + std::to_string(i));
+        for (int i = 0; i != 2 * messages; ++i)
+            receive(source, 1, 0);
         BOOST_REQUIRE(counts(dead) == std::to_string(messages) + "/0/0");
     }
 
-    quern::result<sqs::task_handle_response> try_start(std::string from, std::string to = {}, std::optional<int> rate = {})
+    quern::result<sqs::task_handle_response> try_start(
+        std::string from, std::string to = {}, std::optional<int> rate = {})
     {
         sqs::start_message_move_task_request request(std::move(from));
         if (!to.empty()) request.destination_arn = std::move(to);
@@ -159,8 +162,8 @@ BOOST_AUTO_TEST_CASE(one_task_at_a_time_and_the_newest_are_listed_first)
     redrive s(1);
     s.start(s.arn(s.other), 1);
     BOOST_TEST(why(s.try_start(s.arn(s.dead))) ==
-               "InvalidParameterValue: There is already a task running. Only one active task is allowed for a source "
-               "queue arn at a given time.");
+        "InvalidParameterValue: There is already a task running. Only one active task is allowed for a source "
+        "queue arn at a given time.");
     s.pass(5s);
     for (int i = 0; i != 12; ++i) {
         s.start(s.arn(s.other), 10 + i);
@@ -178,20 +181,22 @@ BOOST_AUTO_TEST_CASE(wrong_requests_are_refused)
     redrive s(1);
     auto const dead = s.arn(s.dead);
     BOOST_TEST(why(s.try_start(s.arn(s.other))) ==
-               "InvalidParameterValue: Source queue must be configured as a Dead Letter Queue.");
-    BOOST_TEST(why(s.try_start(dead + "x")) == "ResourceNotFoundException: The resource that you specified for the "
-                                               "SourceArn parameter doesn't exist.");
+        "InvalidParameterValue: Source queue must be configured as a Dead Letter Queue.");
+    BOOST_TEST(why(s.try_start(dead + "x")) ==
+        "ResourceNotFoundException: The resource that you specified for the "
+        "SourceArn parameter doesn't exist.");
     BOOST_TEST(why(s.try_start(dead, dead + "x")) ==
-               "ResourceNotFoundException: The resource that you specified for the DestinationArn parameter doesn't "
-               "exist.");
+        "ResourceNotFoundException: The resource that you specified for the DestinationArn parameter doesn't "
+        "exist.");
     BOOST_TEST(s.try_start(dead, dead + "x").error().http_status == 404);
     BOOST_TEST(s.try_start("dummy").error().service_code == "InvalidParameterValue");
     BOOST_TEST(s.try_start(dead, s.arn(s.create_fifo("f"))).error().service_code == "InvalidParameterValue");
-    for (int const rate : {0, 501}) BOOST_TEST(s.try_start(dead, "", rate).error().service_code == "InvalidParameterValue");
+    for (int const rate : {0, 501})
+        BOOST_TEST(s.try_start(dead, "", rate).error().service_code == "InvalidParameterValue");
 
     BOOST_TEST(why(s.cancel("foobared")) == "InvalidParameterValue: Value for parameter TaskHandle is invalid.");
     BOOST_TEST(why(s.cancel(broker::encode(broker::task_handle{"10f57157", dead}))) ==
-               "ResourceNotFoundException: Task does not exist.");
+        "ResourceNotFoundException: Task does not exist.");
     BOOST_TEST(s.cancel(broker::encode(broker::task_handle{"10f57157", dead + "x"})).error().http_status == 404);
     sqs::list_message_move_tasks_request list(dead);
     list.max_results = 11;
@@ -205,7 +210,8 @@ BOOST_AUTO_TEST_CASE(a_task_handle_names_the_task_and_the_source)
     BOOST_REQUIRE(read.has_value());
     BOOST_TEST(read->task_id == "id");
     BOOST_TEST(read->source_arn == "arn:aws:sqs:us-east-1:000000000000:q");
-    for (auto const* bad : {"", "e30=", "bm8=", "%%%"}) BOOST_TEST(!broker::decode_task_handle(bad).has_value());
+    for (auto const* bad : {"", "e30=", "bm8=", "%%%"})
+        BOOST_TEST(!broker::decode_task_handle(bad).has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

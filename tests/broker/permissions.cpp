@@ -50,9 +50,9 @@ BOOST_AUTO_TEST_CASE(labels_and_actions_are_checked)
     permitted s;
     BOOST_TEST(s.add("label", {"111111111111"}, {"SendMessage"}).has_value());
     BOOST_TEST(why(s.add("label", {"111111111111"}, {"SendMessage"})) ==
-               "InvalidParameterValue: Value label for parameter Label is invalid. Reason: Already exists.");
+        "InvalidParameterValue: Value label for parameter Label is invalid. Reason: Already exists.");
     BOOST_TEST(why(s.take("other")) ==
-               "InvalidParameterValue: Value other for parameter Label is invalid. Reason: can't find label.");
+        "InvalidParameterValue: Value other for parameter Label is invalid. Reason: can't find label.");
     BOOST_TEST(s.add("x", {"111111111111"}, {"Fly"}).error().service_code == "InvalidParameterValue");
     BOOST_TEST(s.add("x y", {"111111111111"}, {"*"}).error().service_code == "InvalidParameterValue");
     BOOST_TEST(s.add("x", {"1"}, strings(8, "*")).error().service_code == "OverLimit");

@@ -18,14 +18,16 @@ BOOST_AUTO_TEST_SUITE(queues)
 
 BOOST_AUTO_TEST_CASE(a_queue_has_a_url_and_an_arn)
 {
-    service s(broker::engine_options{.region = "eu-west-1", .account_id = "123456789012", .base_url = "http://host:1"});
+    service s(
+        broker::engine_options{.region = "eu-west-1", .account_id = "123456789012", .base_url = "http://host:1"});
     auto const url = s.create("q");
     BOOST_TEST(url == "http://host:1/123456789012/q");
     BOOST_TEST(s.arn(url) == "arn:aws:sqs:eu-west-1:123456789012:q");
     sqs::get_queue_url_request request("q");
     BOOST_TEST(s.engine.get_queue_url(request, s.now)->queue_url == url);
     request.owner_account_id = "999999999999";
-    BOOST_TEST(s.engine.get_queue_url(request, s.now).error().service_code == "AWS.SimpleQueueService.NonExistentQueue");
+    BOOST_TEST(
+        s.engine.get_queue_url(request, s.now).error().service_code == "AWS.SimpleQueueService.NonExistentQueue");
 }
 
 BOOST_AUTO_TEST_CASE(of_a_url_the_last_segment_counts)
@@ -40,7 +42,7 @@ BOOST_AUTO_TEST_CASE(of_a_url_the_last_segment_counts)
     BOOST_TEST(unknown.error().http_status == 400);
     BOOST_TEST(s.engine.send_message({"http://h/", "m"}, s.now).error().service_code == "InvalidAddress");
     BOOST_TEST(why(s.engine.send_message({"", "m"}, s.now)) ==
-               "MissingParameter: The request must contain the parameter QueueUrl.");
+        "MissingParameter: The request must contain the parameter QueueUrl.");
 }
 
 BOOST_AUTO_TEST_CASE(creating_again_with_the_same_attributes_gives_the_same_queue)
@@ -52,8 +54,8 @@ BOOST_AUTO_TEST_CASE(creating_again_with_the_same_attributes_gives_the_same_queu
     BOOST_TEST(s.create("q", {{"DelaySeconds", "1"}}) == url);
     BOOST_TEST(s.create("q", {{"VisibilityTimeout", "30"}}) == url);
     BOOST_TEST(why(try_create(s, "q", {{"DelaySeconds", "2"}})) ==
-               "QueueAlreadyExists: A queue already exists with the same name and a different value for attribute "
-               "DelaySeconds");
+        "QueueAlreadyExists: A queue already exists with the same name and a different value for attribute "
+        "DelaySeconds");
     s.set(url, {{"DelaySeconds", "2"}}).value();
     BOOST_TEST(s.create("q", {{"DelaySeconds", "2"}}) == url);
 }
@@ -65,10 +67,12 @@ BOOST_AUTO_TEST_CASE(names_are_checked_by_type)
     BOOST_TEST(try_create(s, long_name).has_value());
     sqs::string_map const fifo{{"FifoQueue", "true"}};
     BOOST_TEST(try_create(s, std::string(75, 'a') + ".fifo", fifo).has_value());
-    for (auto const& name : {long_name + 'a', std::string("a b"), std::string("a/b"), std::string("a.fifo"), std::string(".fifo")}) {
+    for (auto const& name :
+        {long_name + 'a', std::string("a b"), std::string("a/b"), std::string("a.fifo"), std::string(".fifo")}) {
         BOOST_TEST(try_create(s, name).error().service_code == "InvalidParameterValue", name);
     }
-    for (auto const& name : {std::string("a"), std::string(76, 'a') + ".fifo", std::string(".fifo"), std::string("a.FIFO")}) {
+    for (auto const& name :
+        {std::string("a"), std::string(76, 'a') + ".fifo", std::string(".fifo"), std::string("a.FIFO")}) {
         BOOST_TEST(try_create(s, name, fifo).error().service_code == "InvalidParameterValue", name);
     }
     BOOST_TEST(try_create(s, "").error().service_code == "MissingParameter");
@@ -82,11 +86,11 @@ BOOST_AUTO_TEST_CASE(a_name_is_free_again_a_minute_after_the_delete)
     auto const handle = s.handle(url);
     BOOST_TEST(s.engine.delete_queue(sqs::delete_queue_request(url), s.now).has_value());
     BOOST_TEST(s.engine.delete_queue(sqs::delete_queue_request(url), s.now).error().service_code ==
-               "AWS.SimpleQueueService.NonExistentQueue");
+        "AWS.SimpleQueueService.NonExistentQueue");
     s.pass(59s);
     BOOST_TEST(why(try_create(s, "q")) ==
-               "AWS.SimpleQueueService.QueueDeletedRecently: You must wait 60 seconds after deleting a queue before you "
-               "can create another with the same name.");
+        "AWS.SimpleQueueService.QueueDeletedRecently: You must wait 60 seconds after deleting a queue before you "
+        "can create another with the same name.");
     s.pass(1s);
     BOOST_TEST(s.create("q") == url);
     BOOST_TEST(s.counts(url) == "0/0/0");
@@ -97,7 +101,8 @@ BOOST_AUTO_TEST_CASE(queues_are_listed_by_name_prefix_and_page)
 {
     service s;
     std::vector<std::string> urls;
-    for (auto const* name : {"a1", "a2", "a3", "b1"}) urls.push_back(s.create(name));
+    for (auto const* name : {"a1", "a2", "a3", "b1"})
+        urls.push_back(s.create(name));
     sqs::list_queues_request request;
     BOOST_TEST(s.engine.list_queues(request, s.now)->queue_urls == urls, per_element());
     request.name_prefix = "a";
@@ -135,8 +140,8 @@ BOOST_AUTO_TEST_CASE(a_purge_takes_messages_in_every_state_and_only_once_a_minut
     s.send(url, "new");
     s.pass(59s);
     BOOST_TEST(why(s.engine.purge_queue(request, s.now)) ==
-               "AWS.SimpleQueueService.PurgeQueueInProgress: Only one PurgeQueue operation on q is allowed every 60 "
-               "seconds.");
+        "AWS.SimpleQueueService.PurgeQueueInProgress: Only one PurgeQueue operation on q is allowed every 60 "
+        "seconds.");
     s.pass(1s);
     BOOST_TEST(s.bodies(url, 10, 0) == strings({"new"}), per_element());
     BOOST_TEST(s.engine.purge_queue(request, s.now).has_value());
@@ -156,7 +161,8 @@ BOOST_AUTO_TEST_CASE(tags_are_added_replaced_and_removed)
     BOOST_TEST((tags() == sqs::string_map{{"A", "3"}, {"a", "2"}}));
 
     sqs::string_map many;
-    for (int i = 0; i != 49; ++i) many["t" + std::to_string(i)] = "";
+    for (int i = 0; i != 49; ++i)
+        many["t" + std::to_string(i)] = "";
     BOOST_TEST(s.engine.tag_queue({url, many}, s.now).error().service_code == "InvalidParameterValue");
     BOOST_TEST(tags().size() == 2u);
     BOOST_TEST(s.engine.tag_queue({url, {{"aws:x", ""}}}, s.now).error().service_code == "InvalidParameterValue");

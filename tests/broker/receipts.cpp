@@ -61,8 +61,8 @@ BOOST_AUTO_TEST_CASE(garbage_and_handles_of_other_queues_are_invalid)
     auto const foreign = s.handle(other);
     for (std::string const& handle : {std::string("garbage"), foreign, foreign.substr(0, 399) + '='}) {
         auto const refused = s.remove(url, handle);
-        BOOST_TEST(why(refused) == "ReceiptHandleIsInvalid: The input receipt handle \"" + handle +
-                                       "\" is not a valid receipt handle.");
+        BOOST_TEST(why(refused) ==
+            "ReceiptHandleIsInvalid: The input receipt handle \"" + handle + "\" is not a valid receipt handle.");
         BOOST_TEST(refused.error().http_status == 404);
         BOOST_TEST(s.change(url, handle, 1).error().service_code == "ReceiptHandleIsInvalid");
     }
@@ -75,7 +75,8 @@ BOOST_AUTO_TEST_CASE(deleting_twice_is_fine)
     auto const url = s.create("q");
     s.send(url, "m");
     auto const handle = s.handle(url);
-    for (int i = 0; i != 3; ++i) BOOST_TEST(s.remove(url, handle).has_value());
+    for (int i = 0; i != 3; ++i)
+        BOOST_TEST(s.remove(url, handle).has_value());
     BOOST_TEST(s.counts(url) == "0/0/0");
 }
 

@@ -48,7 +48,8 @@ public:
     std::vector<std::string> left() const;
 
 private:
-    bool same(boost::json::value const& expected, boost::json::value const& actual, std::set<std::string> const& timing);
+    bool same(
+        boost::json::value const& expected, boost::json::value const& actual, std::set<std::string> const& timing);
     bool same_text(std::string const& expected, std::string const& actual);
 
     boost::json::object const& steps_;

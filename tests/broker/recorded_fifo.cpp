@@ -14,7 +14,8 @@ sqs::send_message_request fifo_message(std::string const& url, std::string body,
 }
 
 /// Receives without attributes, as most of the recordings do.
-sqs::receive_message_response plain(service& s, std::string const& url, int most = 10, std::optional<int> visibility = {})
+sqs::receive_message_response plain(
+    service& s, std::string const& url, int most = 10, std::optional<int> visibility = {})
 {
     sqs::receive_message_request request(url);
     request.max_messages = most;
@@ -26,7 +27,8 @@ sqs::receive_message_response plain(service& s, std::string const& url, int most
 boost::json::value received_once(service& s, std::string const& url)
 {
     auto const got = plain(s, url, 1);
-    for (auto const& m : got.messages) s.remove(url, m.receipt_handle).value();
+    for (auto const& m : got.messages)
+        s.remove(url, m.receipt_handle).value();
     return as_recorded(got);
 }
 
@@ -44,9 +46,9 @@ void empty_groups_come_back(service& s, recording& r)
 
 void message_attributes(service& s, recording& r)
 {
-    auto const url = s.create_fifo("q", {{"ContentBasedDeduplication", "true"}, {"VisibilityTimeout", "0"},
-                                            {"DeduplicationScope", "messageGroup"},
-                                            {"FifoThroughputLimit", "perMessageGroupId"}});
+    auto const url = s.create_fifo("q",
+        {{"ContentBasedDeduplication", "true"}, {"VisibilityTimeout", "0"}, {"DeduplicationScope", "messageGroup"},
+            {"FifoThroughputLimit", "perMessageGroupId"}});
     r.match("send_message", s.engine.send_message(fifo_message(url, "message-body-1", "group-1", "dedup-1"), s.now));
     sqs::receive_message_request request(url);
     request.system_attribute_names = {"All"};
@@ -58,7 +60,8 @@ void batch_without_deduplication_id(service& s, recording& r)
 {
     auto const url = s.create_fifo("q", {{"ContentBasedDeduplication", "false"}});
     std::vector<sqs::send_message_entry> entries{{"1", "messageBody"}, {"2", "messageBody"}};
-    for (auto& entry : entries) entry.group_id = "test-group";
+    for (auto& entry : entries)
+        entry.group_id = "test-group";
     entries[0].deduplication_id = "dedup-1";
     r.match("test_missing_deduplication_id_for_fifo_queue", s.engine.send_message_batch({url, entries}, s.now));
 }
@@ -174,7 +177,8 @@ template <int extended, int most>
 void extended_in_group(service& s, recording& r)
 {
     auto const url = s.create_fifo("q", {{"VisibilityTimeout", "2"}});
-    for (auto const* body : {"foo", "bar", "baz"}) s.send(url, body, "g");
+    for (auto const* body : {"foo", "bar", "baz"})
+        s.send(url, body, "g");
     auto const got = plain(s, url);
     r.match("receive_all_messages", as_recorded(got));
     if (extended >= 0) s.change(url, got.messages.at(static_cast<std::size_t>(extended)).receipt_handle, 10).value();

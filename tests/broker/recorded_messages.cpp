@@ -55,9 +55,11 @@ constexpr char colon_id[] = "invalid:id";
 strings twenty_handles(service& s, std::string const& url)
 {
     strings handles;
-    for (int i = 0; i != 20; ++i) s.send(url, "message");
+    for (int i = 0; i != 20; ++i)
+        s.send(url, "message");
     for (int i = 0; i != 2; ++i) {
-        for (auto const& m : s.receive(url).messages) handles.emplace_back(m.receipt_handle);
+        for (auto const& m : s.receive(url).messages)
+            handles.emplace_back(m.receipt_handle);
     }
     return handles;
 }
@@ -66,7 +68,8 @@ void too_large_delete_batch(service& s, recording& r)
 {
     auto const url = s.create("q");
     std::vector<sqs::delete_message_entry> entries;
-    for (auto const& handle : twenty_handles(s, url)) entries.emplace_back(std::to_string(entries.size()), handle);
+    for (auto const& handle : twenty_handles(s, url))
+        entries.emplace_back(std::to_string(entries.size()), handle);
     r.match("error_response", s.engine.delete_message_batch({url, entries}, s.now));
 }
 
@@ -84,8 +87,9 @@ void binary_attributes(service& s, recording& r)
 {
     auto const url = s.create("q");
     sqs::send_message_request request(url, "test");
-    request.attributes["attr1"] = {
-        "Binary", "traceparent\x1e" "00-774062d6c37081a5a0b9b5b88e30627c-2d2482211f6489da-01"};
+    request.attributes["attr1"] = {"Binary",
+        "traceparent\x1e"
+        "00-774062d6c37081a5a0b9b5b88e30627c-2d2482211f6489da-01"};
     s.engine.send_message(request, s.now).value();
     sqs::receive_message_request receive(url);
     receive.attribute_names = {"All"};
@@ -108,8 +112,8 @@ void dead_letter_attributes(service& s, recording& r)
         sqs::receive_message_request asked(url);
         asked.visibility_timeout = 0s;
         asked.attribute_names = {"All"};
-        asked.system_attribute_names = {"ApproximateFirstReceiveTimestamp", "ApproximateReceiveCount", "SentTimestamp",
-            "AWSTraceHeader", "DeadLetterQueueSourceArn"};
+        asked.system_attribute_names = {"ApproximateFirstReceiveTimestamp", "ApproximateReceiveCount",
+            "SentTimestamp", "AWSTraceHeader", "DeadLetterQueueSourceArn"};
         auto const answer = as_recorded(s.receive(asked));
         auto const* messages = answer.as_object().if_contains("Messages");
         return messages ? *messages : boost::json::array();

@@ -38,8 +38,8 @@ void different_attributes(service& s, recording& r)
 
 void create_and_update(service& s, recording& r)
 {
-    auto const url = s.create("q", {{"MessageRetentionPeriod", "604800"}, {"ReceiveMessageWaitTimeSeconds", "10"},
-                                       {"VisibilityTimeout", "20"}});
+    auto const url = s.create("q",
+        {{"MessageRetentionPeriod", "604800"}, {"ReceiveMessageWaitTimeSeconds", "10"}, {"VisibilityTimeout", "20"}});
     r.match("get_queue_attributes", attributes(s, url));
     s.set(url, {{"MaximumMessageSize", "2048"}, {"VisibilityTimeout", "69"}, {"DelaySeconds", "420"}}).value();
     r.match("get_updated_queue_attributes", attributes(s, url));
@@ -64,8 +64,9 @@ void encryption(service& s, recording& r)
 {
     strings const names{"KmsMasterKeyId", "KmsDataKeyReusePeriodSeconds", "SqsManagedSseEnabled"};
     auto const kms = s.create("kms");
-    s.set(kms, {{"KmsMasterKeyId", "testKeyId"}, {"KmsDataKeyReusePeriodSeconds", "6000"},
-                   {"SqsManagedSseEnabled", "false"}})
+    s.set(kms,
+         {{"KmsMasterKeyId", "testKeyId"}, {"KmsDataKeyReusePeriodSeconds", "6000"},
+             {"SqsManagedSseEnabled", "false"}})
         .value();
     r.match("sse_kms_attributes", attributes(s, kms, names));
     auto const managed = s.create("managed");
@@ -78,13 +79,16 @@ void exclusive_encryption(service& s, recording& r)
     auto const outcome = s.set(s.create("q"), {{"KmsMasterKeyId", "testKeyId"}, {"SqsManagedSseEnabled", "true"}});
     BOOST_REQUIRE(!outcome);
     auto const& why = outcome.error(); // recorded as Python's exception
-    r.match("error", boost::json::value("An error occurred (" + why.service_code +
-                                        ") when calling the SetQueueAttributes operation: " + why.message));
+    r.match("error",
+        boost::json::value("An error occurred (" + why.service_code +
+            ") when calling the SetQueueAttributes operation: " + why.message));
 }
 
 void fifo_attributes_on_standard(service& s, recording& r)
 {
-    auto const with = [&](char const* name, char const* value) { return error_of(try_create(s, "q", {{name, value}})); };
+    auto const with = [&](char const* name, char const* value) {
+        return error_of(try_create(s, "q", {{name, value}}));
+    };
     r.match("invalid-attribute-fifo-queue", with("FifoQueue", "false"));
     r.match("invalid-attribute-content-based-deduplication", with("ContentBasedDeduplication", "false"));
     r.match("invalid-attribute-deduplication-scope", with("DeduplicationScope", "queue"));
@@ -112,13 +116,15 @@ struct redriven {
 redriven prepare(service& s, int messages)
 {
     redriven out{s.create_pair("q", 1), s.create("destination")};
-    for (int i = 0; i != messages; ++i) s.send(out.queues.source, "message-" + std::to_string(i));
-    for (int i = 0; i != 2 * messages; ++i) s.receive(out.queues.source, 1, 0);
+    for (int i = 0; i != messages; ++i)
+        s.send(out.queues.source, "message-" + std::to_string(i));
+    for (int i = 0; i != 2 * messages; ++i)
+        s.receive(out.queues.source, 1, 0);
     return out;
 }
 
-quern::result<sqs::task_handle_response> start(service& s, std::string from, std::optional<std::string> to,
-    std::optional<int> rate = {})
+quern::result<sqs::task_handle_response> start(
+    service& s, std::string from, std::optional<std::string> to, std::optional<int> rate = {})
 {
     sqs::start_message_move_task_request request(std::move(from));
     request.destination_arn = std::move(to);

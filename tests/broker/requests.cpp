@@ -27,8 +27,8 @@ BOOST_AUTO_TEST_CASE(a_message_may_have_exactly_the_queues_size)
     sqs::send_message_request request(url, std::string(1024 - 7, 'a'));
     request.attributes["k"] = {"String", "x"};
     BOOST_TEST(why(s.engine.send_message(request, s.now)) ==
-               "InvalidParameterValue: One or more parameters are invalid. Reason: Message must be shorter than 1024 "
-               "bytes.");
+        "InvalidParameterValue: One or more parameters are invalid. Reason: Message must be shorter than 1024 "
+        "bytes.");
     request.body.pop_back();
     BOOST_TEST(s.engine.send_message(request, s.now).has_value());
 }
@@ -59,7 +59,8 @@ BOOST_AUTO_TEST_CASE(attributes_are_checked)
              std::string("a..b"), std::string("a!"), std::string("a b"), std::string(257, 'L')}) {
         BOOST_TEST(refused(name, "String", "v") == "InvalidParameterValue", name);
     }
-    for (auto const& type : {std::string(""), std::string("Invalid"), std::string("string"), "Number." + std::string(256, 'L')}) {
+    for (auto const& type :
+        {std::string(""), std::string("Invalid"), std::string("string"), "Number." + std::string(256, 'L')}) {
         BOOST_TEST(refused("a", type, "1") == "InvalidParameterValue", type);
     }
     BOOST_TEST(refused("a", "String", "") == "InvalidParameterValue");
@@ -75,15 +76,16 @@ BOOST_AUTO_TEST_CASE(an_empty_attribute_is_named)
     sqs::send_message_request request(s.create("q"), "test");
     request.attributes["ErrorDetails"] = {"String", ""};
     BOOST_TEST(why(s.engine.send_message(request, s.now)) ==
-               "InvalidParameterValue: Message (user) attribute 'ErrorDetails' must contain a non-empty value of type "
-               "'String'.");
+        "InvalidParameterValue: Message (user) attribute 'ErrorDetails' must contain a non-empty value of type "
+        "'String'.");
 }
 
 BOOST_AUTO_TEST_CASE(ten_attributes_and_one_system_attribute)
 {
     service s;
     sqs::send_message_request request(s.create("q"), "test");
-    for (int i = 0; i != 10; ++i) request.attributes["a" + std::to_string(i)] = {"String", "v"};
+    for (int i = 0; i != 10; ++i)
+        request.attributes["a" + std::to_string(i)] = {"String", "v"};
     request.system_attributes["AWSTraceHeader"] = {"String", "Root=1"};
     BOOST_TEST(s.engine.send_message(request, s.now).has_value());
     request.attributes["b"] = {"String", "v"};
@@ -103,14 +105,14 @@ BOOST_AUTO_TEST_CASE(delays_and_ids_are_checked)
         sqs::send_message_request request(url, "m");
         request.delay = std::chrono::seconds(delay);
         BOOST_TEST(why(s.engine.send_message(request, s.now)) ==
-                   "InvalidParameterValue: Value " + std::to_string(delay) +
-                       " for parameter DelaySeconds is invalid. Reason: DelaySeconds must be >= 0 and <= 900.");
+            "InvalidParameterValue: Value " + std::to_string(delay) +
+                " for parameter DelaySeconds is invalid. Reason: DelaySeconds must be >= 0 and <= 900.");
     }
     sqs::send_message_request request(url, "m");
     request.deduplication_id = "d";
     BOOST_TEST(why(s.engine.send_message(request, s.now)) ==
-               "InvalidParameterValue: Value d for parameter MessageDeduplicationId is invalid. Reason: The request "
-               "include parameter that is not valid for this queue type.");
+        "InvalidParameterValue: Value d for parameter MessageDeduplicationId is invalid. Reason: The request "
+        "include parameter that is not valid for this queue type.");
 }
 
 BOOST_AUTO_TEST_CASE(receives_are_checked)
@@ -120,8 +122,8 @@ BOOST_AUTO_TEST_CASE(receives_are_checked)
     for (int const most : {0, 11, -1}) {
         request.max_messages = most;
         BOOST_TEST(why(s.try_receive(request)) ==
-                   "InvalidParameterValue: Value " + std::to_string(most) +
-                       " for parameter MaxNumberOfMessages is invalid. Reason: Must be between 1 and 10, if provided.");
+            "InvalidParameterValue: Value " + std::to_string(most) +
+                " for parameter MaxNumberOfMessages is invalid. Reason: Must be between 1 and 10, if provided.");
     }
     request.max_messages = 1;
     request.visibility_timeout = 43'201s;
@@ -135,18 +137,20 @@ BOOST_AUTO_TEST_CASE(batches_are_checked_as_a_whole)
     auto const send = [&](std::vector<sqs::send_message_entry> entries) {
         return why(s.engine.send_message_batch({url, std::move(entries)}, s.now));
     };
-    BOOST_TEST(send({}) == "AWS.SimpleQueueService.EmptyBatchRequest: There should be at least one "
-                           "SendMessageBatchRequestEntry in the request.");
+    BOOST_TEST(send({}) ==
+        "AWS.SimpleQueueService.EmptyBatchRequest: There should be at least one "
+        "SendMessageBatchRequestEntry in the request.");
     BOOST_TEST(send({{"a", "x"}, {"a", "y"}}) == "AWS.SimpleQueueService.BatchEntryIdsNotDistinct: Id a repeated.");
     BOOST_TEST(send({{std::string(81, 'a'), "x"}}).starts_with("AWS.SimpleQueueService.InvalidBatchEntryId"));
-    BOOST_TEST(send(std::vector<sqs::send_message_entry>(11)).starts_with(
-        "AWS.SimpleQueueService.TooManyEntriesInBatchRequest: Maximum number of entries per request are 10. You have "
-        "sent 11."));
+    BOOST_TEST(send(std::vector<sqs::send_message_entry>(11))
+                   .starts_with("AWS.SimpleQueueService.TooManyEntriesInBatchRequest: Maximum number of entries per "
+                                "request are 10. You have "
+                                "sent 11."));
     BOOST_TEST(send({{"a", std::string(524'288, 'x')}, {"b", std::string(524'288, 'x')}}) == "no failure");
     BOOST_TEST(s.engine.delete_message_batch({url, {}}, s.now).error().service_code ==
-               "AWS.SimpleQueueService.EmptyBatchRequest");
+        "AWS.SimpleQueueService.EmptyBatchRequest");
     BOOST_TEST(s.engine.change_message_visibility_batch({url, {}}, s.now).error().service_code ==
-               "AWS.SimpleQueueService.EmptyBatchRequest");
+        "AWS.SimpleQueueService.EmptyBatchRequest");
 }
 
 BOOST_AUTO_TEST_CASE(a_receive_returns_the_attributes_asked_for_and_their_digest)
@@ -154,7 +158,8 @@ BOOST_AUTO_TEST_CASE(a_receive_returns_the_attributes_asked_for_and_their_digest
     service s;
     auto const url = s.create("q", {{"VisibilityTimeout", "0"}});
     sqs::send_message_request request(url, "msg");
-    request.attributes = {{"Help.Me", {"String", "Me"}}, {"Hello", {"String", "There"}}, {"General", {"String", "Kenobi"}}};
+    request.attributes = {
+        {"Help.Me", {"String", "Me"}}, {"Hello", {"String", "There"}}, {"General", {"String", "Kenobi"}}};
     BOOST_TEST(s.engine.send_message(request, s.now)->md5_of_attributes == "4c360f3fdafd970e05fae2f149d997f5");
 
     auto const received = [&](strings names) {
@@ -162,7 +167,8 @@ BOOST_AUTO_TEST_CASE(a_receive_returns_the_attributes_asked_for_and_their_digest
         asked.attribute_names = std::move(names);
         auto const got = s.receive(asked);
         std::string out;
-        for (auto const& one : got.messages.at(0).attributes) out += std::string(one.name) + ' ';
+        for (auto const& one : got.messages.at(0).attributes)
+            out += std::string(one.name) + ' ';
         return out + std::string(got.messages.at(0).md5_of_attributes);
     };
     // Digests: recorded answers of SQS.

@@ -71,7 +71,7 @@ BOOST_FIXTURE_TEST_CASE(a_session_token_that_is_not_the_keys_own_is_refused, gua
 
 BOOST_FIXTURE_TEST_CASE(a_wrong_secret_is_refused, guarded)
 {
-    check_refused(call({"quern", "quern", ""}), 403, "InvalidSignatureException", "SignatureDoesNotMatch");
+    check_refused(call({"quern", "wrong", ""}), 403, "InvalidSignatureException", "SignatureDoesNotMatch");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_body_other_than_the_one_signed_is_refused, guarded)

@@ -57,7 +57,10 @@ public:
         return engine.send_message(request, now).value().message_id;
     }
 
-    result<broker::received> try_receive(sqs::receive_message_request request) { return engine.receive_message(request, now); }
+    result<broker::received> try_receive(sqs::receive_message_request request)
+    {
+        return engine.receive_message(request, now);
+    }
 
     sqs::receive_message_response receive(sqs::receive_message_request request)
     {
@@ -90,7 +93,8 @@ public:
     static std::vector<std::string> bodies_of(sqs::receive_message_response const& answer)
     {
         std::vector<std::string> out;
-        for (auto const& m : answer.messages) out.emplace_back(m.body);
+        for (auto const& m : answer.messages)
+            out.emplace_back(m.body);
         return out;
     }
 
@@ -131,7 +135,7 @@ public:
     {
         auto const all = attributes(url);
         return all.at("ApproximateNumberOfMessages") + '/' + all.at("ApproximateNumberOfMessagesDelayed") + '/' +
-               all.at("ApproximateNumberOfMessagesNotVisible");
+            all.at("ApproximateNumberOfMessagesNotVisible");
     }
 
     /// A queue with a dead-letter queue: urls of both.
@@ -139,8 +143,8 @@ public:
         std::string source;
         std::string dead;
     };
-    with_dead_letters create_pair(std::string const& name, int max_receives, sqs::string_map source_attributes = {},
-        bool fifo = false)
+    with_dead_letters create_pair(
+        std::string const& name, int max_receives, sqs::string_map source_attributes = {}, bool fifo = false)
     {
         auto const suffix = std::string(fifo ? ".fifo" : "");
         sqs::string_map kind;
@@ -148,7 +152,7 @@ public:
         auto const dead = create(name + "-dead" + suffix, kind);
         source_attributes.insert(kind.begin(), kind.end());
         source_attributes["RedrivePolicy"] = R"({"deadLetterTargetArn":")" + arn(dead) + R"(","maxReceiveCount":)" +
-                                             std::to_string(max_receives) + '}';
+            std::to_string(max_receives) + '}';
         return {create(name + suffix, source_attributes), dead};
     }
 };

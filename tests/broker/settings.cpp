@@ -33,8 +33,8 @@ BOOST_AUTO_TEST_CASE(numbers_are_taken_within_their_ranges)
     for (auto const& [name, least, most] : ranges) {
         BOOST_TEST(refused(name, std::to_string(least)) == "", name);
         BOOST_TEST(refused(name, std::to_string(most)) == "", name);
-        for (auto const& bad : {std::to_string(least - 1), std::to_string(most + 1), std::string("x"), std::string(""),
-                 std::to_string(least) + 's', std::string("99999999999999999999")}) {
+        for (auto const& bad : {std::to_string(least - 1), std::to_string(most + 1), std::string("x"),
+                 std::string(""), std::to_string(least) + 's', std::string("99999999999999999999")}) {
             BOOST_TEST(refused(name, bad) == "InvalidAttributeValue", name << " " << bad);
         }
     }
@@ -43,13 +43,14 @@ BOOST_AUTO_TEST_CASE(numbers_are_taken_within_their_ranges)
 BOOST_AUTO_TEST_CASE(values_are_shown_as_they_were_set)
 {
     service s;
-    sqs::string_map const given{{"DelaySeconds", "1"}, {"MaximumMessageSize", "1024"}, {"MessageRetentionPeriod", "60"},
-        {"ReceiveMessageWaitTimeSeconds", "2"}, {"VisibilityTimeout", "3"}, {"ContentBasedDeduplication", "true"},
-        {"DeduplicationScope", "messageGroup"}, {"FifoThroughputLimit", "perMessageGroupId"},
-        {"Policy", R"({"Statement":[]})"}};
+    sqs::string_map const given{{"DelaySeconds", "1"}, {"MaximumMessageSize", "1024"},
+        {"MessageRetentionPeriod", "60"}, {"ReceiveMessageWaitTimeSeconds", "2"}, {"VisibilityTimeout", "3"},
+        {"ContentBasedDeduplication", "true"}, {"DeduplicationScope", "messageGroup"},
+        {"FifoThroughputLimit", "perMessageGroupId"}, {"Policy", R"({"Statement":[]})"}};
     auto const url = s.create_fifo("q", given);
     auto const shown = s.attributes(url);
-    for (auto const& [name, value] : given) BOOST_TEST(shown.at(name) == value, name);
+    for (auto const& [name, value] : given)
+        BOOST_TEST(shown.at(name) == value, name);
     BOOST_TEST(shown.at("FifoQueue") == "true");
     BOOST_TEST(shown.at("CreatedTimestamp") == "1700000000");
     s.pass(5s);
@@ -68,12 +69,14 @@ BOOST_AUTO_TEST_CASE(only_what_was_asked_for_is_shown)
     BOOST_TEST(s.attributes(url, {}).empty());
     sqs::get_queue_attributes_request request(url);
     request.attribute_names = {"Foobar"};
-    BOOST_TEST(why(s.engine.get_queue_attributes(request, s.now)) == "InvalidAttributeName: Unknown Attribute Foobar.");
+    BOOST_TEST(
+        why(s.engine.get_queue_attributes(request, s.now)) == "InvalidAttributeName: Unknown Attribute Foobar.");
 }
 
 BOOST_AUTO_TEST_CASE(names_are_allowed_by_type_of_queue)
 {
-    for (auto const* name : {"QueueArn", "CreatedTimestamp", "ApproximateNumberOfMessages", "All", "visibilitytimeout"}) {
+    for (auto const* name :
+        {"QueueArn", "CreatedTimestamp", "ApproximateNumberOfMessages", "All", "visibilitytimeout"}) {
         BOOST_TEST(refused(name, "1") == "InvalidAttributeName", name);
         BOOST_TEST(refused(name, "1", true) == "InvalidAttributeName", name);
     }
@@ -103,7 +106,7 @@ BOOST_AUTO_TEST_CASE(one_kind_of_encryption_at_a_time)
     queue_settings s;
     BOOST_TEST(s.managed_sse);
     BOOST_TEST(apply(s, {{"KmsMasterKeyId", "key"}, {"SqsManagedSseEnabled", "true"}})->service_code ==
-               "InvalidAttributeName");
+        "InvalidAttributeName");
     BOOST_TEST(!apply(s, {{"KmsMasterKeyId", "key"}}));
     BOOST_TEST(!s.managed_sse);
     BOOST_TEST(!apply(s, {{"SqsManagedSseEnabled", "true"}}));

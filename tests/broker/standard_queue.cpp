@@ -51,7 +51,8 @@ BOOST_AUTO_TEST_CASE(messages_come_in_the_order_of_sending_and_those_that_return
 {
     service s;
     auto const url = s.create("q");
-    for (auto const* body : {"a", "b", "c"}) s.send(url, body);
+    for (auto const* body : {"a", "b", "c"})
+        s.send(url, body);
     BOOST_TEST(s.bodies(url, 1, 5) == strings({"a"}), per_element());
     s.pass(5s);
     BOOST_TEST(s.bodies(url) == strings({"a", "b", "c"}), per_element());
@@ -73,7 +74,8 @@ BOOST_AUTO_TEST_CASE(a_receive_takes_no_more_than_it_asked_for)
 {
     service s;
     auto const url = s.create("q");
-    for (int i = 0; i != 12; ++i) s.send(url, "m" + std::to_string(i));
+    for (int i = 0; i != 12; ++i)
+        s.send(url, "m" + std::to_string(i));
     BOOST_TEST(s.receive(url, 3).messages.size() == 3u);
     BOOST_TEST(s.receive(url, 10).messages.size() == 9u);
     BOOST_TEST(s.receive(url, 10).messages.empty());
@@ -113,7 +115,8 @@ BOOST_AUTO_TEST_CASE(counts_follow_every_change_of_state)
 {
     service s;
     auto const url = s.create("q");
-    for (auto const* body : {"a", "b", "c"}) s.send(url, body);
+    for (auto const* body : {"a", "b", "c"})
+        s.send(url, body);
     s.send(url, "later", 5);
     BOOST_TEST(s.counts(url) == "3/1/0");
     auto const got = s.receive(url, 2);
@@ -160,7 +163,8 @@ BOOST_AUTO_TEST_CASE(at_the_limit_in_flight_a_short_poll_is_refused_and_a_long_p
 {
     service s(broker::engine_options{.max_in_flight = 3});
     auto const url = s.create("q");
-    for (int i = 0; i != 5; ++i) s.send(url, std::to_string(i));
+    for (int i = 0; i != 5; ++i)
+        s.send(url, std::to_string(i));
     auto const got = s.receive(url);
     BOOST_TEST(got.messages.size() == 3u);
 
@@ -187,8 +191,10 @@ BOOST_AUTO_TEST_CASE(quiet_tenants_come_before_a_noisy_one)
         request.group_id = std::move(tenant);
         BOOST_TEST(s.engine.send_message(request, s.now).has_value());
     };
-    for (int i = 0; i != 40; ++i) send_for("noisy", "n");
-    for (int i = 0; i != 3; ++i) s.receive(url);
+    for (int i = 0; i != 40; ++i)
+        send_for("noisy", "n");
+    for (int i = 0; i != 3; ++i)
+        s.receive(url);
     send_for("quiet", "q");
     s.send(url, "without a tenant");
     BOOST_TEST(s.bodies(url, 3) == strings({"q", "without a tenant", "n"}), per_element());
@@ -200,9 +206,11 @@ BOOST_AUTO_TEST_CASE(ids_and_receipts_are_distinct_and_the_same_for_the_same_see
         service s(broker::engine_options{.seed = seed});
         auto const url = s.create("q");
         std::vector<std::string> seen;
-        for (int i = 0; i != 20; ++i) seen.push_back(s.send(url, "m"));
+        for (int i = 0; i != 20; ++i)
+            seen.push_back(s.send(url, "m"));
         for (int i = 0; i != 2; ++i) {
-            for (auto const& m : s.receive(url).messages) seen.emplace_back(m.receipt_handle);
+            for (auto const& m : s.receive(url).messages)
+                seen.emplace_back(m.receipt_handle);
         }
         return seen;
     };

@@ -67,8 +67,8 @@ BOOST_AUTO_TEST_CASE(extensions_end_twelve_hours_after_the_receive)
     auto const handle = s.handle(url);
     s.pass(5s);
     BOOST_TEST(why(s.change(url, handle, 43'200)) ==
-               "InvalidParameterValue: Value 43200 for parameter VisibilityTimeout is invalid. Reason: Total "
-               "VisibilityTimeout for the message is beyond the limit [43200 seconds].");
+        "InvalidParameterValue: Value 43200 for parameter VisibilityTimeout is invalid. Reason: Total "
+        "VisibilityTimeout for the message is beyond the limit [43200 seconds].");
     BOOST_TEST(s.change(url, handle, 43'195).has_value());
     s.pass(43'195s);
     BOOST_TEST(s.bodies(url).size() == 1u); // the refused call changed nothing, the horizon was kept
@@ -82,8 +82,8 @@ BOOST_AUTO_TEST_CASE(timeouts_out_of_range_are_refused)
     auto const handle = s.handle(url);
     for (int const timeout : {-1, 43'201}) {
         BOOST_TEST(why(s.change(url, handle, timeout)) ==
-                   "InvalidParameterValue: Value " + std::to_string(timeout) +
-                       " for parameter VisibilityTimeout is invalid. Reason: Must be between 0 and 43200.");
+            "InvalidParameterValue: Value " + std::to_string(timeout) +
+                " for parameter VisibilityTimeout is invalid. Reason: Must be between 0 and 43200.");
     }
 }
 
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(an_older_handle_changes_the_timeout_while_the_message_is_in
     BOOST_TEST(s.change(url, older, 0).has_value());
     BOOST_TEST(s.counts(url) == "1/0/0");
     BOOST_TEST(why(s.change(url, older, 10)) ==
-               "AWS.SimpleQueueService.MessageNotInflight: The specified message isn't in flight.");
+        "AWS.SimpleQueueService.MessageNotInflight: The specified message isn't in flight.");
 }
 
 BOOST_AUTO_TEST_CASE(a_fifo_handle_expires_with_its_timeout)
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(a_fifo_handle_expires_with_its_timeout)
     auto const handle = s.handle(url, 5);
     s.pass(5s);
     auto const expired = "InvalidParameterValue: Value " + handle +
-                         " for parameter ReceiptHandle is invalid. Reason: The receipt handle has expired.";
+        " for parameter ReceiptHandle is invalid. Reason: The receipt handle has expired.";
     BOOST_TEST(why(s.change(url, handle, 10)) == expired);
     BOOST_TEST(why(s.remove(url, handle)) == expired);
     s.handle(url);
@@ -135,9 +135,9 @@ BOOST_AUTO_TEST_CASE(a_deleted_message_cannot_be_changed)
     auto const handle = s.handle(url);
     BOOST_TEST(s.remove(url, handle).has_value());
     BOOST_TEST(why(s.change(url, handle, 42)) ==
-               "InvalidParameterValue: Value " + handle +
-                   " for parameter ReceiptHandle is invalid. Reason: Message does not exist or is not available for "
-                   "visibility timeout change.");
+        "InvalidParameterValue: Value " + handle +
+            " for parameter ReceiptHandle is invalid. Reason: Message does not exist or is not available for "
+            "visibility timeout change.");
 }
 
 BOOST_AUTO_TEST_CASE(a_batch_of_changes_reports_each_entry)

@@ -37,8 +37,8 @@ public:
         if (auto f = on_delete()) co_return *f;
         co_return co_await real_.delete_message_batch(std::move(r));
     }
-    answer<sqs::change_message_visibility_batch_response>
-        change_message_visibility_batch(sqs::change_message_visibility_batch_request r) override
+    answer<sqs::change_message_visibility_batch_response> change_message_visibility_batch(
+        sqs::change_message_visibility_batch_request r) override
     {
         ++changes;
         if (auto f = on_change()) co_return *f;
@@ -115,7 +115,10 @@ struct mill {
     int hidden() { return count("ApproximateNumberOfMessagesNotVisible"); }
     bool empty() { return visible() + hidden() == 0; }
 
-    bool until(std::chrono::milliseconds limit, std::function<bool()> done) { return time.run_until_done(io, limit, done); }
+    bool until(std::chrono::milliseconds limit, std::function<bool()> done)
+    {
+        return time.run_until_done(io, limit, done);
+    }
 
     void begin_drain(std::chrono::milliseconds limit)
     {
@@ -163,7 +166,8 @@ BOOST_AUTO_TEST_CASE(every_message_is_handled_once_and_deleted)
     consume(fast);
     BOOST_TEST(until(1min, [this] { return empty(); }));
     BOOST_TEST(runs.size() == 1'000u);
-    for (auto const& [body, count] : runs) BOOST_TEST(count == 1, body);
+    for (auto const& [body, count] : runs)
+        BOOST_TEST(count == 1, body);
     auto const end = drained();
     BOOST_TEST(end.clean());
     BOOST_TEST(it->counters().acked == 1'000u);
@@ -200,7 +204,8 @@ BOOST_AUTO_TEST_CASE(ten_thousand_messages_are_in_flight_at_once_on_one_thread)
     BOOST_TEST(until(1min, [this] { return running == 10'000; }));
     BOOST_TEST(until(10min, [this] { return empty(); }));
     BOOST_TEST(most_running == 10'000u);
-    for (auto const& [body, count] : runs) BOOST_TEST(count == 1, body);
+    for (auto const& [body, count] : runs)
+        BOOST_TEST(count == 1, body);
 }
 
 BOOST_AUTO_TEST_CASE(no_more_than_the_limit_is_ever_held)
@@ -309,7 +314,8 @@ BOOST_AUTO_TEST_CASE(a_long_handler_keeps_its_lease_and_runs_once)
         co_return ack();
     });
     BOOST_TEST(until(11min, [this] { return empty(); }));
-    for (auto const& [body, count] : runs) BOOST_TEST(count == 1, body);
+    for (auto const& [body, count] : runs)
+        BOOST_TEST(count == 1, body);
     BOOST_TEST(it->counters().extended >= 3u * 20);
     BOOST_TEST(api.changes <= 35); // the three leases share their requests
 }
@@ -375,7 +381,8 @@ BOOST_AUTO_TEST_CASE(entries_of_a_batch_that_fail_are_tried_again_one_by_one)
     consume(fast);
     BOOST_TEST(until(5min, [this] { return empty(); }));
     BOOST_TEST(it->counters().acked == 300u);
-    for (auto const& [body, count] : runs) BOOST_TEST(count == 1, body);
+    for (auto const& [body, count] : runs)
+        BOOST_TEST(count == 1, body);
 }
 
 BOOST_AUTO_TEST_CASE(deletes_that_fail_for_a_minute_keep_their_lease_and_succeed_then)
@@ -388,7 +395,8 @@ BOOST_AUTO_TEST_CASE(deletes_that_fail_for_a_minute_keep_their_lease_and_succeed
     };
     consume(fast);
     BOOST_TEST(until(2min, [this] { return empty(); }));
-    for (auto const& [body, count] : runs) BOOST_TEST(count == 1, body);
+    for (auto const& [body, count] : runs)
+        BOOST_TEST(count == 1, body);
     BOOST_TEST(it->counters().acked == 20u);
 }
 
@@ -543,7 +551,7 @@ BOOST_AUTO_TEST_CASE(a_drain_at_any_moment_leaves_nothing_hidden)
             m.consume([&m](delivery& d) -> asio::awaitable<outcome> {
                 co_await m.pause(20ms * d.receive_count());
                 auto const odd = d.body().back() % 2 == 1;
-                co_return odd && d.receive_count() == 1 ? release() : ack();
+                co_return odd&& d.receive_count() == 1 ? release() : ack();
             });
             m.time.run_for(m.io, at);
             auto const end = m.drained();

@@ -15,7 +15,8 @@ tick const t0 = tick() + 1h;
 std::vector<int> polls(intake& rule, std::size_t held, tick now)
 {
     std::vector<int> asks;
-    while (auto const ask = rule.next_poll(held, now)) asks.push_back(ask);
+    while (auto const ask = rule.next_poll(held, now))
+        asks.push_back(ask);
     return asks;
 }
 
@@ -42,7 +43,8 @@ BOOST_AUTO_TEST_CASE(full_answers_double_the_receives_up_to_the_limit_and_an_emp
     rule.answered(10, 10);
     BOOST_TEST(polls(rule, 0, t0).size() == 3u);
     BOOST_TEST(rule.polls() == 6u);
-    for (int i = 0; i < 6; ++i) rule.answered(10, 0);
+    for (int i = 0; i < 6; ++i)
+        rule.answered(10, 0);
     BOOST_TEST(polls(rule, 0, t0).size() == 1u);
 }
 
@@ -63,7 +65,8 @@ BOOST_AUTO_TEST_CASE(never_asks_for_more_than_is_free_counting_what_is_asked_for
         BOOST_TEST(fresh.next_poll(0, t0) == 10);
         fresh.answered(10, 10);
         std::size_t asked = 0;
-        for (auto const ask : polls(fresh, held, t0 + 1s)) asked += static_cast<std::size_t>(ask);
+        for (auto const ask : polls(fresh, held, t0 + 1s))
+            asked += static_cast<std::size_t>(ask);
         BOOST_TEST(held + asked <= 25u);
     }
 }

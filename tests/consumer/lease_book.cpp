@@ -46,7 +46,8 @@ BOOST_AUTO_TEST_CASE(a_lease_is_extended_when_a_third_is_left_and_not_before)
 BOOST_AUTO_TEST_CASE(leases_of_one_receive_are_extended_together)
 {
     std::vector<held_ptr> all;
-    for (int i = 0; i < 25; ++i) all.push_back(hold(t0));
+    for (int i = 0; i < 25; ++i)
+        all.push_back(hold(t0));
     BOOST_TEST(book.poll(t0 + 20s).extend.size() == 25u);
 }
 

@@ -42,7 +42,8 @@ BOOST_FIXTURE_TEST_SUITE(settle_queue_rule, settling)
 
 BOOST_AUTO_TEST_CASE(a_full_request_goes_at_once)
 {
-    for (int i = 0; i < 12; ++i) add(purpose::remove, t0);
+    for (int i = 0; i < 12; ++i)
+        add(purpose::remove, t0);
     auto const batch = queue.take(t0, true);
     BOOST_REQUIRE(batch.has_value());
     BOOST_TEST(batch->removal);

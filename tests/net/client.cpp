@@ -68,7 +68,8 @@ BOOST_AUTO_TEST_CASE(a_connection_serves_one_exchange_after_the_other)
 {
     auto c = connect();
     play(io, serve(server, 1'000));
-    for (int i = 0; i < 5; ++i) BOOST_TEST(run(io, c.exchange(get())).value().body == "hello");
+    for (int i = 0; i < 5; ++i)
+        BOOST_TEST(run(io, c.exchange(get())).value().body == "hello");
     BOOST_TEST(c.counters().connects == 1u);
     BOOST_TEST(c.counters().requests == 5u);
 }
@@ -85,7 +86,8 @@ BOOST_AUTO_TEST_CASE(an_answer_may_come_byte_by_byte_in_chunks_or_after_an_inter
         };
         for (auto const& answer : answers) {
             co_await read_request(socket);
-            for (char const byte : answer) co_await say(socket, std::string(1, byte));
+            for (char const byte : answer)
+                co_await say(socket, std::string(1, byte));
         }
     };
     play(io, part(server));
@@ -108,7 +110,8 @@ BOOST_AUTO_TEST_CASE(a_connection_that_the_server_will_close_is_not_used_again)
         }
     };
     play(io, part(server));
-    for (int i = 0; i < 3; ++i) BOOST_TEST(run(io, c.exchange(get())).value().body == "ok");
+    for (int i = 0; i < 3; ++i)
+        BOOST_TEST(run(io, c.exchange(get())).value().body == "ok");
     BOOST_TEST(c.counters().connects == 3u);
 }
 
@@ -158,7 +161,8 @@ BOOST_AUTO_TEST_CASE(a_kept_connection_found_dead_costs_a_repeatable_request_not
 {
     auto c = connect();
     play(io, serve(server, 1)); // closes after one answer, without having said so
-    for (int i = 0; i < 4; ++i) BOOST_TEST(run(io, c.exchange(get())).value().body == "hello");
+    for (int i = 0; i < 4; ++i)
+        BOOST_TEST(run(io, c.exchange(get())).value().body == "hello");
     BOOST_TEST(c.counters().connects == 4u);
     BOOST_TEST(c.counters().replays == 3u);
 }
@@ -202,7 +206,8 @@ BOOST_AUTO_TEST_CASE(control_requests_do_not_wait_behind_long_polls)
         order.push_back(got.value().body);
         if (order.size() == 4) io.stop();
     };
-    for (int i = 0; i < 3; ++i) play(io, poll(net::lane::data));
+    for (int i = 0; i < 3; ++i)
+        play(io, poll(net::lane::data));
     play(io, poll(net::lane::control));
     io.run();
     std::vector<std::string> const expected{"deleted", "polled", "polled later", "polled"};
@@ -229,7 +234,8 @@ BOOST_AUTO_TEST_CASE(closing_the_client_ends_what_is_under_way_and_refuses_more)
     play(io, ask()); // waits for the only place
     io.run();
     BOOST_TEST(ends.size() == 2u);
-    for (auto const& ec : ends) BOOST_TEST(ec == make_error_code(errc::stopped));
+    for (auto const& ec : ends)
+        BOOST_TEST(ec == make_error_code(errc::stopped));
     BOOST_TEST(run(io, c.exchange(get())).error().code == make_error_code(errc::stopped));
 }
 
@@ -251,9 +257,8 @@ BOOST_AUTO_TEST_CASE(options_that_cannot_work_are_refused_by_name)
 {
     net::client_options options;
     options.control_connections = 0;
-    BOOST_CHECK_EXCEPTION(connect(options), boost::system::system_error, [](auto const& e) {
-        return std::string(e.what()).find("control_connections") != std::string::npos;
-    });
+    BOOST_CHECK_EXCEPTION(connect(options), boost::system::system_error,
+        [](auto const& e) { return std::string(e.what()).find("control_connections") != std::string::npos; });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

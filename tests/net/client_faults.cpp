@@ -30,7 +30,8 @@ struct fault {
             auto socket = co_await s.accept();
             co_await read_request(socket);
             co_await say(socket, std::move(text));
-            if (silent) co_await asio::steady_timer(socket.get_executor(), tick::max()).async_wait(asio::use_awaitable);
+            if (silent)
+                co_await asio::steady_timer(socket.get_executor(), tick::max()).async_wait(asio::use_awaitable);
         };
         play(io, part(server, std::move(answer), hang));
         net::request ask("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}");
@@ -77,10 +78,11 @@ BOOST_AUTO_TEST_CASE(a_server_that_goes_silent_is_given_up_at_the_deadline_in_an
 
 BOOST_AUTO_TEST_CASE(what_is_not_http_is_a_bad_reply)
 {
-    for (auto const* text : {"SSH-2.0-OpenSSH\r\n\r\n", "HTTP/1.1 abc OK\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n",
-                             "HTTP/1.1 200 OK\r\ncontent-length: 99999999999999999999999\r\n\r\n",
-                             "HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
-                             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n"}) {
+    for (auto const* text :
+        {"SSH-2.0-OpenSSH\r\n\r\n", "HTTP/1.1 abc OK\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-length: 99999999999999999999999\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n"}) {
         BOOST_TEST_CONTEXT(text)
         {
             auto const f = after(text);
@@ -93,7 +95,8 @@ BOOST_AUTO_TEST_CASE(what_is_not_http_is_a_bad_reply)
 BOOST_AUTO_TEST_CASE(headers_without_end_are_refused_at_their_limit)
 {
     std::string endless = "HTTP/1.1 200 OK\r\n";
-    while (endless.size() < 64 * 1024) endless += "x-more: and more\r\n";
+    while (endless.size() < 64 * 1024)
+        endless += "x-more: and more\r\n";
     auto const f = after(endless);
     BOOST_TEST(f.code == make_error_code(errc::reply_too_large));
     BOOST_TEST(mentions(f, "headers"));
@@ -104,7 +107,8 @@ BOOST_AUTO_TEST_CASE(a_body_beyond_the_limit_is_refused_whether_announced_or_not
     options.max_reply_bytes = 1'000;
     auto const announced = after("HTTP/1.1 200 OK\r\ncontent-length: 1001\r\n\r\n");
     BOOST_TEST(announced.code == make_error_code(errc::reply_too_large));
-    auto const chunked = after("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3e9\r\n" + std::string(1'001, 'x'));
+    auto const chunked =
+        after("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3e9\r\n" + std::string(1'001, 'x'));
     BOOST_TEST(chunked.code == make_error_code(errc::reply_too_large));
     BOOST_TEST(mentions(chunked, "body"));
     auto const endless = after("HTTP/1.1 200 OK\r\n\r\n" + std::string(1'001, 'x'));
@@ -134,7 +138,8 @@ BOOST_AUTO_TEST_CASE(a_name_that_is_unknown_is_a_failed_connect)
     net::client c(io.get_executor(), net::parse_endpoint("http://no-such-host.invalid").value());
     auto const got = run(io, c.exchange(net::request("GET / HTTP/1.1\r\n\r\n")));
     BOOST_REQUIRE(got.has_error());
-    BOOST_TEST((got.error().code == make_error_code(errc::connect_failed) || got.error().code == make_error_code(errc::timed_out)));
+    BOOST_TEST((got.error().code == make_error_code(errc::connect_failed) ||
+        got.error().code == make_error_code(errc::timed_out)));
     BOOST_TEST(mentions(got.error(), "no-such-host.invalid"));
 }
 

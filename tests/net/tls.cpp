@@ -32,8 +32,8 @@ struct secure {
         auto part = [](loopback& s, asio::ssl::context& context) -> asio::awaitable<void> {
             asio::ssl::stream<loopback::socket> stream(co_await s.accept(), context);
             boost::system::error_code refused;
-            co_await stream.async_handshake(asio::ssl::stream_base::server,
-                                            asio::redirect_error(asio::use_awaitable, refused));
+            co_await stream.async_handshake(
+                asio::ssl::stream_base::server, asio::redirect_error(asio::use_awaitable, refused));
             if (refused) co_return;
             for (int i = 0; i < 2; ++i) {
                 co_await read_request(stream);
@@ -83,9 +83,8 @@ BOOST_AUTO_TEST_CASE(a_certificate_that_nobody_vouches_for_is_refused)
 
 BOOST_AUTO_TEST_CASE(a_ca_bundle_that_cannot_be_read_is_named)
 {
-    BOOST_CHECK_EXCEPTION(ask("127.0.0.1", "/nowhere/ca.pem"), boost::system::system_error, [](auto const& e) {
-        return std::string(e.what()).find("/nowhere/ca.pem") != std::string::npos;
-    });
+    BOOST_CHECK_EXCEPTION(ask("127.0.0.1", "/nowhere/ca.pem"), boost::system::system_error,
+        [](auto const& e) { return std::string(e.what()).find("/nowhere/ca.pem") != std::string::npos; });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -25,7 +25,8 @@ BOOST_AUTO_TEST_CASE(jitter_stays_in_its_range_and_reaches_both_ends)
 {
     backoff policy;
     std::mt19937_64 random(1);
-    for (auto const& [spread, least] : {std::pair(backoff::jitter::half, 500ms), std::pair(backoff::jitter::full, 0ms)}) {
+    for (auto const& [spread, least] :
+        {std::pair(backoff::jitter::half, 500ms), std::pair(backoff::jitter::full, 0ms)}) {
         policy.spread = spread;
         auto low = 1h + 0ms, high = 0ms;
         for (int i = 0; i < 2'000; ++i) {

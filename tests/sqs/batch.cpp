@@ -50,25 +50,29 @@ public:
     static result<batch_response<done_entry>> confirm(ids const& all)
     {
         batch_response<done_entry> done;
-        for (auto const& id : all) done.successful.push_back({id});
+        for (auto const& id : all)
+            done.successful.push_back({id});
         return done;
     }
 
     answer<delete_message_batch_response> delete_message_batch(delete_message_batch_request r) override
     {
         co_await asio::post(asio::use_awaitable); // as a real one, it does not end where it began
-        for (auto const& e : r.entries) texts.push_back(e.receipt_handle);
+        for (auto const& e : r.entries)
+            texts.push_back(e.receipt_handle);
         co_return note(r);
     }
-    answer<change_message_visibility_batch_response>
-    change_message_visibility_batch(change_message_visibility_batch_request r) override
+    answer<change_message_visibility_batch_response> change_message_visibility_batch(
+        change_message_visibility_batch_request r) override
     {
-        for (auto const& e : r.entries) texts.push_back(e.receipt_handle + std::to_string(e.visibility_timeout.count()));
+        for (auto const& e : r.entries)
+            texts.push_back(e.receipt_handle + std::to_string(e.visibility_timeout.count()));
         co_return note(r);
     }
     answer<send_message_batch_response> send_message_batch(send_message_batch_request r) override
     {
-        for (auto const& e : r.entries) texts.push_back(e.body);
+        for (auto const& e : r.entries)
+            texts.push_back(e.body);
         auto const done = note(r);
         if (!done) co_return done.error();
         send_message_batch_response sent;
@@ -85,7 +89,8 @@ private:
     result<batch_response<done_entry>> note(Request const& r)
     {
         ids all;
-        for (auto const& e : r.entries) all.push_back(e.id);
+        for (auto const& e : r.entries)
+            all.push_back(e.id);
         calls.push_back(all);
         return reply(all);
     }
@@ -94,7 +99,8 @@ private:
 std::vector<string> handles(int count)
 {
     std::vector<string> out;
-    for (int i = 0; i != count; ++i) out.push_back("h" + std::to_string(i));
+    for (int i = 0; i != count; ++i)
+        out.push_back("h" + std::to_string(i));
     return out;
 }
 
@@ -197,7 +203,8 @@ BOOST_AUTO_TEST_CASE(deletes_of_any_number_go_out_in_order_and_come_back_by_posi
     BOOST_TEST(sqs.calls.size() == 3u);
     BOOST_TEST(sqs.calls[2] == (server::ids{"0", "1", "2"}), per_element());
     BOOST_REQUIRE(out.size() == 23u);
-    for (std::size_t i = 0; i != out.size(); ++i) BOOST_TEST(out[i].has_value() == (i != 10), i);
+    for (std::size_t i = 0; i != out.size(); ++i)
+        BOOST_TEST(out[i].has_value() == (i != 10), i);
 }
 
 BOOST_AUTO_TEST_CASE(no_entries_make_no_call)
@@ -218,7 +225,8 @@ BOOST_AUTO_TEST_CASE(the_failure_of_a_call_is_that_of_its_entries_and_of_no_othe
     };
     auto const out = run(delete_all(sqs, "u", handles(12)));
     BOOST_REQUIRE(out.size() == 12u);
-    for (std::size_t i = 0; i != 10; ++i) BOOST_TEST(code(out[i]) == make_error_code(errc::connection_lost), i);
+    for (std::size_t i = 0; i != 10; ++i)
+        BOOST_TEST(code(out[i]) == make_error_code(errc::connection_lost), i);
     BOOST_TEST(out[10].has_value());
     BOOST_TEST(out[11].has_value());
 }
@@ -260,7 +268,8 @@ BOOST_AUTO_TEST_CASE(visibility_changes_of_any_number_keep_their_timeouts)
 {
     server sqs;
     std::vector<change_visibility_entry> entries;
-    for (int i = 0; i != 11; ++i) entries.emplace_back("", "h", std::chrono::seconds(i));
+    for (int i = 0; i != 11; ++i)
+        entries.emplace_back("", "h", std::chrono::seconds(i));
     auto const out = run(change_visibility_all(sqs, "u", entries));
     BOOST_TEST(out.size() == 11u);
     BOOST_TEST(sqs.texts.back() == "h10");

@@ -37,7 +37,8 @@ message arrived(std::string_view id, std::string_view digest = test_digest)
 std::vector<message_attribute> as_received(attribute_map const& sent)
 {
     std::vector<message_attribute> out;
-    for (auto const& [name, value] : sent) out.insert(out.begin(), {name, value.data_type, value.value}); // backwards
+    for (auto const& [name, value] : sent)
+        out.insert(out.begin(), {name, value.data_type, value.value}); // backwards
     return out;
 }
 
@@ -58,15 +59,18 @@ BOOST_AUTO_TEST_CASE(digests_of_attributes_are_those_of_the_service)
         {{{"Hello", {"String", "There"}}}, "a311262e065454b75da111d535b8dacd"},
         {{{"Hello", {"String", "There"}}, {"General", {"String", "Kenobi"}}}, "fca026605781cb4126a1e9044df24232"},
         {{{"Hello", {"String", "There"}}, {"General", {"String", "Kenobi"}}, {"Help.Me", {"String", "Me"}}},
-         "4c360f3fdafd970e05fae2f149d997f5"},
+            "4c360f3fdafd970e05fae2f149d997f5"},
         {{{"Foo", {"String", "Bar"}}}, "ae7155c6026991b6d54b11589678bf9c"},
-        {{{"attr1", {"Binary", "traceparent\x1e" "00-774062d6c37081a5a0b9b5b88e30627c-2d2482211f6489da-01"}}},
-         "8cbe4db156db8a94db8b801b7addb984"},
+        {{{"attr1",
+             {"Binary",
+                 "traceparent\x1e"
+                 "00-774062d6c37081a5a0b9b5b88e30627c-2d2482211f6489da-01"}}},
+            "8cbe4db156db8a94db8b801b7addb984"},
         {{{"AWSTraceHeader",
-           {"String", "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"}}},
-         "5ae4d5d7636402d80f4eb6d213245a88"},
+             {"String", "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"}}},
+            "5ae4d5d7636402d80f4eb6d213245a88"},
         {{{"customNumberTypeAttrib", {"Number.float", "4563442423554324324264524243.32543234"}}},
-         "9fe1b90bbd9965bdf77bac517c7d2495"},
+            "9fe1b90bbd9965bdf77bac517c7d2495"},
     };
     for (auto const& [attributes, digest] : recorded) {
         BOOST_TEST(md5_of_attributes(attributes) == digest);
@@ -126,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_message_stored_otherwise_fails_and_must_not_be_sent_again
     };
     BOOST_TEST(!verify(sent, good()));
     for (auto const digest : {&send_message_response::md5_of_body, &send_message_response::md5_of_attributes,
-                              &send_message_response::md5_of_system_attributes}) {
+             &send_message_response::md5_of_system_attributes}) {
         auto answer = good();
         (answer.*digest)[0] ^= 1;
         auto const bad = verify(sent, answer);
@@ -169,7 +173,8 @@ BOOST_AUTO_TEST_CASE(received_attributes_are_checked_where_there_are_any)
 {
     receive_message_response answer;
     answer.messages = {arrived("0"), arrived("1"), arrived("2")};
-    for (auto& m : answer.messages) m.md5_of_attributes = "a311262e065454b75da111d535b8dacd";
+    for (auto& m : answer.messages)
+        m.md5_of_attributes = "a311262e065454b75da111d535b8dacd";
     answer.messages[1].attributes.push_back({"Hello", "String", "There"});
     answer.messages[2].attributes.push_back({"Hello", "String", "You"});
     verify(answer);

@@ -34,7 +34,8 @@ string failed(quern::result<receive_message_response> const& answer)
 /// The message's only damage, with what is known of it.
 damaged_message damage(string message)
 {
-    auto const answer = receive(R"({"Messages":[)" + message + R"(,{"MessageId":"m2","ReceiptHandle":"r2","Body":"b2"}]})");
+    auto const answer =
+        receive(R"({"Messages":[)" + message + R"(,{"MessageId":"m2","ReceiptHandle":"r2","Body":"b2"}]})");
     BOOST_REQUIRE_MESSAGE(answer, message + ": " + (answer ? "" : answer.error().message));
     BOOST_REQUIRE_MESSAGE(answer->damaged.size() == 1, message);
     BOOST_REQUIRE(answer->messages.size() == 1);
@@ -95,7 +96,8 @@ BOOST_AUTO_TEST_CASE(messages_outlive_the_body_and_the_answer_that_shared_their_
 
 BOOST_AUTO_TEST_CASE(no_messages_is_an_empty_answer)
 {
-    for (auto const body : {"", " \n", "{}", " { } ", R"({"Messages":[]})", R"({"Messages":null})", R"({"Messages":[null]})"}) {
+    for (auto const body :
+        {"", " \n", "{}", " { } ", R"({"Messages":[]})", R"({"Messages":null})", R"({"Messages":[null]})"}) {
         auto const answer = receive(body);
         BOOST_REQUIRE_MESSAGE(answer, body);
         BOOST_TEST(answer->messages.empty());
@@ -127,13 +129,15 @@ BOOST_AUTO_TEST_CASE(a_message_that_lacks_a_part_is_damaged_and_the_others_are_d
     BOOST_TEST(damage(R"({"ReceiptHandle":"r","Body":"b"})").why.message == "Messages[0].MessageId: missing");
     BOOST_TEST(damage(R"({"MessageId":"m","Body":"b"})").why.message == "Messages[0].ReceiptHandle: missing");
     BOOST_TEST(damage(R"({"MessageId":"m","ReceiptHandle":"r"})").why.message == "Messages[0].Body: missing");
-    BOOST_TEST(damage(R"({"MessageId":"m","ReceiptHandle":"r","Body":null})").why.message == "Messages[0].Body: missing");
+    BOOST_TEST(
+        damage(R"({"MessageId":"m","ReceiptHandle":"r","Body":null})").why.message == "Messages[0].Body: missing");
     BOOST_TEST(damage("{}").why.message == "Messages[0].MessageId: missing");
 }
 
 BOOST_AUTO_TEST_CASE(a_damaged_message_keeps_what_could_be_read)
 {
-    auto const d = damage(R"({"Body":"lone \ud800 surrogate","MessageId":"m","ReceiptHandle":"r","Attributes":{"MessageGroupId":"g"}})");
+    auto const d = damage(
+        R"({"Body":"lone \ud800 surrogate","MessageId":"m","ReceiptHandle":"r","Attributes":{"MessageGroupId":"g"}})");
     BOOST_TEST(d.position == 0u);
     BOOST_TEST(d.known.id == "m");
     BOOST_TEST(d.known.receipt_handle == "r");
@@ -157,11 +161,12 @@ BOOST_AUTO_TEST_CASE(positions_count_whole_and_damaged_messages_together)
 BOOST_AUTO_TEST_CASE(a_member_of_the_wrong_type_is_named)
 {
     auto const with = [](string name, string value) {
-        return damage(R"({"MessageId":"m","ReceiptHandle":"r","Body":"b",")" + name + "\":" + value + '}').why.message;
+        return damage(R"({"MessageId":"m","ReceiptHandle":"r","Body":"b",")" + name + "\":" + value + '}')
+            .why.message;
     };
     for (string const name : {"MessageId", "ReceiptHandle", "Body", "MD5OfBody", "MD5OfMessageAttributes"}) {
         for (string const value : {"1", "true", "{}", "[]", "[\"x\"]", "{\"x\":\"y\"}", "1e400", "-", "nul", "truth",
-                                   "123456789012345678901234567890", "\"\\x\"", "\"\\u12\"", "\"\\uD800\""}) {
+                 "123456789012345678901234567890", "\"\\x\"", "\"\\u12\"", "\"\\uD800\""}) {
             BOOST_TEST(with(name, value).find("Messages[0]." + name + ": ") == 0u, name + value);
         }
     }
@@ -170,12 +175,14 @@ BOOST_AUTO_TEST_CASE(a_member_of_the_wrong_type_is_named)
             BOOST_TEST(with(name, value).find("Messages[0]." + name + ": ") == 0u, name + value);
         }
     }
-    BOOST_TEST(with("Attributes", R"({"a":"1","SentTimestamp":2})").find("Messages[0].Attributes.SentTimestamp: ") == 0u);
+    BOOST_TEST(
+        with("Attributes", R"({"a":"1","SentTimestamp":2})").find("Messages[0].Attributes.SentTimestamp: ") == 0u);
     string const attribute = "Messages[0].MessageAttributes.a";
     BOOST_TEST(with("MessageAttributes", R"({"a":"b"})").find(attribute + ": ") == 0u);
     BOOST_TEST(with("MessageAttributes", R"({"a":{"StringValue":"b"}})") == attribute + ".DataType: missing");
     BOOST_TEST(with("MessageAttributes", R"({"a":{"DataType":1}})").find(attribute + ".DataType: ") == 0u);
-    BOOST_TEST(with("MessageAttributes", R"({"a":{"DataType":"String","StringValue":[]}})").find(attribute + ".StringValue: ") == 0u);
+    BOOST_TEST(with("MessageAttributes", R"({"a":{"DataType":"String","StringValue":[]}})")
+                   .find(attribute + ".StringValue: ") == 0u);
     for (string const value : {"A", "AA=A", "====", "A===", "A-_A", "AAA\\n", "AAAA="}) {
         auto const text = R"({"a":{"DataType":"Binary","BinaryValue":")" + value + R"("}})";
         BOOST_TEST(with("MessageAttributes", text).find(attribute + ".BinaryValue: ") == 0u, value);
@@ -184,7 +191,8 @@ BOOST_AUTO_TEST_CASE(a_member_of_the_wrong_type_is_named)
 
 BOOST_AUTO_TEST_CASE(of_duplicate_members_the_last_one_counts)
 {
-    auto const answer = receive(R"({"Messages":[{"MessageId":"m","ReceiptHandle":"r","Body":"first","Body":"second"}]})");
+    auto const answer =
+        receive(R"({"Messages":[{"MessageId":"m","ReceiptHandle":"r","Body":"first","Body":"second"}]})");
     BOOST_REQUIRE(answer);
     BOOST_TEST(answer->messages.at(0).body == "second");
 }
@@ -199,7 +207,8 @@ BOOST_AUTO_TEST_CASE(duplicate_lists_of_messages_lose_none)
 
 BOOST_AUTO_TEST_CASE(an_answer_that_is_no_object_fails)
 {
-    for (auto const body : {"null", "[]", "1", "\"text\"", "true", "<html></html>", "{}{}", "{} x", "{}]", "[{}]", "\x1f\x8b"}) {
+    for (auto const body :
+        {"null", "[]", "1", "\"text\"", "true", "<html></html>", "{}{}", "{} x", "{}]", "[{}]", "\x1f\x8b"}) {
         BOOST_TEST(failed(receive(body)) != "no failure", body);
     }
     BOOST_TEST(failed(receive(R"({"Messages":{}})")).find("Messages: ") == 0u);
@@ -210,7 +219,8 @@ BOOST_AUTO_TEST_CASE(more_than_ten_messages_fail)
 {
     auto const body = [](int count) {
         string text = R"({"Messages":[)";
-        for (int i = 0; i != count; ++i) text += (i ? "," : "") + string(R"({"MessageId":"m","ReceiptHandle":"r","Body":"b"})");
+        for (int i = 0; i != count; ++i)
+            text += (i ? "," : "") + string(R"({"MessageId":"m","ReceiptHandle":"r","Body":"b"})");
         return text + "]}";
     };
     BOOST_TEST(receive(body(10))->messages.size() == 10u);
@@ -233,7 +243,8 @@ BOOST_AUTO_TEST_CASE(an_answer_with_any_byte_changed_neither_crashes_nor_invents
             auto const answer = receive(body);
             if (!answer) continue;
             BOOST_TEST(answer->messages.size() <= 2u);
-            for (auto const& m : answer->messages) BOOST_TEST((!m.id.empty() && !m.receipt_handle.empty() && !m.body.empty()));
+            for (auto const& m : answer->messages)
+                BOOST_TEST((!m.id.empty() && !m.receipt_handle.empty() && !m.body.empty()));
         }
         string shorter = full;
         receive(shorter.erase(at, 1));
@@ -255,7 +266,8 @@ BOOST_AUTO_TEST_CASE(deep_nesting_and_huge_numbers_in_unknown_members_are_passed
         BOOST_TEST(receive(deep).has_value(), depth);
         BOOST_TEST(!receive(R"({"X":)" + string(depth, '[') + '}'), depth);
         string objects;
-        for (int i = 0; i != depth; ++i) objects += R"({"Messages":)";
+        for (int i = 0; i != depth; ++i)
+            objects += R"({"Messages":)";
         BOOST_TEST(!receive(objects));
     }
 }
@@ -281,12 +293,15 @@ BOOST_AUTO_TEST_CASE(a_large_answer_does_not_leave_the_decoder_large_or_broken)
 
 BOOST_AUTO_TEST_CASE(the_answer_of_a_batch_has_both_lists_or_one)
 {
-    auto const both = read<send_message_batch_response>(R"({"Successful":[{"Id":"0","MessageId":"m","MD5OfMessageBody":"d",
+    auto const both =
+        read<send_message_batch_response>(R"({"Successful":[{"Id":"0","MessageId":"m","MD5OfMessageBody":"d",
         "MD5OfMessageAttributes":"a","MD5OfMessageSystemAttributes":"s","SequenceNumber":"18849496460467696128"}],
         "Failed":[{"Id":"1","SenderFault":true,"Code":"InvalidParameterValue","Message":"no"}]})");
     BOOST_REQUIRE(both);
     auto const& sent = both->successful.at(0);
-    BOOST_TEST(sent.id + sent.message_id + sent.md5_of_body + sent.md5_of_attributes + sent.md5_of_system_attributes == "0mdas");
+    BOOST_TEST(
+        sent.id + sent.message_id + sent.md5_of_body + sent.md5_of_attributes + sent.md5_of_system_attributes ==
+        "0mdas");
     BOOST_TEST(sent.sequence_number == "18849496460467696128");
     auto const& refused = both->failed.at(0);
     BOOST_TEST(refused.id + refused.code + refused.message == "1InvalidParameterValueno");
@@ -331,15 +346,19 @@ BOOST_AUTO_TEST_CASE(the_answers_about_queues_are_read)
     BOOST_TEST(queues->next_token == "t");
     BOOST_TEST(read<queue_urls_response>(R"({"queueUrls":["a"]})")->queue_urls.size() == 1u);
     BOOST_TEST(read<queue_urls_response>("{}")->queue_urls.empty());
-    BOOST_TEST(read<attributes_response>(R"({"Attributes":{"QueueArn":"arn","DelaySeconds":"0"}})")->attributes["QueueArn"] == "arn");
-    BOOST_TEST(read<attributes_response>(R"({"Attributes":{"DelaySeconds":0}})").error().message.find("Attributes.DelaySeconds: ") == 0u);
+    BOOST_TEST(read<attributes_response>(R"({"Attributes":{"QueueArn":"arn","DelaySeconds":"0"}})")
+                   ->attributes["QueueArn"] == "arn");
+    BOOST_TEST(read<attributes_response>(R"({"Attributes":{"DelaySeconds":0}})")
+                   .error()
+                   .message.find("Attributes.DelaySeconds: ") == 0u);
     BOOST_TEST(read<tags_response>(R"({"Tags":{"team":"mill"}})")->tags["team"] == "mill");
 }
 
 BOOST_AUTO_TEST_CASE(the_answers_about_move_tasks_are_read)
 {
     BOOST_TEST(read<task_handle_response>(R"({"TaskHandle":"h"})")->task_handle == "h");
-    BOOST_TEST(read<moved_response>(R"({"ApproximateNumberOfMessagesMoved":5000000000})")->messages_moved == 5'000'000'000);
+    BOOST_TEST(
+        read<moved_response>(R"({"ApproximateNumberOfMessagesMoved":5000000000})")->messages_moved == 5'000'000'000);
     auto const list = read<list_message_move_tasks_response>(R"({"Results":[
         {"TaskHandle":"h","Status":"RUNNING","SourceArn":"s","MaxNumberOfMessagesPerSecond":50,
          "ApproximateNumberOfMessagesMoved":3,"ApproximateNumberOfMessagesToMove":9,"StartedTimestamp":1700000000123},
@@ -354,7 +373,10 @@ BOOST_AUTO_TEST_CASE(the_answers_about_move_tasks_are_read)
     BOOST_TEST(!list->tasks[1].messages_to_move);
 
     auto const why = [](string value) {
-        return read<list_message_move_tasks_response>(R"({"Results":[{"MaxNumberOfMessagesPerSecond":)" + value + "}]}").error().message;
+        return read<list_message_move_tasks_response>(
+            R"({"Results":[{"MaxNumberOfMessagesPerSecond":)" + value + "}]}")
+            .error()
+            .message;
     };
     for (auto const value : {"1.5", "\"50\"", "99999999999", "999999999999999999999999", "1e2", "[]", "-"}) {
         BOOST_TEST(why(value).find("Results[0].MaxNumberOfMessagesPerSecond: ") == 0u, value);

@@ -25,8 +25,8 @@ BOOST_AUTO_TEST_CASE(a_wait_and_a_timeout_of_zero_are_no_absence)
     request.max_messages = 1;
     request.wait_time = 0s;
     request.visibility_timeout = 0s;
-    BOOST_TEST(encode(request) ==
-               R"({"QueueUrl":"u","MaxNumberOfMessages":1,"VisibilityTimeout":0,"WaitTimeSeconds":0})");
+    BOOST_TEST(
+        encode(request) == R"({"QueueUrl":"u","MaxNumberOfMessages":1,"VisibilityTimeout":0,"WaitTimeSeconds":0})");
 }
 
 BOOST_AUTO_TEST_CASE(a_message_goes_out_with_all_it_has)
@@ -48,14 +48,15 @@ BOOST_AUTO_TEST_CASE(a_message_goes_out_with_all_it_has)
 BOOST_AUTO_TEST_CASE(batches_list_their_entries_in_order)
 {
     BOOST_TEST(encode(delete_message_batch_request("u", {{"0", "h0"}, {"1", "h1"}})) ==
-               R"({"QueueUrl":"u","Entries":[{"Id":"0","ReceiptHandle":"h0"},{"Id":"1","ReceiptHandle":"h1"}]})");
+        R"({"QueueUrl":"u","Entries":[{"Id":"0","ReceiptHandle":"h0"},{"Id":"1","ReceiptHandle":"h1"}]})");
     BOOST_TEST(encode(change_message_visibility_batch_request("u", {{"0", "h0", 30s}, {"1", "h1", 0s}})) ==
-               R"({"QueueUrl":"u","Entries":[{"Id":"0","ReceiptHandle":"h0","VisibilityTimeout":30},)"
-               R"({"Id":"1","ReceiptHandle":"h1","VisibilityTimeout":0}]})");
+        R"({"QueueUrl":"u","Entries":[{"Id":"0","ReceiptHandle":"h0","VisibilityTimeout":30},)"
+        R"({"Id":"1","ReceiptHandle":"h1","VisibilityTimeout":0}]})");
     send_message_batch_request sent("u", {{"0", "b0"}, {"1", "b1"}});
     sent.entries[1].delay = 5s;
-    BOOST_TEST(encode(sent) == R"({"QueueUrl":"u","Entries":[{"Id":"0","MessageBody":"b0"},)"
-                               R"({"Id":"1","MessageBody":"b1","DelaySeconds":5}]})");
+    BOOST_TEST(encode(sent) ==
+        R"({"QueueUrl":"u","Entries":[{"Id":"0","MessageBody":"b0"},)"
+        R"({"Id":"1","MessageBody":"b1","DelaySeconds":5}]})");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -93,9 +93,10 @@ BOOST_AUTO_TEST_CASE(the_endpoint_rules_of_the_service_hold)
         auto const text = [&](char const* name) {
             return params.contains(name) ? string(params.at(name).as_string()) : string();
         };
-        endpoint_choice const choice{.region = text("Region"), .url = text("Endpoint"),
-                                     .fips = params.at("UseFIPS").as_bool(),
-                                     .dual_stack = params.at("UseDualStack").as_bool()};
+        endpoint_choice const choice{.region = text("Region"),
+            .url = text("Endpoint"),
+            .fips = params.at("UseFIPS").as_bool(),
+            .dual_stack = params.at("UseDualStack").as_bool()};
         auto const found = resolve(choice, with({}));
         auto const& expected = each.at("expect").as_object();
         BOOST_TEST_CONTEXT(each.at("documentation").as_string())

@@ -6,8 +6,8 @@
 
 using namespace quern::sqs;
 using namespace std::chrono_literals;
-using std::string;
 using quern::errc;
+using std::string;
 
 namespace {
 
@@ -74,15 +74,14 @@ BOOST_AUTO_TEST_CASE(an_empty_body_is_refused)
 BOOST_AUTO_TEST_CASE(text_is_utf8_of_the_characters_that_the_service_lists)
 {
     for (string const good : {"", "a", "\t\r\n", " ~\x7f", "\xC2\x80", "é", "€", "\xED\x9F\xBF", "\xEE\x80\x80",
-                              "\xEF\xBF\xBD", "😀", "\xF4\x8F\xBF\xBF"}) {
+             "\xEF\xBF\xBD", "😀", "\xF4\x8F\xBF\xBF"}) {
         BOOST_TEST(is_message_text(good), good);
     }
     for (string const& bad : {string("\0", 1), string("a\0b", 3), string("\x08"), string("\x0b"), string("\x1f"),
-                             string("\xEF\xBF\xBE"), string("\xEF\xBF\xBF"), string("\xED\xA0\x80"),
-                             string("\xED\xBF\xBF"), string("\xF4\x90\x80\x80"), string("\xF8\x88\x80\x80\x80"),
-                             string("\x80"), string("\xC0\x80"), string("\xC1\xBF"), string("\xE0\x80\x80"),
-                             string("\xF0\x80\x80\x80"), string("\xC3"), string("\xE2\x82"), string("\xF0\x9F\x98"),
-                             string("\xC3("), string("ok then \xFF")}) {
+             string("\xEF\xBF\xBE"), string("\xEF\xBF\xBF"), string("\xED\xA0\x80"), string("\xED\xBF\xBF"),
+             string("\xF4\x90\x80\x80"), string("\xF8\x88\x80\x80\x80"), string("\x80"), string("\xC0\x80"),
+             string("\xC1\xBF"), string("\xE0\x80\x80"), string("\xF0\x80\x80\x80"), string("\xC3"),
+             string("\xE2\x82"), string("\xF0\x9F\x98"), string("\xC3("), string("ok then \xFF")}) {
         BOOST_TEST(!is_message_text(bad), bad);
     }
     BOOST_TEST(refused(sent([](auto& r) { r.body = "bell \x07"; })) == "MessageBody");
@@ -125,7 +124,8 @@ BOOST_AUTO_TEST_CASE(attributes_are_refused_by_name)
 
     auto const many = [](int count) {
         return sent([&](auto& r) {
-            for (int i = 0; i != count; ++i) r.attributes["a" + std::to_string(i)] = {"Number", "1"};
+            for (int i = 0; i != count; ++i)
+                r.attributes["a" + std::to_string(i)] = {"Number", "1"};
         });
     };
     BOOST_TEST(refused(many(10)) == "");
@@ -134,7 +134,8 @@ BOOST_AUTO_TEST_CASE(attributes_are_refused_by_name)
 
 BOOST_AUTO_TEST_CASE(a_delay_lasts_0_to_900_seconds)
 {
-    for (auto const& [delay, field] : {std::pair{-1s, "DelaySeconds"}, {0s, ""}, {900s, ""}, {901s, "DelaySeconds"}}) {
+    for (auto const& [delay, field] :
+        {std::pair{-1s, "DelaySeconds"}, {0s, ""}, {900s, ""}, {901s, "DelaySeconds"}}) {
         BOOST_TEST(refused(sent([&](auto& r) { r.delay = delay; })) == field);
     }
 }
@@ -144,7 +145,8 @@ BOOST_AUTO_TEST_CASE(group_and_deduplication_ids_are_short_printable_and_without
     for (string const& good : {string("a"), string("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"), string(128, 'x')}) {
         BOOST_TEST(is_token(good), good);
     }
-    for (string const& bad : {string(), string(129, 'x'), string("a b"), string("tab\t"), string("é"), string("\x7f")}) {
+    for (string const& bad :
+        {string(), string(129, 'x'), string("a b"), string("tab\t"), string("é"), string("\x7f")}) {
         BOOST_TEST(!is_token(bad), bad);
     }
     BOOST_TEST(refused(sent([](auto& r) { r.group_id = "group 123"; })) == "MessageGroupId");
@@ -153,7 +155,8 @@ BOOST_AUTO_TEST_CASE(group_and_deduplication_ids_are_short_printable_and_without
 
 BOOST_AUTO_TEST_CASE(a_receive_asks_for_1_to_10_messages)
 {
-    for (int const count : {1, 10}) BOOST_TEST(refused(receive([&](auto& r) { r.max_messages = count; })) == "");
+    for (int const count : {1, 10})
+        BOOST_TEST(refused(receive([&](auto& r) { r.max_messages = count; })) == "");
     for (int const count : {-1, 0, 11}) {
         BOOST_TEST(refused(receive([&](auto& r) { r.max_messages = count; })) == "MaxNumberOfMessages");
     }
@@ -184,7 +187,8 @@ BOOST_AUTO_TEST_CASE(a_batch_has_1_to_10_entries_with_distinct_ids)
 {
     auto const batch = [](std::vector<string> ids) {
         std::vector<delete_message_entry> entries;
-        for (auto const& id : ids) entries.emplace_back(id, "handle");
+        for (auto const& id : ids)
+            entries.emplace_back(id, "handle");
         return delete_message_batch_request("u", entries);
     };
     BOOST_TEST(refused(batch({})) == "Entries");
@@ -211,11 +215,12 @@ BOOST_AUTO_TEST_CASE(the_messages_of_a_batch_have_one_mebibyte_together)
 
 BOOST_AUTO_TEST_CASE(queue_names_are_words_and_may_end_in_fifo)
 {
-    for (string const& good : {string("q"), string("Q-1_x"), string("q.fifo"), string(80, 'q'), string(75, 'q') + ".fifo"}) {
+    for (string const& good :
+        {string("q"), string("Q-1_x"), string("q.fifo"), string(80, 'q'), string(75, 'q') + ".fifo"}) {
         BOOST_TEST(refused(create_queue_request(good)) == "", good);
     }
     for (string const& bad : {string(), string(81, 'q'), string(76, 'q') + ".fifo", string(".fifo"), string("a.b"),
-                             string("q.FIFO"), string("q ")}) {
+             string("q.FIFO"), string("q ")}) {
         BOOST_TEST(refused(create_queue_request(bad)) == "QueueName", bad);
     }
 }

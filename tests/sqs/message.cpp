@@ -51,7 +51,8 @@ BOOST_AUTO_TEST_CASE(timestamps_are_milliseconds_since_1970_or_absent)
     BOOST_TEST(with_system("ApproximateFirstReceiveTimestamp", "0").first_received_at().has_value());
 
     BOOST_TEST(!message().sent_at());
-    for (auto const text : {"", "-1", "soon", "1e3", "9223372036854775807", "9223372036855", "99999999999999999999"}) {
+    for (auto const text :
+        {"", "-1", "soon", "1e3", "9223372036854775807", "9223372036855", "99999999999999999999"}) {
         BOOST_TEST(!with_system("SentTimestamp", text).sent_at(), text);
     }
 }

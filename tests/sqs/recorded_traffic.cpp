@@ -27,7 +27,8 @@ string_map strings(json::object const& from, char const* name)
 {
     string_map out;
     if (!from.contains(name)) return out;
-    for (auto const& each : from.at(name).as_object()) out[each.key()] = each.value().as_string();
+    for (auto const& each : from.at(name).as_object())
+        out[each.key()] = each.value().as_string();
     return out;
 }
 
@@ -35,7 +36,8 @@ std::vector<string> list(json::object const& from, char const* name)
 {
     std::vector<string> out;
     if (!from.contains(name)) return out;
-    for (auto const& each : from.at(name).as_array()) out.emplace_back(each.as_string());
+    for (auto const& each : from.at(name).as_array())
+        out.emplace_back(each.as_string());
     return out;
 }
 
@@ -106,7 +108,8 @@ void receive(exchange x)
         BOOST_TEST(got.body == text(want, "Body"));
         auto const system = strings(want, "Attributes");
         BOOST_TEST(got.system_attributes.size() == system.size());
-        for (auto const& [name, value] : system) BOOST_TEST(got.system(name) == value);
+        for (auto const& [name, value] : system)
+            BOOST_TEST(got.system(name) == value);
         auto const user = attributes(want, "MessageAttributes");
         BOOST_TEST(got.attributes.size() == user.size());
         for (auto const& [name, value] : user) {
@@ -136,12 +139,12 @@ std::map<string, std::function<void(exchange)>> const operations = {
     {"CreateQueue", create},
     {"GetQueueAttributes", get_attributes},
     {"GetQueueUrl",
-     [](exchange x) { x.same<queue_url_response>(get_queue_url_request(text(x.asked, "QueueName"))); }},
+        [](exchange x) { x.same<queue_url_response>(get_queue_url_request(text(x.asked, "QueueName"))); }},
     {"DeleteQueue", [](exchange x) { x.same<empty_response>(delete_queue_request(text(x.asked, "QueueUrl"))); }},
     {"DeleteMessage",
-     [](exchange x) {
-         x.same<empty_response>(delete_message_request(text(x.asked, "QueueUrl"), text(x.asked, "ReceiptHandle")));
-     }},
+        [](exchange x) {
+            x.same<empty_response>(delete_message_request(text(x.asked, "QueueUrl"), text(x.asked, "ReceiptHandle")));
+        }},
 };
 
 } // namespace

@@ -34,9 +34,11 @@ public:
         {
             if (kind == "structure") return check_structure(value, shape_name, shape);
             if (kind == "list") {
-                for (auto const& each : value.as_array()) check(each, reference(shape.at("member")));
+                for (auto const& each : value.as_array())
+                    check(each, reference(shape.at("member")));
             } else if (kind == "map") {
-                for (auto const& each : value.as_object()) check(each.value(), reference(shape.at("value")));
+                for (auto const& each : value.as_object())
+                    check(each.value(), reference(shape.at("value")));
             } else if (kind == "integer" || kind == "long") {
                 BOOST_TEST(value.is_int64());
             } else if (kind == "boolean") {
@@ -193,12 +195,12 @@ BOOST_AUTO_TEST_CASE(every_request_is_written_as_the_model_has_it)
 
     // Not written on purpose: the older name of MessageSystemAttributeNames, and what the service reserves.
     for (string const name : {"ReceiveMessageRequest.AttributeNames", "MessageAttributeValue.StringListValues",
-                              "MessageAttributeValue.BinaryListValues", "MessageSystemAttributeValue.BinaryValue",
-                              "MessageSystemAttributeValue.StringListValues",
-                              "MessageSystemAttributeValue.BinaryListValues"}) {
+             "MessageAttributeValue.BinaryListValues", "MessageSystemAttributeValue.BinaryValue",
+             "MessageSystemAttributeValue.StringListValues", "MessageSystemAttributeValue.BinaryListValues"}) {
         known.erase(name);
     }
-    for (auto const& name : known) BOOST_TEST(checks.met.contains(name), name << " is never written");
+    for (auto const& name : known)
+        BOOST_TEST(checks.met.contains(name), name << " is never written");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -25,7 +25,8 @@ public:
         X509_gmtime_adj(X509_getm_notAfter(cert_.get()), 3'600);
         X509_set_pubkey(cert_.get(), key_.get());
         auto* const subject = X509_get_subject_name(cert_.get());
-        X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8, reinterpret_cast<unsigned char const*>(name.c_str()), -1, -1, 0);
+        X509_NAME_add_entry_by_txt(
+            subject, "CN", MBSTRING_UTF8, reinterpret_cast<unsigned char const*>(name.c_str()), -1, -1, 0);
         X509_set_issuer_name(cert_.get(), subject);
         auto const is_address = name.find_first_not_of("0123456789.") == std::string::npos;
         extend(NID_subject_alt_name, (is_address ? "IP:" : "DNS:") + name);
@@ -58,7 +59,8 @@ private:
     {
         std::unique_ptr<X509_EXTENSION, decltype(&X509_EXTENSION_free)> extension(
             X509V3_EXT_conf_nid(nullptr, nullptr, what, value.c_str()), X509_EXTENSION_free);
-        if (!extension || X509_add_ext(cert_.get(), extension.get(), -1) == 0) throw std::runtime_error("X509_add_ext");
+        if (!extension || X509_add_ext(cert_.get(), extension.get(), -1) == 0)
+            throw std::runtime_error("X509_add_ext");
     }
 
     std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key_;

@@ -24,10 +24,7 @@ class loopback {
 public:
     using socket = boost::asio::ip::tcp::socket;
 
-    explicit loopback(boost::asio::io_context& io)
-        : acceptor_(io, {boost::asio::ip::address_v4::loopback(), 0})
-    {
-    }
+    explicit loopback(boost::asio::io_context& io) : acceptor_(io, {boost::asio::ip::address_v4::loopback(), 0}) {}
 
     std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
     std::string url() const { return "http://127.0.0.1:" + std::to_string(port()); }

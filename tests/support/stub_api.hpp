@@ -25,8 +25,8 @@ public:
     {
         return refuse();
     }
-    answer<sqs::change_message_visibility_batch_response>
-    change_message_visibility_batch(sqs::change_message_visibility_batch_request) override
+    answer<sqs::change_message_visibility_batch_response> change_message_visibility_batch(
+        sqs::change_message_visibility_batch_request) override
     {
         return refuse();
     }
@@ -40,8 +40,8 @@ public:
         return refuse();
     }
     answer<sqs::empty_response> set_queue_attributes(sqs::set_queue_attributes_request) override { return refuse(); }
-    answer<sqs::queue_urls_response>
-    list_dead_letter_source_queues(sqs::list_dead_letter_source_queues_request) override
+    answer<sqs::queue_urls_response> list_dead_letter_source_queues(
+        sqs::list_dead_letter_source_queues_request) override
     {
         return refuse();
     }
@@ -58,8 +58,8 @@ public:
     {
         return refuse();
     }
-    answer<sqs::list_message_move_tasks_response>
-    list_message_move_tasks(sqs::list_message_move_tasks_request) override
+    answer<sqs::list_message_move_tasks_response> list_message_move_tasks(
+        sqs::list_message_move_tasks_request) override
     {
         return refuse();
     }

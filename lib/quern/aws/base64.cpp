@@ -33,7 +33,8 @@ void append_base64(std::string& out, std::string_view bytes)
     out.resize(at + (bytes.size() + 2) / 3 * 4);
     for (std::size_t i = 0; i < bytes.size(); i += 3) {
         auto const group = byte_at(bytes, i) << 16 | byte_at(bytes, i + 1) << 8 | byte_at(bytes, i + 2);
-        for (int shift = 18; shift >= 0; shift -= 6) out[at++] = alphabet[group >> shift & 63];
+        for (int shift = 18; shift >= 0; shift -= 6)
+            out[at++] = alphabet[group >> shift & 63];
     }
     auto const left_over = bytes.size() % 3;
     if (left_over != 0) out.back() = '=';

@@ -45,10 +45,10 @@ std::optional<std::chrono::milliseconds> hint_in(result<net::response> const& an
 } // namespace
 
 json_service::json_service(net::client& client, json_target target, std::shared_ptr<credentials_provider> keys,
-                           clock& time, retry_options options, random jitter)
+    clock& time, retry_options options, random jitter)
     : client_(client), signer_(located(std::move(target), client.peer())), keys_(std::move(keys)), clock_(time),
-      options_(options), jitter_(jitter ? std::move(jitter) : make_jitter()),
-      quotas_{retry_quota(options.quota), retry_quota(options.quota)}
+      options_(options), jitter_(jitter ? std::move(jitter) : make_jitter()), quotas_{retry_quota(options.quota),
+                                                                                  retry_quota(options.quota)}
 {
     if (auto const wrong = options_.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
 }
@@ -60,8 +60,8 @@ bool json_service::second_chance(failure const& why, net::response const& answer
     return skew_.learn(why, answer.fields.find("date"), clock_.wall());
 }
 
-asio::awaitable<result<net::response>> json_service::call(std::string_view operation, std::string body,
-                                                          call_options how)
+asio::awaitable<result<net::response>> json_service::call(
+    std::string_view operation, std::string body, call_options how)
 {
     retries rule(options_, quotas_[index(how.via)], how.long_poll);
     bool had_second_chance = false;

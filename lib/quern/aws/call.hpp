@@ -40,7 +40,7 @@ public:
     /// `target`: its host and path are taken from the client's endpoint. `jitter`: empty for one of its own.
     /// Throws boost::system::system_error when a retry option is invalid.
     json_service(net::client&, json_target target, std::shared_ptr<credentials_provider>, clock&,
-                 retry_options = retry_options(), random jitter = {});
+        retry_options = retry_options(), random jitter = {});
 
     /// `operation`: a literal; it outlives the call.
     ///

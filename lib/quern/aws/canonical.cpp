@@ -12,7 +12,7 @@ namespace {
 bool is_unreserved(char c)
 {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-           c == '_' || c == '~';
+        c == '_' || c == '~';
 }
 
 bool is_space(char c)
@@ -73,7 +73,8 @@ std::string normalized(std::string_view path)
         at = end + 1;
     }
     std::string out;
-    for (auto const segment : kept) out.append("/").append(segment);
+    for (auto const segment : kept)
+        out.append("/").append(segment);
     if (out.empty() || path.ends_with('/')) out.push_back('/');
     return out;
 }
@@ -117,8 +118,10 @@ std::string uri_decode(std::string_view text)
 std::string canonical_path(std::string_view path, bool normalize)
 {
     std::string out;
-    if (normalize) append_encoded(out, normalized(path), true);
-    else append_encoded(out, path.empty() ? "/" : path, true);
+    if (normalize)
+        append_encoded(out, normalized(path), true);
+    else
+        append_encoded(out, path.empty() ? "/" : path, true);
     return out;
 }
 
@@ -131,8 +134,8 @@ query_parameters parse_query(std::string_view query)
         query.remove_prefix(std::min(end + 1, query.size()));
         if (item.empty()) continue;
         auto const equals = std::min(item.find('='), item.size());
-        found.emplace_back(uri_decode(item.substr(0, equals)),
-                           uri_decode(item.substr(std::min(equals + 1, item.size()))));
+        found.emplace_back(
+            uri_decode(item.substr(0, equals)), uri_decode(item.substr(std::min(equals + 1, item.size()))));
     }
     return found;
 }
@@ -141,7 +144,8 @@ std::string canonical_query(query_parameters const& parameters)
 {
     query_parameters encoded;
     encoded.reserve(parameters.size());
-    for (auto const& [name, value] : parameters) encoded.emplace_back(uri_encode(name), uri_encode(value));
+    for (auto const& [name, value] : parameters)
+        encoded.emplace_back(uri_encode(name), uri_encode(value));
     std::sort(encoded.begin(), encoded.end());
     std::string out;
     for (auto const& [name, value] : encoded) {

@@ -9,12 +9,12 @@ namespace {
 
 bool blames_the_clock(failure const& why)
 {
-    static constexpr std::array<std::string_view, 4> codes{"RequestTimeTooSkewed", "RequestExpired",
-                                                           "RequestInTheFuture", "RequestTimeTooSkewedException"};
+    static constexpr std::array<std::string_view, 4> codes{
+        "RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture", "RequestTimeTooSkewedException"};
     static constexpr std::array<std::string_view, 2> signature{"InvalidSignatureException", "SignatureDoesNotMatch"};
     if (std::find(codes.begin(), codes.end(), why.service_code) != codes.end()) return true;
     return std::find(signature.begin(), signature.end(), why.service_code) != signature.end() &&
-           (why.message.starts_with("Signature expired") || why.message.starts_with("Signature not yet current"));
+        (why.message.starts_with("Signature expired") || why.message.starts_with("Signature not yet current"));
 }
 
 } // namespace

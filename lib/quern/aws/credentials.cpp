@@ -34,17 +34,20 @@ result<credentials> credentials_from(environment const& variable)
     credentials keys{variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY"), variable("AWS_SESSION_TOKEN")};
     if (keys.access_key_id.empty()) {
         return failure(errc::no_credentials,
-                       "AWS_ACCESS_KEY_ID is not set: set it and AWS_SECRET_ACCESS_KEY (for a local broker that checks "
-                       "no signatures any values will do)");
+            "AWS_ACCESS_KEY_ID is not set: set it and AWS_SECRET_ACCESS_KEY (for a local broker that checks "
+            "no signatures any values will do)");
     }
     if (keys.secret_access_key.empty()) {
-        return failure(errc::no_credentials, "AWS_ACCESS_KEY_ID is set but AWS_SECRET_ACCESS_KEY is not: set both, or "
-                                             "unset both to take credentials from elsewhere");
+        return failure(errc::no_credentials,
+            "AWS_ACCESS_KEY_ID is set but AWS_SECRET_ACCESS_KEY is not: set both, or "
+            "unset both to take credentials from elsewhere");
     }
     for (auto const* const name : {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"}) {
         if (!has_control_character(variable(name))) continue;
-        return failure(errc::no_credentials, std::string(name) + " contains a line break or another control character: "
-                                                                 "set it again without");
+        return failure(errc::no_credentials,
+            std::string(name) +
+                " contains a line break or another control character: "
+                "set it again without");
     }
     return keys;
 }

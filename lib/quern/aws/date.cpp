@@ -9,7 +9,8 @@ using namespace std::chrono;
 
 void put(char* at, unsigned value, int digits)
 {
-    for (int i = digits - 1; i >= 0; --i, value /= 10) at[i] = static_cast<char>('0' + value % 10);
+    for (int i = digits - 1; i >= 0; --i, value /= 10)
+        at[i] = static_cast<char>('0' + value % 10);
 }
 
 /// Reads fixed-width fields off the front of a text. After the first that does not fit, `ok` stays false.
@@ -52,7 +53,7 @@ std::optional<wall_time> make_time(bool ok, int y, unsigned m, int d, int h, int
 {
     year_month_day const date(year(y), month(m), day(static_cast<unsigned>(d)));
     if (!ok || !date.ok() || h > 23 || min > 59 || s > 60) return {}; // 60: a leap second
-    if (y < 1970 || y > 2200) return {}; // nanoseconds since 1970 overflow in 2262
+    if (y < 1970 || y > 2200) return {};                              // nanoseconds since 1970 overflow in 2262
     return sys_days(date) + hours(h) + minutes(min) + seconds(s);
 }
 
@@ -89,8 +90,8 @@ std::optional<wall_time> parse_timestamp(std::string_view text)
 
 std::optional<wall_time> parse_http_date(std::string_view text)
 {
-    static constexpr std::array<std::string_view, 12> months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                             "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    static constexpr std::array<std::string_view, 12> months{
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
     auto const comma = text.find(", ");
     if (comma != 3) return {};
     reader in{text.substr(5)};

@@ -32,8 +32,10 @@ std::string excerpt(std::string_view text)
     for (auto const c : text) {
         if (out.size() == limit) return out + "...";
         bool const printable = c > ' ' && c < '\x7f';
-        if (printable) out.push_back(c);
-        else if (!out.empty() && out.back() != ' ') out.push_back(' ');
+        if (printable)
+            out.push_back(c);
+        else if (!out.empty() && out.back() != ' ')
+            out.push_back(' ');
     }
     return out;
 }
@@ -78,23 +80,23 @@ error_body read(std::string_view body)
 error_kind classify(int http_status, std::string_view service_code)
 {
     // AWS SDKs and tools reference guide, "Retry behavior"; botocore, retries/standard.py.
-    static constexpr std::array<std::string_view, 14> throttling{
-        "Throttling", "ThrottlingException", "ThrottledException", "RequestThrottledException",
-        "TooManyRequestsException", "ProvisionedThroughputExceededException", "TransactionInProgressException",
-        "RequestLimitExceeded", "BandwidthLimitExceeded", "LimitExceededException", "RequestThrottled", "SlowDown",
-        "PriorRequestNotComplete", "EC2ThrottledException"};
+    static constexpr std::array<std::string_view, 14> throttling{"Throttling", "ThrottlingException",
+        "ThrottledException", "RequestThrottledException", "TooManyRequestsException",
+        "ProvisionedThroughputExceededException", "TransactionInProgressException", "RequestLimitExceeded",
+        "BandwidthLimitExceeded", "LimitExceededException", "RequestThrottled", "SlowDown", "PriorRequestNotComplete",
+        "EC2ThrottledException"};
     static constexpr std::array<std::string_view, 2> transient{"RequestTimeout", "RequestTimeoutException"};
     static constexpr std::array<int, 4> unwell{500, 502, 503, 504};
     if (contains(throttling, service_code)) return error_kind::throttling;
-    bool const is_transient = contains(transient, service_code) ||
-                              std::find(unwell.begin(), unwell.end(), http_status) != unwell.end();
+    bool const is_transient =
+        contains(transient, service_code) || std::find(unwell.begin(), unwell.end(), http_status) != unwell.end();
     return is_transient ? error_kind::transient : error_kind::final;
 }
 
 bool says_expired_credentials(std::string_view service_code)
 {
-    static constexpr std::array<std::string_view, 3> codes{"ExpiredToken", "ExpiredTokenException",
-                                                           "TokenRefreshRequired"};
+    static constexpr std::array<std::string_view, 3> codes{
+        "ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"};
     return contains(codes, service_code);
 }
 

@@ -26,6 +26,9 @@ bool says_expired_credentials(std::string_view service_code);
 ///
 /// The code is errc::throttled or errc::service_error.
 failure decode_error(int http_status, net::headers const&, std::string_view body);
-inline failure decode_error(net::response const& r) { return decode_error(r.status, r.fields, r.body); }
+inline failure decode_error(net::response const& r)
+{
+    return decode_error(r.status, r.fields, r.body);
+}
 
 } // namespace quern::aws

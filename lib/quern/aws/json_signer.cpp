@@ -13,16 +13,16 @@ json_signer::prepared const& json_signer::prepare(std::string_view operation, st
     if (found != operations_.end() && found->second.session_token == session_token) return found->second;
 
     auto const target = target_.target_prefix + '.' + std::string(operation);
-    std::vector<header_view> headers{{"host", target_.host},
-                                     {"content-type", target_.content_type},
-                                     {"x-amz-target", target}};
+    std::vector<header_view> headers{
+        {"host", target_.host}, {"content-type", target_.content_type}, {"x-amz-target", target}};
     if (target_.query_compatible) headers.push_back({"x-amzn-query-mode", "true"});
     if (!session_token.empty()) headers.push_back({"x-amz-security-token", session_token});
 
     prepared made;
     made.session_token = session_token;
     made.head = "POST " + target_.path + " HTTP/1.1\r\nuser-agent: quern\r\n";
-    for (auto const& h : headers) made.head.append(h.name).append(": ").append(h.value).append("\r\n");
+    for (auto const& h : headers)
+        made.head.append(h.name).append(": ").append(h.value).append("\r\n");
     made.head += "content-length: ";
 
     headers.push_back({"x-amz-date", ""});
@@ -35,8 +35,8 @@ json_signer::prepared const& json_signer::prepare(std::string_view operation, st
     return operations_.insert_or_assign(std::string(operation), std::move(made)).first->second;
 }
 
-std::string json_signer::request(std::string_view operation, std::string_view body, credentials const& who,
-                                 wall_time now)
+std::string json_signer::request(
+    std::string_view operation, std::string_view body, credentials const& who, wall_time now)
 {
     auto const& fixed = prepare(operation, who.session_token);
     signing_scope const scope{timestamp(now), target_.region, target_.service};

@@ -14,8 +14,8 @@ struct json_target {
     std::string host;       ///< value of the Host header, with a port that is not the scheme's own
     std::string path = "/"; ///< of the endpoint; calls go to it with a slash at its end
     std::string region;
-    std::string service = "sqs";                                 ///< the signing name
-    std::string target_prefix = "AmazonSQS";                     ///< of X-Amz-Target
+    std::string service = "sqs";             ///< the signing name
+    std::string target_prefix = "AmazonSQS"; ///< of X-Amz-Target
     std::string content_type = "application/x-amz-json-1.0";
     bool query_compatible = true; ///< x-amzn-query-mode: only for services with that trait, and there required
 };

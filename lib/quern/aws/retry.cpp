@@ -42,8 +42,7 @@ void retry_quota::put(int amount)
 
 retries::retries(retry_options const& options, retry_quota& quota, bool long_poll)
     : options_(options), quota_(&quota), long_poll_(long_poll)
-{
-}
+{}
 
 retry_advice retries::failed(failure const& why, std::optional<std::chrono::milliseconds> hint, double jitter)
 {

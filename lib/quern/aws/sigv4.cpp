@@ -9,9 +9,9 @@ namespace {
 /// Headers that change or vanish between the signer and the service (botocore, auth.py; the Rust SDK's list is a part).
 bool is_signed(std::string_view name)
 {
-    static constexpr std::array<std::string_view, 12> left_out{
-        "authorization", "connection", "expect", "keep-alive", "proxy-authenticate", "proxy-authorization", "te",
-        "trailer", "transfer-encoding", "upgrade", "user-agent", "x-amzn-trace-id"};
+    static constexpr std::array<std::string_view, 12> left_out{"authorization", "connection", "expect", "keep-alive",
+        "proxy-authenticate", "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade", "user-agent",
+        "x-amzn-trace-id"};
     return !std::binary_search(left_out.begin(), left_out.end(), lower_case(name));
 }
 
@@ -19,7 +19,7 @@ std::vector<header_view> signed_part(std::vector<header_view> const& headers)
 {
     std::vector<header_view> kept;
     std::copy_if(headers.begin(), headers.end(), std::back_inserter(kept),
-                 [](header_view const& h) { return is_signed(h.name); });
+        [](header_view const& h) { return is_signed(h.name); });
     return kept;
 }
 
@@ -30,8 +30,8 @@ std::string payload_hash(request_view const& request, signing_options const& opt
 
 } // namespace
 
-sha256_digest const& signing_keys::get(std::string_view secret, std::string_view day, std::string_view region,
-                                       std::string_view service)
+sha256_digest const& signing_keys::get(
+    std::string_view secret, std::string_view day, std::string_view region, std::string_view service)
 {
     for (auto const& e : entries_) {
         if (e.day == day && e.secret == secret && e.region == region && e.service == service) return e.key;
@@ -53,7 +53,7 @@ std::string signing_scope::text() const
 }
 
 std::string canonical_request(std::string_view method, std::string_view path, std::string_view query,
-                              canonical_headers const& headers, std::string_view payload_hash)
+    canonical_headers const& headers, std::string_view payload_hash)
 {
     std::string out(method);
     out.append("\n").append(path).append("\n").append(query).append("\n");
@@ -74,7 +74,7 @@ signature_steps seal(std::string canonical, std::string_view secret, signing_sco
 }
 
 signed_headers sign(request_view const& request, credentials const& who, signing_scope const& scope,
-                    signing_options const& options, signing_keys& keys)
+    signing_options const& options, signing_keys& keys)
 {
     auto const hash = payload_hash(request, options);
     auto headers = signed_part(request.headers);
@@ -104,14 +104,16 @@ signed_headers sign(request_view const& request, credentials const& who, signing
 }
 
 presigned_target presign(request_view const& request, credentials const& who, signing_scope const& scope,
-                         signing_options const& options, std::chrono::seconds lifetime, signing_keys& keys)
+    signing_options const& options, std::chrono::seconds lifetime, signing_keys& keys)
 {
     auto const canonical = canonicalize(signed_part(request.headers));
     auto parameters = parse_query(request.query());
     std::string target(request.target);
     auto const append = [&](std::string name, std::string value, bool is_signed_too = true) {
-        if (target.find('?') == target.npos) target.push_back('?');
-        else if (target.back() != '?' && target.back() != '&') target.push_back('&');
+        if (target.find('?') == target.npos)
+            target.push_back('?');
+        else if (target.back() != '?' && target.back() != '&')
+            target.push_back('&');
         target.append(name).append("=").append(uri_encode(value));
         if (is_signed_too) parameters.emplace_back(std::move(name), std::move(value));
     };
@@ -124,8 +126,8 @@ presigned_target presign(request_view const& request, credentials const& who, si
 
     presigned_target out;
     auto const path = canonical_path(request.path(), options.normalize_path);
-    static_cast<signature_steps&>(out) = seal(
-        canonical_request(request.method, path, canonical_query(parameters), canonical, payload_hash(request, options)),
+    static_cast<signature_steps&>(out) = seal(canonical_request(request.method, path, canonical_query(parameters),
+                                                  canonical, payload_hash(request, options)),
         who.secret_access_key, scope, keys);
     append("X-Amz-Signature", out.signature, false);
     out.target = std::move(target);

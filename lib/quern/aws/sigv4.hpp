@@ -20,8 +20,8 @@ inline constexpr std::string_view sigv4_algorithm = "AWS4-HMAC-SHA256";
 class signing_keys {
 public:
     /// Valid until the next call.
-    sha256_digest const& get(std::string_view secret, std::string_view day, std::string_view region,
-                             std::string_view service);
+    sha256_digest const& get(
+        std::string_view secret, std::string_view day, std::string_view region, std::string_view service);
 
 private:
     struct entry {
@@ -65,17 +65,17 @@ struct presigned_target : signature_steps {
 
 /// Signs any request in its headers. All of them are signed but those that intermediaries change (hop-by-hop headers,
 /// user-agent, x-amzn-trace-id); `host` must be among them, x-amz-date and authorization must not.
-signed_headers sign(request_view const&, credentials const&, signing_scope const&, signing_options const&,
-                    signing_keys&);
+signed_headers sign(
+    request_view const&, credentials const&, signing_scope const&, signing_options const&, signing_keys&);
 
 /// Signs any request in its query. The URL works for `lifetime`, at most 7 days, as long as the credentials live.
 presigned_target presign(request_view const&, credentials const&, signing_scope const&, signing_options const&,
-                         std::chrono::seconds lifetime, signing_keys&);
+    std::chrono::seconds lifetime, signing_keys&);
 
 // The two steps that signing and checking share.
 
 std::string canonical_request(std::string_view method, std::string_view path, std::string_view query,
-                              canonical_headers const&, std::string_view payload_hash);
+    canonical_headers const&, std::string_view payload_hash);
 
 signature_steps seal(std::string canonical, std::string_view secret, signing_scope const&, signing_keys&);
 

@@ -41,8 +41,10 @@ failure mismatch(std::string message)
 
 std::string_view trimmed(std::string_view text)
 {
-    while (text.starts_with(' ')) text.remove_prefix(1);
-    while (text.ends_with(' ')) text.remove_suffix(1);
+    while (text.starts_with(' '))
+        text.remove_prefix(1);
+    while (text.ends_with(' '))
+        text.remove_suffix(1);
     return text;
 }
 
@@ -62,7 +64,8 @@ std::string_view field(std::string_view list, std::string_view name)
 
 std::string take(query_parameters& parameters, std::string_view name)
 {
-    auto const found = std::find_if(parameters.begin(), parameters.end(), [&](auto const& p) { return p.first == name; });
+    auto const found =
+        std::find_if(parameters.begin(), parameters.end(), [&](auto const& p) { return p.first == name; });
     if (found == parameters.end()) return {};
     auto value = std::move(found->second);
     parameters.erase(found);
@@ -118,15 +121,16 @@ std::optional<failure> read_header_form(request_view const& request, claim& out)
     out.date = request.header("x-amz-date");
     if (!out.date.empty()) return {};
     auto const date = parse_http_date(request.header("date"));
-    if (!date) return incomplete("Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header.");
+    if (!date)
+        return incomplete("Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header.");
     out.date = timestamp(*date).text();
     return {};
 }
 
 std::optional<failure> read_query_form(query_parameters const& parameters, claim& out)
 {
-    for (auto const* const name : {"X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Date", "X-Amz-SignedHeaders",
-                                   "X-Amz-Expires"}) {
+    for (auto const* const name :
+        {"X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Date", "X-Amz-SignedHeaders", "X-Amz-Expires"}) {
         if (get(parameters, name).empty()) {
             return incomplete(std::string("the query lacks the parameter '") + name + "'");
         }
@@ -169,16 +173,16 @@ std::optional<failure> outside(std::chrono::seconds window, claim const& told, w
     auto const text = [](wall_time at) { return std::string(timestamp(at).text()); };
     auto const width = std::to_string(std::chrono::duration_cast<std::chrono::minutes>(window).count()) + " min.)";
     if (told.lifetime && told.signed_at + *told.lifetime < now) {
-        return mismatch("Signature expired: " + text(told.signed_at + *told.lifetime) + " is now earlier than " +
-                        text(now));
+        return mismatch(
+            "Signature expired: " + text(told.signed_at + *told.lifetime) + " is now earlier than " + text(now));
     }
     if (!told.lifetime && told.signed_at + window < now) {
         return mismatch("Signature expired: " + told.date + " is now earlier than " + text(now - window) + " (" +
-                        text(now) + " - " + width);
+            text(now) + " - " + width);
     }
     if (told.signed_at > now + window) {
         return mismatch("Signature not yet current: " + told.date + " is still later than " + text(now + window) +
-                        " (" + text(now) + " + " + width);
+            " (" + text(now) + " + " + width);
     }
     return {};
 }
@@ -203,7 +207,8 @@ result<caller> verifier::check(request_view const& request, wall_time now)
     auto const date = parse_timestamp(told.date);
     if (!date) return incomplete("the date must be in the form 20150830T123600Z, got '" + told.date + "'");
     told.signed_at = *date;
-    if (!is_listed(told.names, "host")) return incomplete("'Host' must be a 'SignedHeader' in the AWS Authorization.");
+    if (!is_listed(told.names, "host"))
+        return incomplete("'Host' must be a 'SignedHeader' in the AWS Authorization.");
     if (timestamp(*date).day() != told.day) {
         return mismatch("Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP");
     }
@@ -228,7 +233,7 @@ result<caller> verifier::check(request_view const& request, wall_time now)
     auto const canonical = canonicalize(headers);
     auto const path = canonical_path(request.path(), true);
     auto const steps = seal(canonical_request(request.method, path, canonical_query(parameters), canonical, payload),
-                            who->secret_access_key, {timestamp(*date), told.region, told.service}, keys_);
+        who->secret_access_key, {timestamp(*date), told.region, told.service}, keys_);
     if (!equal_in_constant_time(steps.signature, told.signature)) return mismatch(no_match);
     return caller{told.access_key_id, told.region, told.service};
 }

@@ -27,7 +27,8 @@ public:
 
     /// `window`: how far the signing time may be from now; the service allows 15 minutes.
     explicit verifier(directory known, std::chrono::seconds window = std::chrono::minutes(15))
-        : known_(std::move(known)), window_(window) {}
+        : known_(std::move(known)), window_(window)
+    {}
 
     /// Checks an Authorization header or, without one, a presigned query. Where x-amz-content-sha256 is present, the
     /// body must have that hash (UNSIGNED-PAYLOAD: any body).

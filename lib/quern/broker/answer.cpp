@@ -20,8 +20,7 @@ class arena {
 public:
     explicit arena(std::size_t size)
         : storage_(std::make_shared_for_overwrite<std::byte[]>(size)), next_(reinterpret_cast<char*>(storage_.get()))
-    {
-    }
+    {}
 
     std::string_view copy(std::string_view text)
     {
@@ -108,8 +107,8 @@ fields wanted_fields(std::vector<std::string> const& names)
 std::size_t room_for(stored_message const& m, attribute_filter const& filter)
 {
     std::size_t size = receipt_codec::size + m.id.size() + m.body.size() + m.md5_of_body.size() + 32 +
-                       3 * longest_number + m.trace_header.size() + m.source_arn.size() + m.deduplication_id.size() +
-                       m.group_id.size() + m.sequence_number.size();
+        3 * longest_number + m.trace_header.size() + m.source_arn.size() + m.deduplication_id.size() +
+        m.group_id.size() + m.sequence_number.size();
     for (auto const& [name, value] : m.attributes) {
         if (filter.matches(name)) size += name.size() + value.data_type.size() + value.value.size();
     }
@@ -143,7 +142,8 @@ sqs::receive_message_response pack(std::span<stored_message* const> messages,
         asked.system_attribute_names, [](auto& name) { return name == "All" || name == "SenderId"; });
 
     std::size_t size = sender_id.size();
-    for (auto const* m : messages) size += room_for(*m, filter);
+    for (auto const* m : messages)
+        size += room_for(*m, filter);
     arena store(size);
     auto const sender = store.copy(sender_id);
 

@@ -21,8 +21,8 @@ sqs::string_map all_attributes(queue const& of)
 
 } // namespace
 
-result<sqs::attributes_response> engine::get_queue_attributes(sqs::get_queue_attributes_request const& request,
-    instant now)
+result<sqs::attributes_response> engine::get_queue_attributes(
+    sqs::get_queue_attributes_request const& request, instant now)
 {
     advance(now);
     auto const found = state_->by_url(request.queue_url);
@@ -35,13 +35,14 @@ result<sqs::attributes_response> engine::get_queue_attributes(sqs::get_queue_att
     if (names.empty()) return out;
     out.attributes = all_attributes(**found);
     if (std::ranges::find(names, "All") == names.end()) {
-        std::erase_if(out.attributes,
-            [&](auto const& one) { return std::ranges::find(names, one.first) == names.end(); });
+        std::erase_if(
+            out.attributes, [&](auto const& one) { return std::ranges::find(names, one.first) == names.end(); });
     }
     return out;
 }
 
-result<sqs::empty_response> engine::set_queue_attributes(sqs::set_queue_attributes_request const& request, instant now)
+result<sqs::empty_response> engine::set_queue_attributes(
+    sqs::set_queue_attributes_request const& request, instant now)
 {
     advance(now);
     auto const found = state_->by_url(request.queue_url);
@@ -64,7 +65,8 @@ result<sqs::empty_response> engine::tag_queue(sqs::tag_queue_request const& requ
     if (!found) return found.error();
     if (request.tags.empty()) return missing_parameter("Tags");
     auto next = (*found)->tags;
-    for (auto const& [key, value] : request.tags) next.insert_or_assign(key, value);
+    for (auto const& [key, value] : request.tags)
+        next.insert_or_assign(key, value);
     if (auto bad = check_tags(next)) return *bad;
     (*found)->tags = std::move(next);
     return sqs::empty_response();
@@ -76,7 +78,8 @@ result<sqs::empty_response> engine::untag_queue(sqs::untag_queue_request const& 
     auto const found = state_->by_url(request.queue_url);
     if (!found) return found.error();
     if (request.tag_keys.empty()) return missing_parameter("TagKeys");
-    for (auto const& key : request.tag_keys) (*found)->tags.erase(key);
+    for (auto const& key : request.tag_keys)
+        (*found)->tags.erase(key);
     return sqs::empty_response();
 }
 

@@ -38,7 +38,8 @@ bool is_number(std::string_view text)
     auto const is_digit = [](char c) { return c >= '0' && c <= '9'; };
     auto const digits = [&] {
         std::size_t count = 0;
-        while (take(is_digit)) ++count;
+        while (take(is_digit))
+            ++count;
         return count;
     };
 
@@ -62,10 +63,12 @@ problem check_attribute(std::string const& name, sqs::attribute_value const& val
         }
         auto const lower = [&] {
             std::string out(name);
-            for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+            for (char& c : out)
+                c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
             return out;
         }();
-        if (lower.starts_with("aws.") || lower.starts_with("amazon.") || name.starts_with('.') || name.ends_with('.')) {
+        if (lower.starts_with("aws.") || lower.starts_with("amazon.") || name.starts_with('.') ||
+            name.ends_with('.')) {
             return refuse("You can't use message attribute names beginning with 'AWS.' or 'Amazon.'. These strings "
                           "are reserved for internal use. Additionally, they cannot start or end with '.'.");
         }
@@ -75,7 +78,7 @@ problem check_attribute(std::string const& name, sqs::attribute_value const& val
     if (value.data_type.empty()) return refuse(whose + "must contain a non-empty attribute type.");
     if (!sqs::is_attribute_type(value.data_type)) {
         return refuse("The type of message (user) attribute '" + name +
-                      "' is invalid. You must use only the following supported type prefixes: Binary, Number, String.");
+            "' is invalid. You must use only the following supported type prefixes: Binary, Number, String.");
     }
     auto const type = value.data_type.substr(0, value.data_type.find('.'));
     if (value.value.empty()) return refuse(whose + "must contain a non-empty value of type '" + type + "'.");
@@ -89,8 +92,8 @@ problem check_attribute(std::string const& name, sqs::attribute_value const& val
 problem check_attributes(sqs::attribute_map const& user, sqs::attribute_map const& system)
 {
     if (user.size() > sqs::max_attributes) {
-        return refuse("Number of message attributes [" + std::to_string(user.size()) +
-                      "] exceeds the allowed maximum [10].");
+        return refuse(
+            "Number of message attributes [" + std::to_string(user.size()) + "] exceeds the allowed maximum [10].");
     }
     for (auto const& [name, value] : user) {
         if (auto bad = check_attribute(name, value)) return bad;
@@ -99,7 +102,8 @@ problem check_attributes(sqs::attribute_map const& user, sqs::attribute_map cons
         if (name != "AWSTraceHeader") {
             return refuse("Message system attribute name '" + name + "' is invalid.");
         }
-        if (value.data_type != "String") return refuse("The type of message system attribute '" + name + "' is invalid.");
+        if (value.data_type != "String")
+            return refuse("The type of message system attribute '" + name + "' is invalid.");
         if (auto bad = check_attribute("AWSTraceHeader", value)) return bad;
     }
     return {};
@@ -114,18 +118,20 @@ failure missing_parameter(std::string_view name)
 
 failure invalid_parameter(std::string_view name, std::string_view value, std::string_view why)
 {
-    return fail(error::invalid_parameter_value, "Value " + std::string(value) + " for parameter " + std::string(name) +
-                                                    " is invalid. Reason: " + std::string(why));
+    return fail(error::invalid_parameter_value,
+        "Value " + std::string(value) + " for parameter " + std::string(name) +
+            " is invalid. Reason: " + std::string(why));
 }
 
-std::optional<failure> check_message(sqs::send_message_entry const& sent, queue_settings const& queue,
-    bool within_batch)
+std::optional<failure> check_message(
+    sqs::send_message_entry const& sent, queue_settings const& queue, bool within_batch)
 {
     if (sent.body.empty()) return missing_parameter("MessageBody");
     if (sqs::message_size(sent.body, sent.attributes) > static_cast<std::size_t>(queue.maximum_message_size)) {
-        return refuse((within_batch ? "One or more parameters cannot be validated. Reason: Message must be shorter than "
-                                    : "One or more parameters are invalid. Reason: Message must be shorter than ") +
-                      std::to_string(queue.maximum_message_size) + " bytes.");
+        return refuse(
+            (within_batch ? "One or more parameters cannot be validated. Reason: Message must be shorter than "
+                          : "One or more parameters are invalid. Reason: Message must be shorter than ") +
+            std::to_string(queue.maximum_message_size) + " bytes.");
     }
     if (!sqs::is_message_text(sent.body)) {
         return fail(error::invalid_message_contents, std::string(invalid_characters));
@@ -161,8 +167,8 @@ std::optional<failure> check_fifo_ids(sqs::send_message_entry const& sent, queue
 std::optional<failure> check_receive(sqs::receive_message_request const& request, queue_settings const& queue)
 {
     if (request.max_messages < 1 || request.max_messages > static_cast<int>(sqs::max_batch_messages)) {
-        return invalid_parameter("MaxNumberOfMessages", std::to_string(request.max_messages),
-            "Must be between 1 and 10, if provided.");
+        return invalid_parameter(
+            "MaxNumberOfMessages", std::to_string(request.max_messages), "Must be between 1 and 10, if provided.");
     }
     auto const out_of = [](std::optional<sqs::seconds> value, sqs::seconds most) {
         return value && (*value < sqs::seconds(0) || *value > most);
@@ -172,8 +178,8 @@ std::optional<failure> check_receive(sqs::receive_message_request const& request
             "Must be >= 0 and <= 43200, if provided.");
     }
     if (out_of(request.wait_time, sqs::max_wait_time)) {
-        return invalid_parameter("WaitTimeSeconds", std::to_string(request.wait_time->count()),
-            "Must be >= 0 and <= 20, if provided.");
+        return invalid_parameter(
+            "WaitTimeSeconds", std::to_string(request.wait_time->count()), "Must be >= 0 and <= 20, if provided.");
     }
     if (auto bad = check_token("ReceiveRequestAttemptId", request.attempt_id)) return bad;
     if (request.attempt_id && !queue.fifo) {
@@ -224,7 +230,8 @@ std::optional<failure> check_tags(sqs::string_map const& all)
 std::optional<failure> check_batch_ids(std::vector<std::string_view> const& ids, std::string_view what)
 {
     if (ids.empty()) {
-        return fail(error::empty_batch_request, "There should be at least one " + std::string(what) + " in the request.");
+        return fail(
+            error::empty_batch_request, "There should be at least one " + std::string(what) + " in the request.");
     }
     if (ids.size() > sqs::max_batch_entries) {
         return fail(error::too_many_entries_in_batch_request,
@@ -232,8 +239,9 @@ std::optional<failure> check_batch_ids(std::vector<std::string_view> const& ids,
     }
     for (auto at = ids.begin(); at != ids.end(); ++at) {
         if (!sqs::is_entry_id(*at)) {
-            return fail(error::invalid_batch_entry_id, "A batch entry id can only contain alphanumeric characters, "
-                                                       "hyphens and underscores. It can be at most 80 letters long.");
+            return fail(error::invalid_batch_entry_id,
+                "A batch entry id can only contain alphanumeric characters, "
+                "hyphens and underscores. It can be at most 80 letters long.");
         }
         if (std::find(ids.begin(), at, *at) != at) {
             return fail(error::batch_entry_ids_not_distinct, "Id " + std::string(*at) + " repeated.");

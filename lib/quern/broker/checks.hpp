@@ -11,7 +11,8 @@
 
 namespace quern::broker {
 
-// What the service refuses in a request, in its words. All of it can be told from the request and the queue's settings.
+// What the service refuses in a request, in its words. All of it can be told from the request and the queue's
+// settings.
 
 failure missing_parameter(std::string_view name);
 failure invalid_parameter(std::string_view name, std::string_view value, std::string_view why);

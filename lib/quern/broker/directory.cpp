@@ -12,7 +12,8 @@ failure no_such_queue()
     return fail(error::queue_does_not_exist, "The specified queue does not exist.");
 }
 
-/// The urls of one page, out of all queues in the order of their names. The token is the last name of the page before.
+/// The urls of one page, out of all queues in the order of their names. The token is the last name of the page
+/// before.
 template <class State, class Wanted>
 result<sqs::queue_urls_response> page(State const& of, std::optional<std::string> const& token,
     std::optional<int> max_results, std::string_view from_name, Wanted wanted)
@@ -126,7 +127,8 @@ result<sqs::empty_response> engine::delete_queue(sqs::delete_queue_request const
     auto const found = state_->by_url(request.queue_url);
     if (!found) return found.error();
     auto& gone = **found;
-    while (!gone.polls.empty()) state_->finish(gone.polls.front(), no_such_queue());
+    while (!gone.polls.empty())
+        state_->finish(gone.polls.front(), no_such_queue());
     std::erase_if(state_->deleted, [&](auto const& one) { return one.second + seconds(60) <= now; });
     state_->deleted.insert_or_assign(gone.name, now);
     state_->queues.erase(state_->queues.find(gone.name));
@@ -166,15 +168,14 @@ result<sqs::queue_urls_response> engine::list_queues(sqs::list_queues_request co
         [&](queue const& q) { return q.name.starts_with(prefix); });
 }
 
-result<sqs::queue_urls_response>
-engine::list_dead_letter_source_queues(sqs::list_dead_letter_source_queues_request const& request, instant now)
+result<sqs::queue_urls_response> engine::list_dead_letter_source_queues(
+    sqs::list_dead_letter_source_queues_request const& request, instant now)
 {
     advance(now);
     auto const found = state_->by_url(request.queue_url);
     if (!found) return found.error();
-    return page(*state_, request.next_token, request.max_results, "", [&](queue const& q) {
-        return q.settings().redrive && q.settings().redrive->target_arn == (*found)->arn;
-    });
+    return page(*state_, request.next_token, request.max_results, "",
+        [&](queue const& q) { return q.settings().redrive && q.settings().redrive->target_arn == (*found)->arn; });
 }
 
 } // namespace quern::broker

@@ -55,7 +55,9 @@ void engine::advance(instant now)
             state_->wake(*message.home);
             break;
         }
-        case timed::kind::poll: state_->finish(static_cast<parked_poll&>(*due), sqs::receive_message_response()); break;
+        case timed::kind::poll:
+            state_->finish(static_cast<parked_poll&>(*due), sqs::receive_message_response());
+            break;
         case timed::kind::retention: static_cast<queue*>(due)->drop_expired(at); break;
         case timed::kind::move_task: state_->step(static_cast<move_task&>(*due), at); break;
         }

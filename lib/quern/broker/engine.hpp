@@ -22,10 +22,10 @@ using instant = wall_time;
 struct engine_options {
     std::string region = "us-east-1";
     std::string account_id = "000000000000";
-    std::string base_url = "http://127.0.0.1:9324"; ///< origin of every QueueUrl that the engine returns
+    std::string base_url = "http://127.0.0.1:9324";  ///< origin of every QueueUrl that the engine returns
     std::string sender_id = "AIDAQUERNLOCALBROKER0"; ///< SenderId of every message
-    std::uint64_t seed = 1;               ///< message ids, receipt handles; equal seeds and calls, equal answers
-    std::size_t max_in_flight = 120'000;  ///< a queue: SQS developer guide, quotas
+    std::uint64_t seed = 1;              ///< message ids, receipt handles; equal seeds and calls, equal answers
+    std::size_t max_in_flight = 120'000; ///< a queue: SQS developer guide, quotas
     fault_settings faults{};
 };
 
@@ -72,12 +72,11 @@ public:
     result<sqs::send_message_batch_response> send_message_batch(sqs::send_message_batch_request, instant now);
     result<received> receive_message(sqs::receive_message_request, instant now);
     result<sqs::empty_response> delete_message(sqs::delete_message_request const&, instant now);
-    result<sqs::delete_message_batch_response>
-        delete_message_batch(sqs::delete_message_batch_request const&, instant now);
-    result<sqs::empty_response>
-        change_message_visibility(sqs::change_message_visibility_request const&, instant now);
-    result<sqs::change_message_visibility_batch_response>
-        change_message_visibility_batch(sqs::change_message_visibility_batch_request const&, instant now);
+    result<sqs::delete_message_batch_response> delete_message_batch(
+        sqs::delete_message_batch_request const&, instant now);
+    result<sqs::empty_response> change_message_visibility(sqs::change_message_visibility_request const&, instant now);
+    result<sqs::change_message_visibility_batch_response> change_message_visibility_batch(
+        sqs::change_message_visibility_batch_request const&, instant now);
 
     result<sqs::queue_url_response> create_queue(sqs::create_queue_request const&, instant now);
     result<sqs::empty_response> delete_queue(sqs::delete_queue_request const&, instant now);
@@ -86,8 +85,8 @@ public:
     result<sqs::queue_urls_response> list_queues(sqs::list_queues_request const&, instant now);
     result<sqs::attributes_response> get_queue_attributes(sqs::get_queue_attributes_request const&, instant now);
     result<sqs::empty_response> set_queue_attributes(sqs::set_queue_attributes_request const&, instant now);
-    result<sqs::queue_urls_response>
-        list_dead_letter_source_queues(sqs::list_dead_letter_source_queues_request const&, instant now);
+    result<sqs::queue_urls_response> list_dead_letter_source_queues(
+        sqs::list_dead_letter_source_queues_request const&, instant now);
 
     result<sqs::empty_response> tag_queue(sqs::tag_queue_request const&, instant now);
     result<sqs::empty_response> untag_queue(sqs::untag_queue_request const&, instant now);
@@ -96,12 +95,11 @@ public:
     result<sqs::empty_response> add_permission(sqs::add_permission_request const&, instant now);
     result<sqs::empty_response> remove_permission(sqs::remove_permission_request const&, instant now);
 
-    result<sqs::task_handle_response>
-        start_message_move_task(sqs::start_message_move_task_request const&, instant now);
-    result<sqs::moved_response>
-        cancel_message_move_task(sqs::cancel_message_move_task_request const&, instant now);
-    result<sqs::list_message_move_tasks_response>
-        list_message_move_tasks(sqs::list_message_move_tasks_request const&, instant now);
+    result<sqs::task_handle_response> start_message_move_task(
+        sqs::start_message_move_task_request const&, instant now);
+    result<sqs::moved_response> cancel_message_move_task(sqs::cancel_message_move_task_request const&, instant now);
+    result<sqs::list_message_move_tasks_response> list_message_move_tasks(
+        sqs::list_message_move_tasks_request const&, instant now);
 
     /// Forgets a parked poll; its answer never comes. (SQS itself goes on when a caller hangs up in the middle of a
     /// long poll, and strands a message that arrives then: call this only to be kinder than the service.)

@@ -21,7 +21,8 @@ constexpr error_shape shapes[] = {
     {error::invalid_batch_entry_id, "com.amazonaws.sqs#InvalidBatchEntryId",
         "AWS.SimpleQueueService.InvalidBatchEntryId", 400, true},
     {error::invalid_id_format, "com.amazonaws.sqs#InvalidIdFormat", "InvalidIdFormat", 400, true},
-    {error::invalid_message_contents, "com.amazonaws.sqs#InvalidMessageContents", "InvalidMessageContents", 400, true},
+    {error::invalid_message_contents, "com.amazonaws.sqs#InvalidMessageContents", "InvalidMessageContents", 400,
+        true},
     {error::invalid_security, "com.amazonaws.sqs#InvalidSecurity", "InvalidSecurity", 403, true},
     {error::kms_access_denied, "com.amazonaws.sqs#KmsAccessDenied", "KMS.AccessDeniedException", 400, true},
     {error::kms_disabled, "com.amazonaws.sqs#KmsDisabled", "KMS.DisabledException", 400, true},
@@ -30,8 +31,8 @@ constexpr error_shape shapes[] = {
     {error::kms_not_found, "com.amazonaws.sqs#KmsNotFound", "KMS.NotFoundException", 400, true},
     {error::kms_opt_in_required, "com.amazonaws.sqs#KmsOptInRequired", "KMS.OptInRequired", 403, true},
     {error::kms_throttled, "com.amazonaws.sqs#KmsThrottled", "KMS.ThrottlingException", 400, true},
-    {error::message_not_inflight, "com.amazonaws.sqs#MessageNotInflight",
-        "AWS.SimpleQueueService.MessageNotInflight", 400, true},
+    {error::message_not_inflight, "com.amazonaws.sqs#MessageNotInflight", "AWS.SimpleQueueService.MessageNotInflight",
+        400, true},
     {error::over_limit, "com.amazonaws.sqs#OverLimit", "OverLimit", 403, true},
     {error::purge_queue_in_progress, "com.amazonaws.sqs#PurgeQueueInProgress",
         "AWS.SimpleQueueService.PurgeQueueInProgress", 403, true},
@@ -98,8 +99,8 @@ failure fail(error which, std::string message)
 {
     auto const& shape = shape_of(which);
     bool const slow_down = which == error::request_throttled || which == error::kms_throttled;
-    failure out(slow_down ? errc::throttled : errc::service_error, std::move(message),
-        slow_down || shape.http_status >= 500);
+    failure out(
+        slow_down ? errc::throttled : errc::service_error, std::move(message), slow_down || shape.http_status >= 500);
     out.service_code = shape.query_code;
     out.http_status = shape.http_status;
     out.sender_fault = shape.sender_fault;

@@ -23,7 +23,7 @@ problem check(std::string const& whose, fault_rates const& rates)
         if (!(chance >= 0 && chance <= 1)) return refuse(whose, name, "a chance is from 0 to 1");
     }
     double const transport = rates.throttled + rates.server_error + rates.dropped_before + rates.dropped_after +
-                             rates.half_open + rates.truncated + rates.slow;
+        rates.half_open + rates.truncated + rates.slow;
     if (transport > 1 + 1e-9) {
         return refuse(whose, "throttled", "the chances of the faults that exclude each other add up to more than 1");
     }
@@ -61,7 +61,8 @@ request_fault fault_plan::on_request(std::string_view operation)
         {rate.dropped_after, transport_fault::dropped_after}, {rate.half_open, transport_fault::half_open},
         {rate.truncated, transport_fault::truncated}, {rate.slow, transport_fault::slow}};
     double total = 0;
-    for (auto const& choice : choices) total += choice.first;
+    for (auto const& choice : choices)
+        total += choice.first;
     if (total == 0) return out; // draws nothing, so that a plan without faults costs nothing
 
     double left = draw();

@@ -17,43 +17,52 @@ namespace quern::broker {
 /// or a message is named. At most one of the faults of the connection and the answer hits a request.
 struct fault_rates {
     // carried out by the server
-    double latency = 0;              ///< answer later by a time drawn evenly from [latency_min, latency_max]
+    double latency = 0; ///< answer later by a time drawn evenly from [latency_min, latency_max]
     std::chrono::milliseconds latency_min{0};
     std::chrono::milliseconds latency_max{100};
-    double throttled = 0;            ///< RequestThrottled (403); not carried out
-    double server_error = 0;         ///< InternalFailure (500) or ServiceUnavailable (503); not carried out
-    double dropped_before = 0;       ///< connection closed, not carried out
-    double dropped_after = 0;        ///< carried out, then the connection is closed without an answer
-    double half_open = 0;            ///< carried out, never answered, connection kept open
-    double truncated = 0;            ///< carried out, the answer breaks off
-    double slow = 0;                 ///< carried out, the answer trickles at slow_bytes_per_second
+    double throttled = 0;      ///< RequestThrottled (403); not carried out
+    double server_error = 0;   ///< InternalFailure (500) or ServiceUnavailable (503); not carried out
+    double dropped_before = 0; ///< connection closed, not carried out
+    double dropped_after = 0;  ///< carried out, then the connection is closed without an answer
+    double half_open = 0;      ///< carried out, never answered, connection kept open
+    double truncated = 0;      ///< carried out, the answer breaks off
+    double slow = 0;           ///< carried out, the answer trickles at slow_bytes_per_second
     int slow_bytes_per_second = 100;
 
     // carried out by the engine
-    double entry_failed = 0;     ///< an entry of a batch: InternalError, sender_fault false, not carried out
-    double duplicated = 0;       ///< a received message of a standard queue stays visible as well
-    double receipt_expired = 0;  ///< a receipt handle counts as expired: nothing is deleted or extended
+    double entry_failed = 0;    ///< an entry of a batch: InternalError, sender_fault false, not carried out
+    double duplicated = 0;      ///< a received message of a standard queue stays visible as well
+    double receipt_expired = 0; ///< a receipt handle counts as expired: nothing is deleted or extended
 
     bool operator==(fault_rates const&) const = default;
 };
 
 struct fault_settings {
     std::uint64_t seed = 1;
-    fault_rates everywhere;                                          ///< operations that are not named below
-    std::map<std::string, fault_rates, std::less<>> by_operation;    ///< "ReceiveMessage": instead of `everywhere`
+    fault_rates everywhere;                                       ///< operations that are not named below
+    std::map<std::string, fault_rates, std::less<>> by_operation; ///< "ReceiveMessage": instead of `everywhere`
 
     /// The first setting that makes no sense, by name.
     std::optional<failure> validate() const;
 };
 
 /// What the server does to one request.
-enum class transport_fault { none, throttled, server_error, dropped_before, dropped_after, half_open, truncated, slow };
+enum class transport_fault {
+    none,
+    throttled,
+    server_error,
+    dropped_before,
+    dropped_after,
+    half_open,
+    truncated,
+    slow
+};
 
 struct request_fault {
     transport_fault what = transport_fault::none;
-    int http_status = 0;                    ///< server_error: 500 or 503
-    std::chrono::milliseconds latency{0};   ///< before the answer; may come with any `what`
-    int bytes_per_second = 0;               ///< slow
+    int http_status = 0;                  ///< server_error: 500 or 503
+    std::chrono::milliseconds latency{0}; ///< before the answer; may come with any `what`
+    int bytes_per_second = 0;             ///< slow
 };
 
 /// Draws faults from a seed: the same settings and the same calls give the same faults.

@@ -25,7 +25,8 @@ fifo_order::fifo_order() : groups_(std::make_unique<groups>()) {}
 fifo_order::~fifo_order()
 {
     groups_->ready.clear();
-    for (auto& [id, one] : groups_->by_id) one->messages.clear();
+    for (auto& [id, one] : groups_->by_id)
+        one->messages.clear();
 }
 
 void fifo_order::entered(stored_message& m)

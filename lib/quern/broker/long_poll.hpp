@@ -19,8 +19,7 @@ using in_line_hook = boost::intrusive::list_base_hook<boost::intrusive::link_mod
 struct parked_poll : timed, in_line_hook {
     parked_poll(std::uint64_t number, queue& where, sqs::receive_message_request what)
         : timed(kind::poll), id(number), home(&where), request(std::move(what))
-    {
-    }
+    {}
 
     std::uint64_t id;
     queue* home;

@@ -35,7 +35,8 @@ std::vector<std::string_view> ids_of(std::vector<Entry> const& entries)
 {
     std::vector<std::string_view> out;
     out.reserve(entries.size());
-    for (auto const& entry : entries) out.push_back(entry.id);
+    for (auto const& entry : entries)
+        out.push_back(entry.id);
     return out;
 }
 
@@ -45,7 +46,8 @@ sqs::send_message_response store(services& with, queue& to, sqs::send_message_en
     sqs::send_message_response out;
     out.md5_of_body = sqs::md5_of_body(sent.body);
     if (!sent.attributes.empty()) out.md5_of_attributes = sqs::md5_of_attributes(sent.attributes);
-    if (!sent.system_attributes.empty()) out.md5_of_system_attributes = sqs::md5_of_attributes(sent.system_attributes);
+    if (!sent.system_attributes.empty())
+        out.md5_of_system_attributes = sqs::md5_of_attributes(sent.system_attributes);
 
     std::string deduplication_id;
     std::string key;
@@ -81,8 +83,8 @@ sqs::send_message_response store(services& with, queue& to, sqs::send_message_en
 
 failure invalid_handle(std::string const& handle)
 {
-    return fail(error::receipt_handle_is_invalid, "The input receipt handle \"" + handle +
-                                                      "\" is not a valid receipt handle.");
+    return fail(error::receipt_handle_is_invalid,
+        "The input receipt handle \"" + handle + "\" is not a valid receipt handle.");
 }
 
 failure expired_handle(std::string const& handle)
@@ -127,8 +129,8 @@ std::optional<failure> delete_one(services& with, queue& from, std::string const
     return {};
 }
 
-std::optional<failure> change_one(services& with, queue& in, std::string const& handle, seconds timeout,
-    std::string_view operation, instant now)
+std::optional<failure> change_one(
+    services& with, queue& in, std::string const& handle, seconds timeout, std::string_view operation, instant now)
 {
     if (auto bad = check_visibility(timeout)) return bad;
     auto const found = look_up(with, in, handle);
@@ -159,8 +161,8 @@ std::optional<failure> change_one(services& with, queue& in, std::string const& 
 
 /// Carries out each entry of a checked batch by itself.
 template <class Entry, class Do>
-sqs::batch_response<sqs::done_entry> for_each_entry(services& with, std::vector<Entry> const& entries,
-    std::string_view operation, Do carry_out)
+sqs::batch_response<sqs::done_entry> for_each_entry(
+    services& with, std::vector<Entry> const& entries, std::string_view operation, Do carry_out)
 {
     sqs::batch_response<sqs::done_entry> out;
     for (auto const& entry : entries) {
@@ -193,8 +195,8 @@ result<sqs::send_message_response> engine::send_message(sqs::send_message_reques
     return out;
 }
 
-result<sqs::send_message_batch_response> engine::send_message_batch(sqs::send_message_batch_request request,
-    instant now)
+result<sqs::send_message_batch_response> engine::send_message_batch(
+    sqs::send_message_batch_request request, instant now)
 {
     advance(now);
     auto const found = state_->by_url(request.queue_url);
@@ -204,12 +206,13 @@ result<sqs::send_message_batch_response> engine::send_message_batch(sqs::send_me
     std::size_t total = 0;
     for (auto const& entry : request.entries) {
         // Here, unlike in SendMessage, a missing group is an invalid parameter, and either fails the whole call.
-        if (auto bad = check_fifo_ids(entry, to.settings())) return fail(error::invalid_parameter_value, bad->message);
+        if (auto bad = check_fifo_ids(entry, to.settings()))
+            return fail(error::invalid_parameter_value, bad->message);
         total += sqs::message_size(entry.body, entry.attributes);
     }
     if (total > sqs::max_message_bytes) { // whatever the queue's MaximumMessageSize
-        return fail(error::batch_request_too_long, "Batch requests cannot be longer than 1048576 bytes. You have sent " +
-                                                       std::to_string(total) + " bytes.");
+        return fail(error::batch_request_too_long,
+            "Batch requests cannot be longer than 1048576 bytes. You have sent " + std::to_string(total) + " bytes.");
     }
 
     sqs::send_message_batch_response out;
@@ -240,8 +243,8 @@ result<sqs::empty_response> engine::delete_message(sqs::delete_message_request c
     return sqs::empty_response();
 }
 
-result<sqs::delete_message_batch_response> engine::delete_message_batch(sqs::delete_message_batch_request const& request,
-    instant now)
+result<sqs::delete_message_batch_response> engine::delete_message_batch(
+    sqs::delete_message_batch_request const& request, instant now)
 {
     advance(now);
     auto const found = state_->by_url(request.queue_url);
@@ -255,14 +258,14 @@ result<sqs::delete_message_batch_response> engine::delete_message_batch(sqs::del
     return out;
 }
 
-result<sqs::empty_response> engine::change_message_visibility(sqs::change_message_visibility_request const& request,
-    instant now)
+result<sqs::empty_response> engine::change_message_visibility(
+    sqs::change_message_visibility_request const& request, instant now)
 {
     advance(now);
     auto const found = state_->by_url(request.queue_url);
     if (!found) return found.error();
-    if (auto bad = change_one(*state_, **found, request.receipt_handle, request.visibility_timeout,
-            "ChangeMessageVisibility", now)) {
+    if (auto bad = change_one(
+            *state_, **found, request.receipt_handle, request.visibility_timeout, "ChangeMessageVisibility", now)) {
         return *bad;
     }
     state_->wake(**found);

@@ -32,8 +32,7 @@ sqs::message_move_task move_task::describe() const
     out.messages_moved = static_cast<std::int64_t>(moved);
     out.messages_to_move = static_cast<std::int64_t>(to_move);
     out.failure_reason = failure_reason;
-    out.started_at_ms =
-        std::chrono::duration_cast<std::chrono::milliseconds>(started_at.time_since_epoch()).count();
+    out.started_at_ms = std::chrono::duration_cast<std::chrono::milliseconds>(started_at.time_since_epoch()).count();
     return out;
 }
 

@@ -8,23 +8,24 @@ namespace {
 using std::chrono::seconds;
 using status = move_task::state;
 
-constexpr int most_per_second = 500;   // SQS API reference, StartMessageMoveTask
-constexpr std::size_t most_kept = 10;  // a source: SQS API reference, ListMessageMoveTasks
+constexpr int most_per_second = 500;     // SQS API reference, StartMessageMoveTask
+constexpr std::size_t most_kept = 10;    // a source: SQS API reference, ListMessageMoveTasks
 constexpr std::size_t most_active = 100; // SQS developer guide, dead-letter queue redrive
 constexpr std::chrono::hours longest{36};
 
 failure no_resource(std::string_view parameter)
 {
-    return fail(error::resource_not_found, "The resource that you specified for the " + std::string(parameter) +
-                                               " parameter doesn't exist.");
+    return fail(error::resource_not_found,
+        "The resource that you specified for the " + std::string(parameter) + " parameter doesn't exist.");
 }
 
 /// arn:partition:service:region:account:resource
 std::optional<failure> check_arn(std::string_view parameter, std::string_view arn)
 {
     if (arn.starts_with("arn:") && std::ranges::count(arn, ':') == 5 && !arn.ends_with(':')) return {};
-    return fail(error::invalid_parameter_value, "You must use this format to specify the " + std::string(parameter) +
-                                                    ": arn:<partition>:<service>:<region>:<account-id>:<resource-id>");
+    return fail(error::invalid_parameter_value,
+        "You must use this format to specify the " + std::string(parameter) +
+            ": arn:<partition>:<service>:<region>:<account-id>:<resource-id>");
 }
 
 bool same_source(move_task const& task, std::string_view arn)
@@ -41,8 +42,8 @@ move_task* engine::state::active_task(std::string_view source_arn)
     return at == tasks.end() ? nullptr : &*at;
 }
 
-result<sqs::task_handle_response>
-engine::start_message_move_task(sqs::start_message_move_task_request const& request, instant now)
+result<sqs::task_handle_response> engine::start_message_move_task(
+    sqs::start_message_move_task_request const& request, instant now)
 {
     advance(now);
     auto const& source_arn = request.source_arn;
@@ -51,8 +52,8 @@ engine::start_message_move_task(sqs::start_message_move_task_request const& requ
     auto* const source = state_->by_arn(source_arn);
     if (!source) return no_resource("SourceArn");
     if (auto const rate = request.max_messages_per_second; rate && (*rate < 1 || *rate > most_per_second)) {
-        return invalid_parameter("MaxNumberOfMessagesPerSecond", std::to_string(*rate),
-            "Must be an integer from 1 to 500, if provided.");
+        return invalid_parameter(
+            "MaxNumberOfMessagesPerSecond", std::to_string(*rate), "Must be an integer from 1 to 500, if provided.");
     }
     bool const is_dead_letter_queue = std::ranges::any_of(state_->queues, [&](auto const& one) {
         auto const& policy = one.second->settings().redrive;
@@ -72,8 +73,9 @@ engine::start_message_move_task(sqs::start_message_move_task_request const& requ
         }
     }
     if (state_->active_task(source_arn)) {
-        return fail(error::invalid_parameter_value, "There is already a task running. Only one active task is allowed "
-                                                    "for a source queue arn at a given time.");
+        return fail(error::invalid_parameter_value,
+            "There is already a task running. Only one active task is allowed "
+            "for a source queue arn at a given time.");
     }
     if (std::ranges::count_if(state_->tasks, &move_task::active) >= static_cast<std::ptrdiff_t>(most_active)) {
         return fail(error::request_throttled, "Too many active message move tasks.");
@@ -92,8 +94,8 @@ engine::start_message_move_task(sqs::start_message_move_task_request const& requ
     return sqs::task_handle_response{encode({task.id, source_arn})};
 }
 
-result<sqs::moved_response> engine::cancel_message_move_task(sqs::cancel_message_move_task_request const& request,
-    instant now)
+result<sqs::moved_response> engine::cancel_message_move_task(
+    sqs::cancel_message_move_task_request const& request, instant now)
 {
     advance(now);
     if (request.task_handle.empty()) return missing_parameter("TaskHandle");
@@ -111,8 +113,8 @@ result<sqs::moved_response> engine::cancel_message_move_task(sqs::cancel_message
     return sqs::moved_response{static_cast<std::int64_t>(at->moved)};
 }
 
-result<sqs::list_message_move_tasks_response>
-engine::list_message_move_tasks(sqs::list_message_move_tasks_request const& request, instant now)
+result<sqs::list_message_move_tasks_response> engine::list_message_move_tasks(
+    sqs::list_message_move_tasks_request const& request, instant now)
 {
     advance(now);
     if (request.source_arn.empty()) return missing_parameter("SourceArn");

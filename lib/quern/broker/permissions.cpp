@@ -22,9 +22,9 @@ constexpr std::size_t most_actions = 7; // a statement: SQS API reference, AddPe
 
 failure refuse(std::string_view parameter, std::string_view value, std::string_view why)
 {
-    return fail(error::invalid_parameter_value, "Value " + std::string(value) + " for parameter " +
-                                                    std::string(parameter) + " is invalid. Reason: " +
-                                                    std::string(why));
+    return fail(error::invalid_parameter_value,
+        "Value " + std::string(value) + " for parameter " + std::string(parameter) +
+            " is invalid. Reason: " + std::string(why));
 }
 
 /// A list, or its only element by itself.
@@ -63,8 +63,8 @@ failure missing(std::string_view parameter)
 
 } // namespace
 
-result<std::string> add_permission(std::string_view text, std::string_view arn,
-    sqs::add_permission_request const& request)
+result<std::string> add_permission(
+    std::string_view text, std::string_view arn, sqs::add_permission_request const& request)
 {
     if (request.label.empty()) return missing("Label");
     if (request.account_ids.empty()) return missing("AWSAccountIds");
@@ -75,13 +75,13 @@ result<std::string> add_permission(std::string_view text, std::string_view arn,
     }
     for (auto const& action : request.actions) {
         if (std::ranges::find(actions, action) == std::end(actions)) {
-            return refuse("ActionName", "SQS:" + action,
-                "Please refer to the appropriate WSDL for a list of valid actions. ");
+            return refuse(
+                "ActionName", "SQS:" + action, "Please refer to the appropriate WSDL for a list of valid actions. ");
         }
     }
     if (request.actions.size() > most_actions) {
-        return fail(error::over_limit, std::to_string(request.actions.size()) +
-                                           " Actions were found, maximum allowed is 7.");
+        return fail(
+            error::over_limit, std::to_string(request.actions.size()) + " Actions were found, maximum allowed is 7.");
     }
 
     auto policy = parse_policy(text);
@@ -94,9 +94,11 @@ result<std::string> add_permission(std::string_view text, std::string_view arn,
     if (std::ranges::any_of(statements, taken)) return refuse("Label", request.label, "Already exists.");
 
     std::vector<std::string> principals;
-    for (auto const& account : request.account_ids) principals.push_back("arn:aws:iam::" + account + ":root");
+    for (auto const& account : request.account_ids)
+        principals.push_back("arn:aws:iam::" + account + ":root");
     std::vector<std::string> allowed;
-    for (auto const& action : request.actions) allowed.push_back("SQS:" + action);
+    for (auto const& action : request.actions)
+        allowed.push_back("SQS:" + action);
     statements.push_back(json::object{{"Sid", request.label}, {"Effect", "Allow"},
         {"Principal", json::object{{"AWS", one_or_many(principals)}}}, {"Action", one_or_many(allowed)},
         {"Resource", std::string(arn)}});

@@ -24,8 +24,7 @@ queue::queue(services& with, std::string called, queue_settings settings, instan
       created_at(whole_seconds(now)), modified_at(created_at), with_(with), settings_(std::move(settings)),
       deduplicated_per_group_before_(settings_.deduplicate_per_group), scope_changed_at_(now),
       order_(order_for(settings_))
-{
-}
+{}
 
 queue::~queue()
 {
@@ -128,7 +127,8 @@ void queue::show(stored_message& m)
 void queue::drop_expired(instant now)
 {
     auto const limit = now - seconds(settings_.retention);
-    while (!ages_.empty() && ages_.begin()->retained_from <= limit) take_out(*ages_.begin());
+    while (!ages_.empty() && ages_.begin()->retained_from <= limit)
+        take_out(*ages_.begin());
     watch_oldest();
 }
 

@@ -25,7 +25,8 @@ constexpr auto values = [] {
 
 char* write_word(std::uint64_t word, char* out)
 {
-    for (std::size_t i = 0; i != word_size; ++i, word >>= 6) *out++ = letters[word & 63];
+    for (std::size_t i = 0; i != word_size; ++i, word >>= 6)
+        *out++ = letters[word & 63];
     return out;
 }
 
@@ -53,13 +54,16 @@ void receipt_codec::write(receipt const& r, char* out) const
     out = write_word(r.message ^ mixed(salt + 1 + key_), out);
     out = write_word(r.queue ^ mixed(salt + 2 + key_), out);
     auto const sum = mixed(mixed(mixed(salt ^ r.message) ^ r.queue) ^ key_);
-    for (std::size_t i = 4; i != words; ++i) out = write_word(mixed(sum + i), out);
+    for (std::size_t i = 4; i != words; ++i)
+        out = write_word(mixed(sum + i), out);
 }
 
 std::optional<receipt> receipt_codec::read(std::string_view handle) const
 {
     if (handle.size() != size || !handle.starts_with(prefix)) return {};
-    auto const word = [&](std::size_t i) { return read_word(handle.substr(prefix.size() + i * word_size, word_size)); };
+    auto const word = [&](std::size_t i) {
+        return read_word(handle.substr(prefix.size() + i * word_size, word_size));
+    };
     auto const salt = word(0);
     auto const receive = word(1);
     auto const message = word(2);

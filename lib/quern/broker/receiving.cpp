@@ -22,10 +22,11 @@ result<received> engine::receive_message(sqs::receive_message_request request, i
 
     auto const wait = request.wait_time.value_or(seconds(from.settings().wait_time));
     if (wait == seconds(0)) {
-        // At the limit a short poll of a standard queue is refused; a long poll and a FIFO queue just have nothing (SQS
-        // developer guide, in-flight messages).
+        // At the limit a short poll of a standard queue is refused; a long poll and a FIFO queue just have nothing
+        // (SQS developer guide, in-flight messages).
         if (!from.fifo() && from.in_flight() >= state_->options.max_in_flight) {
-            return fail(error::over_limit, "Too many messages are in flight: " + std::to_string(from.in_flight()) + ".");
+            return fail(
+                error::over_limit, "Too many messages are in flight: " + std::to_string(from.in_flight()) + ".");
         }
         return out;
     }
@@ -60,8 +61,8 @@ void engine::state::finish(parked_poll& poll, result<sqs::receive_message_respon
     polls.erase(id);
 }
 
-sqs::receive_message_response engine::state::take(queue& from, sqs::receive_message_request const& request,
-    instant now)
+sqs::receive_message_response engine::state::take(
+    queue& from, sqs::receive_message_request const& request, instant now)
 {
     auto const timeout = request.visibility_timeout.value_or(seconds(from.settings().visibility_timeout));
     auto const until = now + timeout;
@@ -72,7 +73,8 @@ sqs::receive_message_response engine::state::take(queue& from, sqs::receive_mess
         taken = select(from, static_cast<std::size_t>(request.max_messages), until, now);
         if (request.attempt_id && !taken.empty()) {
             attempt noted;
-            for (auto const* m : taken) noted.parts.push_back({m->number, m->receive});
+            for (auto const* m : taken)
+                noted.parts.push_back({m->number, m->receive});
             from.attempts.note(*request.attempt_id, std::move(noted), now);
         }
     }
@@ -105,8 +107,8 @@ std::vector<stored_message*> engine::state::select(queue& from, std::size_t most
     return out;
 }
 
-std::vector<stored_message*> engine::state::replay(queue& from, std::string const& attempt_id, instant until,
-    instant now)
+std::vector<stored_message*> engine::state::replay(
+    queue& from, std::string const& attempt_id, instant until, instant now)
 {
     auto const* noted = from.attempts.find(attempt_id, now);
     if (!noted) return {};
@@ -120,7 +122,8 @@ std::vector<stored_message*> engine::state::replay(queue& from, std::string cons
         }
         out.push_back(m);
     }
-    for (auto* m : out) from.hide(*m, until);
+    for (auto* m : out)
+        from.hide(*m, until);
     return out;
 }
 

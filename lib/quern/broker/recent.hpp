@@ -12,7 +12,8 @@
 
 namespace quern::broker {
 
-/// Deduplication ids and receive attempt ids count for five minutes (SQS API reference, SendMessage and ReceiveMessage).
+/// Deduplication ids and receive attempt ids count for five minutes (SQS API reference, SendMessage and
+/// ReceiveMessage).
 inline constexpr std::chrono::minutes deduplication_interval{5};
 
 /// What was noted under a key within the last five minutes. O(1) each; what is older goes away by and by.

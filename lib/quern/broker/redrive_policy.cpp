@@ -14,9 +14,9 @@ namespace json = boost::json;
 
 failure refuse(std::string_view parameter, std::string_view value, std::string_view why)
 {
-    return fail(error::invalid_parameter_value, "Value " + std::string(value) + " for parameter " +
-                                                    std::string(parameter) + " is invalid. Reason: " +
-                                                    std::string(why));
+    return fail(error::invalid_parameter_value,
+        "Value " + std::string(value) + " for parameter " + std::string(parameter) +
+            " is invalid. Reason: " + std::string(why));
 }
 
 std::optional<json::object> parse_object(std::string_view text)
@@ -63,7 +63,7 @@ result<redrive_policy> parse_redrive_policy(std::string_view text)
     auto const number = whole_number(*count);
     if (!number || *number < 1 || *number > 1000) {
         return no("Invalid value for maxReceiveCount: " + json::serialize(*count) +
-                  ", valid values are from 1 to 1000 both inclusive.");
+            ", valid values are from 1 to 1000 both inclusive.");
     }
     return redrive_policy{std::string(target->as_string()), *number};
 }
@@ -107,8 +107,8 @@ result<redrive_allow_policy> parse_redrive_allow_policy(std::string_view text)
 
 std::string to_json(redrive_policy const& policy)
 {
-    return json::serialize(json::object{
-        {"deadLetterTargetArn", policy.target_arn}, {"maxReceiveCount", policy.max_receive_count}});
+    return json::serialize(
+        json::object{{"deadLetterTargetArn", policy.target_arn}, {"maxReceiveCount", policy.max_receive_count}});
 }
 
 std::string to_json(redrive_allow_policy const& policy)

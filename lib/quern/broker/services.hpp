@@ -11,8 +11,7 @@ namespace quern::broker {
 struct services {
     explicit services(engine_options given)
         : options(std::move(given)), ids(options.seed), receipts(options.seed), faults(options.faults)
-    {
-    }
+    {}
 
     engine_options options;
     agenda times;

@@ -51,7 +51,8 @@ problem set_flag(bool& out, std::string_view name, std::string_view value)
     return {};
 }
 
-problem set_choice(bool& out, std::string_view name, std::string_view value, std::string_view no, std::string_view yes)
+problem set_choice(
+    bool& out, std::string_view name, std::string_view value, std::string_view no, std::string_view yes)
 {
     if (value != no && value != yes) return bad_value(name);
     out = value == yes;
@@ -175,8 +176,8 @@ problem set_one(queue_settings& settings, std::string const& name, std::string c
     if (!known) return unknown_name(name);
     if (known->fifo_only && !settings.fifo) {
         if (name != "DeduplicationScope" && name != "FifoThroughputLimit") return unknown_name(name);
-        return fail(error::invalid_attribute_name,
-            "You can specify the " + name + " only when FifoQueue is set to true.");
+        return fail(
+            error::invalid_attribute_name, "You can specify the " + name + " only when FifoQueue is set to true.");
     }
     return known->set(settings, value);
 }
@@ -188,8 +189,9 @@ problem reconcile_encryption(queue_settings& settings, sqs::string_map const& gi
     bool const wants_kms = key != given.end() && !key->second.empty();
     bool const wants_managed = given.contains("SqsManagedSseEnabled") && settings.managed_sse;
     if (wants_kms && wants_managed) {
-        return fail(error::invalid_attribute_name, "You can use one type of server-side encryption (SSE) at one time. "
-                                                   "You can either enable KMS SSE or SQS SSE.");
+        return fail(error::invalid_attribute_name,
+            "You can use one type of server-side encryption (SSE) at one time. "
+            "You can either enable KMS SSE or SQS SSE.");
     }
     if (wants_kms) settings.managed_sse = false;
     if (wants_managed) settings.kms_key.clear();

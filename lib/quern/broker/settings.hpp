@@ -29,11 +29,11 @@ struct redrive_allow_policy {
 struct queue_settings {
     bool fifo = false; ///< never changes
 
-    int delay = 0;                 ///< s
+    int delay = 0; ///< s
     int maximum_message_size = 1'048'576;
-    int retention = 345'600;       ///< s
-    int wait_time = 0;             ///< s
-    int visibility_timeout = 30;   ///< s
+    int retention = 345'600;     ///< s
+    int wait_time = 0;           ///< s
+    int visibility_timeout = 30; ///< s
     bool content_based_deduplication = false;
     bool deduplicate_per_group = false;
     bool throughput_per_group = false;

@@ -33,7 +33,8 @@ standard_order::standard_order() : tenants_(std::make_unique<tenants>()) {}
 standard_order::~standard_order()
 {
     tenants_->ready.clear();
-    for (auto& [id, one] : tenants_->by_id) one->visible.clear();
+    for (auto& [id, one] : tenants_->by_id)
+        one->visible.clear();
 }
 
 void standard_order::entered(stored_message& m)

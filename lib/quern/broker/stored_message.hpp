@@ -46,12 +46,12 @@ struct stored_message : timed, order_hook, group_hook, age_hook {
     std::string source_arn;    ///< in a dead-letter queue: where it came from
 
     // Who received it.
-    std::uint64_t receive = 0;    ///< the newest receive, distinct for every receive of the engine
+    std::uint64_t receive = 0; ///< the newest receive, distinct for every receive of the engine
     wall_time first_received_at{};
-    wall_time received_at{};      ///< the newest receive: the visibility horizon counts from here
-    int receive_count = 0;        ///< in all queues
-    int receives_here = 0;        ///< in this queue: against maxReceiveCount of its redrive policy
-    bool changed = false;         ///< its visibility was changed since the newest receive
+    wall_time received_at{}; ///< the newest receive: the visibility horizon counts from here
+    int receive_count = 0;   ///< in all queues
+    int receives_here = 0;   ///< in this queue: against maxReceiveCount of its redrive policy
+    bool changed = false;    ///< its visibility was changed since the newest receive
 };
 
 } // namespace quern::broker

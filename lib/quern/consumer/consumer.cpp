@@ -8,12 +8,12 @@ namespace quern {
 
 namespace asio = boost::asio;
 
-consumer::consumer(asio::any_io_executor ex, sqs::api* api, std::string queue_url, handler handle,
-                   consumer_options options)
+consumer::consumer(
+    asio::any_io_executor ex, sqs::api* api, std::string queue_url, handler handle, consumer_options options)
 {
     if (auto const wrong = options.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
-    pipeline_ = std::make_shared<pipeline>(std::move(ex), api, std::move(queue_url), std::move(handle),
-                                           std::move(options));
+    pipeline_ =
+        std::make_shared<pipeline>(std::move(ex), api, std::move(queue_url), std::move(handle), std::move(options));
 }
 
 consumer::~consumer()
@@ -42,9 +42,8 @@ asio::awaitable<drain_report> consumer::drained()
 
 void consumer::drain_on(std::initializer_list<int> signals, std::chrono::milliseconds limit)
 {
-    asio::dispatch(pipeline_->strand, [p = pipeline_, limit, list = std::vector<int>(signals)] {
-        p->drain_on(list, limit);
-    });
+    asio::dispatch(
+        pipeline_->strand, [p = pipeline_, limit, list = std::vector<int>(signals)] { p->drain_on(list, limit); });
 }
 
 consumer_counters const& consumer::counters() const

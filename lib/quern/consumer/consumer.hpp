@@ -31,7 +31,7 @@ handler make_handler(F f)
         return f;
     } else {
         static_assert(std::same_as<returned, boost::asio::awaitable<void>>,
-                      "a handler returns awaitable<void> or awaitable<quern::outcome>");
+            "a handler returns awaitable<void> or awaitable<quern::outcome>");
         return [f = std::move(f)](delivery& d) mutable -> boost::asio::awaitable<outcome> {
             co_await f(d);
             co_return ack();
@@ -60,20 +60,19 @@ public:
     ///
     /// Throws boost::system::system_error that names the option or the variable when one is missing or wrong.
     template <class F>
-    consumer(boost::asio::io_context& io, std::string queue_url, F handle, consumer_options options = consumer_options())
+    consumer(
+        boost::asio::io_context& io, std::string queue_url, F handle, consumer_options options = consumer_options())
         : consumer(io.get_executor(), nullptr, std::move(queue_url), detail::make_handler(std::move(handle)),
-                   std::move(options))
-    {
-    }
+              std::move(options))
+    {}
 
     /// A consumer that speaks through `api`, which outlives it and is safe to call on the consumer's strand.
     template <class F>
     consumer(boost::asio::any_io_executor ex, sqs::api& api, std::string queue_url, F handle,
-             consumer_options options = consumer_options())
-        : consumer(std::move(ex), &api, std::move(queue_url), detail::make_handler(std::move(handle)),
-                   std::move(options))
-    {
-    }
+        consumer_options options = consumer_options())
+        : consumer(
+              std::move(ex), &api, std::move(queue_url), detail::make_handler(std::move(handle)), std::move(options))
+    {}
 
     consumer(consumer const&) = delete;
     consumer& operator=(consumer const&) = delete;

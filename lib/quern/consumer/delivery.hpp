@@ -15,7 +15,8 @@ namespace quern {
 class delivery {
 public:
     delivery(sqs::message message, std::shared_ptr<std::byte[]> storage, clock const& time)
-        : message_(std::move(message)), storage_(std::move(storage)), time_(time) {}
+        : message_(std::move(message)), storage_(std::move(storage)), time_(time)
+    {}
     delivery(delivery const&) = delete;
     delivery& operator=(delivery const&) = delete;
 

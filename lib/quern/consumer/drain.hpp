@@ -18,7 +18,7 @@ struct drain_report {
     std::size_t stranded = 0;  ///< hidden though nobody works on them: their release was not confirmed in time
     std::size_t running = 0;   ///< handlers still running; their messages stay hidden until their leases end
     std::size_t at_risk = 0;   ///< handled, but the delete is not confirmed: may be delivered again
-    std::size_t polls = 0;     ///< receives that had not been answered: what they may yet bring stays hidden for a while
+    std::size_t polls = 0; ///< receives that had not been answered: what they may yet bring stays hidden for a while
 
     /// Nothing was left behind.
     bool clean() const { return stranded + running + at_risk + polls == 0; }
@@ -39,7 +39,9 @@ public:
         std::size_t polls = 0, running = 0, settling = 0;
     };
 
-    drain(tick now, std::chrono::milliseconds limit) : began_at(now), cancel_at_(now + limit * 9 / 10), end_at_(now + limit) {}
+    drain(tick now, std::chrono::milliseconds limit)
+        : began_at(now), cancel_at_(now + limit * 9 / 10), end_at_(now + limit)
+    {}
 
     step next(state const&, tick now);
 

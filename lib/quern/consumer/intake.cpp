@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::size_t most = 10;                 // of one receive
+constexpr std::size_t most = 10;                  // of one receive
 constexpr std::chrono::milliseconds patience{20}; // the longest that a free place is left unused
 constexpr std::chrono::milliseconds first_pause{100}, longest_pause{10'000};
 
@@ -48,8 +48,10 @@ void intake::answered(int asked, int got)
     --polls_;
     reserved_ -= static_cast<std::size_t>(asked);
     failures_ = 0;
-    if (got == 0) target_ = 1;
-    else if (2 * got >= asked) target_ = std::min(2 * target_, max_polls_);
+    if (got == 0)
+        target_ = 1;
+    else if (2 * got >= asked)
+        target_ = std::min(2 * target_, max_polls_);
 }
 
 void intake::failed(int asked, tick now)
@@ -58,7 +60,7 @@ void intake::failed(int asked, tick now)
     reserved_ -= static_cast<std::size_t>(asked);
     target_ = 1;
     auto const pause = std::min<double>(static_cast<double>(first_pause.count()) * std::pow(2.0, failures_),
-                                        static_cast<double>(longest_pause.count()));
+        static_cast<double>(longest_pause.count()));
     failures_ = std::min(failures_ + 1, 16);
     std::uniform_real_distribution<double> jitter(pause / 2, pause);
     not_before_ = now + std::chrono::milliseconds(static_cast<std::int64_t>(jitter(random_)));

@@ -16,7 +16,8 @@ namespace quern {
 class intake {
 public:
     intake(std::size_t max_in_flight, std::size_t max_polls, std::uint64_t seed)
-        : max_in_flight_(max_in_flight), max_polls_(max_polls), random_(seed) {}
+        : max_in_flight_(max_in_flight), max_polls_(max_polls), random_(seed)
+    {}
 
     /// How many messages a receive that starts now should ask for; 0: none now. `held` counts those in flight here.
     int next_poll(std::size_t held, tick now);

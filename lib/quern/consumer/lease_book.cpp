@@ -19,7 +19,8 @@ void lease_book::file(held& h, tick deadline)
     h.message.deadline_.store(deadline.time_since_epoch().count(), std::memory_order_relaxed);
     h.unlink();
     auto at = fresh_.end(); // nearly always the last: all leases are equally long
-    while (at != fresh_.begin() && std::prev(at)->message.lease_deadline() > deadline) --at;
+    while (at != fresh_.begin() && std::prev(at)->message.lease_deadline() > deadline)
+        --at;
     fresh_.insert(at, h);
 }
 
@@ -36,7 +37,8 @@ lease_book::plan lease_book::poll(tick now)
             continue;
         }
         auto at = extending_.end();
-        while (at != extending_.begin() && std::prev(at)->message.lease_deadline() > deadline) --at;
+        while (at != extending_.begin() && std::prev(at)->message.lease_deadline() > deadline)
+            --at;
         extending_.insert(at, h);
         auto const timeout = std::min(visibility_, left);
         if (now + timeout > deadline) out.extend.push_back({h.shared_from_this(), timeout});

@@ -22,7 +22,8 @@ public:
     static constexpr std::chrono::seconds horizon = std::chrono::hours(12) - std::chrono::seconds(10);
 
     explicit lease_book(std::chrono::seconds visibility_timeout)
-        : visibility_(visibility_timeout), margin_(visibility_timeout / 3.0) {}
+        : visibility_(visibility_timeout), margin_(visibility_timeout / 3.0)
+    {}
 
     struct extension {
         held_ptr what;
@@ -46,7 +47,10 @@ public:
 private:
     using entries = boost::intrusive::list<held, boost::intrusive::constant_time_size<false>>;
 
-    tick due(held const& h) const { return h.message.lease_deadline() - std::chrono::duration_cast<tick::duration>(margin_); }
+    tick due(held const& h) const
+    {
+        return h.message.lease_deadline() - std::chrono::duration_cast<tick::duration>(margin_);
+    }
     void file(held&, tick deadline);
 
     std::chrono::seconds visibility_;

@@ -19,18 +19,19 @@ struct held : std::enable_shared_from_this<held>,
     enum class stage { running, settling, gone };
 
     held(sqs::message m, std::shared_ptr<std::byte[]> from, clock const& time, tick now)
-        : message(m, from, time), handle(m.receipt_handle), handle_storage(std::move(from)), received_at(now) {}
+        : message(m, from, time), handle(m.receipt_handle), handle_storage(std::move(from)), received_at(now)
+    {}
 
     delivery message;
     std::string_view handle; ///< the newest: SQS accepts an older one without deleting anything
     std::shared_ptr<std::byte[]> handle_storage;
     tick received_at; ///< of the newest handle
     stage at = stage::running;
-    bool extending = false; ///< an extension of its lease is under way
+    bool extending = false;                        ///< an extension of its lease is under way
     std::optional<std::chrono::seconds> postponed; ///< a visibility change that waits for that extension's answer
-    bool removing = false;  ///< settling by a delete
-    bool cancelled = false; ///< its handler was told to end
-    bool lost = false;      ///< the lease ran out or was refused: whatever the handler says, it no longer counts
+    bool removing = false;                         ///< settling by a delete
+    bool cancelled = false;                        ///< its handler was told to end
+    bool lost = false; ///< the lease ran out or was refused: whatever the handler says, it no longer counts
     boost::asio::cancellation_signal cancel; ///< ends the handler; emit on the handler's executor
     boost::asio::any_io_executor runs_on;
 };
@@ -72,7 +73,8 @@ public:
     template <class Visit>
     void for_each(Visit visit) const
     {
-        for (auto const& [id, entry] : entries_) visit(entry);
+        for (auto const& [id, entry] : entries_)
+            visit(entry);
     }
 
 private:

@@ -41,17 +41,15 @@ std::string what_happened(std::exception_ptr const& thrown)
 
 } // namespace
 
-consumer::pipeline::pipeline(asio::any_io_executor ex, sqs::api* given, std::string queue_url, handler handle,
-                             consumer_options settings)
-    : strand(asio::make_strand(ex)), options(std::move(settings)),
-      time_(options.time ? *options.time : real_clock()),
-      own_client_(given ? nullptr : std::make_unique<sqs::client>(strand)),
-      api_(given ? *given : *own_client_), queue_url_(std::move(queue_url)), handle_(std::move(handle)),
+consumer::pipeline::pipeline(
+    asio::any_io_executor ex, sqs::api* given, std::string queue_url, handler handle, consumer_options settings)
+    : strand(asio::make_strand(ex)), options(std::move(settings)), time_(options.time ? *options.time : real_clock()),
+      own_client_(given ? nullptr : std::make_unique<sqs::client>(strand)), api_(given ? *given : *own_client_),
+      queue_url_(std::move(queue_url)), handle_(std::move(handle)),
       intake_(options.max_in_flight, options.max_polls, seeded(options.seed)), leases_(options.visibility_timeout),
       settle_(options.settle_linger, seeded(options.seed)), random_(seeded(options.seed)), log_(options.log),
       wake_(time_, strand)
-{
-}
+{}
 
 void consumer::pipeline::start()
 {
@@ -77,23 +75,27 @@ asio::awaitable<void> consumer::pipeline::run()
     ended_ = true;
     if (signals_) signals_->cancel();
     if (own_client_) own_client_->close();
-    for (auto* waiter : waiting_) waiter->ring();
+    for (auto* waiter : waiting_)
+        waiter->ring();
 }
 
 /// Starts whatever is due; says when time alone will make more due.
 std::optional<tick> consumer::pipeline::turn(tick time)
 {
-    while (auto const ask = intake_.next_poll(in_flight.size(), time)) spawn(poll(ask));
+    while (auto const ask = intake_.next_poll(in_flight.size(), time))
+        spawn(poll(ask));
 
     auto leases = leases_.poll(time);
     for (auto& due : leases.extend) {
         due.what->extending = true;
         settle_.add({std::move(due.what), settlement::purpose::extend, due.timeout}, time);
     }
-    for (auto const& gone : leases.lost) lose(gone);
+    for (auto const& gone : leases.lost)
+        lose(gone);
 
     if (intake_.polls() == 0 || (drain_ && !drain_->is_patient())) {
-        for (auto& h : std::exchange(kept_back_, {})) settle(std::move(h), settlement::purpose::postpone);
+        for (auto& h : std::exchange(kept_back_, {}))
+            settle(std::move(h), settlement::purpose::postpone);
     }
     while (settle_calls_ < options.max_settle_calls) {
         auto batch = settle_.take(time, running_ != 0);
@@ -104,8 +106,9 @@ std::optional<tick> consumer::pipeline::turn(tick time)
     }
 
     std::optional<tick> wake_at;
-    for (auto const& at : {intake_.wake_at(), leases.wake_at, drain_ ? std::optional(drain_->wake_at()) : std::nullopt,
-                           settle_calls_ < options.max_settle_calls ? settle_.wake_at() : std::nullopt}) {
+    for (auto const& at :
+        {intake_.wake_at(), leases.wake_at, drain_ ? std::optional(drain_->wake_at()) : std::nullopt,
+            settle_calls_ < options.max_settle_calls ? settle_.wake_at() : std::nullopt}) {
         if (at) wake_at = std::min(wake_at.value_or(*at), *at);
     }
     return wake_at;
@@ -121,9 +124,12 @@ bool consumer::pipeline::is_drained(tick time)
     report_.took = std::chrono::duration_cast<std::chrono::milliseconds>(time - drain_->began_at);
     report_.polls = intake_.polls();
     in_flight.for_each([this](held_ptr const& h) {
-        if (h->at == held::stage::running) ++report_.running;
-        else if (h->removing) ++report_.at_risk;
-        else ++report_.stranded;
+        if (h->at == held::stage::running)
+            ++report_.running;
+        else if (h->removing)
+            ++report_.at_risk;
+        else
+            ++report_.stranded;
     });
     return true;
 }
@@ -137,8 +143,8 @@ asio::awaitable<void> consumer::pipeline::poll(int ask)
     request.visibility_timeout = options.visibility_timeout;
     request.wait_time = std::min(options.wait_time, std::chrono::floor<seconds>(options.drain_deadline * 2 / 3));
     request.system_attribute_names = options.system_attributes;
-    request.system_attribute_names.insert(request.system_attribute_names.end(),
-                                          {"ApproximateReceiveCount", "ApproximateFirstReceiveTimestamp"});
+    request.system_attribute_names.insert(
+        request.system_attribute_names.end(), {"ApproximateReceiveCount", "ApproximateFirstReceiveTimestamp"});
     request.attribute_names = options.attributes;
 
     auto got = co_await api_.receive_message(std::move(request));
@@ -170,8 +176,10 @@ void consumer::pipeline::accept(sqs::receive_message_response got, tick time)
         auto h = std::make_shared<held>(message, got.storage, time_, time);
         in_flight.add(h);
         leases_.hold(*h, time);
-        if (intake_.stopped()) settle(std::move(h), settlement::purpose::postpone);
-        else dispatch(std::move(h));
+        if (intake_.stopped())
+            settle(std::move(h), settlement::purpose::postpone);
+        else
+            dispatch(std::move(h));
     }
     if (!got.damaged.empty()) accept_damaged(got, time);
 }
@@ -181,8 +189,8 @@ void consumer::pipeline::accept_damaged(sqs::receive_message_response& got, tick
 {
     for (auto& damaged : got.damaged) {
         ++counters.damaged;
-        log_.write(log_level::error, "damaged message",
-                   std::string(damaged.known.id) + ": " + describe(damaged.why), time);
+        log_.write(
+            log_level::error, "damaged message", std::string(damaged.known.id) + ": " + describe(damaged.why), time);
         if (damaged.known.id.empty() || damaged.known.receipt_handle.empty()) continue; // comes back by itself
         if (in_flight.find(damaged.known.id)) continue;
         auto const delay = options.backoff.delay(damaged.known.receive_count(), random_);
@@ -200,11 +208,10 @@ void consumer::pipeline::dispatch(held_ptr h)
     ++running_;
     auto const inner = options.handler_executor.value_or(strand.get_inner_executor());
     h->runs_on = asio::make_strand(inner);
-    auto done = [self = shared_from_this(), h](std::exception_ptr thrown, std::optional<outcome> said) {
-        self->handled(h, thrown, said);
-    };
+    auto done = [self = shared_from_this(), h](
+                    std::exception_ptr thrown, std::optional<outcome> said) { self->handled(h, thrown, said); };
     asio::co_spawn(h->runs_on, call(handle_, h),
-                   asio::bind_cancellation_slot(h->cancel.slot(), asio::bind_executor(strand, std::move(done))));
+        asio::bind_cancellation_slot(h->cancel.slot(), asio::bind_executor(strand, std::move(done))));
 }
 
 void consumer::pipeline::handled(held_ptr h, std::exception_ptr thrown, std::optional<outcome> said)
@@ -215,13 +222,15 @@ void consumer::pipeline::handled(held_ptr h, std::exception_ptr thrown, std::opt
     wake_.ring();
     if (h->lost) {
         // Another consumer may have the message, and then it is theirs; or it has come back here, and is given back.
-        if (now() < h->message.lease_deadline()) settle(std::move(h), settlement::purpose::postpone);
-        else in_flight.remove(*h);
+        if (now() < h->message.lease_deadline())
+            settle(std::move(h), settlement::purpose::postpone);
+        else
+            in_flight.remove(*h);
         return;
     }
     if (thrown && !h->cancelled) {
-        log_.write(log_level::warning, "handler failed",
-                   std::string(h->message.id()) + ": " + what_happened(thrown), now());
+        log_.write(
+            log_level::warning, "handler failed", std::string(h->message.id()) + ": " + what_happened(thrown), now());
     }
     auto const verdict = !thrown ? *said : h->cancelled ? release() : retry();
     switch (verdict.what()) {
@@ -281,11 +290,13 @@ asio::awaitable<void> consumer::pipeline::remove(std::vector<settlement> entries
 {
     std::vector<std::string> handles;
     handles.reserve(entries.size());
-    for (auto const& e : entries) handles.emplace_back(e.what->handle);
+    for (auto const& e : entries)
+        handles.emplace_back(e.what->handle);
     auto used = handles;
     auto const sent_at = now();
     auto const answers = co_await sqs::delete_batch(api_, queue_url_, std::move(used));
-    for (std::size_t i = 0; i < entries.size(); ++i) answered(std::move(entries[i]), handles[i], answers[i], sent_at);
+    for (std::size_t i = 0; i < entries.size(); ++i)
+        answered(std::move(entries[i]), handles[i], answers[i], sent_at);
     returned(entries.size());
 }
 
@@ -299,7 +310,8 @@ asio::awaitable<void> consumer::pipeline::change(std::vector<settlement> entries
     }
     auto const sent_at = now();
     auto const answers = co_await sqs::change_visibility_batch(api_, queue_url_, std::move(changes));
-    for (std::size_t i = 0; i < entries.size(); ++i) answered(std::move(entries[i]), handles[i], answers[i], sent_at);
+    for (std::size_t i = 0; i < entries.size(); ++i)
+        answered(std::move(entries[i]), handles[i], answers[i], sent_at);
     returned(entries.size());
 }
 
@@ -335,10 +347,14 @@ void consumer::pipeline::answered(settlement entry, std::string_view handle, res
     } else if (verdict == settled::again) {
         settle_.add_again(std::move(entry), time);
     } else {
-        if (verdict == settled::lost) ++counters.lost;
-        else if (h.removing) ++counters.acked;
-        else if (entry.timeout.count() == 0) ++counters.released;
-        else ++counters.retried;
+        if (verdict == settled::lost)
+            ++counters.lost;
+        else if (h.removing)
+            ++counters.acked;
+        else if (entry.timeout.count() == 0)
+            ++counters.released;
+        else
+            ++counters.retried;
         if (verdict == settled::done && !h.removing && entry.timeout.count() == 0 && drain_) ++report_.released;
         in_flight.remove(h);
     }
@@ -362,7 +378,8 @@ void consumer::pipeline::begin_drain(std::chrono::milliseconds limit)
 void consumer::pipeline::drain_on(std::vector<int> const& signals, std::chrono::milliseconds limit)
 {
     signals_.emplace(strand);
-    for (auto const s : signals) signals_->add(s);
+    for (auto const s : signals)
+        signals_->add(s);
     await_signal(limit);
 }
 
@@ -385,7 +402,8 @@ asio::awaitable<drain_report> consumer::pipeline::drained()
 {
     alarm over(time_, strand);
     waiting_.push_back(&over);
-    while (!ended_) co_await over.wait();
+    while (!ended_)
+        co_await over.wait();
     std::erase(waiting_, &over);
     co_return report_;
 }

@@ -77,9 +77,9 @@ private:
     log_throttle log_;
     alarm wake_;
 
-    std::size_t running_ = 0;      // handlers
-    std::size_t settling_ = 0;     // entries of the settle calls under way
-    std::size_t settle_calls_ = 0; // under way
+    std::size_t running_ = 0;         // handlers
+    std::size_t settling_ = 0;        // entries of the settle calls under way
+    std::size_t settle_calls_ = 0;    // under way
     std::vector<held_ptr> kept_back_; // to be released once no receive of ours is open
     bool started_ = false;
     std::optional<class drain> drain_;

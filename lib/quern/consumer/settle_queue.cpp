@@ -41,7 +41,8 @@ std::optional<settle_queue::batch> settle_queue::take(tick now, bool more_to_com
 
 std::optional<settle_queue::batch> settle_queue::take_from(line& from, bool removal, tick now, bool more_to_come)
 {
-    auto const due = from.size() >= full || !more_to_come || (!from.empty() && now - from.front().asked_at >= linger_);
+    auto const due =
+        from.size() >= full || !more_to_come || (!from.empty() && now - from.front().asked_at >= linger_);
     if (from.empty() || !due) return {};
     batch out{removal, {}};
     auto const end = from.begin() + static_cast<std::ptrdiff_t>(std::min(from.size(), full));
@@ -64,7 +65,8 @@ settled judge(settlement const& entry, std::string_view handle, result<void> con
 {
     if (answer) {
         // Redelivered meanwhile: SQS accepts an older handle, but the message may still be there.
-        return entry.why != settlement::purpose::extend && handle != entry.what->handle ? settled::again : settled::done;
+        return entry.why != settlement::purpose::extend && handle != entry.what->handle ? settled::again
+                                                                                        : settled::done;
     }
     if (answer.error().code == errc::receipt_expired) return settled::lost;
     return now < entry.what->message.lease_deadline() ? settled::again : settled::lost;

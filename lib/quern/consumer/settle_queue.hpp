@@ -1,7 +1,7 @@
 #pragma once
 
-#include <quern/core/error.hpp>
 #include <quern/consumer/ledger.hpp>
+#include <quern/core/error.hpp>
 
 #include <chrono>
 #include <deque>

@@ -32,16 +32,17 @@ boost::system::error_code make_error_code(errc) noexcept;
 /// Why an operation failed. Safe to log: it never carries a message body or a credential.
 struct failure {
     boost::system::error_code code;
-    std::string service_code; ///< the service's own code ("RequestThrottled"); empty when it never answered
-    std::string message;      ///< a sentence for a human
-    std::string request_id;   ///< x-amzn-RequestId; empty when the service never answered
-    int http_status = 0;      ///< 0 when there was no HTTP answer
-    bool retryable = false;   ///< the same request may succeed later
+    std::string service_code;  ///< the service's own code ("RequestThrottled"); empty when it never answered
+    std::string message;       ///< a sentence for a human
+    std::string request_id;    ///< x-amzn-RequestId; empty when the service never answered
+    int http_status = 0;       ///< 0 when there was no HTTP answer
+    bool retryable = false;    ///< the same request may succeed later
     bool sender_fault = false; ///< the service blames the request, not itself
 
     failure() = default;
     failure(errc what, std::string why, bool may_retry = false)
-        : code(make_error_code(what)), message(std::move(why)), retryable(may_retry) {}
+        : code(make_error_code(what)), message(std::move(why)), retryable(may_retry)
+    {}
 };
 
 /// "throttled: RequestThrottled, Rate exceeded (HTTP 403, request 1f2e…)"

@@ -96,8 +96,10 @@ client::pool::pool(asio::any_io_executor ex, endpoint to, client_options options
     tls_->set_verify_mode(asio::ssl::verify_peer);
     SSL_CTX_set_min_proto_version(tls_->native_handle(), TLS1_2_VERSION);
     boost::system::error_code ec;
-    if (options_.ca_bundle.empty()) tls_->set_default_verify_paths(ec);
-    else tls_->load_verify_file(options_.ca_bundle, ec);
+    if (options_.ca_bundle.empty())
+        tls_->set_default_verify_paths(ec);
+    else
+        tls_->load_verify_file(options_.ca_bundle, ec);
     if (ec) {
         failure const wrong(errc::invalid_option, "ca_bundle \"" + options_.ca_bundle + "\": " + ec.message());
         throw_exception_from_error(wrong, BOOST_CURRENT_LOCATION);
@@ -138,8 +140,10 @@ asio::awaitable<result<void>> client::pool::vacancy(lane_state& lane, tick deadl
         waiter turn{asio::steady_timer(executor, deadline)};
         lane.waiting.push_back(&turn);
         auto const [ec] = co_await turn.timer.async_wait(as_values);
-        if (turn.granted) --lane.granted;
-        else std::erase(lane.waiting, &turn);
+        if (turn.granted)
+            --lane.granted;
+        else
+            std::erase(lane.waiting, &turn);
         if (!turn.granted && !ec) co_return failure(errc::timed_out, "no connection of this lane came free", true);
         if (!turn.granted) co_return failure(errc::stopped, "cancelled while waiting for a connection");
     }
@@ -159,8 +163,8 @@ asio::awaitable<result<void>> client::pool::connected(connection& link)
 
 client::pool::connections::iterator client::pool::add(lane_state& lane)
 {
-    return lane.busy.emplace(lane.busy.end(), executor, tls_.get(), options_.max_header_bytes,
-                             options_.max_reply_bytes);
+    return lane.busy.emplace(
+        lane.busy.end(), executor, tls_.get(), options_.max_header_bytes, options_.max_reply_bytes);
 }
 
 client::pool::connections::iterator client::pool::take(lane_state& lane)
@@ -217,8 +221,10 @@ void client::pool::enforce()
     connection* next = nullptr;
     for (auto& lane : lanes_) {
         for (auto& link : lane.busy) {
-            if (link.deadline <= time) link.abort(errc::timed_out);
-            else if (link.deadline != tick::max() && (!next || link.deadline < next->deadline)) next = &link;
+            if (link.deadline <= time)
+                link.abort(errc::timed_out);
+            else if (link.deadline != tick::max() && (!next || link.deadline < next->deadline))
+                next = &link;
         }
     }
     if (next) watch(*next, next->deadline);
@@ -229,9 +235,11 @@ void client::pool::close()
     closed_ = true;
     watchdog_.cancel();
     for (auto& lane : lanes_) {
-        for (auto& link : lane.busy) link.abort(errc::stopped);
+        for (auto& link : lane.busy)
+            link.abort(errc::stopped);
         lane.idle.clear();
-        for (auto* turn : lane.waiting) turn->timer.cancel();
+        for (auto* turn : lane.waiting)
+            turn->timer.cancel();
     }
 }
 
@@ -249,8 +257,7 @@ std::optional<failure> client_options::validate() const
 
 client::client(asio::any_io_executor ex, endpoint peer, client_options options)
     : pool_(std::make_shared<pool>(std::move(ex), std::move(peer), std::move(options)))
-{
-}
+{}
 
 client::client(client&&) noexcept = default;
 client& client::operator=(client&&) noexcept = default;

@@ -21,7 +21,7 @@ using asio::ip::tcp;
 namespace {
 
 constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
-constexpr std::size_t usual_read = 16 * 1024;  // a receive of ten small messages, whole
+constexpr std::size_t usual_read = 16 * 1024; // a receive of ten small messages, whole
 constexpr std::size_t largest_read = 256 * 1024;
 
 bool is_end(boost::system::error_code const& ec)
@@ -33,16 +33,17 @@ bool is_end(boost::system::error_code const& ec)
 failure refused(boost::system::error_code const& ec)
 {
     if (ec == http::error::body_limit || ec == http::error::header_limit) {
-        return {errc::reply_too_large, ec == http::error::body_limit ? "the body of the answer exceeds the limit"
-                                                                     : "the headers of the answer exceed the limit"};
+        return {errc::reply_too_large,
+            ec == http::error::body_limit ? "the body of the answer exceeds the limit"
+                                          : "the headers of the answer exceed the limit"};
     }
     return {errc::bad_reply, "not a valid HTTP answer: " + ec.message(), true};
 }
 
 } // namespace
 
-connection::connection(asio::any_io_executor ex, asio::ssl::context* tls, std::size_t max_header,
-                       std::size_t max_body)
+connection::connection(
+    asio::any_io_executor ex, asio::ssl::context* tls, std::size_t max_header, std::size_t max_body)
     : socket_(std::move(ex)), max_header_(max_header), max_body_(max_body)
 {
     if (tls) tls_.emplace(socket_, *tls);
@@ -52,7 +53,8 @@ asio::awaitable<result<void>> connection::open(endpoint const& peer, tcp_address
 {
     auto const [ec, address] = co_await asio::async_connect(socket_, addresses, as_values);
     if (ec) {
-        auto const why = aborted_.value_or(ec == asio::error::operation_aborted ? errc::stopped : errc::connect_failed);
+        auto const why =
+            aborted_.value_or(ec == asio::error::operation_aborted ? errc::stopped : errc::connect_failed);
         abort(why);
         co_return failure(why, "connect to " + peer.authority() + ": " + ec.message(), why != errc::stopped);
     }
@@ -66,10 +68,11 @@ asio::awaitable<result<void>> connection::open(endpoint const& peer, tcp_address
     if (not_an_address) SSL_set_tlsext_host_name(tls_->native_handle(), peer.host.c_str());
     auto const [shaken] = co_await tls_->async_handshake(asio::ssl::stream_base::client, as_values);
     if (shaken) {
-        auto const why = aborted_.value_or(shaken == asio::error::operation_aborted ? errc::stopped : errc::tls_failed);
+        auto const why =
+            aborted_.value_or(shaken == asio::error::operation_aborted ? errc::stopped : errc::tls_failed);
         abort(why);
-        co_return failure(why, "TLS handshake with " + peer.authority() + ": " + shaken.message(),
-                          why == errc::timed_out);
+        co_return failure(
+            why, "TLS handshake with " + peer.authority() + ": " + shaken.message(), why == errc::timed_out);
     }
     co_return result<void>();
 }
@@ -101,9 +104,9 @@ asio::awaitable<result<response>> connection::exchange_over(Stream& stream, std:
             if (!ec) break;
         }
         if (read_error) {
-            auto const phase = !parser->got_some()         ? "before the answer began"
-                               : !parser->is_header_done() ? "in the headers of the answer"
-                                                           : "in the body of the answer";
+            auto const phase = !parser->got_some() ? "before the answer began"
+                : !parser->is_header_done()        ? "in the headers of the answer"
+                                                   : "in the body of the answer";
             co_return lost(read_error, phase);
         }
 
@@ -135,12 +138,14 @@ asio::awaitable<result<response>> connection::exchange_over(Stream& stream, std:
 failure connection::lost(boost::system::error_code ec, std::string_view phase)
 {
     auto why = errc::connection_lost;
-    if (aborted_) why = *aborted_;
-    else if (ec == asio::error::operation_aborted) why = errc::stopped;
+    if (aborted_)
+        why = *aborted_;
+    else if (ec == asio::error::operation_aborted)
+        why = errc::stopped;
     abort(why);
     auto const what = why == errc::timed_out ? "deadline passed "
-                      : why == errc::stopped ? "cancelled "
-                      : is_end(ec)           ? "closed by the server "
+        : why == errc::stopped               ? "cancelled "
+        : is_end(ec)                         ? "closed by the server "
                                              : ec.message() + " ";
     return {why, what + std::string(phase), why != errc::stopped};
 }

@@ -21,8 +21,8 @@ using tcp_addresses = std::vector<boost::asio::ip::tcp::endpoint>;
 /// it calls abort() when `deadline` has passed, which ends whatever is under way.
 class connection {
 public:
-    connection(boost::asio::any_io_executor, boost::asio::ssl::context*, std::size_t max_header,
-               std::size_t max_body);
+    connection(
+        boost::asio::any_io_executor, boost::asio::ssl::context*, std::size_t max_header, std::size_t max_body);
 
     /// Connects to the first address that answers and shakes hands.
     boost::asio::awaitable<result<void>> open(endpoint const&, tcp_addresses const&);

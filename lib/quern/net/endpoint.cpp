@@ -43,7 +43,8 @@ result<endpoint> parse_endpoint(std::string_view url)
     } else {
         return malformed(url, "must begin with http:// or https://");
     }
-    if (!std::all_of(rest.begin(), rest.end(), plain)) return malformed(url, "contains a character that a URL may not");
+    if (!std::all_of(rest.begin(), rest.end(), plain))
+        return malformed(url, "contains a character that a URL may not");
     if (rest.find_first_of("?#") != rest.npos) return malformed(url, "must not have a query or a fragment");
 
     auto const slash = std::min(rest.find('/'), rest.size());

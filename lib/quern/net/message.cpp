@@ -7,7 +7,7 @@ namespace quern::net {
 void headers::add(std::string_view name, std::string_view value)
 {
     fields_.push_back({static_cast<std::uint32_t>(text_.size()), static_cast<std::uint32_t>(name.size()),
-                       static_cast<std::uint32_t>(value.size())});
+        static_cast<std::uint32_t>(value.size())});
     text_.append(name).append(value);
 }
 

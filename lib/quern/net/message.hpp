@@ -38,7 +38,7 @@ enum class lane { data, control };
 
 /// An HTTP/1.1 request, complete as it goes over the wire, so that it costs one write.
 struct request {
-    std::string text;   ///< request line, headers with content-length, empty line, body
+    std::string text; ///< request line, headers with content-length, empty line, body
     lane via = lane::control;
     std::chrono::milliseconds timeout{10'000}; ///< from the start of the write to the last byte of the answer
     bool repeatable = false; ///< may be sent again when a kept-alive connection died before any byte of the answer

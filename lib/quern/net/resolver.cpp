@@ -48,8 +48,7 @@ asio::awaitable<result<tcp_addresses>> resolver::addresses(tick deadline)
 void resolver::look_up()
 {
     looking_ = true;
-    resolver_.async_resolve(
-        peer_.host, std::to_string(peer_.port),
+    resolver_.async_resolve(peer_.host, std::to_string(peer_.port),
         [self = shared_from_this()](boost::system::error_code ec, tcp::resolver::results_type const& found) {
             self->looking_ = false;
             self->last_error_ = ec;
@@ -57,7 +56,8 @@ void resolver::look_up()
                 self->known_.assign(found.begin(), found.end());
                 self->fresh_until_ = std::chrono::steady_clock::now() + keep_for;
             }
-            for (auto* waiter : self->waiting_) waiter->cancel();
+            for (auto* waiter : self->waiting_)
+                waiter->cancel();
         });
 }
 

@@ -16,8 +16,7 @@ class local_api::polls : public std::enable_shared_from_this<polls> {
 public:
     polls(broker::engine& engine, clock& time, asio::any_io_executor ex)
         : engine_(engine), time_(time), executor_(std::move(ex)), changed_(time, executor_)
-    {
-    }
+    {}
 
     void start()
     {
@@ -134,7 +133,8 @@ local_api::answer<sqs::empty_response> local_api::delete_message(sqs::delete_mes
     return done(engine_.delete_message(r, time_.wall()));
 }
 
-local_api::answer<sqs::delete_message_batch_response> local_api::delete_message_batch(sqs::delete_message_batch_request r)
+local_api::answer<sqs::delete_message_batch_response> local_api::delete_message_batch(
+    sqs::delete_message_batch_request r)
 {
     return done(engine_.delete_message_batch(r, time_.wall()));
 }
@@ -144,7 +144,8 @@ local_api::answer<sqs::empty_response> local_api::change_message_visibility(sqs:
     return done(engine_.change_message_visibility(r, time_.wall()));
 }
 
-local_api::answer<sqs::change_message_visibility_batch_response> local_api::change_message_visibility_batch(sqs::change_message_visibility_batch_request r)
+local_api::answer<sqs::change_message_visibility_batch_response> local_api::change_message_visibility_batch(
+    sqs::change_message_visibility_batch_request r)
 {
     return done(engine_.change_message_visibility_batch(r, time_.wall()));
 }
@@ -184,7 +185,8 @@ local_api::answer<sqs::empty_response> local_api::set_queue_attributes(sqs::set_
     return done(engine_.set_queue_attributes(r, time_.wall()));
 }
 
-local_api::answer<sqs::queue_urls_response> local_api::list_dead_letter_source_queues(sqs::list_dead_letter_source_queues_request r)
+local_api::answer<sqs::queue_urls_response> local_api::list_dead_letter_source_queues(
+    sqs::list_dead_letter_source_queues_request r)
 {
     return done(engine_.list_dead_letter_source_queues(r, time_.wall()));
 }
@@ -214,7 +216,8 @@ local_api::answer<sqs::empty_response> local_api::remove_permission(sqs::remove_
     return done(engine_.remove_permission(r, time_.wall()));
 }
 
-local_api::answer<sqs::task_handle_response> local_api::start_message_move_task(sqs::start_message_move_task_request r)
+local_api::answer<sqs::task_handle_response> local_api::start_message_move_task(
+    sqs::start_message_move_task_request r)
 {
     return done(engine_.start_message_move_task(r, time_.wall()));
 }
@@ -224,7 +227,8 @@ local_api::answer<sqs::moved_response> local_api::cancel_message_move_task(sqs::
     return done(engine_.cancel_message_move_task(r, time_.wall()));
 }
 
-local_api::answer<sqs::list_message_move_tasks_response> local_api::list_message_move_tasks(sqs::list_message_move_tasks_request r)
+local_api::answer<sqs::list_message_move_tasks_response> local_api::list_message_move_tasks(
+    sqs::list_message_move_tasks_request r)
 {
     return done(engine_.list_message_move_tasks(r, time_.wall()));
 }

@@ -30,8 +30,8 @@ public:
     answer<sqs::empty_response> delete_message(sqs::delete_message_request) override;
     answer<sqs::delete_message_batch_response> delete_message_batch(sqs::delete_message_batch_request) override;
     answer<sqs::empty_response> change_message_visibility(sqs::change_message_visibility_request) override;
-    answer<sqs::change_message_visibility_batch_response>
-        change_message_visibility_batch(sqs::change_message_visibility_batch_request) override;
+    answer<sqs::change_message_visibility_batch_response> change_message_visibility_batch(
+        sqs::change_message_visibility_batch_request) override;
     answer<sqs::queue_url_response> create_queue(sqs::create_queue_request) override;
     answer<sqs::empty_response> delete_queue(sqs::delete_queue_request) override;
     answer<sqs::empty_response> purge_queue(sqs::purge_queue_request) override;
@@ -39,8 +39,8 @@ public:
     answer<sqs::queue_urls_response> list_queues(sqs::list_queues_request) override;
     answer<sqs::attributes_response> get_queue_attributes(sqs::get_queue_attributes_request) override;
     answer<sqs::empty_response> set_queue_attributes(sqs::set_queue_attributes_request) override;
-    answer<sqs::queue_urls_response>
-        list_dead_letter_source_queues(sqs::list_dead_letter_source_queues_request) override;
+    answer<sqs::queue_urls_response> list_dead_letter_source_queues(
+        sqs::list_dead_letter_source_queues_request) override;
     answer<sqs::empty_response> tag_queue(sqs::tag_queue_request) override;
     answer<sqs::empty_response> untag_queue(sqs::untag_queue_request) override;
     answer<sqs::tags_response> list_queue_tags(sqs::list_queue_tags_request) override;
@@ -48,8 +48,8 @@ public:
     answer<sqs::empty_response> remove_permission(sqs::remove_permission_request) override;
     answer<sqs::task_handle_response> start_message_move_task(sqs::start_message_move_task_request) override;
     answer<sqs::moved_response> cancel_message_move_task(sqs::cancel_message_move_task_request) override;
-    answer<sqs::list_message_move_tasks_response>
-        list_message_move_tasks(sqs::list_message_move_tasks_request) override;
+    answer<sqs::list_message_move_tasks_response> list_message_move_tasks(
+        sqs::list_message_move_tasks_request) override;
 
 private:
     class polls;

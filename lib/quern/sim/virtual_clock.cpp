@@ -11,7 +11,8 @@ namespace asio = boost::asio;
 /// Parks its waiter on a real timer that never expires by itself.
 class virtual_clock::virtual_timer final : public timer {
 public:
-    virtual_timer(virtual_clock& owner, asio::any_io_executor ex) : owner_(owner), parked_(std::move(ex), tick::max()) {}
+    virtual_timer(virtual_clock& owner, asio::any_io_executor ex) : owner_(owner), parked_(std::move(ex), tick::max())
+    {}
     ~virtual_timer() override { unlist(); }
 
     asio::awaitable<bool> wait_until(tick at) override
@@ -75,7 +76,8 @@ bool virtual_clock::step(tick end)
 std::size_t virtual_clock::run_until(asio::io_context& io, tick end)
 {
     auto handlers = settle(io);
-    while (step(end)) handlers += settle(io);
+    while (step(end))
+        handlers += settle(io);
     now_ = std::max(now_, end);
     return handlers;
 }

@@ -19,7 +19,9 @@ namespace quern::sim {
 /// Threads   one: that which runs the io_context.
 class virtual_clock final : public clock {
 public:
-    explicit virtual_clock(wall_time start = wall_time(std::chrono::hours(24 * 365 * 56))) : wall_offset_(start.time_since_epoch()) {}
+    explicit virtual_clock(wall_time start = wall_time(std::chrono::hours(24 * 365 * 56)))
+        : wall_offset_(start.time_since_epoch())
+    {}
 
     tick now() const override { return now_; }
     wall_time wall() const override

@@ -28,8 +28,8 @@ public:
     virtual answer<empty_response> delete_message(delete_message_request) = 0;
     virtual answer<delete_message_batch_response> delete_message_batch(delete_message_batch_request) = 0;
     virtual answer<empty_response> change_message_visibility(change_message_visibility_request) = 0;
-    virtual answer<change_message_visibility_batch_response>
-        change_message_visibility_batch(change_message_visibility_batch_request) = 0;
+    virtual answer<change_message_visibility_batch_response> change_message_visibility_batch(
+        change_message_visibility_batch_request) = 0;
 
     virtual answer<queue_url_response> create_queue(create_queue_request) = 0;
     virtual answer<empty_response> delete_queue(delete_queue_request) = 0;
@@ -38,8 +38,7 @@ public:
     virtual answer<queue_urls_response> list_queues(list_queues_request) = 0;
     virtual answer<attributes_response> get_queue_attributes(get_queue_attributes_request) = 0;
     virtual answer<empty_response> set_queue_attributes(set_queue_attributes_request) = 0;
-    virtual answer<queue_urls_response>
-        list_dead_letter_source_queues(list_dead_letter_source_queues_request) = 0;
+    virtual answer<queue_urls_response> list_dead_letter_source_queues(list_dead_letter_source_queues_request) = 0;
 
     virtual answer<empty_response> tag_queue(tag_queue_request) = 0;
     virtual answer<empty_response> untag_queue(untag_queue_request) = 0;
@@ -50,8 +49,7 @@ public:
 
     virtual answer<task_handle_response> start_message_move_task(start_message_move_task_request) = 0;
     virtual answer<moved_response> cancel_message_move_task(cancel_message_move_task_request) = 0;
-    virtual answer<list_message_move_tasks_response>
-        list_message_move_tasks(list_message_move_tasks_request) = 0;
+    virtual answer<list_message_move_tasks_response> list_message_move_tasks(list_message_move_tasks_request) = 0;
 };
 
 } // namespace quern::sqs

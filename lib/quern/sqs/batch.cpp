@@ -44,8 +44,8 @@ Outcomes conclude(refusals refused, result<Response> answer)
 }
 
 template <class Outcomes, class Entry, class Request, class Response>
-asio::awaitable<Outcomes> one_call(api& service, std::string queue_url, std::vector<Entry> entries,
-                                   answer<Response> (api::*call)(Request))
+asio::awaitable<Outcomes> one_call(
+    api& service, std::string queue_url, std::vector<Entry> entries, answer<Response> (api::*call)(Request))
 {
     refusals refused = prepare(entries);
     result<Response> reply = Response();
@@ -58,7 +58,7 @@ asio::awaitable<Outcomes> one_call(api& service, std::string queue_url, std::vec
 
 template <class Outcomes, class Entry, class Request, class Response>
 asio::awaitable<Outcomes> calls(api& service, std::string queue_url, std::vector<Entry> entries,
-                                std::vector<std::size_t> counts, answer<Response> (api::*call)(Request))
+    std::vector<std::size_t> counts, answer<Response> (api::*call)(Request))
 {
     Outcomes out;
     out.reserve(entries.size());
@@ -111,7 +111,8 @@ std::vector<delete_message_entry> entries_of(std::vector<std::string> receipt_ha
 {
     std::vector<delete_message_entry> entries;
     entries.reserve(receipt_handles.size());
-    for (auto& handle : receipt_handles) entries.emplace_back(std::string(), std::move(handle));
+    for (auto& handle : receipt_handles)
+        entries.emplace_back(std::string(), std::move(handle));
     return entries;
 }
 
@@ -149,46 +150,48 @@ send_outcomes join(std::size_t count, send_message_batch_response answer)
     return join_by_position<send_outcomes>(count, std::move(answer), value_of);
 }
 
-asio::awaitable<send_outcomes> send_batch(api& service, std::string queue_url, std::vector<send_message_entry> entries)
+asio::awaitable<send_outcomes> send_batch(
+    api& service, std::string queue_url, std::vector<send_message_entry> entries)
 {
     return one_call<send_outcomes>(service, std::move(queue_url), std::move(entries), &api::send_message_batch);
 }
 
 asio::awaitable<outcomes> delete_batch(api& service, std::string queue_url, std::vector<std::string> receipt_handles)
 {
-    return one_call<outcomes>(service, std::move(queue_url), entries_of(std::move(receipt_handles)),
-                              &api::delete_message_batch);
+    return one_call<outcomes>(
+        service, std::move(queue_url), entries_of(std::move(receipt_handles)), &api::delete_message_batch);
 }
 
-asio::awaitable<outcomes>
-change_visibility_batch(api& service, std::string queue_url, std::vector<change_visibility_entry> entries)
+asio::awaitable<outcomes> change_visibility_batch(
+    api& service, std::string queue_url, std::vector<change_visibility_entry> entries)
 {
-    return one_call<outcomes>(service, std::move(queue_url), std::move(entries),
-                              &api::change_message_visibility_batch);
+    return one_call<outcomes>(
+        service, std::move(queue_url), std::move(entries), &api::change_message_visibility_batch);
 }
 
 asio::awaitable<send_outcomes> send_all(api& service, std::string queue_url, std::vector<send_message_entry> entries)
 {
     std::vector<std::size_t> sizes;
     sizes.reserve(entries.size());
-    for (auto const& entry : entries) sizes.push_back(message_size(entry.body, entry.attributes));
-    return calls<send_outcomes>(service, std::move(queue_url), std::move(entries), split(sizes),
-                                &api::send_message_batch);
+    for (auto const& entry : entries)
+        sizes.push_back(message_size(entry.body, entry.attributes));
+    return calls<send_outcomes>(
+        service, std::move(queue_url), std::move(entries), split(sizes), &api::send_message_batch);
 }
 
 asio::awaitable<outcomes> delete_all(api& service, std::string queue_url, std::vector<std::string> receipt_handles)
 {
     auto counts = split_by_count(receipt_handles.size());
     return calls<outcomes>(service, std::move(queue_url), entries_of(std::move(receipt_handles)), std::move(counts),
-                           &api::delete_message_batch);
+        &api::delete_message_batch);
 }
 
-asio::awaitable<outcomes>
-change_visibility_all(api& service, std::string queue_url, std::vector<change_visibility_entry> entries)
+asio::awaitable<outcomes> change_visibility_all(
+    api& service, std::string queue_url, std::vector<change_visibility_entry> entries)
 {
     auto counts = split_by_count(entries.size());
-    return calls<outcomes>(service, std::move(queue_url), std::move(entries), std::move(counts),
-                           &api::change_message_visibility_batch);
+    return calls<outcomes>(
+        service, std::move(queue_url), std::move(entries), std::move(counts), &api::change_message_visibility_batch);
 }
 
 } // namespace quern::sqs

@@ -63,7 +63,8 @@ void verify(receive_message_response& answer)
     std::size_t position = 0;
     auto const is_taken = [&](damaged_message const& other) { return other.position == position; };
     auto const arrived_otherwise = [&](message const& m) {
-        while (std::ranges::any_of(answer.damaged, is_taken)) ++position;
+        while (std::ranges::any_of(answer.damaged, is_taken))
+            ++position;
         bool const body = matches(m.md5_of_body, m.body);
         bool const whole = body && matches_attributes(m.md5_of_attributes, m.attributes);
         if (!whole) {

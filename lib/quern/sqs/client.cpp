@@ -121,8 +121,7 @@ struct client::state {
     state(boost::asio::any_io_executor ex, client_options good, resolved_endpoint where, clock& time)
         : options(std::move(good)), http(std::move(ex), std::move(where.at), options.connections),
           service(http, target_in(std::move(where.region)), options.credentials, time, options.retries)
-    {
-    }
+    {}
 
     template <class Response, class Request>
     answer<Response> call(std::string_view operation, Request request)
@@ -201,8 +200,8 @@ answer<empty_response> client::change_message_visibility(change_message_visibili
     return state_->call<empty_response>("ChangeMessageVisibility", std::move(request));
 }
 
-answer<change_message_visibility_batch_response>
-client::change_message_visibility_batch(change_message_visibility_batch_request request)
+answer<change_message_visibility_batch_response> client::change_message_visibility_batch(
+    change_message_visibility_batch_request request)
 {
     return state_->call<change_message_visibility_batch_response>("ChangeMessageVisibilityBatch", std::move(request));
 }
@@ -242,8 +241,7 @@ answer<empty_response> client::set_queue_attributes(set_queue_attributes_request
     return state_->call<empty_response>("SetQueueAttributes", std::move(request));
 }
 
-answer<queue_urls_response>
-client::list_dead_letter_source_queues(list_dead_letter_source_queues_request request)
+answer<queue_urls_response> client::list_dead_letter_source_queues(list_dead_letter_source_queues_request request)
 {
     return state_->call<queue_urls_response>("ListDeadLetterSourceQueues", std::move(request));
 }
@@ -283,8 +281,7 @@ answer<moved_response> client::cancel_message_move_task(cancel_message_move_task
     return state_->call<moved_response>("CancelMessageMoveTask", std::move(request));
 }
 
-answer<list_message_move_tasks_response>
-client::list_message_move_tasks(list_message_move_tasks_request request)
+answer<list_message_move_tasks_response> client::list_message_move_tasks(list_message_move_tasks_request request)
 {
     return state_->call<list_message_move_tasks_response>("ListMessageMoveTasks", std::move(request));
 }

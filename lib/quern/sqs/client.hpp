@@ -62,8 +62,8 @@ public:
     answer<empty_response> delete_message(delete_message_request) override;
     answer<delete_message_batch_response> delete_message_batch(delete_message_batch_request) override;
     answer<empty_response> change_message_visibility(change_message_visibility_request) override;
-    answer<change_message_visibility_batch_response>
-        change_message_visibility_batch(change_message_visibility_batch_request) override;
+    answer<change_message_visibility_batch_response> change_message_visibility_batch(
+        change_message_visibility_batch_request) override;
 
     answer<queue_url_response> create_queue(create_queue_request) override;
     answer<empty_response> delete_queue(delete_queue_request) override;
@@ -72,8 +72,7 @@ public:
     answer<queue_urls_response> list_queues(list_queues_request) override;
     answer<attributes_response> get_queue_attributes(get_queue_attributes_request) override;
     answer<empty_response> set_queue_attributes(set_queue_attributes_request) override;
-    answer<queue_urls_response>
-        list_dead_letter_source_queues(list_dead_letter_source_queues_request) override;
+    answer<queue_urls_response> list_dead_letter_source_queues(list_dead_letter_source_queues_request) override;
 
     answer<empty_response> tag_queue(tag_queue_request) override;
     answer<empty_response> untag_queue(untag_queue_request) override;

@@ -31,14 +31,16 @@ void write(json_writer& json, std::string_view name, std::optional<T> const& val
 void write(json_writer& json, std::string_view name, std::vector<std::string> const& values)
 {
     json.key(name).begin_array();
-    for (auto const& value : values) json.string(value);
+    for (auto const& value : values)
+        json.string(value);
     json.end_array();
 }
 
 void write(json_writer& json, std::string_view name, string_map const& values)
 {
     json.key(name).begin_object();
-    for (auto const& [key, value] : values) json.member(key, value);
+    for (auto const& [key, value] : values)
+        json.member(key, value);
     json.end_object();
 }
 
@@ -136,14 +138,15 @@ void write_entry(json_writer& json, delete_message_entry const& entry)
 void write_entry(json_writer& json, change_visibility_entry const& entry)
 {
     write_object(json, field{"Id", entry.id}, field{"ReceiptHandle", entry.receipt_handle},
-                 field{"VisibilityTimeout", entry.visibility_timeout});
+        field{"VisibilityTimeout", entry.visibility_timeout});
 }
 
 template <class Entry>
 void write(json_writer& json, std::string_view name, std::vector<Entry> const& entries)
 {
     json.key(name).begin_array();
-    for (auto const& entry : entries) write_entry(json, entry);
+    for (auto const& entry : entries)
+        write_entry(json, entry);
     json.end_array();
 }
 
@@ -189,10 +192,9 @@ std::string encode(send_message_batch_request const& r)
 std::string encode(receive_message_request const& r)
 {
     return object(0, field{"QueueUrl", r.queue_url}, field{"MaxNumberOfMessages", r.max_messages},
-                  field{"VisibilityTimeout", r.visibility_timeout}, field{"WaitTimeSeconds", r.wait_time},
-                  filled{"MessageSystemAttributeNames", r.system_attribute_names},
-                  filled{"MessageAttributeNames", r.attribute_names},
-                  field{"ReceiveRequestAttemptId", r.attempt_id});
+        field{"VisibilityTimeout", r.visibility_timeout}, field{"WaitTimeSeconds", r.wait_time},
+        filled{"MessageSystemAttributeNames", r.system_attribute_names},
+        filled{"MessageAttributeNames", r.attribute_names}, field{"ReceiveRequestAttemptId", r.attempt_id});
 }
 
 std::string encode(delete_message_request const& r)
@@ -208,7 +210,7 @@ std::string encode(delete_message_batch_request const& r)
 std::string encode(change_message_visibility_request const& r)
 {
     return object(r.receipt_handle.size(), field{"QueueUrl", r.queue_url}, field{"ReceiptHandle", r.receipt_handle},
-                  field{"VisibilityTimeout", r.visibility_timeout});
+        field{"VisibilityTimeout", r.visibility_timeout});
 }
 
 std::string encode(change_message_visibility_batch_request const& r)
@@ -235,7 +237,7 @@ std::string encode(get_queue_url_request const& r)
 std::string encode(list_queues_request const& r)
 {
     return object(0, field{"QueueNamePrefix", r.name_prefix}, field{"NextToken", r.next_token},
-                  field{"MaxResults", r.max_results});
+        field{"MaxResults", r.max_results});
 }
 
 std::string encode(get_queue_attributes_request const& r)
@@ -250,8 +252,8 @@ std::string encode(set_queue_attributes_request const& r)
 
 std::string encode(list_dead_letter_source_queues_request const& r)
 {
-    return object(0, field{"QueueUrl", r.queue_url}, field{"NextToken", r.next_token},
-                  field{"MaxResults", r.max_results});
+    return object(
+        0, field{"QueueUrl", r.queue_url}, field{"NextToken", r.next_token}, field{"MaxResults", r.max_results});
 }
 
 std::string encode(tag_queue_request const& r)
@@ -267,7 +269,7 @@ std::string encode(untag_queue_request const& r)
 std::string encode(add_permission_request const& r)
 {
     return object(0, field{"QueueUrl", r.queue_url}, field{"Label", r.label}, field{"AWSAccountIds", r.account_ids},
-                  field{"Actions", r.actions});
+        field{"Actions", r.actions});
 }
 
 std::string encode(remove_permission_request const& r)
@@ -278,7 +280,7 @@ std::string encode(remove_permission_request const& r)
 std::string encode(start_message_move_task_request const& r)
 {
     return object(0, field{"SourceArn", r.source_arn}, field{"DestinationArn", r.destination_arn},
-                  field{"MaxNumberOfMessagesPerSecond", r.max_messages_per_second});
+        field{"MaxNumberOfMessagesPerSecond", r.max_messages_per_second});
 }
 
 std::string encode(cancel_message_move_task_request const& r)

@@ -14,24 +14,22 @@ struct partition {
 
 constexpr partition partitions[] = {
     {"cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn"},
-    {"eusc-", "amazonaws.eu", "api.amazonwebservices.eu"},
-    {"us-iso-", "c2s.ic.gov", "api.aws.ic.gov"},
-    {"us-isob-", "sc2s.sgov.gov", "api.aws.scloud"},
-    {"eu-isoe-", "cloud.adc-e.uk", "api.cloud-aws.adc-e.uk"},
-    {"us-isof-", "csp.hci.ic.gov", "api.aws.hci.ic.gov"},
-    {"", "amazonaws.com", "api.aws"}, // aws and aws-us-gov
+    {"eusc-", "amazonaws.eu", "api.amazonwebservices.eu"}, {"us-iso-", "c2s.ic.gov", "api.aws.ic.gov"},
+    {"us-isob-", "sc2s.sgov.gov", "api.aws.scloud"}, {"eu-isoe-", "cloud.adc-e.uk", "api.cloud-aws.adc-e.uk"},
+    {"us-isof-", "csp.hci.ic.gov", "api.aws.hci.ic.gov"}, {"", "amazonaws.com", "api.aws"}, // aws and aws-us-gov
 };
 
 bool is_host_label(std::string_view text)
 {
     auto const allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
     return !text.empty() && text.size() <= 63 && std::ranges::all_of(text, allowed) && text.front() != '-' &&
-           text.back() != '-';
+        text.back() != '-';
 }
 
 bool is_true(std::string text)
 {
-    for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    for (char& c : text)
+        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     return text == "true";
 }
 
@@ -59,8 +57,9 @@ result<resolved_endpoint> resolve(endpoint_choice choice, aws::environment const
     if (choice.region.empty()) choice.region = env("AWS_REGION");
     if (choice.region.empty()) choice.region = env("AWS_DEFAULT_REGION");
     if (choice.region.empty()) {
-        return failure(errc::invalid_option, "region: none is known; set it in the options, or AWS_REGION in the "
-                                             "environment");
+        return failure(errc::invalid_option,
+            "region: none is known; set it in the options, or AWS_REGION in the "
+            "environment");
     }
     if (!is_host_label(choice.region)) {
         return failure(errc::invalid_option, "region: \"" + choice.region + "\" is not the name of a region");
@@ -70,8 +69,8 @@ result<resolved_endpoint> resolve(endpoint_choice choice, aws::environment const
     bool const dual_stack = choice.dual_stack ? *choice.dual_stack : is_true(env("AWS_USE_DUALSTACK_ENDPOINT"));
     if (choice.url.empty()) choice.url = configured_url(env);
     if (!choice.url.empty() && (fips || dual_stack)) {
-        return failure(errc::invalid_option, "endpoint: \"" + choice.url + "\" cannot be combined with a FIPS or " +
-                                                 "dual-stack endpoint");
+        return failure(errc::invalid_option,
+            "endpoint: \"" + choice.url + "\" cannot be combined with a FIPS or " + "dual-stack endpoint");
     }
     if (choice.url.empty()) choice.url = regional_url(choice.region, fips, dual_stack);
 

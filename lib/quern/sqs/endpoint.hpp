@@ -12,9 +12,9 @@ namespace quern::sqs {
 
 /// What a program may say about where SQS is. What it leaves open is taken from the environment.
 struct endpoint_choice {
-    std::string region{};           ///< empty: AWS_REGION, then AWS_DEFAULT_REGION
-    std::string url{};              ///< empty: AWS_ENDPOINT_URL_SQS, then AWS_ENDPOINT_URL, then the region's own
-    std::optional<bool> fips{};     ///< absent: AWS_USE_FIPS_ENDPOINT; the host with validated cryptography
+    std::string region{};             ///< empty: AWS_REGION, then AWS_DEFAULT_REGION
+    std::string url{};                ///< empty: AWS_ENDPOINT_URL_SQS, then AWS_ENDPOINT_URL, then the region's own
+    std::optional<bool> fips{};       ///< absent: AWS_USE_FIPS_ENDPOINT; the host with validated cryptography
     std::optional<bool> dual_stack{}; ///< absent: AWS_USE_DUALSTACK_ENDPOINT; the host with IPv6 addresses
 };
 

@@ -14,7 +14,7 @@ bool names_a_dead_receipt(std::string_view code, std::string_view message)
     // test_change_visibility_on_deleted_message_raises_invalid_parameter_value).
     if (!code.starts_with("InvalidParameterValue")) return false;
     return message.find("receipt handle has expired") != message.npos ||
-           message.find("not available for visibility timeout change") != message.npos;
+        message.find("not available for visibility timeout change") != message.npos;
 }
 
 } // namespace

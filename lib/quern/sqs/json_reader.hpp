@@ -26,7 +26,8 @@ class json_reader {
 public:
     json_reader(od::parser& parser, std::size_t body_size)
         : storage(std::make_shared_for_overwrite<std::byte[]>(body_size + simdjson::SIMDJSON_PADDING)),
-          parser_(parser), next_(reinterpret_cast<std::uint8_t*>(storage.get())) {}
+          parser_(parser), next_(reinterpret_cast<std::uint8_t*>(storage.get()))
+    {}
 
     std::shared_ptr<std::byte[]> storage;
     std::string where;
@@ -35,7 +36,7 @@ public:
     static bool is_local(error_code e)
     {
         return e == simdjson::INCORRECT_TYPE || e == simdjson::STRING_ERROR || e == simdjson::NUMBER_ERROR ||
-               e == simdjson::NUMBER_OUT_OF_RANGE || e == simdjson::NO_SUCH_FIELD;
+            e == simdjson::NUMBER_OUT_OF_RANGE || e == simdjson::NO_SUCH_FIELD;
     }
 
     /// A member that must be there and is not.

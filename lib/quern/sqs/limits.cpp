@@ -50,7 +50,12 @@ std::size_t characters(std::string_view utf8)
 std::optional<char32_t> next_character(std::string_view& utf8)
 {
     auto const first = static_cast<unsigned char>(utf8.front());
-    std::size_t const size = first < 0x80 ? 1 : first < 0xC0 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF8 ? 4 : 0;
+    std::size_t const size = first < 0x80 ? 1
+        : first < 0xC0                    ? 0
+        : first < 0xE0                    ? 2
+        : first < 0xF0                    ? 3
+        : first < 0xF8                    ? 4
+                                          : 0;
     if (size == 0 || utf8.size() < size) return {};
 
     constexpr char32_t lead_bits[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
@@ -80,8 +85,8 @@ bool begins_with_ignoring_case(std::string_view text, std::string_view lower_cas
 problem check_range(std::string_view field, std::optional<seconds> value, seconds most)
 {
     if (!value || (*value >= seconds::zero() && *value <= most)) return {};
-    return refuse(field, std::to_string(value->count()) + " is not within 0 to " + std::to_string(most.count()) +
-                             " seconds");
+    return refuse(
+        field, std::to_string(value->count()) + " is not within 0 to " + std::to_string(most.count()) + " seconds");
 }
 
 problem check_token(std::string_view field, std::optional<std::string> const& value)
@@ -115,8 +120,8 @@ problem check_message(Message const& sent)
 {
     if (sent.body.empty()) return refuse("MessageBody", "must not be empty");
     if (auto const size = message_size(sent.body, sent.attributes); size > max_message_bytes) {
-        return refuse("MessageBody", "with the attributes it has " + std::to_string(size) +
-                                         " bytes, more than 1048576");
+        return refuse(
+            "MessageBody", "with the attributes it has " + std::to_string(size) + " bytes, more than 1048576");
     }
     if (!is_message_text(sent.body)) {
         return refuse("MessageBody", "contains a character that a message may not have");
@@ -152,7 +157,8 @@ problem check_entries(std::vector<Entry> const& entries)
 std::size_t message_size(std::string_view body, attribute_map const& attributes)
 {
     std::size_t size = body.size();
-    for (auto const& [name, value] : attributes) size += name.size() + value.data_type.size() + value.value.size();
+    for (auto const& [name, value] : attributes)
+        size += name.size() + value.data_type.size() + value.value.size();
     return size;
 }
 
@@ -173,16 +179,16 @@ bool is_attribute_name(std::string_view name)
 {
     auto const allowed = [](char c) { return is_word(c) || c == '.' || static_cast<unsigned char>(c) >= 0x80; };
     return !name.empty() && characters(name) <= max_attribute_name && std::ranges::all_of(name, allowed) &&
-           !name.starts_with('.') && !name.ends_with('.') && name.find("..") == name.npos &&
-           !begins_with_ignoring_case(name, "aws.") && !begins_with_ignoring_case(name, "amazon.") &&
-           is_message_text(name);
+        !name.starts_with('.') && !name.ends_with('.') && name.find("..") == name.npos &&
+        !begins_with_ignoring_case(name, "aws.") && !begins_with_ignoring_case(name, "amazon.") &&
+        is_message_text(name);
 }
 
 bool is_attribute_type(std::string_view type)
 {
     auto const base = type.substr(0, type.find('.'));
     return (base == "String" || base == "Number" || base == "Binary") && characters(type) <= max_attribute_name &&
-           is_message_text(type);
+        is_message_text(type);
 }
 
 bool is_entry_id(std::string_view id)
@@ -199,7 +205,7 @@ bool is_queue_name(std::string_view name)
 bool is_token(std::string_view text)
 {
     return !text.empty() && text.size() <= max_token &&
-           std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
+        std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
 std::optional<failure> check(send_message_entry const& entry)
@@ -227,7 +233,8 @@ std::optional<failure> check(send_message_batch_request const& request)
 {
     if (auto bad = check_entries(request.entries)) return bad;
     std::size_t total = 0;
-    for (auto const& entry : request.entries) total += message_size(entry.body, entry.attributes);
+    for (auto const& entry : request.entries)
+        total += message_size(entry.body, entry.attributes);
     if (total <= max_message_bytes) return {};
     return refuse("Entries", "together they have " + std::to_string(total) + " bytes, more than 1048576");
 }

@@ -9,11 +9,13 @@ namespace {
 
 void append_part(std::string& to, std::string_view text)
 {
-    for (int shift = 24; shift >= 0; shift -= 8) to += static_cast<char>(text.size() >> shift & 0xff);
+    for (int shift = 24; shift >= 0; shift -= 8)
+        to += static_cast<char>(text.size() >> shift & 0xff);
     to += text;
 }
 
-void append_attribute(std::string& to, std::string_view name, std::string_view type, bool binary, std::string_view value)
+void append_attribute(
+    std::string& to, std::string_view name, std::string_view type, bool binary, std::string_view value)
 {
     append_part(to, name);
     append_part(to, type);
@@ -47,7 +49,8 @@ std::string md5_of_attributes(std::vector<message_attribute> const& attributes)
     std::vector<message_attribute> sorted = attributes;
     std::ranges::sort(sorted, {}, &message_attribute::name);
     std::string text;
-    for (auto const& each : sorted) append_attribute(text, each.name, each.data_type, each.is_binary(), each.value);
+    for (auto const& each : sorted)
+        append_attribute(text, each.name, each.data_type, each.is_binary(), each.value);
     return md5(text);
 }
 

@@ -33,7 +33,7 @@ struct message {
     std::string_view receipt_handle; ///< of this receive; a later receive of the same message has another
     std::string_view body;
     std::string_view md5_of_body;
-    std::string_view md5_of_attributes; ///< empty when no user attribute was returned
+    std::string_view md5_of_attributes;              ///< empty when no user attribute was returned
     std::vector<system_attribute> system_attributes; ///< those asked for
     std::vector<message_attribute> attributes;       ///< those asked for
 
@@ -66,7 +66,7 @@ struct damaged_message {
 /// One damaged message does not take the others with it. On a FIFO queue the order is that of the answer:
 /// a damaged message stands before those of its group that follow its position.
 struct receive_message_response {
-    std::vector<message> messages; ///< 0 to 10, whole
+    std::vector<message> messages;        ///< 0 to 10, whole
     std::vector<damaged_message> damaged; ///< in the order of their position; nearly always empty
     std::shared_ptr<std::byte[]> storage;
 };

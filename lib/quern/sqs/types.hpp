@@ -36,7 +36,7 @@ using attribute_map = std::map<std::string, attribute_value>;
 /// One entry that a batch call refused. The others of the same call may have succeeded.
 struct batch_failure {
     std::string id;
-    std::string code;    ///< "InvalidParameterValue", "InternalError", …
+    std::string code; ///< "InvalidParameterValue", "InternalError", …
     std::string message;
     bool sender_fault = false; ///< true: retrying the same entry cannot help
 };
@@ -55,10 +55,10 @@ struct empty_response {};
 
 struct send_message_request {
     std::string queue_url;
-    std::string body;                          ///< 1 byte to 1 MiB together with the attributes
-    std::optional<seconds> delay;              ///< 0 to 900 s; the queue's DelaySeconds when absent
-    attribute_map attributes;                  ///< at most 10
-    attribute_map system_attributes;           ///< AWSTraceHeader only
+    std::string body;                            ///< 1 byte to 1 MiB together with the attributes
+    std::optional<seconds> delay;                ///< 0 to 900 s; the queue's DelaySeconds when absent
+    attribute_map attributes;                    ///< at most 10
+    attribute_map system_attributes;             ///< AWSTraceHeader only
     std::optional<std::string> deduplication_id; ///< FIFO queues
     std::optional<std::string> group_id;         ///< required on FIFO queues; the tenant on standard queues
 
@@ -94,7 +94,8 @@ struct send_message_batch_request {
 
     send_message_batch_request() = default;
     send_message_batch_request(std::string url, std::vector<send_message_entry> list)
-        : queue_url(std::move(url)), entries(std::move(list)) {}
+        : queue_url(std::move(url)), entries(std::move(list))
+    {}
 };
 
 struct sent_message : send_message_response {
@@ -104,9 +105,9 @@ using send_message_batch_response = batch_response<sent_message>;
 
 struct receive_message_request {
     std::string queue_url;
-    int max_messages = 10;                        ///< 1 to 10
-    std::optional<seconds> visibility_timeout;    ///< 0 to 43,200 s; the queue's when absent
-    std::optional<seconds> wait_time;             ///< 0 to 20 s; the queue's when absent. Longer than 0: long poll
+    int max_messages = 10;                           ///< 1 to 10
+    std::optional<seconds> visibility_timeout;       ///< 0 to 43,200 s; the queue's when absent
+    std::optional<seconds> wait_time;                ///< 0 to 20 s; the queue's when absent. Longer than 0: long poll
     std::vector<std::string> system_attribute_names; ///< "ApproximateReceiveCount", …, or "All"
     std::vector<std::string> attribute_names;        ///< names, "prefix.*", or "All"
     std::optional<std::string> attempt_id;           ///< FIFO queues: ReceiveRequestAttemptId
@@ -121,7 +122,8 @@ struct delete_message_request {
 
     delete_message_request() = default;
     delete_message_request(std::string url, std::string handle)
-        : queue_url(std::move(url)), receipt_handle(std::move(handle)) {}
+        : queue_url(std::move(url)), receipt_handle(std::move(handle))
+    {}
 };
 
 struct delete_message_entry {
@@ -130,7 +132,8 @@ struct delete_message_entry {
 
     delete_message_entry() = default;
     delete_message_entry(std::string entry_id, std::string handle)
-        : id(std::move(entry_id)), receipt_handle(std::move(handle)) {}
+        : id(std::move(entry_id)), receipt_handle(std::move(handle))
+    {}
 };
 
 struct delete_message_batch_request {
@@ -139,7 +142,8 @@ struct delete_message_batch_request {
 
     delete_message_batch_request() = default;
     delete_message_batch_request(std::string url, std::vector<delete_message_entry> list)
-        : queue_url(std::move(url)), entries(std::move(list)) {}
+        : queue_url(std::move(url)), entries(std::move(list))
+    {}
 };
 
 /// The id of an entry that a batch call carried out.
@@ -155,7 +159,8 @@ struct change_message_visibility_request {
 
     change_message_visibility_request() = default;
     change_message_visibility_request(std::string url, std::string handle, seconds timeout)
-        : queue_url(std::move(url)), receipt_handle(std::move(handle)), visibility_timeout(timeout) {}
+        : queue_url(std::move(url)), receipt_handle(std::move(handle)), visibility_timeout(timeout)
+    {}
 };
 
 struct change_visibility_entry {
@@ -165,7 +170,8 @@ struct change_visibility_entry {
 
     change_visibility_entry() = default;
     change_visibility_entry(std::string entry_id, std::string handle, seconds timeout)
-        : id(std::move(entry_id)), receipt_handle(std::move(handle)), visibility_timeout(timeout) {}
+        : id(std::move(entry_id)), receipt_handle(std::move(handle)), visibility_timeout(timeout)
+    {}
 };
 
 struct change_message_visibility_batch_request {
@@ -174,7 +180,8 @@ struct change_message_visibility_batch_request {
 
     change_message_visibility_batch_request() = default;
     change_message_visibility_batch_request(std::string url, std::vector<change_visibility_entry> list)
-        : queue_url(std::move(url)), entries(std::move(list)) {}
+        : queue_url(std::move(url)), entries(std::move(list))
+    {}
 };
 using change_message_visibility_batch_response = batch_response<done_entry>;
 
@@ -187,9 +194,15 @@ struct queue_request {
     queue_request() = default;
     explicit queue_request(std::string url) : queue_url(std::move(url)) {}
 };
-struct delete_queue_request : queue_request { using queue_request::queue_request; };
-struct purge_queue_request : queue_request { using queue_request::queue_request; };
-struct list_queue_tags_request : queue_request { using queue_request::queue_request; };
+struct delete_queue_request : queue_request {
+    using queue_request::queue_request;
+};
+struct purge_queue_request : queue_request {
+    using queue_request::queue_request;
+};
+struct list_queue_tags_request : queue_request {
+    using queue_request::queue_request;
+};
 
 struct create_queue_request {
     std::string queue_name; ///< 1 to 80 of [A-Za-z0-9_-]; a FIFO queue's ends in ".fifo"
@@ -227,7 +240,8 @@ struct set_queue_attributes_request {
 
     set_queue_attributes_request() = default;
     set_queue_attributes_request(std::string url, string_map values)
-        : queue_url(std::move(url)), attributes(std::move(values)) {}
+        : queue_url(std::move(url)), attributes(std::move(values))
+    {}
 };
 
 struct list_queues_request {
@@ -263,7 +277,8 @@ struct untag_queue_request {
 
     untag_queue_request() = default;
     untag_queue_request(std::string url, std::vector<std::string> keys)
-        : queue_url(std::move(url)), tag_keys(std::move(keys)) {}
+        : queue_url(std::move(url)), tag_keys(std::move(keys))
+    {}
 };
 
 struct tags_response {
@@ -277,10 +292,11 @@ struct add_permission_request {
     std::vector<std::string> actions;
 
     add_permission_request() = default;
-    add_permission_request(std::string url, std::string name, std::vector<std::string> accounts,
-                           std::vector<std::string> allowed)
+    add_permission_request(
+        std::string url, std::string name, std::vector<std::string> accounts, std::vector<std::string> allowed)
         : queue_url(std::move(url)), label(std::move(name)), account_ids(std::move(accounts)),
-          actions(std::move(allowed)) {}
+          actions(std::move(allowed))
+    {}
 };
 
 struct remove_permission_request {
@@ -288,7 +304,8 @@ struct remove_permission_request {
     std::string label;
 
     remove_permission_request() = default;
-    remove_permission_request(std::string url, std::string name) : queue_url(std::move(url)), label(std::move(name)) {}
+    remove_permission_request(std::string url, std::string name) : queue_url(std::move(url)), label(std::move(name))
+    {}
 };
 
 // ---- message move tasks -----------------------------------------------------------------------------------

@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""The command line of `quern`: help, errors, queues, sending, the broker."""
+
+import json
+import signal
+import subprocess
+import unittest
+
+from program import LIMIT, Broker, ProgramTest
+
+COMMANDS = (("broker",), ("send",), ("consume",), ("demo",), ("queue",))
+
+
+class Help(ProgramTest):
+    broker_options = None
+
+    def test_the_help_of_every_command_ends_with_an_example_of_it(self):
+        self.assertIn("Exit status:", self.quern("--help")[0])
+        for command in COMMANDS:
+            out, err = self.quern(*command, "--help")
+            self.assertEqual(err, "")
+            self.assertRegex(out, r"(?s)Examples?:\n.*quern .*" + command[-1])
+
+    def test_the_version_is_on_standard_output(self):
+        self.assertRegex(self.quern("--version")[0], r"^quern \d+\.\d+\.\d+\n$")
+
+    def test_a_wrong_command_line_is_one_line_that_names_the_mistake_and_the_help(self):
+        for arguments, mentions in (
+            ((), ["quern --help"]),
+            (("grind",), ["quern --help", "grind"]),
+            (("send",), ["QUEUE", "quern send --help"]),
+            (("broker",), ["--port", "quern broker --help"]),
+            (("queue", "create"), ["NAME", "quern queue create --help"]),
+            (("consume", "q", "--max-in-flight", "0"), ["--max-in-flight"]),
+            (("consume", "q", "--wait-time", "21"), ["--wait-time"]),
+            (("send", "q", "--size", "9"), ["--size", "--count"]),
+            (("broker", "--port", "0", "--account", "12"), ["--account", "12 digits"]),
+            (("broker", "--port", "0", "--host", "nowhere"), ["host", "nowhere"]),
+        ):
+            with self.subTest(arguments=arguments):
+                self.refuse(*arguments, status=2, mentions=mentions)
+
+
+class Surroundings(ProgramTest):
+    broker_options = None
+
+    def test_without_a_region_it_says_where_to_give_one(self):
+        self.variables.update(AWS_ACCESS_KEY_ID="k", AWS_SECRET_ACCESS_KEY="s")
+        self.refuse("queue", "list", status=2, mentions=["--region", "AWS_REGION", "--endpoint"])
+
+    def test_half_a_key_is_refused(self):
+        self.variables.update(AWS_ACCESS_KEY_ID="k", AWS_ENDPOINT_URL_SQS="http://127.0.0.1:1")
+        self.refuse("queue", "list", status=2, mentions=["AWS_SECRET_ACCESS_KEY"])
+
+    def test_amazon_is_never_asked_with_the_keys_of_a_local_broker(self):
+        for arguments in (("queue", "list", "--region", "eu-west-1"),
+                          ("queue", "purge", "https://sqs.eu-west-1.amazonaws.com/123456789012/orders")):
+            self.refuse(*arguments, status=2, mentions=["AWS_ACCESS_KEY_ID"])
+
+    def test_an_endpoint_that_is_no_url_is_refused_by_name(self):
+        self.refuse("queue", "list", "--endpoint", "localhost", status=2, mentions=["--endpoint"])
+        self.refuse("queue", "purge", "ftp://x/y", status=2, mentions=["QUEUE"])
+
+    def test_when_nobody_listens_it_asks_for_the_broker(self):
+        with Broker() as gone:
+            url = gone.url
+        self.refuse("queue", "list", "--endpoint", url, status=1,
+                    mentions=["Connection refused", "quern broker", "--endpoint"])
+        self.refuse("consume", url + "/000000000000/orders", status=1, mentions=["Connection refused"])
+
+    def test_wrong_keys_are_blamed_on_their_variables(self):
+        with Broker(AWS_ACCESS_KEY_ID="mine", AWS_SECRET_ACCESS_KEY="secret") as broker:
+            self.refuse("queue", "list", "--endpoint", broker.url, status=1, mentions=["AWS_ACCESS_KEY_ID"])
+            self.variables.update(AWS_ACCESS_KEY_ID="mine", AWS_SECRET_ACCESS_KEY="wrong")
+            self.refuse("queue", "list", "--endpoint", broker.url, status=1, mentions=["AWS_SECRET_ACCESS_KEY"])
+            self.variables["AWS_SECRET_ACCESS_KEY"] = "secret"
+            self.quern("queue", "list", "--endpoint", broker.url)
+
+    def test_without_auth_any_key_will_do(self):
+        with Broker("--no-auth") as broker:
+            self.variables.update(AWS_ACCESS_KEY_ID="any", AWS_SECRET_ACCESS_KEY="thing")
+            self.quern("queue", "list", "--endpoint", broker.url)
+
+
+class Queues(ProgramTest):
+    def test_a_queue_is_created_found_described_and_deleted(self):
+        url = self.create("orders", "--attribute", "VisibilityTimeout=60", "--attribute", "DelaySeconds=1")
+        self.assertEqual(url, self.broker.url + "/000000000000/orders")
+        self.create("other")
+        self.assertEqual(self.quern("queue", "list", "--prefix", "ord")[0], url + "\n")
+        self.assertEqual(len(self.quern("queue", "list")[0].splitlines()), 2)
+
+        out, _ = self.quern("queue", "attributes", "orders")
+        self.assertIn("VisibilityTimeout=60\n", out)
+        told = json.loads(self.quern("queue", "attributes", url, "--json")[0])
+        self.assertEqual(dict(line.split("=", 1) for line in out.splitlines()), told)
+        self.assertEqual(told["DelaySeconds"], "1")
+
+        self.quern("queue", "delete", "orders")
+        self.refuse("queue", "attributes", "orders", status=1, mentions=["NonExistentQueue", "quern queue create"])
+
+    def test_a_purge_leaves_the_queue_and_takes_the_messages(self):
+        self.create("orders")
+        self.send("orders", "a", "b")
+        self.assertEqual(self.counts("orders"), (2, 0, 0))
+        self.quern("queue", "purge", "orders")
+        self.assertEqual(self.counts("orders"), (0, 0, 0))
+
+    def test_a_fifo_queue_gets_the_name_that_it_needs(self):
+        self.assertTrue(self.create("ledger", "--fifo").endswith("/ledger.fifo"))
+        self.assertTrue(self.create("ledger.fifo", "--fifo").endswith("/ledger.fifo"))
+
+    def test_an_attribute_without_a_value_is_a_mistake(self):
+        self.refuse("queue", "create", "q", "--attribute", "VisibilityTimeout", status=2, mentions=["--attribute"])
+
+    def test_what_the_service_refuses_is_one_line(self):
+        self.refuse("queue", "create", "q", "--attribute", "VisibilityTimeout=soon", status=1,
+                    mentions=["InvalidAttributeValue"])
+
+
+class Sending(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.create("orders")
+
+    def test_every_line_is_a_message(self):
+        lines = [f"line {i} é ☃ \\ \" \t" for i in range(25)] + ["x" * 300_000] * 5 + ["the last one has no line feed"]
+        _, err = self.quern("send", "orders", stdin="\n".join(lines))
+        self.assertIn("sent 31 of 31", err)
+        self.assertEqual(sorted(m["body"] for m in self.consume("orders")), sorted(lines))
+
+    def test_a_line_that_cannot_be_a_message_is_reported_and_the_others_are_sent(self):
+        lines = ["first", "", "x" * 1_048_576, "x" * 3_000_000, "bell \a", "last"]
+        _, err = self.quern("send", "orders", stdin="\n".join(lines) + "\n", status=1)
+        for number in (2, 4, 5):
+            self.assertIn(f"message {number} was not sent", err)
+        self.assertIn("sent 3 of 6", err)
+        self.assertEqual(self.counts("orders"), (3, 0, 0))
+
+    def test_a_message_leaves_before_the_next_line_comes(self):
+        sending = self.start("send", "orders", stderr=subprocess.DEVNULL)
+        consuming = self.start("consume", "orders", stderr=subprocess.DEVNULL)
+        for body in ("one", "two"):
+            sending.stdin.write(body + "\n")
+            sending.stdin.flush()
+            self.assertEqual(json.loads(consuming.stdout.readline())["body"], body)
+        sending.stdin.close()
+        self.assertEqual(sending.wait(LIMIT), 0)
+
+    def test_made_up_messages_have_the_size_asked_for(self):
+        _, err = self.quern("send", "orders", "--count", "37", "--size", "100")
+        self.assertIn("sent 37 of 37", err)
+        got = self.consume("orders")
+        self.assertEqual(len({m["body"] for m in got}), 37)
+        self.assertEqual({len(m["body"]) for m in got}, {100})
+
+    def test_a_delay_keeps_messages_from_being_received(self):
+        self.quern("send", "orders", "--count", "1", "--delay", "900")
+        self.assertEqual(self.counts("orders"), (0, 0, 1))
+
+    def test_a_group_arrives_with_the_message(self):
+        self.quern("send", "orders", "--group", "tenant-7", stdin="a\n")
+        self.assertEqual(self.consume("orders")[0]["group"], "tenant-7")
+
+    def test_equal_lines_are_messages_of_their_own_on_a_fifo_queue_as_well(self):
+        self.create("ledger.fifo", "--fifo", "--attribute", "ContentBasedDeduplication=true")
+        self.refuse("send", "ledger.fifo", status=2, mentions=["--group"])
+        self.quern("send", "ledger.fifo", "--group", "g", stdin="same\nsame\nsame\n")
+        self.assertEqual(self.counts("ledger.fifo"), (3, 0, 0))
+
+    def test_a_dead_endpoint_ends_it_at_once_whatever_is_left_of_the_input(self):
+        self.broker.process.terminate()
+        self.broker.process.wait(LIMIT)
+        url = self.broker.url + "/000000000000/orders"
+        _, err = self.quern("send", url, stdin="line\n" * 100_000, status=1)
+        self.assertLess(len(err.splitlines()), 5, err[:1000])
+        self.assertIn("Connection refused", err)
+
+
+class Brokers(ProgramTest):
+    broker_options = None
+
+    def test_both_signals_stop_it(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with Broker() as broker:
+                broker.process.send_signal(number)
+                self.assertEqual(broker.process.wait(LIMIT), 0)
+
+    def test_a_taken_port_is_named(self):
+        with Broker() as broker:
+            port = broker.url.rsplit(":", 1)[1]
+            self.refuse("broker", "--port", port, status=1, mentions=[port, "in use", "--port"])
+
+    def test_region_and_account_are_in_the_names_of_queues(self):
+        with Broker("--region", "eu-west-1", "--account", "123456789012") as broker:
+            self.variables["AWS_ENDPOINT_URL_SQS"] = broker.url
+            self.assertTrue(self.create("orders").endswith("/123456789012/orders"))
+            self.assertIn("arn:aws:sqs:eu-west-1:123456789012:orders", self.quern("queue", "attributes", "orders")[0])
+
+    def faults(self, text):
+        path = self.folder + "/faults.json"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def test_a_mistake_in_a_faults_file_is_named_by_its_key(self):
+        for text, mention in (
+            ("", "faults.json"),
+            ("{", "JSON"),
+            ("[]", "object"),
+            ('{"sed": 1}', "sed"),
+            ('{"seed": -1}', "seed"),
+            ('{"everywhere": {"trottled": 1}}', "everywhere.trottled"),
+            ('{"everywhere": {"throttled": "often"}}', "everywhere.throttled"),
+            ('{"everywhere": {"throttled": 1.5}}', "everywhere.throttled"),
+            ('{"everywhere": {"latency_max": 0.5}}', "everywhere.latency_max"),
+            ('{"by_operation": {"ReceiveMessage": {"slow": 2}}}', "ReceiveMessage.slow"),
+            ('{"by_operation": {"ReceiveMessage": 1}}', "by_operation.ReceiveMessage"),
+        ):
+            with self.subTest(text=text):
+                self.refuse("broker", "--port", "0", "--faults", self.faults(text), status=2, mentions=[mention])
+        self.refuse("broker", "--port", "0", "--faults", self.folder + "/absent", status=2, mentions=["absent"])
+
+    def test_a_faults_file_has_its_effect(self):
+        path = self.faults('{"seed": 3, "by_operation": {"ListQueues": {"throttled": 1}}}')
+        with Broker("--faults", path) as broker:
+            self.variables["AWS_ENDPOINT_URL_SQS"] = broker.url
+            self.create("orders")
+            self.refuse("queue", "list", status=1, mentions=["RequestThrottled"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""`quern consume`: what is acknowledged, what comes again, and how it ends."""
+
+import json
+import os
+import signal
+import subprocess
+import unittest
+
+from program import LIMIT, Broker, ProgramTest, wait_for
+
+
+class Printing(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.url = self.create("orders")
+
+    def test_every_message_becomes_a_line_and_is_gone(self):
+        bodies = [f"message {i}" for i in range(2_500)]
+        self.send("orders", *bodies)
+        got = self.consume("orders")
+        self.assertEqual(sorted(m["body"] for m in got), sorted(bodies))
+        self.assertEqual({m["receive_count"] for m in got}, {1})
+        self.assertEqual(len({m["message_id"] for m in got}), len(bodies))
+        for member in ("sent_at", "first_received_at"):
+            self.assertRegex(got[0][member], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+        self.assertEqual(got[0]["attributes"], {})
+        self.assertEqual(self.counts("orders"), (0, 0, 0))
+
+    def test_the_url_of_a_queue_says_where_to_go(self):
+        self.send("orders", "a")
+        del self.variables["AWS_ENDPOINT_URL_SQS"]
+        self.assertEqual([m["body"] for m in self.consume(self.url)], ["a"])
+
+    def test_what_cannot_be_written_is_not_acknowledged(self):
+        self.send("orders", *(f"m{i}" for i in range(30)))
+        read, write = os.pipe()
+        os.close(read)
+        with open("/dev/full", "w", encoding="utf-8") as full, open(write, "w", encoding="utf-8") as broken:
+            for stdout in (full, broken):
+                with self.subTest(stdout=stdout.name):
+                    _, err = self.quern("consume", "orders", "--wait-time", "1", stdout=stdout,
+                                        stderr=subprocess.PIPE, status=1)
+                    self.assertIn("standard output", err)
+                    self.assertEqual(self.counts("orders"), (30, 0, 0))
+
+    def test_a_reader_that_stalls_holds_the_messages_up_and_loses_none(self):
+        self.send("orders", *(f"{i} " + "x" * 20_000 for i in range(60)))
+        consuming = self.start("consume", "orders", "--until-empty", "--wait-time", "1", stderr=subprocess.DEVNULL)
+        first = json.loads(consuming.stdout.readline())
+        in_flight = self.counts("orders")[1]
+        self.assertGreater(in_flight, 40)  # a pipe holds three such lines
+        rest, _ = consuming.communicate(timeout=LIMIT)
+        numbers = [first["body"].split()[0]] + [json.loads(line)["body"].split()[0] for line in rest.splitlines()]
+        self.assertEqual(sorted(map(int, numbers)), list(range(60)))
+        self.assertEqual(consuming.returncode, 0)
+
+    def test_a_queue_that_does_not_exist_is_an_error_and_no_wait(self):
+        self.refuse("consume", "absent", status=1, mentions=["NonExistentQueue"])
+        self.refuse("consume", self.broker.url + "/000000000000/absent", status=1, mentions=["NonExistentQueue"])
+
+    def test_a_fifo_queue_is_refused(self):
+        self.create("ledger", "--fifo")
+        self.refuse("consume", "ledger.fifo", status=1, mentions=["FIFO"])
+
+
+class Draining(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.create("orders")
+        self.report_path = self.folder + "/report.json"
+
+    def consuming(self, *options):
+        process = self.start("consume", "orders", "--wait-time", "1", "--report", self.report_path, *options)
+        wait_for(process.stderr, "consuming")
+        return process
+
+    def report(self):
+        with open(self.report_path, encoding="utf-8") as file:
+            return json.load(file)
+
+    def test_either_signal_drains_an_idle_consumer_which_reports_nothing_left(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            process = self.consuming()
+            process.send_signal(number)
+            self.assertEqual(process.wait(LIMIT), 0)
+            report = self.report()
+            self.assertLess(report.pop("took_ms"), 5_000)
+            self.assertEqual(set(report.values()), {0})
+            os.remove(self.report_path)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_running_command_may_finish(self):
+        fifo = self.folder + "/go"
+        os.mkfifo(fifo)
+        process = self.consuming("--exec", f"echo started; read line < {fifo}; echo finished")
+        self.send("orders", "a")
+        wait_for(process.stdout, "started")
+        process.terminate()
+        wait_for(process.stderr, "drain")
+        with open(fifo, "w", encoding="utf-8") as go:
+            go.write("go\n")
+        wait_for(process.stdout, "finished")
+        self.assertEqual(process.wait(LIMIT), 0)
+        self.assertEqual(self.report()["finished"], 1)
+        self.assertEqual(self.counts("orders"), (0, 0, 0))
+
+    def test_a_second_signal_ends_the_commands_and_their_messages_are_given_back(self):
+        for stubborn in ("", "trap '' TERM; "):
+            with self.subTest(stubborn=stubborn):
+                process = self.consuming("--drain-deadline", "10", "--exec", stubborn + "echo $$; tail -f /dev/null; :")
+                self.quern("queue", "purge", "orders")
+                self.send("orders", "a")
+                command = int(process.stdout.readline())
+                process.terminate()
+                process.terminate()
+                process.wait(LIMIT)
+                self.assertEqual(process.returncode, 0, process.stderr.read())
+                self.assertRaises(ProcessLookupError, os.killpg, command, 0)
+                self.assertEqual(self.report()["cancelled"], 1)
+                self.assertEqual(self.report()["released"], 1)
+                self.assertEqual(self.counts("orders"), (1, 0, 0))
+
+    def test_what_could_not_be_given_back_is_told(self):
+        process = self.consuming("--drain-deadline", "1", "--exec", "echo started; tail -f /dev/null; :")
+        self.send("orders", "a")
+        wait_for(process.stdout, "started")
+        self.broker.process.kill()
+        self.broker.process.wait(LIMIT)
+        process.terminate()
+        _, err = process.communicate(timeout=LIMIT)
+        self.assertEqual(process.returncode, 3, err)
+        self.assertEqual(self.report()["stranded"], 1)
+        self.assertIn("quern: the drain left", err)
+
+    def test_a_report_that_cannot_be_written_is_an_error(self):
+        _, err = self.quern("consume", "orders", "--until-empty", "--wait-time", "0", "--report", "/proc/no/such",
+                            status=1)
+        self.assertIn("--report /proc/no/such", err)
+
+
+class Executing(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.url = self.create("orders")
+
+    def run_for_each(self, command, *options):
+        return self.quern("consume", "orders", "--until-empty", "--wait-time", "1", "--exec", command, *options)
+
+    def test_the_command_gets_the_body_and_what_there_is_to_know(self):
+        self.quern("send", "orders", "--group", "g1", stdin="the body\n")
+        out, _ = self.run_for_each("cat; echo; env | grep ^QUERN_")
+        body, *variables = out.splitlines()
+        self.assertEqual(body, "the body")
+        told = dict(line.split("=", 1) for line in variables)
+        self.assertRegex(told.pop("QUERN_MESSAGE_ID"), r"^[0-9a-f-]{36}$")
+        for name in ("QUERN_SENT_AT", "QUERN_FIRST_RECEIVED_AT"):
+            self.assertRegex(told.pop(name), r"^\d{4}-.*Z$")
+        self.assertEqual(told, {"QUERN_RECEIVE_COUNT": "1", "QUERN_QUEUE_URL": self.url, "QUERN_ATTRIBUTES": "{}",
+                                "QUERN_GROUP": "g1"})
+
+    def test_a_large_body_reaches_a_command_that_reads_it_and_one_that_does_not(self):
+        self.send("orders", "x" * 1_000_000)
+        self.assertEqual(self.run_for_each("wc -c")[0].strip(), "1000000")
+        self.send("orders", "x" * 1_000_000)
+        self.run_for_each("true")
+        self.assertEqual(self.counts("orders"), (0, 0, 0))
+
+    def test_a_command_that_fails_sees_its_message_again(self):
+        self.send("orders", "a", "b", "c")
+        out, err = self.run_for_each('echo "$(cat) $QUERN_RECEIVE_COUNT"; [ $QUERN_RECEIVE_COUNT -gt 1 ] || exit 7')
+        self.assertEqual(sorted(out.split("\n")[:-1]), sorted(f"{m} {n}" for m in "abc" for n in (1, 2)))
+        self.assertIn("the command ended with status 7", err)
+        self.assertEqual(self.counts("orders"), (0, 0, 0))
+
+    def test_a_command_killed_by_a_signal_has_failed(self):
+        self.send("orders", "a")
+        _, err = self.run_for_each("[ $QUERN_RECEIVE_COUNT -gt 1 ] || kill -SEGV $$")
+        self.assertIn("signal 11", err)
+
+    def test_no_more_commands_run_at_once_than_may(self):
+        self.send("orders", *(str(i) for i in range(12)))
+        out, _ = self.run_for_each("echo +; : $(cat); echo -", "--max-in-flight", "1")
+        self.assertEqual(out, "+\n-\n" * 12)
+
+    def test_the_command_inherits_no_connection_and_a_default_sigpipe(self):
+        self.send("orders", "a")
+        out, _ = self.run_for_each("ls -l /proc/self/fd | grep -c socket; grep SigIgn /proc/self/status")
+        sockets, ignored = out.splitlines()
+        self.assertEqual(sockets, "0")
+        self.assertEqual(int(ignored.split()[1], 16) & (1 << (signal.SIGPIPE - 1)), 0)
+
+
+class AmongFaults(ProgramTest):
+    def test_every_message_comes_out_of_a_service_on_a_bad_day(self):
+        rates = {"server_error": 0.05, "throttled": 0.02, "dropped_before": 0.03, "truncated": 0.02, "entry_failed": 0.1,
+                 "latency": 0.2, "latency_max": 20}
+        path = self.folder + "/faults.json"
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"seed": 11, "by_operation": {"ReceiveMessage": rates, "DeleteMessageBatch": rates,
+                                                    "ChangeMessageVisibilityBatch": rates}}, file)
+        with Broker("--faults", path) as broker:
+            self.variables["AWS_ENDPOINT_URL_SQS"] = broker.url
+            self.create("orders")
+            self.send("orders", *(str(i) for i in range(400)))
+            # A receive whose answer was cut off leaves its messages hidden for this long.
+            got = self.consume("orders", "--visibility-timeout", "3")
+            self.assertEqual({int(m["body"]) for m in got}, set(range(400)))
+            self.assertEqual(self.counts("orders"), (0, 0, 0))
+
+
+if __name__ == "__main__":
+    unittest.main()

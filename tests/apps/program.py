@@ -1,0 +1,103 @@
+"""What the tests of the program share: running it, with a broker of its own and nothing of the caller's environment."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+QUERN = os.path.join(os.environ["QUERN_BIN_DIR"], "quern")
+LIMIT = 120  # seconds that no command may take; none comes near
+
+
+def environment(**extra):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "QUERN_"))}
+    return {**kept, **extra}
+
+
+class Broker:
+    """A broker on a port of its own, until the end of the block."""
+
+    def __init__(self, *options, **variables):
+        self.process = subprocess.Popen([QUERN, "broker", "--port", "0", *options], stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True, env=environment(**variables))
+        said = self.process.stdout.readline()
+        if not said.startswith("listening on http://"):
+            raise AssertionError(f"the broker said {said!r}")
+        self.url = said.split()[-1]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(LIMIT)
+        self.process.stdout.close()
+
+
+class ProgramTest(unittest.TestCase):
+    """Each test has a broker, unless `broker_options` is None, and an empty folder."""
+
+    broker_options = ()
+
+    def setUp(self):
+        self.variables = {}
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        if self.broker_options is not None:
+            self.broker = self.enterContext(Broker(*self.broker_options))
+            self.variables["AWS_ENDPOINT_URL_SQS"] = self.broker.url
+
+    def quern(self, *arguments, status=0, stdin="", **options):
+        """Runs it to its end, and returns what it wrote to standard output and standard error."""
+        done = subprocess.run([QUERN, *arguments], input=stdin, capture_output="stdout" not in options, text=True,
+                              timeout=LIMIT, env=environment(**self.variables), **options)
+        self.assertEqual(done.returncode, status, f"quern {' '.join(arguments)}\n{done.stderr}\n{done.stdout}")
+        return done.stdout, done.stderr
+
+    def start(self, *arguments, **options):
+        """Starts it, with pipes to what is not given."""
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+        process = subprocess.Popen([QUERN, *arguments], text=True, env=environment(**self.variables), **pipes)
+
+        def end():
+            process.kill()
+            process.communicate()
+
+        self.addCleanup(end)
+        return process
+
+    def refuse(self, *arguments, status, mentions):
+        """It must fail with one line on standard error that says all of these."""
+        out, err = self.quern(*arguments, status=status)
+        self.assertEqual(out, "")
+        lines = err.splitlines()
+        self.assertEqual(len(lines), 1, err)
+        self.assertTrue(lines[0].startswith("quern: "), err)
+        for mention in mentions:
+            self.assertIn(mention, lines[0])
+
+    def create(self, name, *options):
+        return self.quern("queue", "create", name, *options)[0].strip()
+
+    def send(self, queue, *bodies):
+        self.quern("send", queue, stdin="".join(body + "\n" for body in bodies))
+
+    def consume(self, queue, *options, **more):
+        """The messages of the queue, until it is empty."""
+        out, _ = self.quern("consume", queue, "--until-empty", "--wait-time", "1", *options, **more)
+        return [json.loads(line) for line in out.splitlines()]
+
+    def counts(self, queue):
+        """Visible, in flight, delayed."""
+        told = json.loads(self.quern("queue", "attributes", queue, "--json")[0])
+        return tuple(int(told["ApproximateNumberOfMessages" + kind]) for kind in ("", "NotVisible", "Delayed"))
+
+
+def wait_for(stream, text):
+    """Reads lines up to one with the text."""
+    for line in stream:
+        if text in line:
+            return line
+    raise AssertionError(f"the output ended without {text!r}")
