@@ -34,8 +34,8 @@ result<broker::server_options> server_options_from(broker_options const& o)
     out.port = o.port;
     out.check_signatures = !o.no_auth;
     out.access_log = [](broker::access_record const& r) {
-        spdlog::debug("{} {} {} {} {:.1f} ms", r.peer, r.operation.empty() ? "-" : r.operation, r.status, r.error_code,
-                      std::chrono::duration<double, std::milli>(r.took).count());
+        spdlog::debug("{} {} {} {} {:.1f} ms", r.peer, r.operation.empty() ? "-" : r.operation, r.status,
+            r.error_code, std::chrono::duration<double, std::milli>(r.took).count());
     };
     auto keys = local_keys(sqs::process_environment);
     if (!keys) return keys.error();
@@ -89,8 +89,10 @@ int run_broker(broker_options const& o, std::string const& region)
         return complain(listening.error().message + "; choose another --port, 0 for any that is free");
     }
     stopper const until_told(io, server);
-    if (o.no_auth) spdlog::info("signatures are not checked");
-    else spdlog::info("signatures are checked against the access key {}", key);
+    if (o.no_auth)
+        spdlog::info("signatures are not checked");
+    else
+        spdlog::info("signatures are checked against the access key {}", key);
     fmt::print("listening on {}\n", server.url());
     std::fflush(stdout);
     io.run();
@@ -115,9 +117,11 @@ void add_broker(CLI::App& app, command_line& line)
         ->capture_default_str();
     command->add_option("--faults", o->faults, "What is to go wrong how often")->type_name("FILE.json");
     command->footer(
-        "Prints \"listening on URL\" on standard output when it is ready. SIGTERM and SIGINT stop it; a second one at\n"
+        "Prints \"listening on URL\" on standard output when it is ready. SIGTERM and SIGINT stop it; a second one "
+        "at\n"
         "once. Queues and messages are gone then. --region is the one in ARNs, us-east-1 by default.\n\n"
-        "Requests must be signed with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the environment that the broker is\n"
+        "Requests must be signed with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the environment that the broker "
+        "is\n"
         "started in, or with test and test where these are not set.\n\n"
         "--faults: members are chances from 0 to 1 a request, but for times in milliseconds and bytes a second:\n"
         "  {\"seed\": 7,\n"
@@ -126,9 +130,7 @@ void add_broker(CLI::App& app, command_line& line)
         "Examples:\n"
         "  quern broker --port 9324\n"
         "  quern --log-level debug broker --port 0 --no-auth --faults bad-day.json");
-    command->callback([o, &line] {
-        line.run = [o, &line] { return run_broker(*o, line.where.region); };
-    });
+    command->callback([o, &line] { line.run = [o, &line] { return run_broker(*o, line.where.region); }; });
 }
 
 } // namespace quern::app

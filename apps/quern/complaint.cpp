@@ -38,9 +38,8 @@ std::string advice(failure const& why, net::endpoint const& at)
     if (why.code == errc::timed_out || why.code == errc::connection_lost || why.code == errc::bad_reply) {
         return "is that SQS, at " + at.origin() + "? check --endpoint";
     }
-    auto const known = std::ranges::find_if(remedies, [&](remedy const& r) {
-        return why.service_code.ends_with(r.service_code);
-    });
+    auto const known =
+        std::ranges::find_if(remedies, [&](remedy const& r) { return why.service_code.ends_with(r.service_code); });
     return known == std::end(remedies) ? std::string() : std::string(known->advice);
 }
 
@@ -68,8 +67,8 @@ exit_code complain(failure const& why)
 log_sink to_stderr()
 {
     return [](log_level level, std::string_view text) {
-        constexpr spdlog::level::level_enum levels[] = {spdlog::level::debug, spdlog::level::info, spdlog::level::warn,
-                                                        spdlog::level::err};
+        constexpr spdlog::level::level_enum levels[] = {
+            spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err};
         spdlog::log(levels[static_cast<int>(level)], "{}", text);
     };
 }

@@ -6,6 +6,7 @@
 #include <quern/core/alarm.hpp>
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/signal_set.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -38,7 +39,8 @@ struct consume_options {
 consumer_options options_from(consume_options const& o)
 {
     consumer_options out;
-    out.max_in_flight = o.max_in_flight.value_or(o.exec.empty() ? 1'000 : 2 * std::max(1u, std::thread::hardware_concurrency()));
+    out.max_in_flight =
+        o.max_in_flight.value_or(o.exec.empty() ? 1'000 : 2 * std::max(1u, std::thread::hardware_concurrency()));
     out.wait_time = std::chrono::seconds(o.wait_time.value_or(o.until_empty ? 2 : 20));
     out.visibility_timeout = std::chrono::seconds(o.visibility_timeout);
     out.drain_deadline = std::chrono::seconds(o.drain_deadline);
@@ -73,8 +75,8 @@ struct news {
 };
 
 /// Completes when the consumer has drained, because of a signal, of an output that broke, or of a queue that ran empty.
-asio::awaitable<void> consume_until_drained(session& s, consume_options const& o, std::string const& url, consumer& c,
-                                            std::shared_ptr<news> heard)
+asio::awaitable<void> consume_until_drained(
+    session& s, consume_options const& o, std::string const& url, consumer& c, std::shared_ptr<news> heard)
 {
     auto const limit = std::chrono::seconds(o.drain_deadline);
     auto const drained = [heard](std::exception_ptr bug, drain_report const& report) {
@@ -84,6 +86,10 @@ asio::awaitable<void> consume_until_drained(session& s, consume_options const& o
     };
     asio::co_spawn(s.io, c.drained(), drained);
     c.drain_on({SIGINT, SIGTERM}, limit);
+    asio::signal_set told(s.io, SIGINT, SIGTERM);
+    told.async_wait([](boost::system::error_code ec, int) {
+        if (!ec) spdlog::info("draining; a second signal cancels the handlers that run");
+    });
     c.start();
     spdlog::info("consuming {}", url);
 
@@ -97,8 +103,10 @@ asio::awaitable<void> consume_until_drained(session& s, consume_options const& o
         bool over = heard->broken_output.has_value();
         if (look_at && !over && !heard->report) {
             auto const empty = co_await watch.is_empty(c);
-            if (empty) over = *empty;
-            else spdlog::warn("cannot tell whether the queue is empty: {}", explain(empty.error(), s.sqs.endpoint()));
+            if (empty)
+                over = *empty;
+            else
+                spdlog::warn("cannot tell whether the queue is empty: {}", explain(empty.error(), s.sqs.endpoint()));
         }
         if (over && !std::exchange(draining, true)) asio::co_spawn(s.io, c.drain(limit), drained);
     }
@@ -110,7 +118,8 @@ int judge(consume_options const& o, news const& heard)
     spdlog::info("drained: {}", to_json(report));
     bool const reported = o.report.empty() || write_report(o.report, report);
     if (heard.broken_output) {
-        return complain(describe(*heard.broken_output) + "; what was not written was not acknowledged and comes again");
+        return complain(
+            describe(*heard.broken_output) + "; what was not written was not acknowledged and comes again");
     }
     if (!reported) return failed;
     if (report.clean()) return ok;
@@ -145,7 +154,8 @@ asio::awaitable<int> consume(session& s, consume_options const& o)
     co_return judge(o, *heard);
 }
 
-constexpr char const* help = R"(Without --exec each message becomes one JSON line on standard output and is acknowledged once the line is out:
+constexpr char const* help =
+    R"(Without --exec each message becomes one JSON line on standard output and is acknowledged once the line is out:
   {"message_id": …, "body": …, "receive_count": 1, "sent_at": …, "first_received_at": …, "group": …,
    "attributes": {"kind": {"type": "String", "value": "order"}}}
 Should standard output break, what was not written is given back, and the program ends with status 1.
@@ -177,16 +187,19 @@ void add_consume(CLI::App& app, command_line& line)
     command->add_option("QUEUE", o->queue, "URL or name")->required();
     command->add_option("--exec", o->exec, "Run this for each message")->type_name("COMMAND");
     command->add_flag("--until-empty", o->until_empty,
-                      "End when a receive is empty, nothing is held here, and the queue counts no message, not even one in "
-                      "flight elsewhere or delayed");
-    command->add_option("--max-in-flight", o->max_in_flight,
-                        "Messages held at once [1000; with --exec twice the processors]")
+        "End when a receive is empty, nothing is held here, and the queue counts no message, not even one in "
+        "flight elsewhere or delayed");
+    command
+        ->add_option(
+            "--max-in-flight", o->max_in_flight, "Messages held at once [1000; with --exec twice the processors]")
         ->check(CLI::Range(1, 120'000));
-    command->add_option("--visibility-timeout", o->visibility_timeout,
-                        "Seconds a message stays hidden unless extended, which happens while its handler runs")
+    command
+        ->add_option("--visibility-timeout", o->visibility_timeout,
+            "Seconds a message stays hidden unless extended, which happens while its handler runs")
         ->check(CLI::Range(3, 43'200))
         ->capture_default_str();
-    command->add_option("--wait-time", o->wait_time, "Seconds a receive waits for a message [20; with --until-empty 2]")
+    command
+        ->add_option("--wait-time", o->wait_time, "Seconds a receive waits for a message [20; with --until-empty 2]")
         ->check(CLI::Range(0, 20));
     command->add_option("--drain-deadline", o->drain_deadline, "Seconds a drain may take")
         ->check(CLI::Range(1, 43'200))
@@ -194,9 +207,7 @@ void add_consume(CLI::App& app, command_line& line)
     command->add_option("--report", o->report, "Write how the drain went there, as JSON")->type_name("FILE");
     command->footer(help);
     command->callback([o, &line] {
-        line.run = [o, &line] {
-            return run(line.where, o->queue, [o](session& s) { return consume(s, *o); });
-        };
+        line.run = [o, &line] { return run(line.where, o->queue, [o](session& s) { return consume(s, *o); }); };
     });
 }
 

@@ -24,8 +24,8 @@ asio::awaitable<outcome> print(line_writer& to, std::function<void(failure const
     co_return release();
 }
 
-asio::awaitable<outcome> run_command(std::string const& command, std::string const& queue_url,
-                                     std::chrono::milliseconds grace, delivery& d)
+asio::awaitable<outcome> run_command(
+    std::string const& command, std::string const& queue_url, std::chrono::milliseconds grace, delivery& d)
 {
     auto environment = variables(d, queue_url);
     auto const end = co_await run_shell_command(command, d.body(), std::move(environment), grace);
@@ -45,9 +45,8 @@ handler print_messages(std::shared_ptr<line_writer> to, std::function<void(failu
 
 handler run_for_each(std::string command, std::string queue_url, std::chrono::milliseconds grace)
 {
-    return [command = std::move(command), queue_url = std::move(queue_url), grace](delivery& d) {
-        return run_command(command, queue_url, grace, d);
-    };
+    return [command = std::move(command), queue_url = std::move(queue_url), grace](
+               delivery& d) { return run_command(command, queue_url, grace, d); };
 }
 
 std::vector<std::string> variables(delivery const& d, std::string const& queue_url)

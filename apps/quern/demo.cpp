@@ -58,11 +58,12 @@ class mill : public std::enable_shared_from_this<mill> {
 public:
     mill(session& s, demo_options const& o, std::string url)
         : executor_(s.io.get_executor()), options_(o), queue_url_(std::move(url)), observed_(s.sqs),
-          count_(o.messages), to_(executor_, s.sqs, queue_url_, [this](std::size_t number, auto const& answer) {
-              count_.sent(number, answer.has_value());
-              if (!answer && !refused_) refused_ = answer.error();
-              room_.ring();
-          }),
+          count_(o.messages), to_(executor_, s.sqs, queue_url_,
+                                  [this](std::size_t number, auto const& answer) {
+                                      count_.sent(number, answer.has_value());
+                                      if (!answer && !refused_) refused_ = answer.error();
+                                      room_.ring();
+                                  }),
           room_(real_clock(), executor_), pulse_(real_clock(), executor_)
     {
         observed_.on_received = [this](sqs::message const& m) {
@@ -86,7 +87,8 @@ public:
         settings.max_in_flight = options_.max_in_flight;
         settings.wait_time = 1s; // an empty queue is noticed within it
         settings.log = to_stderr();
-        consumer c(executor_, observed_, queue_url_, [self](delivery& d) { return self->handle(d); }, settings);
+        consumer c(
+            executor_, observed_, queue_url_, [self](delivery& d) { return self->handle(d); }, settings);
         c.start();
 
         empty_watch watch(observed_, queue_url_);
@@ -96,7 +98,8 @@ public:
             co_await pulse_.wait(real_clock().now() + 20ms);
             auto const now = real_clock().now();
             bar.show(count_.acked(), now);
-            over = (all_sent_ && count_.outstanding() == 0) || now - std::max(began_at, count_.last_acked_at()) > patience;
+            over = (all_sent_ && count_.outstanding() == 0) ||
+                now - std::max(began_at, count_.last_acked_at()) > patience;
             if (over || !all_sent_) continue;
             auto const empty = co_await watch.is_empty(c);
             over = empty && *empty;
@@ -187,15 +190,15 @@ void print(figures const& f, bool as_json)
 {
     if (as_json) {
         boost::json::object out{{"sent", f.sent}, {"acked", f.acked}, {"retried", f.retried}, {"lost", f.lost},
-                                {"duplicates", f.duplicates}, {"messages_per_second", f.per_second},
-                                {"requests_per_message", f.requests_per_message}, {"p50_ms", f.p50}, {"p99_ms", f.p99}};
+            {"duplicates", f.duplicates}, {"messages_per_second", f.per_second},
+            {"requests_per_message", f.requests_per_message}, {"p50_ms", f.p50}, {"p99_ms", f.p99}};
         fmt::print("{}\n", boost::json::serialize(out));
         return;
     }
     fmt::print("sent: {}\nacked: {}\nretried: {}\nlost: {}\nduplicates: {}\n", f.sent, f.acked, f.retried, f.lost,
-               f.duplicates);
+        f.duplicates);
     fmt::print("messages/s: {:.0f}\nrequests per message: {:.3f}\np50 ms: {:.1f}\np99 ms: {:.1f}\n", f.per_second,
-               f.requests_per_message, f.p50, f.p99);
+        f.requests_per_message, f.p50, f.p99);
 }
 
 asio::awaitable<int> demo(session& s, demo_broker& broker, demo_options const& o)
@@ -219,7 +222,8 @@ asio::awaitable<int> demo(session& s, demo_broker& broker, demo_options const& o
 
 int run_demo(demo_options const& o)
 {
-    aws::credentials const key{"demo", fmt::format("{:08x}{:08x}", std::random_device()(), std::random_device()()), ""};
+    aws::credentials const key{
+        "demo", fmt::format("{:08x}{:08x}", std::random_device()(), std::random_device()()), ""};
     demo_broker broker(key);
     sqs::client_options options;
     options.where.url = broker.url();
@@ -229,7 +233,8 @@ int run_demo(demo_options const& o)
     return run(s, [&](session& open) { return demo(open, broker, o); });
 }
 
-constexpr char const* help = R"(Starts a broker in this process and talks to it as to any other: over HTTP on the loopback, every request signed and
+constexpr char const* help =
+    R"(Starts a broker in this process and talks to it as to any other: over HTTP on the loopback, every request signed and
 every signature checked. Sends the messages and consumes them at the same time. One in 128 is failed on purpose when it
 comes first, and comes again a second later. Prints one "name: value" a line:
 
@@ -252,8 +257,11 @@ Example:
 void add_demo(CLI::App& app, command_line& line)
 {
     auto const o = std::make_shared<demo_options>();
-    auto* const command = app.add_subcommand("demo", "Send and consume against a broker of its own, and tell how it went");
-    command->add_option("--messages", o->messages, "How many")->check(CLI::Range(1, 50'000'000))->capture_default_str();
+    auto* const command =
+        app.add_subcommand("demo", "Send and consume against a broker of its own, and tell how it went");
+    command->add_option("--messages", o->messages, "How many")
+        ->check(CLI::Range(1, 50'000'000))
+        ->capture_default_str();
     command->add_option("--size", o->size, "Bytes of a message")
         ->check(CLI::Range(std::size_t(16), sqs::max_message_bytes))
         ->capture_default_str();

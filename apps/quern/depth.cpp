@@ -7,8 +7,8 @@ namespace quern::app {
 sqs::answer<depth> queue_depth(sqs::api& sqs, std::string queue_url)
 {
     sqs::get_queue_attributes_request request(std::move(queue_url));
-    request.attribute_names = {"ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible",
-                               "ApproximateNumberOfMessagesDelayed"};
+    request.attribute_names = {
+        "ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed"};
     auto const names = request.attribute_names;
     auto const got = co_await sqs.get_queue_attributes(std::move(request));
     if (!got) co_return got.error();

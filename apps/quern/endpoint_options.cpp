@@ -30,8 +30,10 @@ result<void> learn_from(std::string_view queue, endpoint_options& where)
 {
     auto const at = net::parse_endpoint(queue);
     if (!at) return failure(errc::invalid_option, "QUEUE_URL: " + at.error().message);
-    if (!is_amazons(at->host)) where.url = at->origin();
-    else if (where.region.empty()) where.region = region_of(at->host);
+    if (!is_amazons(at->host))
+        where.url = at->origin();
+    else if (where.region.empty())
+        where.region = region_of(at->host);
     return {};
 }
 
@@ -49,8 +51,8 @@ result<aws::credentials> local_keys(aws::environment const& variable)
     return aws::credentials_from(variable);
 }
 
-result<sqs::client_options> client_options_from(endpoint_options where, std::string_view queue,
-                                                aws::environment const& variable)
+result<sqs::client_options> client_options_from(
+    endpoint_options where, std::string_view queue, aws::environment const& variable)
 {
     if (where.url.empty()) where.url = first_set(variable, {"AWS_ENDPOINT_URL_SQS", "AWS_ENDPOINT_URL"});
     if (where.url.empty() && is_url(queue)) {
@@ -66,8 +68,9 @@ result<sqs::client_options> client_options_from(endpoint_options where, std::str
     }
     if (where.region.empty() && is_local) where.region = "us-east-1";
     if (where.region.empty()) {
-        return failure(errc::invalid_option, "no region: give --region or set AWS_REGION; for a local broker give "
-                                             "--endpoint or set AWS_ENDPOINT_URL_SQS");
+        return failure(errc::invalid_option,
+            "no region: give --region or set AWS_REGION; for a local broker give "
+            "--endpoint or set AWS_ENDPOINT_URL_SQS");
     }
 
     auto keys = is_local ? local_keys(variable) : aws::credentials_from(variable);

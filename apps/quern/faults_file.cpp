@@ -51,7 +51,8 @@ struct complaint {
 std::string known_settings()
 {
     std::string text;
-    for (auto const& s : settings) text.append(text.empty() ? "" : ", ").append(s.name);
+    for (auto const& s : settings)
+        text.append(text.empty() ? "" : ", ").append(s.name);
     return text;
 }
 
@@ -95,14 +96,17 @@ broker::fault_settings faults(json::value const& value)
 {
     broker::fault_settings out;
     for (auto const& [name, what] : object("the file", value)) {
-        if (name == "seed") out.seed = number<std::uint64_t>("seed", what);
-        else if (name == "everywhere") out.everywhere = rates("everywhere", what);
+        if (name == "seed")
+            out.seed = number<std::uint64_t>("seed", what);
+        else if (name == "everywhere")
+            out.everywhere = rates("everywhere", what);
         else if (name == "by_operation") {
             for (auto const& [operation, of_it] : object("by_operation", what)) {
                 auto const key = "by_operation." + std::string(operation);
                 out.by_operation[std::string(operation)] = rates(key, of_it);
             }
-        } else refuse(std::string(name) + " is no setting; there are seed, everywhere, by_operation");
+        } else
+            refuse(std::string(name) + " is no setting; there are seed, everywhere, by_operation");
     }
     return out;
 }

@@ -8,8 +8,7 @@ namespace quern::app {
 
 line_reader::line_reader(boost::asio::any_io_executor ex, int descriptor, std::size_t longest)
     : descriptor_(descriptor), longest_(longest), ready_(std::move(ex), descriptor, readiness::way::read)
-{
-}
+{}
 
 result<std::optional<std::string>> line_reader::next()
 {

@@ -28,21 +28,23 @@ struct line_writer::turn {
     ~turn()
     {
         if (mine) of.busy_ = false;
-        if (of.broken_) of.next_.cancel();
-        else if (!of.busy_) of.next_.cancel_one();
+        if (of.broken_)
+            of.next_.cancel();
+        else if (!of.busy_)
+            of.next_.cancel_one();
     }
 };
 
 line_writer::line_writer(asio::any_io_executor ex, int descriptor)
     : descriptor_(descriptor), ready_(ex, descriptor, readiness::way::write),
       next_(ex, asio::steady_timer::time_point::max())
-{
-}
+{}
 
 asio::awaitable<result<void>> line_writer::write(std::string line)
 {
     turn here(*this);
-    while (busy_ && !broken_) co_await next_.async_wait(asio::as_tuple(asio::use_awaitable));
+    while (busy_ && !broken_)
+        co_await next_.async_wait(asio::as_tuple(asio::use_awaitable));
     if (broken_) co_return *broken_;
     busy_ = here.mine = true;
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
@@ -58,7 +60,8 @@ asio::awaitable<void> line_writer::put(std::string_view line)
         auto const put = ::write(descriptor_, line.data(), std::min(line.size(), at_once));
         boost::system::error_code const error(put < 0 ? errno : 0, boost::system::system_category());
         if (put > 0) line.remove_prefix(static_cast<std::size_t>(put));
-        if (!error || error == boost::system::errc::interrupted || error == boost::system::errc::operation_would_block) {
+        if (!error || error == boost::system::errc::interrupted ||
+            error == boost::system::errc::operation_would_block) {
             continue;
         }
         broken_.emplace();

@@ -39,7 +39,8 @@ Exit status:
 int usage_error(CLI::App const& app, CLI::ParseError const& wrong)
 {
     auto const* at = &app;
-    while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+    while (!at->get_subcommands().empty())
+        at = at->get_subcommands().front();
     std::string name = "quern";
     if (at != &app) {
         if (at->get_parent() != &app) name += " " + at->get_parent()->get_name();
@@ -65,7 +66,7 @@ int main(int argc, char* argv[])
         ->capture_default_str();
     app.footer(footer);
     app.fallthrough();
-    app.require_subcommand(1);
+    app.require_subcommand(0, 1); // none is found out below, so that a wrong one is called by its name
     quern::app::add_broker(app, line);
     quern::app::add_queue(app, line);
     quern::app::add_send(app, line);
@@ -74,6 +75,7 @@ int main(int argc, char* argv[])
 
     try {
         app.parse(argc, argv);
+        if (!line.run) throw CLI::RequiredError("A command");
         quern::app::start_log(log_level);
         return line.run();
     } catch (CLI::CallForHelp const& e) {

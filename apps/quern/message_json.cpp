@@ -18,8 +18,10 @@ json::object attributes_of(delivery const& d)
     for (auto const& a : d.message().attributes) {
         json::object one;
         one["type"] = a.data_type;
-        if (a.is_binary()) one["value"] = aws::base64_encode(a.value);
-        else one["value"] = a.value;
+        if (a.is_binary())
+            one["value"] = aws::base64_encode(a.value);
+        else
+            one["value"] = a.value;
         all[a.name] = std::move(one);
     }
     return all;
@@ -31,8 +33,8 @@ std::string iso_time(wall_time at)
 {
     auto const ms = std::chrono::floor<std::chrono::milliseconds>(at);
     auto const s = std::chrono::floor<std::chrono::seconds>(ms);
-    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(s)),
-                       (ms - s).count());
+    return fmt::format(
+        "{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(s)), (ms - s).count());
 }
 
 std::string json_line(delivery const& d)

@@ -21,7 +21,8 @@ public:
     {
         auto got = co_await to_.receive_message(std::move(r));
         if (got) {
-            for (auto const& m : got->messages) on_received(m);
+            for (auto const& m : got->messages)
+                on_received(m);
         }
         co_return got;
     }
@@ -56,8 +57,8 @@ public:
     {
         return to_.change_message_visibility(std::move(r));
     }
-    answer<sqs::change_message_visibility_batch_response>
-        change_message_visibility_batch(sqs::change_message_visibility_batch_request r) override
+    answer<sqs::change_message_visibility_batch_response> change_message_visibility_batch(
+        sqs::change_message_visibility_batch_request r) override
     {
         return to_.change_message_visibility_batch(std::move(r));
     }
@@ -65,8 +66,14 @@ public:
     {
         return to_.create_queue(std::move(r));
     }
-    answer<sqs::empty_response> delete_queue(sqs::delete_queue_request r) override { return to_.delete_queue(std::move(r)); }
-    answer<sqs::empty_response> purge_queue(sqs::purge_queue_request r) override { return to_.purge_queue(std::move(r)); }
+    answer<sqs::empty_response> delete_queue(sqs::delete_queue_request r) override
+    {
+        return to_.delete_queue(std::move(r));
+    }
+    answer<sqs::empty_response> purge_queue(sqs::purge_queue_request r) override
+    {
+        return to_.purge_queue(std::move(r));
+    }
     answer<sqs::queue_url_response> get_queue_url(sqs::get_queue_url_request r) override
     {
         return to_.get_queue_url(std::move(r));
@@ -83,13 +90,16 @@ public:
     {
         return to_.set_queue_attributes(std::move(r));
     }
-    answer<sqs::queue_urls_response>
-        list_dead_letter_source_queues(sqs::list_dead_letter_source_queues_request r) override
+    answer<sqs::queue_urls_response> list_dead_letter_source_queues(
+        sqs::list_dead_letter_source_queues_request r) override
     {
         return to_.list_dead_letter_source_queues(std::move(r));
     }
     answer<sqs::empty_response> tag_queue(sqs::tag_queue_request r) override { return to_.tag_queue(std::move(r)); }
-    answer<sqs::empty_response> untag_queue(sqs::untag_queue_request r) override { return to_.untag_queue(std::move(r)); }
+    answer<sqs::empty_response> untag_queue(sqs::untag_queue_request r) override
+    {
+        return to_.untag_queue(std::move(r));
+    }
     answer<sqs::tags_response> list_queue_tags(sqs::list_queue_tags_request r) override
     {
         return to_.list_queue_tags(std::move(r));
@@ -110,7 +120,8 @@ public:
     {
         return to_.cancel_message_move_task(std::move(r));
     }
-    answer<sqs::list_message_move_tasks_response> list_message_move_tasks(sqs::list_message_move_tasks_request r) override
+    answer<sqs::list_message_move_tasks_response> list_message_move_tasks(
+        sqs::list_message_move_tasks_request r) override
     {
         return to_.list_message_move_tasks(std::move(r));
     }

@@ -20,8 +20,7 @@ std::string progress_line(std::string const& what, std::size_t done, std::size_t
 progress::progress(std::string what, std::size_t total, tick now)
     : what_(std::move(what)), total_(total), terminal_(::isatty(STDERR_FILENO) == 1), began_at_(now),
       due_at_(now + (terminal_ ? 100ms : 2000ms))
-{
-}
+{}
 
 void progress::show(std::size_t done, tick now)
 {

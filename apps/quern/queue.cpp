@@ -52,7 +52,8 @@ asio::awaitable<int> list(session& s, queue_options const& o)
         if (!token.empty()) request.next_token = token;
         auto const page = co_await s.sqs.list_queues(std::move(request));
         if (!page) co_return s.complain(page.error());
-        for (auto const& url : page->queue_urls) fmt::print("{}\n", url);
+        for (auto const& url : page->queue_urls)
+            fmt::print("{}\n", url);
         token = page->next_token;
     } while (!token.empty());
     co_return ok;
@@ -67,8 +68,10 @@ asio::awaitable<int> attributes(session& s, queue_options const& o)
     if (!got) co_return s.complain(got.error());
     boost::json::object object;
     for (auto const& [name, value] : got->attributes) {
-        if (o.json) object[name] = value;
-        else fmt::print("{}={}\n", name, value);
+        if (o.json)
+            object[name] = value;
+        else
+            fmt::print("{}={}\n", name, value);
     }
     if (o.json) fmt::print("{}\n", boost::json::serialize(object));
     co_return ok;
@@ -102,7 +105,7 @@ void add_queue(CLI::App& app, command_line& line)
 {
     auto const o = std::make_shared<queue_options>();
     auto* const all = app.add_subcommand("queue", "Create, list, describe, purge and delete queues");
-    all->require_subcommand(1);
+    all->require_subcommand(0, 1); // see main()
     all->footer("Examples:\n"
                 "  quern queue create orders --attribute VisibilityTimeout=60\n"
                 "  quern queue create ledger.fifo --fifo\n"

@@ -36,8 +36,7 @@ public:
           to_(s.io.get_executor(), s.sqs, std::move(queue_url),
               [this](std::size_t position, auto const& answer) { answered(position, answer); }),
           progress_("sent", options.count, real_clock().now())
-    {
-    }
+    {}
 
     asio::awaitable<void> add(std::string body)
     {
@@ -74,15 +73,17 @@ private:
         }
         auto const& why = answer.error();
         progress_.finish();
-        if (concerns_all(why)) why_ = why;
-        else spdlog::error("message {} was not sent: {}", position + 1, describe(why));
+        if (concerns_all(why))
+            why_ = why;
+        else
+            spdlog::error("message {} was not sent: {}", position + 1, describe(why));
     }
 
     /// Rather than one message: nobody answers, or the whole call was refused for good.
     static bool concerns_all(failure const& why)
     {
         return why.code == errc::connect_failed || why.code == errc::tls_failed ||
-               (why.http_status >= 400 && why.http_status < 500 && !why.retryable);
+            (why.http_status >= 400 && why.http_status < 500 && !why.retryable);
     }
 
     session& session_;
@@ -139,7 +140,8 @@ asio::awaitable<int> send(session& s, send_options const& options)
         auto const code = co_await send_lines(s, messages);
         co_return code;
     }
-    for (std::size_t i = 1; i <= options.count && !messages.hopeless(); ++i) co_await messages.add(made_up(i, options.size));
+    for (std::size_t i = 1; i <= options.count && !messages.hopeless(); ++i)
+        co_await messages.add(made_up(i, options.size));
     auto const code = co_await messages.finish();
     co_return code;
 }
@@ -159,15 +161,14 @@ void add_send(CLI::App& app, command_line& line)
     command->add_option("--group", o->group, "Message group: needed by FIFO queues, the tenant on standard ones");
     command->add_option("--delay", o->delay, "Seconds until the messages can be received; not on FIFO queues")
         ->check(CLI::Range(0, static_cast<int>(sqs::max_delay.count())));
-    command->footer("Each line is a message of 1 byte to 1 MiB. Ten go into a request, and eight requests are under way\n"
-                    "at once. What is not sent is reported by the number of its line; then the exit status is 1.\n\n"
-                    "Examples:\n"
-                    "  quern send orders < orders.jsonl\n"
-                    "  quern send orders --count 10000 --size 512");
+    command->footer(
+        "Each line is a message of 1 byte to 1 MiB. Ten go into a request, and eight requests are under way\n"
+        "at once. What is not sent is reported by the number of its line; then the exit status is 1.\n\n"
+        "Examples:\n"
+        "  quern send orders < orders.jsonl\n"
+        "  quern send orders --count 10000 --size 512");
     command->callback([o, &line] {
-        line.run = [o, &line] {
-            return run(line.where, o->queue, [o](session& s) { return send(s, *o); });
-        };
+        line.run = [o, &line] { return run(line.where, o->queue, [o](session& s) { return send(s, *o); }); };
     });
 }
 

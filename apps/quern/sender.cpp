@@ -18,8 +18,7 @@ constexpr std::size_t max_calls = 8; // keeps a server busy across a round trip;
 sender::sender(asio::any_io_executor ex, sqs::api& api, std::string queue_url, told tell)
     : executor_(ex), sqs_(api), queue_url_(std::move(queue_url)), tell_(std::move(tell)),
       answered_(real_clock(), std::move(ex))
-{
-}
+{}
 
 asio::awaitable<void> sender::add(sqs::send_message_entry entry)
 {
@@ -30,7 +29,8 @@ asio::awaitable<void> sender::add(sqs::send_message_entry entry)
 asio::awaitable<void> sender::flush()
 {
     if (batch_.empty()) co_return;
-    while (calls_ == max_calls) co_await answered_.wait();
+    while (calls_ == max_calls)
+        co_await answered_.wait();
     ++calls_;
     auto const first = std::exchange(flushed_, flushed_ + batch_.size());
     asio::co_spawn(executor_, call(std::exchange(batch_, {}), first), [](std::exception_ptr bug) {
@@ -41,13 +41,15 @@ asio::awaitable<void> sender::flush()
 asio::awaitable<void> sender::finished()
 {
     co_await flush();
-    while (calls_ != 0) co_await answered_.wait();
+    while (calls_ != 0)
+        co_await answered_.wait();
 }
 
 asio::awaitable<void> sender::call(std::vector<sqs::send_message_entry> entries, std::size_t first)
 {
     auto const answers = co_await sqs::send_all(sqs_, queue_url_, std::move(entries));
-    for (auto const& answer : answers) tell_(first++, answer);
+    for (auto const& answer : answers)
+        tell_(first++, answer);
     --calls_;
     answered_.ring();
 }

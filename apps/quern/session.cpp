@@ -16,7 +16,8 @@ int run(session& s, work const& what)
         code = returned;
     };
     asio::co_spawn(s.io, what(s), ended);
-    while (!code && s.io.run_one() != 0) {}
+    while (!code && s.io.run_one() != 0) {
+    }
 
     s.sqs.close();
     s.io.run_for(std::chrono::seconds(1)); // what is left ends, so that nothing outlives the client

@@ -88,7 +88,8 @@ public:
     result<pid_t> spawn(std::string command, std::vector<std::string> environment)
     {
         std::vector<char*> variables;
-        for (auto& ours : environment) variables.push_back(ours.data());
+        for (auto& ours : environment)
+            variables.push_back(ours.data());
         for (auto** inherited = ::environ; *inherited; ++inherited) {
             auto const name = std::string_view(*inherited).substr(0, std::string_view(*inherited).find('=') + 1);
             auto const replaces = [&](std::string const& ours) { return ours.starts_with(name); };
@@ -113,9 +114,12 @@ command_end reap(pid_t child)
 {
     command_end out;
     int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
-    if (WIFSIGNALED(status)) out.signal = WTERMSIG(status);
-    else out.status = WEXITSTATUS(status);
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFSIGNALED(status))
+        out.signal = WTERMSIG(status);
+    else
+        out.status = WEXITSTATUS(status);
     return out;
 }
 
@@ -124,9 +128,10 @@ asio::awaitable<void> killed(pid_t child, stream_descriptor& process, std::chron
 {
     ::kill(-child, SIGTERM);
     asio::steady_timer patience(process.get_executor(), grace);
-    auto race = asio::experimental::make_parallel_group(process.async_wait(stream_descriptor::wait_read, asio::deferred),
-                                                        patience.async_wait(asio::deferred));
-    auto const [order, ended, waited] = co_await race.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+    auto race = asio::experimental::make_parallel_group(
+        process.async_wait(stream_descriptor::wait_read, asio::deferred), patience.async_wait(asio::deferred));
+    auto const [order, ended, waited] =
+        co_await race.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
     if (!ended) co_return;
     ::kill(-child, SIGKILL);
     co_await process.async_wait(stream_descriptor::wait_read, asio::as_tuple(asio::use_awaitable));
@@ -135,8 +140,7 @@ asio::awaitable<void> killed(pid_t child, stream_descriptor& process, std::chron
 } // namespace
 
 asio::awaitable<result<command_end>> run_shell_command(std::string const& command, std::string_view input,
-                                                       std::vector<std::string> environment,
-                                                       std::chrono::milliseconds grace)
+    std::vector<std::string> environment, std::chrono::milliseconds grace)
 {
     memory_file body;
     if (!body.fill(input)) co_return system_failure(errno, "a file in memory for the message");
@@ -154,7 +158,8 @@ asio::awaitable<result<command_end>> run_shell_command(std::string const& comman
     }
     auto const ex = co_await asio::this_coro::executor;
     stream_descriptor process(ex, watch);
-    auto const [aborted] = co_await process.async_wait(stream_descriptor::wait_read, asio::as_tuple(asio::use_awaitable));
+    auto const [aborted] =
+        co_await process.async_wait(stream_descriptor::wait_read, asio::as_tuple(asio::use_awaitable));
     if (aborted) {
         co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
         co_await killed(*child, process, grace);

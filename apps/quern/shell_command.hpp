@@ -13,8 +13,8 @@ namespace quern::app {
 
 /// How a command ended.
 struct command_end {
-    int status = 0; ///< what it returned
-    int signal = 0; ///< what ended it instead; 0: nothing did
+    int status = 0;         ///< what it returned
+    int signal = 0;         ///< what ended it instead; 0: nothing did
     bool cancelled = false; ///< it was told to end; it may have succeeded all the same
 
     bool succeeded() const { return status == 0 && signal == 0; }
@@ -30,7 +30,6 @@ struct command_end {
 /// Cancellation  terminal: the group gets SIGTERM, and SIGKILL after `grace`. Completes when the command has ended.
 /// Threads       any; one of the executor at a time.
 boost::asio::awaitable<result<command_end>> run_shell_command(std::string const& command, std::string_view input,
-                                                              std::vector<std::string> environment,
-                                                              std::chrono::milliseconds grace);
+    std::vector<std::string> environment, std::chrono::milliseconds grace);
 
 } // namespace quern::app

@@ -63,7 +63,10 @@ class ProgramTest(unittest.TestCase):
 
         def end():
             process.kill()
-            process.communicate()
+            process.wait(LIMIT)
+            for pipe in (process.stdin, process.stdout, process.stderr):
+                if pipe:
+                    pipe.close()
 
         self.addCleanup(end)
         return process
