@@ -1,0 +1,110 @@
+// The pipeline's settle stage: SQS is told, until it confirms.
+
+#include <quern/consumer/pipeline.hpp>
+#include <quern/sqs/batch.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace quern {
+
+namespace asio = boost::asio;
+using std::chrono::seconds;
+
+void consumer::pipeline::settle(held_ptr h, settlement::purpose why, std::chrono::milliseconds delay)
+{
+    auto const timeout = whole_seconds(*h, delay);
+    h->at = held::stage::settling;
+    h->removing = why == settlement::purpose::remove;
+    wake_.ring();
+    if (!h->removing && timeout.count() == 0 && drain_ && drain_->is_patient() && intake_.polls() != 0) {
+        kept_back_.push_back(std::move(h)); // a receive of ours that is still open would only bring it back
+    } else if (!h->removing && h->extending) {
+        h->postponed = timeout; // an extension that arrived later would undo it
+    } else {
+        settle_.add({std::move(h), why, timeout}, now());
+    }
+}
+
+/// Rounded up, so that the message never comes early; within the 12 hours that SQS counts from the receive.
+seconds consumer::pipeline::whole_seconds(held const& h, std::chrono::milliseconds delay) const
+{
+    auto const left = std::chrono::floor<seconds>(h.received_at + lease_book::horizon - now());
+    return std::clamp(std::chrono::ceil<seconds>(delay), seconds(0), std::max(left, seconds(0)));
+}
+
+asio::awaitable<void> consumer::pipeline::remove(std::vector<settlement> entries)
+{
+    std::vector<std::string> handles;
+    handles.reserve(entries.size());
+    for (auto const& e : entries)
+        handles.emplace_back(e.what->handle);
+    auto used = handles;
+    auto const sent_at = now();
+    auto const answers = co_await sqs::delete_batch(api_, queue_url_, std::move(used));
+    for (std::size_t i = 0; i < entries.size(); ++i)
+        answered(std::move(entries[i]), handles[i], answers[i], sent_at);
+    returned(entries.size());
+}
+
+asio::awaitable<void> consumer::pipeline::change(std::vector<settlement> entries)
+{
+    std::vector<sqs::change_visibility_entry> changes;
+    std::vector<std::string> handles;
+    for (auto const& e : entries) {
+        changes.emplace_back(std::string(), std::string(e.what->handle), e.timeout);
+        handles.emplace_back(e.what->handle);
+    }
+    auto const sent_at = now();
+    auto const answers = co_await sqs::change_visibility_batch(api_, queue_url_, std::move(changes));
+    for (std::size_t i = 0; i < entries.size(); ++i)
+        answered(std::move(entries[i]), handles[i], answers[i], sent_at);
+    returned(entries.size());
+}
+
+void consumer::pipeline::returned(std::size_t entries)
+{
+    ++counters.settle_calls;
+    --settle_calls_;
+    settling_ -= entries;
+    wake_.ring();
+}
+
+void consumer::pipeline::answered(settlement entry, std::string_view handle, result<void> const& answer, tick sent_at)
+{
+    auto& h = *entry.what;
+    auto const time = now();
+    if (!answer) log_.write(log_level::warning, "settlement failed", describe(answer.error()), time);
+    auto const verdict = judge(entry, handle, answer, time);
+    if (entry.why == settlement::purpose::extend) {
+        h.extending = false;
+        if (h.postponed) {
+            settle_.add({std::move(entry.what), settlement::purpose::postpone, *h.postponed}, time);
+        } else if (h.at == held::stage::gone || h.lost) {
+            return;
+        } else if (verdict == settled::done && handle == h.handle) {
+            ++counters.extended;
+            leases_.extended(h, sent_at, entry.timeout);
+        } else if (verdict == settled::again) {
+            h.extending = true;
+            settle_.add_again(std::move(entry), time);
+        } else if (verdict == settled::lost && handle == h.handle) {
+            lose(entry.what);
+        }
+    } else if (verdict == settled::again) {
+        settle_.add_again(std::move(entry), time);
+    } else {
+        if (verdict == settled::lost)
+            ++counters.lost;
+        else if (h.removing)
+            ++counters.acked;
+        else if (entry.timeout.count() == 0)
+            ++counters.released;
+        else
+            ++counters.retried;
+        if (verdict == settled::done && !h.removing && entry.timeout.count() == 0 && drain_) ++report_.released;
+        in_flight.remove(h);
+    }
+}
+
+} // namespace quern
