@@ -174,6 +174,10 @@ BOOST_AUTO_TEST_CASE(health_is_told_without_a_signature)
     auto const answer = client.receive();
     BOOST_TEST(answer.status == 200);
     BOOST_TEST(answer.body == "ok\n");
+
+    client.send("HEAD /health HTTP/1.1\r\nHost: h\r\n\r\nHEAD / HTTP/1.1\r\nHost: h\r\n\r\n");
+    BOOST_TEST(client.receive().status == 200);
+    BOOST_TEST(client.receive().status == 400);
 }
 
 BOOST_AUTO_TEST_CASE(requests_that_are_not_of_the_json_protocol_are_told_so)

@@ -120,6 +120,7 @@ void connection::begin()
     answer_.clear();
     answer_.keep_alive = parser_->keep_alive() && !core_->stopping();
     served_ = core_->broker.serve(request_, core_->origin, core_->now(), core_->time.wall(), answer_);
+    if (request_.method == "HEAD") answer_.body.clear(); // a body would be taken for the next answer
     parser_.reset();
     if (served_.fault.what != transport_fault::none) ++core_->counters.faults;
     if (served_.parked) core_->park(*served_.parked, *this);

@@ -167,7 +167,7 @@ served front_end::serve(http_request const& request, std::string_view origin, in
     if (target.empty()) {
         if ((request.method == "GET" || request.method == "HEAD") && request.target == "/health") {
             answer.content_type = "text/plain";
-            if (request.method == "GET") answer.body = "ok\n";
+            answer.body = "ok\n";
             return out;
         }
         return refuse(fail(error::invalid_action,

@@ -34,7 +34,8 @@ struct server_counters {
 /// Routes    by X-Amz-Target, whatever the path. GET /health answers 200 without a signature.
 /// Urls      a QueueUrl in an answer starts with the origin of the request's Host header, so it works wherever the
 ///           broker is reached from; of a QueueUrl in a request only the last segment counts.
-/// Lifetime  connections end soon after the object does, without answering what is under way: stop() first.
+/// Lifetime  connections end soon after the object does, without answering what is under way: stop() first. The clock
+///           outlives them.
 /// Threads   none of its own; all calls on the executor, which runs one handler at a time (a strand, or an io_context
 ///           with one thread).
 class server {
