@@ -152,8 +152,8 @@ asio::awaitable<int> consume(session& s, consume_options const& o)
     consumer c(ex, s.sqs, *url, std::move(handle), options_from(o));
     co_await consume_until_drained(s, o, *url, c, heard);
     auto const& done = c.counters();
-    spdlog::info("received {}, acknowledged {}, with {} requests", done.received, done.acked,
-                 done.polls + done.settle_calls);
+    spdlog::info(
+        "received {}, acknowledged {}, with {} requests", done.received, done.acked, done.polls + done.settle_calls);
     co_return judge(o, *heard);
 }
 

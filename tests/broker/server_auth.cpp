@@ -53,7 +53,8 @@ BOOST_FIXTURE_TEST_CASE(headers_that_were_not_signed_do_not_matter, guarded)
 
 BOOST_FIXTURE_TEST_CASE(a_request_without_a_signature_is_refused_and_the_connection_stays, guarded)
 {
-    check_refused(client.call("ListQueues", "{}"), 403, "MissingAuthenticationTokenException", "MissingAuthenticationToken");
+    check_refused(
+        client.call("ListQueues", "{}"), 403, "MissingAuthenticationTokenException", "MissingAuthenticationToken");
     BOOST_TEST(call(known).status == 200);
 }
 
@@ -77,8 +78,10 @@ BOOST_FIXTURE_TEST_CASE(a_wrong_secret_is_refused, guarded)
 BOOST_FIXTURE_TEST_CASE(a_body_other_than_the_one_signed_is_refused, guarded)
 {
     auto const headers = signature_headers("ListQueues", "{}", known, server.wall());
-    check_refused(client.call("ListQueues", "{ }", headers), 403, "InvalidSignatureException", "SignatureDoesNotMatch");
-    check_refused(client.call("CreateQueue", "{}", headers), 403, "InvalidSignatureException", "SignatureDoesNotMatch");
+    check_refused(
+        client.call("ListQueues", "{ }", headers), 403, "InvalidSignatureException", "SignatureDoesNotMatch");
+    check_refused(
+        client.call("CreateQueue", "{}", headers), 403, "InvalidSignatureException", "SignatureDoesNotMatch");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_signature_is_good_for_a_quarter_of_an_hour, guarded)
@@ -97,9 +100,11 @@ BOOST_FIXTURE_TEST_CASE(a_signature_is_good_for_a_quarter_of_an_hour, guarded)
 BOOST_FIXTURE_TEST_CASE(a_malformed_signature_is_refused, guarded)
 {
     auto const with = [&](std::string_view authorization) {
-        return client.call("ListQueues", "{}", "X-Amz-Date: 20260102T030405Z\r\nAuthorization: " + std::string(authorization) + "\r\n");
+        return client.call("ListQueues", "{}",
+            "X-Amz-Date: 20260102T030405Z\r\nAuthorization: " + std::string(authorization) + "\r\n");
     };
-    for (auto const* const text : {"Bearer x", "AWS4-HMAC-SHA256", "AWS4-HMAC-SHA256 Credential=quern/x, SignedHeaders=host, Signature=0"})
+    for (auto const* const text :
+        {"Bearer x", "AWS4-HMAC-SHA256", "AWS4-HMAC-SHA256 Credential=quern/x, SignedHeaders=host, Signature=0"})
         check_refused(with(text), 400, "IncompleteSignatureException", "IncompleteSignature");
 }
 
@@ -113,7 +118,8 @@ BOOST_FIXTURE_TEST_CASE(a_signature_for_another_service_is_refused, guarded)
     aws::signing_keys keys;
     std::string headers;
     aws::signing_scope const scope{aws::timestamp(server.wall()), "us-east-1", "dynamodb"};
-    for (auto const& [name, value] : aws::sign(view, known, scope, {}, keys).added) headers += name + ": " + value + "\r\n";
+    for (auto const& [name, value] : aws::sign(view, known, scope, {}, keys).added)
+        headers += name + ": " + value + "\r\n";
     auto const answer = client.call("ListQueues", "{}", headers);
     check_refused(answer, 403, "InvalidSignatureException", "SignatureDoesNotMatch");
     BOOST_TEST(answer.message() == "Credential should be scoped to correct service: 'sqs'.");
@@ -143,7 +149,8 @@ BOOST_AUTO_TEST_CASE(options_that_cannot_work_are_refused_by_name)
     BOOST_TEST(refusal([](options& o) { o.keys[0].secret_access_key.clear(); }) == "server_options.keys");
     BOOST_TEST(refusal([](options& o) { o.clock_skew = 0s; }) == "server_options.clock_skew");
     BOOST_TEST(refusal([](options& o) { o.max_header_bytes = 10; }) == "server_options.max_header_bytes");
-    BOOST_TEST(refusal([](options& o) { o.max_header_bytes = std::size_t(-1); }) == "server_options.max_header_bytes");
+    BOOST_TEST(
+        refusal([](options& o) { o.max_header_bytes = std::size_t(-1); }) == "server_options.max_header_bytes");
     BOOST_TEST(refusal([](options& o) { o.max_body_bytes = 0; }) == "server_options.max_body_bytes");
 
     boost::asio::io_context io;

@@ -14,7 +14,10 @@ namespace quern::test {
 class standing_clock final : public clock {
 public:
     tick now() const override { return tick(since_); }
-    wall_time wall() const override { return start_ + std::chrono::duration_cast<wall_time::duration>(since_.load()); }
+    wall_time wall() const override
+    {
+        return start_ + std::chrono::duration_cast<wall_time::duration>(since_.load());
+    }
     std::unique_ptr<timer> make_timer(boost::asio::any_io_executor ex) override
     {
         return std::make_unique<standing_timer>(*this, std::move(ex));
@@ -23,7 +26,8 @@ public:
     void advance(tick::duration by)
     {
         since_ = since_.load() + by;
-        for (auto* const t : timers_) t->look();
+        for (auto* const t : timers_)
+            t->look();
     }
 
 private:

@@ -14,7 +14,8 @@ struct faulty {
 
     faulty() { client.call("CreateQueue", R"({"QueueName":"q"})"); }
 
-    void hit(double broker::fault_rates::*chance, std::string const& operation = "SendMessage", broker::fault_rates rates = {})
+    void hit(double broker::fault_rates::*chance, std::string const& operation = "SendMessage",
+        broker::fault_rates rates = {})
     {
         rates.*chance = 1;
         broker::fault_settings settings;
@@ -104,7 +105,8 @@ BOOST_FIXTURE_TEST_CASE(a_half_open_connection_never_answers_and_never_closes, f
     hit(&broker::fault_rates::half_open);
     client.send(request_text("SendMessage", send_body));
     client.send(request_text("ListQueues", "")); // goes unanswered too
-    while (sent() != "1") {}
+    while (sent() != "1") {
+    }
     server.advance(24h);
     BOOST_TEST(server.counters().open_connections >= 1u);
     auto stopped = server.begin_stop(1h);
@@ -145,7 +147,8 @@ BOOST_FIXTURE_TEST_CASE(a_slow_answer_trickles, faulty)
     hit(&broker::fault_rates::slow, "SendMessage", rates);
     client.send(request_text("SendMessage", send_body));
     int tenths = 0;
-    for (; server.counters().errors == 0 && tenths != 3; ++tenths) server.advance(100ms);
+    for (; server.counters().errors == 0 && tenths != 3; ++tenths)
+        server.advance(100ms);
     auto other = server.connect();
     BOOST_TEST(other.call("ListQueues", "").status == 200); // nobody else is held up
 
@@ -166,7 +169,8 @@ BOOST_FIXTURE_TEST_CASE(latency_holds_back_the_answer_and_not_the_deed, faulty)
     rates.latency_min = rates.latency_max = 500ms;
     hit(&broker::fault_rates::latency, "SendMessage", rates);
     client.send(request_text("SendMessage", send_body));
-    while (sent() != "1") {}
+    while (sent() != "1") {
+    }
     auto answered = std::async(std::launch::async, [this] { return client.receive(); });
     server.advance(499ms);
     BOOST_TEST(server.counters().open_connections >= 1u);
@@ -182,7 +186,8 @@ BOOST_FIXTURE_TEST_CASE(stopping_cuts_faults_short_at_its_limit, faulty)
     rates.latency_min = rates.latency_max = 1h;
     hit(&broker::fault_rates::latency, "SendMessage", rates);
     client.send(request_text("SendMessage", send_body));
-    while (sent() != "1") {}
+    while (sent() != "1") {
+    }
     server.stop(0ms);
     BOOST_TEST(client.is_closed());
 }

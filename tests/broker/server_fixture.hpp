@@ -44,20 +44,21 @@ inline std::string request_text(std::string_view operation, std::string_view bod
 }
 
 /// The Authorization, X-Amz-Date and other headers that sign such a request.
-inline std::string signature_headers(std::string_view operation, std::string_view body, aws::credentials const& who,
-                                     wall_time at)
+inline std::string signature_headers(
+    std::string_view operation, std::string_view body, aws::credentials const& who, wall_time at)
 {
     auto const target = "AmazonSQS." + std::string(operation);
     aws::request_view view;
     view.method = "POST";
     view.target = "/";
-    view.headers = {{"Host", "broker.test:9324"}, {"Content-Type", "application/x-amz-json-1.0"},
-                    {"X-Amz-Target", target}};
+    view.headers = {
+        {"Host", "broker.test:9324"}, {"Content-Type", "application/x-amz-json-1.0"}, {"X-Amz-Target", target}};
     view.body = body;
     aws::signing_keys keys;
     aws::signing_scope const scope{aws::timestamp(at), "us-east-1", "sqs"};
     std::string out;
-    for (auto const& [name, value] : aws::sign(view, who, scope, {}, keys).added) out += name + ": " + value + "\r\n";
+    for (auto const& [name, value] : aws::sign(view, who, scope, {}, keys).added)
+        out += name + ": " + value + "\r\n";
     return out;
 }
 
@@ -82,7 +83,8 @@ public:
 
     reply receive()
     {
-        while (unread_.find("\r\n\r\n") == unread_.npos) BOOST_REQUIRE_MESSAGE(more(), "no answer, but: " + unread_);
+        while (unread_.find("\r\n\r\n") == unread_.npos)
+            BOOST_REQUIRE_MESSAGE(more(), "no answer, but: " + unread_);
         reply out;
         auto const end = unread_.find("\r\n\r\n");
         auto const head = unread_.substr(0, end);
@@ -95,7 +97,8 @@ public:
             out.fields[aws::lower_case(line.substr(0, colon))] = line.substr(colon + 2);
         }
         std::size_t const length = out.status == 100 ? 0 : std::stoul(out.fields.at("content-length"));
-        while (unread_.size() < length) BOOST_REQUIRE_MESSAGE(more(), "the body breaks off: " + unread_);
+        while (unread_.size() < length)
+            BOOST_REQUIRE_MESSAGE(more(), "the body breaks off: " + unread_);
         out.body = unread_.substr(0, length);
         unread_.erase(0, length);
         return out;
@@ -110,7 +113,8 @@ public:
     /// Everything until the server closes.
     std::string rest()
     {
-        while (more()) {}
+        while (more()) {
+        }
         return std::exchange(unread_, {});
     }
 
@@ -193,11 +197,13 @@ public:
     /// Turns the event loop until that many long polls are parked.
     void wait_for_polls(std::size_t number)
     {
-        while (counters().parked_polls != number) std::this_thread::yield();
+        while (counters().parked_polls != number)
+            std::this_thread::yield();
     }
     void wait_for_connections(std::size_t number)
     {
-        while (counters().open_connections != number) std::this_thread::yield();
+        while (counters().open_connections != number)
+            std::this_thread::yield();
     }
 
     std::future<void> begin_stop(std::chrono::milliseconds limit)

@@ -47,11 +47,13 @@ BOOST_AUTO_TEST_CASE(queue_urls_have_the_origin_by_which_the_broker_was_reached)
     client.call("CreateQueue", create_q);
     client.call("CreateQueue", R"({"QueueName":"source","Attributes":{"RedrivePolicy":
         "{\"deadLetterTargetArn\":\"arn:aws:sqs:us-east-1:000000000000:q\",\"maxReceiveCount\":3}"}})");
-    BOOST_TEST(client.call("GetQueueUrl", create_q).body == R"({"QueueUrl":"http://broker.test:9324/000000000000/q"})");
-    BOOST_TEST(client.call("ListQueues", "").body == R"({"QueueUrls":["http://broker.test:9324/000000000000/q",)"
-                                                    R"("http://broker.test:9324/000000000000/source"]})");
+    BOOST_TEST(
+        client.call("GetQueueUrl", create_q).body == R"({"QueueUrl":"http://broker.test:9324/000000000000/q"})");
+    BOOST_TEST(client.call("ListQueues", "").body ==
+        R"({"QueueUrls":["http://broker.test:9324/000000000000/q",)"
+        R"("http://broker.test:9324/000000000000/source"]})");
     BOOST_TEST(client.call("ListDeadLetterSourceQueues", R"({"QueueUrl":"q"})").body ==
-               R"({"queueUrls":["http://broker.test:9324/000000000000/source"]})");
+        R"({"queueUrls":["http://broker.test:9324/000000000000/source"]})");
 
     client.send("POST / HTTP/1.1\r\nX-Amz-Target: AmazonSQS.ListQueues\r\nContent-Length: 0\r\n\r\n");
     auto const without_host = client.receive().json().at("QueueUrls").at(0);
@@ -63,7 +65,8 @@ BOOST_AUTO_TEST_CASE(a_queue_is_named_by_url_of_any_host_or_by_its_bare_name_and
     running_server s;
     auto client = s.connect();
     client.call("CreateQueue", create_q);
-    for (std::string const url : {"https://sqs.eu-west-1.amazonaws.com/123456789012/q", "http://localhost:1/000000000000/q", "q"})
+    for (std::string const url :
+        {"https://sqs.eu-west-1.amazonaws.com/123456789012/q", "http://localhost:1/000000000000/q", "q"})
         BOOST_TEST(client.call("GetQueueAttributes", R"({"QueueUrl":")" + url + "\"}").status == 200, url);
 
     auto text = request_text("ListQueues", "");
@@ -91,7 +94,8 @@ BOOST_AUTO_TEST_CASE(a_request_may_arrive_byte_by_byte)
 {
     running_server s;
     auto client = s.connect();
-    for (char const c : request_text("CreateQueue", create_q)) client.send({&c, 1});
+    for (char const c : request_text("CreateQueue", create_q))
+        client.send({&c, 1});
     BOOST_TEST(client.receive().status == 200);
 }
 
@@ -100,12 +104,15 @@ BOOST_AUTO_TEST_CASE(pipelined_requests_are_answered_in_order)
     running_server s;
     auto client = s.connect();
     auto text = request_text("CreateQueue", create_q);
-    for (int i = 0; i != 300; ++i) text += send_text(std::to_string(i));
+    for (int i = 0; i != 300; ++i)
+        text += send_text(std::to_string(i));
     text += request_text("NoSuchOperation", "{}");
-    text += request_text("GetQueueAttributes", R"({"QueueUrl":"q","AttributeNames":["ApproximateNumberOfMessages"]})");
+    text +=
+        request_text("GetQueueAttributes", R"({"QueueUrl":"q","AttributeNames":["ApproximateNumberOfMessages"]})");
     client.send(text);
     BOOST_TEST(client.receive().status == 200);
-    for (int i = 0; i != 300; ++i) BOOST_REQUIRE(client.receive().json().contains("MD5OfMessageBody"));
+    for (int i = 0; i != 300; ++i)
+        BOOST_REQUIRE(client.receive().json().contains("MD5OfMessageBody"));
     BOOST_TEST(client.receive().status == 400);
     BOOST_TEST(client.receive().body == R"({"Attributes":{"ApproximateNumberOfMessages":"300"}})");
 }
@@ -143,8 +150,9 @@ BOOST_AUTO_TEST_CASE(chunked_bodies_are_read)
 {
     running_server s;
     auto client = s.connect();
-    client.send("POST / HTTP/1.1\r\nHost: h\r\nX-Amz-Target: AmazonSQS.CreateQueue\r\nTransfer-Encoding: chunked\r\n\r\n"
-                "5\r\n{\"Que\r\nc;x=y\r\nueName\":\"q\"}\r\n0\r\n\r\n");
+    client.send(
+        "POST / HTTP/1.1\r\nHost: h\r\nX-Amz-Target: AmazonSQS.CreateQueue\r\nTransfer-Encoding: chunked\r\n\r\n"
+        "5\r\n{\"Que\r\nc;x=y\r\nueName\":\"q\"}\r\n0\r\n\r\n");
     BOOST_TEST(client.receive().body == R"({"QueueUrl":"http://h/000000000000/q"})");
 }
 
@@ -184,8 +192,9 @@ BOOST_AUTO_TEST_CASE(requests_that_are_not_of_the_json_protocol_are_told_so)
 {
     running_server s;
     auto client = s.connect();
-    client.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 17\r\n\r\n"
-                "Action=ListQueues");
+    client.send(
+        "POST / HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 17\r\n\r\n"
+        "Action=ListQueues");
     auto const query = client.receive();
     BOOST_TEST(query.status == 400);
     BOOST_TEST(query.type() == "com.amazon.coral.service#UnknownOperationException");
@@ -208,10 +217,10 @@ BOOST_AUTO_TEST_CASE(garbage_is_answered_with_400_and_the_connection_closed)
 {
     running_server s;
     for (auto const& text : {std::string("garbage\r\n\r\n"), std::string("GET / HTTP/2.0\r\n\r\n"),
-                                   std::string("POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n"),
-                                   std::string("POST / HTTP/1.1\r\nno colon\r\n\r\n"),
-                                   std::string("POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"),
-                                   std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 15)}) {
+             std::string("POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n"),
+             std::string("POST / HTTP/1.1\r\nno colon\r\n\r\n"),
+             std::string("POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"),
+             std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 15)}) {
         auto client = s.connect();
         client.send(text);
         auto const answer = client.receive();
@@ -267,15 +276,17 @@ BOOST_AUTO_TEST_CASE(a_body_beyond_the_limit_is_refused_before_it_is_read)
     { // and a client that sends it all the same can read why
         auto client = s.connect();
         client.send("POST / HTTP/1.1\r\nHost: h\r\nX-Amz-Target: AmazonSQS.SendMessage\r\n"
-                    "Content-Length: 16777217\r\n\r\n" + std::string(16'777'217, 'x'));
+                    "Content-Length: 16777217\r\n\r\n" +
+            std::string(16'777'217, 'x'));
         BOOST_TEST(client.receive().status == 413);
         client.close_for_writing();
         BOOST_TEST(client.is_closed());
     }
     {
         auto client = s.connect();
-        client.send("POST / HTTP/1.1\r\nHost: h\r\nX-Amz-Target: AmazonSQS.SendMessage\r\nTransfer-Encoding: chunked\r\n\r\n"
-                    "1000001\r\n");
+        client.send(
+            "POST / HTTP/1.1\r\nHost: h\r\nX-Amz-Target: AmazonSQS.SendMessage\r\nTransfer-Encoding: chunked\r\n\r\n"
+            "1000001\r\n");
         BOOST_TEST(client.receive().status == 413);
     }
 }
@@ -286,7 +297,8 @@ BOOST_AUTO_TEST_CASE(the_largest_message_escaped_to_ascii_goes_in_and_comes_out)
     auto client = s.connect();
     client.call("CreateQueue", create_q);
     std::string escaped;
-    for (int i = 0; i != 524'288; ++i) escaped += "\\u00e9";
+    for (int i = 0; i != 524'288; ++i)
+        escaped += "\\u00e9";
     client.send(send_text(escaped));
     BOOST_TEST(client.receive().status == 200);
     auto const body = first_body(client.call("ReceiveMessage", R"({"QueueUrl":"q"})"));
@@ -295,7 +307,7 @@ BOOST_AUTO_TEST_CASE(the_largest_message_escaped_to_ascii_goes_in_and_comes_out)
 
     client.send(send_text(std::string(1'048'577, 'x')));
     BOOST_TEST(client.receive().message() ==
-               "One or more parameters are invalid. Reason: Message must be shorter than 1048576 bytes.");
+        "One or more parameters are invalid. Reason: Message must be shorter than 1048576 bytes.");
 }
 
 BOOST_AUTO_TEST_CASE(a_client_that_hangs_up_in_the_middle_of_a_request_leaves_nothing_behind)
@@ -312,7 +324,8 @@ BOOST_AUTO_TEST_CASE(a_client_that_hangs_up_in_the_middle_of_a_request_leaves_no
     }
     s.wait_for_connections(0);
     auto client = s.connect();
-    auto const depth = client.call("GetQueueAttributes", R"({"QueueUrl":"q","AttributeNames":["ApproximateNumberOfMessages"]})");
+    auto const depth =
+        client.call("GetQueueAttributes", R"({"QueueUrl":"q","AttributeNames":["ApproximateNumberOfMessages"]})");
     BOOST_TEST(depth.body == R"({"Attributes":{"ApproximateNumberOfMessages":"0"}})");
 }
 
@@ -336,7 +349,8 @@ BOOST_AUTO_TEST_CASE(answers_larger_than_the_sockets_buffers_wait_for_a_slow_rea
         client.receive();
     }
     std::string text;
-    for (int i = 0; i != 40; ++i) text += request_text("ReceiveMessage", R"({"QueueUrl":"q","MaxNumberOfMessages":10,"VisibilityTimeout":0})");
+    for (int i = 0; i != 40; ++i)
+        text += request_text("ReceiveMessage", R"({"QueueUrl":"q","MaxNumberOfMessages":10,"VisibilityTimeout":0})");
     client.send(text);
     s.counters();
     for (int i = 0; i != 40; ++i) {
@@ -352,9 +366,9 @@ BOOST_AUTO_TEST_CASE(what_happens_is_counted_and_told_to_the_access_log)
         auto options = running_server::unsigned_options();
         options.access_log = [&](broker::access_record const& r) {
             BOOST_TEST(r.peer.starts_with("127.0.0.1:"));
-            lines.push_back(std::string(r.operation) + ' ' + std::to_string(r.status) + ' ' + std::string(r.error_code) +
-                            ' ' + std::to_string(r.request_bytes) + ' ' + std::to_string(r.answer_bytes) + ' ' +
-                            std::to_string(r.request_id.size()));
+            lines.push_back(std::string(r.operation) + ' ' + std::to_string(r.status) + ' ' +
+                std::string(r.error_code) + ' ' + std::to_string(r.request_bytes) + ' ' +
+                std::to_string(r.answer_bytes) + ' ' + std::to_string(r.request_id.size()));
         };
         running_server s(options);
         auto client = s.connect();
@@ -372,10 +386,10 @@ BOOST_AUTO_TEST_CASE(what_happens_is_counted_and_told_to_the_access_log)
         BOOST_TEST(counters.requests.at("CreateQueue") == 1u);
         BOOST_TEST(counters.requests.at("ReceiveMessage") == 2u);
     }
-    BOOST_TEST(lines == (std::vector<std::string>{"CreateQueue 200  17 53 36", "ReceiveMessage 200  16 2 36",
-                                                  "ReceiveMessage 400 AWS.SimpleQueueService.NonExistentQueue 19 96 36",
-                                                  " 200  0 3 36"}),
-               boost::test_tools::per_element());
+    BOOST_TEST(lines ==
+            (std::vector<std::string>{"CreateQueue 200  17 53 36", "ReceiveMessage 200  16 2 36",
+                "ReceiveMessage 400 AWS.SimpleQueueService.NonExistentQueue 19 96 36", " 200  0 3 36"}),
+        boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -20,7 +20,9 @@ struct polled {
 
     void send(std::string_view body)
     {
-        BOOST_TEST(sender.call("SendMessage", R"({"QueueUrl":"q","MessageBody":")" + std::string(body) + "\"}").status == 200);
+        BOOST_TEST(
+            sender.call("SendMessage", R"({"QueueUrl":"q","MessageBody":")" + std::string(body) + "\"}").status ==
+            200);
     }
     void park(raw_client& who)
     {
@@ -30,8 +32,8 @@ struct polled {
     }
     std::string in_flight()
     {
-        auto const answer = sender.call("GetQueueAttributes",
-                                        R"({"QueueUrl":"q","AttributeNames":["ApproximateNumberOfMessagesNotVisible"]})");
+        auto const answer = sender.call(
+            "GetQueueAttributes", R"({"QueueUrl":"q","AttributeNames":["ApproximateNumberOfMessagesNotVisible"]})");
         return std::string(answer.json().at("Attributes").at("ApproximateNumberOfMessagesNotVisible").as_string());
     }
 };
@@ -132,7 +134,8 @@ BOOST_FIXTURE_TEST_CASE(a_message_for_a_caller_that_has_hung_up_is_stranded_unti
     BOOST_TEST(in_flight() == "1");
     BOOST_TEST(sender.call("ReceiveMessage", R"({"QueueUrl":"q"})").body == "{}");
     server.advance(30s);
-    auto const again = sender.call("ReceiveMessage", R"({"QueueUrl":"q","AttributeNames":["ApproximateReceiveCount"]})");
+    auto const again =
+        sender.call("ReceiveMessage", R"({"QueueUrl":"q","AttributeNames":["ApproximateReceiveCount"]})");
     BOOST_TEST(body_of(again) == "stranded");
     BOOST_TEST(again.json().at("Messages").at(0).at("Attributes").at("ApproximateReceiveCount").as_string() == "2");
 }
@@ -220,7 +223,8 @@ BOOST_AUTO_TEST_CASE(a_server_may_go_while_clients_wait)
     server->listen().value();
     raw_client idle(server->port()), polling(server->port());
     polling.send(request_text("CreateQueue", R"({"QueueName":"q"})") + request_text("ReceiveMessage", long_poll));
-    while (server->counters().parked_polls == 0) io.run_one();
+    while (server->counters().parked_polls == 0)
+        io.run_one();
     server.reset();
     io.run(); // nothing keeps it: all ends
     BOOST_TEST(polling.receive().status == 200);
@@ -237,7 +241,8 @@ BOOST_AUTO_TEST_CASE(an_io_context_may_go_while_clients_wait)
     server.listen().value();
     raw_client polling(server.port());
     polling.send(request_text("CreateQueue", R"({"QueueName":"q"})") + request_text("ReceiveMessage", long_poll));
-    while (server.counters().parked_polls == 0) io.run_one();
+    while (server.counters().parked_polls == 0)
+        io.run_one();
     // server, then io: frames are destroyed where they wait
 }
 

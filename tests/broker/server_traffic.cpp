@@ -21,7 +21,10 @@ broker::engine_options of_the_recordings()
     return out;
 }
 
-std::string after_last(std::string const& text, char mark) { return text.substr(text.rfind(mark) + 1); }
+std::string after_last(std::string const& text, char mark)
+{
+    return text.substr(text.rfind(mark) + 1);
+}
 
 /// What differs from run to run, made equal: names by which both sides agree on what is meant.
 class masks {
@@ -30,13 +33,15 @@ public:
     {
         if (auto const* list = in.if_array()) {
             json::array out;
-            for (auto const& item : *list) out.push_back(masked(item));
+            for (auto const& item : *list)
+                out.push_back(masked(item));
             return out;
         }
         auto const* object = in.if_object();
         if (!object) return in;
         std::map<std::string, json::value> sorted; // the order of members says nothing
-        for (auto const& [key, value] : *object) sorted[key] = value.is_string() ? masked(key, value) : masked(value);
+        for (auto const& [key, value] : *object)
+            sorted[key] = value.is_string() ? masked(key, value) : masked(value);
         return json::object(sorted.begin(), sorted.end());
     }
 
@@ -66,14 +71,18 @@ std::vector<json::value> list_of(json::value const& answer, std::string_view mem
     return {list->as_array().begin(), list->as_array().end()};
 }
 
-json::value parsed(std::string const& body) { return body.empty() ? json::value() : json::parse(body); }
+json::value parsed(std::string const& body)
+{
+    return body.empty() ? json::value() : json::parse(body);
+}
 
 /// One recorded session. Standard queues promise no order, so what was received is compared when all of it is here.
 class session {
 public:
     explicit session(std::string const& file)
     {
-        for (auto const& exchange : conformance_lines(file)) replay(exchange.as_object());
+        for (auto const& exchange : conformance_lines(file))
+            replay(exchange.as_object());
         std::sort(expected_.begin(), expected_.end());
         std::sort(received_.begin(), received_.end());
         BOOST_TEST(received_ == expected_, boost::test_tools::per_element());
@@ -96,7 +105,8 @@ private:
         BOOST_TEST(answer.status == 200);
         auto const& fields = exchange.at("ResponseHeaders").as_object();
         auto const has_type = fields.if_contains("Content-Type") != nullptr;
-        if (has_type) BOOST_TEST(answer.fields.at("content-type") == std::string_view(fields.at("Content-Type").as_string()));
+        if (has_type)
+            BOOST_TEST(answer.fields.at("content-type") == std::string_view(fields.at("Content-Type").as_string()));
         BOOST_TEST(answer.fields.count("x-amzn-query-error") == (fields.contains("X-Amzn-Query-Error") ? 1u : 0u));
         BOOST_TEST(answer.fields.at("x-amzn-requestid").size() == fields.at("X-Amzn-Requestid").as_string().size());
 
@@ -104,19 +114,23 @@ private:
         BOOST_TEST(answer.body.empty() == recorded.empty());
         auto const theirs = parsed(recorded), ours = parsed(answer.body);
         if (operation == "ReceiveMessage") {
-            for (auto const& m : list_of(theirs, "Messages")) expected_.push_back(json::serialize(their_masks_.masked(m)));
-            for (auto const& m : list_of(ours, "Messages")) received_.push_back(json::serialize(our_masks_.masked(m)));
+            for (auto const& m : list_of(theirs, "Messages"))
+                expected_.push_back(json::serialize(their_masks_.masked(m)));
+            for (auto const& m : list_of(ours, "Messages"))
+                received_.push_back(json::serialize(our_masks_.masked(m)));
             remember_handles(list_of(theirs, "Messages"), list_of(ours, "Messages"));
         } else {
             auto const expected = their_masks_.masked(theirs), got = our_masks_.masked(ours);
-            BOOST_TEST((got == expected), operation << ": " << json::serialize(got) << " instead of " << json::serialize(expected));
+            BOOST_TEST((got == expected),
+                operation << ": " << json::serialize(got) << " instead of " << json::serialize(expected));
         }
     }
 
     void remember_handles(std::vector<json::value> const& theirs, std::vector<json::value> const& ours)
     {
         for (std::size_t i = 0; i < std::min(theirs.size(), ours.size()); ++i)
-            handles_[std::string(theirs[i].at("ReceiptHandle").as_string())] = ours[i].at("ReceiptHandle").as_string();
+            handles_[std::string(theirs[i].at("ReceiptHandle").as_string())] =
+                ours[i].at("ReceiptHandle").as_string();
     }
 
     running_server server_{running_server::unsigned_options(), of_the_recordings()};
@@ -130,7 +144,8 @@ private:
 std::string repeated(std::string_view text, int times)
 {
     std::string out;
-    for (int i = 0; i != times; ++i) out += text;
+    for (int i = 0; i != times; ++i)
+        out += text;
     return out;
 }
 
@@ -138,13 +153,14 @@ std::string repeated(std::string_view text, int times)
 std::string entries(int count, std::string_view rest)
 {
     std::string out = "[";
-    for (int i = 0; i != count; ++i) out += R"({"Id":")" + std::to_string(i) + R"(",)" + std::string(rest) + "},";
+    for (int i = 0; i != count; ++i)
+        out += R"({"Id":")" + std::to_string(i) + R"(",)" + std::string(rest) + "},";
     out.back() = ']';
     return out;
 }
 
 struct provoked_error {
-    std::string text;      ///< by which the fact is known, up to the first "<"
+    std::string text; ///< by which the fact is known, up to the first "<"
     std::string operation;
     std::string body;
 };
@@ -167,19 +183,25 @@ std::vector<provoked_error> provocations()
     auto const task = broker::encode(broker::task_handle{"id", arn + "none"});
     return {
         {"Batch requests cannot be longer", "SendMessageBatch",
-         to("standard", R"("Entries":[{"Id":"1","MessageBody":")" + half + R"("},{"Id":"2","MessageBody":")" + half + "x\"}]")},
-        {"A queue already exists with the same name", "CreateQueue", R"({"QueueName":"standard","Attributes":{"DelaySeconds":"1"}})"},
-        {"Maximum number of entries", "DeleteMessageBatch", to("standard", R"("Entries":)" + entries(20, R"("ReceiptHandle":"h")"))},
-        {"A batch entry id can only", "DeleteMessageBatch", to("standard", R"("Entries":[{"Id":"invalid:id","ReceiptHandle":"h"}])")},
+            to("standard",
+                R"("Entries":[{"Id":"1","MessageBody":")" + half + R"("},{"Id":"2","MessageBody":")" + half +
+                    "x\"}]")},
+        {"A queue already exists with the same name", "CreateQueue",
+            R"({"QueueName":"standard","Attributes":{"DelaySeconds":"1"}})"},
+        {"Maximum number of entries", "DeleteMessageBatch",
+            to("standard", R"("Entries":)" + entries(20, R"("ReceiptHandle":"h")"))},
+        {"A batch entry id can only", "DeleteMessageBatch",
+            to("standard", R"("Entries":[{"Id":"invalid:id","ReceiptHandle":"h"}])")},
         {"The queue should either have", "SendMessage", to("fifo.fifo", R"("MessageBody":"m","MessageGroupId":"g")")},
         {"One or more parameters cannot be validated", "SendMessageBatch",
-         to("small", R"("Entries":[{"Id":"1","MessageBody":")" + repeated("x", 1025) + "\"}]")},
+            to("small", R"("Entries":[{"Id":"1","MessageBody":")" + repeated("x", 1025) + "\"}]")},
         {"The request must contain the parameter MessageGroupId", "SendMessageBatch",
-         to("fifo.fifo", R"("Entries":[{"Id":"1","MessageBody":"m","MessageDeduplicationId":"d"}])")},
+            to("fifo.fifo", R"("Entries":[{"Id":"1","MessageBody":"m","MessageDeduplicationId":"d"}])")},
         {"The request must contain the parameter MessageGroupId", "SendMessage",
-         to("fifo.fifo", R"("MessageBody":"m","MessageDeduplicationId":"d")")},
+            to("fifo.fifo", R"("MessageBody":"m","MessageDeduplicationId":"d")")},
         {"Unknown Attribute FifoQueue", "CreateQueue", create("FifoQueue")},
-        {"Invalid value for the parameter FifoQueue", "SetQueueAttributes", to("fifo.fifo", R"("Attributes":{"FifoQueue":"false"})")},
+        {"Invalid value for the parameter FifoQueue", "SetQueueAttributes",
+            to("fifo.fifo", R"("Attributes":{"FifoQueue":"false"})")},
         {"Only one PurgeQueue operation on", "PurgeQueue", R"({"QueueUrl":"standard"})"},
         {"Unknown Attribute ContentBasedDeduplication", "CreateQueue", create("ContentBasedDeduplication")},
         {"You can specify the DeduplicationScope", "CreateQueue", create("DeduplicationScope")},
@@ -188,16 +210,19 @@ std::vector<provoked_error> provocations()
         {invalid("-1", "WaitTimeSeconds"), "ReceiveMessage", to("standard", R"("WaitTimeSeconds":-1)")},
         {"The request must contain the parameter MessageBody", "SendMessage", to("standard", R"("MessageBody":"")")},
         {"Value <", "DeleteMessage", to("fifo.fifo", R"("ReceiptHandle":"<expired>")")},
-        {invalid(long_id, "MessageGroupId"), "SendMessage", to("standard", R"("MessageBody":"m","MessageGroupId":")" + long_id + '"')},
-        {invalid("group 123", "MessageGroupId"), "SendMessage", to("standard", R"("MessageBody":"m","MessageGroupId":"group 123")")},
+        {invalid(long_id, "MessageGroupId"), "SendMessage",
+            to("standard", R"("MessageBody":"m","MessageGroupId":")" + long_id + '"')},
+        {invalid("group 123", "MessageGroupId"), "SendMessage",
+            to("standard", R"("MessageBody":"m","MessageGroupId":"group 123")")},
         {invalid(long_id, "MessageDeduplicationId"), "SendMessage",
-         to("fifo.fifo", R"("MessageBody":"m","MessageGroupId":"g","MessageDeduplicationId":")" + long_id + '"')},
+            to("fifo.fifo", R"("MessageBody":"m","MessageGroupId":"g","MessageDeduplicationId":")" + long_id + '"')},
         {invalid("group 123", "MessageDeduplicationId"), "SendMessage",
-         to("fifo.fifo", R"("MessageBody":"m","MessageGroupId":"g","MessageDeduplicationId":"group 123")")},
+            to("fifo.fifo", R"("MessageBody":"m","MessageGroupId":"g","MessageDeduplicationId":"group 123")")},
         {"Source queue must be configured", "StartMessageMoveTask", R"({"SourceArn":")" + arn + "standard\"}"},
-        {"The resource that you specified for the SourceArn", "CancelMessageMoveTask", R"({"TaskHandle":")" + task + "\"}"},
+        {"The resource that you specified for the SourceArn", "CancelMessageMoveTask",
+            R"({"TaskHandle":")" + task + "\"}"},
         {"The resource that you specified for the DestinationArn", "StartMessageMoveTask",
-         R"({"SourceArn":")" + arn + R"(dead","DestinationArn":")" + arn + "none\"}"},
+            R"({"SourceArn":")" + arn + R"(dead","DestinationArn":")" + arn + "none\"}"},
     };
 }
 
@@ -248,7 +273,8 @@ BOOST_AUTO_TEST_CASE(recorded_errors_look_the_same_on_the_wire)
     client.call("CreateQueue", R"({"QueueName":"source","Attributes":{"RedrivePolicy":
         "{\"deadLetterTargetArn\":\"arn:aws:sqs:us-east-1:000000000000:dead\",\"maxReceiveCount\":1}"}})");
     client.call("PurgeQueue", R"({"QueueUrl":"standard"})");
-    client.call("SendMessage", R"({"QueueUrl":"fifo.fifo","MessageBody":"m","MessageGroupId":"g","MessageDeduplicationId":"1"})");
+    client.call("SendMessage",
+        R"({"QueueUrl":"fifo.fifo","MessageBody":"m","MessageGroupId":"g","MessageDeduplicationId":"1"})");
     auto const received = client.call("ReceiveMessage", R"({"QueueUrl":"fifo.fifo","VisibilityTimeout":1})").json();
     std::string const expired(received.at("Messages").at(0).at("ReceiptHandle").as_string());
     server.advance(2s);
@@ -268,8 +294,8 @@ BOOST_AUTO_TEST_CASE(recorded_errors_look_the_same_on_the_wire)
                 auto body = p.body;
                 auto expected = text;
                 if (auto const at = body.find("<expired>"); at != body.npos) body.replace(at, 9, expired);
-                for (auto const& [mask, name] : {std::pair("<queue-name>", std::string("standard")),
-                                                 std::pair("<receipt-handle:1>", expired)}) {
+                for (auto const& [mask, name] :
+                    {std::pair("<queue-name>", std::string("standard")), std::pair("<receipt-handle:1>", expired)}) {
                     if (auto const at = expected.find(mask); at != expected.npos)
                         expected.replace(at, std::string_view(mask).size(), name);
                 }

@@ -102,7 +102,8 @@ BOOST_AUTO_TEST_CASE(a_receive_takes_old_and_new_names_of_system_attributes)
     auto const r = read<sqs::receive_message_request>(R"({"QueueUrl":"q","AttributeNames":["SentTimestamp"],
         "MessageSystemAttributeNames":["SenderId","All"],"MessageAttributeNames":["a.*"],"MaxNumberOfMessages":9,
         "VisibilityTimeout":0,"WaitTimeSeconds":20,"ReceiveRequestAttemptId":"x"})");
-    BOOST_TEST(r.system_attribute_names == (strings{"SentTimestamp", "SenderId", "All"}), boost::test_tools::per_element());
+    BOOST_TEST(
+        r.system_attribute_names == (strings{"SentTimestamp", "SenderId", "All"}), boost::test_tools::per_element());
     BOOST_TEST(r.attribute_names == strings{"a.*"}, boost::test_tools::per_element());
     BOOST_TEST(r.max_messages == 9);
     BOOST_TEST(r.visibility_timeout->count() == 0);
@@ -141,8 +142,8 @@ BOOST_AUTO_TEST_CASE(settling_requests_carry_handles_and_timeouts)
 
 BOOST_AUTO_TEST_CASE(queue_requests_carry_names_attributes_and_tags)
 {
-    auto const create = read<sqs::create_queue_request>(
-        R"({"QueueName":"q","Attributes":{"DelaySeconds":"1"},"tags":{"k":"v"}})");
+    auto const create =
+        read<sqs::create_queue_request>(R"({"QueueName":"q","Attributes":{"DelaySeconds":"1"},"tags":{"k":"v"}})");
     BOOST_TEST(create.queue_name == "q");
     BOOST_TEST(create.attributes.at("DelaySeconds") == "1");
     BOOST_TEST(create.tags.at("k") == "v");
@@ -160,8 +161,8 @@ BOOST_AUTO_TEST_CASE(queue_requests_carry_names_attributes_and_tags)
     BOOST_TEST(*list.next_token == "t");
     BOOST_TEST(*list.max_results == 3);
 
-    auto const sources = read<sqs::list_dead_letter_source_queues_request>(
-        R"({"QueueUrl":"q","NextToken":"t","MaxResults":3})");
+    auto const sources =
+        read<sqs::list_dead_letter_source_queues_request>(R"({"QueueUrl":"q","NextToken":"t","MaxResults":3})");
     BOOST_TEST(sources.queue_url == "q");
     BOOST_TEST(*sources.next_token == "t");
     BOOST_TEST(*sources.max_results == 3);
@@ -171,15 +172,16 @@ BOOST_AUTO_TEST_CASE(queue_requests_carry_names_attributes_and_tags)
     BOOST_TEST(read<sqs::list_queue_tags_request>(R"({"QueueUrl":"q"})").queue_url == "q");
     BOOST_TEST(read<sqs::tag_queue_request>(R"({"QueueUrl":"q","Tags":{"k":"v"}})").tags.at("k") == "v");
     BOOST_TEST(read<sqs::untag_queue_request>(R"({"QueueUrl":"q","TagKeys":["k"]})").tag_keys == strings{"k"},
-               boost::test_tools::per_element());
+        boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(attributes_that_are_not_asked_for_are_not_all_attributes)
 {
     BOOST_TEST(read<sqs::get_queue_attributes_request>(R"({"QueueUrl":"q"})").attribute_names.empty());
-    BOOST_TEST(read<sqs::get_queue_attributes_request>(R"({"QueueUrl":"q","AttributeNames":["All"]})").attribute_names ==
-                   strings{"All"},
-               boost::test_tools::per_element());
+    BOOST_TEST(
+        read<sqs::get_queue_attributes_request>(R"({"QueueUrl":"q","AttributeNames":["All"]})").attribute_names ==
+            strings{"All"},
+        boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(permissions_and_move_tasks_carry_their_members)
@@ -221,8 +223,8 @@ BOOST_AUTO_TEST_CASE(a_required_member_that_is_missing_is_named)
     BOOST_TEST(requires_parameters<sqs::send_message_request>(R"({"QueueUrl":"q"})") == "MessageBody.");
     BOOST_TEST(requires_parameters<sqs::send_message_request>(R"({"MessageBody":"b"})") == "QueueUrl.");
     BOOST_TEST(requires_parameters<sqs::send_message_batch_request>(R"({"QueueUrl":"q"})") == "Entries.");
-    BOOST_TEST(requires_parameters<sqs::send_message_batch_request>(
-                   R"({"QueueUrl":"q","Entries":[{"Id":"1"}]})") == "MessageBody.");
+    BOOST_TEST(requires_parameters<sqs::send_message_batch_request>(R"({"QueueUrl":"q","Entries":[{"Id":"1"}]})") ==
+        "MessageBody.");
     BOOST_TEST(requires_parameters<sqs::change_message_visibility_request>(
                    R"({"QueueUrl":"q","ReceiptHandle":"h"})") == "VisibilityTimeout.");
     BOOST_TEST(requires_parameters<sqs::create_queue_request>("{}") == "QueueName.");
@@ -243,31 +245,34 @@ BOOST_AUTO_TEST_CASE(a_member_of_another_type_is_named_with_what_it_should_be)
     BOOST_TEST(of(R"("WaitTimeSeconds":1.5)") == begin + "WaitTimeSeconds must be an integer, not a number.");
     BOOST_TEST(of(R"("WaitTimeSeconds":4294967296)") == begin + "WaitTimeSeconds is out of range.");
     BOOST_TEST(of(R"("WaitTimeSeconds":-4294967296)") == begin + "WaitTimeSeconds is out of range.");
-    BOOST_TEST(of(R"("ReceiveRequestAttemptId":1)") == begin + "ReceiveRequestAttemptId must be a string, not a number.");
-    BOOST_TEST(of(R"("MessageAttributeNames":"All")") == begin + "MessageAttributeNames must be an array, not a string.");
-    BOOST_TEST(of(R"("MessageAttributeNames":[[]])") == begin + "MessageAttributeNames must be a string, not an array.");
+    BOOST_TEST(
+        of(R"("ReceiveRequestAttemptId":1)") == begin + "ReceiveRequestAttemptId must be a string, not a number.");
+    BOOST_TEST(
+        of(R"("MessageAttributeNames":"All")") == begin + "MessageAttributeNames must be an array, not a string.");
+    BOOST_TEST(
+        of(R"("MessageAttributeNames":[[]])") == begin + "MessageAttributeNames must be a string, not an array.");
     BOOST_TEST(refusal<sqs::create_queue_request>(R"({"QueueName":"q","Attributes":[]})") ==
-               begin + "Attributes must be an object, not an array.");
+        begin + "Attributes must be an object, not an array.");
     BOOST_TEST(refusal<sqs::create_queue_request>(R"({"QueueName":"q","Attributes":{"DelaySeconds":1}})") ==
-               begin + "Attributes must be a string, not a number.");
+        begin + "Attributes must be a string, not a number.");
     BOOST_TEST(refusal<sqs::send_message_batch_request>(R"({"QueueUrl":"q","Entries":{}})") ==
-               begin + "Entries must be an array, not an object.");
+        begin + "Entries must be an array, not an object.");
     BOOST_TEST(refusal<sqs::send_message_batch_request>(R"({"QueueUrl":"q","Entries":["x"]})") ==
-               begin + "Entries must be an object, not a string.");
-    BOOST_TEST(refusal<sqs::send_message_request>(
-                   R"({"QueueUrl":"q","MessageBody":"b","MessageAttributes":{"a":"v"}})") ==
-               begin + "MessageAttributes must be an object, not a string.");
+        begin + "Entries must be an object, not a string.");
+    BOOST_TEST(
+        refusal<sqs::send_message_request>(R"({"QueueUrl":"q","MessageBody":"b","MessageAttributes":{"a":"v"}})") ==
+        begin + "MessageAttributes must be an object, not a string.");
     BOOST_TEST(refusal<sqs::send_message_request>(R"({"QueueUrl":"q","MessageBody":"b",
         "MessageAttributes":{"a":{"DataType":"Binary","BinaryValue":"AA=A"}}})") ==
-               begin + "BinaryValue is not valid base64.");
+        begin + "BinaryValue is not valid base64.");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_json_object_is_refused)
 {
-    for (std::string const body : {"[]", "\"x\"", "1", "null", "{", "}", "{]", "{\"a\"", "{\"a\":}", "{\"a\":1,}", "{}{}", "{} x",
-                                   "{\"QueueNamePrefix\":\"\xff\"}", "{\"QueueNamePrefix\":\"a\nb\"}",
-                                   "{\"QueueNamePrefix\":\"\\x\"}", "{\"QueueNamePrefix\":\"\\ud800\"}",
-                                   "{\"QueueNamePrefix\":nul}", "{\"MaxResults\":01}", "{1:2}", "{a:1}", "Action=SendMessage"}) {
+    for (std::string const body : {"[]", "\"x\"", "1", "null", "{", "}", "{]", "{\"a\"", "{\"a\":}", "{\"a\":1,}",
+             "{}{}", "{} x", "{\"QueueNamePrefix\":\"\xff\"}", "{\"QueueNamePrefix\":\"a\nb\"}",
+             "{\"QueueNamePrefix\":\"\\x\"}", "{\"QueueNamePrefix\":\"\\ud800\"}", "{\"QueueNamePrefix\":nul}",
+             "{\"MaxResults\":01}", "{1:2}", "{a:1}", "Action=SendMessage"}) {
         auto const why = refusal<sqs::list_queues_request>(body);
         BOOST_TEST(why.starts_with("MalformedInput: "), body << " -> " << why);
     }
@@ -292,7 +297,8 @@ BOOST_AUTO_TEST_CASE(deep_nesting_is_refused_or_skipped_without_recursion)
 BOOST_AUTO_TEST_CASE(a_large_body_escaped_to_ascii_is_decoded_whole)
 {
     std::string escaped;
-    for (int i = 0; i != 500'000; ++i) escaped += "\\u00e9";
+    for (int i = 0; i != 500'000; ++i)
+        escaped += "\\u00e9";
     auto const r = read<sqs::send_message_request>(R"({"QueueUrl":"q","MessageBody":")" + escaped + "\"}");
     BOOST_TEST(r.body.size() == 1'000'000u);
 }

@@ -42,8 +42,9 @@ BOOST_AUTO_TEST_CASE(a_send_answers_with_id_and_digests)
     r.md5_of_attributes = "a";
     r.md5_of_system_attributes = "s";
     r.sequence_number = "188";
-    BOOST_TEST(json(r) == R"({"MessageId":"m","MD5OfMessageBody":"b","MD5OfMessageAttributes":"a",)"
-                          R"("MD5OfMessageSystemAttributes":"s","SequenceNumber":"188"})");
+    BOOST_TEST(json(r) ==
+        R"({"MessageId":"m","MD5OfMessageBody":"b","MD5OfMessageAttributes":"a",)"
+        R"("MD5OfMessageSystemAttributes":"s","SequenceNumber":"188"})");
 }
 
 BOOST_AUTO_TEST_CASE(a_batch_answers_per_entry)
@@ -53,9 +54,10 @@ BOOST_AUTO_TEST_CASE(a_batch_answers_per_entry)
     r.successful[0].message_id = "m";
     r.successful[0].md5_of_body = "b";
     r.failed.push_back({"2", "InvalidParameterValue", "too \"long\"", true});
-    BOOST_TEST(json(r) == R"({"Successful":[{"Id":"1","MessageId":"m","MD5OfMessageBody":"b"}],)"
-                          R"("Failed":[{"Id":"2","SenderFault":true,"Code":"InvalidParameterValue",)"
-                          R"("Message":"too \"long\""}]})");
+    BOOST_TEST(json(r) ==
+        R"({"Successful":[{"Id":"1","MessageId":"m","MD5OfMessageBody":"b"}],)"
+        R"("Failed":[{"Id":"2","SenderFault":true,"Code":"InvalidParameterValue",)"
+        R"("Message":"too \"long\""}]})");
 
     sqs::delete_message_batch_response deleted;
     deleted.successful = {{"1"}, {"2"}};
@@ -70,16 +72,18 @@ BOOST_AUTO_TEST_CASE(a_message_carries_both_kinds_of_attributes)
     m.receipt_handle = "h";
     m.body = "x\n\xc3\xa9";
     m.md5_of_body = "d";
-    BOOST_TEST(json(r) == R"({"Messages":[{"MessageId":"m","ReceiptHandle":"h","MD5OfBody":"d","Body":"x\n)"
-                          "\xc3\xa9\"}]}");
+    BOOST_TEST(json(r) ==
+        R"({"Messages":[{"MessageId":"m","ReceiptHandle":"h","MD5OfBody":"d","Body":"x\n)"
+        "\xc3\xa9\"}]}");
     m.system_attributes = {{"SenderId", "s"}, {"ApproximateReceiveCount", "1"}};
     m.attributes = {{"t", "String", "v"}, {"b", "Binary.x", std::string_view("\0\1\xff", 3)}};
     m.md5_of_attributes = "a";
     m.body = "x";
-    BOOST_TEST(json(r) == R"({"Messages":[{"MessageId":"m","ReceiptHandle":"h","MD5OfBody":"d","Body":"x",)"
-                          R"("Attributes":{"SenderId":"s","ApproximateReceiveCount":"1"},"MD5OfMessageAttributes":"a",)"
-                          R"("MessageAttributes":{"t":{"StringValue":"v","DataType":"String"},)"
-                          R"("b":{"BinaryValue":"AAH/","DataType":"Binary.x"}}}]})");
+    BOOST_TEST(json(r) ==
+        R"({"Messages":[{"MessageId":"m","ReceiptHandle":"h","MD5OfBody":"d","Body":"x",)"
+        R"("Attributes":{"SenderId":"s","ApproximateReceiveCount":"1"},"MD5OfMessageAttributes":"a",)"
+        R"("MessageAttributes":{"t":{"StringValue":"v","DataType":"String"},)"
+        R"("b":{"BinaryValue":"AAH/","DataType":"Binary.x"}}}]})");
 }
 
 BOOST_AUTO_TEST_CASE(queues_are_listed_under_the_name_that_the_operation_has_for_it)
@@ -107,25 +111,27 @@ BOOST_AUTO_TEST_CASE(the_others_carry_their_members)
     t.source_arn = "s";
     t.messages_moved = 2;
     t.started_at_ms = 1700000000000;
-    BOOST_TEST(json(tasks) == R"({"Results":[{"Status":"COMPLETED","SourceArn":"s",)"
-                              R"("ApproximateNumberOfMessagesMoved":2,"StartedTimestamp":1700000000000}]})");
+    BOOST_TEST(json(tasks) ==
+        R"({"Results":[{"Status":"COMPLETED","SourceArn":"s",)"
+        R"("ApproximateNumberOfMessagesMoved":2,"StartedTimestamp":1700000000000}]})");
     t.task_handle = "h";
     t.destination_arn = "d";
     t.max_messages_per_second = 5;
     t.messages_to_move = 9;
     t.failure_reason = "f";
     BOOST_TEST(json(tasks) ==
-               R"({"Results":[{"TaskHandle":"h","Status":"COMPLETED","SourceArn":"s","DestinationArn":"d",)"
-               R"("MaxNumberOfMessagesPerSecond":5,"ApproximateNumberOfMessagesMoved":2,)"
-               R"("ApproximateNumberOfMessagesToMove":9,"FailureReason":"f","StartedTimestamp":1700000000000}]})");
+        R"({"Results":[{"TaskHandle":"h","Status":"COMPLETED","SourceArn":"s","DestinationArn":"d",)"
+        R"("MaxNumberOfMessagesPerSecond":5,"ApproximateNumberOfMessagesMoved":2,)"
+        R"("ApproximateNumberOfMessagesToMove":9,"FailureReason":"f","StartedTimestamp":1700000000000}]})");
 }
 
 BOOST_AUTO_TEST_CASE(an_error_names_its_type)
 {
     std::string out;
     broker::encode_error("com.amazonaws.sqs#QueueDoesNotExist", "The specified queue does not exist.", out);
-    BOOST_TEST(out == R"({"__type":"com.amazonaws.sqs#QueueDoesNotExist",)"
-                      R"("message":"The specified queue does not exist."})");
+    BOOST_TEST(out ==
+        R"({"__type":"com.amazonaws.sqs#QueueDoesNotExist",)"
+        R"("message":"The specified queue does not exist."})");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -149,7 +149,8 @@ asio::awaitable<bool> connection::finish_slowly()
     if (served_.parked) {
         if (!poll_ended_) poll_ended_.emplace(core_->time, socket_.get_executor());
         if (core_->options.cancel_polls_on_disconnect) watch_for_disconnect(*served_.parked);
-        while (served_.parked && !closed_) co_await poll_ended_->wait();
+        while (served_.parked && !closed_)
+            co_await poll_ended_->wait();
     }
     if (fault.latency.count() != 0) co_await pause(fault.latency);
     if (closed_) co_return false;

@@ -31,7 +31,8 @@ void rebase(sqs::queue_url_response& r, std::string_view base, std::string const
 }
 void rebase(sqs::queue_urls_response& r, std::string_view base, std::string const& origin)
 {
-    for (auto& url : r.queue_urls) rebase(url, base, origin);
+    for (auto& url : r.queue_urls)
+        rebase(url, base, origin);
 }
 
 } // namespace
@@ -77,8 +78,8 @@ std::optional<poll_id> front_end::carry_out(call& c)
         if (done->parked) return done->parked;
         encode(done->answer, c.answer.body);
     } else {
-        constexpr bool has_urls = std::is_same_v<response, sqs::queue_url_response> ||
-                                  std::is_same_v<response, sqs::queue_urls_response>;
+        constexpr bool has_urls =
+            std::is_same_v<response, sqs::queue_url_response> || std::is_same_v<response, sqs::queue_urls_response>;
         if constexpr (has_urls) rebase(*done, c.queues.options().base_url, c.origin());
         if constexpr (std::is_same_v<request_type, sqs::list_dead_letter_source_queues_request>)
             encode(*done, c.answer.body, "queueUrls");
@@ -144,7 +145,10 @@ std::optional<failure> front_end::identify(http_request const& request, wall_tim
     return {};
 }
 
-std::string_view front_end::operation_name(std::size_t index) { return operations[index].name; }
+std::string_view front_end::operation_name(std::size_t index)
+{
+    return operations[index].name;
+}
 
 front_end::operation const* front_end::find(std::string_view target)
 {
@@ -154,8 +158,8 @@ front_end::operation const* front_end::find(std::string_view target)
     return at != std::end(operations) && at->name == target ? at : nullptr;
 }
 
-served front_end::serve(http_request const& request, std::string_view origin, instant now, wall_time calendar,
-                      http_answer& answer)
+served front_end::serve(
+    http_request const& request, std::string_view origin, instant now, wall_time calendar, http_answer& answer)
 {
     served out;
     auto const refuse = [&](failure const& why) {
@@ -202,8 +206,10 @@ served front_end::serve(http_request const& request, std::string_view origin, in
 
 void front_end::finish_poll(result<sqs::receive_message_response> const& messages, http_answer& answer)
 {
-    if (messages) encode(*messages, answer.body);
-    else write_failure(messages.error(), answer);
+    if (messages)
+        encode(*messages, answer.body);
+    else
+        write_failure(messages.error(), answer);
 }
 
 void write_failure(failure const& why, http_answer& answer)

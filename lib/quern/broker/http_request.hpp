@@ -8,8 +8,8 @@ namespace quern::broker {
 
 /// A request as it came over the wire. Its buffers serve one request after another.
 struct http_request {
-    std::string method;  ///< "POST"
-    std::string target;  ///< "/000000000000/orders?x=1"
+    std::string method; ///< "POST"
+    std::string target; ///< "/000000000000/orders?x=1"
     net::headers fields;
     std::string body; ///< capacity exceeds size by at least wire_decoder::padding
 

@@ -57,8 +57,10 @@ private:
     /// Beast's own limit looks at what one put() sees, not at the sum of headers that come piece by piece.
     void spend(std::size_t bytes, error& ec)
     {
-        if (bytes > header_left_) ec = boost::beast::http::error::header_limit;
-        else header_left_ -= bytes;
+        if (bytes > header_left_)
+            ec = boost::beast::http::error::header_limit;
+        else
+            header_left_ -= bytes;
     }
 
     http_request& out_;

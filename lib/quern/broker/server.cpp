@@ -26,9 +26,11 @@ std::optional<failure> server_options::validate() const
     boost::system::error_code ec;
     asio::ip::make_address(host, ec);
     if (ec) return refuse("server_options.host: '" + host + "' is no IP address");
-    if (check_signatures && keys.empty()) return refuse("server_options.keys: nobody could sign; name at least one key");
+    if (check_signatures && keys.empty())
+        return refuse("server_options.keys: nobody could sign; name at least one key");
     for (auto const& key : keys) {
-        if (key.access_key_id.empty() || key.secret_access_key.empty()) return refuse("server_options.keys: a key needs an id and a secret");
+        if (key.access_key_id.empty() || key.secret_access_key.empty())
+            return refuse("server_options.keys: a key needs an id and a secret");
     }
     if (clock_skew < std::chrono::seconds(1)) return refuse("server_options.clock_skew: must be at least a second");
     if (max_header_bytes < 1024) return refuse("server_options.max_header_bytes: must be at least 1024");
@@ -39,19 +41,45 @@ std::optional<failure> server_options::validate() const
 
 server::server(asio::any_io_executor ex, server_options options, engine_options queues, clock& time)
     : core_(std::make_shared<server_core>(std::move(ex), checked(std::move(options)), std::move(queues), time))
+{}
+
+server::~server()
 {
+    core_->shut();
 }
 
-server::~server() { core_->shut(); }
-
-result<void> server::listen() { return core_->listen(); }
-std::uint16_t server::port() const { return core_->port; }
-std::string server::url() const { return core_->origin; }
-asio::awaitable<void> server::stop(std::chrono::milliseconds limit) { return core_->stop(limit); }
-engine& server::queues() { return core_->broker.queues(); }
-instant server::now() const { return core_->now(); }
-void server::settle() { core_->settle(); }
-asio::any_io_executor server::get_executor() const { return core_->get_executor(); }
+result<void> server::listen()
+{
+    return core_->listen();
+}
+std::uint16_t server::port() const
+{
+    return core_->port;
+}
+std::string server::url() const
+{
+    return core_->origin;
+}
+asio::awaitable<void> server::stop(std::chrono::milliseconds limit)
+{
+    return core_->stop(limit);
+}
+engine& server::queues()
+{
+    return core_->broker.queues();
+}
+instant server::now() const
+{
+    return core_->now();
+}
+void server::settle()
+{
+    core_->settle();
+}
+asio::any_io_executor server::get_executor() const
+{
+    return core_->get_executor();
+}
 
 server_counters server::counters() const
 {

@@ -22,11 +22,10 @@ constexpr auto accept_again_after = std::chrono::milliseconds(100);
 } // namespace
 
 server_core::server_core(asio::any_io_executor ex, server_options opts, engine_options queues, clock& t)
-    : options(std::move(opts)), time(t),
-      broker(std::move(queues), options), request_ids(std::random_device{}()), executor_(ex), acceptor_(ex), clockwork_(time, ex), emptied_(time, ex),
-      began_(time.now()), began_at_(time.wall())
-{
-}
+    : options(std::move(opts)), time(t), broker(std::move(queues), options), request_ids(std::random_device{}()),
+      executor_(ex), acceptor_(ex), clockwork_(time, ex), emptied_(time, ex), began_(time.now()),
+      began_at_(time.wall())
+{}
 
 result<void> server_core::listen()
 {
@@ -100,7 +99,10 @@ void server_core::settle()
     }
 }
 
-void server_core::enter(connection& c) { open_.insert(&c); }
+void server_core::enter(connection& c)
+{
+    open_.insert(&c);
+}
 
 void server_core::leave(connection& c)
 {
@@ -108,7 +110,10 @@ void server_core::leave(connection& c)
     if (open_.empty()) emptied_.ring();
 }
 
-void server_core::park(poll_id id, connection& c) { parked_.emplace(id, &c); }
+void server_core::park(poll_id id, connection& c)
+{
+    parked_.emplace(id, &c);
+}
 
 void server_core::abandon(poll_id id, bool cancel)
 {
@@ -137,13 +142,15 @@ asio::awaitable<void> server_core::stop(std::chrono::milliseconds limit)
         broker.queues().cancel_poll(id);
         waiting->deliver(nothing);
     }
-    for (auto* const c : open_) c->finish();
+    for (auto* const c : open_)
+        c->finish();
 
     std::optional<tick> deadline = time.now() + limit;
     while (!open_.empty()) {
         auto const rung = co_await emptied_.wait(deadline);
         if (rung) continue;
-        for (auto* const c : open_) c->close();
+        for (auto* const c : open_)
+            c->close();
         deadline.reset();
     }
     shut();
@@ -155,7 +162,8 @@ void server_core::shut()
     shut_ = true;
     acceptor_.close();
     clockwork_.ring();
-    for (auto* const c : open_) c->close();
+    for (auto* const c : open_)
+        c->close();
 }
 
 } // namespace quern::broker

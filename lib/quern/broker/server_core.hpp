@@ -1,8 +1,8 @@
 #pragma once
 
+#include <quern/broker/front_end.hpp>
 #include <quern/broker/ids.hpp>
 #include <quern/broker/server.hpp>
-#include <quern/broker/front_end.hpp>
 #include <quern/core/alarm.hpp>
 
 #include <boost/asio/ip/tcp.hpp>

@@ -30,7 +30,7 @@ struct server_options {
     std::string host = "127.0.0.1"; ///< an address, not a name: who may connect should not hang on a resolver
     std::uint16_t port = 9324;      ///< 0: any free one, see server::port()
 
-    bool check_signatures = true; ///< false: anyone may do anything, signed or not
+    bool check_signatures = true;                               ///< false: anyone may do anything, signed or not
     std::vector<aws::credentials> keys{{"quern", "quern", ""}}; ///< who may sign, for whatever region
     std::chrono::seconds clock_skew{900}; ///< a signature may be older or newer by so much (SigV4: 15 minutes)
 

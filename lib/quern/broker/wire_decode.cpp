@@ -24,10 +24,16 @@ struct member {
 };
 
 template <class T>
-member<T> need(std::string_view name, T& into) { return {name, into, true}; }
+member<T> need(std::string_view name, T& into)
+{
+    return {name, into, true};
+}
 
 template <class T>
-member<T> may(std::string_view name, T& into) { return {name, into, false}; }
+member<T> may(std::string_view name, T& into)
+{
+    return {name, into, false};
+}
 
 std::string_view type_name(ondemand::value& value)
 {
@@ -51,20 +57,17 @@ public:
 
     // ---- what each request is made of ----
 
-    void read(ondemand::object in, sqs::send_message_request& to)
-    {
-        message(in, to, need("QueueUrl", to.queue_url));
-    }
+    void read(ondemand::object in, sqs::send_message_request& to) { message(in, to, need("QueueUrl", to.queue_url)); }
     void read(ondemand::object in, sqs::send_message_entry& to) { message(in, to, need("Id", to.id)); }
     void read(ondemand::object in, sqs::receive_message_request& to)
     {
         to.max_messages = 1; // the service's default; the client's own is ten
         // AttributeNames is the former name of MessageSystemAttributeNames: either or both may come.
         members(in, need("QueueUrl", to.queue_url), may("AttributeNames", to.system_attribute_names),
-                may("MessageSystemAttributeNames", to.system_attribute_names),
-                may("MessageAttributeNames", to.attribute_names), may("MaxNumberOfMessages", to.max_messages),
-                may("VisibilityTimeout", to.visibility_timeout), may("WaitTimeSeconds", to.wait_time),
-                may("ReceiveRequestAttemptId", to.attempt_id));
+            may("MessageSystemAttributeNames", to.system_attribute_names),
+            may("MessageAttributeNames", to.attribute_names), may("MaxNumberOfMessages", to.max_messages),
+            may("VisibilityTimeout", to.visibility_timeout), may("WaitTimeSeconds", to.wait_time),
+            may("ReceiveRequestAttemptId", to.attempt_id));
     }
     void read(ondemand::object in, sqs::delete_message_request& to)
     {
@@ -77,12 +80,12 @@ public:
     void read(ondemand::object in, sqs::change_message_visibility_request& to)
     {
         members(in, need("QueueUrl", to.queue_url), need("ReceiptHandle", to.receipt_handle),
-                need("VisibilityTimeout", to.visibility_timeout));
+            need("VisibilityTimeout", to.visibility_timeout));
     }
     void read(ondemand::object in, sqs::change_visibility_entry& to)
     {
         members(in, need("Id", to.id), need("ReceiptHandle", to.receipt_handle),
-                may("VisibilityTimeout", to.visibility_timeout));
+            may("VisibilityTimeout", to.visibility_timeout));
     }
     void read(ondemand::object in, sqs::send_message_batch_request& to) { batch(in, to); }
     void read(ondemand::object in, sqs::delete_message_batch_request& to) { batch(in, to); }
@@ -109,12 +112,12 @@ public:
     void read(ondemand::object in, sqs::list_queues_request& to)
     {
         members(in, may("QueueNamePrefix", to.name_prefix), may("NextToken", to.next_token),
-                may("MaxResults", to.max_results));
+            may("MaxResults", to.max_results));
     }
     void read(ondemand::object in, sqs::list_dead_letter_source_queues_request& to)
     {
-        members(in, need("QueueUrl", to.queue_url), may("NextToken", to.next_token),
-                may("MaxResults", to.max_results));
+        members(
+            in, need("QueueUrl", to.queue_url), may("NextToken", to.next_token), may("MaxResults", to.max_results));
     }
     void read(ondemand::object in, sqs::tag_queue_request& to)
     {
@@ -127,7 +130,7 @@ public:
     void read(ondemand::object in, sqs::add_permission_request& to)
     {
         members(in, need("QueueUrl", to.queue_url), need("Label", to.label), need("AWSAccountIds", to.account_ids),
-                need("Actions", to.actions));
+            need("Actions", to.actions));
     }
     void read(ondemand::object in, sqs::remove_permission_request& to)
     {
@@ -136,7 +139,7 @@ public:
     void read(ondemand::object in, sqs::start_message_move_task_request& to)
     {
         members(in, need("SourceArn", to.source_arn), may("DestinationArn", to.destination_arn),
-                may("MaxNumberOfMessagesPerSecond", to.max_messages_per_second));
+            may("MaxNumberOfMessagesPerSecond", to.max_messages_per_second));
     }
     void read(ondemand::object in, sqs::cancel_message_move_task_request& to)
     {
@@ -155,8 +158,8 @@ private:
     void message(ondemand::object in, Message& to, First first)
     {
         members(in, first, need("MessageBody", to.body), may("DelaySeconds", to.delay),
-                may("MessageAttributes", to.attributes), may("MessageSystemAttributes", to.system_attributes),
-                may("MessageDeduplicationId", to.deduplication_id), may("MessageGroupId", to.group_id));
+            may("MessageAttributes", to.attributes), may("MessageSystemAttributes", to.system_attributes),
+            may("MessageDeduplicationId", to.deduplication_id), may("MessageGroupId", to.group_id));
     }
 
     template <class Batch>
@@ -170,14 +173,14 @@ private:
     {
         each(in, [&](std::string_view key, ondemand::value value) {
             ((wanted.name == key && (wanted.seen = true, name_ = wanted.name, value_of(value, wanted.into), true)) ||
-             ...);
+                ...);
         });
         if (problem) return;
         ((wanted.required && !wanted.seen && !problem
-              ? void(problem = fail(error::missing_parameter,
-                                    "The request must contain the parameter " + std::string(wanted.name) + "."))
-              : void()),
-         ...);
+                 ? void(problem = fail(error::missing_parameter,
+                            "The request must contain the parameter " + std::string(wanted.name) + "."))
+                 : void()),
+            ...);
     }
 
     /// Every member that is not null.
@@ -215,7 +218,10 @@ private:
         to = sqs::seconds(number);
     }
     template <class T>
-    void value_of(ondemand::value in, std::optional<T>& to) { value_of(in, to.emplace()); }
+    void value_of(ondemand::value in, std::optional<T>& to)
+    {
+        value_of(in, to.emplace());
+    }
 
     template <class T>
     void value_of(ondemand::value in, std::vector<T>& to)

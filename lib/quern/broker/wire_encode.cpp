@@ -27,7 +27,8 @@ void list(json_writer& out, std::string_view name, List const& items, Each each)
 {
     if (items.empty()) return;
     out.key(name).begin_array();
-    for (auto const& item : items) each(item);
+    for (auto const& item : items)
+        each(item);
     out.end_array();
 }
 
@@ -35,7 +36,8 @@ void map(json_writer& out, std::string_view name, sqs::string_map const& items)
 {
     if (items.empty()) return;
     out.key(name).begin_object();
-    for (auto const& [key, value] : items) out.member(key, value);
+    for (auto const& [key, value] : items)
+        out.member(key, value);
     out.end_object();
 }
 
@@ -70,7 +72,8 @@ void message(json_writer& out, sqs::message const& m)
     out.member("MD5OfBody", m.md5_of_body).member("Body", m.body);
     if (!m.system_attributes.empty()) {
         out.key("Attributes").begin_object();
-        for (auto const& a : m.system_attributes) out.member(a.name, a.value);
+        for (auto const& a : m.system_attributes)
+            out.member(a.name, a.value);
         out.end_object();
     }
     text(out, "MD5OfMessageAttributes", m.md5_of_attributes);
@@ -78,8 +81,10 @@ void message(json_writer& out, sqs::message const& m)
         out.key("MessageAttributes").begin_object();
         for (auto const& a : m.attributes) {
             out.key(a.name).begin_object();
-            if (a.is_binary()) out.key("BinaryValue").base64(a.value);
-            else out.member("StringValue", a.value);
+            if (a.is_binary())
+                out.key("BinaryValue").base64(a.value);
+            else
+                out.member("StringValue", a.value);
             out.member("DataType", a.data_type).end_object();
         }
         out.end_object();
