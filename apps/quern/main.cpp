@@ -78,11 +78,7 @@ int main(int argc, char* argv[])
         if (!line.run) throw CLI::RequiredError("A command");
         quern::app::start_log(log_level);
         return line.run();
-    } catch (CLI::CallForHelp const& e) {
-        return app.exit(e);
-    } catch (CLI::CallForAllHelp const& e) {
-        return app.exit(e);
-    } catch (CLI::CallForVersion const& e) {
+    } catch (CLI::Success const& e) { // --help, --version
         return app.exit(e);
     } catch (CLI::ParseError const& e) {
         return usage_error(app, e);

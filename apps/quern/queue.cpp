@@ -77,22 +77,15 @@ asio::awaitable<int> attributes(session& s, queue_options const& o)
     co_return ok;
 }
 
-asio::awaitable<int> purge(session& s, queue_options const& o)
+/// An operation that takes a queue and answers nothing.
+template <class Request, sqs::answer<sqs::empty_response> (sqs::api::*operation)(Request)>
+asio::awaitable<int> apply(session& s, queue_options const& o)
 {
     auto url = co_await queue_url(s.sqs, o.queue);
     if (!url) co_return s.complain(url.error());
-    sqs::purge_queue_request request(std::move(*url));
-    auto const done = co_await s.sqs.purge_queue(std::move(request));
-    if (!done) co_return s.complain(done.error());
-    co_return ok;
-}
-
-asio::awaitable<int> remove(session& s, queue_options const& o)
-{
-    auto url = co_await queue_url(s.sqs, o.queue);
-    if (!url) co_return s.complain(url.error());
-    sqs::delete_queue_request request(std::move(*url));
-    auto const done = co_await s.sqs.delete_queue(std::move(request));
+    Request request(std::move(*url));
+    sqs::api& api = s.sqs;
+    auto const done = co_await (api.*operation)(std::move(request));
     if (!done) co_return s.complain(done.error());
     co_return ok;
 }
@@ -136,8 +129,8 @@ void add_queue(CLI::App& app, command_line& line)
     add("list", "Print the URL of every queue", list)->add_option("--prefix", o->prefix, "Only names that begin so");
     add_named("attributes", "Print settings and counts of a queue, NAME=VALUE a line", attributes)
         ->add_flag("--json", o->json, "One JSON object instead");
-    add_named("purge", "Delete all messages of a queue", purge);
-    add_named("delete", "Delete a queue and its messages", remove);
+    add_named("purge", "Delete all messages of a queue", apply<sqs::purge_queue_request, &sqs::api::purge_queue>);
+    add_named("delete", "Delete a queue and its messages", apply<sqs::delete_queue_request, &sqs::api::delete_queue>);
 }
 
 } // namespace quern::app
