@@ -17,6 +17,7 @@ endfunction()
 
 quern_lint(layers)
 quern_lint(habits)
+quern_lint(docs)
 quern_lint(coroutines SELF "${PROJECT_SOURCE_DIR}/tests/lint/coroutines")
 
 add_test(NAME lint.format COMMAND "${PROJECT_SOURCE_DIR}/tools/format.sh" --check)

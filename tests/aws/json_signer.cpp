@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(writes_the_whole_request)
         "content-type: application/x-amz-json-1.0\r\n"
         "x-amz-target: AmazonSQS.ReceiveMessage\r\n"
         "x-amzn-query-mode: true\r\n"
-        "content-length: 76\r\n"
+        "content-length: 72\r\n"
         "x-amz-date: 20260102T030405Z\r\n"
         "authorization: AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20260102/us-east-1/sqs/aws4_request, "
         "SignedHeaders=content-type;host;x-amz-date;x-amz-target;x-amzn-query-mode, "

@@ -46,7 +46,7 @@ struct ready_poll {
 
 /// SQS in memory: all queues of one account in one region, every rule and error of the service, no I/O.
 ///
-/// Time      passes only through the `now` of the calls. Everything due until then is done first.
+/// Time      passes only through the `now` of the calls. What is due until then is done first, each at its moment.
 /// Polls     may end in any call: after each, take what take_ready() has.
 /// Errors    are failures with the code, HTTP status and text of the service; see find_error() for their JSON type.
 /// Requests  an empty string counts as a missing parameter. max_messages has no "absent": a server puts the
@@ -112,7 +112,7 @@ public:
     /// or a long poll ends, a move task takes its next step. Absent: nothing ever will.
     std::optional<instant> next_event() const;
 
-    /// Does what is due by `now`.
+    /// Does what is due by `now`, each thing at its own moment.
     void advance(instant now);
 
 private:

@@ -2,6 +2,8 @@
 
 #include <quern/core/error.hpp>
 
+#include <cstddef>
+#include <ctime>
 #include <string>
 #include <string_view>
 
@@ -20,9 +22,12 @@ struct http_answer {
         status = 200;
         content_type = "application/x-amz-json-1.0";
         query_error.clear();
+        if (body.capacity() > kept) body = {};
         body.clear();
         keep_alive = true;
     }
+
+    static constexpr std::size_t kept = 256 * 1024; ///< an idle connection keeps no larger buffer
 
     std::string_view error_code() const { return std::string_view(query_error).substr(0, query_error.find(';')); }
 };

@@ -42,10 +42,13 @@ void consumer::pipeline::accept(sqs::receive_message_response got, tick time)
     counters.received += got.messages.size() + got.damaged.size();
     for (auto const& message : got.messages) {
         if (auto const known = in_flight.find(message.id)) {
-            ++counters.adopted;
-            in_flight.adopt(*known, message.receipt_handle, got.storage, time);
-            leases_.hold(*known, time);
-            continue;
+            if (known->at == held::stage::running || known->removing) {
+                ++counters.adopted;
+                in_flight.adopt(*known, message.receipt_handle, got.storage, time);
+                leases_.hold(*known, time);
+                continue;
+            }
+            in_flight.remove(*known); // was being given back, and has come back before the answer
         }
         auto h = std::make_shared<held>(message, got.storage, time_, time);
         in_flight.add(h);

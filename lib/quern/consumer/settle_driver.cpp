@@ -49,9 +49,16 @@ asio::awaitable<void> consumer::pipeline::remove(std::vector<settlement> entries
 
 asio::awaitable<void> consumer::pipeline::change(std::vector<settlement> entries)
 {
+    auto const taken = entries.size();
+    std::erase_if(entries, [](settlement const& e) { return e.what->at == held::stage::gone; });
     std::vector<sqs::change_visibility_entry> changes;
     std::vector<std::string> handles;
-    for (auto const& e : entries) {
+    for (auto& e : entries) {
+        if (e.why == settlement::purpose::extend && e.what->postponed) { // the handler has ended meanwhile
+            e.why = settlement::purpose::postpone;
+            e.timeout = *std::exchange(e.what->postponed, std::nullopt);
+            e.what->extending = false;
+        }
         changes.emplace_back(std::string(), std::string(e.what->handle), e.timeout);
         handles.emplace_back(e.what->handle);
     }
@@ -59,7 +66,7 @@ asio::awaitable<void> consumer::pipeline::change(std::vector<settlement> entries
     auto const answers = co_await sqs::change_visibility_batch(api_, queue_url_, std::move(changes));
     for (std::size_t i = 0; i < entries.size(); ++i)
         answered(std::move(entries[i]), handles[i], answers[i], sent_at);
-    returned(entries.size());
+    returned(taken);
 }
 
 void consumer::pipeline::returned(std::size_t entries)
@@ -75,12 +82,13 @@ void consumer::pipeline::answered(settlement entry, std::string_view handle, res
     auto& h = *entry.what;
     auto const time = now();
     if (!answer) log_.write(log_level::warning, "settlement failed", describe(answer.error()), time);
+    if (h.at == held::stage::gone) return; // redelivered while it was given back: another entry stands for it now
     auto const verdict = judge(entry, handle, answer, time);
     if (entry.why == settlement::purpose::extend) {
         h.extending = false;
         if (h.postponed) {
             settle_.add({std::move(entry.what), settlement::purpose::postpone, *h.postponed}, time);
-        } else if (h.at == held::stage::gone || h.lost) {
+        } else if (h.lost) {
             return;
         } else if (verdict == settled::done && handle == h.handle) {
             ++counters.extended;

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Runs one example against a broker of its own, and checks what it says.
+
+usage: run.py QUERN EXAMPLE      the built programs
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+LIMIT = 60  # seconds
+
+
+def expect(found, wanted):
+    if found != wanted:
+        raise SystemExit(f"expected {wanted!r}, found {found!r}")
+
+
+def orders(program, quern, environment):
+    """Handles what is in the queue, then drains at SIGTERM and leaves nothing behind."""
+    def run(*arguments, **more):
+        done = subprocess.run([quern, *arguments], env=environment, text=True, check=True, timeout=LIMIT,
+                              stdout=subprocess.PIPE, **more)
+        return done.stdout
+
+    url = run("queue", "create", "orders").strip()
+    run("send", "orders", input="rolls\nbread\ncake\n")
+    with subprocess.Popen([program, url], env=environment, text=True, stdout=subprocess.PIPE) as process:
+        handled = sorted(process.stdout.readline().strip() for _ in range(3))
+        process.send_signal(signal.SIGTERM)
+        rest, _ = process.communicate(timeout=LIMIT)
+    expect(handled, ["bread", "cake", "rolls"])
+    expect(rest, "")
+    expect(process.returncode, 0)
+    counts = run("queue", "attributes", "orders").splitlines()
+    for name in ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"):
+        expect([line for line in counts if line.startswith(name + "=")], [name + "=0"])
+    expect(subprocess.run([program], env=environment, timeout=LIMIT).returncode, 2)
+
+
+def output(program, environment):
+    return subprocess.run([program], env=environment, text=True, check=True, timeout=LIMIT,
+                          stdout=subprocess.PIPE).stdout.splitlines()
+
+
+def client(program, _, environment):
+    lines = output(program, environment)
+    expect(sorted(line for line in lines if line.startswith("received ")),
+           ["received alpha", "received beta", "received gamma"])
+    expect(lines[-1], "all deleted")
+
+
+def handler_test(program, _, environment):
+    expect(output(program, environment)[0], "handled after 4 tries and 30 h")
+
+
+def main(quern, program):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    environment |= {"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+    broker = subprocess.Popen([quern, "broker", "--port", "0"], env=environment, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL)
+    try:
+        environment["AWS_ENDPOINT_URL_SQS"] = broker.stdout.readline().split()[-1]
+        globals()[Path(program).stem](program, quern, environment)
+    finally:
+        broker.terminate()
+        broker.wait(LIMIT)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

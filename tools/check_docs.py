@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Checks the documentation against the tree: a program that a page quotes is the one that is built and run, and a link to
+a file leads to one.
+
+usage: check_docs.py [ROOT]       check the tree at ROOT (default: the one this script is in)
+       check_docs.py --self-test  check the checker
+
+A quotation is a fenced block after a line `<!-- quotes docs/examples/orders.cpp -->`, of the whole file.
+"""
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+QUOTATION = re.compile(r"^<!-- quotes (\S+) -->\n```\w*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+MARK = "<!-- quotes "
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+
+# Quoted in any case: the first program that a reader sees.
+PROMISED = {"README.md": "docs/examples/orders.cpp"}
+
+
+def check(root, promised=PROMISED):
+    problems = []
+    for page in sorted([*root.glob("*.md"), *(root / "docs").rglob("*.md")]):
+        name = str(page.relative_to(root))
+        text = page.read_text(encoding="utf-8")
+        quotations = QUOTATION.findall(text)
+        if len(quotations) != text.count(MARK):
+            problems.append(f"{name}: a quotation is not followed by its fenced block")
+        for source, quoted in quotations:
+            if not (root / source).is_file():
+                problems.append(f"{name}: quotes {source}, which is not there")
+            elif (root / source).read_text(encoding="utf-8") != quoted:
+                problems.append(f"{name}: what it quotes is not {source} any more")
+        if name in promised and promised[name] not in dict(quotations):
+            problems.append(f"{name}: should quote {promised[name]}")
+        for target in LINK.findall(FENCE.sub("", text)):
+            if "://" not in target and not (page.parent / target).exists():
+                problems.append(f"{name}: links to {target}, which is not there")
+    return problems
+
+
+def self_test():
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        (root / "docs").mkdir()
+        (root / "docs/a.cpp").write_text("int a;\n")
+        good = "[a](docs/a.cpp) [b](https://example.org/)\n<!-- quotes docs/a.cpp -->\n```cpp\nint a;\n```\n"
+        (root / "README.md").write_text(good)
+        promised = {"README.md": "docs/a.cpp"}
+        assert check(root, promised) == [], check(root, promised)
+
+        for bad, complaint in (
+                (good.replace("int a", "int b"), "is not docs/a.cpp any more"),
+                (good.replace("```cpp", "\n```cpp"), "not followed"),
+                (good.replace("quotes docs/a.cpp", "quotes docs/b.cpp"), "quotes docs/b.cpp, which is not there"),
+                (good.replace("(docs/a.cpp)", "(docs/b.cpp#there)"), "links to docs/b.cpp"),
+                ("", "should quote docs/a.cpp")):
+            (root / "README.md").write_text(bad)
+            problems = check(root, promised)
+            assert any(complaint in problem for problem in problems), (bad, problems)
+    print("check_docs: finds what it should")
+
+
+def main(arguments):
+    if arguments == ["--self-test"]:
+        return self_test()
+    root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
+    problems = check(root)
+    print("\n".join(problems) or "every quotation and every link holds")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
