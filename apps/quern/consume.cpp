@@ -170,6 +170,9 @@ Status 0 acknowledges the message, anything else puts it off for a time that gro
 output is that of this program. When the lease is lost or a drain runs out of time it gets SIGTERM, and SIGKILL after a
 twentieth of --drain-deadline.
 
+With --until-empty it ends when a receive comes back empty, nothing is held here, and the queue counts no message, be it
+visible, in flight elsewhere or delayed. (On Amazon's SQS these counts may lag by a minute.)
+
 SIGTERM and SIGINT drain: no more receives, handlers end, what was not started becomes visible again, everything is
 settled. At nine tenths of --drain-deadline, or at a second signal, handlers are cancelled. Exit status: 0 when nothing
 was left behind, 3 when something was, see --report; 1 when the output or the report failed.
@@ -189,22 +192,24 @@ void add_consume(CLI::App& app, command_line& line)
     auto* const command = app.add_subcommand("consume", "Print each message, or run a command for each");
     command->add_option("QUEUE", o->queue, "URL or name")->required();
     command->add_option("--exec", o->exec, "Run this for each message")->type_name("COMMAND");
-    command->add_flag("--until-empty", o->until_empty,
-        "End when a receive is empty, nothing is held here, and the queue counts no message, not even one in "
-        "flight elsewhere or delayed");
+    command->add_flag("--until-empty", o->until_empty, "End when the queue has no message left, see below");
     command
         ->add_option(
             "--max-in-flight", o->max_in_flight, "Messages held at once [1000; with --exec twice the processors]")
+        ->type_name("N")
         ->check(CLI::Range(1, 120'000));
     command
         ->add_option("--visibility-timeout", o->visibility_timeout,
-            "Seconds a message stays hidden unless extended, which happens while its handler runs")
+            "How long a message stays hidden unless extended, which happens while its handler runs")
+        ->type_name("SECONDS")
         ->check(CLI::Range(3, 43'200))
         ->capture_default_str();
     command
-        ->add_option("--wait-time", o->wait_time, "Seconds a receive waits for a message [20; with --until-empty 2]")
+        ->add_option("--wait-time", o->wait_time, "How long a receive waits for a message [20; with --until-empty 2]")
+        ->type_name("SECONDS")
         ->check(CLI::Range(0, 20));
-    command->add_option("--drain-deadline", o->drain_deadline, "Seconds a drain may take")
+    command->add_option("--drain-deadline", o->drain_deadline, "How long a drain may take")
+        ->type_name("SECONDS")
         ->check(CLI::Range(1, 43'200))
         ->capture_default_str();
     command->add_option("--report", o->report, "Write how the drain went there, as JSON")->type_name("FILE");

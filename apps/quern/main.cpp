@@ -21,6 +21,8 @@ constexpr char const* footer = R"(Examples:
   quern consume orders --exec ./handle-order           one run of a command a message
   quern queue attributes orders
 
+The options above may also stand after the command. `quern COMMAND --help` tells more about each.
+
 A queue is named by its URL or, where that can be looked up, by its bare name. A URL that does not lead to Amazon is used
 as the endpoint too, unless another is given.
 

@@ -159,7 +159,8 @@ void add_send(CLI::App& app, command_line& line)
         ->check(CLI::Range(std::size_t(1), sqs::max_message_bytes))
         ->needs(count);
     command->add_option("--group", o->group, "Message group: needed by FIFO queues, the tenant on standard ones");
-    command->add_option("--delay", o->delay, "Seconds until the messages can be received; not on FIFO queues")
+    command->add_option("--delay", o->delay, "How long until the messages can be received; not on FIFO queues")
+        ->type_name("SECONDS")
         ->check(CLI::Range(0, static_cast<int>(sqs::max_delay.count())));
     command->footer(
         "Each line is a message of 1 byte to 1 MiB. Ten go into a request, and eight requests are under way\n"

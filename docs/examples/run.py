@@ -40,6 +40,9 @@ def orders(program, quern, environment):
     expect(subprocess.run([program], env=environment, timeout=LIMIT).returncode, 2)
 
 
+blocking = orders
+
+
 def output(program, environment):
     return subprocess.run([program], env=environment, text=True, check=True, timeout=LIMIT,
                           stdout=subprocess.PIPE).stdout.splitlines()

@@ -50,7 +50,8 @@ class Printing(ProgramTest):
         first = json.loads(consuming.stdout.readline())
         in_flight = self.counts("orders")[1]
         self.assertGreater(in_flight, 40)  # a pipe holds three such lines
-        rest, _ = consuming.communicate(timeout=LIMIT)
+        rest = consuming.stdout.read()  # communicate() would pass over what readline() has buffered
+        consuming.wait(timeout=LIMIT)
         numbers = [first["body"].split()[0]] + [json.loads(line)["body"].split()[0] for line in rest.splitlines()]
         self.assertEqual(sorted(map(int, numbers)), list(range(60)))
         self.assertEqual(consuming.returncode, 0)

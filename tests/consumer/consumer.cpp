@@ -42,9 +42,9 @@ public:
     {
         ++changes;
         if (auto f = on_change()) co_return *f;
-        auto answer = co_await real_.change_message_visibility_batch(std::move(r));
+        auto said = co_await real_.change_message_visibility_batch(std::move(r));
         co_await before_answer();
-        co_return answer;
+        co_return said;
     }
 
     hook on_receive = [] { return std::optional<failure>(); }, on_delete = on_receive, on_change = on_receive;

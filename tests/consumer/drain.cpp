@@ -21,11 +21,11 @@ BOOST_AUTO_TEST_CASE(cancels_once_at_nine_tenths_and_ends_at_the_limit_whatever_
 {
     tick const t0{};
     drain rule(t0, 10s);
-    BOOST_TEST((rule.wake_at() == t0 + 9s));
+    BOOST_TEST((rule.wake_at(t0) == t0 + 9s));
     BOOST_TEST((rule.next({0, 3, 0}, t0 + 9s - 1ms) == drain::step::wait));
     BOOST_TEST((rule.next({0, 3, 0}, t0 + 9s) == drain::step::cancel));
     BOOST_TEST((rule.next({0, 3, 0}, t0 + 9s + 1ms) == drain::step::wait));
-    BOOST_TEST((rule.wake_at() == t0 + 10s));
+    BOOST_TEST((rule.wake_at(t0 + 9s) == t0 + 10s));
     BOOST_TEST((rule.next({0, 3, 0}, t0 + 10s) == drain::step::end));
 }
 
@@ -37,6 +37,11 @@ BOOST_AUTO_TEST_CASE(a_second_request_brings_the_cancelling_forward)
     BOOST_TEST((rule.next({0, 3, 0}, t0 + 2s) == drain::step::cancel));
     rule.hurry(t0 + 3s);
     BOOST_TEST((rule.next({0, 3, 0}, t0 + 3s) == drain::step::wait));
+    // Receives that are open still hold back what is to be released; that has an end of its own.
+    BOOST_TEST(rule.keeps_back(t0 + 3s));
+    BOOST_TEST((rule.wake_at(t0 + 3s) == t0 + 9s));
+    BOOST_TEST(!rule.keeps_back(t0 + 9s));
+    BOOST_TEST((rule.wake_at(t0 + 9s) == t0 + 10s));
 }
 
 BOOST_AUTO_TEST_CASE(the_report_is_one_line_of_json)

@@ -40,7 +40,7 @@ public:
     };
 
     drain(tick now, std::chrono::milliseconds limit)
-        : began_at(now), cancel_at_(now + limit * 9 / 10), end_at_(now + limit)
+        : began_at(now), cancel_at_(now + limit * 9 / 10), release_at_(cancel_at_), end_at_(now + limit)
     {}
 
     step next(state const&, tick now);
@@ -48,15 +48,19 @@ public:
     /// Brings the end forward: handlers are cancelled at once.
     void hurry(tick now) { cancel_at_ = std::min(cancel_at_, now); }
 
-    /// There is still time for handlers and receives to end by themselves.
-    bool is_patient() const { return !cancelled_; }
+    /// What is not wanted waits until no receive of ours is open that could bring it back, but not to the last.
+    bool keeps_back(tick now) const { return now < release_at_; }
 
-    tick wake_at() const { return cancelled_ ? end_at_ : cancel_at_; }
+    tick wake_at(tick now) const
+    {
+        if (!cancelled_) return cancel_at_;
+        return now < release_at_ ? release_at_ : end_at_;
+    }
 
     tick const began_at;
 
 private:
-    tick cancel_at_, end_at_;
+    tick cancel_at_, release_at_, end_at_;
     bool cancelled_ = false;
 };
 

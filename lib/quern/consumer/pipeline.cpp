@@ -79,7 +79,7 @@ std::optional<tick> consumer::pipeline::turn(tick time)
     for (auto const& gone : leases.lost)
         lose(gone);
 
-    if (intake_.polls() == 0 || (drain_ && !drain_->is_patient())) {
+    if (intake_.polls() == 0 || (drain_ && !drain_->keeps_back(time))) {
         for (auto& h : std::exchange(kept_back_, {}))
             settle(std::move(h), settlement::purpose::postpone);
     }
@@ -93,7 +93,7 @@ std::optional<tick> consumer::pipeline::turn(tick time)
 
     std::optional<tick> wake_at;
     for (auto const& at :
-        {intake_.wake_at(), leases.wake_at, drain_ ? std::optional(drain_->wake_at()) : std::nullopt,
+        {intake_.wake_at(), leases.wake_at, drain_ ? std::optional(drain_->wake_at(time)) : std::nullopt,
             settle_calls_ < options.max_settle_calls ? settle_.wake_at() : std::nullopt}) {
         if (at) wake_at = std::min(wake_at.value_or(*at), *at);
     }

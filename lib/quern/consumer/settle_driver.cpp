@@ -17,7 +17,7 @@ void consumer::pipeline::settle(held_ptr h, settlement::purpose why, std::chrono
     h->at = held::stage::settling;
     h->removing = why == settlement::purpose::remove;
     wake_.ring();
-    if (!h->removing && timeout.count() == 0 && drain_ && drain_->is_patient() && intake_.polls() != 0) {
+    if (!h->removing && timeout.count() == 0 && drain_ && drain_->keeps_back(now()) && intake_.polls() != 0) {
         kept_back_.push_back(std::move(h)); // a receive of ours that is still open would only bring it back
     } else if (!h->removing && h->extending) {
         h->postponed = timeout; // an extension that arrived later would undo it
