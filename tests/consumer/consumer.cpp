@@ -7,6 +7,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/system/system_error.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <functional>
@@ -558,6 +559,13 @@ BOOST_AUTO_TEST_CASE(a_consumer_that_never_started_drains_at_once)
     it->start();
     time.run_for(io, 1min);
     BOOST_TEST(api.receives == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_fifo_queue_is_refused_by_name)
+{
+    url += ".fifo";
+    BOOST_CHECK_EXCEPTION(it.emplace(io.get_executor(), api, url, fast, options), boost::system::system_error,
+        [](auto const& e) { return std::string(e.what()).find("FIFO") != std::string::npos; });
 }
 
 BOOST_AUTO_TEST_CASE(a_drain_at_any_moment_leaves_nothing_hidden)

@@ -3,7 +3,6 @@
 #include <boost/beast/core/string.hpp>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 namespace quern::aws {
@@ -157,17 +156,25 @@ std::string canonical_query(query_parameters const& parameters)
 
 canonical_headers canonicalize(std::vector<header_view> const& headers)
 {
-    std::map<std::string, std::string> sorted;
-    for (auto const& h : headers) {
-        auto const [at, is_first] = sorted.try_emplace(lower_case(h.name));
-        if (!is_first) at->second.push_back(',');
-        append_folded(at->second, h.value);
-    }
+    std::vector<std::pair<std::string, std::string_view>> sorted;
+    sorted.reserve(headers.size());
+    for (auto const& h : headers)
+        sorted.emplace_back(lower_case(h.name), h.value);
+    std::ranges::stable_sort(sorted, {}, &std::pair<std::string, std::string_view>::first);
+
     canonical_headers out;
+    std::string_view last;
     for (auto const& [name, value] : sorted) {
-        out.lines.append(name).append(":").append(value).append("\n");
-        if (!out.names.empty()) out.names.push_back(';');
-        out.names.append(name);
+        if (name == last && !out.lines.empty()) {
+            out.lines.back() = ','; // another value of the same name
+        } else {
+            if (!out.names.empty()) out.names.push_back(';');
+            out.names.append(name);
+            out.lines.append(name).append(":");
+        }
+        append_folded(out.lines, value);
+        out.lines.push_back('\n');
+        last = name;
     }
     return out;
 }

@@ -80,9 +80,11 @@ sha256_digest hmac_sha256(std::string_view key, std::string_view text)
 void append_hex(std::string& to, std::span<std::byte const> bytes)
 {
     constexpr std::string_view digits = "0123456789abcdef";
+    auto at = to.size();
+    to.resize(at + 2 * bytes.size());
     for (auto const b : bytes) {
-        to.push_back(digits[std::to_integer<unsigned>(b) >> 4]);
-        to.push_back(digits[std::to_integer<unsigned>(b) & 15]);
+        to[at++] = digits[std::to_integer<unsigned>(b) >> 4];
+        to[at++] = digits[std::to_integer<unsigned>(b) & 15];
     }
 }
 

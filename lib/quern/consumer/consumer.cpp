@@ -11,7 +11,11 @@ namespace asio = boost::asio;
 consumer::consumer(
     asio::any_io_executor ex, sqs::api* api, std::string queue_url, handler handle, consumer_options options)
 {
-    if (auto const wrong = options.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
+    auto wrong = options.validate();
+    if (queue_url.ends_with(".fifo")) {
+        wrong = failure(errc::invalid_option, "FIFO queues are not supported yet: their order would be lost");
+    }
+    if (wrong) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
     pipeline_ =
         std::make_shared<pipeline>(std::move(ex), api, std::move(queue_url), std::move(handle), std::move(options));
 }
@@ -40,8 +44,9 @@ asio::awaitable<drain_report> consumer::drained()
     co_return report;
 }
 
-void consumer::drain_on(std::initializer_list<int> signals, std::chrono::milliseconds limit)
+void consumer::drain_on(std::initializer_list<int> signals, std::optional<std::chrono::milliseconds> given)
 {
+    auto const limit = given.value_or(pipeline_->options.drain_deadline);
     asio::dispatch(
         pipeline_->strand, [p = pipeline_, limit, list = std::vector<int>(signals)] { p->drain_on(list, limit); });
 }

@@ -14,6 +14,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <type_traits>
 
 namespace quern {
@@ -87,8 +88,9 @@ public:
     /// A second call, or a second signal, cancels the running handlers at once and completes with the first.
     boost::asio::awaitable<drain_report> drain(std::chrono::milliseconds limit);
 
-    /// Drains with that limit when one of the signals comes; the process lives on until io_context::run() returns.
-    void drain_on(std::initializer_list<int> signals, std::chrono::milliseconds limit = std::chrono::seconds(30));
+    /// Drains when one of the signals comes, within `limit` or options.drain_deadline; the process lives on until
+    /// io_context::run() returns. Call it before start(): receives wait no longer than such a drain allows.
+    void drain_on(std::initializer_list<int> signals, std::optional<std::chrono::milliseconds> limit = {});
 
     /// Completes when a drain has ended, whoever began it.
     boost::asio::awaitable<drain_report> drained();

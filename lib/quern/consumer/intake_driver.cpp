@@ -15,7 +15,7 @@ asio::awaitable<void> consumer::pipeline::poll(int ask)
     sqs::receive_message_request request(queue_url_);
     request.max_messages = ask;
     request.visibility_timeout = options.visibility_timeout;
-    request.wait_time = std::min(options.wait_time, std::chrono::floor<seconds>(options.drain_deadline * 2 / 3));
+    request.wait_time = std::min(options.wait_time, std::chrono::floor<seconds>(drain_budget_ * 2 / 3));
     request.system_attribute_names = options.system_attributes;
     request.system_attribute_names.insert(
         request.system_attribute_names.end(), {"ApproximateReceiveCount", "ApproximateFirstReceiveTimestamp"});

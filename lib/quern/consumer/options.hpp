@@ -44,7 +44,8 @@ struct consumer_options {
     /// Batch requests for deletes and visibility changes under way at once.
     std::size_t max_settle_calls = 32;
 
-    /// Budget of a drain that a signal starts. At nine tenths of it, handlers still running are cancelled.
+    /// Budget of a drain that a signal starts, unless drain_on() is given another. At nine tenths of it, handlers
+    /// still running are cancelled.
     std::chrono::milliseconds drain_deadline{30'000};
 
     /// System attributes to receive besides ApproximateReceiveCount and ApproximateFirstReceiveTimestamp.

@@ -135,6 +135,7 @@ void consumer::pipeline::begin_drain(std::chrono::milliseconds limit)
 
 void consumer::pipeline::drain_on(std::vector<int> const& signals, std::chrono::milliseconds limit)
 {
+    drain_budget_ = std::min(drain_budget_, limit);
     signals_.emplace(strand);
     for (auto const s : signals)
         signals_->add(s);

@@ -82,6 +82,7 @@ private:
     std::size_t settle_calls_ = 0;    // under way
     std::vector<held_ptr> kept_back_; // to be released once no receive of ours is open
     bool started_ = false;
+    std::chrono::milliseconds drain_budget_ = options.drain_deadline; // of the shortest drain that may come
     std::optional<class drain> drain_;
     drain_report report_;
     bool ended_ = false;
