@@ -172,4 +172,25 @@ BOOST_AUTO_TEST_CASE(a_cancelled_exchange_ends_stopped_and_its_connection_is_not
     BOOST_TEST(run(io, c.exchange(net::request("POST / HTTP/1.1\r\nhost: x\r\n\r\n"))).value().body == "fresh");
 }
 
+// The watchdog was cancelled when the client fell idle and never armed again: a silent server then hung the consumer.
+BOOST_AUTO_TEST_CASE(a_deadline_is_kept_after_the_client_has_been_idle)
+{
+    net::client c(io.get_executor(), net::parse_endpoint(server.url()).value());
+    auto part = [](loopback& s) -> asio::awaitable<void> {
+        auto socket = co_await s.accept();
+        co_await read_request(socket);
+        co_await say(socket, http_reply("first"));
+        co_await read_request(socket); // and nothing more
+        co_await asio::steady_timer(socket.get_executor(), tick::max()).async_wait(asio::use_awaitable);
+    };
+    play(io, part(server));
+    net::request first("POST / HTTP/1.1\r\nhost: x\r\n\r\n");
+    BOOST_TEST(run(io, c.exchange(first)).value().body == "first");
+    net::request second = first;
+    second.timeout = 30ms;
+    auto const got = run(io, c.exchange(second));
+    BOOST_REQUIRE(got.has_error());
+    BOOST_TEST(got.error().code == make_error_code(errc::timed_out));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -65,7 +65,8 @@ public:
     {
         entry.unlink();
         entry.at = held::stage::gone;
-        entries_.erase(entry.message.id());
+        auto const found = entries_.find(entry.message.id());
+        if (found != entries_.end() && found->second.get() == &entry) entries_.erase(found);
     }
 
     std::size_t size() const { return entries_.size(); }

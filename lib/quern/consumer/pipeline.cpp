@@ -161,9 +161,13 @@ asio::awaitable<drain_report> consumer::pipeline::drained()
 {
     alarm over(time_, strand);
     waiting_.push_back(&over);
+    struct leave { // a cancelled wait throws: only a destructor is sure to run
+        std::vector<alarm*>& line;
+        alarm* mine;
+        ~leave() { std::erase(line, mine); }
+    } const left{waiting_, &over};
     while (!ended_)
         co_await over.wait();
-    std::erase(waiting_, &over);
     co_return report_;
 }
 

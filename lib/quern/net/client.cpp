@@ -45,9 +45,15 @@ public:
 private:
     using connections = std::list<connection>;
 
+    /// Leaves the line with its frame, also when that is destroyed with the context.
     struct waiter {
         asio::steady_timer timer;
+        std::deque<waiter*>& line;
         bool granted = false;
+
+        waiter(asio::steady_timer t, std::deque<waiter*>& l) : timer(std::move(t)), line(l) { line.push_back(this); }
+        waiter(waiter const&) = delete;
+        ~waiter() { std::erase(line, this); }
     };
 
     struct lane_state {
@@ -137,13 +143,9 @@ asio::awaitable<result<response>> client::pool::exchange(request ask)
 asio::awaitable<result<void>> client::pool::vacancy(lane_state& lane, tick deadline)
 {
     if (!closed_ && lane.busy.size() + lane.granted >= lane.limit) {
-        waiter turn{asio::steady_timer(executor, deadline)};
-        lane.waiting.push_back(&turn);
+        waiter turn(asio::steady_timer(executor, deadline), lane.waiting);
         auto const [ec] = co_await turn.timer.async_wait(as_values);
-        if (turn.granted)
-            --lane.granted;
-        else
-            std::erase(lane.waiting, &turn);
+        if (turn.granted) --lane.granted;
         if (!turn.granted && !ec) co_return failure(errc::timed_out, "no connection of this lane came free", true);
         if (!turn.granted) co_return failure(errc::stopped, "cancelled while waiting for a connection");
     }
@@ -156,6 +158,7 @@ asio::awaitable<result<void>> client::pool::connected(connection& link)
     auto const deadline = now() + options_.connect_timeout;
     auto const where = co_await resolver_->addresses(deadline);
     if (!where) co_return where.error();
+    if (closed_) co_return failure(errc::stopped, "the client was closed during the look-up");
     ++counters.connects;
     watch(link, deadline);
     co_return co_await link.open(peer, *where);
@@ -198,7 +201,10 @@ void client::pool::give_back(lane_state& lane, connections::iterator link)
         ++lane.granted;
         next.timer.cancel();
     }
-    if (lanes_[0].busy.empty() && lanes_[1].busy.empty()) watchdog_.cancel();
+    if (lanes_[0].busy.empty() && lanes_[1].busy.empty()) {
+        watchdog_.cancel();
+        watching_until_ = tick::max(); // the cancelled wait does not reset it: the next deadline must arm the timer
+    }
 }
 
 /// One timer for all connections: it stands at the earliest deadline, and a later one costs nothing.
