@@ -35,16 +35,16 @@ BOOST_AUTO_TEST_CASE(full_answers_double_the_receives_up_to_the_limit_and_an_emp
 {
     intake rule(1'000, 6, 1);
     BOOST_TEST(polls(rule, 0, t0).size() == 1u);
-    rule.answered(10, 10);
+    rule.answered(10, 10, t0 - 20s, t0);
     BOOST_TEST(polls(rule, 0, t0).size() == 2u);
-    rule.answered(10, 5); // half is enough: SQS asks only some of its servers
+    rule.answered(10, 5, t0 - 20s, t0); // half is enough: SQS asks only some of its servers
     BOOST_TEST(polls(rule, 0, t0).size() == 3u);
     BOOST_TEST(rule.polls() == 4u);
-    rule.answered(10, 10);
+    rule.answered(10, 10, t0 - 20s, t0);
     BOOST_TEST(polls(rule, 0, t0).size() == 3u);
     BOOST_TEST(rule.polls() == 6u);
     for (int i = 0; i < 6; ++i)
-        rule.answered(10, 0);
+        rule.answered(10, 0, t0 - 20s, t0);
     BOOST_TEST(polls(rule, 0, t0).size() == 1u);
 }
 
@@ -52,9 +52,9 @@ BOOST_AUTO_TEST_CASE(a_few_messages_neither_grow_nor_shrink)
 {
     intake rule(1'000, 8, 1);
     polls(rule, 0, t0);
-    rule.answered(10, 10);
+    rule.answered(10, 10, t0 - 20s, t0);
     BOOST_TEST(polls(rule, 0, t0).size() == 2u);
-    rule.answered(10, 1);
+    rule.answered(10, 1, t0 - 20s, t0);
     BOOST_TEST(polls(rule, 0, t0).size() == 1u);
 }
 
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(never_asks_for_more_than_is_free_counting_what_is_asked_for
     for (std::size_t held = 0; held <= 25; ++held) {
         intake fresh(25, 16, 1);
         BOOST_TEST(fresh.next_poll(0, t0) == 10);
-        fresh.answered(10, 10);
+        fresh.answered(10, 10, t0 - 20s, t0);
         std::size_t asked = 0;
         for (auto const ask : polls(fresh, held, t0 + 1s))
             asked += static_cast<std::size_t>(ask);
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_few_free_places_wait_for_more_but_not_for_long)
     auto const patience_ends = *rule.wake_at();
     BOOST_TEST((patience_ends > t0 && patience_ends <= t0 + 100ms));
     BOOST_TEST(polls(rule, 990, t0 + 1ms) == std::vector{10}, boost::test_tools::per_element());
-    rule.answered(10, 0);
+    rule.answered(10, 0, t0 - 20s, t0);
     BOOST_TEST(polls(rule, 997, t0 + 2ms).empty());
     BOOST_TEST(polls(rule, 997, *rule.wake_at()) == std::vector{3}, boost::test_tools::per_element());
 }
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(a_consumer_of_one_does_not_wait)
 {
     intake rule(1, 16, 1);
     BOOST_TEST(polls(rule, 0, t0) == std::vector{1}, boost::test_tools::per_element());
-    rule.answered(1, 1);
+    rule.answered(1, 1, t0 - 20s, t0);
     BOOST_TEST(polls(rule, 1, t0).empty());
     BOOST_TEST(!rule.wake_at().has_value()); // a freed place wakes, no clock
     BOOST_TEST(polls(rule, 0, t0) == std::vector{1}, boost::test_tools::per_element());
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(errors_are_paced_ever_slower_up_to_ten_seconds_and_success_
     }
     BOOST_TEST(longest.count() >= 5'000);
     BOOST_TEST(polls(rule, 0, now).size() == 1u);
-    rule.answered(10, 0);
+    rule.answered(10, 0, t0 - 20s, t0);
     BOOST_TEST(polls(rule, 0, now).size() == 1u);
     rule.failed(10, now);
     polls(rule, 0, now);
@@ -124,9 +124,38 @@ BOOST_AUTO_TEST_CASE(stopped_it_starts_nothing_more)
     intake rule(1'000, 16, 1);
     polls(rule, 0, t0);
     rule.stop();
-    rule.answered(10, 10);
+    rule.answered(10, 10, t0 - 20s, t0);
     BOOST_TEST(polls(rule, 0, t0 + 1h).empty());
     BOOST_TEST(rule.polls() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(receives_that_fail_together_count_as_one_failure)
+{
+    intake rule(1'000, 16, 1);
+    for (int i = 0; i < 4; ++i) {
+        polls(rule, 0, t0);
+        rule.answered(10, 10, t0, t0);
+    }
+    polls(rule, 0, t0);
+    auto const open = rule.polls();
+    BOOST_TEST(open >= 15u);
+    for (std::size_t i = 0; i < open; ++i)
+        rule.failed(10, t0);
+    polls(rule, 0, t0);
+    BOOST_REQUIRE(rule.wake_at().has_value());
+    BOOST_TEST((*rule.wake_at() <= t0 + 100ms));
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_answer_comes_at_most_once_a_second)
+{
+    intake rule(1'000, 16, 1);
+    polls(rule, 0, t0);
+    rule.answered(10, 0, t0, t0 + 5ms);
+    BOOST_TEST(polls(rule, 0, t0 + 5ms).empty());
+    BOOST_TEST((*rule.wake_at() == t0 + 1s));
+    BOOST_TEST(polls(rule, 0, t0 + 1s).size() == 1u);
+    rule.answered(10, 0, t0 + 1s, t0 + 21s);
+    BOOST_TEST(polls(rule, 0, t0 + 21s).size() == 1u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

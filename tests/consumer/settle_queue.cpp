@@ -127,4 +127,34 @@ BOOST_AUTO_TEST_CASE(an_answer_is_judged_by_what_it_says_about_the_newest_handle
     BOOST_TEST((judge(removal, h->handle, failed(errc::timed_out), t0 + 30s) == settled::lost));
 }
 
+BOOST_AUTO_TEST_CASE(the_message_with_the_least_lease_left_goes_first)
+{
+    lease_book leases(30s);
+    auto const fresh = message(), old = message(), older = message();
+    leases.hold(*older, t0 - 21s);
+    leases.hold(*old, t0 - 10s);
+    leases.hold(*fresh, t0);
+    queue.add({fresh, purpose::remove}, t0);
+    queue.add({old, purpose::remove}, t0);
+    queue.add({older, purpose::extend, 30s}, t0);
+    auto const first = queue.take(t0, false), second = queue.take(t0, false);
+    BOOST_REQUIRE((first && second));
+    BOOST_TEST(!first->removal);
+    BOOST_REQUIRE(second->entries.size() == 2u);
+    BOOST_TEST(second->entries[0].what->message.id() == old->message.id());
+}
+
+BOOST_AUTO_TEST_CASE(an_extension_of_what_is_given_back_is_dropped)
+{
+    auto const back = message();
+    back->giving_back = true;
+    queue.add({back, purpose::extend, 30s}, t0);
+    queue.add({back, purpose::postpone, 90s}, t0);
+    auto const batch = queue.take(t0, false);
+    BOOST_REQUIRE(batch.has_value());
+    BOOST_REQUIRE(batch->entries.size() == 1u);
+    BOOST_TEST(batch->entries[0].timeout.count() == 90);
+    BOOST_TEST(!queue.take(t0, false).has_value());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,7 +1,10 @@
 #include <quern/consumer/pipeline.hpp>
 
-#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 namespace quern {
@@ -30,6 +33,8 @@ void consumer::start()
     asio::dispatch(pipeline_->strand, [p = pipeline_] { p->start(); });
 }
 
+// Neither touches the consumer once it has returned its awaitable, and nothing of the caller's runs on the strand.
+
 asio::awaitable<drain_report> consumer::drain(std::chrono::milliseconds limit)
 {
     asio::dispatch(pipeline_->strand, [p = pipeline_, limit] { p->begin_drain(limit); });
@@ -38,10 +43,28 @@ asio::awaitable<drain_report> consumer::drain(std::chrono::milliseconds limit)
 
 asio::awaitable<drain_report> consumer::drained()
 {
-    auto const keep = pipeline_;
-    auto over = keep->drained();
-    auto const report = co_await asio::co_spawn(keep->strand, std::move(over), asio::use_awaitable);
-    co_return report;
+    auto join = [given = pipeline_](auto caller) mutable {
+        auto const to = std::move(given); // the waiter must not keep alive the pipeline that keeps it
+        auto const one = std::make_shared<drain_waiter>();
+        auto slot = asio::get_associated_cancellation_slot(caller);
+        if (slot.is_connected()) {
+            slot.assign([line = std::weak_ptr(to), who = std::weak_ptr(one)](asio::cancellation_type) {
+                auto const still = line.lock();
+                if (still) asio::post(still->strand, [still, who] { still->leave(who.lock()); });
+            });
+        }
+        auto const work = asio::make_work_guard(asio::get_associated_executor(caller));
+        auto const resume = std::make_shared<decltype(caller)>(std::move(caller));
+        one->tell = [resume, work](boost::system::error_code ec, drain_report const& report) {
+            asio::post(work.get_executor(), [resume, ec, report] {
+                asio::get_associated_cancellation_slot(*resume).clear();
+                std::move (*resume)(ec, report);
+            });
+        };
+        asio::dispatch(to->strand, [to, one] { to->join(one); });
+    };
+    return asio::async_initiate<asio::use_awaitable_t<> const, void(boost::system::error_code, drain_report)>(
+        std::move(join), asio::use_awaitable);
 }
 
 void consumer::drain_on(std::initializer_list<int> signals, std::optional<std::chrono::milliseconds> given)

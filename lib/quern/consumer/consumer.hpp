@@ -83,7 +83,9 @@ public:
     void start();
 
     /// Stops receiving, lets the receives under way and the running handlers end, gives back what was not
-    /// started, settles everything, and completes with the report, at the latest after `limit`.
+    /// started, settles everything, and completes with the report, at the latest after `limit` (0 to 12 h; what is
+    /// beyond is cut). A limit shorter than options.wait_time may end before the receives under way do: they are
+    /// counted in drain_report::polls, and options.drain_deadline should say so beforehand.
     ///
     /// A second call, or a second signal, cancels the running handlers at once and completes with the first.
     boost::asio::awaitable<drain_report> drain(std::chrono::milliseconds limit);

@@ -4,7 +4,7 @@ namespace quern {
 
 drain::step drain::next(state const& now_held, tick now)
 {
-    if (now_held.polls + now_held.running + now_held.settling == 0 || now >= end_at_) return step::end;
+    if (now_held.polls + now_held.held == 0 || now >= end_at_) return step::end;
     if (now < cancel_at_ || cancelled_) return step::wait;
     cancelled_ = true;
     return step::cancel;

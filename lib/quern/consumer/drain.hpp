@@ -36,7 +36,7 @@ public:
         end,
     };
     struct state {
-        std::size_t polls = 0, running = 0, settling = 0;
+        std::size_t polls = 0, held = 0; ///< receives under way; messages in flight here
     };
 
     drain(tick now, std::chrono::milliseconds limit)

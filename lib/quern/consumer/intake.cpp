@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t most = 10;                  // of one receive
 constexpr std::chrono::milliseconds patience{20}; // the longest that a free place is left unused
 constexpr std::chrono::milliseconds first_pause{100}, longest_pause{10'000};
+constexpr std::chrono::seconds between_empty_answers{1}; // at least
 
 } // namespace
 
@@ -43,15 +44,19 @@ int intake::next_poll(std::size_t held, tick now)
     return static_cast<int>(ask);
 }
 
-void intake::answered(int asked, int got)
+void intake::answered(int asked, int got, tick started, tick now)
 {
     --polls_;
     reserved_ -= static_cast<std::size_t>(asked);
     failures_ = 0;
-    if (got == 0)
+    if (got == 0) {
         target_ = 1;
-    else if (2 * got >= asked)
+        if (started + between_empty_answers > now) {
+            not_before_ = std::max(not_before_, started + between_empty_answers);
+        }
+    } else if (2 * got >= asked) {
         target_ = std::min(2 * target_, max_polls_);
+    }
 }
 
 void intake::failed(int asked, tick now)
@@ -59,6 +64,7 @@ void intake::failed(int asked, tick now)
     --polls_;
     reserved_ -= static_cast<std::size_t>(asked);
     target_ = 1;
+    if (now < not_before_) return; // one of several that failed together
     auto const pause = std::min<double>(static_cast<double>(first_pause.count()) * std::pow(2.0, failures_),
         static_cast<double>(longest_pause.count()));
     failures_ = std::min(failures_ + 1, 16);

@@ -22,7 +22,8 @@ public:
     /// How many messages a receive that starts now should ask for; 0: none now. `held` counts those in flight here.
     int next_poll(std::size_t held, tick now);
 
-    void answered(int asked, int got);
+    /// `started`: when next_poll() said so. An empty answer that did not wait must not be asked for in a hot loop.
+    void answered(int asked, int got, tick started, tick now);
     void failed(int asked, tick now);
 
     void stop() { stopped_ = true; }

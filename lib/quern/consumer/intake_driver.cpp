@@ -21,13 +21,14 @@ asio::awaitable<void> consumer::pipeline::poll(int ask)
         request.system_attribute_names.end(), {"ApproximateReceiveCount", "ApproximateFirstReceiveTimestamp"});
     request.attribute_names = options.attributes;
 
+    auto const started = now();
     auto got = co_await api_.receive_message(std::move(request));
     auto const time = now();
     ++counters.polls;
     if (got) {
         auto const count = got->messages.size() + got->damaged.size();
         if (count == 0) ++counters.empty_polls;
-        intake_.answered(ask, static_cast<int>(count));
+        intake_.answered(ask, static_cast<int>(count), started, time);
         accept(std::move(*got), time);
     } else {
         ++counters.failed_polls;
@@ -40,40 +41,45 @@ asio::awaitable<void> consumer::pipeline::poll(int ask)
 void consumer::pipeline::accept(sqs::receive_message_response got, tick time)
 {
     counters.received += got.messages.size() + got.damaged.size();
-    for (auto const& message : got.messages) {
-        if (auto const known = in_flight.find(message.id)) {
-            if (known->at == held::stage::running || known->removing) {
-                ++counters.adopted;
-                in_flight.adopt(*known, message.receipt_handle, got.storage, time);
-                leases_.hold(*known, time);
-                continue;
-            }
-            in_flight.remove(*known); // was being given back, and has come back before the answer
-        }
-        auto h = std::make_shared<held>(message, got.storage, time_, time);
-        in_flight.add(h);
-        leases_.hold(*h, time);
+    for (auto& message : got.messages) {
+        auto h = take_in(std::move(message), got.storage, time);
+        if (!h) continue;
         if (intake_.stopped())
             settle(std::move(h), settlement::purpose::postpone);
         else
             dispatch(std::move(h));
     }
-    if (!got.damaged.empty()) accept_damaged(got, time);
+    for (auto& damaged : got.damaged)
+        refuse(std::move(damaged), got.storage, time);
+}
+
+/// Null when the message is held here already, and all that counts is its newest handle.
+held_ptr consumer::pipeline::take_in(sqs::message message, std::shared_ptr<std::byte[]> storage, tick time)
+{
+    if (auto const known = in_flight.find(message.id)) {
+        if (!known->giving_back) {
+            ++counters.adopted;
+            in_flight.adopt(*known, message.receipt_handle, std::move(storage), time);
+            leases_.hold(*known, time);
+            return nullptr;
+        }
+        in_flight.remove(*known); // was being given back, and has come back before the answer
+    }
+    auto h = std::make_shared<held>(std::move(message), std::move(storage), time_, time);
+    in_flight.add(h);
+    leases_.hold(*h, time);
+    return h;
 }
 
 /// Not run, since nobody can say what it is; tried again as a failed one, because the next copy may be whole.
-void consumer::pipeline::accept_damaged(sqs::receive_message_response& got, tick time)
+void consumer::pipeline::refuse(sqs::damaged_message damaged, std::shared_ptr<std::byte[]> storage, tick time)
 {
-    for (auto& damaged : got.damaged) {
-        ++counters.damaged;
-        log_.write(
-            log_level::error, "damaged message", std::string(damaged.known.id) + ": " + describe(damaged.why), time);
-        if (damaged.known.id.empty() || damaged.known.receipt_handle.empty()) continue; // comes back by itself
-        if (in_flight.find(damaged.known.id)) continue;
-        auto const delay = options.backoff.delay(damaged.known.receive_count(), random_);
-        auto h = std::make_shared<held>(std::move(damaged.known), got.storage, time_, time);
-        in_flight.add(h);
-        leases_.hold(*h, time);
+    ++counters.damaged;
+    log_.write(
+        log_level::error, "damaged message", std::string(damaged.known.id) + ": " + describe(damaged.why), time);
+    if (damaged.known.id.empty() || damaged.known.receipt_handle.empty()) return; // comes back by itself
+    auto const delay = options.backoff.delay(damaged.known.receive_count(), random_);
+    if (auto h = take_in(std::move(damaged.known), std::move(storage), time)) {
         settle(std::move(h), settlement::purpose::postpone, delay);
     }
 }

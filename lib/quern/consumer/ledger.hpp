@@ -27,8 +27,9 @@ struct held : std::enable_shared_from_this<held>,
     std::shared_ptr<std::byte[]> handle_storage;
     tick received_at; ///< of the newest handle
     stage at = stage::running;
-    bool extending = false;                        ///< an extension of its lease is under way
-    std::optional<std::chrono::seconds> postponed; ///< a visibility change that waits for that extension's answer
+    bool extending = false;   ///< an extension of its lease is on the wire
+    bool giving_back = false; ///< a postpone is on its way, or waits for that extension: no other may follow
+    std::optional<std::chrono::seconds> postponed; ///< the postpone that waits for that extension's answer
     bool removing = false;                         ///< settling by a delete
     bool cancelled = false;                        ///< its handler was told to end
     bool lost = false; ///< the lease ran out or was refused: whatever the handler says, it no longer counts

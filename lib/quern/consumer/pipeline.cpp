@@ -1,6 +1,7 @@
 #include <quern/consumer/pipeline.hpp>
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/error.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -23,6 +24,8 @@ std::unique_ptr<sqs::client> make_client(asio::any_io_executor ex, consumer_opti
     using std::chrono::milliseconds;
     sqs::client_options settings;
     settings.retries.max_attempts = 1;
+    settings.connections.data_connections = options.max_polls;
+    settings.connections.control_connections = options.max_settle_calls; // none waits for a connection
     settings.request_timeout = std::min(settings.request_timeout, milliseconds(options.visibility_timeout) / 6);
     return std::make_unique<sqs::client>(std::move(ex), std::move(settings));
 }
@@ -58,11 +61,16 @@ asio::awaitable<void> consumer::pipeline::run()
         auto const wake_at = turn(time);
         co_await wake_.wait(wake_at);
     }
+    end();
+}
+
+void consumer::pipeline::end()
+{
     ended_ = true;
-    if (signals_) signals_->cancel();
+    signals_.reset(); // from now on they do what they did before
     if (own_client_) own_client_->close();
-    for (auto* waiter : waiting_)
-        waiter->ring();
+    for (auto const& waiter : std::exchange(waiting_, {}))
+        waiter->tell({}, report_);
 }
 
 /// Starts whatever is due; says when time alone will make more due.
@@ -73,7 +81,6 @@ std::optional<tick> consumer::pipeline::turn(tick time)
 
     auto leases = leases_.poll(time);
     for (auto& due : leases.extend) {
-        due.what->extending = true;
         settle_.add({std::move(due.what), settlement::purpose::extend, due.timeout}, time);
     }
     for (auto const& gone : leases.lost)
@@ -87,7 +94,6 @@ std::optional<tick> consumer::pipeline::turn(tick time)
         auto batch = settle_.take(time, running_ != 0);
         if (!batch) break;
         ++settle_calls_;
-        settling_ += batch->entries.size();
         spawn(batch->removal ? remove(std::move(batch->entries)) : change(std::move(batch->entries)));
     }
 
@@ -103,7 +109,7 @@ std::optional<tick> consumer::pipeline::turn(tick time)
 bool consumer::pipeline::is_drained(tick time)
 {
     if (!drain_) return false;
-    auto const step = drain_->next({intake_.polls(), running_, kept_back_.size() + settle_.size() + settling_}, time);
+    auto const step = drain_->next({intake_.polls(), in_flight.size()}, time);
     if (step == drain::step::cancel) in_flight.for_each([this](held_ptr const& h) { cancel(*h); });
     if (step != drain::step::end) return false;
 
@@ -126,7 +132,8 @@ void consumer::pipeline::begin_drain(std::chrono::milliseconds limit)
     if (drain_) {
         drain_->hurry(time);
     } else {
-        drain_.emplace(time, limit);
+        drain_.emplace(
+            time, std::clamp<std::chrono::milliseconds>(limit, std::chrono::seconds(0), lease_book::horizon));
         intake_.stop();
         if (!std::exchange(started_, true)) spawn(run());
     }
@@ -135,6 +142,7 @@ void consumer::pipeline::begin_drain(std::chrono::milliseconds limit)
 
 void consumer::pipeline::drain_on(std::vector<int> const& signals, std::chrono::milliseconds limit)
 {
+    if (ended_) return;
     drain_budget_ = std::min(drain_budget_, limit);
     signals_.emplace(strand);
     for (auto const s : signals)
@@ -145,7 +153,7 @@ void consumer::pipeline::drain_on(std::vector<int> const& signals, std::chrono::
 void consumer::pipeline::await_signal(std::chrono::milliseconds limit)
 {
     signals_->async_wait([self = shared_from_this(), limit](boost::system::error_code ec, int) {
-        if (ec || self->ended_) return;
+        if (ec || !self->signals_) return;
         self->begin_drain(limit);
         self->await_signal(limit);
     });
@@ -153,22 +161,21 @@ void consumer::pipeline::await_signal(std::chrono::milliseconds limit)
 
 void consumer::pipeline::abandon()
 {
-    if (signals_) signals_->cancel();
-    if (started_ && !drain_) begin_drain(options.drain_deadline);
+    signals_.reset();
+    if (!drain_) begin_drain(options.drain_deadline);
 }
 
-asio::awaitable<drain_report> consumer::pipeline::drained()
+void consumer::pipeline::join(std::shared_ptr<drain_waiter> waiter)
 {
-    alarm over(time_, strand);
-    waiting_.push_back(&over);
-    struct leave { // a cancelled wait throws: only a destructor is sure to run
-        std::vector<alarm*>& line;
-        alarm* mine;
-        ~leave() { std::erase(line, mine); }
-    } const left{waiting_, &over};
-    while (!ended_)
-        co_await over.wait();
-    co_return report_;
+    if (ended_)
+        waiter->tell({}, report_);
+    else
+        waiting_.push_back(std::move(waiter));
+}
+
+void consumer::pipeline::leave(std::shared_ptr<drain_waiter> const& waiter)
+{
+    if (waiter && std::erase(waiting_, waiter) != 0) waiter->tell(asio::error::operation_aborted, {});
 }
 
 } // namespace quern

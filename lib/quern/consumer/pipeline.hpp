@@ -15,6 +15,11 @@
 
 namespace quern {
 
+/// Somebody who waits for the end of a drain. `tell` hands the report, or that the wait was cancelled, to their executor.
+struct drain_waiter {
+    std::function<void(boost::system::error_code, drain_report const&)> tell;
+};
+
 /// The drivers of the stages, in the order in which a message passes them. Everything is touched on the strand
 /// only. One loop asks each rule what is due and starts it; every coroutine so started reports back to its rule
 /// and rings the alarm.
@@ -26,8 +31,9 @@ public:
     void start();
     void begin_drain(std::chrono::milliseconds limit);
     void drain_on(std::vector<int> const& signals, std::chrono::milliseconds limit);
-    void abandon(); ///< nobody will ask any more: drain, if it ever ran
-    boost::asio::awaitable<drain_report> drained();
+    void abandon();                           ///< nobody will ask any more: drain, if it ever ran
+    void join(std::shared_ptr<drain_waiter>); ///< told when the drain has ended
+    void leave(std::shared_ptr<drain_waiter> const&);
 
     boost::asio::strand<boost::asio::any_io_executor> const strand;
     consumer_options const options;
@@ -38,11 +44,13 @@ private:
     boost::asio::awaitable<void> run();
     std::optional<tick> turn(tick now);
     bool is_drained(tick now);
+    void end();
 
     // intake
     boost::asio::awaitable<void> poll(int ask);
     void accept(sqs::receive_message_response, tick now);
-    void accept_damaged(sqs::receive_message_response&, tick now);
+    held_ptr take_in(sqs::message, std::shared_ptr<std::byte[]> storage, tick now);
+    void refuse(sqs::damaged_message, std::shared_ptr<std::byte[]> storage, tick now);
 
     // dispatch
     void dispatch(held_ptr);
@@ -57,7 +65,7 @@ private:
     boost::asio::awaitable<void> remove(std::vector<settlement>);
     boost::asio::awaitable<void> change(std::vector<settlement>);
     void answered(settlement, std::string_view handle, result<void> const&, tick sent_at);
-    void returned(std::size_t entries);
+    void returned();
 
     tick now() const { return time_.now(); }
     void await_signal(std::chrono::milliseconds limit);
@@ -78,7 +86,6 @@ private:
     alarm wake_;
 
     std::size_t running_ = 0;         // handlers
-    std::size_t settling_ = 0;        // entries of the settle calls under way
     std::size_t settle_calls_ = 0;    // under way
     std::vector<held_ptr> kept_back_; // to be released once no receive of ours is open
     bool started_ = false;
@@ -86,7 +93,7 @@ private:
     std::optional<class drain> drain_;
     drain_report report_;
     bool ended_ = false;
-    std::vector<alarm*> waiting_; // for the end of the drain
+    std::vector<std::shared_ptr<drain_waiter>> waiting_; // for the end of the drain
     std::optional<boost::asio::signal_set> signals_;
 };
 

@@ -19,11 +19,13 @@ void consumer::pipeline::settle(held_ptr h, settlement::purpose why, std::chrono
     wake_.ring();
     if (!h->removing && timeout.count() == 0 && drain_ && drain_->keeps_back(now()) && intake_.polls() != 0) {
         kept_back_.push_back(std::move(h)); // a receive of ours that is still open would only bring it back
-    } else if (!h->removing && h->extending) {
-        h->postponed = timeout; // an extension that arrived later would undo it
-    } else {
-        settle_.add({std::move(h), why, timeout}, now());
+        return;
     }
+    h->giving_back = !h->removing;
+    if (h->giving_back && h->extending)
+        h->postponed = timeout; // an extension that arrived later would undo it
+    else
+        settle_.add({std::move(h), why, timeout}, now());
 }
 
 /// Rounded up, so that the message never comes early; within the 12 hours that SQS counts from the receive.
@@ -44,21 +46,15 @@ asio::awaitable<void> consumer::pipeline::remove(std::vector<settlement> entries
     auto const answers = co_await sqs::delete_batch(api_, queue_url_, std::move(used));
     for (std::size_t i = 0; i < entries.size(); ++i)
         answered(std::move(entries[i]), handles[i], answers[i], sent_at);
-    returned(entries.size());
+    returned();
 }
 
 asio::awaitable<void> consumer::pipeline::change(std::vector<settlement> entries)
 {
-    auto const taken = entries.size();
-    std::erase_if(entries, [](settlement const& e) { return e.what->at == held::stage::gone; });
     std::vector<sqs::change_visibility_entry> changes;
     std::vector<std::string> handles;
-    for (auto& e : entries) {
-        if (e.why == settlement::purpose::extend && e.what->postponed) { // the handler has ended meanwhile
-            e.why = settlement::purpose::postpone;
-            e.timeout = *std::exchange(e.what->postponed, std::nullopt);
-            e.what->extending = false;
-        }
+    for (auto const& e : entries) {
+        e.what->extending = e.why == settlement::purpose::extend;
         changes.emplace_back(std::string(), std::string(e.what->handle), e.timeout);
         handles.emplace_back(e.what->handle);
     }
@@ -66,14 +62,13 @@ asio::awaitable<void> consumer::pipeline::change(std::vector<settlement> entries
     auto const answers = co_await sqs::change_visibility_batch(api_, queue_url_, std::move(changes));
     for (std::size_t i = 0; i < entries.size(); ++i)
         answered(std::move(entries[i]), handles[i], answers[i], sent_at);
-    returned(taken);
+    returned();
 }
 
-void consumer::pipeline::returned(std::size_t entries)
+void consumer::pipeline::returned()
 {
     ++counters.settle_calls;
     --settle_calls_;
-    settling_ -= entries;
     wake_.ring();
 }
 
@@ -86,15 +81,13 @@ void consumer::pipeline::answered(settlement entry, std::string_view handle, res
     auto const verdict = judge(entry, handle, answer, time);
     if (entry.why == settlement::purpose::extend) {
         h.extending = false;
-        if (h.postponed) {
-            settle_.add({std::move(entry.what), settlement::purpose::postpone, *h.postponed}, time);
-        } else if (h.lost) {
-            return;
-        } else if (verdict == settled::done && handle == h.handle) {
+        if (verdict == settled::done && handle == h.handle) {
             ++counters.extended;
             leases_.extended(h, sent_at, entry.timeout);
+        }
+        if (auto const postponed = std::exchange(h.postponed, std::nullopt)) {
+            settle_.add({std::move(entry.what), settlement::purpose::postpone, *postponed}, time);
         } else if (verdict == settled::again) {
-            h.extending = true;
             settle_.add_again(std::move(entry), time);
         } else if (verdict == settled::lost && handle == h.handle) {
             lose(entry.what);

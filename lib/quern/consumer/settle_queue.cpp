@@ -1,6 +1,7 @@
 #include <quern/consumer/settle_queue.hpp>
 
 #include <algorithm>
+#include <tuple>
 
 namespace quern {
 
@@ -11,13 +12,50 @@ namespace {
 constexpr std::size_t full = 10; // entries of a batch call
 constexpr milliseconds first_pause{50}, longest_pause{5'000};
 
+/// Overtaken: the message has been given back meanwhile, or has left.
+bool is_void(settlement const& entry)
+{
+    auto const& h = *entry.what;
+    return h.at == held::stage::gone || (entry.why == settlement::purpose::extend && h.giving_back);
+}
+
+bool later(settlement const& a, settlement const& b)
+{
+    return std::tie(a.deadline, a.asked_at) > std::tie(b.deadline, b.asked_at);
+}
+
 } // namespace
+
+void settle_queue::line::push(settlement entry)
+{
+    oldest = entries.empty() ? entry.asked_at : std::min(oldest, entry.asked_at);
+    entries.push_back(std::move(entry));
+    std::ranges::push_heap(entries, later);
+}
+
+settlement settle_queue::line::pop()
+{
+    std::ranges::pop_heap(entries, later);
+    auto out = std::move(entries.back());
+    entries.pop_back();
+    return out;
+}
+
+bool settle_queue::line::due(tick now, milliseconds linger, bool more_to_come) const
+{
+    return !entries.empty() && (entries.size() >= full || !more_to_come || now - oldest >= linger);
+}
+
+void settle_queue::enqueue(settlement entry)
+{
+    (entry.why == settlement::purpose::remove ? removals_ : changes_).push(std::move(entry));
+}
 
 void settle_queue::add(settlement entry, tick now)
 {
     entry.asked_at = now;
-    auto& queue = entry.why == settlement::purpose::remove ? removals_ : changes_;
-    queue.push_back(std::move(entry));
+    entry.deadline = entry.what->message.lease_deadline();
+    enqueue(std::move(entry));
 }
 
 void settle_queue::add_again(settlement entry, tick now)
@@ -30,24 +68,26 @@ void settle_queue::add_again(settlement entry, tick now)
 
 std::optional<settle_queue::batch> settle_queue::take(tick now, bool more_to_come)
 {
-    while (!later_.empty() && later_.begin()->first <= now) {
-        auto entry = std::move(later_.extract(later_.begin()).mapped());
-        auto& queue = entry.why == settlement::purpose::remove ? removals_ : changes_;
-        queue.push_front(std::move(entry)); // its asked_at is old: it goes with the next request
-    }
-    if (auto removals = take_from(removals_, true, now, more_to_come)) return removals;
-    return take_from(changes_, false, now, more_to_come);
-}
+    while (!later_.empty() && later_.begin()->first <= now)
+        enqueue(
+            std::move(later_.extract(later_.begin()).mapped())); // its asked_at is old: it goes with the next request
 
-std::optional<settle_queue::batch> settle_queue::take_from(line& from, bool removal, tick now, bool more_to_come)
-{
-    auto const due =
-        from.size() >= full || !more_to_come || (!from.empty() && now - from.front().asked_at >= linger_);
-    if (from.empty() || !due) return {};
-    batch out{removal, {}};
-    auto const end = from.begin() + static_cast<std::ptrdiff_t>(std::min(from.size(), full));
-    out.entries.assign(std::move_iterator(from.begin()), std::move_iterator(end));
-    from.erase(from.begin(), end);
+    batch out;
+    while (out.entries.empty()) {
+        auto const removals = removals_.due(now, linger_, more_to_come),
+                   changes = changes_.due(now, linger_, more_to_come);
+        if (!removals && !changes) return {};
+        out.removal = removals && (!changes || !later(removals_.entries.front(), changes_.entries.front()));
+        auto& from = out.removal ? removals_ : changes_;
+        while (out.entries.size() < full && !from.entries.empty()) {
+            auto entry = from.pop();
+            if (!is_void(entry)) out.entries.push_back(std::move(entry));
+        }
+        for (from.oldest = now; auto const& left : from.entries) {
+            if (from.entries.size() >= full) break; // due anyway
+            from.oldest = std::min(from.oldest, left.asked_at);
+        }
+    }
     return out;
 }
 
@@ -55,8 +95,8 @@ std::optional<tick> settle_queue::wake_at() const
 {
     std::optional<tick> first;
     auto const consider = [&](tick at) { first = std::min(first.value_or(at), at); };
-    if (!removals_.empty()) consider(removals_.front().asked_at + linger_);
-    if (!changes_.empty()) consider(changes_.front().asked_at + linger_);
+    for (auto const* waiting : {&removals_, &changes_})
+        if (!waiting->entries.empty()) consider(waiting->oldest + linger_);
     if (!later_.empty()) consider(later_.begin()->first);
     return first;
 }

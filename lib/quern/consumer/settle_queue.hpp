@@ -4,7 +4,6 @@
 #include <quern/core/error.hpp>
 
 #include <chrono>
-#include <deque>
 #include <map>
 #include <optional>
 #include <random>
@@ -25,12 +24,14 @@ struct settlement {
     std::chrono::seconds timeout{}; ///< of a visibility change, from the moment of sending
     int attempts = 0;
     tick asked_at{};
+    tick deadline{}; ///< of the lease when it was asked
 };
 
 /// The settle stage's rule: which deletes and visibility changes share a request, and when it goes.
 ///
 /// A request goes when it is full, when its oldest entry has waited for `linger`, or when no handler is
-/// running that could add to it. What failed comes back alone, after a pause.
+/// running that could add to it. What has the least of its lease left goes first: where requests are scarce, a
+/// flood of deletes must not let leases run out. What failed joins a later request, after a pause.
 class settle_queue {
 public:
     settle_queue(std::chrono::milliseconds linger, std::uint64_t seed) : linger_(linger), random_(seed) {}
@@ -52,12 +53,19 @@ public:
     std::optional<tick> wake_at() const;
 
     /// Entries that wait, without those of the requests under way.
-    std::size_t size() const { return removals_.size() + changes_.size() + later_.size(); }
+    std::size_t size() const { return removals_.entries.size() + changes_.entries.size() + later_.size(); }
 
 private:
-    using line = std::deque<settlement>;
+    struct line {
+        std::vector<settlement> entries; // a heap: the earliest deadline in front
+        tick oldest{};                   // asked_at; exact while less than a request waits
 
-    std::optional<batch> take_from(line&, bool removal, tick now, bool more_to_come);
+        void push(settlement);
+        settlement pop();
+        bool due(tick now, std::chrono::milliseconds linger, bool more_to_come) const;
+    };
+
+    void enqueue(settlement);
 
     std::chrono::milliseconds linger_;
     std::mt19937_64 random_;

@@ -1,0 +1,120 @@
+#include "consumer/mill.hpp"
+
+namespace asio = boost::asio;
+using namespace quern;
+using namespace quern::test;
+using namespace std::chrono_literals;
+
+BOOST_FIXTURE_TEST_SUITE(leases, mill)
+
+BOOST_AUTO_TEST_CASE(a_long_handler_keeps_its_lease_and_runs_once)
+{
+    send(3);
+    consume([this](delivery& d) -> asio::awaitable<outcome> {
+        for (int i = 0; i < 60; ++i) {
+            co_await pause(10s);
+            BOOST_TEST((d.remaining() > 0s));
+        }
+        co_return ack();
+    });
+    BOOST_TEST(until(11min, [this] { return empty(); }));
+    for (auto const& [body, count] : runs)
+        BOOST_TEST(count == 1, body);
+    BOOST_TEST(it->counters().extended >= 3u * 20);
+    BOOST_TEST(api.changes <= 35); // the three leases share their requests
+}
+
+// A handler that works on although another consumer has the message would work twice.
+BOOST_AUTO_TEST_CASE(a_handler_that_lost_its_lease_is_cancelled_and_its_outcome_dropped)
+{
+    send(1);
+    options.max_in_flight = 1; // no receive is open that could bring the message back here, where it would be adopted
+    api.on_change = [] { return std::optional(failure(errc::timed_out, "no answer", true)); };
+    std::optional<tick> ended;
+    auto const t0 = time.now();
+    consume([&](delivery& d) -> asio::awaitable<outcome> {
+        auto const again = d.receive_count() > 1;
+        if (again) co_await pause(1min);
+        if (again) co_return ack();
+        struct on_exit {
+            std::optional<tick>& at;
+            quern::clock& time;
+            ~on_exit() { at = time.now(); }
+        } const noted{ended, time};
+        co_await asio::this_coro::throw_if_cancelled(false);
+        co_await pause(10min);
+        co_return ack(); // ends, but insists
+    });
+    BOOST_REQUIRE(until(5min, [&] { return ended.has_value(); }));
+    BOOST_TEST((*ended - t0 >= 30s));
+    BOOST_TEST((*ended - t0 <= 31s));
+    BOOST_TEST(it->counters().lost == 1u);
+    BOOST_TEST(api.deletes == 0);
+    api.on_change = [] { return std::optional<failure>(); };
+    BOOST_TEST(until(5min, [this] { return empty(); }));
+    BOOST_TEST(runs.at("m0") == 2);
+}
+
+// SQS may deliver a message twice; and a handle older than the last receive deletes nothing though it is accepted.
+BOOST_AUTO_TEST_CASE(a_redelivery_of_a_message_held_here_is_adopted_not_run)
+{
+    broker::fault_settings faults;
+    faults.everywhere.duplicated = 0.3;
+    engine.set_faults(faults);
+    send(500);
+    consume([this](delivery&) -> asio::awaitable<outcome> {
+        co_await pause(200ms);
+        co_return ack();
+    });
+    std::size_t twice_at_once = 0;
+    BOOST_TEST(until(10min, [&] {
+        if (running > it->in_flight()) ++twice_at_once;
+        return empty() && running == 0;
+    }));
+    BOOST_TEST(twice_at_once == 0u);
+    BOOST_TEST(it->counters().adopted > 0u);
+    BOOST_TEST(runs.size() == 500u);
+}
+
+// The postpone waits for company when the lease falls due: the extension would arrive later and undo it.
+BOOST_AUTO_TEST_CASE(a_lease_is_not_extended_once_its_message_is_being_given_back)
+{
+    options.settle_linger = 50ms;
+    send(2);
+    std::vector<tick> runs_of_m0;
+    consume([&](delivery& d) -> asio::awaitable<outcome> {
+        auto const first = d.body() == "m0";
+        if (first) runs_of_m0.push_back(time.now());
+        auto const failing = first && d.receive_count() == 1;
+        if (failing) co_await pause(19'990ms);
+        if (!failing && !first) co_await pause(1min); // a handler runs: the postpone lingers
+        co_return failing ? retry_after(90s) : ack();
+    });
+    BOOST_TEST(until(5min, [this] { return empty(); }));
+    BOOST_REQUIRE(runs_of_m0.size() == 2u);
+    BOOST_TEST((runs_of_m0[1] - runs_of_m0[0] >= 109s));
+}
+
+// The newest handle counts even when the copy that brought it is damaged: the older deletes nothing.
+BOOST_AUTO_TEST_CASE(a_damaged_copy_of_a_message_held_here_brings_its_newest_handle)
+{
+    broker::fault_settings faults;
+    faults.everywhere.duplicated = 1;
+    engine.set_faults(faults);
+    send(1);
+    api.on_received = [this](sqs::receive_message_response& got) {
+        if (api.receives == 1) engine.set_faults({});
+        if (api.receives == 1 || got.messages.empty()) return;
+        failure const why(errc::checksum_mismatch, "digest");
+        got.damaged.push_back({0, got.messages[0], why});
+        got.messages.clear();
+    };
+    consume([this](delivery&) -> asio::awaitable<outcome> {
+        co_await pause(5s);
+        co_return ack();
+    });
+    BOOST_TEST(until(25s, [this] { return empty(); }));
+    BOOST_TEST(runs.at("m0") == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

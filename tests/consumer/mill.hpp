@@ -1,0 +1,167 @@
+#pragma once
+
+#include <quern/consumer/consumer.hpp>
+#include <quern/sim/local_api.hpp>
+#include <quern/sim/virtual_clock.hpp>
+#include <quern/sqs/batch.hpp>
+
+#include "support/stub_api.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/system/system_error.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <functional>
+#include <map>
+
+namespace quern::test {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+/// The three operations of a consumer, each preceded by a hook that may fail it.
+class hooked_api : public stub_api {
+public:
+    using hook = std::function<std::optional<failure>()>;
+
+    explicit hooked_api(sqs::api& real) : real_(real) {}
+
+    answer<sqs::receive_message_response> receive_message(sqs::receive_message_request r) override
+    {
+        ++receives;
+        if (auto f = on_receive()) co_return *f;
+        auto said = co_await real_.receive_message(std::move(r));
+        if (said) on_received(*said);
+        co_return said;
+    }
+    answer<sqs::delete_message_batch_response> delete_message_batch(sqs::delete_message_batch_request r) override
+    {
+        ++deletes;
+        if (auto f = on_delete()) co_return *f;
+        co_return co_await real_.delete_message_batch(std::move(r));
+    }
+    answer<sqs::change_message_visibility_batch_response> change_message_visibility_batch(
+        sqs::change_message_visibility_batch_request r) override
+    {
+        ++changes;
+        if (auto f = on_change()) co_return *f;
+        auto said = co_await real_.change_message_visibility_batch(std::move(r));
+        co_await before_answer();
+        co_return said;
+    }
+
+    hook on_receive = [] { return std::optional<failure>(); }, on_delete = on_receive, on_change = on_receive;
+    std::function<void(sqs::receive_message_response&)> on_received = [](auto&) {};
+    std::function<asio::awaitable<void>()> before_answer = []() -> asio::awaitable<void> { co_return; };
+    int receives = 0, deletes = 0, changes = 0;
+
+private:
+    sqs::api& real_;
+};
+
+/// A queue, a consumer, and all the time in the world.
+struct mill {
+    sim::virtual_clock time;
+    broker::engine engine;
+    asio::io_context io; // last: what it destroys still refers to the clock
+    std::optional<sim::local_api> local{std::in_place, engine, time, io.get_executor()};
+    hooked_api api{*local};
+    std::string url;
+    consumer_options options;
+    std::vector<std::string> log;
+    std::map<std::string, int> runs; // message body -> handlers started
+    std::size_t running = 0, most_running = 0;
+    std::optional<consumer> it;
+    std::optional<drain_report> report;
+
+    mill()
+    {
+        url = engine.create_queue(sqs::create_queue_request("orders"), time.wall()).value().queue_url;
+        options.time = &time;
+        options.seed = 7;
+        options.log = [this](log_level, std::string_view text) { log.emplace_back(text); };
+    }
+
+    void send(int count)
+    {
+        for (int i = 0; i < count; ++i) {
+            sqs::send_message_request request(url, "m" + std::to_string(sent++));
+            engine.send_message(std::move(request), time.wall()).value();
+        }
+    }
+
+    template <class F>
+    void consume(F handle)
+    {
+        auto counted = [this, handle](delivery& d) mutable -> asio::awaitable<outcome> {
+            ++runs[std::string(d.body())];
+            most_running = std::max(most_running, ++running);
+            struct leave {
+                std::size_t& count;
+                ~leave() { --count; }
+            } const left{running};
+            auto const said = co_await handle(d);
+            co_return said;
+        };
+        it.emplace(io.get_executor(), api, url, std::move(counted), options);
+        it->start();
+    }
+
+    asio::awaitable<void> pause(std::chrono::milliseconds d)
+    {
+        auto const timer = time.make_timer(co_await asio::this_coro::executor);
+        co_await timer->wait_until(time.now() + d);
+    }
+
+    int count(char const* what)
+    {
+        sqs::get_queue_attributes_request ask(url);
+        return std::stoi(engine.get_queue_attributes(ask, time.wall()).value().attributes.at(what));
+    }
+    int visible() { return count("ApproximateNumberOfMessages"); }
+    int hidden() { return count("ApproximateNumberOfMessagesNotVisible"); }
+    bool empty() { return visible() + hidden() == 0; }
+
+    bool until(std::chrono::milliseconds limit, std::function<bool()> done)
+    {
+        return time.run_until_done(io, limit, done);
+    }
+
+    void begin_drain(std::chrono::milliseconds limit)
+    {
+        asio::co_spawn(io, it->drain(limit), [this](std::exception_ptr e, drain_report r) {
+            BOOST_TEST(!e);
+            report = r;
+        });
+    }
+
+    drain_report drained(std::chrono::milliseconds limit = 30s)
+    {
+        begin_drain(limit);
+        BOOST_REQUIRE(until(limit + 1s, [this] { return report.has_value(); }));
+        BOOST_TEST(it->in_flight() == report->running + report->stranded + report->at_risk);
+        return *report;
+    }
+
+    ~mill()
+    {
+        if (it && !report) {
+            begin_drain(1s);
+            until(2s, [this] { return report.has_value(); });
+        }
+        it.reset();
+        local.reset();
+        time.run_for(io, 0s);
+    }
+
+    int sent = 0;
+};
+
+/// Acknowledges at once.
+inline asio::awaitable<outcome> fast(delivery&)
+{
+    co_return ack();
+}
+
+} // namespace quern::test
