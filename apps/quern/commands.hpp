@@ -22,5 +22,6 @@ void add_queue(CLI::App&, command_line&);
 void add_send(CLI::App&, command_line&);
 void add_consume(CLI::App&, command_line&);
 void add_demo(CLI::App&, command_line&);
+void add_sim(CLI::App&, command_line&);
 
 } // namespace quern::app

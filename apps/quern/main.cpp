@@ -74,6 +74,7 @@ int main(int argc, char* argv[])
     quern::app::add_send(app, line);
     quern::app::add_consume(app, line);
     quern::app::add_demo(app, line);
+    quern::app::add_sim(app, line);
 
     try {
         app.parse(argc, argv);

@@ -117,4 +117,30 @@ BOOST_AUTO_TEST_CASE(a_damaged_copy_of_a_message_held_here_brings_its_newest_han
     BOOST_TEST(runs.at("m0") == 1);
 }
 
+// Two receives that bring the same message may be answered in either order.
+BOOST_AUTO_TEST_CASE(an_older_handle_that_arrives_later_does_not_replace_the_newer)
+{
+    send(100); // so that several receives are open when the queue is empty
+    consume([this](delivery& d) -> asio::awaitable<outcome> {
+        auto const late = d.body() == "late";
+        if (late) co_await pause(5s);
+        co_return ack();
+    });
+    BOOST_REQUIRE(until(1s, [this] { return empty(); }));
+    api.before_received = [this](sqs::receive_message_response& got) -> asio::awaitable<void> {
+        auto const first = !got.messages.empty() && got.messages[0].receive_count() == 1;
+        if (first) co_await pause(1s);
+    };
+    broker::fault_settings faults;
+    faults.everywhere.duplicated = 1;
+    engine.set_faults(faults);
+    sqs::send_message_request request(url, "late");
+    asio::co_spawn(io, local->send_message(std::move(request)), [](std::exception_ptr, auto const&) {});
+    time.run_for(io, 0s);
+    engine.set_faults({});
+    BOOST_TEST(until(15s, [this] { return empty(); }));
+    BOOST_TEST(runs.at("late") == 1);
+    BOOST_TEST(it->counters().adopted >= 1u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

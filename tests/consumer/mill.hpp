@@ -32,6 +32,7 @@ public:
         ++receives;
         if (auto f = on_receive()) co_return *f;
         auto said = co_await real_.receive_message(std::move(r));
+        if (said) co_await before_received(*said);
         if (said) on_received(*said);
         co_return said;
     }
@@ -53,6 +54,8 @@ public:
 
     hook on_receive = [] { return std::optional<failure>(); }, on_delete = on_receive, on_change = on_receive;
     std::function<void(sqs::receive_message_response&)> on_received = [](auto&) {};
+    std::function<asio::awaitable<void>(sqs::receive_message_response&)> before_received =
+        [](auto&) -> asio::awaitable<void> { co_return; };
     std::function<asio::awaitable<void>()> before_answer = []() -> asio::awaitable<void> { co_return; };
     int receives = 0, deletes = 0, changes = 0;
 

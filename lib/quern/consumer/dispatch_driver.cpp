@@ -38,6 +38,8 @@ std::string what_happened(std::exception_ptr const& thrown)
 void consumer::pipeline::dispatch(held_ptr h)
 {
     ++running_;
+    h->at = held::stage::running;
+    runs_.started(*h, now());
     auto const inner = options.handler_executor.value_or(strand.get_inner_executor());
     h->runs_on = asio::make_strand(inner);
     auto done = [self = shared_from_this(), h](
@@ -49,20 +51,19 @@ void consumer::pipeline::dispatch(held_ptr h)
 void consumer::pipeline::handled(held_ptr h, std::exception_ptr thrown, std::optional<outcome> said)
 {
     --running_;
+    run_limit::ended(*h);
     h->at = held::stage::settling;
     if (drain_) ++(thrown && h->cancelled ? report_.cancelled : report_.finished);
     wake_.ring();
-    if (h->lost) {
-        // Another consumer may have the message, and then it is theirs; or it has come back here, and is given back.
-        if (now() < h->message.lease_deadline())
-            settle(std::move(h), settlement::purpose::postpone);
-        else
-            in_flight.remove(*h);
+    if (h->message.lease_deadline() <= now()) { // another consumer may have the message
+        note_lost(*h);
+        in_flight.remove(*h);
         return;
     }
+    if (h->lost) return settle(std::move(h), settlement::purpose::postpone); // but it has come back here
     if (thrown && !h->cancelled) {
-        log_.write(
-            log_level::warning, "handler failed", std::string(h->message.id()) + ": " + what_happened(thrown), now());
+        auto const why = h->overdue ? "ran for longer than handler_timeout" : what_happened(thrown);
+        log_.write(log_level::warning, "handler failed", std::string(h->message.id()) + ": " + why, now());
     }
     auto const verdict = !thrown ? *said : h->cancelled ? release() : retry();
     switch (verdict.what()) {
@@ -76,20 +77,42 @@ void consumer::pipeline::handled(held_ptr h, std::exception_ptr thrown, std::opt
     }
 }
 
+void consumer::pipeline::stop_overdue(tick time)
+{
+    for (auto const& h : runs_.overdue(time)) {
+        h->overdue = true;
+        tell(*h);
+    }
+}
+
 void consumer::pipeline::cancel(held& h)
 {
     if (h.at != held::stage::running) return;
     h.cancelled = true;
+    tell(h);
+}
+
+/// Emits where the handler runs, and never before its coroutine has begun: either would be undefined.
+void consumer::pipeline::tell(held& h)
+{
     asio::post(h.runs_on, [alive = h.shared_from_this()] { alive->cancel.emit(asio::cancellation_type::terminal); });
 }
 
 void consumer::pipeline::lose(held_ptr const& h)
 {
-    if (h->at != held::stage::running || h->lost) return; // a settlement under way still may succeed
+    if (h->at != held::stage::waiting && h->at != held::stage::running) return; // its settlement still may succeed
+    note_lost(*h);
+    if (h->at == held::stage::running)
+        cancel(*h);
+    else
+        in_flight.remove(*h);
+}
+
+void consumer::pipeline::note_lost(held& h)
+{
+    if (std::exchange(h.lost, true)) return;
     ++counters.lost;
-    h->lost = true;
-    log_.write(log_level::error, "lease lost", std::string(h->message.id()) + ": its handler is cancelled", now());
-    cancel(*h);
+    log_.write(log_level::error, "lease lost", std::string(h.message.id()), now());
 }
 
 } // namespace quern

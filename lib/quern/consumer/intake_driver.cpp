@@ -15,7 +15,8 @@ asio::awaitable<void> consumer::pipeline::poll(int ask)
     sqs::receive_message_request request(queue_url_);
     request.max_messages = ask;
     request.visibility_timeout = options.visibility_timeout;
-    request.wait_time = std::min(options.wait_time, std::chrono::floor<seconds>(drain_budget_ * 2 / 3));
+    auto const wait = std::min(options.wait_time, std::chrono::floor<seconds>(drain_budget_ * 2 / 3));
+    request.wait_time = wait;
     request.system_attribute_names = options.system_attributes;
     request.system_attribute_names.insert(
         request.system_attribute_names.end(), {"ApproximateReceiveCount", "ApproximateFirstReceiveTimestamp"});
@@ -29,7 +30,8 @@ asio::awaitable<void> consumer::pipeline::poll(int ask)
         auto const count = got->messages.size() + got->damaged.size();
         if (count == 0) ++counters.empty_polls;
         intake_.answered(ask, static_cast<int>(count), started, time);
-        accept(std::move(*got), time);
+        // SQS answers when the wait is over at the latest: what lay here unread for longer has used up its lease.
+        accept(std::move(*got), std::min(time, started + wait));
     } else {
         ++counters.failed_polls;
         intake_.failed(ask, time);
@@ -38,19 +40,21 @@ asio::awaitable<void> consumer::pipeline::poll(int ask)
     wake_.ring();
 }
 
-void consumer::pipeline::accept(sqs::receive_message_response got, tick time)
+void consumer::pipeline::accept(sqs::receive_message_response got, tick received_at)
 {
     counters.received += got.messages.size() + got.damaged.size();
     for (auto& message : got.messages) {
-        auto h = take_in(std::move(message), got.storage, time);
+        auto h = take_in(std::move(message), got.storage, received_at);
         if (!h) continue;
-        if (intake_.stopped())
+        if (h->message.lease_deadline() <= now())
+            lose(h);
+        else if (intake_.stopped())
             settle(std::move(h), settlement::purpose::postpone);
         else
             dispatch(std::move(h));
     }
     for (auto& damaged : got.damaged)
-        refuse(std::move(damaged), got.storage, time);
+        refuse(std::move(damaged), got.storage, received_at);
 }
 
 /// Null when the message is held here already, and all that counts is its newest handle.
@@ -59,8 +63,7 @@ held_ptr consumer::pipeline::take_in(sqs::message message, std::shared_ptr<std::
     if (auto const known = in_flight.find(message.id)) {
         if (!known->giving_back) {
             ++counters.adopted;
-            in_flight.adopt(*known, message.receipt_handle, std::move(storage), time);
-            leases_.hold(*known, time);
+            if (in_flight.adopt(*known, message, std::move(storage), time)) leases_.hold(*known, time);
             return nullptr;
         }
         in_flight.remove(*known); // was being given back, and has come back before the answer

@@ -17,7 +17,7 @@ void lease_book::extended(held& h, tick sent_at, seconds timeout)
 void lease_book::file(held& h, tick deadline)
 {
     h.message.deadline_.store(deadline.time_since_epoch().count(), std::memory_order_relaxed);
-    h.unlink();
+    h.lease_hook::unlink();
     auto at = fresh_.end(); // nearly always the last: all leases are equally long
     while (at != fresh_.begin() && std::prev(at)->message.lease_deadline() > deadline)
         --at;

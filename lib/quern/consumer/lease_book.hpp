@@ -45,7 +45,8 @@ public:
     plan poll(tick now);
 
 private:
-    using entries = boost::intrusive::list<held, boost::intrusive::constant_time_size<false>>;
+    using entries = boost::intrusive::list<held, boost::intrusive::base_hook<lease_hook>,
+        boost::intrusive::constant_time_size<false>>;
 
     tick due(held const& h) const
     {

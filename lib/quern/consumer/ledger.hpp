@@ -13,25 +13,34 @@
 
 namespace quern {
 
+/// A place in the lease book, and one among the running handlers: gone with the message.
+using lease_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<class lease_book>,
+    boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+using run_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<class run_limit>,
+    boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
 /// A message that this consumer holds, from its receive until its settlement is confirmed.
-struct held : std::enable_shared_from_this<held>,
-              boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
-    enum class stage { running, settling, gone };
+struct held : std::enable_shared_from_this<held>, lease_hook, run_hook {
+    enum class stage { waiting, running, settling, gone };
 
     held(sqs::message m, std::shared_ptr<std::byte[]> from, clock const& time, tick now)
-        : message(m, from, time), handle(m.receipt_handle), handle_storage(std::move(from)), received_at(now)
+        : message(m, from, time), handle(m.receipt_handle), handle_storage(std::move(from)), received_at(now),
+          receive_count(m.receive_count())
     {}
 
     delivery message;
     std::string_view handle; ///< the newest: SQS accepts an older one without deleting anything
     std::shared_ptr<std::byte[]> handle_storage;
-    tick received_at; ///< of the newest handle
-    stage at = stage::running;
+    tick received_at;  ///< of the newest handle
+    int receive_count; ///< of the newest handle
+    stage at = stage::waiting;
     bool extending = false;   ///< an extension of its lease is on the wire
     bool giving_back = false; ///< a postpone is on its way, or waits for that extension: no other may follow
     std::optional<std::chrono::seconds> postponed; ///< the postpone that waits for that extension's answer
     bool removing = false;                         ///< settling by a delete
-    bool cancelled = false;                        ///< its handler was told to end
+    tick started_at{};                             ///< of its handler
+    bool overdue = false;                          ///< its handler was told to end because it ran for too long
+    bool cancelled = false;                        ///< because of the drain, or of the lease
     bool lost = false; ///< the lease ran out or was refused: whatever the handler says, it no longer counts
     boost::asio::cancellation_signal cancel; ///< ends the handler; emit on the handler's executor
     boost::asio::any_io_executor runs_on;
@@ -54,17 +63,21 @@ public:
         entries_.emplace(id, std::move(entry));
     }
 
-    /// A redelivery of a message held here: from now on only its newest handle counts.
-    void adopt(held& entry, std::string_view handle, std::shared_ptr<std::byte[]> storage, tick now)
+    /// A redelivery of a message held here: from now on only its newest handle counts. False when that came first:
+    /// answers may overtake each other.
+    bool adopt(held& entry, sqs::message const& again, std::shared_ptr<std::byte[]> storage, tick now)
     {
-        entry.handle = handle;
+        if (again.receive_count() < entry.receive_count) return false;
+        entry.handle = again.receipt_handle;
         entry.handle_storage = std::move(storage);
         entry.received_at = now;
+        entry.receive_count = again.receive_count();
+        return true;
     }
 
     void remove(held& entry)
     {
-        entry.unlink();
+        entry.lease_hook::unlink();
         entry.at = held::stage::gone;
         auto const found = entries_.find(entry.message.id());
         if (found != entries_.end() && found->second.get() == &entry) entries_.erase(found);

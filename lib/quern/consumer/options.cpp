@@ -17,6 +17,7 @@ std::optional<failure> consumer_options::validate() const
     if (settle_linger < 0ms || settle_linger > visibility_timeout / 3) {
         return wrong("settle_linger must be from 0 to a third of visibility_timeout");
     }
+    if (handler_timeout < 0ms) return wrong("handler_timeout must not be negative");
     if (max_settle_calls == 0) return wrong("max_settle_calls must be at least 1");
     if (drain_deadline < 1s) return wrong("drain_deadline must be at least 1 s");
     return backoff.validate();

@@ -38,8 +38,8 @@ consumer::pipeline::pipeline(
       own_client_(given ? nullptr : make_client(strand, options)), api_(given ? *given : *own_client_),
       queue_url_(std::move(queue_url)), handle_(std::move(handle)),
       intake_(options.max_in_flight, options.max_polls, seeded(options.seed)), leases_(options.visibility_timeout),
-      settle_(options.settle_linger, seeded(options.seed)), random_(seeded(options.seed)), log_(options.log),
-      wake_(time_, strand)
+      runs_(options.handler_timeout), settle_(options.settle_linger, seeded(options.seed)),
+      random_(seeded(options.seed)), log_(options.log), wake_(time_, strand)
 {}
 
 void consumer::pipeline::start()
@@ -85,6 +85,7 @@ std::optional<tick> consumer::pipeline::turn(tick time)
     }
     for (auto const& gone : leases.lost)
         lose(gone);
+    stop_overdue(time);
 
     if (intake_.polls() == 0 || (drain_ && !drain_->keeps_back(time))) {
         for (auto& h : std::exchange(kept_back_, {}))
@@ -98,9 +99,9 @@ std::optional<tick> consumer::pipeline::turn(tick time)
     }
 
     std::optional<tick> wake_at;
-    for (auto const& at :
-        {intake_.wake_at(), leases.wake_at, drain_ ? std::optional(drain_->wake_at(time)) : std::nullopt,
-            settle_calls_ < options.max_settle_calls ? settle_.wake_at() : std::nullopt}) {
+    for (auto const& at : {intake_.wake_at(), leases.wake_at, runs_.wake_at(),
+             drain_ ? std::optional(drain_->wake_at(time)) : std::nullopt,
+             settle_calls_ < options.max_settle_calls ? settle_.wake_at() : std::nullopt}) {
         if (at) wake_at = std::min(wake_at.value_or(*at), *at);
     }
     return wake_at;

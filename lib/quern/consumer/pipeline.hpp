@@ -4,6 +4,7 @@
 #include <quern/consumer/intake.hpp>
 #include <quern/consumer/lease_book.hpp>
 #include <quern/consumer/ledger.hpp>
+#include <quern/consumer/run_limit.hpp>
 #include <quern/consumer/settle_queue.hpp>
 #include <quern/core/alarm.hpp>
 #include <quern/sqs/client.hpp>
@@ -55,10 +56,13 @@ private:
     // dispatch
     void dispatch(held_ptr);
     void handled(held_ptr, std::exception_ptr, std::optional<outcome>);
+    void stop_overdue(tick now);
     void cancel(held&);
+    void tell(held&);
 
     // lease keeper
     void lose(held_ptr const&);
+    void note_lost(held&);
 
     // settle
     void settle(held_ptr, settlement::purpose, std::chrono::milliseconds delay = {});
@@ -80,6 +84,7 @@ private:
 
     intake intake_;
     lease_book leases_;
+    run_limit runs_;
     settle_queue settle_;
     std::mt19937_64 random_;
     log_throttle log_;

@@ -64,7 +64,7 @@ std::size_t virtual_clock::settle(asio::io_context& io)
     return io.poll();
 }
 
-bool virtual_clock::step(tick end)
+bool virtual_clock::fire_next(tick end)
 {
     auto const next = next_timer();
     if (!next || *next > end) return false;
@@ -76,7 +76,7 @@ bool virtual_clock::step(tick end)
 std::size_t virtual_clock::run_until(asio::io_context& io, tick end)
 {
     auto handlers = settle(io);
-    while (step(end))
+    while (fire_next(end))
         handlers += settle(io);
     now_ = std::max(now_, end);
     return handlers;

@@ -44,7 +44,7 @@ public:
     {
         auto const end = now_ + limit;
         for (settle(io); !done(); settle(io)) {
-            if (!step(end)) return false;
+            if (!fire_next(end)) return false;
         }
         return true;
     }
@@ -52,12 +52,15 @@ public:
     /// When the next timer fires.
     std::optional<tick> next_timer() const;
 
+    /// Jumps to the next timer, which fires; false when there is none until `end`. For those who run several contexts:
+    /// first all work of this moment in each of them.
+    bool fire_next(tick end);
+
 private:
     class virtual_timer;
     using waits = std::multimap<tick, virtual_timer*>;
 
     std::size_t settle(boost::asio::io_context&); // all work of this moment
-    bool step(tick end);                          // to the next timer, which fires
 
     tick now_{};
     wall_time::duration wall_offset_;

@@ -1,0 +1,161 @@
+#include "commands.hpp"
+#include "complaint.hpp"
+#include "progress.hpp"
+
+#include <quern/sim/world.hpp>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace quern::app {
+namespace {
+
+struct sim_options {
+    std::string seeds = "1..100";
+    std::string only;
+    std::size_t threads = std::max(1u, std::thread::hardware_concurrency());
+    bool trace = false, list = false;
+};
+
+struct span {
+    std::uint64_t first = 0, last = 0;
+    std::size_t count() const { return last - first + 1; }
+};
+
+/// "7" or "1..100".
+span parse_seeds(std::string const& text)
+{
+    auto const dots = text.find("..");
+    auto const number = [&](std::string_view part) {
+        std::uint64_t out = 0;
+        auto const [end, ec] = std::from_chars(part.data(), part.data() + part.size(), out);
+        if (ec != std::errc() || end != part.data() + part.size()) {
+            throw CLI::ValidationError("--seeds", "wants A..B or one number, not " + text);
+        }
+        return out;
+    };
+    span out;
+    out.first = number(std::string_view(text).substr(0, dots));
+    out.last = dots == std::string::npos ? out.first : number(std::string_view(text).substr(dots + 2));
+    if (out.last < out.first || out.last - out.first >= 1'000'000'000) {
+        throw CLI::ValidationError(
+            "--seeds", "wants a first seed that is not behind the last, and at most 10^9 of them");
+    }
+    return out;
+}
+
+/// One seed of one scenario that broke a promise.
+struct breach {
+    std::string_view scenario;
+    std::uint64_t seed;
+    std::string what;
+    std::size_t more;
+};
+
+void print(breach const& b)
+{
+    fmt::print("FAILED {} seed {}: {}", b.scenario, b.seed, b.what);
+    if (b.more != 0) fmt::print(" (and {} more)", b.more);
+    fmt::print("\n  again, with its trace: quern sim --scenario {} --seeds {} --trace\n", b.scenario, b.seed);
+}
+
+int trace(std::vector<std::string_view> const& names, span seeds)
+{
+    if (names.size() != 1 || seeds.count() != 1) return complain("--trace wants one --scenario and one seed", usage);
+    sim::run_options options;
+    options.trace = true;
+    auto const got = sim::run(sim::draw(names.front(), seeds.first), options);
+    for (auto const& line : got.trace)
+        fmt::print("{}\n", line);
+    fmt::print("{} after {} virtual seconds\n", got.passed() ? "passed" : "FAILED",
+        std::chrono::floor<std::chrono::seconds>(got.lasted).count());
+    return got.passed() ? ok : failed;
+}
+
+int run_sim(sim_options const& o)
+{
+    std::vector<std::string_view> names;
+    for (auto const& s : sim::scenarios()) {
+        if (o.list) fmt::print("{:<12} {}\n", s.name, s.about);
+        if (o.only.empty() || o.only == s.name) names.push_back(s.name);
+    }
+    if (o.list) return ok;
+    if (names.empty()) return complain(fmt::format("no scenario {}; see quern sim --list", o.only), usage);
+    auto const seeds = parse_seeds(o.seeds);
+    if (o.trace) return trace(names, seeds);
+
+    auto const total = seeds.count() * names.size();
+    std::atomic<std::size_t> next = 0, ended = 0, broken = 0;
+    std::atomic<std::uint64_t> milliseconds = 0;
+    std::mutex output;
+    auto const work = [&] {
+        for (auto i = next++; i < total; i = next++) {
+            auto const name = names[i % names.size()];
+            auto const seed = seeds.first + i / names.size();
+            auto const got = sim::run(sim::draw(name, seed));
+            milliseconds += static_cast<std::uint64_t>(got.lasted.count());
+            if (!got.passed()) {
+                ++broken;
+                std::lock_guard const lock(output);
+                print({name, seed, got.violations.front(), got.violations.size() - 1});
+            }
+            ++ended;
+        }
+    };
+    auto const began = real_clock().now();
+    progress bar("simulated", total, began);
+    std::vector<std::jthread> workers;
+    for (std::size_t i = 0; i < o.threads; ++i)
+        workers.emplace_back(work);
+    while (ended < total) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        std::lock_guard const lock(output);
+        bar.show(ended, real_clock().now());
+    }
+    workers.clear();
+    bar.finish();
+    auto const took = std::chrono::duration<double>(real_clock().now() - began).count();
+    fmt::print("{} passed, {} failed; {:.1f} simulated hours in {:.1f} s\n", total - broken, broken.load(),
+        static_cast<double>(milliseconds) / 3.6e6, took);
+    return broken == 0 ? ok : failed;
+}
+
+constexpr char const* help =
+    R"(Runs the consumer through simulated days, in virtual time and on one seed each: handlers that fail, hang and overrun their
+leases; requests and answers that are lost; processes that are stopped, paused and killed. After each step it checks what
+Quern promises: no message is lost, no acknowledgement without a lease, no handler twice at once, nothing left hidden after
+a drain, and the queue runs empty once the weather is fine. The same seed is the same day, always.
+
+Examples:
+  quern sim --list
+  quern sim --seeds 1..10000
+  quern sim --scenario stops --seeds 42 --trace
+
+Exit status 1 when a promise was broken.)";
+
+} // namespace
+
+void add_sim(CLI::App& app, command_line& line)
+{
+    auto const o = std::make_shared<sim_options>();
+    auto* const command = app.add_subcommand("sim", "Try to break the consumer, in virtual time");
+    command->add_option("--seeds", o->seeds, "One seed, or the first and the last")
+        ->type_name("A..B")
+        ->capture_default_str();
+    command->add_option("--scenario", o->only, "Only that one; see --list")->type_name("NAME");
+    command->add_option("--threads", o->threads, "Days at once")->check(CLI::Range(1, 1'024))->capture_default_str();
+    command->add_flag("--trace", o->trace, "Print what happens, of one seed of one scenario");
+    command->add_flag("--list", o->list, "Print the scenarios");
+    command->footer(help);
+    command->callback([o, &line] { line.run = [o] { return run_sim(*o); }; });
+}
+
+} // namespace quern::app

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <quern/consumer/ledger.hpp>
+
+#include <boost/intrusive/list.hpp>
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+namespace quern {
+
+/// Which handlers have run for too long. All have the same limit, so the oldest is the next.
+class run_limit {
+public:
+    /// Zero: no limit.
+    explicit run_limit(std::chrono::milliseconds limit) : limit_(limit) {}
+
+    void started(held& h, tick now)
+    {
+        if (limit_.count() == 0) return;
+        h.started_at = now;
+        running_.push_back(h);
+    }
+
+    static void ended(held& h) { h.run_hook::unlink(); }
+
+    /// Those over the limit, each told once.
+    std::vector<held_ptr> overdue(tick now)
+    {
+        std::vector<held_ptr> out;
+        for (; !running_.empty() && running_.front().started_at + limit_ <= now; running_.pop_front())
+            out.push_back(running_.front().shared_from_this());
+        return out;
+    }
+
+    std::optional<tick> wake_at() const
+    {
+        if (running_.empty()) return {};
+        return running_.front().started_at + limit_;
+    }
+
+private:
+    std::chrono::milliseconds limit_;
+    boost::intrusive::list<held, boost::intrusive::base_hook<run_hook>, boost::intrusive::constant_time_size<false>>
+        running_; // by start
+};
+
+} // namespace quern

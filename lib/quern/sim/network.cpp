@@ -1,0 +1,246 @@
+#include <quern/sim/network.hpp>
+
+#include <quern/core/alarm.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <exception>
+#include <optional>
+#include <type_traits>
+
+namespace quern::sim {
+
+namespace asio = boost::asio;
+using broker::transport_fault;
+using std::chrono::milliseconds;
+
+namespace {
+
+asio::awaitable<void> pass(clock& time, milliseconds d)
+{
+    if (d.count() == 0) co_return;
+    auto const timer = time.make_timer(co_await asio::this_coro::executor);
+    co_await timer->wait_until(time.now() + d);
+}
+
+failure refusal(broker::request_fault const& fault)
+{
+    failure why(errc::connection_lost, "connection lost (simulated)", true);
+    if (fault.what == transport_fault::throttled) {
+        why = failure(errc::throttled, "too fast (simulated)", true);
+        why.service_code = "RequestThrottled";
+        why.http_status = 403;
+    } else if (fault.what == transport_fault::server_error) {
+        why = failure(errc::service_error, "service failed (simulated)", true);
+        why.service_code = "InternalFailure";
+        why.http_status = fault.http_status;
+    }
+    return why;
+}
+
+template <class Request, class Response>
+void tell(service_observer* who, Request const& asked, Response const& done)
+{
+    if (!who) return;
+    if constexpr (std::same_as<Request, sqs::receive_message_request>)
+        who->received(asked, done);
+    else if constexpr (std::same_as<Request, sqs::delete_message_batch_request>)
+        who->deleted(asked, done);
+    else if constexpr (std::same_as<Request, sqs::change_message_visibility_batch_request>)
+        who->changed(asked, done);
+}
+
+} // namespace
+
+/// A request on its way. The process may be gone when the answer comes.
+template <class Response>
+struct network::flight {
+    alarm* bell = nullptr; ///< of whoever waits
+    std::optional<result<Response>> answer;
+
+    void land(result<Response> got)
+    {
+        answer.emplace(std::move(got));
+        if (bell) bell->ring();
+    }
+};
+
+network::network(place service, milliseconds request_timeout)
+    : service_(std::move(service)), request_timeout_(request_timeout)
+{}
+
+template <class Request, class Response>
+asio::awaitable<void> network::travel(place to, std::shared_ptr<flight<Response>> with, Request request,
+    answer<Response> (sqs::api::*operation)(Request), broker::request_fault fault)
+{
+    co_await pass(to.time, fault.latency / 2);
+    auto const refused = fault.what == transport_fault::throttled || fault.what == transport_fault::server_error ||
+        fault.what == transport_fault::dropped_before;
+    std::optional<result<Response>> got;
+    if (!refused) {
+        auto const asked = request;
+        auto said = co_await (to.service.*operation)(std::move(request));
+        got.emplace(std::move(said));
+        if (*got) tell(to.observer, asked, got->value());
+    }
+    if (fault.what == transport_fault::half_open) co_return;
+    if (fault.what == transport_fault::slow) co_await pass(to.time, std::chrono::seconds(2));
+    co_await pass(to.time, fault.latency - fault.latency / 2);
+    if (fault.what == transport_fault::none || fault.what == transport_fault::slow)
+        with->land(std::move(*got));
+    else
+        with->land(refusal(fault));
+}
+
+template <class Request, class Response>
+network::answer<Response> network::carry(
+    char const* name, Request request, answer<Response> (sqs::api::*operation)(Request))
+{
+    ++requests;
+    auto limit = request_timeout_;
+    if constexpr (std::same_as<Request, sqs::receive_message_request>) {
+        limit += request.wait_time.value_or(std::chrono::seconds(20));
+    }
+    auto const executor = co_await asio::this_coro::executor;
+    alarm bell(service_.time, executor);
+    auto const with = std::make_shared<flight<Response>>();
+    with->bell = &bell;
+    struct leave {
+        flight<Response>& from;
+        ~leave() { from.bell = nullptr; }
+    } const left{*with};
+
+    auto way = travel(service_, with, std::move(request), operation, plan_.on_request(name));
+    asio::co_spawn(service_.executor, std::move(way), [](std::exception_ptr bug) {
+        if (bug) std::rethrow_exception(bug);
+    });
+    auto const landed = co_await bell.wait(service_.time.now() + limit);
+    if (landed && with->answer) {
+        if constexpr (std::same_as<Response, sqs::receive_message_response>) {
+            if (service_.observer && *with->answer) service_.observer->delivered(with->answer->value());
+        }
+        co_return std::move(*with->answer);
+    }
+    co_return failure(errc::timed_out, "no answer in time (simulated)", true);
+}
+
+network::answer<sqs::send_message_response> network::send_message(sqs::send_message_request r)
+{
+    return carry("SendMessage", std::move(r), &sqs::api::send_message);
+}
+
+network::answer<sqs::send_message_batch_response> network::send_message_batch(sqs::send_message_batch_request r)
+{
+    return carry("SendMessageBatch", std::move(r), &sqs::api::send_message_batch);
+}
+
+network::answer<sqs::receive_message_response> network::receive_message(sqs::receive_message_request r)
+{
+    return carry("ReceiveMessage", std::move(r), &sqs::api::receive_message);
+}
+
+network::answer<sqs::empty_response> network::delete_message(sqs::delete_message_request r)
+{
+    return carry("DeleteMessage", std::move(r), &sqs::api::delete_message);
+}
+
+network::answer<sqs::delete_message_batch_response> network::delete_message_batch(sqs::delete_message_batch_request r)
+{
+    return carry("DeleteMessageBatch", std::move(r), &sqs::api::delete_message_batch);
+}
+
+network::answer<sqs::empty_response> network::change_message_visibility(sqs::change_message_visibility_request r)
+{
+    return carry("ChangeMessageVisibility", std::move(r), &sqs::api::change_message_visibility);
+}
+
+network::answer<sqs::change_message_visibility_batch_response> network::change_message_visibility_batch(
+    sqs::change_message_visibility_batch_request r)
+{
+    return carry("ChangeMessageVisibilityBatch", std::move(r), &sqs::api::change_message_visibility_batch);
+}
+
+network::answer<sqs::queue_url_response> network::create_queue(sqs::create_queue_request r)
+{
+    return carry("CreateQueue", std::move(r), &sqs::api::create_queue);
+}
+
+network::answer<sqs::empty_response> network::delete_queue(sqs::delete_queue_request r)
+{
+    return carry("DeleteQueue", std::move(r), &sqs::api::delete_queue);
+}
+
+network::answer<sqs::empty_response> network::purge_queue(sqs::purge_queue_request r)
+{
+    return carry("PurgeQueue", std::move(r), &sqs::api::purge_queue);
+}
+
+network::answer<sqs::queue_url_response> network::get_queue_url(sqs::get_queue_url_request r)
+{
+    return carry("GetQueueUrl", std::move(r), &sqs::api::get_queue_url);
+}
+
+network::answer<sqs::queue_urls_response> network::list_queues(sqs::list_queues_request r)
+{
+    return carry("ListQueues", std::move(r), &sqs::api::list_queues);
+}
+
+network::answer<sqs::attributes_response> network::get_queue_attributes(sqs::get_queue_attributes_request r)
+{
+    return carry("GetQueueAttributes", std::move(r), &sqs::api::get_queue_attributes);
+}
+
+network::answer<sqs::empty_response> network::set_queue_attributes(sqs::set_queue_attributes_request r)
+{
+    return carry("SetQueueAttributes", std::move(r), &sqs::api::set_queue_attributes);
+}
+
+network::answer<sqs::queue_urls_response> network::list_dead_letter_source_queues(
+    sqs::list_dead_letter_source_queues_request r)
+{
+    return carry("ListDeadLetterSourceQueues", std::move(r), &sqs::api::list_dead_letter_source_queues);
+}
+
+network::answer<sqs::empty_response> network::tag_queue(sqs::tag_queue_request r)
+{
+    return carry("TagQueue", std::move(r), &sqs::api::tag_queue);
+}
+
+network::answer<sqs::empty_response> network::untag_queue(sqs::untag_queue_request r)
+{
+    return carry("UntagQueue", std::move(r), &sqs::api::untag_queue);
+}
+
+network::answer<sqs::tags_response> network::list_queue_tags(sqs::list_queue_tags_request r)
+{
+    return carry("ListQueueTags", std::move(r), &sqs::api::list_queue_tags);
+}
+
+network::answer<sqs::empty_response> network::add_permission(sqs::add_permission_request r)
+{
+    return carry("AddPermission", std::move(r), &sqs::api::add_permission);
+}
+
+network::answer<sqs::empty_response> network::remove_permission(sqs::remove_permission_request r)
+{
+    return carry("RemovePermission", std::move(r), &sqs::api::remove_permission);
+}
+
+network::answer<sqs::task_handle_response> network::start_message_move_task(sqs::start_message_move_task_request r)
+{
+    return carry("StartMessageMoveTask", std::move(r), &sqs::api::start_message_move_task);
+}
+
+network::answer<sqs::moved_response> network::cancel_message_move_task(sqs::cancel_message_move_task_request r)
+{
+    return carry("CancelMessageMoveTask", std::move(r), &sqs::api::cancel_message_move_task);
+}
+
+network::answer<sqs::list_message_move_tasks_response> network::list_message_move_tasks(
+    sqs::list_message_move_tasks_request r)
+{
+    return carry("ListMessageMoveTasks", std::move(r), &sqs::api::list_message_move_tasks);
+}
+
+} // namespace quern::sim

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <quern/broker/faults.hpp>
+#include <quern/core/clock.hpp>
+#include <quern/sqs/api.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <chrono>
+
+namespace quern::sim {
+
+/// Sees what the service has carried out for one process, at that moment: the truth, of which no answer need tell.
+class service_observer {
+public:
+    virtual ~service_observer() = default;
+    virtual void received(sqs::receive_message_request const&, sqs::receive_message_response const&) = 0;
+    virtual void deleted(sqs::delete_message_batch_request const&, sqs::delete_message_batch_response const&) = 0;
+    virtual void changed(sqs::change_message_visibility_batch_request const&,
+        sqs::change_message_visibility_batch_response const&) = 0;
+    virtual void delivered(sqs::receive_message_response const&) = 0; ///< the answer has reached the process
+};
+
+/// SQS as one process sees it through a network that delays, loses and refuses. A request that has left goes on
+/// whatever becomes of the process that sent it.
+///
+/// Errors     as the client reports them: timed_out after `request_timeout` (a receive waits that much longer than it
+///            polls), connection_lost, throttled, service_error.
+/// Lifetime   it, the service and the observer outlive both contexts.
+/// Threads    one.
+class network final : public sqs::api {
+public:
+    struct place {
+        sqs::api& service;
+        clock& time;
+        boost::asio::any_io_executor executor; ///< where the service's side of a request runs
+        service_observer* observer = nullptr;
+    };
+
+    network(place service, std::chrono::milliseconds request_timeout);
+
+    /// From the next request on. Of the rates, those of the connection and the answer count here; those of the
+    /// engine are the engine's.
+    void set_faults(broker::fault_settings const& s) { plan_ = broker::fault_plan(s); }
+
+    std::size_t requests = 0; ///< that have left
+
+    template <class T>
+    using answer = sqs::answer<T>;
+
+    answer<sqs::send_message_response> send_message(sqs::send_message_request) override;
+    answer<sqs::send_message_batch_response> send_message_batch(sqs::send_message_batch_request) override;
+    answer<sqs::receive_message_response> receive_message(sqs::receive_message_request) override;
+    answer<sqs::empty_response> delete_message(sqs::delete_message_request) override;
+    answer<sqs::delete_message_batch_response> delete_message_batch(sqs::delete_message_batch_request) override;
+    answer<sqs::empty_response> change_message_visibility(sqs::change_message_visibility_request) override;
+    answer<sqs::change_message_visibility_batch_response> change_message_visibility_batch(
+        sqs::change_message_visibility_batch_request) override;
+    answer<sqs::queue_url_response> create_queue(sqs::create_queue_request) override;
+    answer<sqs::empty_response> delete_queue(sqs::delete_queue_request) override;
+    answer<sqs::empty_response> purge_queue(sqs::purge_queue_request) override;
+    answer<sqs::queue_url_response> get_queue_url(sqs::get_queue_url_request) override;
+    answer<sqs::queue_urls_response> list_queues(sqs::list_queues_request) override;
+    answer<sqs::attributes_response> get_queue_attributes(sqs::get_queue_attributes_request) override;
+    answer<sqs::empty_response> set_queue_attributes(sqs::set_queue_attributes_request) override;
+    answer<sqs::queue_urls_response> list_dead_letter_source_queues(
+        sqs::list_dead_letter_source_queues_request) override;
+    answer<sqs::empty_response> tag_queue(sqs::tag_queue_request) override;
+    answer<sqs::empty_response> untag_queue(sqs::untag_queue_request) override;
+    answer<sqs::tags_response> list_queue_tags(sqs::list_queue_tags_request) override;
+    answer<sqs::empty_response> add_permission(sqs::add_permission_request) override;
+    answer<sqs::empty_response> remove_permission(sqs::remove_permission_request) override;
+    answer<sqs::task_handle_response> start_message_move_task(sqs::start_message_move_task_request) override;
+    answer<sqs::moved_response> cancel_message_move_task(sqs::cancel_message_move_task_request) override;
+    answer<sqs::list_message_move_tasks_response> list_message_move_tasks(
+        sqs::list_message_move_tasks_request) override;
+
+private:
+    template <class Response>
+    struct flight;
+    template <class Request, class Response>
+    static boost::asio::awaitable<void> travel(place, std::shared_ptr<flight<Response>>, Request,
+        answer<Response> (sqs::api::*)(Request), broker::request_fault);
+    template <class Request, class Response>
+    answer<Response> carry(char const* operation, Request, answer<Response> (sqs::api::*)(Request));
+
+    place service_;
+    std::chrono::milliseconds request_timeout_;
+    broker::fault_plan plan_;
+};
+
+} // namespace quern::sim

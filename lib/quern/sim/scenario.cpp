@@ -1,0 +1,198 @@
+#include <quern/sim/scenario.hpp>
+
+#include <algorithm>
+#include <random>
+#include <stdexcept>
+
+namespace quern::sim {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+namespace {
+
+/// The same draws with every standard library, whose distributions differ.
+class dice {
+public:
+    explicit dice(std::uint64_t seed) : random_(seed) {}
+
+    std::int64_t between(std::int64_t low, std::int64_t high)
+    {
+        return low + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(high - low + 1));
+    }
+    milliseconds between(milliseconds low, milliseconds high)
+    {
+        return milliseconds(between(low.count(), high.count()));
+    }
+    double up_to(double most) { return most * static_cast<double>(random_() >> 11) * 0x1p-53; }
+    bool one_in(int n) { return between(1, n) == 1; }
+
+private:
+    std::mt19937_64 random_;
+};
+
+/// Where all begin: a consumer with settings of every size.
+scenario common(dice& d, std::string_view name, std::uint64_t seed)
+{
+    scenario s;
+    s.name = name;
+    s.seed = seed;
+    s.messages = static_cast<int>(d.between(1, 120));
+    s.sent_within = d.between(0ms, 60s);
+    s.latency = d.between(1ms, 60ms);
+    auto& c = s.consumer;
+    c.seed = seed * 2 + 1; // never 0, which would ask the system
+    c.max_in_flight = static_cast<std::size_t>(d.between(1, d.one_in(3) ? 10 : 200));
+    c.max_polls = static_cast<std::size_t>(d.between(1, 16));
+    c.wait_time = std::chrono::seconds(d.between(0, 20));
+    c.visibility_timeout = std::chrono::seconds(d.one_in(3) ? d.between(3, 10) : d.between(10, 60));
+    c.settle_linger = d.one_in(4) ? 0ms : d.between(1ms, 200ms);
+    c.max_settle_calls = static_cast<std::size_t>(d.between(1, 32));
+    c.drain_deadline = d.between(3s, 40s);
+    c.backoff.cap = 5min;
+    s.handlers.slow = d.up_to(0.2);
+    return s;
+}
+
+broker::fault_settings storm(dice& d)
+{
+    broker::fault_settings f;
+    f.seed = static_cast<std::uint64_t>(d.between(1, 1'000'000));
+    auto& r = f.everywhere;
+    double const strength = d.one_in(3) ? 0.15 : 0.05;
+    for (auto* chance : {&r.throttled, &r.server_error, &r.dropped_before, &r.dropped_after, &r.half_open, &r.slow})
+        *chance = d.up_to(strength);
+    r.latency = d.up_to(1);
+    r.latency_min = 0ms;
+    r.latency_max = d.between(1ms, 900ms);
+    r.entry_failed = d.up_to(0.2);
+    return f;
+}
+
+void weather(scenario& s, dice& d)
+{
+    for (auto from = d.between(0ms, 5s); from < 5min; from += d.between(10s, 2min)) {
+        spell one{from, from + d.between(1s, 60s), storm(d)};
+        from = one.until;
+        s.spells.push_back(std::move(one));
+    }
+}
+
+void trouble(scenario& s, dice& d)
+{
+    auto& h = s.handlers;
+    for (auto* chance : {&h.fails, &h.backs_off, &h.releases, &h.hangs, &h.deaf})
+        *chance = d.up_to(0.15);
+    h.slow = d.up_to(0.4);
+    if (d.one_in(2)) {
+        h.hangs = 0; // for 12 hours each
+    } else {
+        s.consumer.handler_timeout = d.between(1s, 3min);
+    }
+    auto const one_by_one = s.messages * (h.troubled_tries + 1) *
+        std::max<milliseconds>(s.consumer.handler_timeout, 3 * s.consumer.visibility_timeout);
+    s.patience += one_by_one / s.consumer.max_in_flight;
+}
+
+void incidents(scenario& s, dice& d, std::initializer_list<incident::kind> kinds)
+{
+    auto const count = d.between(1, 5);
+    for (std::int64_t i = 0; i < count; ++i) {
+        incident one;
+        one.what = *(kinds.begin() + d.between(0, static_cast<std::int64_t>(kinds.size()) - 1));
+        one.process = static_cast<int>(d.between(0, s.processes - 1));
+        one.at = d.one_in(3) ? d.between(0ms, 2s) : d.between(0ms, 3min);
+        if (one.what == incident::kind::pause) one.by = d.between(100ms, 2min);
+        if (one.what == incident::kind::clock) one.by = d.between(-30min, 30min);
+        if (one.what == incident::kind::stop || one.what == incident::kind::hurry) {
+            one.by = d.one_in(4) ? d.between(0ms, 3s) : d.between(3s, 60s);
+        }
+        s.incidents.push_back(one);
+    }
+}
+
+using kind = incident::kind;
+
+struct entry {
+    scenario_name name;
+    void (*shape)(scenario&, dice&);
+};
+
+entry const catalogue[] = {
+    {{"calm", "nothing goes wrong"}, [](scenario&, dice&) {}},
+    {{"handlers", "handlers fail, hang, take longer than their leases and ignore being cancelled"}, trouble},
+    {{"weather", "requests and answers are lost, refused, late; entries of batches fail"},
+        [](scenario& s, dice& d) {
+            trouble(s, d);
+            weather(s, d);
+        }},
+    {{"stops", "processes are stopped at any moment and replaced"},
+        [](scenario& s, dice& d) {
+            s.processes = static_cast<int>(d.between(1, 3));
+            trouble(s, d);
+            incidents(s, d, {kind::stop, kind::stop, kind::hurry});
+        }},
+    {{"kills", "processes are killed at any moment and replaced"},
+        [](scenario& s, dice& d) {
+            s.processes = static_cast<int>(d.between(1, 3));
+            trouble(s, d);
+            incidents(s, d, {kind::kill});
+        }},
+    {{"pauses", "processes stand still for longer than their leases; calendars jump"},
+        [](scenario& s, dice& d) {
+            s.processes = static_cast<int>(d.between(1, 3));
+            trouble(s, d);
+            incidents(s, d, {kind::pause, kind::clock});
+        }},
+    {{"duplicates", "the service delivers messages twice, and forgets receipt handles"},
+        [](scenario& s, dice& d) {
+            s.processes = static_cast<int>(d.between(1, 3));
+            trouble(s, d);
+            weather(s, d);
+            for (auto& one : s.spells) {
+                one.faults.everywhere.duplicated = d.up_to(0.3);
+                one.faults.everywhere.receipt_expired = d.up_to(0.1);
+            }
+        }},
+    {{"everything", "all of these at once"},
+        [](scenario& s, dice& d) {
+            s.processes = static_cast<int>(d.between(1, 3));
+            trouble(s, d);
+            weather(s, d);
+            incidents(s, d, {kind::pause, kind::clock, kind::kill, kind::stop, kind::hurry});
+            if (!d.one_in(3)) return;
+            for (auto& one : s.spells)
+                one.faults.everywhere.duplicated = d.up_to(0.2);
+        }},
+};
+
+} // namespace
+
+std::span<scenario_name const> scenarios()
+{
+    static auto const names = [] {
+        std::vector<scenario_name> out;
+        for (auto const& e : catalogue)
+            out.push_back(e.name);
+        return out;
+    }();
+    return names;
+}
+
+scenario draw(std::string_view name, std::uint64_t seed)
+{
+    for (auto const& e : catalogue) {
+        if (e.name.name != name) continue;
+        dice d(seed * 0x9e3779b97f4a7c15 + 1);
+        auto out = common(d, name, seed);
+        e.shape(out, d);
+        std::ranges::stable_sort(out.incidents, {}, &incident::at);
+        return out;
+    }
+    std::string known;
+    for (auto const& e : catalogue)
+        known.append(known.empty() ? "" : ", ").append(e.name.name);
+    throw std::invalid_argument("no scenario " + std::string(name) + "; there are " + known);
+}
+
+} // namespace quern::sim

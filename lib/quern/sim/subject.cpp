@@ -1,0 +1,41 @@
+#include <quern/sim/subject.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+
+namespace quern::sim {
+
+namespace asio = boost::asio;
+
+namespace {
+
+class real final : public subject {
+public:
+    real(asio::io_context& io, sqs::api& api, std::string url, handler handle, consumer_options options)
+        : io_(io), consumer_(io.get_executor(), api, std::move(url), std::move(handle), std::move(options))
+    {}
+
+    void start() override { consumer_.start(); }
+    void drain(std::chrono::milliseconds limit, std::function<void(drain_report)> ended) override
+    {
+        asio::co_spawn(io_, consumer_.drain(limit), [ended](std::exception_ptr bug, drain_report report) {
+            if (bug) std::rethrow_exception(bug);
+            ended(report);
+        });
+    }
+    std::size_t in_flight() const override { return consumer_.in_flight(); }
+
+private:
+    asio::io_context& io_;
+    consumer consumer_;
+};
+
+} // namespace
+
+subject_factory real_consumer()
+{
+    return [](asio::io_context& io, sqs::api& api, std::string url, handler handle, consumer_options options) {
+        return std::make_unique<real>(io, api, std::move(url), std::move(handle), std::move(options));
+    };
+}
+
+} // namespace quern::sim

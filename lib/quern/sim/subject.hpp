@@ -1,0 +1,25 @@
+#pragma once
+
+#include <quern/consumer/consumer.hpp>
+
+#include <functional>
+#include <memory>
+
+namespace quern::sim {
+
+/// What a simulated process runs: the consumer, or in tests a deliberately naive one, which must be caught.
+class subject {
+public:
+    virtual ~subject() = default;
+    virtual void start() = 0;
+    virtual void drain(std::chrono::milliseconds limit, std::function<void(drain_report)> ended) = 0;
+    virtual std::size_t in_flight() const = 0;
+};
+
+using subject_factory = std::function<std::unique_ptr<subject>(
+    boost::asio::io_context&, sqs::api&, std::string queue_url, handler, consumer_options)>;
+
+/// quern::consumer.
+subject_factory real_consumer();
+
+} // namespace quern::sim

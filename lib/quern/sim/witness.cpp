@@ -1,0 +1,256 @@
+#include <quern/sim/witness.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+namespace quern::sim {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr int log_lines_a_second = 10; // one a cause; there are no more causes than that
+
+std::string name(int process, int number)
+{
+    return "process " + std::to_string(process) + ", message " + std::to_string(number);
+}
+
+int number_in(std::string_view body)
+{
+    int out = -1;
+    std::from_chars(body.data(), body.data() + body.size(), out);
+    return out;
+}
+
+std::string seconds_of(tick::duration d)
+{
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3f s", std::chrono::duration<double>(d).count());
+    return text;
+}
+
+template <class Done>
+bool names(Done const& done, std::string const& id)
+{
+    return std::ranges::any_of(done.successful, [&](auto const& ok) { return ok.id == id; });
+}
+
+} // namespace
+
+class witness::view final : public service_observer {
+public:
+    view(witness& w, int process) : w_(w), process_(process) {}
+
+    void received(sqs::receive_message_request const& asked, sqs::receive_message_response const& got) override
+    {
+        for (auto const& m : got.messages) {
+            auto const number = number_in(m.body);
+            auto& mine = w_.messages_.at(number).shares[process_];
+            mine.handle = m.receipt_handle;
+            mine.until = w_.time_.now() + asked.visibility_timeout.value_or(30s);
+            mine.delivered = mine.postponed = mine.failed = false;
+            w_.numbers_[mine.handle] = number;
+            w_.note(name(process_, number) + ": received, receive " + std::to_string(m.receive_count()));
+        }
+    }
+
+    void delivered(sqs::receive_message_response const& got) override
+    {
+        for (auto const& m : got.messages) {
+            int number = 0;
+            auto* const mine = w_.share_of(process_, std::string(m.receipt_handle), number);
+            if (!mine) continue;
+            mine->delivered = true;
+            mine->of_unknown_age = w_.woke_at_[process_] == w_.time_.now();
+        }
+    }
+
+    void deleted(
+        sqs::delete_message_batch_request const& asked, sqs::delete_message_batch_response const& done) override
+    {
+        for (auto const& entry : asked.entries) {
+            int number = 0;
+            auto* mine = w_.share_of(process_, entry.receipt_handle, number);
+            if (!mine) continue; // an older handle deletes nothing
+            if (!mine->handled) w_.complain(name(process_, number) + ": deleted without success under its lease");
+            if (names(done, entry.id)) w_.messages_.at(number).deleted = true;
+            w_.note(name(process_, number) + (names(done, entry.id) ? ": deleted" : ": delete refused"));
+        }
+    }
+
+    void changed(sqs::change_message_visibility_batch_request const& asked,
+        sqs::change_message_visibility_batch_response const& done) override
+    {
+        for (auto const& entry : asked.entries) {
+            int number = 0;
+            if (!names(done, entry.id)) continue;
+            auto* mine = w_.share_of(process_, entry.receipt_handle, number);
+            if (!mine) { // an older handle: the service says yes and does nothing
+                w_.messages_.at(number).shares[process_].of_unknown_age = true;
+                continue;
+            }
+            auto const until = w_.time_.now() + entry.visibility_timeout;
+            if (mine->postponed && until < mine->not_before - 1s) {
+                w_.complain(
+                    name(process_, number) + ": its backoff is shortened by " + seconds_of(mine->not_before - until));
+            }
+            mine->until = until;
+            mine->of_unknown_age = false;
+            mine->postponed = mine->running == 0 && mine->failed && until >= mine->not_before;
+            w_.note(name(process_, number) + ": hidden for " + seconds_of(entry.visibility_timeout));
+        }
+    }
+
+private:
+    witness& w_;
+    int process_;
+};
+
+witness::witness(clock const& time, limits l) : time_(time), limits_(l) {}
+witness::~witness() = default;
+
+service_observer& witness::service_for(int process)
+{
+    auto& mine = views_[process];
+    if (!mine) mine = std::make_unique<view>(*this, process);
+    return *mine;
+}
+
+/// Null unless that is the newest handle that this process has of the message.
+witness::share* witness::share_of(int process, std::string const& handle, int& number)
+{
+    auto const at = numbers_.find(handle);
+    if (at == numbers_.end()) return nullptr;
+    number = at->second;
+    auto& mine = messages_.at(number).shares[process];
+    return mine.handle == handle ? &mine : nullptr;
+}
+
+void witness::note(std::string what)
+{
+    if (keeps_trace) trace.push_back(seconds_of(time_.now().time_since_epoch()) + "  " + std::move(what));
+}
+
+void witness::complain(std::string what)
+{
+    note("VIOLATION: " + what);
+    violations.push_back("at " + seconds_of(time_.now().time_since_epoch()) + ": " + std::move(what));
+}
+
+void witness::sent(int number, std::string group)
+{
+    messages_[number].group = std::move(group);
+    note("message " + std::to_string(number) + ": sent");
+}
+
+void witness::started(int process, int number)
+{
+    auto& m = messages_.at(number);
+    auto& mine = m.shares[process];
+    note(name(process, number) + ": handler starts");
+    if (mine.running++ != 0) complain(name(process, number) + ": runs twice at once");
+    if (limits_.ordered && in_group_[{process, m.group}]++ != 0) {
+        complain(name(process, number) + ": runs beside another message of its group");
+    }
+    mine.not_before = {};
+    mine.failed = false;
+}
+
+void witness::ended(int process, int number, verdict how, std::chrono::milliseconds delay, bool obeys_cancellation)
+{
+    auto& m = messages_.at(number);
+    auto& mine = m.shares[process];
+    auto const now = time_.now();
+    --mine.running;
+    --in_group_[{process, m.group}];
+    static constexpr char const* words[] = {"succeeds", "fails", "is cancelled"};
+    note(name(process, number) + ": handler " + words[static_cast<int>(how)]);
+
+    auto const late = now - mine.until;
+    auto const excused = !obeys_cancellation || mine.of_unknown_age || woke_at_[process] == now;
+    if (late > limits_.slack && !excused) {
+        complain(name(process, number) + ": its handler ran on for " + seconds_of(late) + " without a lease");
+    }
+    mine.failed = how != verdict::succeeded;
+    if (mine.failed) mine.not_before = now + delay;
+    if (how != verdict::succeeded || (late > limits_.slack && !mine.of_unknown_age)) return;
+
+    mine.handled = true;
+    if (limits_.ordered && !m.succeeded) {
+        auto& last = last_success_.try_emplace(m.group, -1).first->second;
+        if (number < last)
+            complain(name(process, number) + ": succeeds after " + std::to_string(last) + " of its group");
+        last = std::max(last, number);
+    }
+    m.succeeded = true;
+}
+
+void witness::holds(int process, std::size_t in_flight)
+{
+    if (in_flight <= limits_.in_flight) return;
+    complain("process " + std::to_string(process) + " holds " + std::to_string(in_flight) + " messages, more than " +
+        std::to_string(limits_.in_flight));
+}
+
+void witness::logged(int process, std::string_view text)
+{
+    note("process " + std::to_string(process) + " logs: " + std::string(text));
+    auto& [second, lines] = log_lines_[process];
+    if (time_.now() >= second + 1s) {
+        second = time_.now();
+        lines = 0;
+    }
+    if (++lines == log_lines_a_second + 1) complain("process " + std::to_string(process) + " floods its log");
+}
+
+void witness::woke(int process)
+{
+    woke_at_[process] = time_.now();
+    note("process " + std::to_string(process) + " wakes");
+}
+
+void witness::killed(int process)
+{
+    note("process " + std::to_string(process) + " is killed");
+    for (auto& [number, m] : messages_)
+        m.shares.erase(process);
+    std::erase_if(in_group_, [&](auto const& g) { return g.first.first == process; });
+}
+
+void witness::drained(int process, drain_report const& said, std::chrono::milliseconds limit, bool undisturbed)
+{
+    auto const now = time_.now();
+    note("process " + std::to_string(process) + " has drained: " + to_json(said));
+    std::size_t hidden = 0;
+    for (auto const& [number, m] : messages_) {
+        auto const at = m.shares.find(process);
+        if (at == m.shares.end() || m.deleted) continue;
+        auto const& mine = at->second;
+        if (mine.delivered && !mine.postponed && mine.until > now + limits_.slack) {
+            note(name(process, number) + ": left hidden for " + seconds_of(mine.until - now));
+            ++hidden;
+        }
+    }
+    auto const owned_up = said.stranded + said.running + said.at_risk;
+    auto const who = "process " + std::to_string(process);
+    if (hidden > owned_up)
+        complain(who + " leaves " + std::to_string(hidden) + " messages hidden and reports " + to_json(said));
+    if (undisturbed && said.stranded != 0) complain(who + " strands messages without need: " + to_json(said));
+    if (said.took > limit && woke_at_[process] + limit < now)
+        complain(who + " drains for longer than it may: " + to_json(said));
+}
+
+void witness::finished(bool queue_is_empty, std::set<int> const& dead)
+{
+    if (!queue_is_empty) complain("the queue does not run empty");
+    std::size_t lost = 0, first = 0;
+    for (auto const& [number, m] : messages_) {
+        if (m.succeeded || dead.contains(number) || !queue_is_empty) continue;
+        if (lost++ == 0) first = static_cast<std::size_t>(number);
+    }
+    if (lost != 0) complain(std::to_string(lost) + " messages are lost, the first is " + std::to_string(first));
+}
+
+} // namespace quern::sim

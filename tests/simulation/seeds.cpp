@@ -1,0 +1,37 @@
+#include <quern/sim/world.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace quern;
+
+namespace {
+
+/// A few seeds of each scenario; `quern sim` runs as many as one likes.
+constexpr std::uint64_t seeds = 20;
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(simulation)
+
+BOOST_AUTO_TEST_CASE(no_seed_breaks_a_promise)
+{
+    for (auto const& name : sim::scenarios()) {
+        for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+            auto const result = sim::run(sim::draw(name.name, seed));
+            for (auto const& violation : result.violations)
+                BOOST_ERROR(name.name << ", seed " << seed << ": " << violation);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(equal_seeds_give_equal_days)
+{
+    sim::run_options options;
+    options.trace = true;
+    auto const once = sim::run(sim::draw("everything", 7), options),
+               again = sim::run(sim::draw("everything", 7), options);
+    BOOST_TEST(once.trace.size() > 100u);
+    BOOST_TEST(once.trace == again.trace, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
