@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_handler_may_return_nothing_and_then_throwing_means_retry)
 
 BOOST_AUTO_TEST_CASE(retries_wait_for_the_backoff_of_their_receive_count)
 {
-    options.backoff.spread = policy::backoff::jitter::none;
+    options.backoff = options.backoff.with(policy::jitter::none);
     send(1);
     std::vector<tick> at;
     consume([&](delivery&) -> asio::awaitable<outcome> {

@@ -39,9 +39,9 @@ BOOST_AUTO_TEST_CASE(what_cannot_work_is_refused_by_its_name)
     BOOST_TEST(refused([](auto& o) { o.settle_linger = 11s; }) == "settle_linger");
     BOOST_TEST(refused([](auto& o) { o.max_settle_calls = 0; }) == "max_settle_calls");
     BOOST_TEST(refused([](auto& o) { o.drain_deadline = 999ms; }) == "drain_deadline");
-    BOOST_TEST(refused([](auto& o) { o.backoff.base = -1ms; }) == "backoff.base");
-    BOOST_TEST(refused([](auto& o) { o.backoff.cap = 1ms; }) == "backoff.cap");
-    BOOST_TEST(refused([](auto& o) { o.backoff.factor = 0.5; }) == "backoff.factor");
+    BOOST_TEST(refused([](auto& o) { o.backoff = policy::backoff::exponential(-1ms); }) == "backoff.base");
+    BOOST_TEST(refused([](auto& o) { o.backoff = policy::backoff::exponential(1s, 2.0, 1ms); }) == "backoff.cap");
+    BOOST_TEST(refused([](auto& o) { o.backoff = policy::backoff::exponential(1s, 0.5); }) == "backoff.factor");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,27 +3,122 @@
 #include <quern/core/error.hpp>
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <random>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace quern::policy {
 
-/// How long a message that failed stays invisible: `base` x `factor`^(receive count - 1), at most `cap`, then jitter.
+/// Which part of a delay is left to chance, so that what failed together does not come back together. Only ever
+/// shortens: a delay without jitter is the longest one.
+class jitter {
+public:
+    static const jitter none; ///< the delay itself
+    static const jitter half; ///< uniform from half the delay to all of it
+    static const jitter full; ///< uniform from 0 to the delay
+
+    /// Uniform from (1 - part) of the delay to all of it; 0.25 takes up to a quarter away. 0 to 1.
+    static constexpr jitter fraction(double part) { return jitter(part); }
+
+    constexpr double part() const { return part_; }
+
+    /// Never negative and never above `delay`, whatever the part.
+    std::chrono::milliseconds spread(std::chrono::milliseconds delay, std::mt19937_64& random) const;
+
+private:
+    constexpr explicit jitter(double part) : part_(part) {}
+
+    double part_;
+};
+
+inline constexpr jitter jitter::none{0.0};
+inline constexpr jitter jitter::half{0.5};
+inline constexpr jitter jitter::full{1.0};
+
+/// How long a message that failed stays invisible: a series that the receive count goes through, then jitter.
 ///
-/// The receive count comes from the service, so the delay grows across consumers and restarts.
-struct backoff {
-    enum class jitter { none, full, half };
+/// The receive count comes from the service, so the delay grows across consumers and restarts. A count below 1 is
+/// taken for 1.
+class backoff {
+public:
+    using milliseconds = std::chrono::milliseconds;
 
-    std::chrono::milliseconds base{1'000}; ///< after the first failure: long enough to get over a hiccup
-    double factor = 2.0;
-    std::chrono::milliseconds cap{900'000}; ///< 15 minutes: a day of retries stays below a hundred
-    /// full: uniform in [0, delay]; half: uniform in [delay / 2, delay]. Spreads what failed together.
-    jitter spread = jitter::half;
+    /// 15 minutes: a day of retries is about a hundred, and a message waits no longer than that once an outage is over.
+    static constexpr milliseconds usual_cap{900'000};
 
-    /// Delay for the given receive count (1 after the first receive). Never negative, never above `cap`.
-    std::chrono::milliseconds delay(int receive_count, std::mt19937_64& random) const;
+    /// exponential(1 s, 2.0, 15 min): long enough to get over a hiccup at first, and as rare as bearable from the
+    /// eleventh receive on. Half jitter, here and in every growing series: it spreads, and still waits.
+    backoff();
 
-    std::optional<failure> validate() const;
+    /// base, base x factor, base x factor^2, ... up to the cap. Doubled, the usual cap is reached after ten receives
+    /// from a second.
+    static backoff exponential(milliseconds base, double factor = 2.0, milliseconds cap = usual_cap);
+
+    /// base, base + step, base + 2 step, ... up to the cap.
+    static backoff linear(milliseconds base, milliseconds step, milliseconds cap = usual_cap);
+
+    /// base times 1, 1, 2, 3, 5, 8, ... up to the cap.
+    static backoff fibonacci(milliseconds base, milliseconds cap = usual_cap);
+
+    /// The delays of the list, one a receive; the last repeats. Without jitter unless given some: who writes delays
+    /// down means them. They may be 0.
+    static backoff fixed(std::vector<milliseconds> list);
+
+    /// What the function makes of the receive count, brought into 0 to 12 h; without jitter unless given some. Where
+    /// the function throws, the default series decides: a bug in it neither loses a message nor retries it hot.
+    /// Called on the thread that settles, and must not block.
+    static backoff custom(std::function<milliseconds(int receive_count)> function);
+
+    /// The same series with another jitter.
+    backoff with(jitter) const;
+
+    /// Delay for the given receive count (1 after the first receive). Never negative; never above the cap, nor above
+    /// 12 h, for which SQS hides a message at most.
+    milliseconds delay(int receive_count, std::mt19937_64& random) const;
+
+    /// The first setting that cannot work, by name: "backoff.base must be positive". `name` is that of the option
+    /// which holds this one.
+    std::optional<failure> validate(std::string_view name = "backoff") const;
+
+private:
+    // Each says the delay of receive n >= 1 in milliseconds, not yet in range, and which of its settings cannot work.
+    struct geometric {
+        milliseconds base;
+        double factor;
+        milliseconds cap;
+        double at(int n) const;
+        std::string_view problem() const;
+    };
+    struct arithmetic {
+        milliseconds base, step, cap;
+        double at(int n) const;
+        std::string_view problem() const;
+    };
+    struct additive {
+        milliseconds base, cap;
+        double at(int n) const;
+        std::string_view problem() const;
+    };
+    struct listed {
+        std::vector<milliseconds> list;
+        double at(int n) const;
+        std::string_view problem() const;
+    };
+    struct computed {
+        std::function<milliseconds(int)> function;
+        double at(int n) const;
+        std::string_view problem() const;
+    };
+    using series = std::variant<geometric, arithmetic, additive, listed, computed>;
+
+    backoff(series s, jitter j) : series_(std::move(s)), jitter_(j) {}
+
+    series series_;
+    jitter jitter_;
 };
 
 } // namespace quern::policy
