@@ -1,0 +1,478 @@
+#include <quern/policy/breaker.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <map>
+
+using namespace quern::policy;
+using namespace std::chrono_literals;
+using quern::tick;
+using phase = breaker::phase;
+
+namespace {
+
+/// A breaker without jitter, and a clock.
+struct bench {
+    breaker_options options;
+    std::optional<breaker> it;
+    tick now{1'000s};
+
+    explicit bench(breaker_options o = {}) : options(std::move(o))
+    {
+        options.open_for = options.open_for.with(jitter::none);
+        it.emplace(options, 1);
+    }
+
+    void succeed(int calls = 1)
+    {
+        while (calls-- > 0)
+            it->succeeded(it->start(), now);
+    }
+    void fail(int calls = 1)
+    {
+        while (calls-- > 0)
+            it->failed(it->start(), now);
+    }
+    void unavailable(int calls = 1)
+    {
+        while (calls-- > 0)
+            it->unavailable(it->start(), now);
+    }
+    std::size_t allowance() { return it->allowance(now); }
+    phase state()
+    {
+        allowance();
+        return it->state();
+    }
+
+    /// Waits as a driver does; false when nothing would wake it.
+    bool doze()
+    {
+        auto const at = it->wake_at();
+        if (at) now = std::max(now, *at);
+        return at.has_value();
+    }
+    std::chrono::milliseconds open_for() const
+    {
+        return std::chrono::duration_cast<std::chrono::milliseconds>(*it->wake_at() - now);
+    }
+    void half_open()
+    {
+        unavailable(3);
+        doze();
+        BOOST_REQUIRE((state() == phase::half_open));
+    }
+};
+
+} // namespace
+
+BOOST_TEST_DONT_PRINT_LOG_VALUE(phase)
+
+BOOST_AUTO_TEST_SUITE(breaker_policy)
+
+BOOST_AUTO_TEST_CASE(closed_it_lets_everything_through)
+{
+    bench b;
+    b.succeed(1'000);
+    b.fail(900);
+    BOOST_TEST(b.state() == phase::closed);
+    BOOST_TEST(b.allowance() == breaker::unlimited);
+    BOOST_TEST(!b.it->wake_at());
+    BOOST_TEST(b.it->explain(b.now) == "closed");
+}
+
+BOOST_AUTO_TEST_CASE(it_opens_when_the_ratio_is_reached_among_enough_calls)
+{
+    bench b;
+    b.fail(19);
+    BOOST_TEST(b.state() == phase::closed);
+    b.fail();
+    BOOST_TEST(b.state() == phase::open);
+    BOOST_TEST(b.allowance() == 0u);
+    BOOST_TEST((b.open_for() == 5s));
+    BOOST_TEST(b.it->explain(b.now + 1'500ms) == "open for 4 s more: 100 % of the calls failed");
+
+    bench c;
+    c.succeed(30);
+    c.fail(29);
+    BOOST_TEST(c.state() == phase::closed);
+    c.fail();
+    BOOST_TEST(c.state() == phase::open);
+}
+
+BOOST_AUTO_TEST_CASE(good_news_never_opens)
+{
+    bench b;
+    b.fail(19);
+    b.succeed(); // the 20th call, and still 95 % failed
+    BOOST_TEST(b.state() == phase::closed);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_older_than_the_window_does_not_count)
+{
+    bench b;
+    b.fail(19);
+    b.now += 11s;
+    b.fail(19);
+    BOOST_TEST(b.state() == phase::closed);
+    b.now += 5s;
+    b.fail();
+    BOOST_TEST(b.state() == phase::open);
+}
+
+BOOST_AUTO_TEST_CASE(three_calls_in_a_row_that_find_it_unavailable_open_at_once)
+{
+    bench b;
+    b.succeed(10'000);
+    b.unavailable(2);
+    b.succeed();
+    b.unavailable(2);
+    b.fail(); // says nothing about the dependency
+    BOOST_TEST(b.state() == phase::closed);
+    b.unavailable();
+    BOOST_TEST(b.state() == phase::open);
+    BOOST_TEST(b.it->explain(b.now) == "open for 5 s more: 3 calls in a row found the dependency unavailable");
+}
+
+BOOST_AUTO_TEST_CASE(unavailable_weighs_as_three_failures)
+{
+    auto const opens = [](int successes) {
+        bench b;
+        for (int i = 0; i < 10; ++i) {
+            b.succeed(successes);
+            b.unavailable();
+        }
+        return b.state() == phase::open;
+    };
+    BOOST_TEST(opens(3));
+    BOOST_TEST(!opens(4));
+}
+
+BOOST_AUTO_TEST_CASE(after_its_time_one_probe_may_run)
+{
+    bench b;
+    b.unavailable(3);
+    b.now += 5s - 1ns;
+    BOOST_TEST(b.allowance() == 0u);
+    b.now += 1ns;
+    BOOST_TEST(b.allowance() == 1u);
+    BOOST_TEST(b.it->state() == phase::half_open);
+    BOOST_TEST(!b.it->wake_at());
+    BOOST_TEST(b.it->explain(b.now) == "half open, 1 at a time: 3 calls in a row found the dependency unavailable");
+}
+
+BOOST_AUTO_TEST_CASE(each_probe_that_fails_doubles_the_time_up_to_a_minute)
+{
+    bench b;
+    b.half_open();
+    for (auto const next : {10s, 20s, 40s, 60s, 60s}) {
+        b.fail();
+        BOOST_TEST(b.state() == phase::open);
+        BOOST_TEST((b.open_for() == next));
+        b.doze();
+        BOOST_TEST(b.allowance() == 1u);
+    }
+    b.unavailable();
+    BOOST_TEST(b.it->explain(b.now) == "open for 60 s more: the probe failed");
+}
+
+BOOST_AUTO_TEST_CASE(the_time_it_stays_open_is_spread)
+{
+    std::map<tick, int> ends;
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+        breaker one({}, seed);
+        for (int i = 0; i < 3; ++i)
+            one.unavailable(one.start(), tick());
+        ++ends[*one.wake_at()];
+    }
+    BOOST_TEST(ends.size() > 80u);
+    BOOST_TEST((ends.begin()->first >= tick(3'750ms) && ends.rbegin()->first <= tick(5s)));
+}
+
+BOOST_AUTO_TEST_CASE(recovered_it_doubles_each_round_until_full_speed)
+{
+    bench b;
+    b.half_open();
+    b.succeed();
+    BOOST_TEST(b.state() == phase::slow_start);
+    for (std::size_t const allowed : {1, 2, 4, 8, 16, 32, 64, 128, 256, 512}) {
+        BOOST_TEST(b.allowance() == allowed);
+        b.succeed(static_cast<int>(allowed) - 1);
+        b.now += 5s;
+        BOOST_TEST(b.allowance() == allowed); // no full round of successes
+        BOOST_TEST(!b.it->wake_at());
+        b.succeed();
+    }
+    BOOST_TEST(b.state() == phase::closed);
+    BOOST_TEST(b.allowance() == breaker::unlimited);
+
+    b.unavailable(3);
+    BOOST_TEST((b.open_for() == 5s)); // forgiven
+}
+
+BOOST_AUTO_TEST_CASE(a_round_lasts_at_least_its_time_however_fast_the_calls)
+{
+    bench b;
+    b.half_open();
+    b.succeed(100);
+    BOOST_TEST(b.allowance() == 1u);
+    BOOST_REQUIRE(b.it->wake_at());
+    BOOST_TEST((*b.it->wake_at() == b.now + 1s));
+    b.doze();
+    BOOST_TEST(b.allowance() == 2u);
+    BOOST_TEST(b.it->explain(b.now) == "recovering, 2 at a time: 3 calls in a row found the dependency unavailable");
+    BOOST_TEST(!b.it->wake_at());
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_during_slow_start_takes_a_success_away)
+{
+    bench b;
+    b.half_open();
+    b.succeed();
+    for (int i = 0; i < 2; ++i) {
+        b.succeed(2);
+        b.now += 1s;
+    }
+    BOOST_REQUIRE(b.allowance() == 4u);
+    b.succeed(3);
+    b.fail();
+    b.succeed();
+    b.now += 1s;
+    BOOST_TEST(b.allowance() == 4u);
+    b.succeed();
+    BOOST_TEST(b.allowance() == 8u);
+}
+
+BOOST_AUTO_TEST_CASE(a_relapse_is_seen_in_as_many_calls_as_may_be_in_flight)
+{
+    bench b;
+    b.half_open();
+    b.succeed();
+    BOOST_TEST(b.state() == phase::slow_start);
+    b.fail();
+    BOOST_TEST(b.state() == phase::open);
+    BOOST_TEST((b.open_for() == 10s)); // it was never closed
+    BOOST_TEST(b.it->explain(b.now) == "open for 10 s more: 100 % of the calls failed");
+}
+
+BOOST_AUTO_TEST_CASE(late_results_neither_close_nor_open)
+{
+    bench b;
+    auto const early = b.it->start();
+    b.unavailable(3);
+    b.it->succeeded(early, b.now);
+    BOOST_TEST(b.state() == phase::open);
+    b.doze();
+    b.it->succeeded(early, b.now);
+    b.it->failed(early, b.now);
+    b.it->unavailable(early, b.now);
+    BOOST_TEST(b.state() == phase::half_open);
+    BOOST_TEST(b.allowance() == 1u);
+
+    auto const probe = b.it->start();
+    b.it->succeeded(probe, b.now);
+    BOOST_TEST(b.state() == phase::slow_start);
+    for (int i = 0; i < 100; ++i)
+        b.it->failed(early, b.now);
+    BOOST_TEST(b.state() == phase::slow_start);
+    b.unavailable(3);
+    b.doze();
+    b.it->succeeded(probe, b.now); // of the half-open time before
+    BOOST_TEST(b.state() == phase::half_open);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_reported_while_open_changes_nothing)
+{
+    bench b;
+    b.unavailable(3);
+    auto const until = *b.it->wake_at();
+    b.succeed(100);
+    b.fail(100);
+    b.unavailable(100);
+    BOOST_TEST(b.state() == phase::open);
+    BOOST_TEST((*b.it->wake_at() == until));
+    b.doze();
+    BOOST_TEST(b.state() == phase::half_open);
+}
+
+BOOST_AUTO_TEST_CASE(several_probes_must_all_succeed)
+{
+    breaker_options options;
+    options.probes = 3;
+    bench b(options);
+    b.half_open();
+    BOOST_TEST(b.allowance() == 3u);
+    b.succeed(2);
+    b.fail();
+    BOOST_TEST(b.state() == phase::open);
+    b.doze();
+    BOOST_TEST(b.allowance() == 3u);
+    b.succeed(2);
+    BOOST_TEST(b.state() == phase::half_open); // those of the last time don't count
+    b.succeed();
+    BOOST_TEST(b.state() == phase::slow_start);
+    BOOST_TEST(b.allowance() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(without_slow_start_a_probe_closes_it)
+{
+    breaker_options options;
+    options.full_speed = 0;
+    bench b(options);
+    b.half_open();
+    b.succeed();
+    BOOST_TEST(b.state() == phase::closed);
+    BOOST_TEST(b.allowance() == breaker::unlimited);
+}
+
+BOOST_AUTO_TEST_CASE(a_flag_from_outside_halts_everything_while_it_is_set)
+{
+    bench b;
+    auto const early = b.it->start();
+    b.it->force_open(true);
+    BOOST_TEST(b.state() == phase::open);
+    BOOST_TEST(!b.it->wake_at());
+    BOOST_TEST(b.it->explain(b.now) == "open as long as its flag is set");
+    b.now += 48h;
+    b.it->force_open(true);
+    BOOST_TEST(b.allowance() == 0u);
+
+    b.it->force_open(false);
+    BOOST_TEST(b.it->wake_at().has_value());
+    BOOST_TEST(b.allowance() == 1u);
+    BOOST_TEST(b.it->state() == phase::half_open);
+    b.it->succeeded(early, b.now);
+    BOOST_TEST(b.state() == phase::half_open);
+    b.succeed();
+    BOOST_TEST(b.state() == phase::slow_start);
+
+    b.it->force_open(true);
+    BOOST_TEST(b.allowance() == 0u);
+    b.it->force_open(false);
+    BOOST_TEST(b.allowance() == 1u);
+    b.fail();
+    BOOST_TEST((b.open_for() == 5s)); // a flag is no failed probe
+}
+
+BOOST_AUTO_TEST_CASE(a_flag_taken_back_ends_no_other_opening)
+{
+    bench b;
+    b.unavailable(3);
+    b.it->force_open(true);
+    b.it->force_open(false);
+    BOOST_TEST(b.state() == phase::open);
+    BOOST_TEST((b.open_for() == 5s));
+    b.it->force_open(true);
+    b.now += 1min;
+    BOOST_TEST(b.allowance() == 0u);
+    b.it->force_open(false);
+    BOOST_TEST(b.allowance() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_flag_that_was_never_set_may_be_taken_back)
+{
+    bench b;
+    b.it->force_open(false);
+    BOOST_TEST(b.state() == phase::closed);
+}
+
+BOOST_AUTO_TEST_CASE(an_outage_of_an_hour_costs_one_call_a_minute_and_ends_within_two)
+{
+    // 50 calls at a time, a tenth of a second each, against a dependency that is down from minute 1 to minute 61.
+    bench b;
+    auto const began = b.now;
+    auto const down = [&] { return b.now >= began + 1min && b.now < began + 61min; };
+    int spent = 0;
+    for (; b.now < began + 64min; b.now += 100ms) {
+        auto const in_flight = std::min<std::size_t>(50, b.allowance());
+        auto const ticket = b.it->start();
+        for (std::size_t i = 0; i < in_flight; ++i) {
+            if (!down())
+                b.it->succeeded(ticket, b.now);
+            else {
+                ++spent;
+                b.it->unavailable(ticket, b.now);
+            }
+        }
+        if (b.now == began + 63min) BOOST_TEST(b.allowance() >= 50u);
+    }
+    BOOST_TEST(spent >= 50 + 60);
+    BOOST_TEST(spent <= 50 + 64);
+    BOOST_TEST(b.state() == phase::closed);
+}
+
+BOOST_AUTO_TEST_CASE(whatever_happens_the_answer_changes_only_when_it_says_so_and_nothing_old_counts)
+{
+    std::mt19937_64 random(7);
+    auto const up_to = [&](int most) { return std::uniform_int_distribution(0, most)(random); };
+    std::map<phase, int> seen;
+    for (int run = 0; run < 60; ++run) {
+        breaker_options options;
+        options.min_calls = 1 + up_to(10);
+        options.probes = 1u + static_cast<std::size_t>(up_to(2));
+        options.full_speed = static_cast<std::size_t>(up_to(20));
+        breaker it(options, static_cast<std::uint64_t>(run));
+        tick now{};
+        std::vector<breaker::ticket> started;
+        bool forced = false;
+        for (int i = 0; i < 1'000; ++i) {
+            auto const before = it.allowance(now);
+            ++seen[it.state()];
+            BOOST_REQUIRE((before == 0) == (it.state() == phase::open));
+            BOOST_REQUIRE((before == breaker::unlimited) == (it.state() == phase::closed));
+            BOOST_REQUIRE((!forced || before == 0));
+
+            auto const later = now + std::chrono::milliseconds(up_to(3'000));
+            auto const wake = it.wake_at();
+            if (wake) BOOST_REQUIRE((*wake > now));
+            auto const until = wake ? std::min(*wake - 1ns, later) : later;
+            BOOST_REQUIRE(it.allowance(until) == before);
+            now = later;
+            if (wake && *wake <= now) BOOST_REQUIRE(it.allowance(now) != before);
+
+            started.push_back(it.start());
+            auto const t = started[static_cast<std::size_t>(up_to(static_cast<int>(started.size()) - 1))];
+            auto const state = (it.allowance(now), it.state());
+            auto const allowed = it.allowance(now);
+            switch (up_to(40)) {
+            case 0: it.force_open(forced = !forced); continue;
+            case 1:
+            case 2: it.unavailable(t, now); break;
+            case 3:
+            case 4:
+            case 5: it.failed(t, now); break;
+            default: it.succeeded(t, now); break;
+            }
+            if (t != started.back()) {
+                BOOST_REQUIRE(it.allowance(now) == allowed);
+                BOOST_REQUIRE(it.state() == state);
+            }
+        }
+    }
+    for (auto const p : {phase::closed, phase::open, phase::half_open, phase::slow_start})
+        BOOST_TEST(seen[p] > 1'000);
+}
+
+BOOST_AUTO_TEST_CASE(settings_that_cannot_work_are_refused_by_name)
+{
+    auto const refused = [](auto const& change) {
+        breaker_options options;
+        change(options);
+        auto const why = options.validate();
+        return why ? why->message.substr(0, why->message.find(' ')) : "";
+    };
+    BOOST_TEST(refused([](auto&) {}) == "");
+    BOOST_TEST(refused([](auto& o) { o.window = 9ms; }) == "breaker.window");
+    BOOST_TEST(refused([](auto& o) { o.window = 25h; }) == "breaker.window");
+    BOOST_TEST(refused([](auto& o) { o.buckets = 0; }) == "breaker.buckets");
+    BOOST_TEST(refused([](auto& o) { o.min_calls = 0; }) == "breaker.min_calls");
+    for (auto const ratio : {std::numeric_limits<double>::quiet_NaN(), 0.0, -0.5, 1.01})
+        BOOST_TEST(refused([&](auto& o) { o.failure_ratio = ratio; }) == "breaker.failure_ratio");
+    BOOST_TEST(refused([](auto& o) { o.unavailable_weight = 0; }) == "breaker.unavailable_weight");
+    BOOST_TEST(refused([](auto& o) { o.unavailable_in_a_row = 0; }) == "breaker.unavailable_in_a_row");
+    BOOST_TEST(refused([](auto& o) { o.probes = 0; }) == "breaker.probes");
+    BOOST_TEST(refused([](auto& o) { o.slow_start_round = -1ms; }) == "breaker.slow_start_round");
+    BOOST_TEST(refused([](auto& o) { o.open_for = backoff::fixed({}); }) == "breaker.open_for.list");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
