@@ -1,0 +1,90 @@
+#include <quern/policy/rate_limit.hpp>
+
+#include <algorithm>
+#include <numeric>
+
+namespace quern::policy {
+namespace {
+
+/// Of credit and of debt; twice this still fits.
+constexpr std::int64_t most = std::int64_t(1) << 61;
+
+} // namespace
+
+std::optional<failure> rate::validate() const
+{
+    auto const wrong = [](char const* what) { return failure(errc::invalid_option, what); };
+    if (count < 1) return wrong("rate.count must be at least 1");
+    if (per.count() < 1) return wrong("rate.per must be positive");
+    if (burst < 1) return wrong("rate.burst must be at least 1");
+    auto const token = per.count() / std::gcd(count, per.count());
+    if (burst > most / token)
+        return wrong("rate.burst must be smaller, or per shorter: both together are not countable");
+    return {};
+}
+
+rate_limit::rate_limit(rate const& r, tick now) : updated_(now)
+{
+    set(r);
+    credit_ = full_;
+}
+
+std::size_t rate_limit::available(tick now)
+{
+    refill(now);
+    return static_cast<std::size_t>(std::max<std::int64_t>(credit_, 0) / token_);
+}
+
+void rate_limit::take(std::size_t n, tick now)
+{
+    refill(now);
+    auto const bearable = static_cast<std::size_t>((credit_ + most) / token_);
+    credit_ -= static_cast<std::int64_t>(std::min(n, bearable)) * token_;
+}
+
+tick rate_limit::wake_at(std::size_t n) const
+{
+    auto const burst = static_cast<std::size_t>(full_ / token_);
+    return updated_ + tick::duration(until(static_cast<std::int64_t>(std::min(n, burst)) * token_));
+}
+
+void rate_limit::change(rate const& r, tick now)
+{
+    refill(now);
+    auto const old = token_;
+    auto part = credit_ % old;
+    auto whole = credit_ / old;
+    if (part < 0) {
+        part += old;
+        --whole;
+    }
+    set(r);
+    part = static_cast<std::int64_t>(
+        static_cast<long double>(part) / static_cast<long double>(old) * static_cast<long double>(token_));
+    credit_ = std::min(std::clamp(whole, -(most / token_), full_ / token_) * token_ + part, full_);
+}
+
+void rate_limit::set(rate const& r)
+{
+    auto const common = std::gcd(r.count, r.per.count());
+    token_ = r.per.count() / common;
+    inflow_ = r.count / common;
+    full_ = r.burst * token_;
+}
+
+void rate_limit::refill(tick now)
+{
+    if (now <= updated_) return;
+    auto const elapsed = std::chrono::nanoseconds(now - updated_).count();
+    credit_ = elapsed >= until(full_) ? full_ : credit_ + elapsed * inflow_;
+    updated_ = now;
+}
+
+/// Nanoseconds, rounded up.
+std::int64_t rate_limit::until(std::int64_t credit) const
+{
+    auto const missing = credit - credit_;
+    return missing <= 0 ? 0 : (missing - 1) / inflow_ + 1;
+}
+
+} // namespace quern::policy
