@@ -130,6 +130,8 @@ BOOST_AUTO_TEST_CASE(no_receive_count_and_no_setting_leads_out_of_range)
         }
     }
     BOOST_TEST(inside);
+    auto const broken = backoff::exponential(1s, not_a_number, 10s).with(jitter::none);
+    BOOST_TEST((broken.delay(2, random) == 10s)); // never hot
 }
 
 BOOST_AUTO_TEST_CASE(a_series_that_grows_never_falls_and_starts_at_its_base)

@@ -192,6 +192,7 @@ BOOST_AUTO_TEST_CASE(the_time_it_stays_open_is_spread)
 BOOST_AUTO_TEST_CASE(recovered_it_doubles_each_round_until_full_speed)
 {
     bench b;
+    b.succeed(10'000); // of the time before: they recover nothing
     b.half_open();
     b.succeed();
     BOOST_TEST(b.state() == phase::slow_start);
@@ -222,6 +223,11 @@ BOOST_AUTO_TEST_CASE(a_round_lasts_at_least_its_time_however_fast_the_calls)
     BOOST_TEST(b.allowance() == 2u);
     BOOST_TEST(b.it->explain(b.now) == "recovering, 2 at a time: 3 calls in a row found the dependency unavailable");
     BOOST_TEST(!b.it->wake_at());
+    b.now += 400ms;
+    b.succeed(100);
+    BOOST_TEST(b.allowance() == 2u);
+    b.now += 600ms;
+    BOOST_TEST(b.allowance() == 4u);
 }
 
 BOOST_AUTO_TEST_CASE(a_failure_during_slow_start_takes_a_success_away)
@@ -293,6 +299,9 @@ BOOST_AUTO_TEST_CASE(what_is_reported_while_open_changes_nothing)
     BOOST_TEST((*b.it->wake_at() == until));
     b.doze();
     BOOST_TEST(b.state() == phase::half_open);
+    b.succeed();
+    b.fail(); // the hundred successes don't make up for it
+    BOOST_TEST(b.state() == phase::open);
 }
 
 BOOST_AUTO_TEST_CASE(several_probes_must_all_succeed)

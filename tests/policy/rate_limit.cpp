@@ -57,6 +57,7 @@ BOOST_AUTO_TEST_CASE(it_says_when_so_many_are_there)
 BOOST_AUTO_TEST_CASE(time_that_goes_backwards_brings_nothing)
 {
     rate_limit limit({.count = 5}, t0);
+    BOOST_TEST(limit.available(t0 - 1s) == 10u);
     limit.take(10, t0 + 1s);
     BOOST_TEST(limit.available(t0) == 0u);
     BOOST_TEST(limit.available(t0 + 1s) == 0u);
@@ -146,6 +147,8 @@ BOOST_AUTO_TEST_CASE(another_rate_holds_from_then_on)
     limit.take(8, t0 + 1h);
     limit.change({.count = 2}, t0 + 1h); // three are owed
     BOOST_TEST((limit.wake_at(1) == t0 + 1h + 2s));
+    limit.change({.count = 5}, t0 + 1h + 250ms); // two and a half
+    BOOST_TEST((limit.wake_at(1) == t0 + 1h + 950ms));
 }
 
 BOOST_AUTO_TEST_CASE(a_rate_that_changes_every_second_does_not_drift)

@@ -52,7 +52,6 @@ void breaker::succeeded(ticket t, tick now)
     }
     window_.add({1, 0}, now);
     ++round_;
-    advance(now); // a round may be over
 }
 
 void breaker::failed(ticket t, tick now)
@@ -119,7 +118,7 @@ void breaker::advance(tick now)
         probed_ = 0;
     }
     if (phase_ == phase::slow_start && round_ >= allowed_ && now >= round_began_ + options_.slow_start_round) {
-        allowed_ = allowed_ > options_.full_speed / 2 ? options_.full_speed : 2 * allowed_;
+        allowed_ *= 2;
         round_ = 0;
         round_began_ = now;
         close_if_at_full_speed();

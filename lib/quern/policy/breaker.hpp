@@ -97,7 +97,7 @@ public:
     /// the flag had a reason. An opening that began before and is not over goes on.
     void force_open(bool);
 
-    /// When allowance() will change although nothing is reported; as of the last call of any function.
+    /// When to ask allowance() again although nothing was reported.
     std::optional<tick> wake_at() const;
 
     phase state() const { return phase_; }

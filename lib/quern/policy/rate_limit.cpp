@@ -52,16 +52,11 @@ void rate_limit::change(rate const& r, tick now)
 {
     refill(now);
     auto const old = token_;
-    auto part = credit_ % old;
-    auto whole = credit_ / old;
-    if (part < 0) {
-        part += old;
-        --whole;
-    }
+    auto const whole = credit_ / old;
+    auto const part = static_cast<long double>(credit_ % old) / static_cast<long double>(old);
     set(r);
-    part = static_cast<std::int64_t>(
-        static_cast<long double>(part) / static_cast<long double>(old) * static_cast<long double>(token_));
-    credit_ = std::min(std::clamp(whole, -(most / token_), full_ / token_) * token_ + part, full_);
+    credit_ = std::clamp(whole, -(most / token_), full_ / token_) * token_;
+    credit_ = std::clamp(credit_ + static_cast<std::int64_t>(part * static_cast<long double>(token_)), -most, full_);
 }
 
 void rate_limit::set(rate const& r)
