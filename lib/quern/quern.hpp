@@ -1,9 +1,10 @@
 #pragma once
 
-/// Everything a program needs that consumes a queue.
+/// Everything a program needs that consumes a queue, or fills one.
 
 #include <quern/consumer/consumer.hpp>
 #include <quern/core/clock.hpp>
 #include <quern/core/error.hpp>
+#include <quern/producer/producer.hpp>
 #include <quern/sqs/batch.hpp>
 #include <quern/sqs/client.hpp>

@@ -1,0 +1,333 @@
+#include <quern/producer/producer.hpp>
+
+#include <quern/aws/digest.hpp>
+#include <quern/core/alarm.hpp>
+#include <quern/producer/send_queue.hpp>
+#include <quern/sqs/batch.hpp>
+#include <quern/sqs/client.hpp>
+
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <random>
+#include <span>
+
+namespace quern {
+
+namespace asio = boost::asio;
+
+namespace {
+
+using send_result = result<sqs::send_message_response>;
+
+/// Somebody who waits for all messages before a mark.
+struct onlooker {
+    explicit onlooker(std::optional<std::chrono::milliseconds> limit = {}) : closes_within(limit) {}
+
+    std::optional<std::chrono::milliseconds> closes_within;
+    std::uint64_t mark = 0;
+    std::size_t failed = 0;
+    std::function<void(std::size_t)> done;
+};
+using onlooker_ptr = std::shared_ptr<onlooker>;
+
+/// Calls the handler on its own executor; called once.
+template <class T, class Handler>
+std::function<void(T)> posting(Handler handler)
+{
+    auto ex = asio::get_associated_executor(handler);
+    return [ex, kept = std::make_shared<Handler>(std::move(handler))](T value) {
+        asio::post(
+            ex, [kept, value = std::move(value)]() mutable { std::invoke(std::move(*kept), std::move(value)); });
+    };
+}
+
+std::uint64_t seeded(std::uint64_t seed)
+{
+    return seed != 0 ? seed : std::random_device()();
+}
+
+/// 128 bits that no other producer has: all its deduplication ids begin with them.
+std::string own_prefix(std::uint64_t seed)
+{
+    std::mt19937_64 fixed(seed);
+    std::random_device system;
+    std::array<std::uint32_t, 4> bits{};
+    for (auto& each : bits)
+        each = static_cast<std::uint32_t>(seed != 0 ? fixed() : system());
+    return aws::hex(std::as_bytes(std::span(bits))) + '-';
+}
+
+/// Every failure comes back to the queue, which knows how much time each message has.
+std::unique_ptr<sqs::client> make_client(asio::any_io_executor ex)
+{
+    sqs::client_options settings;
+    settings.retries.max_attempts = 1;
+    return std::make_unique<sqs::client>(std::move(ex), std::move(settings));
+}
+
+} // namespace
+
+/// The driver: one loop, as long as there are messages, asks the rule what is due and starts it. Touched on the strand
+/// only.
+class producer::state : public std::enable_shared_from_this<state> {
+public:
+    /// `given` may be null: then the producer makes a client of its own.
+    state(asio::any_io_executor ex, sqs::api* given, std::string queue_url, producer_options settings)
+        : strand(asio::make_strand(ex)), fifo_(queue_url.ends_with(".fifo")), options_(std::move(settings)),
+          time_(options_.time ? *options_.time : real_clock()), own_client_(given ? nullptr : make_client(strand)),
+          api_(given ? *given : *own_client_), queue_url_(std::move(queue_url)),
+          queue_(options_, fifo_, seeded(options_.seed)), log_(options_.log), wake_(time_, strand),
+          id_prefix_(own_prefix(options_.seed))
+    {}
+
+    void accept(outgoing_ptr);
+    void withdraw(outgoing_ptr const&);
+    void flush(onlooker_ptr);
+    void forget(onlooker_ptr const&);
+    void abandon();
+
+    asio::strand<asio::any_io_executor> const strand;
+
+private:
+    asio::awaitable<void> run();
+    std::optional<tick> turn(tick now);
+    asio::awaitable<void> call(std::vector<outgoing_ptr>);
+    void give_up(tick now);
+    void tell(outgoing_ptr const&, send_result);
+    void tell_onlookers();
+    void spawn(asio::awaitable<void>);
+    tick now() const { return time_.now(); }
+
+    bool const fifo_;
+    producer_options const options_;
+    clock& time_;
+    std::unique_ptr<sqs::client> own_client_;
+    sqs::api& api_;
+    std::string const queue_url_;
+    send_queue queue_;
+    log_throttle log_;
+    alarm wake_;
+    std::string const id_prefix_;
+    std::uint64_t ids_ = 0;
+    std::vector<onlooker_ptr> onlookers_;
+    bool running_ = false;
+    bool closed_ = false;
+    std::optional<tick> close_at_;
+};
+
+void producer::state::accept(outgoing_ptr message)
+{
+    auto& entry = message->entry;
+    if (closed_) return tell(message, failure(errc::stopped, "the producer is closed"));
+    if (fifo_ && !entry.group_id) { // in a request it would fail its neighbours too: SQS refuses the whole of it
+        return tell(message, failure(errc::invalid_request, "MessageGroupId: a FIFO queue needs one"));
+    }
+    if (fifo_ && !entry.deduplication_id && !options_.content_based_deduplication) {
+        entry.deduplication_id = id_prefix_ + std::to_string(++ids_);
+    }
+    queue_.add(std::move(message), now());
+    if (!std::exchange(running_, true)) spawn(run());
+    wake_.ring();
+}
+
+void producer::state::withdraw(outgoing_ptr const& message)
+{
+    if (!message->done) return; // it was told meanwhile
+    queue_.withdraw(message, now());
+    tell(message, failure(errc::stopped, "the send was cancelled"));
+    wake_.ring();
+}
+
+void producer::state::flush(onlooker_ptr who)
+{
+    if (who->closes_within) {
+        closed_ = true;
+        auto const at = now() + *who->closes_within;
+        close_at_ = std::min(close_at_.value_or(at), at);
+    }
+    queue_.hurry();
+    who->mark = queue_.mark();
+    onlookers_.push_back(std::move(who));
+    tell_onlookers();
+    wake_.ring();
+}
+
+void producer::state::forget(onlooker_ptr const& who)
+{
+    if (std::erase(onlookers_, who) != 0) who->done(who->failed);
+}
+
+void producer::state::abandon()
+{
+    closed_ = true;
+    for (auto const& message : queue_.stop(now()))
+        tell(message, failure(errc::stopped, "the producer was destroyed"));
+    tell_onlookers();
+    wake_.ring();
+}
+
+void producer::state::spawn(asio::awaitable<void> work)
+{
+    asio::co_spawn(strand, std::move(work), [self = shared_from_this()](std::exception_ptr bug) {
+        if (bug) std::rethrow_exception(bug); // values carry every expected failure: this must not vanish
+    });
+}
+
+asio::awaitable<void> producer::state::run()
+{
+    // What is sent at the same moment shares the first request: go behind the senders that wait for the executor, then
+    // behind what they have put on the strand.
+    co_await asio::post(strand, asio::use_awaitable);
+    co_await asio::post(strand, asio::use_awaitable);
+    for (auto wake_at = turn(now()); !queue_.empty(); wake_at = turn(now()))
+        co_await wake_.wait(wake_at);
+    running_ = false;
+}
+
+/// Starts whatever is due; says when time alone will make more due.
+std::optional<tick> producer::state::turn(tick time)
+{
+    if (close_at_ && time >= *close_at_) give_up(time);
+    for (auto const& message : queue_.expired(time))
+        tell(message, failure(errc::timed_out, "not sent within give_up_after", true));
+    for (auto batch = queue_.take(time); !batch.empty(); batch = queue_.take(time))
+        spawn(call(std::move(batch)));
+    tell_onlookers();
+
+    auto wake_at = queue_.wake_at();
+    if (close_at_ && *close_at_ > time) wake_at = std::min(wake_at.value_or(*close_at_), *close_at_);
+    return wake_at;
+}
+
+asio::awaitable<void> producer::state::call(std::vector<outgoing_ptr> batch)
+{
+    std::vector<sqs::send_message_entry> entries;
+    entries.reserve(batch.size());
+    for (auto const& message : batch)
+        entries.push_back(message->entry); // a copy: it may be sent again
+    auto answers = co_await sqs::send_batch(api_, queue_url_, std::move(entries));
+
+    auto const time = now();
+    for (std::size_t i = 0; i != batch.size(); ++i) {
+        bool const may_help = !answers[i] && answers[i].error().retryable;
+        if (queue_.answered(batch[i], may_help, time)) {
+            tell(batch[i], std::move(answers[i]));
+        } else {
+            log_.write(log_level::warning, "send failed", describe(answers[i].error()), time);
+        }
+    }
+    queue_.returned();
+    wake_.ring();
+}
+
+/// The time to close has passed.
+void producer::state::give_up(tick time)
+{
+    for (auto const& message : queue_.stop(time))
+        tell(message, failure(errc::stopped, "closed before it could be sent"));
+    for (auto const& message : queue_.under_way()) {
+        queue_.withdraw(message, time);
+        tell(message, failure(errc::stopped, "closed before it was confirmed: it may be in the queue"));
+    }
+    for (auto const& who : std::exchange(onlookers_, {}))
+        who->done(who->failed);
+    if (own_client_) own_client_->close();
+}
+
+void producer::state::tell(outgoing_ptr const& message, send_result how)
+{
+    auto const done = std::exchange(message->done, {});
+    if (!done) return; // told before
+    if (!how) {
+        for (auto const& who : onlookers_) {
+            if (message->number < who->mark) ++who->failed;
+        }
+    }
+    done(std::move(how));
+}
+
+void producer::state::tell_onlookers()
+{
+    std::erase_if(onlookers_, [this](onlooker_ptr const& who) {
+        bool const over = queue_.passed(who->mark);
+        if (over) who->done(who->failed);
+        return over;
+    });
+    if (closed_ && queue_.empty() && own_client_) own_client_->close();
+}
+
+namespace {
+
+/// Suspends the caller until what->done is called; `begin`, and `cancel` when the caller is cancelled, run on the strand.
+/// The caller goes on on its own executor. (Spawning onto the strand with use_awaitable would do for the happy case;
+/// its cancellation crosses the executors without a lock before Boost 1.83.)
+template <class T, class State, class What>
+asio::awaitable<T> ask(std::shared_ptr<State> whom, std::shared_ptr<What> what,
+    void (State::*begin)(std::shared_ptr<What>), void (State::*cancel)(std::shared_ptr<What> const&))
+{
+    auto start = [](auto handler, auto s, auto w, auto at_begin, auto at_cancel) {
+        if (auto slot = asio::get_associated_cancellation_slot(handler); slot.is_connected()) {
+            slot.assign([s = std::weak_ptr(s), w = std::weak_ptr(w), at_cancel](asio::cancellation_type) {
+                auto const state = s.lock();
+                auto const pending = w.lock();
+                if (!state || !pending) return;
+                asio::post(state->strand, [state, pending, at_cancel] { (*state.*at_cancel)(pending); });
+            });
+        }
+        w->done = posting<T>(std::move(handler));
+        auto const strand = s->strand;
+        asio::dispatch(strand, [s = std::move(s), w = std::move(w), at_begin] { (*s.*at_begin)(w); });
+    };
+    return asio::async_initiate<asio::use_awaitable_t<> const, void(T)>(
+        start, asio::use_awaitable, std::move(whom), std::move(what), begin, cancel);
+}
+
+producer_options checked(producer_options options, std::string const& queue_url)
+{
+    if (auto const wrong = options.validate(queue_url.ends_with(".fifo"))) {
+        throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
+    }
+    return options;
+}
+
+} // namespace
+
+producer::producer(asio::io_context& io, std::string queue_url, producer_options options)
+    : state_(std::make_shared<state>(io.get_executor(), nullptr, queue_url, checked(std::move(options), queue_url)))
+{}
+
+producer::producer(asio::any_io_executor ex, sqs::api& api, std::string queue_url, producer_options options)
+    : state_(std::make_shared<state>(std::move(ex), &api, queue_url, checked(std::move(options), queue_url)))
+{}
+
+producer::~producer()
+{
+    auto const strand = state_->strand;
+    asio::dispatch(strand, [s = std::move(state_)] { s->abandon(); });
+}
+
+asio::awaitable<result<sqs::send_message_response>> producer::send(sqs::send_message_entry entry)
+{
+    return ask<send_result>(state_, std::make_shared<outgoing>(std::move(entry)), &state::accept, &state::withdraw);
+}
+
+asio::awaitable<std::size_t> producer::flush()
+{
+    return ask<std::size_t>(state_, std::make_shared<onlooker>(), &state::flush, &state::forget);
+}
+
+asio::awaitable<std::size_t> producer::close(std::chrono::milliseconds limit)
+{
+    return ask<std::size_t>(state_, std::make_shared<onlooker>(limit), &state::flush, &state::forget);
+}
+
+} // namespace quern

@@ -1,0 +1,414 @@
+#include <quern/producer/send_queue.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <map>
+#include <random>
+#include <set>
+
+using namespace quern;
+using namespace std::chrono_literals;
+
+namespace {
+
+using batch = std::vector<outgoing_ptr>;
+
+struct sending {
+    tick const t0 = tick() + 1h;
+    producer_options options;
+    bool fifo = false;
+    std::optional<send_queue> made;
+
+    sending() { options.backoff.spread = policy::backoff::jitter::none; } // 100 ms, 200 ms, 400 ms …
+
+    send_queue& queue()
+    {
+        if (!made) made.emplace(options, fifo, 1);
+        return *made;
+    }
+
+    outgoing_ptr add(std::string body, tick at, std::string group = {})
+    {
+        auto message = std::make_shared<outgoing>(sqs::send_message_entry(std::move(body)));
+        if (fifo) message->entry.group_id = std::move(group);
+        queue().add(message, at);
+        return message;
+    }
+
+    void add_many(int count, tick at)
+    {
+        for (int i = 0; i < count; ++i)
+            add("m" + std::to_string(i), at);
+    }
+
+    void confirm(batch const& all, tick at)
+    {
+        for (auto const& message : all)
+            BOOST_TEST(queue().answered(message, false, at));
+        queue().returned();
+    }
+
+    void fail(batch const& all, tick at)
+    {
+        for (auto const& message : all)
+            BOOST_TEST(!queue().answered(message, true, at));
+        queue().returned();
+    }
+};
+
+std::vector<std::string> bodies(batch const& all)
+{
+    std::vector<std::string> out;
+    for (auto const& message : all)
+        out.push_back(message->entry.body);
+    return out;
+}
+
+using texts = std::vector<std::string>;
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(send_queue_rule, sending)
+
+BOOST_AUTO_TEST_CASE(a_lone_message_goes_at_once)
+{
+    add("a", t0);
+    BOOST_TEST(bodies(queue().take(t0)) == texts{"a"}, boost::test_tools::per_element());
+    BOOST_TEST(queue().take(t0).empty());
+    BOOST_TEST(!queue().empty());
+}
+
+BOOST_AUTO_TEST_CASE(while_a_request_is_under_way_others_gather_until_it_returns)
+{
+    add("a", t0);
+    auto const first = queue().take(t0);
+    add("b", t0 + 1ms);
+    add("c", t0 + 2ms);
+    BOOST_TEST(queue().take(t0 + 5ms).empty());
+    confirm(first, t0 + 5ms);
+    BOOST_TEST(bodies(queue().take(t0 + 5ms)) == (texts{"b", "c"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(or_until_the_oldest_has_lingered)
+{
+    add("a", t0);
+    queue().take(t0);
+    add("b", t0 + 1ms);
+    add("c", t0 + 9ms);
+    BOOST_TEST(queue().take(t0 + 10ms).empty());
+    BOOST_TEST((queue().wake_at() == t0 + 11ms));
+    BOOST_TEST(queue().take(t0 + 11ms).size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(or_until_they_fill_a_request)
+{
+    add("a", t0);
+    queue().take(t0);
+    add_many(25, t0);
+    BOOST_TEST(queue().take(t0).size() == 10u);
+    BOOST_TEST(queue().take(t0).size() == 10u);
+    BOOST_TEST(queue().take(t0).empty());
+}
+
+BOOST_AUTO_TEST_CASE(or_until_somebody_is_in_a_hurry)
+{
+    add("a", t0);
+    queue().take(t0);
+    add("b", t0);
+    queue().hurry();
+    BOOST_TEST(queue().take(t0).size() == 1u);
+    add("c", t0);
+    BOOST_TEST(queue().take(t0).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_request_has_at_most_one_mebibyte_of_bodies_and_attributes)
+{
+    add("a", t0);
+    queue().take(t0);
+    auto const half = std::string(sqs::max_message_bytes / 2, 'x');
+    add(half, t0);
+    auto const second = std::make_shared<outgoing>(sqs::send_message_entry(half));
+    second->entry.attributes["n"] = {"String", "v"};
+    queue().add(second, t0);
+    add("small", t0);
+    BOOST_TEST(queue().take(t0).size() == 1u); // full: the second does not fit
+    BOOST_TEST(queue().take(t0).empty());
+    BOOST_TEST(queue().take(t0 + 10ms).size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(no_more_requests_are_under_way_than_allowed)
+{
+    options.max_calls = 2;
+    add_many(30, t0);
+    auto const first = queue().take(t0);
+    BOOST_TEST(queue().take(t0).size() == 10u);
+    BOOST_TEST(queue().take(t0 + 1s).empty());
+    BOOST_TEST((queue().wake_at() == t0 + options.give_up_after)); // nothing to do before
+    confirm(first, t0 + 1s);
+    BOOST_TEST(queue().take(t0 + 1s).size() == 10u);
+}
+
+BOOST_AUTO_TEST_CASE(what_failed_comes_back_alone_after_a_growing_pause)
+{
+    add("a", t0);
+    add("b", t0);
+    auto const both = queue().take(t0);
+    BOOST_TEST(queue().answered(both[0], false, t0));
+    BOOST_TEST(!queue().answered(both[1], true, t0));
+    queue().returned();
+    BOOST_TEST(queue().take(t0 + 99ms).empty());
+    BOOST_TEST((queue().wake_at() == t0 + 100ms));
+    auto const again = queue().take(t0 + 100ms);
+    BOOST_TEST(bodies(again) == texts{"b"}, boost::test_tools::per_element());
+    fail(again, t0 + 100ms);
+    BOOST_TEST(queue().take(t0 + 299ms).empty());
+    BOOST_TEST(queue().take(t0 + 300ms).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_is_final_after_the_last_attempt)
+{
+    options.max_attempts = 2;
+    add("a", t0);
+    fail(queue().take(t0), t0);
+    confirm(queue().take(t0 + 1s), t0 + 1s); // done, though trying again might help
+    BOOST_TEST(queue().empty());
+
+    options.max_attempts = 1;
+    made.reset();
+    add("b", t0);
+    BOOST_TEST(queue().answered(queue().take(t0)[0], true, t0));
+    BOOST_TEST(queue().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_is_final_when_no_time_is_left_for_another_attempt)
+{
+    options.give_up_after = 1s;
+    auto const message = add("a", t0);
+    queue().take(t0);
+    BOOST_TEST(queue().answered(message, true, t0 + 900ms)); // 100 ms later it would be over
+    BOOST_TEST(queue().empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_waits_too_long_expires_but_not_what_is_under_way)
+{
+    options.max_calls = 1;
+    options.max_buffered = 2;
+    auto const under_way = add("a", t0);
+    queue().take(t0);
+    add("b", t0);
+    add("c", t0); // no room
+    BOOST_TEST(queue().expired(t0 + 59'999ms).empty());
+    BOOST_TEST(bodies(queue().under_way()) == texts{"a"}, boost::test_tools::per_element());
+    BOOST_TEST(queue().expired(t0 + 60s).size() == 2u);
+    BOOST_TEST(queue().answered(under_way, false, t0 + 61s));
+    BOOST_TEST(queue().empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_buffer_holds_no_more_messages_than_allowed)
+{
+    options.max_buffered = 3;
+    add_many(5, t0);
+    auto const first = queue().take(t0);
+    BOOST_TEST(first.size() == 3u);
+    BOOST_TEST(queue().take(t0 + 1s).empty());
+    BOOST_TEST(queue().answered(first[0], false, t0 + 1s)); // room for one
+    auto const next = queue().take(t0 + 2s);
+    BOOST_TEST(bodies(next) == texts{"m3"}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(the_buffer_holds_no_more_bytes_than_allowed_unless_a_message_is_alone)
+{
+    options.max_buffered_bytes = 10;
+    add("12345678", t0);
+    add("123", t0);
+    add("1", t0); // would fit, but has to wait its turn
+    auto first = queue().take(t0);
+    BOOST_TEST(first.size() == 1u);
+    confirm(first, t0);
+    auto second = queue().take(t0);
+    BOOST_TEST(second.size() == 2u);
+    confirm(second, t0);
+    add("longer than it may be", t0);
+    add("x", t0);
+    BOOST_TEST(queue().take(t0).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_message_is_withdrawn_wherever_it_waits)
+{
+    options.max_calls = 1;
+    options.max_buffered = 3;
+    auto const under_way = add("a", t0);
+    auto const sent = queue().take(t0);
+    auto const ready = add("b", t0), other = add("c", t0), outside = add("d", t0);
+    queue().withdraw(ready, t0);
+    queue().withdraw(outside, t0);
+    queue().withdraw(under_way, t0);
+    BOOST_TEST(queue().answered(under_way, true, t0)); // nobody wants it any more: not tried again
+    queue().returned();
+    auto const rest = queue().take(t0);
+    BOOST_TEST(bodies(rest) == texts{"c"}, boost::test_tools::per_element());
+    fail(rest, t0);
+    queue().withdraw(other, t0); // waits for another try
+    BOOST_TEST(queue().empty());
+    BOOST_TEST(!queue().wake_at().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_mark_is_passed_when_all_before_it_are_done)
+{
+    add("a", t0);
+    auto const first = queue().take(t0);
+    auto const mark = queue().mark();
+    auto const later = add("b", t0);
+    BOOST_TEST(!queue().passed(mark));
+    confirm(first, t0);
+    BOOST_TEST(queue().passed(mark));
+    BOOST_TEST(!queue().passed(queue().mark()));
+}
+
+BOOST_AUTO_TEST_CASE(once_stopped_nothing_is_tried_again)
+{
+    auto const a = add("a", t0);
+    queue().take(t0);
+    add("b", t0);
+    BOOST_TEST(bodies(queue().stop(t0)).size() == 1u);
+    BOOST_TEST(queue().answered(a, true, t0));
+    BOOST_TEST(queue().empty());
+}
+
+BOOST_AUTO_TEST_CASE(fifo_a_group_has_one_message_under_way_and_groups_share_a_request)
+{
+    fifo = true;
+    for (auto const* const body : {"a1", "b1", "a2", "b2"})
+        add(body, t0, std::string(1, *body));
+    auto const first = queue().take(t0);
+    BOOST_TEST(bodies(first) == (texts{"a1", "b1"}), boost::test_tools::per_element());
+    BOOST_TEST(queue().take(t0 + 1s).empty());
+    BOOST_TEST(queue().answered(first[1], false, t0 + 1s));
+    BOOST_TEST(bodies(queue().take(t0 + 2s)) == texts{"b2"}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(fifo_a_failure_holds_up_its_group_and_no_other)
+{
+    fifo = true;
+    for (auto const* const body : {"a1", "b1", "a2", "b2"})
+        add(body, t0, std::string(1, *body));
+    auto const first = queue().take(t0);
+    BOOST_TEST(!queue().answered(first[0], true, t0));
+    BOOST_TEST(queue().answered(first[1], false, t0));
+    queue().returned();
+    auto const second = queue().take(t0);
+    BOOST_TEST(bodies(second) == texts{"b2"}, boost::test_tools::per_element());
+    confirm(second, t0);
+    BOOST_TEST(queue().take(t0 + 99ms).empty());
+    auto const third = queue().take(t0 + 100ms);
+    BOOST_TEST(bodies(third) == texts{"a1"}, boost::test_tools::per_element());
+    confirm(third, t0 + 100ms);
+    BOOST_TEST(bodies(queue().take(t0 + 100ms)) == texts{"a2"}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(fifo_a_withdrawn_message_frees_its_group)
+{
+    fifo = true;
+    options.max_calls = 1;
+    auto const a1 = add("a1", t0, "a"), a2 = add("a2", t0, "a");
+    add("a3", t0, "a");
+    fail(queue().take(t0), t0);
+    queue().withdraw(a2, t0); // behind
+    queue().withdraw(a1, t0); // waits for another try
+    BOOST_TEST(bodies(queue().take(t0)) == texts{"a3"}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(fifo_gathered_a_group_shares_a_request_and_no_two_requests_share_a_group)
+{
+    fifo = true;
+    options.gather_groups = true;
+    for (int i = 0; i < 12; ++i)
+        add(std::to_string(i), t0, "a");
+    add("b", t0, "b");
+    auto const first = queue().take(t0);
+    BOOST_TEST(first.size() == 10u);
+    auto const other = queue().take(t0 + 1s);
+    BOOST_TEST(bodies(other) == texts{"b"}, boost::test_tools::per_element());
+    confirm(other, t0 + 1s);
+    for (std::size_t i = 0; i < 10; ++i)
+        queue().answered(first[i], i == 1 || i == 3, t0 + 1s);
+    queue().returned();
+    BOOST_TEST(queue().take(t0 + 1s).empty()); // the whole group waits for the first that failed
+    BOOST_TEST(bodies(queue().take(t0 + 1'100ms)) == (texts{"1", "3", "10", "11"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(whatever_happens_every_message_is_done_once_within_the_limits_and_in_order)
+{
+    for (unsigned seed = 1; seed <= 200; ++seed) {
+        std::mt19937 random(seed);
+        auto const chance = [&](unsigned percent) { return random() % 100 < percent; };
+        fifo = seed % 2 == 0;
+        options.gather_groups = seed % 4 == 0;
+        options.max_calls = 1 + random() % 4;
+        options.max_buffered = 5 + random() % 50;
+        options.give_up_after = 2s;
+        made.reset();
+
+        std::vector<std::pair<tick, batch>> calls; // until when
+        std::map<outgoing_ptr, int> done;
+        std::map<std::string, std::uint64_t> last; // group -> number of the last one tried and done
+        batch all;
+        auto now = t0;
+        auto const finish = [&](outgoing_ptr const& message) { ++done[message]; };
+        while (all.size() < 300 || !queue().empty()) {
+            if (all.size() < 300) {
+                for (auto n = random() % 20; n != 0; --n)
+                    all.push_back(add("m", now, "g" + std::to_string(random() % 7)));
+            }
+            if (chance(10)) {
+                auto const& unlucky = all[random() % all.size()];
+                if (unlucky->wanted && !done.contains(unlucky)) {
+                    bool const waits = unlucky->at != outgoing::place::under_way;
+                    queue().withdraw(unlucky, now);
+                    if (waits) finish(unlucky);
+                }
+            }
+            for (auto const& message : queue().expired(now))
+                finish(message);
+            for (auto next = queue().take(now); !next.empty(); next = queue().take(now)) {
+                std::set<std::string> groups;
+                for (auto const& message : next) {
+                    BOOST_REQUIRE(message->at == outgoing::place::under_way);
+                    if (!fifo) continue;
+                    auto const& group = *message->entry.group_id;
+                    if (!options.gather_groups) BOOST_REQUIRE(groups.insert(group).second);
+                    BOOST_REQUIRE_GE(message->number + 1, last[group]);
+                    for (auto const& [until, other] : calls) {
+                        for (auto const& held : other)
+                            BOOST_REQUIRE(held->entry.group_id != message->entry.group_id);
+                    }
+                }
+                BOOST_REQUIRE_LE(next.size(), 10u);
+                calls.emplace_back(now + std::chrono::milliseconds(random() % 300), next);
+                BOOST_REQUIRE_LE(calls.size(), options.max_calls);
+            }
+            now += std::chrono::milliseconds(1 + random() % 50);
+            for (std::size_t i = 0; i < calls.size();) {
+                if (calls[i].first > now) {
+                    ++i;
+                    continue;
+                }
+                auto const over = std::move(calls[i].second);
+                calls.erase(calls.begin() + static_cast<std::ptrdiff_t>(i));
+                for (auto const& message : over) {
+                    auto const group = message->entry.group_id.value_or("");
+                    auto const number = message->number + 1;
+                    if (!queue().answered(message, chance(30), now)) continue;
+                    if (!options.gather_groups) last[group] = number;
+                    finish(message);
+                }
+                queue().returned();
+            }
+        }
+        BOOST_TEST(done.size() == all.size(), "seed " << seed);
+        for (auto const& [message, times] : done)
+            BOOST_TEST(times == 1, "seed " << seed);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
