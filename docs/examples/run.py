@@ -55,6 +55,16 @@ def client(program, _, environment):
     expect(lines[-1], "all deleted")
 
 
+def producer(program, quern, environment):
+    def run(*arguments):
+        return subprocess.run(arguments, env=environment, text=True, check=True, timeout=LIMIT,
+                              stdout=subprocess.PIPE).stdout.split("\n")
+
+    url = run(quern, "queue", "create", "orders")[0]
+    expect(run(program, url)[0], "sent 1000 of 1000")
+    expect("ApproximateNumberOfMessages=1000" in run(quern, "queue", "attributes", "orders"), True)
+
+
 def handler_test(program, _, environment):
     expect(output(program, environment)[0], "handled after 4 tries and 30 h")
 
