@@ -12,6 +12,7 @@ std::optional<failure> producer_options::validate(bool fifo) const
     if (linger < 0ms || linger > give_up_after) return wrong("linger must be from 0 to give_up_after");
     if (max_calls == 0) return wrong("max_calls must be at least 1");
     if (give_up_after <= 0ms) return wrong("give_up_after must be positive");
+    if (give_up_after > 24h) return wrong("give_up_after must not exceed 24 h");
     if (fifo && give_up_after > 4min) {
         return wrong("give_up_after must not exceed 4 min on a FIFO queue: SQS forgets deduplication ids after 5");
     }

@@ -53,9 +53,10 @@ public:
     /// Completes     when SQS has confirmed the message, with its id and on FIFO queues its sequence number; or when it
     ///               has failed for good. While the buffer is full it waits for room before anything else.
     /// Fails with    errc::invalid_request  a field breaks a limit, or a FIFO message has no group
-    ///               errc::timed_out        not sent within give_up_after: no room, no free request, a group held up
+    ///               errc::timed_out        give_up_after ended while it waited for room, a free request, or its group
     ///               errc::stopped          cancelled, closed or destroyed
-    ///               else the failure of the last try: see sqs::send_batch
+    ///               else the failure of the last try, see sqs::send_batch. Where the answer to any try was lost, the
+    ///               message may be in the queue all the same.
     /// Cancellation  terminal, with errc::stopped: a message that waits is withdrawn. One that was under way may or may
     ///               not be in the queue; it is not tried again.
     boost::asio::awaitable<result<sqs::send_message_response>> send(sqs::send_message_entry);
