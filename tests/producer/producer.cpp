@@ -105,6 +105,24 @@ BOOST_AUTO_TEST_CASE(throttling_and_lost_connections_are_got_over)
     BOOST_TEST(take_all().size() == 200u);
 }
 
+BOOST_AUTO_TEST_CASE(what_is_tried_again_is_logged)
+{
+    std::vector<std::string> log;
+    options.log = [&](log_level level, std::string_view text) {
+        BOOST_TEST((level == log_level::warning));
+        log.emplace_back(text);
+    };
+    produce();
+    api.before = [once = true]() mutable -> std::optional<failure> {
+        if (!std::exchange(once, false)) return {};
+        return transport(errc::throttled);
+    };
+    send_many(3);
+    BOOST_TEST(until_sent(3));
+    BOOST_TEST(log == std::vector<std::string>{"send failed: throttled: as told by the test"},
+        boost::test_tools::per_element()); // at most one a second
+}
+
 BOOST_AUTO_TEST_CASE(entries_that_fail_alone_are_tried_again_alone)
 {
     broker::fault_settings faults;

@@ -165,6 +165,25 @@ BOOST_AUTO_TEST_CASE(what_failed_comes_back_alone_after_a_growing_pause)
     BOOST_TEST(queue().take(t0 + 300ms).size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(what_failed_together_comes_back_together_after_a_pause_drawn_anew_for_each_request)
+{
+    options.backoff.spread = policy::backoff::jitter::half;
+    std::set<tick::duration> pauses;
+    auto now = t0;
+    for (int i = 0; i < 20; ++i) {
+        add_many(10, now);
+        fail(queue().take(now), now);
+        auto const at = queue().wake_at().value();
+        pauses.insert(at - now);
+        BOOST_TEST((at >= now + 50ms && at <= now + 100ms));
+        auto const again = queue().take(at);
+        BOOST_TEST(again.size() == 10u);
+        confirm(again, at);
+        now = at + 1s;
+    }
+    BOOST_TEST(pauses.size() > 10u);
+}
+
 BOOST_AUTO_TEST_CASE(a_failure_is_final_after_the_last_attempt)
 {
     options.max_attempts = 2;

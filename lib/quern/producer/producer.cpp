@@ -242,10 +242,8 @@ void producer::state::give_up(tick time)
 {
     for (auto const& message : queue_.stop(time))
         tell(message, failure(errc::stopped, "closed before it could be sent"));
-    for (auto const& message : queue_.under_way()) {
-        queue_.withdraw(message, time);
+    for (auto const& message : queue_.under_way())
         tell(message, failure(errc::stopped, "closed before it was confirmed: it may be in the queue"));
-    }
     for (auto const& who : std::exchange(onlookers_, {}))
         who->done(who->failed);
     if (own_client_) own_client_->close();

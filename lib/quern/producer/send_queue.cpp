@@ -30,7 +30,7 @@ void send_queue::admit(tick now)
         ++held_;
         held_bytes_ += message->size;
         if (fifo_) {
-            auto& members = groups_[*message->entry.group_id].members;
+            auto& members = groups_[*message->entry.group_id];
             members.push_back(message);
             if (members.size() > 1) {
                 message->at = place::behind;
@@ -53,12 +53,11 @@ void send_queue::schedule(outgoing_ptr const& message, tick now)
     }
 }
 
-/// Lets the first message of a group go, once none of it is under way.
+/// Lets the first message of a group go.
 void send_queue::advance(std::string const& name, tick now)
 {
     auto const found = groups_.find(name);
-    auto& members = found->second.members;
-    if (found->second.under_way != 0) return;
+    auto& members = found->second;
     while (!members.empty() && members.front()->at == place::gone)
         members.pop_front();
     if (members.empty()) {
@@ -105,7 +104,7 @@ std::vector<outgoing_ptr> send_queue::take(tick now)
     for (auto next = ready_.begin(); more && next != ready_.end(); ++next) {
         more = put(next->second);
         if (!more || !fifo_ || !options_.gather_groups) continue;
-        auto const& members = groups_.at(*next->second->entry.group_id).members;
+        auto const& members = groups_.at(*next->second->entry.group_id);
         for (auto behind = members.begin() + 1; more && behind != members.end(); ++behind) {
             if ((*behind)->at == place::behind) more = put(*behind);
         }
@@ -121,17 +120,16 @@ std::vector<outgoing_ptr> send_queue::take(tick now)
         ++message->attempts;
         ready_.erase({message->ready_at, message->number});
         under_way_.insert(waiting_.extract(message->number));
-        if (fifo_) ++groups_.at(*message->entry.group_id).under_way;
     }
     return batch;
 }
 
 bool send_queue::answered(outgoing_ptr const& message, bool may_help, tick now)
 {
-    auto const again_at = now + options_.backoff.delay(message->attempts, random_);
+    auto same = random_; // for all of a request: what failed together can share the next one as well
+    auto const again_at = now + options_.backoff.delay(message->attempts, same);
     bool const again = may_help && !stopped_ && message->wanted && again_at < message->give_up_at &&
         message->attempts != options_.max_attempts;
-    if (fifo_) --groups_.at(*message->entry.group_id).under_way;
     if (!again) {
         remove(message, now);
         return true;
@@ -145,6 +143,12 @@ bool send_queue::answered(outgoing_ptr const& message, bool may_help, tick now)
         schedule(message, now);
     }
     return false;
+}
+
+void send_queue::returned()
+{
+    --calls_;
+    random_.discard(1);
 }
 
 void send_queue::withdraw(outgoing_ptr const& message, tick now)

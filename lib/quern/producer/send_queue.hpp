@@ -49,8 +49,8 @@ using outgoing_ptr = std::shared_ptr<outgoing>;
 /// The producer's rule: which messages share a request, when it goes, and what is tried again.
 ///
 /// A request goes when it is full (10 messages, or 1 MiB), when no other is under way, or when its oldest message has
-/// been ready for `linger`. What failed comes back by itself after a pause, unless trying again cannot help or the
-/// message's time is up.
+/// been ready for `linger`. What failed comes back after a pause, the same for all of a request that were tried as often,
+/// unless trying again cannot help or the message's time is up.
 ///
 /// FIFO queues: only the first message of a group can be taken, until it is done, so that a failure of one never lets a
 /// later one pass. With gather_groups those behind it come along.
@@ -68,8 +68,8 @@ public:
     /// it will be tried again.
     bool answered(outgoing_ptr const&, bool may_help, tick now);
 
-    /// A request has ended; each of its messages has been answered().
-    void returned() { --calls_; }
+    /// A request has ended, and each of its messages has been answered() just now.
+    void returned();
 
     /// Its sender does not wait any more: forgets the message, or, when it is under way, does not try it again.
     void withdraw(outgoing_ptr const&, tick now);
@@ -96,10 +96,6 @@ public:
 
 private:
     using line = std::map<std::uint64_t, outgoing_ptr>; // by number
-    struct group {
-        std::deque<outgoing_ptr> members; // those under way, then those to come; some gone
-        std::size_t under_way = 0;
-    };
 
     void admit(tick now);
     void schedule(outgoing_ptr const&, tick now);
@@ -112,10 +108,14 @@ private:
 
     line waiting_; // all that is not under way
     line under_way_;
-    line outside_;                                                 // of those waiting: the buffer has no room
-    std::map<std::pair<tick, std::uint64_t>, outgoing_ptr> ready_; // of those waiting: by ready_at and number
-    std::multimap<tick, outgoing_ptr> later_;                      // some gone
-    std::unordered_map<std::string, group> groups_;
+
+    // Of those waiting:
+    line outside_;                                                 // the buffer has no room
+    std::map<std::pair<tick, std::uint64_t>, outgoing_ptr> ready_; // by ready_at and number
+    std::multimap<tick, outgoing_ptr> later_;                      // by again_at; some are gone
+
+    // FIFO, by group: what is under way, then what is to come. Behind the first, some are gone.
+    std::unordered_map<std::string, std::deque<outgoing_ptr>> groups_;
 
     std::size_t calls_ = 0;
     std::size_t held_ = 0, held_bytes_ = 0; // in the buffer, or under way
