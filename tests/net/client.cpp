@@ -6,6 +6,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <type_traits>
+
 namespace asio = boost::asio;
 using namespace quern;
 using namespace quern::test;
@@ -253,12 +255,25 @@ BOOST_AUTO_TEST_CASE(a_context_with_an_idle_client_has_nothing_left_to_do)
     io.run(); // would hang if a timer of the pool were left
 }
 
+// Moving one onto another dropped the other's pool with its requests still under way.
+BOOST_AUTO_TEST_CASE(a_client_stays_where_it_was_made)
+{
+    static_assert(!std::is_move_assignable_v<net::client>);
+    static_assert(!std::is_move_constructible_v<net::client>);
+}
+
 BOOST_AUTO_TEST_CASE(options_that_cannot_work_are_refused_by_name)
 {
-    net::client_options options;
-    options.control_connections = 0;
-    BOOST_CHECK_EXCEPTION(connect(options), boost::system::system_error,
-        [](auto const& e) { return std::string(e.what()).find("control_connections") != std::string::npos; });
+    auto const refused = [&](std::string const& name, auto change) {
+        net::client_options options;
+        change(options);
+        BOOST_CHECK_EXCEPTION(connect(options), boost::system::system_error,
+            [&](auto const& e) { return std::string(e.what()).find(name) != std::string::npos; });
+    };
+    refused("control_connections", [](auto& o) { o.control_connections = 0; });
+    refused("connect_timeout", [](auto& o) { o.connect_timeout = -1ms; });
+    refused("connect_timeout", [](auto& o) { o.connect_timeout = std::chrono::milliseconds::max(); });
+    refused("idle_timeout", [](auto& o) { o.idle_timeout = std::chrono::milliseconds::max(); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -11,6 +11,9 @@ namespace quern {
 /// A point on the steady clock; every deadline in Quern is one. Virtual in the simulator.
 using tick = std::chrono::steady_clock::time_point;
 
+/// The longest duration that a setting of a client may name: added to a tick it never overflows.
+inline constexpr std::chrono::hours longest_wait{24};
+
 /// A point on the calendar: signatures, first-receive times, reports.
 using wall_time = std::chrono::system_clock::time_point;
 

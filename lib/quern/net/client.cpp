@@ -1,15 +1,13 @@
 #include <quern/net/client.hpp>
 #include <quern/net/connection.hpp>
 #include <quern/net/resolver.hpp>
+#include <quern/net/waiter.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <list>
 
 namespace quern::net {
@@ -17,8 +15,6 @@ namespace quern::net {
 namespace asio = boost::asio;
 
 namespace {
-
-constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
 
 /// Saturated connections are reused within milliseconds; only a rested one is worth a system call to look at.
 constexpr std::chrono::milliseconds rested{500};
@@ -45,22 +41,11 @@ public:
 private:
     using connections = std::list<connection>;
 
-    /// Leaves the line with its frame, also when that is destroyed with the context.
-    struct waiter {
-        asio::steady_timer timer;
-        std::deque<waiter*>& line;
-        bool granted = false;
-
-        waiter(asio::steady_timer t, std::deque<waiter*>& l) : timer(std::move(t)), line(l) { line.push_back(this); }
-        waiter(waiter const&) = delete;
-        ~waiter() { std::erase(line, this); }
-    };
-
     struct lane_state {
         std::size_t limit = 0;
         std::size_t granted = 0; // places promised to waiters that have not run yet
         connections busy, idle;  // idle: the most recently used first
-        std::deque<waiter*> waiting;
+        waiter::line waiting;
     };
 
     /// Holds a connection for one request; gives the place back however the exchange ends.
@@ -74,7 +59,7 @@ private:
     };
 
     asio::awaitable<result<void>> vacancy(lane_state&, tick deadline);
-    asio::awaitable<result<void>> connected(connection&);
+    asio::awaitable<result<void>> connected(connection&, tick deadline);
     connections::iterator take(lane_state&);
     connections::iterator add(lane_state&);
     void give_back(lane_state&, connections::iterator);
@@ -116,7 +101,8 @@ asio::awaitable<result<response>> client::pool::exchange(request ask)
 {
     auto const self = shared_from_this();
     auto& lane = lanes_[ask.via == net::lane::data ? 0 : 1];
-    auto const room = co_await vacancy(lane, now() + ask.timeout);
+    auto const deadline = now() + std::clamp<std::chrono::milliseconds>(ask.timeout, {}, longest_wait);
+    auto const room = co_await vacancy(lane, deadline);
     if (!room) co_return room.error();
 
     place held(*this, lane);
@@ -124,10 +110,10 @@ asio::awaitable<result<response>> client::pool::exchange(request ask)
     for (;;) {
         auto const fresh = held.at->exchanges == 0;
         if (fresh) {
-            auto const ready = co_await connected(*held.at);
+            auto const ready = co_await connected(*held.at, deadline);
             if (!ready) co_return ready.error();
         }
-        watch(*held.at, now() + ask.timeout);
+        watch(*held.at, deadline);
         auto answer = co_await held.at->exchange(ask.text);
         held.at->deadline = tick::max();
         auto const died_waiting = !answer && answer.error().code == errc::connection_lost && held.at->unanswered();
@@ -143,19 +129,22 @@ asio::awaitable<result<response>> client::pool::exchange(request ask)
 asio::awaitable<result<void>> client::pool::vacancy(lane_state& lane, tick deadline)
 {
     if (!closed_ && lane.busy.size() + lane.granted >= lane.limit) {
-        waiter turn(asio::steady_timer(executor, deadline), lane.waiting);
-        auto const [ec] = co_await turn.timer.async_wait(as_values);
-        if (turn.granted) --lane.granted;
-        if (!turn.granted && !ec) co_return failure(errc::timed_out, "no connection of this lane came free", true);
-        if (!turn.granted) co_return failure(errc::stopped, "cancelled while waiting for a connection");
+        waiter in_line(executor, deadline, lane.waiting);
+        auto const [ec] = co_await in_line.turn();
+        if (in_line.is_called())
+            --lane.granted;
+        else if (ec)
+            co_return failure(errc::stopped, "cancelled while waiting for a connection");
+        else
+            co_return failure(errc::timed_out, "no connection of this lane came free", true);
     }
     if (closed_) co_return failure(errc::stopped, "the client is closed");
     co_return result<void>();
 }
 
-asio::awaitable<result<void>> client::pool::connected(connection& link)
+asio::awaitable<result<void>> client::pool::connected(connection& link, tick deadline)
 {
-    auto const deadline = now() + options_.connect_timeout;
+    deadline = std::min(deadline, now() + options_.connect_timeout);
     auto const where = co_await resolver_->addresses(deadline);
     if (!where) co_return where.error();
     if (closed_) co_return failure(errc::stopped, "the client was closed during the look-up");
@@ -197,9 +186,8 @@ void client::pool::give_back(lane_state& lane, connections::iterator link)
     if (!lane.waiting.empty()) {
         auto& next = *lane.waiting.front();
         lane.waiting.pop_front();
-        next.granted = true;
         ++lane.granted;
-        next.timer.cancel();
+        next.call();
     }
     if (lanes_[0].busy.empty() && lanes_[1].busy.empty()) {
         watchdog_.cancel();
@@ -240,12 +228,13 @@ void client::pool::close()
 {
     closed_ = true;
     watchdog_.cancel();
+    resolver_->close();
     for (auto& lane : lanes_) {
         for (auto& link : lane.busy)
             link.abort(errc::stopped);
         lane.idle.clear();
-        for (auto* turn : lane.waiting)
-            turn->timer.cancel();
+        for (auto* one : lane.waiting)
+            one->send_away();
     }
 }
 
@@ -253,6 +242,8 @@ std::optional<failure> client_options::validate() const
 {
     auto const wrong = [](char const* what) { return failure(errc::invalid_option, what); };
     if (connect_timeout.count() <= 0) return wrong("connect_timeout must be longer than zero");
+    if (connect_timeout > longest_wait) return wrong("connect_timeout must not exceed a day");
+    if (idle_timeout > longest_wait) return wrong("idle_timeout must not exceed a day");
     if (idle_timeout.count() < 0) return wrong("idle_timeout must not be negative");
     if (data_connections == 0) return wrong("data_connections must be at least 1");
     if (control_connections == 0) return wrong("control_connections must be at least 1");
@@ -265,12 +256,9 @@ client::client(asio::any_io_executor ex, endpoint peer, client_options options)
     : pool_(std::make_shared<pool>(std::move(ex), std::move(peer), std::move(options)))
 {}
 
-client::client(client&&) noexcept = default;
-client& client::operator=(client&&) noexcept = default;
-
 client::~client()
 {
-    if (pool_) pool_->close();
+    pool_->close();
 }
 
 asio::awaitable<result<response>> client::exchange(request ask)

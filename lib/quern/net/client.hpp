@@ -16,7 +16,8 @@
 namespace quern::net {
 
 struct client_options {
-    std::chrono::milliseconds connect_timeout{3'100}; ///< resolve, connect and TLS handshake together
+    std::chrono::milliseconds connect_timeout{3'100}; ///< resolve, connect and TLS handshake together, within the
+                                                      ///< request's own timeout
     std::chrono::milliseconds idle_timeout{15'000};   ///< a connection unused for longer is not used again
     std::size_t data_connections = 64;                ///< at most; a request beyond them waits for one
     std::size_t control_connections = 16;
@@ -44,10 +45,11 @@ public:
     /// Throws boost::system::system_error when an option is invalid or the CA bundle cannot be read.
     client(boost::asio::any_io_executor, endpoint, client_options = client_options());
     ~client();
-    client(client&&) noexcept;
-    client& operator=(client&&) noexcept;
+    client(client const&) = delete;
+    client& operator=(client const&) = delete;
 
-    /// Sends the request and reads the whole answer, whatever its status.
+    /// Sends the request and reads the whole answer, whatever its status. Lasts no longer than the request's timeout,
+    /// the wait for a connection and opening one included.
     ///
     /// Fails with    errc::connect_failed, tls_failed   nothing was sent
     ///               errc::timed_out, connection_lost   it may have been carried out

@@ -40,7 +40,7 @@ enum class lane { data, control };
 struct request {
     std::string text; ///< request line, headers with content-length, empty line, body
     lane via = lane::control;
-    std::chrono::milliseconds timeout{10'000}; ///< from the start of the write to the last byte of the answer
+    std::chrono::milliseconds timeout{10'000}; ///< from the call to the last byte of the answer
     bool repeatable = false; ///< may be sent again when a kept-alive connection died before any byte of the answer
 
     request() = default;

@@ -1,8 +1,5 @@
 #include <quern/net/resolver.hpp>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/use_awaitable.hpp>
-
 namespace quern::net {
 
 namespace asio = boost::asio;
@@ -11,7 +8,6 @@ using asio::ip::tcp;
 namespace {
 
 constexpr std::chrono::seconds keep_for{30}; // of the order of the TTL of the service's own records
-constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
 
 } // namespace
 
@@ -30,14 +26,12 @@ asio::awaitable<result<tcp_addresses>> resolver::addresses(tick deadline)
     auto const self = shared_from_this();
     if (std::chrono::steady_clock::now() >= fresh_until_) {
         if (!looking_) look_up();
-        asio::steady_timer answered(resolver_.get_executor(), deadline);
-        waiting_.push_back(&answered);
-        auto const [ec] = co_await answered.async_wait(as_values);
-        std::erase(waiting_, &answered);
-        if (!ec && looking_ && known_.empty()) {
+        waiter answer(resolver_.get_executor(), deadline, waiting_);
+        auto const [ec] = co_await answer.turn();
+        if (!answer.is_called() && known_.empty()) {
+            if (ec) co_return failure(errc::stopped, "cancelled while looking up " + peer_.host);
             co_return failure(errc::timed_out, "look-up of " + peer_.host + " takes too long", true);
         }
-        if (looking_ && known_.empty()) co_return failure(errc::stopped, "cancelled while looking up " + peer_.host);
     }
     if (known_.empty()) {
         co_return failure(errc::connect_failed, "look-up of " + peer_.host + ": " + last_error_.message(), true);
@@ -56,9 +50,15 @@ void resolver::look_up()
                 self->known_.assign(found.begin(), found.end());
                 self->fresh_until_ = std::chrono::steady_clock::now() + keep_for;
             }
-            for (auto* waiter : self->waiting_)
-                waiter->cancel();
+            for (auto* one : self->waiting_)
+                one->call();
         });
+}
+
+void resolver::close()
+{
+    for (auto* one : waiting_)
+        one->send_away();
 }
 
 } // namespace quern::net

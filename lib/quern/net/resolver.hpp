@@ -1,11 +1,10 @@
 #pragma once
 
 #include <quern/net/connection.hpp>
+#include <quern/net/waiter.hpp>
 
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/steady_timer.hpp>
 
-#include <deque>
 #include <memory>
 
 namespace quern::net {
@@ -20,7 +19,11 @@ public:
 
     /// Fails with  errc::connect_failed  the name is not known
     ///             errc::timed_out       no answer before the deadline; the look-up goes on
+    ///             errc::stopped         cancelled, or closed
     boost::asio::awaitable<result<tcp_addresses>> addresses(tick deadline);
+
+    /// Ends all waits.
+    void close();
 
 private:
     void look_up();
@@ -31,7 +34,7 @@ private:
     tick fresh_until_{};
     bool looking_ = false;
     boost::system::error_code last_error_;
-    std::deque<boost::asio::steady_timer*> waiting_;
+    waiter::line waiting_;
 };
 
 } // namespace quern::net
