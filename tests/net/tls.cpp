@@ -52,6 +52,27 @@ struct secure {
         if (got) BOOST_TEST(c.counters().connects == 1u);
         return got;
     }
+    /// What one request ends with when the server takes this part.
+    result<net::response> against(asio::awaitable<void> part)
+    {
+        net::client_options options;
+        options.ca_bundle = shown.save(file("against.pem"));
+        auto const url = "https://127.0.0.1:" + std::to_string(server.port());
+        net::client c(io.get_executor(), net::parse_endpoint(url).value(), options);
+        play(io, std::move(part));
+        return run(io, c.exchange(net::request("POST / HTTP/1.1\r\nhost: x\r\n\r\n")));
+    }
+
+    /// Says `answer` over TLS and closes, with or without TLS's own goodbye.
+    asio::awaitable<void> say_and_leave(std::string answer, bool politely)
+    {
+        asio::ssl::stream<loopback::socket> stream(co_await server.accept(), tls);
+        co_await stream.async_handshake(asio::ssl::stream_base::server, asio::use_awaitable);
+        co_await read_request(stream);
+        co_await say(stream, std::move(answer));
+        boost::system::error_code ignored;
+        if (politely) co_await stream.async_shutdown(asio::redirect_error(asio::use_awaitable, ignored));
+    }
 };
 
 } // namespace
@@ -70,6 +91,7 @@ BOOST_AUTO_TEST_CASE(a_certificate_for_another_host_is_refused)
     auto const got = ask("127.0.0.1", shown.save(file("other.pem")));
     BOOST_REQUIRE(got.has_error());
     BOOST_TEST(got.error().code == make_error_code(errc::tls_failed));
+    BOOST_TEST(!got.error().retryable);
     BOOST_TEST(got.error().message.find("127.0.0.1") != std::string::npos);
 }
 
@@ -79,6 +101,56 @@ BOOST_AUTO_TEST_CASE(a_certificate_that_nobody_vouches_for_is_refused)
     auto const got = ask("127.0.0.1", other.save(file("untrusted.pem")));
     BOOST_REQUIRE(got.has_error());
     BOOST_TEST(got.error().code == make_error_code(errc::tls_failed));
+    BOOST_TEST(!got.error().retryable);
+}
+
+// A load balancer that lost its target for a moment made the consumer give up for good.
+BOOST_AUTO_TEST_CASE(a_connection_cut_in_the_handshake_is_worth_another_try)
+{
+    auto part = [](loopback& s, bool reset) -> asio::awaitable<void> {
+        auto socket = co_await s.accept();
+        char some[16];
+        co_await asio::async_read(socket, asio::buffer(some), asio::use_awaitable);
+        socket.set_option(asio::socket_base::linger(reset, 0));
+        if (!reset) socket.shutdown(loopback::socket::shutdown_send);
+        if (!reset) co_await socket.async_wait(loopback::socket::wait_error, asio::use_awaitable);
+    };
+    for (bool const reset : {false, true}) {
+        auto const got = against(part(server, reset));
+        BOOST_REQUIRE(got.has_error());
+        BOOST_TEST(got.error().code == make_error_code(errc::tls_failed));
+        BOOST_TEST(got.error().retryable);
+        BOOST_TEST_INFO(got.error().message);
+        BOOST_TEST(got.error().message.starts_with("TLS handshake with 127.0.0.1"));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_speak_tls_is_refused_for_good)
+{
+    auto part = [](loopback& s) -> asio::awaitable<void> {
+        auto socket = co_await s.accept();
+        co_await say(socket, "HTTP/1.1 400 Bad Request\r\n\r\n");
+    };
+    auto const got = against(part(server));
+    BOOST_REQUIRE(got.has_error());
+    BOOST_TEST(got.error().code == make_error_code(errc::tls_failed));
+    BOOST_TEST(!got.error().retryable);
+}
+
+// Whoever cut the connection made half an answer without a length look whole.
+BOOST_AUTO_TEST_CASE(an_answer_without_a_length_is_whole_only_when_tls_says_so)
+{
+    auto const whole = against(say_and_leave("HTTP/1.1 200 OK\r\n\r\nwhole", true));
+    BOOST_TEST(whole.value().body == "whole");
+
+    auto const cut = against(say_and_leave("HTTP/1.1 200 OK\r\n\r\nhal", false));
+    BOOST_REQUIRE(cut.has_error());
+    BOOST_TEST(cut.error().code == make_error_code(errc::connection_lost));
+    BOOST_TEST(cut.error().retryable);
+    BOOST_TEST(cut.error().message == "closed by the server in the body of the answer");
+
+    auto const framed = against(say_and_leave(http_reply("framed"), false));
+    BOOST_TEST(framed.value().body == "framed");
 }
 
 BOOST_AUTO_TEST_CASE(a_ca_bundle_that_cannot_be_read_is_named)

@@ -26,7 +26,6 @@ constexpr std::size_t largest_read = 256 * 1024;
 
 bool is_end(boost::system::error_code const& ec)
 {
-    // A TLS peer that skips close_notify is judged by HTTP's own framing, as a plain one is.
     return ec == asio::error::eof || ec == asio::ssl::error::stream_truncated;
 }
 
@@ -71,8 +70,10 @@ asio::awaitable<result<void>> connection::open(endpoint const& peer, tcp_address
         auto const why =
             aborted_.value_or(shaken == asio::error::operation_aborted ? errc::stopped : errc::tls_failed);
         abort(why);
-        co_return failure(
-            why, "TLS handshake with " + peer.authority() + ": " + shaken.message(), why == errc::timed_out);
+        // What OpenSSL itself refuses, the certificate above all, it will refuse again; a broken connection may heal.
+        auto const refused = shaken.category() == asio::error::get_ssl_category();
+        co_return failure(why, "TLS handshake with " + peer.authority() + ": " + shaken.message(),
+            why == errc::timed_out || (why == errc::tls_failed && !refused));
     }
     co_return result<void>();
 }
@@ -99,8 +100,9 @@ asio::awaitable<result<response>> connection::exchange_over(Stream& stream, std:
         auto const room = std::clamp<std::size_t>(expected, usual_read, largest_read);
         auto const [read_error, size] = co_await stream.async_read_some(unread_.prepare(room), as_values);
         boost::system::error_code ec;
-        if (is_end(read_error) && parser->got_some()) {
-            parser->put_eof(ec); // the end of an answer that has no length
+        // The end of an answer that has no length. Over TLS only a close_notify proves it: anyone can cut a connection.
+        if (read_error == asio::error::eof && parser->got_some()) {
+            parser->put_eof(ec);
             if (!ec) break;
         }
         if (read_error) {
