@@ -20,8 +20,6 @@ public:
         eager(true);
     }
 
-    std::size_t body_read() const { return out_.body.size(); }
-
 private:
     using error = boost::beast::error_code;
     using view = boost::beast::string_view;
