@@ -108,6 +108,24 @@ BOOST_AUTO_TEST_CASE(options_that_cannot_work_are_named)
     wrong = {};
     wrong.max_backoff = -1ms;
     BOOST_TEST(wrong.validate()->message == "retry max_backoff must not be negative");
+    wrong.max_backoff = std::chrono::milliseconds::max();
+    BOOST_REQUIRE(wrong.validate());
+    BOOST_TEST(wrong.validate()->message == "retry max_backoff must not exceed a day");
+}
+
+// Zero times a power that had become infinite was no number, and its conversion undefined.
+BOOST_AUTO_TEST_CASE(without_a_base_even_the_last_of_many_attempts_waits_for_nothing)
+{
+    aws::retry_options options;
+    options.max_attempts = 2'000;
+    options.transient_base = 0ms;
+    aws::retry_quota quota(100'000);
+    aws::retries call(options, quota, false);
+    for (int i = 0; i < 1'998; ++i)
+        call.failed(transient, {}, 1);
+    auto const last = call.failed(transient, {}, 1);
+    BOOST_TEST((last.is == verdict::again));
+    BOOST_TEST((last.wait == 0ns));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,7 @@
 #include <quern/aws/retry.hpp>
 
+#include <quern/core/clock.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -25,6 +27,7 @@ std::optional<failure> retry_options::validate() const
     if (transient_base.count() < 0) return wrong("retry transient_base must not be negative");
     if (throttling_base.count() < 0) return wrong("retry throttling_base must not be negative");
     if (max_backoff.count() < 0) return wrong("retry max_backoff must not be negative");
+    if (max_backoff > longest_wait) return wrong("retry max_backoff must not exceed a day");
     return {};
 }
 
@@ -53,7 +56,8 @@ retry_advice retries::failed(failure const& why, std::optional<std::chrono::mill
 
     bool const throttled = why.code == errc::throttled;
     fraction const base = throttled ? options_.throttling_base : options_.transient_base;
-    fraction wait = jitter * std::min<fraction>(base * std::exp2(attempts_ - 1), options_.max_backoff);
+    auto const doublings = std::min(attempts_ - 1, 62); // zero times infinity would be no number
+    fraction wait = jitter * std::min<fraction>(base * std::exp2(doublings), options_.max_backoff);
     if (hint) wait = std::clamp<fraction>(*hint, wait, wait + hint_reach);
     auto const rounded = std::chrono::round<std::chrono::nanoseconds>(wait);
 
