@@ -37,7 +37,7 @@ result<broker::server_options> server_options_from(broker_options const& o)
         spdlog::debug("{} {} {} {} {:.1f} ms", r.peer, r.operation.empty() ? "-" : r.operation, r.status,
             r.error_code, std::chrono::duration<double, std::milli>(r.took).count());
     };
-    auto keys = local_keys(sqs::process_environment);
+    auto keys = local_keys(aws::process_environment);
     if (!keys) return keys.error();
     out.keys = {std::move(*keys)};
     if (auto const bad = out.validate()) return *bad;

@@ -26,7 +26,7 @@ int run(session& s, work const& what)
 
 int run(endpoint_options const& where, std::string_view queue, work const& what)
 {
-    auto options = client_options_from(where, queue, sqs::process_environment);
+    auto options = client_options_from(where, queue, aws::process_environment);
     if (!options) return complain(options.error());
     session s(std::move(*options));
     return run(s, what);

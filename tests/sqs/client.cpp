@@ -276,6 +276,10 @@ BOOST_AUTO_TEST_CASE(settings_that_cannot_work_are_refused_by_name)
     };
     BOOST_TEST(contains(refused([](auto& o) { o.request_timeout = 0ms; }), "request_timeout"));
     BOOST_TEST(contains(refused([](auto& o) { o.receive_slack = -1ms; }), "receive_slack"));
+    BOOST_TEST(contains(
+        refused([](auto& o) { o.request_timeout = decltype(o.request_timeout)::max(); }), "request_timeout"));
+    BOOST_TEST(
+        contains(refused([](auto& o) { o.receive_slack = decltype(o.receive_slack)::max(); }), "receive_slack"));
     BOOST_TEST(contains(refused([](auto& o) { o.retries.max_attempts = 0; }), "max_attempts"));
     BOOST_TEST(contains(refused([](auto& o) { o.connections.data_connections = 0; }), "data_connections"));
     BOOST_TEST(contains(refused([](auto& o) { o.where.url = "localhost:9324"; }), "localhost:9324"));

@@ -29,6 +29,12 @@ std::shared_ptr<credentials_provider> static_credentials(credentials keys)
     return std::make_shared<fixed_provider>(std::move(keys));
 }
 
+std::string process_environment(char const* name)
+{
+    char const* const value = std::getenv(name);
+    return value ? value : "";
+}
+
 result<credentials> credentials_from(environment const& variable)
 {
     credentials keys{variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY"), variable("AWS_SESSION_TOKEN")};
@@ -50,14 +56,6 @@ result<credentials> credentials_from(environment const& variable)
                 "set it again without");
     }
     return keys;
-}
-
-result<credentials> credentials_from_environment()
-{
-    return credentials_from([](char const* name) {
-        char const* const value = std::getenv(name);
-        return std::string(value ? value : "");
-    });
 }
 
 } // namespace quern::aws

@@ -43,12 +43,12 @@ std::shared_ptr<credentials_provider> static_credentials(credentials);
 /// Value of an environment variable; empty when it is not set.
 using environment = std::function<std::string(char const* name)>;
 
+/// The environment of this process.
+std::string process_environment(char const* name);
+
 /// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN. An empty variable counts as not set.
 ///
 /// Fails with  errc::no_credentials  no key; or a key without its secret; or a value that no header can carry
 result<credentials> credentials_from(environment const&);
-
-/// The same out of the environment of this process.
-result<credentials> credentials_from_environment();
 
 } // namespace quern::aws

@@ -25,7 +25,7 @@ client_options valid(client_options options)
 {
     if (auto const wrong = options.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
     if (!options.credentials) {
-        options.credentials = aws::static_credentials(or_throw(aws::credentials_from_environment()));
+        options.credentials = aws::static_credentials(or_throw(aws::credentials_from(aws::process_environment)));
     }
     return options;
 }
@@ -104,8 +104,13 @@ failure from(net::response const& reply, failure why)
 
 std::optional<failure> client_options::validate() const
 {
-    if (request_timeout.count() <= 0) return failure(errc::invalid_option, "request_timeout: must be above zero");
-    if (receive_slack.count() <= 0) return failure(errc::invalid_option, "receive_slack: must be above zero");
+    auto const works = [](std::chrono::milliseconds limit) { return limit.count() > 0 && limit <= longest_wait; };
+    if (!works(request_timeout)) {
+        return failure(errc::invalid_option, "request_timeout: must be above zero, and a day at most");
+    }
+    if (!works(receive_slack)) {
+        return failure(errc::invalid_option, "receive_slack: must be above zero, and a day at most");
+    }
     if (verify_checksums) {
         try {
             md5_of_body("");
@@ -149,7 +154,7 @@ struct client::state {
 client::client(boost::asio::any_io_executor ex, client_options options, clock& time)
 {
     options = valid(std::move(options));
-    auto where = or_throw(resolve(options.where, process_environment));
+    auto where = or_throw(resolve(options.where, aws::process_environment));
     state_ = std::make_unique<state>(std::move(ex), std::move(options), std::move(where), time);
 }
 

@@ -20,7 +20,7 @@ struct client_options {
     std::shared_ptr<aws::credentials_provider> credentials; ///< null: the keys in the environment
     net::client_options connections;                        ///< limits, idle time, CA bundle
     aws::retry_options retries;
-    std::chrono::milliseconds request_timeout{10'000}; ///< of each attempt, other than a ReceiveMessage
+    std::chrono::milliseconds request_timeout{10'000}; ///< of each attempt in all, other than a ReceiveMessage
     /// A ReceiveMessage may take its wait time (20 s when it names none: the queue's own may be that long) and this:
     /// for the way there and back and an answer of up to ten messages.
     std::chrono::milliseconds receive_slack{5'000};

@@ -1,7 +1,6 @@
 #include <quern/sqs/endpoint.hpp>
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace quern::sqs {
 namespace {
@@ -77,12 +76,6 @@ result<resolved_endpoint> resolve(endpoint_choice choice, aws::environment const
     auto at = net::parse_endpoint(choice.url);
     if (!at) return at.error();
     return resolved_endpoint{std::move(*at), std::move(choice.region)};
-}
-
-std::string process_environment(char const* name)
-{
-    char const* const value = std::getenv(name);
-    return value ? value : "";
 }
 
 } // namespace quern::sqs

@@ -33,7 +33,4 @@ result<resolved_endpoint> resolve(endpoint_choice, aws::environment const&);
 /// "https://sqs.eu-west-1.amazonaws.com"
 std::string regional_url(std::string_view region, bool fips, bool dual_stack);
 
-/// The environment of this process.
-std::string process_environment(char const* name);
-
 } // namespace quern::sqs
