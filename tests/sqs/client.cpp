@@ -11,6 +11,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 using namespace quern::sqs;
@@ -259,6 +260,21 @@ BOOST_AUTO_TEST_CASE(a_cancelled_long_poll_ends_as_stopped)
     BOOST_REQUIRE(answer.has_value());
     BOOST_REQUIRE(!*answer);
     BOOST_TEST(answer->error().code == make_error_code(errc::stopped));
+}
+
+// What resumed after the client was gone used its parts.
+BOOST_AUTO_TEST_CASE(destroying_a_client_ends_what_is_under_way)
+{
+    auto sqs = std::make_unique<client>(io.get_executor(), options);
+    auto const part = [&]() -> asio::awaitable<void> {
+        auto socket = co_await server.accept();
+        co_await read_request(socket);
+        sqs.reset();
+    };
+    quern::test::play(io, part());
+    auto const answer = run(io, sqs->receive_message(receive_message_request("http://localhost/1/q")));
+    BOOST_REQUIRE(!answer);
+    BOOST_TEST(answer.error().code == make_error_code(errc::stopped));
 }
 
 BOOST_AUTO_TEST_CASE(settings_that_cannot_work_are_refused_by_name)

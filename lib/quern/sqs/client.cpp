@@ -122,7 +122,7 @@ std::optional<failure> client_options::validate() const
     return connections.validate();
 }
 
-struct client::state {
+struct client::state : std::enable_shared_from_this<client::state> {
     state(boost::asio::any_io_executor ex, client_options good, resolved_endpoint where, clock& time)
         : options(std::move(good)), http(std::move(ex), std::move(where.at), options.connections),
           service(http, target_in(std::move(where.region)), options.credentials, time, options.retries)
@@ -131,16 +131,22 @@ struct client::state {
     template <class Response, class Request>
     answer<Response> call(std::string_view operation, Request request)
     {
+        return call<Response>(shared_from_this(), operation, std::move(request));
+    }
+
+    template <class Response, class Request>
+    static answer<Response> call(std::shared_ptr<state> self, std::string_view operation, Request request)
+    {
         if constexpr (requires { check(request); }) {
             if (auto wrong = check(request)) co_return std::move(*wrong);
         }
-        auto const how = travel(request, options);
+        auto const how = travel(request, self->options);
         auto body = encode(request);
-        auto reply = co_await service.call(operation, std::move(body), how);
+        auto reply = co_await self->service.call(operation, std::move(body), how);
         if (!reply) co_return refine(reply.error());
 
-        auto out = in.read<Response>(reply->body);
-        if (out && options.verify_checksums) verify_answer(request, out);
+        auto out = self->in.read<Response>(reply->body);
+        if (out && self->options.verify_checksums) verify_answer(request, out);
         if (!out) co_return from(*reply, out.error());
         co_return out;
     }
@@ -155,10 +161,13 @@ client::client(boost::asio::any_io_executor ex, client_options options, clock& t
 {
     options = valid(std::move(options));
     auto where = or_throw(resolve(options.where, aws::process_environment));
-    state_ = std::make_unique<state>(std::move(ex), std::move(options), std::move(where), time);
+    state_ = std::make_shared<state>(std::move(ex), std::move(options), std::move(where), time);
 }
 
-client::~client() = default;
+client::~client()
+{
+    close();
+}
 
 void client::close()
 {

@@ -40,11 +40,13 @@ struct client_options {
 ///           take effect twice: ReceiveMessage, and messages without a deduplication id.
 /// Digests   of messages sent: errc::checksum_mismatch, in a batch a failed entry (failures.hpp); of messages received:
 ///           receive_message_response::damaged.
+/// Lifetime  the state outlives the object until the last operation has ended; destroying it ends them with
+///           errc::stopped.
 /// Threads   one strand: that of the executor given, also for destruction.
 class client final : public api {
 public:
     /// Throws boost::system::system_error when an option is invalid, when no region or no credentials are found, or the
-    /// CA bundle cannot be read. `time` outlives the client.
+    /// CA bundle cannot be read. `time` outlives the client and its operations.
     explicit client(boost::asio::any_io_executor, client_options = client_options(), clock& time = real_clock());
     ~client() override;
     client(client const&) = delete;
@@ -87,7 +89,7 @@ public:
 
 private:
     struct state;
-    std::unique_ptr<state> state_;
+    std::shared_ptr<state> state_;
 };
 
 } // namespace quern::sqs
