@@ -102,6 +102,18 @@ BOOST_AUTO_TEST_CASE(headers_without_end_are_refused_at_their_limit)
     BOOST_TEST(mentions(f, "headers"));
 }
 
+// They were collected in memory for as long as the server kept sending them.
+BOOST_AUTO_TEST_CASE(what_stands_beside_and_behind_chunks_is_refused_at_the_limit_of_headers)
+{
+    std::string const chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+    std::string const much(64 * 1024, 'x');
+    for (auto const& endless : {"1;" + much, "0\r\na: " + much}) {
+        auto const f = after(chunked + endless);
+        BOOST_TEST(f.code == make_error_code(errc::reply_too_large));
+        BOOST_TEST(mentions(f, "headers"));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_body_beyond_the_limit_is_refused_whether_announced_or_not)
 {
     options.max_reply_bytes = 1'000;

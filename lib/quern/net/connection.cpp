@@ -117,7 +117,9 @@ asio::awaitable<result<response>> connection::exchange_over(Stream& stream, std:
         while (unread_.size() != 0 && !parser->is_done()) {
             auto const used = parser->put(unread_.data(), ec);
             unread_.consume(used);
-            if (ec == http::error::need_more) {
+            if (ec == http::error::need_more && unread_.size() > max_header_) {
+                ec = http::error::header_limit; // Beast does not limit what stands beside a chunk, nor trailers
+            } else if (ec == http::error::need_more) {
                 ec = {};
                 break;
             }
