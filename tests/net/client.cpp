@@ -273,6 +273,7 @@ BOOST_AUTO_TEST_CASE(options_that_cannot_work_are_refused_by_name)
     refused("control_connections", [](auto& o) { o.control_connections = 0; });
     refused("connect_timeout", [](auto& o) { o.connect_timeout = -1ms; });
     refused("connect_timeout", [](auto& o) { o.connect_timeout = std::chrono::milliseconds::max(); });
+    refused("max_header_bytes", [](auto& o) { o.max_header_bytes = std::size_t(1) << 32; }); // zero in 32 bits
     refused("idle_timeout", [](auto& o) { o.idle_timeout = std::chrono::milliseconds::max(); });
 }
 

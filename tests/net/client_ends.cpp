@@ -3,6 +3,8 @@
 
 #include "support/loopback.hpp"
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/test/unit_test.hpp>
@@ -116,6 +118,36 @@ BOOST_AUTO_TEST_CASE(a_timeout_of_years_overflows_nothing_and_a_negative_one_is_
         io.run_one();
     BOOST_TEST(ended[0] == "years answered");
     BOOST_TEST(starts(ended[1], "negative timed out"));
+}
+
+// Cancelled in the very turn in which it was called out of the line: the exchange threw, and its place was at risk.
+BOOST_AUTO_TEST_CASE(a_request_cancelled_as_its_turn_comes_ends_stopped_and_passes_the_turn_on)
+{
+    net::client c(io.get_executor(), net::parse_endpoint(server.url()).value(), one_connection());
+    asio::cancellation_signal cancel;
+    auto part = [](loopback& s) -> asio::awaitable<void> {
+        for (int i = 0; i < 2; ++i) {
+            auto socket = co_await s.accept(); // the turn that was not used took the connection with it
+            co_await read_request(socket);
+            co_await say(socket, http_reply(""));
+        }
+    };
+    auto first = [](fixture& f, net::client& mine, asio::cancellation_signal& stop) -> asio::awaitable<void> {
+        co_await f.ask(mine, "first", 10s, net::lane::data);
+        stop.emit(asio::cancellation_type::terminal);
+    };
+    auto const done = [](std::exception_ptr e) { BOOST_TEST(!e); };
+    play(io, part(server));
+    play(io, first(*this, c, cancel));
+    auto second = ask(c, "second", 10s, net::lane::data);
+    asio::co_spawn(io, std::move(second), asio::bind_cancellation_slot(cancel.slot(), done));
+    play(io, ask(c, "third", 10s, net::lane::data));
+    while (ended.size() < 3 && io.run_one() != 0) {
+    }
+    BOOST_REQUIRE(ended.size() == 3u);
+    BOOST_TEST(ended[0] == "first answered");
+    BOOST_TEST(starts(ended[1], "second stopped"));
+    BOOST_TEST(ended[2] == "third answered");
 }
 
 // The look-up went on, and its end opened a connection for a client that was closed.

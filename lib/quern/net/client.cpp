@@ -3,6 +3,7 @@
 #include <quern/net/resolver.hpp>
 #include <quern/net/waiter.hpp>
 
+#include <boost/asio/error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -100,30 +101,37 @@ client::pool::pool(asio::any_io_executor ex, endpoint to, client_options options
 asio::awaitable<result<response>> client::pool::exchange(request ask)
 {
     auto const self = shared_from_this();
-    auto& lane = lanes_[ask.via == net::lane::data ? 0 : 1];
-    auto const deadline = now() + std::clamp<std::chrono::milliseconds>(ask.timeout, {}, longest_wait);
-    auto const room = co_await vacancy(lane, deadline);
-    if (!room) co_return room.error();
+    try {
+        auto& lane = lanes_[ask.via == net::lane::data ? 0 : 1];
+        auto const deadline = now() + std::clamp<std::chrono::milliseconds>(ask.timeout, {}, longest_wait);
+        auto const room = co_await vacancy(lane, deadline);
+        if (!room) co_return room.error();
 
-    place held(*this, lane);
-    ++counters.requests;
-    for (;;) {
-        auto const fresh = held.at->exchanges == 0;
-        if (fresh) {
-            auto const ready = co_await connected(*held.at, deadline);
-            if (!ready) co_return ready.error();
+        place held(*this, lane);
+        ++counters.requests;
+        for (;;) {
+            auto const fresh = held.at->exchanges == 0;
+            if (fresh) {
+                auto const ready = co_await connected(*held.at, deadline);
+                if (!ready) co_return ready.error();
+            }
+            watch(*held.at, deadline);
+            auto answer = co_await held.at->exchange(ask.text);
+            held.at->deadline = tick::max();
+            auto const died_waiting =
+                !answer && answer.error().code == errc::connection_lost && held.at->unanswered();
+            if (fresh || !died_waiting || !ask.repeatable || closed_) co_return answer;
+
+            // The server had closed the kept-alive connection (RFC 9112, 9.3.1): once more, on a fresh one.
+            ++counters.replays;
+            lane.busy.erase(held.at);
+            held.at = add(lane);
         }
-        watch(*held.at, deadline);
-        auto answer = co_await held.at->exchange(ask.text);
-        held.at->deadline = tick::max();
-        auto const died_waiting = !answer && answer.error().code == errc::connection_lost && held.at->unanswered();
-        if (fresh || !died_waiting || !ask.repeatable || closed_) co_return answer;
-
-        // The server had closed the kept-alive connection (RFC 9112, 9.3.1): once more, on a fresh one.
-        ++counters.replays;
-        lane.busy.erase(held.at);
-        held.at = add(lane);
+    } catch (boost::system::system_error const& e) {
+        // A cancellation that met no operation under way is thrown by the next co_await.
+        if (e.code() != asio::error::operation_aborted) throw;
     }
+    co_return failure(errc::stopped, "cancelled");
 }
 
 asio::awaitable<result<void>> client::pool::vacancy(lane_state& lane, tick deadline)
@@ -248,6 +256,7 @@ std::optional<failure> client_options::validate() const
     if (data_connections == 0) return wrong("data_connections must be at least 1");
     if (control_connections == 0) return wrong("control_connections must be at least 1");
     if (max_header_bytes < 1024) return wrong("max_header_bytes must be at least 1024");
+    if (max_header_bytes > 1024 * 1024) return wrong("max_header_bytes must not exceed 1 MiB");
     if (max_reply_bytes == 0) return wrong("max_reply_bytes must be at least 1");
     return {};
 }

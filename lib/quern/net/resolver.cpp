@@ -24,12 +24,15 @@ resolver::resolver(asio::any_io_executor ex, endpoint const& peer) : peer_(peer)
 asio::awaitable<result<tcp_addresses>> resolver::addresses(tick deadline)
 {
     auto const self = shared_from_this();
-    if (std::chrono::steady_clock::now() >= fresh_until_) {
+    auto const time = std::chrono::steady_clock::now();
+    if (time >= fresh_until_) {
         if (!looking_) look_up();
+        // With a stale answer at hand, half of the time is kept for connecting, lest a silent name service take it all.
+        if (!known_.empty()) deadline = time + (deadline - time) / 2;
         waiter answer(resolver_.get_executor(), deadline, waiting_);
         auto const [ec] = co_await answer.turn();
+        if (!answer.is_called() && ec) co_return failure(errc::stopped, "cancelled while looking up " + peer_.host);
         if (!answer.is_called() && known_.empty()) {
-            if (ec) co_return failure(errc::stopped, "cancelled while looking up " + peer_.host);
             co_return failure(errc::timed_out, "look-up of " + peer_.host + " takes too long", true);
         }
     }
