@@ -22,8 +22,8 @@ struct http_answer {
         status = 200;
         content_type = "application/x-amz-json-1.0";
         query_error.clear();
-        if (body.capacity() > kept) body = {};
         body.clear();
+        if (body.capacity() > kept) body.shrink_to_fit();
         keep_alive = true;
     }
 

@@ -18,8 +18,8 @@ struct http_request {
         method.clear();
         target.clear();
         fields.clear();
-        if (body.capacity() > kept) body = {};
         body.clear();
+        if (body.capacity() > kept) body.shrink_to_fit();
     }
 
     static constexpr std::size_t kept = 256 * 1024; ///< an idle connection keeps no larger buffer
