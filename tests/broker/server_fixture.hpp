@@ -130,16 +130,16 @@ public:
 private:
     bool more()
     {
-        char bytes[4096];
-        auto const n = ::recv(socket_.native_handle(), bytes, sizeof bytes, 0);
+        auto const n = ::recv(socket_.native_handle(), bytes_.data(), bytes_.size(), 0);
         timed_out_ = n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
         if (n <= 0) return false;
-        unread_.append(bytes, static_cast<std::size_t>(n));
+        unread_.append(bytes_.data(), static_cast<std::size_t>(n));
         return true;
     }
 
     boost::asio::io_context io_;
     boost::asio::ip::tcp::socket socket_;
+    std::vector<char> bytes_ = std::vector<char>(64 * 1024);
     std::string unread_;
     bool timed_out_ = false;
 };

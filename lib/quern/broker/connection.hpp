@@ -37,6 +37,7 @@ private:
     enum class parsed { request, incomplete, refused };
 
     parsed parse();
+    std::size_t least_to_parse() const;
     void refuse(boost::system::error_code);
     void begin();
     bool has_to_wait() const;
