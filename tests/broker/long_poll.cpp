@@ -72,6 +72,19 @@ BOOST_AUTO_TEST_CASE(a_poll_ends_empty_at_its_deadline)
     BOOST_TEST(s.counts(url) == "1/0/0");
 }
 
+BOOST_AUTO_TEST_CASE(a_head_that_expires_lets_its_group_go_on)
+{
+    service s;
+    auto const url = s.create("q.fifo", {{"FifoQueue", "true"}, {"MessageRetentionPeriod", "60"}});
+    s.send(url, "head", "g");
+    s.receive(url, 1, 3600);
+    s.pass(50s);
+    s.send(url, "next", "g");
+    auto const poll = s.poll(url);
+    s.pass(10s);
+    BOOST_TEST(ended(s, {{poll, "1"}}) == strings({"1:next;"}), per_element());
+}
+
 BOOST_AUTO_TEST_CASE(an_ending_delay_and_an_ending_timeout_wake_a_poll)
 {
     service s;

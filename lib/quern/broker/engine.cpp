@@ -58,7 +58,12 @@ void engine::advance(instant now)
         case timed::kind::poll:
             state_->finish(static_cast<parked_poll&>(*due), sqs::receive_message_response());
             break;
-        case timed::kind::retention: static_cast<queue*>(due)->drop_expired(at); break;
+        case timed::kind::retention: {
+            auto& aged = static_cast<queue&>(*due);
+            aged.drop_expired(at);
+            state_->wake(aged); // what has expired may have blocked its group
+            break;
+        }
         case timed::kind::move_task: state_->step(static_cast<move_task&>(*due), at); break;
         }
         state_->serve(at);
