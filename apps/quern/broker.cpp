@@ -1,6 +1,7 @@
 #include "commands.hpp"
 #include "complaint.hpp"
 #include "faults_file.hpp"
+#include "standard_streams.hpp"
 
 #include <quern/broker/server.hpp>
 
@@ -9,7 +10,6 @@
 #include <boost/asio/signal_set.hpp>
 
 #include <CLI/CLI.hpp>
-#include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
 #include <memory>
@@ -93,7 +93,7 @@ int run_broker(broker_options const& o, std::string const& region)
         spdlog::info("signatures are not checked");
     else
         spdlog::info("signatures are checked against the access key {}", key);
-    fmt::print("listening on {}\n", server.url());
+    say(stdout, "listening on {}\n", server.url());
     std::fflush(stdout);
     io.run();
     spdlog::info("stopped");

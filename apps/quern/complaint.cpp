@@ -1,6 +1,7 @@
 #include "complaint.hpp"
 
-#include <fmt/core.h>
+#include "standard_streams.hpp"
+
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -54,7 +55,7 @@ std::string explain(failure const& why, net::endpoint const& at)
 
 exit_code complain(std::string_view what, exit_code code)
 {
-    fmt::print(stderr, "quern: {}\n", what);
+    say(stderr, "quern: {}\n", what);
     return code;
 }
 

@@ -6,6 +6,7 @@
 #include "progress.hpp"
 #include "sender.hpp"
 #include "session.hpp"
+#include "standard_streams.hpp"
 
 #include <quern/core/alarm.hpp>
 #include <quern/sqs/limits.hpp>
@@ -188,15 +189,16 @@ void print(figures const& f, bool as_json)
 {
     if (as_json) {
         // By hand: Boost.JSON writes 22632.0 as 2.2632E4.
-        fmt::print(R"({{"sent":{},"acked":{},"retried":{},"lost":{},"duplicates":{},"messages_per_second":{:.0f},)"
-                   R"("requests_per_message":{:.4f},"p50_ms":{:.2f},"p99_ms":{:.2f}}})"
-                   "\n",
+        say(stdout,
+            R"({{"sent":{},"acked":{},"retried":{},"lost":{},"duplicates":{},"messages_per_second":{:.0f},)"
+            R"("requests_per_message":{:.4f},"p50_ms":{:.2f},"p99_ms":{:.2f}}})"
+            "\n",
             f.sent, f.acked, f.retried, f.lost, f.duplicates, f.per_second, f.requests_per_message, f.p50, f.p99);
         return;
     }
-    fmt::print("sent: {}\nacked: {}\nretried: {}\nlost: {}\nduplicates: {}\n", f.sent, f.acked, f.retried, f.lost,
+    say(stdout, "sent: {}\nacked: {}\nretried: {}\nlost: {}\nduplicates: {}\n", f.sent, f.acked, f.retried, f.lost,
         f.duplicates);
-    fmt::print("messages/s: {:.0f}\nrequests per message: {:.3f}\np50 ms: {:.1f}\np99 ms: {:.1f}\n", f.per_second,
+    say(stdout, "messages/s: {:.0f}\nrequests per message: {:.3f}\np50 ms: {:.1f}\np99 ms: {:.1f}\n", f.per_second,
         f.requests_per_message, f.p50, f.p99);
 }
 

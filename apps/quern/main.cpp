@@ -2,6 +2,7 @@
 
 #include "commands.hpp"
 #include "complaint.hpp"
+#include "standard_streams.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -51,12 +52,8 @@ int usage_error(CLI::App const& app, CLI::ParseError const& wrong)
     return quern::app::complain(fmt::format("{}; see {} --help", wrong.what(), name), quern::app::usage);
 }
 
-} // namespace
-
-int main(int argc, char* argv[])
+int run(int argc, char* argv[])
 {
-    std::signal(SIGPIPE, SIG_IGN); // a broken pipe is an error of the write
-
     CLI::App app("Quern consumes Amazon SQS queues.", "quern");
     quern::app::command_line line;
     std::string log_level = "info";
@@ -88,4 +85,16 @@ int main(int argc, char* argv[])
     } catch (std::exception const& e) {
         return quern::app::complain(e.what());
     }
+}
+
+} // namespace
+
+int main(int argc, char* argv[])
+{
+    quern::app::hold_standard_streams();
+    std::signal(SIGPIPE, SIG_IGN); // a broken pipe is an error of the write
+    int const code = run(argc, argv);
+    auto const written = quern::app::flush_output();
+    if (code == quern::app::ok && !written) return quern::app::complain(describe(written.error()));
+    return code;
 }

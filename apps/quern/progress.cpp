@@ -1,5 +1,7 @@
 #include "progress.hpp"
 
+#include "standard_streams.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -28,20 +30,20 @@ void progress::show(std::size_t done, tick now)
     due_at_ = now + (terminal_ ? 100ms : 2000ms);
     auto const line = progress_line(what_, done, total_, now - began_at_);
     if (!terminal_) {
-        fmt::print(stderr, "{}\n", line);
+        say(stderr, "{}\n", line);
         return;
     }
     constexpr std::size_t width = 30;
     auto const filled = total_ == 0 ? 0 : std::min(width, done * width / total_);
     auto const bar = total_ == 0 ? std::string() : fmt::format("[{:#<{}}{:.<{}}] ", "", filled, "", width - filled);
-    fmt::print(stderr, "\r{}{}\033[K", bar, line);
+    say(stderr, "\r{}{}\033[K", bar, line);
     std::fflush(stderr);
     drawn_ = true;
 }
 
 void progress::finish()
 {
-    if (std::exchange(drawn_, false)) fmt::print(stderr, "\r\033[K");
+    if (std::exchange(drawn_, false)) say(stderr, "\r\033[K");
 }
 
 } // namespace quern::app

@@ -1,11 +1,11 @@
 #include "commands.hpp"
 #include "session.hpp"
+#include "standard_streams.hpp"
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
 #include <CLI/CLI.hpp>
-#include <fmt/core.h>
 
 #include <memory>
 
@@ -38,7 +38,7 @@ asio::awaitable<int> create(session& s, queue_options const& o)
     }
     auto const made = co_await s.sqs.create_queue(std::move(request));
     if (!made) co_return s.complain(made.error());
-    fmt::print("{}\n", made->queue_url);
+    say(stdout, "{}\n", made->queue_url);
     co_return ok;
 }
 
@@ -53,7 +53,7 @@ asio::awaitable<int> list(session& s, queue_options const& o)
         auto const page = co_await s.sqs.list_queues(std::move(request));
         if (!page) co_return s.complain(page.error());
         for (auto const& url : page->queue_urls)
-            fmt::print("{}\n", url);
+            say(stdout, "{}\n", url);
         token = page->next_token;
     } while (!token.empty());
     co_return ok;
@@ -71,9 +71,9 @@ asio::awaitable<int> attributes(session& s, queue_options const& o)
         if (o.json)
             object[name] = value;
         else
-            fmt::print("{}={}\n", name, value);
+            say(stdout, "{}={}\n", name, value);
     }
-    if (o.json) fmt::print("{}\n", boost::json::serialize(object));
+    if (o.json) say(stdout, "{}\n", boost::json::serialize(object));
     co_return ok;
 }
 

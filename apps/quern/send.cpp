@@ -3,6 +3,7 @@
 #include "progress.hpp"
 #include "sender.hpp"
 #include "session.hpp"
+#include "standard_streams.hpp"
 
 #include <quern/sqs/limits.hpp>
 
@@ -58,7 +59,7 @@ public:
     {
         co_await to_.finished();
         progress_.finish();
-        fmt::print(stderr, "sent {} of {}\n", sent_, added_);
+        say(stderr, "sent {} of {}\n", sent_, added_);
         if (why_) co_return session_.complain(*why_);
         co_return sent_ == added_ ? ok : failed;
     }

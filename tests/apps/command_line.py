@@ -6,7 +6,7 @@ import signal
 import subprocess
 import unittest
 
-from program import LIMIT, Broker, ProgramTest
+from program import LIMIT, QUERN, Broker, ProgramTest, environment
 
 COMMANDS = (("broker",), ("send",), ("consume",), ("demo",), ("queue",))
 
@@ -80,6 +80,44 @@ class Surroundings(ProgramTest):
         with Broker("--no-auth") as broker:
             self.variables.update(AWS_ACCESS_KEY_ID="any", AWS_SECRET_ACCESS_KEY="thing")
             self.quern("queue", "list", "--endpoint", broker.url)
+
+
+class Streams(ProgramTest):
+    """Standard streams that are closed, or take nothing."""
+
+    def setUp(self):
+        super().setUp()
+        self.url = self.create("orders")
+
+    def with_streams(self, redirection, *arguments, status, stdin=""):
+        """Standard error, when it is not redirected."""
+        done = subprocess.run(["sh", "-c", f'exec "$0" "$@" {redirection}', QUERN, *arguments], input=stdin, text=True,
+                              capture_output=True, timeout=LIMIT, env=environment(**self.variables))
+        self.assertEqual(done.returncode, status, f"{arguments} {redirection}\n{done.stderr}")
+        return done.stderr
+
+    def test_output_that_cannot_be_written_is_an_error_of_one_line(self):
+        for redirection in (">/dev/full", ">&-"):
+            for arguments in (("queue", "list"), ("queue", "attributes", "orders"), ("--help",), ("--version",),
+                              ("demo", "--messages", "10")):
+                with self.subTest(arguments=arguments, redirection=redirection):
+                    err = self.with_streams(redirection, *arguments, status=1)
+                    self.assertRegex(err, r"\Aquern: .*standard output\n\Z")
+
+    def test_a_standard_error_that_takes_nothing_ends_nothing(self):
+        for redirection in ("2>/dev/full", "2>&-"):
+            with self.subTest(redirection=redirection):
+                self.with_streams(redirection, "send", "orders", stdin="a\nb\n", status=0)
+                self.with_streams(redirection, "grind", status=2)
+        self.assertEqual(self.counts("orders"), (4, 0, 0))
+
+    def test_closed_streams_are_not_taken_for_sockets(self):
+        self.with_streams(">&- 2>&-", "send", "orders", stdin="a\n", status=0)
+        err = self.with_streams("<&-", "send", "orders", status=1)
+        self.assertIn("standard input", err)
+        err = self.with_streams(">&-", "consume", "orders", status=1)
+        self.assertIn("Bad file descriptor: standard output", err)
+        self.assertEqual(self.counts("orders"), (1, 0, 0))
 
 
 class Queues(ProgramTest):
