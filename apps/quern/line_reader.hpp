@@ -22,8 +22,9 @@ public:
     /// All lines have been given.
     bool at_end() const { return ended_ && line_.empty(); }
 
-    /// Completes when next() may have more to say.
+    /// Completes when next() may have more to say, or when stopped.
     boost::asio::awaitable<void> more() { return ready_.wait(); }
+    void stop_waiting() { ready_.cancel(); }
 
 private:
     bool take_line();

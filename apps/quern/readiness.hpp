@@ -23,6 +23,7 @@ public:
     ///
     /// Cancellation  terminal; completes as well.
     boost::asio::awaitable<void> wait();
+    void cancel() { epoll_.cancel(); } ///< ends the wait
 
 private:
     int descriptor_;

@@ -7,14 +7,18 @@
 
 #include <quern/sqs/limits.hpp>
 
+#include <boost/asio/signal_set.hpp>
+
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <csignal>
 #include <memory>
 #include <random>
 #include <unistd.h>
+#include <vector>
 
 namespace quern::app {
 namespace {
@@ -28,6 +32,22 @@ struct send_options {
     std::string group;
     std::optional<int> delay; ///< seconds
 };
+
+/// "1 to 80, 91, 101 to 110"
+std::string spans(std::vector<std::size_t> numbers)
+{
+    std::ranges::sort(numbers);
+    std::string text;
+    for (auto at = numbers.begin(); at != numbers.end();) {
+        auto const first = *at++;
+        auto last = first;
+        while (at != numbers.end() && *at == last + 1)
+            last = *at++;
+        if (!text.empty()) text += ", ";
+        text += first == last ? fmt::format("{}", first) : fmt::format("{} to {}", first, last);
+    }
+    return text;
+}
 
 /// Gives the messages what the options say, and counts what becomes of them.
 class job {
@@ -52,16 +72,19 @@ public:
 
     asio::awaitable<void> flush() { return to_.flush(); }
 
-    /// A call failed for a reason that will fail the others too.
-    bool hopeless() const { return why_.has_value(); }
+    /// Nothing more is to be added.
+    void interrupt() { interrupted_ = true; }
+    bool over() const { return why_ || interrupted_; }
 
     asio::awaitable<int> finish()
     {
         co_await to_.finished();
         progress_.finish();
         say(stderr, "sent {} of {}\n", sent_, added_);
-        if (why_) co_return session_.complain(*why_);
-        co_return sent_ == added_ ? ok : failed;
+        if (interrupted_) say(stderr, "interrupted: what comes after message {} was not sent\n", added_);
+        if (!why_) co_return sent_ == added_ && !interrupted_ ? ok : failed;
+        say(stderr, "not sent: {}, and what comes after message {}\n", spans(unsent_), added_);
+        co_return session_.complain(*why_);
     }
 
 private:
@@ -74,16 +97,21 @@ private:
         }
         auto const& why = answer.error();
         progress_.finish();
-        if (concerns_all(why))
-            why_ = why;
-        else
+        if (!why_ && !ends_all(why)) {
             spdlog::error("message {} was not sent: {}", position + 1, describe(why));
+            return;
+        }
+        unsent_.push_back(position + 1);
+        if (why_) return;
+        why_ = why;
+        to_.give_up(why);
     }
 
-    /// Rather than one message: nobody answers, or the whole call was refused for good.
-    static bool concerns_all(failure const& why)
+    /// Nobody answers, or the whole call was refused for good. Or what comes next in a FIFO queue would overtake a message
+    /// that can be sent again.
+    bool ends_all(failure const& why) const
     {
-        return why.code == errc::connect_failed || why.code == errc::tls_failed ||
+        return (is_fifo_ && why.retryable) || why.code == errc::connect_failed || why.code == errc::tls_failed ||
             (why.http_status >= 400 && why.http_status < 500 && !why.retryable);
     }
 
@@ -92,7 +120,9 @@ private:
     bool is_fifo_;
     unsigned run_id_;
     std::size_t added_ = 0, sent_ = 0;
-    std::optional<failure> why_;
+    std::optional<failure> why_;      ///< a call failed for a reason that ends it all
+    std::vector<std::size_t> unsent_; ///< because of it; numbers of messages, from 1
+    bool interrupted_ = false;
     sender to_;
     progress progress_;
 };
@@ -109,7 +139,15 @@ std::string made_up(std::size_t number, std::size_t size)
 asio::awaitable<int> send_lines(session& s, job& messages)
 {
     line_reader input(s.io.get_executor(), STDIN_FILENO, sqs::max_message_bytes);
-    while (!messages.hopeless()) {
+    // Who ends it wants to know what was sent of what it has read. At a second signal it ends at once.
+    asio::signal_set signals(s.io, SIGINT, SIGTERM);
+    signals.async_wait([&](boost::system::error_code ec, int) {
+        if (ec) return;
+        signals.clear();
+        messages.interrupt();
+        input.stop_waiting();
+    });
+    while (!messages.over()) {
         auto line = input.next();
         if (!line) {
             co_await messages.finish();
@@ -121,7 +159,7 @@ asio::awaitable<int> send_lines(session& s, job& messages)
             break;
         } else {
             co_await messages.flush(); // nobody knows when the next line comes
-            co_await input.more();
+            if (!messages.over()) co_await input.more();
         }
     }
     auto const code = co_await messages.finish();
@@ -135,13 +173,16 @@ asio::awaitable<int> send(session& s, send_options const& options)
     if (url->ends_with(".fifo") && options.group.empty()) {
         co_return complain("--group: a FIFO queue wants one for each message", usage);
     }
+    if (url->ends_with(".fifo") && options.delay.value_or(0) != 0) {
+        co_return complain("--delay: a FIFO queue knows its own alone, see its attribute DelaySeconds", usage);
+    }
 
     job messages(s, options, std::move(*url));
     if (options.count == 0) {
         auto const code = co_await send_lines(s, messages);
         co_return code;
     }
-    for (std::size_t i = 1; i <= options.count && !messages.hopeless(); ++i)
+    for (std::size_t i = 1; i <= options.count && !messages.over(); ++i)
         co_await messages.add(made_up(i, options.size));
     auto const code = co_await messages.finish();
     co_return code;
@@ -159,13 +200,18 @@ void add_send(CLI::App& app, command_line& line)
     command->add_option("--size", o->size, "Their size in bytes")
         ->check(CLI::Range(std::size_t(1), sqs::max_message_bytes))
         ->needs(count);
-    command->add_option("--group", o->group, "Message group: needed by FIFO queues, the tenant on standard ones");
+    command->add_option("--group", o->group, "Message group: needed by FIFO queues, the tenant on standard ones")
+        ->check([](std::string const& text) {
+            return sqs::is_token(text) ? std::string() : std::string("1 to 128 letters, digits and punctuation");
+        });
     command->add_option("--delay", o->delay, "How long until the messages can be received; not on FIFO queues")
         ->type_name("SECONDS")
         ->check(CLI::Range(0, static_cast<int>(sqs::max_delay.count())));
     command->footer(
         "Each line is a message of 1 byte to 1 MiB. Ten go into a request, and eight requests are under way\n"
-        "at once. What is not sent is reported by the number of its line; then the exit status is 1.\n\n"
+        "at once; for a FIFO queue one, so that the lines keep their order, and the first that cannot be\n"
+        "sent now ends it. What is not sent is reported by the number of its line; then the exit status is 1.\n"
+        "SIGTERM and SIGINT end the reading: what was taken is sent, and the last line of it is told.\n\n"
         "Examples:\n"
         "  quern send orders < orders.jsonl\n"
         "  quern send orders --count 10000 --size 512");

@@ -5,6 +5,7 @@ import json
 import signal
 import subprocess
 import unittest
+import urllib.request
 
 from program import LIMIT, QUERN, Broker, ProgramTest, environment
 
@@ -34,6 +35,7 @@ class Help(ProgramTest):
             (("consume", "q", "--max-in-flight", "0"), ["--max-in-flight"]),
             (("consume", "q", "--wait-time", "21"), ["--wait-time"]),
             (("send", "q", "--size", "9"), ["--size", "--count"]),
+            (("send", "q", "--group", "two words"), ["--group"]),
             (("broker", "--port", "0", "--account", "12"), ["--account", "12 digits"]),
             (("broker", "--port", "0", "--host", "nowhere"), ["host", "nowhere"]),
         ):
@@ -203,6 +205,7 @@ class Sending(ProgramTest):
     def test_equal_lines_are_messages_of_their_own_on_a_fifo_queue_as_well(self):
         self.create("ledger.fifo", "--fifo", "--attribute", "ContentBasedDeduplication=true")
         self.refuse("send", "ledger.fifo", status=2, mentions=["--group"])
+        self.refuse("send", "ledger.fifo", "--group", "g", "--delay", "1", status=2, mentions=["--delay"])
         self.quern("send", "ledger.fifo", "--group", "g", stdin="same\nsame\nsame\n")
         self.assertEqual(self.counts("ledger.fifo"), (3, 0, 0))
 
@@ -213,6 +216,60 @@ class Sending(ProgramTest):
         _, err = self.quern("send", url, stdin="line\n" * 100_000, status=1)
         self.assertLess(len(err.splitlines()), 5, err[:1000])
         self.assertIn("Connection refused", err)
+        read = err.split()[3]  # "sent 0 of 80"
+        self.assertIn(f"not sent: 1 to {read}, and what comes after message {read}\n", err)
+
+    def test_a_signal_ends_it_with_what_was_read(self):
+        sending = self.start("send", "orders")
+        consuming = self.start("consume", "orders", stderr=subprocess.DEVNULL)
+        sending.stdin.write("one\ntwo\n")
+        sending.stdin.flush()
+        for _ in range(2):
+            consuming.stdout.readline()
+        sending.terminate()
+        self.assertEqual(sending.wait(LIMIT), 1)
+        self.assertEqual(sending.stderr.read(),
+                         "sent 2 of 2\ninterrupted: what comes after message 2 was not sent\n")
+
+
+class SendingInOrder(ProgramTest):
+    broker_options = None
+
+    def broker(self, faults):
+        """One on which sends go wrong like this, and a FIFO queue on it."""
+        path = self.folder + "/faults.json"
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"by_operation": {"SendMessageBatch": faults}}, file)
+        self.started = self.enterContext(Broker("--no-auth", "--faults", path))
+        self.variables["AWS_ENDPOINT_URL_SQS"] = self.started.url
+        self.create("ledger.fifo", "--fifo")
+
+    def call(self, operation, **members):
+        asked = urllib.request.Request(self.started.url, data=json.dumps({"QueueUrl": "ledger.fifo", **members}).encode(),
+                                       headers={"X-Amz-Target": "AmazonSQS." + operation})
+        with urllib.request.urlopen(asked, timeout=LIMIT) as answer:
+            return json.loads(answer.read() or "{}")
+
+    def received(self):
+        bodies = []
+        while got := self.call("ReceiveMessage", MaxNumberOfMessages=10).get("Messages"):
+            bodies += [m["Body"] for m in got]
+            self.call("DeleteMessageBatch", Entries=[{"Id": str(i), "ReceiptHandle": m["ReceiptHandle"]}
+                                                     for i, m in enumerate(got)])
+        return bodies
+
+    def test_the_lines_for_a_fifo_queue_keep_their_order_also_when_some_have_to_be_sent_again(self):
+        self.broker({"server_error": 0.05})
+        lines = [str(i) + "x" * 300_000 * (i % 100 == 7) for i in range(1000)]
+        self.quern("send", "ledger.fifo", "--group", "g", stdin="\n".join(lines))
+        self.assertEqual(self.received(), lines)
+
+    def test_no_line_for_a_fifo_queue_overtakes_one_that_could_not_be_sent(self):
+        self.broker({"server_error": 1})
+        _, err = self.quern("send", "ledger.fifo", "--group", "g", stdin="line\n" * 100, status=1)
+        self.assertEqual(err.splitlines()[:2],
+                         ["sent 0 of 20", "not sent: 1 to 20, and what comes after message 20"])
+        self.assertEqual(self.received(), [])
 
 
 class Brokers(ProgramTest):
