@@ -49,6 +49,15 @@ consumer_options options_from(consume_options const& o)
     return out;
 }
 
+/// As a consumer makes its own client: it is the consumer that tries again, and it has to know how a call ended long
+/// before a lease ends.
+sqs::client_options client_options_from(sqs::client_options options, consumer_options const& o)
+{
+    options.retries.max_attempts = 1;
+    options.request_timeout = std::min(options.request_timeout, std::chrono::milliseconds(o.visibility_timeout) / 6);
+    return options;
+}
+
 /// Whole or not at all: whoever watches the file never sees half of it.
 bool write_report(std::string const& path, drain_report const& report)
 {
@@ -61,7 +70,11 @@ bool write_report(std::string const& path, drain_report const& report)
         if (!file) ec = std::make_error_code(std::errc::io_error);
     }
     if (!ec) std::filesystem::rename(draft, path, ec);
-    if (ec) complain(fmt::format("--report {}: cannot be written: {}", path, ec.message()));
+    if (ec) {
+        std::error_code ignored;
+        std::filesystem::remove(draft, ignored);
+        complain(fmt::format("--report {}: cannot be written: {}", path, ec.message()));
+    }
     return !ec;
 }
 
@@ -93,7 +106,7 @@ asio::awaitable<void> consume_until_drained(
     c.start();
     spdlog::info("consuming {}", url);
 
-    empty_watch watch(s.sqs, url);
+    empty_watch watch(*s.consumers, url);
     bool draining = false;
     while (!heard->report) {
         std::optional<tick> look_at;
@@ -149,7 +162,9 @@ asio::awaitable<int> consume(session& s, consume_options const& o)
         // A handler is cancelled at nine tenths of a drain: the command has to be gone before its end.
         handle = run_for_each(o.exec, *url, std::chrono::milliseconds(o.drain_deadline * 1000 / 20));
     }
-    consumer c(ex, s.sqs, *url, std::move(handle), options_from(o));
+    auto const settings = options_from(o);
+    auto& client = s.consumers.emplace(ex, client_options_from(s.options, settings));
+    consumer c(ex, client, *url, std::move(handle), settings);
     co_await consume_until_drained(s, o, *url, c, heard);
     auto const& done = c.counters();
     spdlog::info(
@@ -166,7 +181,8 @@ Should standard output break, what was not written is given back, and the progra
 With --exec the command runs through /bin/sh -c once a message, with the body on its standard input and these variables:
   QUERN_MESSAGE_ID, QUERN_RECEIVE_COUNT, QUERN_QUEUE_URL, QUERN_ATTRIBUTES (JSON as above), QUERN_SENT_AT,
   QUERN_FIRST_RECEIVED_AT, QUERN_GROUP
-Status 0 acknowledges the message, anything else puts it off for a time that grows with its receive count. Its standard
+Status 0 acknowledges the message, anything else puts it off for a time that grows with its receive count. A message
+whose attributes do not fit into such a variable (128 KiB) cannot be handled: it is put off as well. The command's standard
 output is that of this program. When the lease is lost or a drain runs out of time it gets SIGTERM, and SIGKILL after a
 twentieth of --drain-deadline.
 

@@ -20,6 +20,7 @@ int run(session& s, work const& what)
     }
 
     s.sqs.close();
+    if (s.consumers) s.consumers->close();
     s.io.run_for(std::chrono::seconds(1)); // what is left ends, so that nothing outlives the client
     return code.value();
 }

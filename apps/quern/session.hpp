@@ -9,16 +9,19 @@
 #include <boost/asio/io_context.hpp>
 
 #include <functional>
+#include <optional>
 #include <string_view>
 
 namespace quern::app {
 
 /// What a command that talks to SQS has: one context, run by the main thread alone, and a client on it.
 struct session {
-    explicit session(sqs::client_options options) : sqs(io.get_executor(), std::move(options)) {}
+    explicit session(sqs::client_options how) : options(std::move(how)), sqs(io.get_executor(), options) {}
 
+    sqs::client_options const options;
     boost::asio::io_context io{1};
     sqs::client sqs;
+    std::optional<sqs::client> consumers; ///< another for a consumer: what that leaves under way must not outlive it
 
     exit_code complain(failure const& why) const { return app::complain(explain(why, sqs.endpoint())); }
 };

@@ -142,6 +142,9 @@ class Draining(ProgramTest):
         _, err = self.quern("consume", "orders", "--until-empty", "--wait-time", "0", "--report", "/proc/no/such",
                             status=1)
         self.assertIn("--report /proc/no/such", err)
+        self.quern("consume", "orders", "--until-empty", "--wait-time", "0", "--report", self.folder, status=1)
+        self.assertEqual([name for name in os.listdir(os.path.dirname(self.folder))
+                          if name.startswith(os.path.basename(self.folder) + ".")], [])
 
 
 class Executing(ProgramTest):
@@ -212,6 +215,29 @@ class AmongFaults(ProgramTest):
             got = self.consume("orders", "--visibility-timeout", "3")
             self.assertEqual({int(m["body"]) for m in got}, set(range(400)))
             self.assertEqual(self.counts("orders"), (0, 0, 0))
+
+    def end_without_answers(self, faults, *options, status):
+        """Ends a consumer when it has printed a message, on a broker where deletes go wrong like this."""
+        path = self.folder + "/faults.json"
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"seed": 71, "by_operation": {"DeleteMessageBatch": faults}}, file)
+        with Broker("--faults", path) as broker:
+            self.variables["AWS_ENDPOINT_URL_SQS"] = broker.url
+            self.create("orders")
+            self.send("orders", "a")
+            process = self.start("consume", "orders", *options)
+            process.stdout.readline()
+            process.terminate()
+            _, err = process.communicate(timeout=LIMIT)
+            self.assertEqual(process.returncode, status, err)
+            self.assertEqual(self.counts("orders"), (0, 0, 0))
+
+    def test_an_answer_that_never_comes_does_not_outlast_the_drain(self):
+        # With that seed it is the first delete of eight.
+        self.end_without_answers({"half_open": 0.3}, "--visibility-timeout", "3", "--drain-deadline", "8", status=0)
+
+    def test_a_call_that_outlasts_the_drain_is_cut(self):
+        self.end_without_answers({"half_open": 1}, "--visibility-timeout", "60", "--drain-deadline", "1", status=3)
 
 
 if __name__ == "__main__":
