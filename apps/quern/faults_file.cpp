@@ -1,5 +1,7 @@
 #include "faults_file.hpp"
 
+#include <quern/broker/front_end.hpp>
+
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
@@ -92,6 +94,14 @@ fault_rates rates(std::string const& key, json::value const& value)
     return out;
 }
 
+bool is_operation(std::string_view name)
+{
+    for (std::size_t i = 0; i != broker::front_end::operation_count; ++i) {
+        if (broker::front_end::operation_name(i) == name) return true;
+    }
+    return false;
+}
+
 broker::fault_settings faults(json::value const& value)
 {
     broker::fault_settings out;
@@ -103,6 +113,7 @@ broker::fault_settings faults(json::value const& value)
         else if (name == "by_operation") {
             for (auto const& [operation, of_it] : object("by_operation", what)) {
                 auto const key = "by_operation." + std::string(operation);
+                if (!is_operation(operation)) refuse(key + " is no operation of SQS");
                 out.by_operation[std::string(operation)] = rates(key, of_it);
             }
         } else

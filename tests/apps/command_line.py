@@ -311,6 +311,7 @@ class Brokers(ProgramTest):
             ('{"everywhere": {"latency_max": 0.5}}', "everywhere.latency_max"),
             ('{"by_operation": {"ReceiveMessage": {"slow": 2}}}', "ReceiveMessage.slow"),
             ('{"by_operation": {"ReceiveMessage": 1}}', "by_operation.ReceiveMessage"),
+            ('{"by_operation": {"RecieveMessage": {"slow": 1}}}', "by_operation.RecieveMessage"),
         ):
             with self.subTest(text=text):
                 self.refuse("broker", "--port", "0", "--faults", self.faults(text), status=2, mentions=[mention])
