@@ -36,7 +36,7 @@ std::string listed()
 
 int complain(std::string const& what)
 {
-    fmt::print(stderr, "quern-conformance: {}\n{}", what, listed());
+    std::fputs(("quern-conformance: " + what + '\n' + listed()).c_str(), stderr); // fmt::print() would throw
     return 2;
 }
 
@@ -45,8 +45,8 @@ int complain(std::string const& what)
 int main(int argc, char* argv[])
 {
     std::string name, path;
-    CLI::App app(
-        "Runs AWS's own test cases. Exit status: 0 all passed, 1 some failed or none was found, 2 wrong usage.");
+    CLI::App app("Runs AWS's own test cases. Exit status: 0 all passed, 1 some failed, none was found "
+                 "or the output could not be written, 2 wrong usage.");
     app.add_option("SUITE", name, "which cases")->required();
     app.add_option("PATH", path, "a folder or a file with cases")->required();
     app.footer(listed());
@@ -65,9 +65,14 @@ int main(int argc, char* argv[])
     conformance::report results;
     try {
         chosen->run(path, results);
+        fmt::print("{} passed, {} failed\n", results.passed(), results.failed());
     } catch (std::exception const& e) {
         return complain(e.what());
     }
-    fmt::print("{} passed, {} failed\n", results.passed(), results.failed());
+    bool const flushed = std::fflush(stdout) == 0;
+    if (!flushed || std::ferror(stdout) != 0) {
+        std::fputs("quern-conformance: standard output could not be written\n", stderr);
+        return 1;
+    }
     return results.failed() == 0 && results.passed() > 0 ? 0 : 1;
 }
