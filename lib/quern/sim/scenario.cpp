@@ -49,7 +49,7 @@ scenario common(dice& d, std::string_view name, std::uint64_t seed)
     c.settle_linger = d.one_in(4) ? 0ms : d.between(1ms, 200ms);
     c.max_settle_calls = static_cast<std::size_t>(d.between(1, 32));
     c.drain_deadline = d.between(3s, 40s);
-    c.backoff.cap = 5min;
+    c.backoff = policy::backoff::exponential(1s, 2.0, 5min);
     s.handlers.slow = d.up_to(0.2);
     return s;
 }
