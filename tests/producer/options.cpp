@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_work_is_refused_by_name)
         {[](auto& o) { o.give_up_after = 25h; }, "give_up_after"},
         {[](auto& o) { o.give_up_after = 5min; }, "give_up_after", true},
         {[](auto& o) { o.max_attempts = -1; }, "max_attempts"},
-        {[](auto& o) { o.backoff.factor = 0.5; }, "backoff.factor"},
+        {[](auto& o) { o.backoff = policy::backoff::exponential(std::chrono::seconds(1), 0.5); }, "backoff.factor"},
     };
     for (auto const& each : cases) {
         producer_options options;

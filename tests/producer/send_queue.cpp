@@ -19,7 +19,7 @@ struct sending {
     bool fifo = false;
     std::optional<send_queue> made;
 
-    sending() { options.backoff.spread = policy::backoff::jitter::none; } // 100 ms, 200 ms, 400 ms …
+    sending() { options.backoff = options.backoff.with(policy::jitter::none); } // 100 ms, 200 ms, 400 ms …
 
     send_queue& queue()
     {
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(what_failed_comes_back_alone_after_a_growing_pause)
 
 BOOST_AUTO_TEST_CASE(what_failed_together_comes_back_together_after_a_pause_drawn_anew_for_each_request)
 {
-    options.backoff.spread = policy::backoff::jitter::half;
+    options.backoff = options.backoff.with(policy::jitter::half);
     std::set<tick::duration> pauses;
     auto now = t0;
     for (int i = 0; i < 20; ++i) {

@@ -39,7 +39,8 @@ struct producer_options {
     int max_attempts = 0;
 
     /// The pause before a message that failed is tried again: 100 ms, doubling to 5 s, half of it at random.
-    policy::backoff backoff{std::chrono::milliseconds(100), 2.0, std::chrono::milliseconds(5'000)};
+    policy::backoff backoff =
+        policy::backoff::exponential(std::chrono::milliseconds(100), 2.0, std::chrono::milliseconds(5'000));
 
     /// FIFO queues: let several messages of one group share a request. Ten times fewer requests where groups are few,
     /// but when SQS fails one of them alone (InternalError), those behind it in the request are in the queue before it.
