@@ -84,11 +84,11 @@ BOOST_AUTO_TEST_CASE(a_settled_message_is_forgotten)
 {
     auto const a = hold(t0);
     auto const b = hold(t0 + 1s);
-    a->unlink();
+    a->lease_hook::unlink();
     auto const due = book.poll(t0 + 21s);
     BOOST_TEST(due.extend.size() == 1u);
     BOOST_TEST((due.extend[0].what == b));
-    b->unlink();
+    b->lease_hook::unlink();
     BOOST_TEST(!book.poll(t0 + 31s).wake_at.has_value());
 }
 
