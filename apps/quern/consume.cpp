@@ -15,6 +15,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <thread>
 #include <unistd.h>
@@ -33,8 +34,15 @@ struct consume_options {
     int visibility_timeout = 30;
     std::optional<int> wait_time;
     int drain_deadline = 30;
+    double handler_timeout = 0;
+    int max_age = 0;
+    std::string poison_queue;
+    group_policy on_group_failure = group_policy::retry_head;
     std::string report;
 };
+
+std::map<std::string, group_policy> const group_policies{
+    {"retry", group_policy::retry_head}, {"skip", group_policy::skip_head}, {"halt", group_policy::halt}};
 
 consumer_options options_from(consume_options const& o)
 {
@@ -44,6 +52,9 @@ consumer_options options_from(consume_options const& o)
     out.wait_time = std::chrono::seconds(o.wait_time.value_or(o.until_empty ? 2 : 20));
     out.visibility_timeout = std::chrono::seconds(o.visibility_timeout);
     out.drain_deadline = std::chrono::seconds(o.drain_deadline);
+    out.handler_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(o.handler_timeout * 1000));
+    out.max_age = std::chrono::seconds(o.max_age);
+    out.on_group_failure = o.on_group_failure;
     out.system_attributes = {"SentTimestamp", "MessageGroupId"};
     out.log = to_stderr();
     return out;
@@ -143,9 +154,6 @@ asio::awaitable<int> consume(session& s, consume_options const& o)
 {
     auto const url = co_await queue_url(s.sqs, o.queue);
     if (!url) co_return s.complain(url.error());
-    if (url->ends_with(".fifo")) {
-        co_return complain("FIFO queues cannot be consumed yet: the order of a group would not be kept");
-    }
     auto const there = co_await queue_depth(s.sqs, *url);
     bool const may_ask = there || !there.error().service_code.starts_with("AccessDenied");
     if (!there && (may_ask || o.until_empty)) co_return s.complain(there.error());
@@ -162,7 +170,13 @@ asio::awaitable<int> consume(session& s, consume_options const& o)
         // A handler is cancelled at nine tenths of a drain: the command has to be gone before its end.
         handle = run_for_each(o.exec, *url, std::chrono::milliseconds(o.drain_deadline * 1000 / 20));
     }
-    auto const settings = options_from(o);
+    auto settings = options_from(o);
+    if (!o.poison_queue.empty()) {
+        auto const poison = co_await queue_url(s.sqs, o.poison_queue);
+        if (!poison) co_return s.complain(poison.error());
+        settings.poison_queue_url = *poison;
+    }
+    if (auto const wrong = settings.validate()) co_return complain(*wrong);
     auto& client = s.consumers.emplace(ex, client_options_from(s.options, settings));
     consumer c(ex, client, *url, std::move(handle), settings);
     co_await consume_until_drained(s, o, *url, c, heard);
@@ -193,7 +207,10 @@ SIGTERM and SIGINT drain: no more receives, handlers end, what was not started b
 settled. At nine tenths of --drain-deadline, or at a second signal, handlers are cancelled. Exit status: 0 when nothing
 was left behind, 3 when something was, see --report; 1 when the output or the report failed.
 
-Delivery is at least once: a message may come more than once. FIFO queues are refused.
+On a FIFO queue the messages of a group run one after the other, in order. When one fails, those behind it wait: until it
+comes again (retry), until it is in the --poison-queue (skip), or for you, since the program drains and ends (halt).
+
+Delivery is at least once: a message may come more than once.
 
 Examples:
   quern consume orders --until-empty > orders.jsonl
@@ -220,6 +237,21 @@ void add_consume(CLI::App& app, command_line& line)
         ->type_name("SECONDS")
         ->check(CLI::Range(3, 43'200))
         ->capture_default_str();
+    command
+        ->add_option(
+            "--handler-timeout", o->handler_timeout, "Cancel a handler that runs longer, and try again [never]")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0.0, 43'200.0));
+    command->add_option("--max-age", o->max_age, "Reject what still fails so long after its first receive [never]")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(1, 1'209'600));
+    command
+        ->add_option("--poison-queue", o->poison_queue, "Where rejected messages go, URL or name [they are deleted]")
+        ->type_name("QUEUE");
+    command
+        ->add_option("--on-group-failure", o->on_group_failure, "FIFO queues: retry, skip or halt, see below [retry]")
+        ->type_name("POLICY")
+        ->transform(CLI::CheckedTransformer(group_policies));
     command
         ->add_option("--wait-time", o->wait_time, "How long a receive waits for a message [20; with --until-empty 2]")
         ->type_name("SECONDS")

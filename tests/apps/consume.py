@@ -60,9 +60,27 @@ class Printing(ProgramTest):
         self.refuse("consume", "absent", status=1, mentions=["NonExistentQueue"])
         self.refuse("consume", self.broker.url + "/000000000000/absent", status=1, mentions=["NonExistentQueue"])
 
-    def test_a_fifo_queue_is_refused(self):
+    def test_the_messages_of_a_fifo_group_are_handled_in_order_though_they_fail(self):
         self.create("ledger", "--fifo")
-        self.refuse("consume", "ledger.fifo", status=1, mentions=["FIFO"])
+        self.quern("send", "ledger.fifo", "--group", "a", input="".join(f"{n}\n" for n in range(6)))
+        seen = self.folder + "/seen"
+        # every first try of an even number fails
+        command = f'read n; echo $n >> {seen}; test $QUERN_RECEIVE_COUNT -gt 1 || test $((n % 2)) -eq 1'
+        self.quern("consume", "ledger.fifo", "--until-empty", "--exec", command)
+        with open(seen, encoding="utf-8") as lines:
+            tries = [int(line) for line in lines]
+        self.assertEqual(sorted(set(tries)), list(range(6)))
+        self.assertEqual(tries, sorted(tries))
+
+    def test_what_fails_for_too_long_is_rejected_to_the_poison_queue(self):
+        self.create("orders")
+        self.create("poison")
+        self.quern("send", "orders", input="bad\n")
+        self.quern("consume", "orders", "--until-empty", "--exec", "false", "--max-age", "2", "--poison-queue", "poison")
+        poison = [json.loads(line) for line in self.quern("consume", "poison", "--until-empty").stdout.splitlines()]
+        self.assertEqual([m["body"] for m in poison], ["bad"])
+        self.assertIn("max_age", poison[0]["attributes"]["QuernReason"]["value"])
+        self.refuse("consume", "orders", "--on-group-failure", "skip", status=1, mentions=["poison_queue_url"])
 
 
 class Draining(ProgramTest):

@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(the_report_is_one_line_of_json)
     r.finished = 12;
     r.released = 3;
     BOOST_TEST(to_json(r) ==
-        R"({"took_ms":812,"finished":12,"cancelled":0,"released":3,"stranded":0,"running":0,"at_risk":0,"polls":0})");
+        R"({"took_ms":812,"finished":12,"cancelled":0,"released":3,"stranded":0,"running":0,"at_risk":0,"lost":0,"polls":0})");
     BOOST_TEST(r.clean());
     r.at_risk = 1;
     BOOST_TEST(!r.clean());

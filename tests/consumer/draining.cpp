@@ -212,13 +212,6 @@ BOOST_AUTO_TEST_CASE(a_limit_below_zero_ends_at_once)
     BOOST_TEST(report->polls == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(a_fifo_queue_is_refused_by_name)
-{
-    url += ".fifo";
-    BOOST_CHECK_EXCEPTION(it.emplace(io.get_executor(), api, url, fast, options), boost::system::system_error,
-        [](auto const& e) { return std::string(e.what()).find("FIFO") != std::string::npos; });
-}
-
 BOOST_AUTO_TEST_CASE(a_drain_at_any_moment_leaves_nothing_hidden)
 {
     for (auto at = 0ms; at < 400ms; at += 7ms) {

@@ -128,16 +128,15 @@ BOOST_AUTO_TEST_CASE(an_older_handle_that_arrives_later_does_not_replace_the_new
     });
     BOOST_REQUIRE(until(1s, [this] { return empty(); }));
     api.before_received = [this](sqs::receive_message_response& got) -> asio::awaitable<void> {
-        auto const first = !got.messages.empty() && got.messages[0].receive_count() == 1;
-        if (first) co_await pause(1s);
+        auto const count = got.messages.empty() ? 0 : got.messages[0].receive_count();
+        if (count == 2) engine.set_faults({});
+        if (count == 1) co_await pause(1s);
     };
     broker::fault_settings faults;
     faults.everywhere.duplicated = 1;
     engine.set_faults(faults);
     sqs::send_message_request request(url, "late");
     asio::co_spawn(io, local->send_message(std::move(request)), [](std::exception_ptr, auto const&) {});
-    time.run_for(io, 0s);
-    engine.set_faults({});
     BOOST_TEST(until(15s, [this] { return empty(); }));
     BOOST_TEST(runs.at("late") == 1);
     BOOST_TEST(it->counters().adopted >= 1u);

@@ -20,7 +20,7 @@ namespace quern::test {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-/// The three operations of a consumer, each preceded by a hook that may fail it.
+/// The operations of a consumer, each preceded by a hook that may fail it.
 class hooked_api : public stub_api {
 public:
     using hook = std::function<std::optional<failure>()>;
@@ -33,6 +33,7 @@ public:
         if (auto f = on_receive()) co_return *f;
         auto said = co_await real_.receive_message(std::move(r));
         if (said) co_await before_received(*said);
+        if (lose_answer()) co_return failure(errc::connection_lost, "the answer is lost", true);
         if (said) on_received(*said);
         co_return said;
     }
@@ -52,7 +53,15 @@ public:
         co_return said;
     }
 
-    hook on_receive = [] { return std::optional<failure>(); }, on_delete = on_receive, on_change = on_receive;
+    answer<sqs::send_message_batch_response> send_message_batch(sqs::send_message_batch_request r) override
+    {
+        if (auto f = on_send()) co_return *f;
+        co_return co_await real_.send_message_batch(std::move(r));
+    }
+
+    hook on_receive = [] { return std::optional<failure>(); }, on_delete = on_receive, on_change = on_receive,
+         on_send = on_receive;
+    std::function<bool()> lose_answer = [] { return false; };
     std::function<void(sqs::receive_message_response&)> on_received = [](auto&) {};
     std::function<asio::awaitable<void>(sqs::receive_message_response&)> before_received =
         [](auto&) -> asio::awaitable<void> { co_return; };

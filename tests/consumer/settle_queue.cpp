@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(a_full_request_goes_at_once)
         add(purpose::remove, t0);
     auto const batch = queue.take(t0, true);
     BOOST_REQUIRE(batch.has_value());
-    BOOST_TEST(batch->removal);
+    BOOST_TEST((batch->what == settle_queue::call::remove));
     BOOST_TEST(batch->entries.size() == 10u);
     BOOST_TEST(batch->entries[0].what->message.id() == "m0");
     BOOST_TEST(!queue.take(t0, true).has_value());
@@ -74,9 +74,9 @@ BOOST_AUTO_TEST_CASE(deletes_and_visibility_changes_go_in_requests_of_their_own)
     add(purpose::remove, t0);
     add(purpose::postpone, t0, 5s);
     add(purpose::extend, t0, 30s);
-    BOOST_TEST(queue.take(t0, false)->removal);
+    BOOST_TEST((queue.take(t0, false)->what == settle_queue::call::remove));
     auto const changes = queue.take(t0, false);
-    BOOST_TEST(!changes->removal);
+    BOOST_TEST((changes->what == settle_queue::call::change));
     BOOST_TEST(changes->entries.size() == 2u);
     BOOST_TEST((changes->entries[0].timeout == 5s));
 }
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(the_message_with_the_least_lease_left_goes_first)
     queue.add({older, purpose::extend, 30s}, t0);
     auto const first = queue.take(t0, false), second = queue.take(t0, false);
     BOOST_REQUIRE((first && second));
-    BOOST_TEST(!first->removal);
+    BOOST_TEST((first->what == settle_queue::call::change));
     BOOST_REQUIRE(second->entries.size() == 2u);
     BOOST_TEST(second->entries[0].what->message.id() == old->message.id());
 }

@@ -14,11 +14,7 @@ namespace asio = boost::asio;
 consumer::consumer(
     asio::any_io_executor ex, sqs::api* api, std::string queue_url, handler handle, consumer_options options)
 {
-    auto wrong = options.validate();
-    if (queue_url.ends_with(".fifo")) {
-        wrong = failure(errc::invalid_option, "FIFO queues are not supported yet: their order would be lost");
-    }
-    if (wrong) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
+    if (auto const wrong = options.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
     pipeline_ =
         std::make_shared<pipeline>(std::move(ex), api, std::move(queue_url), std::move(handle), std::move(options));
 }

@@ -25,6 +25,8 @@ public:
     int receive_count() const { return message_.receive_count(); } ///< 1 on the first receive, across all consumers
     std::optional<wall_time> first_received_at() const { return message_.first_received_at(); }
     std::string_view group() const { return message_.group_id(); } ///< empty when the message has none
+    /// Grows within a group of a FIFO queue; empty on a standard queue.
+    std::string_view sequence_number() const { return message_.system("SequenceNumber"); }
     sqs::message_attribute const* attribute(std::string_view name) const { return message_.attribute(name); }
     sqs::message const& message() const { return message_; }
 

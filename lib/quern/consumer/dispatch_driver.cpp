@@ -1,6 +1,7 @@
 // The pipeline's dispatch and lease keeper: the handler runs while the message is ours.
 
 #include <quern/consumer/pipeline.hpp>
+#include <quern/policy/age.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -22,6 +23,25 @@ asio::awaitable<std::optional<outcome>> call(handler const& handle, held_ptr wha
     co_return said;
 }
 
+bool is_parse_error(std::exception_ptr const& thrown)
+{
+    try {
+        std::rethrow_exception(thrown);
+    } catch (parse_error const&) {
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+
+/// Safe in a log line.
+std::string printable(std::string text)
+{
+    for (auto& c : text)
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+    return text;
+}
+
 std::string what_happened(std::exception_ptr const& thrown)
 {
     try {
@@ -34,6 +54,14 @@ std::string what_happened(std::exception_ptr const& thrown)
 }
 
 } // namespace
+
+void consumer::pipeline::start(held_ptr h)
+{
+    if (h->damage)
+        conclude(h, malformed(*h, describe(*h->damage)));
+    else
+        dispatch(std::move(h));
+}
 
 void consumer::pipeline::dispatch(held_ptr h)
 {
@@ -57,24 +85,103 @@ void consumer::pipeline::handled(held_ptr h, std::exception_ptr thrown, std::opt
     wake_.ring();
     if (h->message.lease_deadline() <= now()) { // another consumer may have the message
         note_lost(*h);
+        give_back_tail(*h);
+        groups_.leave(*h);
         in_flight.remove(*h);
-        return;
+    } else if (h->lost) { // but it has come back here
+        fail(std::move(h), release());
+    } else if (!thrown) {
+        conclude(std::move(h), *said);
+    } else if (h->cancelled) {
+        fail(std::move(h), release());
+    } else {
+        auto const verdict = meaning_of(*h, thrown);
+        conclude(std::move(h), verdict);
     }
-    if (h->lost) return settle(std::move(h), settlement::purpose::postpone); // but it has come back here
-    if (thrown && !h->cancelled) {
-        auto const why = h->overdue ? "ran for longer than handler_timeout" : what_happened(thrown);
-        log_.write(log_level::warning, "handler failed", std::string(h->message.id()) + ": " + why, now());
+}
+
+outcome consumer::pipeline::meaning_of(held const& h, std::exception_ptr thrown)
+{
+    if (options.classify && !h.overdue) {
+        if (auto given = options.classify(thrown)) return *std::move(given);
     }
-    auto const verdict = !thrown ? *said : h->cancelled ? release() : retry();
+    auto const why = h.overdue ? "ran for longer than handler_timeout" : what_happened(thrown);
+    if (!h.overdue && is_parse_error(thrown)) {
+        ++counters.malformed;
+        return malformed(h, why);
+    }
+    log_.write(log_level::warning, "handler failed", std::string(h.message.id()) + ": " + why, now());
+    return retry();
+}
+
+outcome consumer::pipeline::malformed(held const& h, std::string const& why)
+{
+    constexpr std::size_t excerpt = 80;
+    auto const body = std::string(h.message.body().substr(0, excerpt));
+    log_.write(log_level::error, "malformed message",
+        std::string(h.message.id()) + ": " + why + "; it begins: " + printable(body), now());
+    switch (options.on_malformed) {
+    case malformed_policy::reject: return quern::reject("malformed: " + why);
+    case malformed_policy::discard: return ack();
+    case malformed_policy::retry: break;
+    }
+    return retry();
+}
+
+void consumer::pipeline::conclude(held_ptr h, outcome const& verdict)
+{
     switch (verdict.what()) {
-    case outcome::kind::ack: return settle(std::move(h), settlement::purpose::remove);
-    case outcome::kind::release: return settle(std::move(h), settlement::purpose::postpone);
-    case outcome::kind::retry_after: return settle(std::move(h), settlement::purpose::postpone, verdict.delay());
-    case outcome::kind::retry: {
-        auto const delay = options.backoff.delay(h->message.receive_count(), random_);
-        return settle(std::move(h), settlement::purpose::postpone, delay);
+    case outcome::kind::ack: groups_.leave(*h); return settle(std::move(h), settlement::purpose::remove);
+    case outcome::kind::reject: return reject(std::move(h), verdict.reason());
+    case outcome::kind::retry:
+        if (fifo_ && options.on_group_failure == group_policy::skip_head) {
+            return reject(std::move(h), "failed at the head of its group");
+        }
+        [[fallthrough]];
+    case outcome::kind::retry_after:
+    case outcome::kind::release: return fail(std::move(h), verdict);
     }
+}
+
+/// It comes back, and whatever stands behind it in its group waits for it in the queue.
+void consumer::pipeline::fail(held_ptr h, outcome const& verdict)
+{
+    auto delay = verdict.delay();
+    if (verdict.what() == outcome::kind::retry) {
+        delay = options.backoff.delay(h->message.receive_count(), random_);
+        if (fifo_ && options.on_group_failure == group_policy::park_group) delay = options.park_for;
+        if (fifo_ && options.on_group_failure == group_policy::halt) {
+            delay = {};
+            log_.write(log_level::error, "halted",
+                std::string(h->message.id()) + ": the head of its group failed; the consumer drains", now());
+            if (!drain_) begin_drain(options.drain_deadline);
+        }
     }
+    if (verdict.what() != outcome::kind::release && options.max_age.count() != 0) {
+        auto const within = policy::within_age(
+            h->message.first_received_at().value_or(time_.wall()), time_.wall(), delay, options.max_age);
+        if (!within) return reject(std::move(h), "older than max_age");
+        delay = *within;
+    }
+    give_back_tail(*h);
+    groups_.leave(*h);
+    settle(std::move(h), settlement::purpose::postpone, delay);
+}
+
+/// A group goes on behind a rejected head only when its rejection is confirmed: until then it may come again.
+void consumer::pipeline::reject(held_ptr h, std::string reason)
+{
+    log_.write(log_level::error, "message rejected", std::string(h->message.id()) + ": " + reason, now());
+    h->rejected = true;
+    h->reason = std::move(reason);
+    settle(
+        std::move(h), options.poison_queue_url.empty() ? settlement::purpose::remove : settlement::purpose::hand_off);
+}
+
+void consumer::pipeline::give_back_tail(held const& head)
+{
+    for (auto& h : groups_.take_tail(head))
+        settle(std::move(h), settlement::purpose::postpone);
 }
 
 void consumer::pipeline::stop_overdue(tick time)
@@ -102,16 +209,20 @@ void consumer::pipeline::lose(held_ptr const& h)
 {
     if (h->at != held::stage::waiting && h->at != held::stage::running) return; // its settlement still may succeed
     note_lost(*h);
-    if (h->at == held::stage::running)
+    give_back_tail(*h);
+    if (h->at == held::stage::running) {
         cancel(*h);
-    else
+    } else {
+        groups_.leave(*h);
         in_flight.remove(*h);
+    }
 }
 
 void consumer::pipeline::note_lost(held& h)
 {
     if (std::exchange(h.lost, true)) return;
     ++counters.lost;
+    if (drain_) ++report_.lost;
     log_.write(log_level::error, "lease lost", std::string(h.message.id()), now());
 }
 

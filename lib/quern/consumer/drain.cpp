@@ -22,6 +22,7 @@ std::string to_json(drain_report const& r)
     add("stranded", r.stranded);
     add("running", r.running);
     add("at_risk", r.at_risk);
+    add("lost", r.lost);
     add("polls", r.polls);
     return text + '}';
 }

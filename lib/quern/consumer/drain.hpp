@@ -18,10 +18,11 @@ struct drain_report {
     std::size_t stranded = 0;  ///< hidden though nobody works on them: their release was not confirmed in time
     std::size_t running = 0;   ///< handlers still running; their messages stay hidden until their leases end
     std::size_t at_risk = 0;   ///< handled, but the delete is not confirmed: may be delivered again
+    std::size_t lost = 0;  ///< leases lost since it began: they come back, after a visibility timeout at the latest
     std::size_t polls = 0; ///< receives that had not been answered: what they may yet bring stays hidden for a while
 
     /// Nothing was left behind.
-    bool clean() const { return stranded + running + at_risk + polls == 0; }
+    bool clean() const { return stranded + running + at_risk + lost + polls == 0; }
 };
 
 /// {"took_ms":812,"finished":12,…}, one line.

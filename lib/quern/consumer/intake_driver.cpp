@@ -3,6 +3,7 @@
 #include <quern/consumer/pipeline.hpp>
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 namespace quern {
@@ -10,20 +11,31 @@ namespace quern {
 namespace asio = boost::asio;
 using std::chrono::seconds;
 
+namespace {
+
+/// A receive whose answer was lost may have hidden messages all the same.
+bool may_have_received(failure const& why)
+{
+    return why.code == errc::timed_out || why.code == errc::connection_lost || why.code == errc::bad_reply;
+}
+
+constexpr int attempts = 3; // at one receive of a FIFO queue
+constexpr std::chrono::milliseconds between_attempts{200};
+
+std::string random_id(std::mt19937_64& random)
+{
+    char text[33];
+    std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(random()),
+        static_cast<unsigned long long>(random()));
+    return text;
+}
+
+} // namespace
+
 asio::awaitable<void> consumer::pipeline::poll(int ask)
 {
-    sqs::receive_message_request request(queue_url_);
-    request.max_messages = ask;
-    request.visibility_timeout = options.visibility_timeout;
-    auto const wait = std::min(options.wait_time, std::chrono::floor<seconds>(drain_budget_ * 2 / 3));
-    request.wait_time = wait;
-    request.system_attribute_names = options.system_attributes;
-    request.system_attribute_names.insert(
-        request.system_attribute_names.end(), {"ApproximateReceiveCount", "ApproximateFirstReceiveTimestamp"});
-    request.attribute_names = options.attributes;
-
-    auto const started = now();
-    auto got = co_await api_.receive_message(std::move(request));
+    auto started = now();
+    auto got = co_await receive(ask, started);
     auto const time = now();
     ++counters.polls;
     if (got) {
@@ -31,7 +43,7 @@ asio::awaitable<void> consumer::pipeline::poll(int ask)
         if (count == 0) ++counters.empty_polls;
         intake_.answered(ask, static_cast<int>(count), started, time);
         // SQS answers when the wait is over at the latest: what lay here unread for longer has used up its lease.
-        accept(std::move(*got), std::min(time, started + wait));
+        accept(std::move(*got), std::min(time, started + wait_time()));
     } else {
         ++counters.failed_polls;
         intake_.failed(ask, time);
@@ -40,51 +52,102 @@ asio::awaitable<void> consumer::pipeline::poll(int ask)
     wake_.ring();
 }
 
+/// One receive; of a FIFO queue, repeated under one attempt id when its answer is lost: SQS then answers once more with
+/// the same messages, which nobody else can have until their visibility timeout (ReceiveRequestAttemptId).
+asio::awaitable<result<sqs::receive_message_response>> consumer::pipeline::receive(int ask, tick& started)
+{
+    sqs::receive_message_request request(queue_url_);
+    request.max_messages = ask;
+    request.visibility_timeout = options.visibility_timeout;
+    request.wait_time = wait_time();
+    request.system_attribute_names = options.system_attributes;
+    request.system_attribute_names.insert(
+        request.system_attribute_names.end(), {"ApproximateReceiveCount", "ApproximateFirstReceiveTimestamp"});
+    request.attribute_names = options.attributes;
+    if (fifo_) {
+        request.attempt_id = random_id(random_);
+        request.system_attribute_names.insert(
+            request.system_attribute_names.end(), {"MessageGroupId", "SequenceNumber"});
+    }
+    for (int attempt = 1;; ++attempt) {
+        auto copy = request;
+        started = now();
+        auto got = co_await api_.receive_message(std::move(copy));
+        if (got || !fifo_ || attempt == attempts || !may_have_received(got.error())) co_return got;
+        ++counters.repeated_polls;
+        auto const pause = time_.make_timer(strand);
+        co_await pause->wait_until(now() + between_attempts);
+        if (intake_.stopped()) request.wait_time = seconds(0);
+    }
+}
+
+/// Short enough for a drain to let the receives under way end.
+seconds consumer::pipeline::wait_time() const
+{
+    return std::min(options.wait_time, std::chrono::floor<seconds>(drain_budget_ * 2 / 3));
+}
+
 void consumer::pipeline::accept(sqs::receive_message_response got, tick received_at)
 {
-    counters.received += got.messages.size() + got.damaged.size();
-    for (auto& message : got.messages) {
-        auto h = take_in(std::move(message), got.storage, received_at);
+    auto const count = got.messages.size() + got.damaged.size();
+    counters.received += count;
+    auto whole = got.messages.begin();
+    auto damaged = got.damaged.begin();
+    bool blind = false; // a message of a FIFO queue is missing, and nobody knows of which group
+    for (std::size_t at = 0; at < count; ++at) { // in the order of the answer
+        auto const is_damaged =
+            damaged != got.damaged.end() && (damaged->position == at || whole == got.messages.end());
+        blind = blind || (fifo_ && is_damaged && damaged->known.group_id().empty());
+        auto h = is_damaged ? take_in(std::move(*damaged++), got.storage, received_at)
+                            : take_in(std::move(*whole++), got.storage, received_at);
         if (!h) continue;
         if (h->message.lease_deadline() <= now())
             lose(h);
-        else if (intake_.stopped())
+        else if (intake_.stopped() || (blind && !is_damaged))
             settle(std::move(h), settlement::purpose::postpone);
+        else if (blind)
+            fail(std::move(h), retry());
         else
-            dispatch(std::move(h));
+            arrive(std::move(h));
     }
-    for (auto& damaged : got.damaged)
-        refuse(std::move(damaged), got.storage, received_at);
 }
 
 /// Null when the message is held here already, and all that counts is its newest handle.
-held_ptr consumer::pipeline::take_in(sqs::message message, std::shared_ptr<std::byte[]> storage, tick time)
+held_ptr consumer::pipeline::take_in(sqs::message message, std::shared_ptr<std::byte[]> storage, tick received_at)
 {
     if (auto const known = in_flight.find(message.id)) {
         if (!known->giving_back) {
             ++counters.adopted;
-            if (in_flight.adopt(*known, message, std::move(storage), time)) leases_.hold(*known, time);
+            if (in_flight.adopt(*known, message, std::move(storage), received_at)) leases_.hold(*known, received_at);
             return nullptr;
         }
         in_flight.remove(*known); // was being given back, and has come back before the answer
     }
-    auto h = std::make_shared<held>(std::move(message), std::move(storage), time_, time);
+    auto h = std::make_shared<held>(std::move(message), std::move(storage), time_, received_at);
     in_flight.add(h);
-    leases_.hold(*h, time);
+    leases_.hold(*h, received_at);
     return h;
 }
 
-/// Not run, since nobody can say what it is; tried again as a failed one, because the next copy may be whole.
-void consumer::pipeline::refuse(sqs::damaged_message damaged, std::shared_ptr<std::byte[]> storage, tick time)
+/// Null as well when so little of it can be read that it must come back by itself.
+held_ptr consumer::pipeline::take_in(
+    sqs::damaged_message damaged, std::shared_ptr<std::byte[]> storage, tick received_at)
 {
     ++counters.damaged;
     log_.write(
-        log_level::error, "damaged message", std::string(damaged.known.id) + ": " + describe(damaged.why), time);
-    if (damaged.known.id.empty() || damaged.known.receipt_handle.empty()) return; // comes back by itself
-    auto const delay = options.backoff.delay(damaged.known.receive_count(), random_);
-    if (auto h = take_in(std::move(damaged.known), std::move(storage), time)) {
-        settle(std::move(h), settlement::purpose::postpone, delay);
-    }
+        log_level::error, "damaged message", std::string(damaged.known.id) + ": " + describe(damaged.why), now());
+    if (damaged.known.id.empty() || damaged.known.receipt_handle.empty()) return nullptr;
+    auto h = take_in(std::move(damaged.known), std::move(storage), received_at);
+    if (h) h->damage = std::move(damaged.why);
+    return h;
+}
+
+void consumer::pipeline::arrive(held_ptr h)
+{
+    if (fifo_)
+        groups_.add(std::move(h)); // its turn comes
+    else
+        start(std::move(h));
 }
 
 } // namespace quern

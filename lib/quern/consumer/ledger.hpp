@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/consumer/delivery.hpp>
+#include <quern/core/error.hpp>
 
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/intrusive/list_hook.hpp>
@@ -38,6 +39,9 @@ struct held : std::enable_shared_from_this<held>, lease_hook, run_hook {
     bool giving_back = false; ///< a postpone is on its way, or waits for that extension: no other may follow
     std::optional<std::chrono::seconds> postponed; ///< the postpone that waits for that extension's answer
     bool removing = false;                         ///< settling by a delete
+    bool rejected = false;                         ///< settling by a hand-off to the poison queue, then a delete
+    std::string reason;                            ///< of the rejection
+    std::optional<failure> damage;                 ///< it arrived unreadable: no handler can run
     tick started_at{};                             ///< of its handler
     bool overdue = false;                          ///< its handler was told to end because it ran for too long
     bool cancelled = false;                        ///< because of the drain, or of the lease

@@ -18,6 +18,11 @@ std::optional<failure> consumer_options::validate() const
         return wrong("settle_linger must be from 0 to a third of visibility_timeout");
     }
     if (handler_timeout < 0ms) return wrong("handler_timeout must not be negative");
+    if (max_age != 0ms && max_age < 1s) return wrong("max_age must be at least 1 s, or 0 for any age");
+    if (park_for < 1s || park_for > 12h) return wrong("park_for must be from 1 s to 12 h");
+    if (on_group_failure == group_policy::skip_head && poison_queue_url.empty()) {
+        return wrong("on_group_failure = skip_head needs poison_queue_url: the skipped head must go somewhere");
+    }
     if (max_settle_calls == 0) return wrong("max_settle_calls must be at least 1");
     if (drain_deadline < 1s) return wrong("drain_deadline must be at least 1 s");
     return backoff.validate();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <quern/consumer/outcome.hpp>
 #include <quern/core/clock.hpp>
 #include <quern/core/error.hpp>
 #include <quern/policy/backoff.hpp>
@@ -8,6 +9,7 @@
 #include <boost/asio/any_io_executor.hpp>
 
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <string>
@@ -16,6 +18,21 @@
 namespace quern {
 
 struct drain_report;
+
+/// What becomes of a message that nobody can read: its handler throws parse_error, or it arrived damaged.
+enum class malformed_policy {
+    retry,   ///< as one that failed: the redrive policy of the queue ends it
+    reject,  ///< to the poison queue
+    discard, ///< deleted
+};
+
+/// What a FIFO group does when its head fails. Those behind it never overtake it.
+enum class group_policy {
+    retry_head, ///< the head comes again after its backoff, the group waits for it
+    skip_head,  ///< the head is rejected, the group goes on once that is confirmed
+    park_group, ///< the head comes again after `park_for`
+    halt,       ///< the head is released and the consumer drains: somebody must look
+};
 
 /// Settings of a consumer. Every default is meant for production.
 struct consumer_options {
@@ -41,6 +58,27 @@ struct consumer_options {
 
     /// When a message whose handler failed is tried again.
     policy::backoff backoff;
+
+    /// How old a message may get that fails again and again, from its first receive; then it is rejected. The last try
+    /// falls within the age. Zero: any age, the queue's redrive policy decides.
+    std::chrono::milliseconds max_age{0};
+
+    /// Retrying is the default because it loses nothing and lets the queue's own policy decide. Logged in any case,
+    /// apart from failures, with the message id.
+    malformed_policy on_malformed = malformed_policy::retry;
+
+    /// Where rejected messages go. Empty: they are deleted, with an error in the log.
+    std::string poison_queue_url;
+
+    /// What an exception of the handler means; return nothing to leave that to the defaults (parse_error is malformed,
+    /// anything else is retry()). Called on the consumer's strand; must not throw.
+    std::function<std::optional<outcome>(std::exception_ptr)> classify;
+
+    /// FIFO queues. Retrying the head is what the order of the queue promises.
+    group_policy on_group_failure = group_policy::retry_head;
+
+    /// For group_policy::park_group; at most 12 h.
+    std::chrono::milliseconds park_for{3'600'000};
 
     /// How long an acknowledgement may wait for others to share a request. Nothing waits when no handler runs.
     std::chrono::milliseconds settle_linger{10};

@@ -1,22 +1,29 @@
 #pragma once
 
 #include <chrono>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 namespace quern {
 
-/// What a handler wants done with its message. Made by ack(), retry(), retry_after() and release().
+/// What a handler wants done with its message. Made by ack(), retry(), retry_after(), release() and
+/// reject().
 class outcome {
 public:
-    enum class kind { ack, retry, retry_after, release };
+    enum class kind { ack, retry, retry_after, release, reject };
 
     explicit outcome(kind what, std::chrono::milliseconds delay = {}) : what_(what), delay_(delay) {}
+    outcome(kind what, std::string reason) : what_(what), reason_(std::move(reason)) {}
 
     kind what() const { return what_; }
     std::chrono::milliseconds delay() const { return delay_; }
+    std::string const& reason() const { return reason_; }
 
 private:
     kind what_;
-    std::chrono::milliseconds delay_;
+    std::chrono::milliseconds delay_{};
+    std::string reason_;
 };
 
 /// Done: delete the message.
@@ -43,5 +50,18 @@ inline outcome release()
 {
     return outcome(outcome::kind::release);
 }
+
+/// Trying again cannot help: off to options.poison_queue_url, or deleted when there is none. `reason` is logged and
+/// goes along as a message attribute.
+inline outcome reject(std::string reason)
+{
+    return outcome(outcome::kind::reject, std::move(reason));
+}
+
+/// Thrown by a handler: the message cannot be understood. A verdict of its own, see consumer_options::on_malformed.
+class parse_error : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
 
 } // namespace quern

@@ -86,6 +86,8 @@ std::optional<tick> consumer::pipeline::turn(tick time)
     for (auto const& gone : leases.lost)
         lose(gone);
     stop_overdue(time);
+    for (auto& head : groups_.runnable())
+        start(std::move(head));
 
     if (intake_.polls() == 0 || (drain_ && !drain_->keeps_back(time))) {
         for (auto& h : std::exchange(kept_back_, {}))
@@ -95,7 +97,11 @@ std::optional<tick> consumer::pipeline::turn(tick time)
         auto batch = settle_.take(time, running_ != 0);
         if (!batch) break;
         ++settle_calls_;
-        spawn(batch->removal ? remove(std::move(batch->entries)) : change(std::move(batch->entries)));
+        switch (batch->what) {
+        case settle_queue::call::remove: spawn(remove(std::move(batch->entries))); break;
+        case settle_queue::call::change: spawn(change(std::move(batch->entries))); break;
+        case settle_queue::call::hand_off: spawn(hand_off(std::move(batch->entries))); break;
+        }
     }
 
     std::optional<tick> wake_at;
@@ -136,6 +142,8 @@ void consumer::pipeline::begin_drain(std::chrono::milliseconds limit)
         drain_.emplace(
             time, std::clamp<std::chrono::milliseconds>(limit, std::chrono::seconds(0), lease_book::horizon));
         intake_.stop();
+        for (auto& h : groups_.take_waiting())
+            settle(std::move(h), settlement::purpose::postpone);
         if (!std::exchange(started_, true)) spawn(run());
     }
     wake_.ring();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/consumer/consumer.hpp>
+#include <quern/consumer/fifo_groups.hpp>
 #include <quern/consumer/intake.hpp>
 #include <quern/consumer/lease_book.hpp>
 #include <quern/consumer/ledger.hpp>
@@ -49,13 +50,23 @@ private:
 
     // intake
     boost::asio::awaitable<void> poll(int ask);
+    boost::asio::awaitable<result<sqs::receive_message_response>> receive(int ask, tick& started);
     void accept(sqs::receive_message_response, tick now);
     held_ptr take_in(sqs::message, std::shared_ptr<std::byte[]> storage, tick now);
-    void refuse(sqs::damaged_message, std::shared_ptr<std::byte[]> storage, tick now);
+    held_ptr take_in(sqs::damaged_message, std::shared_ptr<std::byte[]> storage, tick now);
+    void arrive(held_ptr);
+    std::chrono::seconds wait_time() const;
 
     // dispatch
+    void start(held_ptr);
     void dispatch(held_ptr);
     void handled(held_ptr, std::exception_ptr, std::optional<outcome>);
+    outcome meaning_of(held const&, std::exception_ptr);
+    outcome malformed(held const&, std::string const& why);
+    void conclude(held_ptr, outcome const&);
+    void fail(held_ptr, outcome const&);
+    void reject(held_ptr, std::string reason);
+    void give_back_tail(held const&);
     void stop_overdue(tick now);
     void cancel(held&);
     void tell(held&);
@@ -68,6 +79,8 @@ private:
     void settle(held_ptr, settlement::purpose, std::chrono::milliseconds delay = {});
     boost::asio::awaitable<void> remove(std::vector<settlement>);
     boost::asio::awaitable<void> change(std::vector<settlement>);
+    boost::asio::awaitable<void> hand_off(std::vector<settlement>);
+    void settled_for_good(held&, settled, std::chrono::seconds timeout);
     void answered(settlement, std::string_view handle, result<void> const&, tick sent_at);
     void returned();
 
@@ -80,9 +93,11 @@ private:
     std::unique_ptr<sqs::client> own_client_;
     sqs::api& api_;
     std::string const queue_url_;
+    bool const fifo_ = queue_url_.ends_with(".fifo");
     handler const handle_;
 
     intake intake_;
+    fifo_groups groups_;
     lease_book leases_;
     run_limit runs_;
     settle_queue settle_;

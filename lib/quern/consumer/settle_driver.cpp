@@ -17,11 +17,12 @@ void consumer::pipeline::settle(held_ptr h, settlement::purpose why, std::chrono
     h->at = held::stage::settling;
     h->removing = why == settlement::purpose::remove;
     wake_.ring();
-    if (!h->removing && timeout.count() == 0 && drain_ && drain_->keeps_back(now()) && intake_.polls() != 0) {
+    if (why == settlement::purpose::postpone && timeout.count() == 0 && drain_ && drain_->keeps_back(now()) &&
+        intake_.polls() != 0) {
         kept_back_.push_back(std::move(h)); // a receive of ours that is still open would only bring it back
         return;
     }
-    h->giving_back = !h->removing;
+    h->giving_back = why == settlement::purpose::postpone;
     if (h->giving_back && h->extending)
         h->postponed = timeout; // an extension that arrived later would undo it
     else
@@ -65,6 +66,35 @@ asio::awaitable<void> consumer::pipeline::change(std::vector<settlement> entries
     returned();
 }
 
+/// The poison queue gets the body and the attributes, and the reason where there is room for one more.
+asio::awaitable<void> consumer::pipeline::hand_off(std::vector<settlement> entries)
+{
+    constexpr std::size_t most_attributes = 10;
+    std::vector<sqs::send_message_entry> copies;
+    auto const fifo = options.poison_queue_url.ends_with(".fifo");
+    for (auto const& e : entries) {
+        auto const& m = e.what->message.message();
+        auto& copy = copies.emplace_back(std::string(m.body));
+        for (auto const& a : m.attributes)
+            copy.attributes.try_emplace(
+                std::string(a.name), sqs::attribute_value{std::string(a.data_type), std::string(a.value)});
+        if (copy.attributes.size() < most_attributes) {
+            copy.attributes.try_emplace("QuernReason", sqs::attribute_value{"String", e.what->reason});
+        }
+        if (!fifo) continue;
+        copy.group_id = e.what->message.group().empty() ? "rejected" : std::string(e.what->message.group());
+        copy.deduplication_id = std::string(m.id);
+    }
+    auto const sent_at = now();
+    auto const answers = co_await sqs::send_batch(api_, options.poison_queue_url, std::move(copies));
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        result<void> const said = answers[i] ? result<void>() : result<void>(answers[i].error());
+        auto const handle = std::string(entries[i].what->handle);
+        answered(std::move(entries[i]), handle, said, sent_at);
+    }
+    returned();
+}
+
 void consumer::pipeline::returned()
 {
     ++counters.settle_calls;
@@ -94,18 +124,30 @@ void consumer::pipeline::answered(settlement entry, std::string_view handle, res
         }
     } else if (verdict == settled::again) {
         settle_.add_again(std::move(entry), time);
+    } else if (verdict == settled::done && entry.why == settlement::purpose::hand_off) {
+        settle(std::move(entry.what), settlement::purpose::remove);
     } else {
-        if (verdict == settled::lost)
-            ++counters.lost;
-        else if (h.removing)
-            ++counters.acked;
-        else if (entry.timeout.count() == 0)
-            ++counters.released;
-        else
-            ++counters.retried;
-        if (verdict == settled::done && !h.removing && entry.timeout.count() == 0 && drain_) ++report_.released;
-        in_flight.remove(h);
+        settled_for_good(h, verdict, entry.timeout);
     }
+}
+
+void consumer::pipeline::settled_for_good(held& h, settled how, seconds timeout)
+{
+    if (how == settled::lost) {
+        note_lost(h);
+        give_back_tail(h);
+    } else if (h.rejected) {
+        ++counters.rejected;
+    } else if (h.removing) {
+        ++counters.acked;
+    } else if (timeout.count() == 0) {
+        ++counters.released;
+        if (drain_) ++report_.released;
+    } else {
+        ++counters.retried;
+    }
+    groups_.leave(h); // a rejected head leaves only now
+    in_flight.remove(h);
 }
 
 } // namespace quern

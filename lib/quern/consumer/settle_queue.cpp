@@ -48,7 +48,18 @@ bool settle_queue::line::due(tick now, milliseconds linger, bool more_to_come) c
 
 void settle_queue::enqueue(settlement entry)
 {
-    (entry.why == settlement::purpose::remove ? removals_ : changes_).push(std::move(entry));
+    auto const to = entry.why == settlement::purpose::remove ? call::remove
+        : entry.why == settlement::purpose::hand_off         ? call::hand_off
+                                                             : call::change;
+    lines_[static_cast<std::size_t>(to)].push(std::move(entry));
+}
+
+std::size_t settle_queue::size() const
+{
+    auto out = later_.size();
+    for (auto const& waiting : lines_)
+        out += waiting.entries.size();
+    return out;
 }
 
 void settle_queue::add(settlement entry, tick now)
@@ -74,19 +85,22 @@ std::optional<settle_queue::batch> settle_queue::take(tick now, bool more_to_com
 
     batch out;
     while (out.entries.empty()) {
-        auto const removals = removals_.due(now, linger_, more_to_come),
-                   changes = changes_.due(now, linger_, more_to_come);
-        if (!removals && !changes) return {};
-        out.removal = removals && (!changes || !later(removals_.entries.front(), changes_.entries.front()));
-        auto& from = out.removal ? removals_ : changes_;
-        while (out.entries.size() < full && !from.entries.empty()) {
-            auto entry = from.pop();
+        line* from = nullptr;
+        for (auto& waiting : lines_) {
+            if (!waiting.due(now, linger_, more_to_come)) continue;
+            if (from && !later(from->entries.front(), waiting.entries.front())) continue;
+            from = &waiting;
+            out.what = static_cast<call>(from - lines_.data());
+        }
+        if (!from) return {};
+        while (out.entries.size() < full && !from->entries.empty()) {
+            auto entry = from->pop();
             if (!is_void(entry)) out.entries.push_back(std::move(entry));
         }
-        for (from.oldest = now; auto const& left : from.entries) {
-            if (from.entries.size() >= full) break; // due anyway
-            from.oldest = std::min(from.oldest, left.asked_at);
-        }
+        from->oldest = now;
+        if (from->entries.size() >= full) continue; // due anyway
+        for (auto const& left : from->entries)
+            from->oldest = std::min(from->oldest, left.asked_at);
     }
     return out;
 }
@@ -95,8 +109,8 @@ std::optional<tick> settle_queue::wake_at() const
 {
     std::optional<tick> first;
     auto const consider = [&](tick at) { first = std::min(first.value_or(at), at); };
-    for (auto const* waiting : {&removals_, &changes_})
-        if (!waiting->entries.empty()) consider(waiting->oldest + linger_);
+    for (auto const& waiting : lines_)
+        if (!waiting.entries.empty()) consider(waiting.oldest + linger_);
     if (!later_.empty()) consider(later_.begin()->first);
     return first;
 }
@@ -105,8 +119,9 @@ settled judge(settlement const& entry, std::string_view handle, result<void> con
 {
     if (answer) {
         // Redelivered meanwhile: SQS accepts an older handle, but the message may still be there.
-        return entry.why != settlement::purpose::extend && handle != entry.what->handle ? settled::again
-                                                                                        : settled::done;
+        auto const of_the_receive =
+            entry.why == settlement::purpose::remove || entry.why == settlement::purpose::postpone;
+        return of_the_receive && handle != entry.what->handle ? settled::again : settled::done;
     }
     if (answer.error().code == errc::receipt_expired) return settled::lost;
     return now < entry.what->message.lease_deadline() ? settled::again : settled::lost;

@@ -3,6 +3,7 @@
 #include <quern/consumer/ledger.hpp>
 #include <quern/core/error.hpp>
 
+#include <array>
 #include <chrono>
 #include <map>
 #include <optional>
@@ -15,6 +16,7 @@ namespace quern {
 struct settlement {
     enum class purpose {
         remove,   ///< delete: the handler is done
+        hand_off, ///< copy to the poison queue; its delete follows
         postpone, ///< visible again after `timeout`: failed, or released with zero
         extend,   ///< still hidden for `timeout`: the handler is not done
     };
@@ -36,8 +38,9 @@ class settle_queue {
 public:
     settle_queue(std::chrono::milliseconds linger, std::uint64_t seed) : linger_(linger), random_(seed) {}
 
+    enum class call { remove, change, hand_off };
     struct batch {
-        bool removal = false; ///< DeleteMessageBatch, otherwise ChangeMessageVisibilityBatch
+        call what = call::remove;
         std::vector<settlement> entries;
     };
 
@@ -53,7 +56,7 @@ public:
     std::optional<tick> wake_at() const;
 
     /// Entries that wait, without those of the requests under way.
-    std::size_t size() const { return removals_.entries.size() + changes_.entries.size() + later_.size(); }
+    std::size_t size() const;
 
 private:
     struct line {
@@ -69,7 +72,7 @@ private:
 
     std::chrono::milliseconds linger_;
     std::mt19937_64 random_;
-    line removals_, changes_;
+    std::array<line, 3> lines_; // by call
     std::multimap<tick, settlement> later_;
 };
 

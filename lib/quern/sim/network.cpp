@@ -49,6 +49,8 @@ void tell(service_observer* who, Request const& asked, Response const& done)
         who->deleted(asked, done);
     else if constexpr (std::same_as<Request, sqs::change_message_visibility_batch_request>)
         who->changed(asked, done);
+    else if constexpr (std::same_as<Request, sqs::send_message_batch_request>)
+        who->sent(asked, done);
 }
 
 } // namespace

@@ -18,6 +18,7 @@ public:
     virtual void deleted(sqs::delete_message_batch_request const&, sqs::delete_message_batch_response const&) = 0;
     virtual void changed(sqs::change_message_visibility_batch_request const&,
         sqs::change_message_visibility_batch_response const&) = 0;
+    virtual void sent(sqs::send_message_batch_request const&, sqs::send_message_batch_response const&) = 0;
     virtual void delivered(sqs::receive_message_response const&) = 0; ///< the answer has reached the process
 };
 

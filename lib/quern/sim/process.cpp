@@ -22,7 +22,7 @@ milliseconds request_timeout(scenario const& day)
 
 /// What this try of this message is to be, whoever runs it.
 struct part {
-    enum class kind { succeeds, fails, backs_off, releases, hangs, deaf };
+    enum class kind { succeeds, fails, backs_off, releases, hangs, deaf, rejects, misreads };
     kind what = kind::succeeds;
     milliseconds takes{};
     milliseconds delay{};
@@ -43,7 +43,8 @@ part draw_part(scenario const& day, int number, int receive_count)
     if (calm) return out;
     double at = chance();
     for (auto const& [what, share] : {std::pair(part::kind::fails, mix.fails), {part::kind::backs_off, mix.backs_off},
-             {part::kind::releases, mix.releases}, {part::kind::hangs, mix.hangs}, {part::kind::deaf, mix.deaf}}) {
+             {part::kind::releases, mix.releases}, {part::kind::hangs, mix.hangs}, {part::kind::deaf, mix.deaf},
+             {part::kind::rejects, mix.rejects}, {part::kind::misreads, mix.misreads}}) {
         if (at < share) {
             out.what = what;
             break;
@@ -63,6 +64,7 @@ process::process(surroundings const& s, int number)
 {
     auto options = day_.consumer;
     options.time = &clock_;
+    if (!options.poison_queue_url.empty()) options.poison_queue_url = s.poison_url;
     options.seed += static_cast<std::uint64_t>(id) * 2;
     options.log = [this](log_level, std::string_view text) { books_.logged(id, text); };
     subject_ = s.make(
@@ -108,6 +110,13 @@ void process::drain(milliseconds limit)
     });
 }
 
+bool process::discards_malformed() const
+{
+    auto const& c = day_.consumer;
+    return c.on_malformed == malformed_policy::discard ||
+        (c.on_malformed == malformed_policy::reject && c.poison_queue_url.empty());
+}
+
 asio::awaitable<outcome> process::handle(delivery& d)
 {
     auto const number = std::stoi(std::string(d.body()));
@@ -140,6 +149,12 @@ asio::awaitable<outcome> process::handle(delivery& d)
         record.how = verdict::failed;
         record.delay = role.delay;
         co_return retry_after(role.delay);
+    case part::kind::rejects:
+        record.how = day_.consumer.poison_queue_url.empty() ? verdict::discarded : verdict::failed;
+        co_return reject("a message that is rejected");
+    case part::kind::misreads:
+        record.how = discards_malformed() ? verdict::discarded : verdict::failed;
+        throw parse_error("a message that cannot be read");
     case part::kind::releases: record.how = verdict::failed; co_return release();
     case part::kind::succeeds:
     case part::kind::hangs:

@@ -21,7 +21,7 @@ public:
         clock& time;
         witness& books;
         network::place service; ///< the observer is the process's own
-        std::string queue_url;
+        std::string queue_url, poison_url;
         subject_factory const& make;
     };
 
@@ -55,6 +55,7 @@ private:
     };
 
     boost::asio::awaitable<outcome> handle(delivery&);
+    bool discards_malformed() const;
 
     scenario const& day_;
     witness& books_;

@@ -81,7 +81,7 @@ void weather(scenario& s, dice& d)
 void trouble(scenario& s, dice& d)
 {
     auto& h = s.handlers;
-    for (auto* chance : {&h.fails, &h.backs_off, &h.releases, &h.hangs, &h.deaf})
+    for (auto* chance : {&h.fails, &h.backs_off, &h.releases, &h.hangs, &h.deaf, &h.rejects, &h.misreads})
         *chance = d.up_to(0.15);
     h.slow = d.up_to(0.4);
     if (d.one_in(2)) {
@@ -89,6 +89,8 @@ void trouble(scenario& s, dice& d)
     } else {
         s.consumer.handler_timeout = d.between(1s, 3min);
     }
+    if (d.one_in(2)) s.consumer.poison_queue_url = "poison";
+    s.consumer.on_malformed = static_cast<malformed_policy>(d.between(0, 2));
     auto const one_by_one = s.messages * (h.troubled_tries + 1) *
         std::max<milliseconds>(s.consumer.handler_timeout, 3 * s.consumer.visibility_timeout);
     s.patience += one_by_one / s.consumer.max_in_flight;
@@ -109,6 +111,17 @@ void incidents(scenario& s, dice& d, std::initializer_list<incident::kind> kinds
         }
         s.incidents.push_back(one);
     }
+}
+
+/// A FIFO queue, and a policy for its groups.
+void ordered(scenario& s, dice& d)
+{
+    s.groups = static_cast<int>(d.one_in(3) ? 1 : d.between(1, 20));
+    s.consumer.on_group_failure = static_cast<group_policy>(d.between(0, 2));
+    if (s.consumer.on_group_failure == group_policy::skip_head) s.consumer.poison_queue_url = "poison.fifo";
+    if (!s.consumer.poison_queue_url.empty()) s.consumer.poison_queue_url = "poison.fifo";
+    s.consumer.park_for = d.between(1s, 5min);
+    s.patience *= 2;
 }
 
 using kind = incident::kind;
@@ -153,6 +166,27 @@ entry const catalogue[] = {
                 one.faults.everywhere.duplicated = d.up_to(0.3);
                 one.faults.everywhere.receipt_expired = d.up_to(0.1);
             }
+        }},
+    {{"fifo", "a FIFO queue whose handlers fail"},
+        [](scenario& s, dice& d) {
+            s.processes = static_cast<int>(d.between(1, 3));
+            trouble(s, d);
+            ordered(s, d);
+        }},
+    {{"fifo-weather", "a FIFO queue in bad weather"},
+        [](scenario& s, dice& d) {
+            s.processes = static_cast<int>(d.between(1, 3));
+            trouble(s, d);
+            weather(s, d);
+            ordered(s, d);
+        }},
+    {{"fifo-everything", "a FIFO queue, bad weather, and processes that are stopped, paused and killed"},
+        [](scenario& s, dice& d) {
+            s.processes = static_cast<int>(d.between(1, 3));
+            trouble(s, d);
+            weather(s, d);
+            incidents(s, d, {kind::pause, kind::clock, kind::kill, kind::stop, kind::hurry});
+            ordered(s, d);
         }},
     {{"everything", "all of these at once"},
         [](scenario& s, dice& d) {

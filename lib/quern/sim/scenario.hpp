@@ -17,6 +17,8 @@ struct handler_mix {
     double fails = 0;     ///< throws
     double backs_off = 0; ///< retry_after, 1 to 90 s
     double releases = 0;
+    double rejects = 0;
+    double misreads = 0;    ///< throws parse_error
     double hangs = 0;       ///< until it is cancelled
     double deaf = 0;        ///< and does not obey a cancellation, for a few leases
     double slow = 0;        ///< takes up to three leases; the others up to 100 ms

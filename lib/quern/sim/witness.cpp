@@ -61,7 +61,10 @@ public:
         for (auto const& m : got.messages) {
             int number = 0;
             auto* const mine = w_.share_of(process_, std::string(m.receipt_handle), number);
-            if (!mine) continue;
+            if (!mine) { // overtaken by the answer to a later receive, whose message may have left already
+                w_.messages_.at(number).shares[process_].of_unknown_age = true;
+                continue;
+            }
             mine->delivered = true;
             mine->of_unknown_age = w_.woke_at_[process_] == w_.time_.now();
         }
@@ -74,7 +77,8 @@ public:
             int number = 0;
             auto* mine = w_.share_of(process_, entry.receipt_handle, number);
             if (!mine) continue; // an older handle deletes nothing
-            if (!mine->handled) w_.complain(name(process_, number) + ": deleted without success under its lease");
+            if (!mine->handled && !mine->discarded && !w_.messages_.at(number).handed_off)
+                w_.complain(name(process_, number) + ": deleted without success under its lease");
             if (names(done, entry.id)) w_.messages_.at(number).deleted = true;
             w_.note(name(process_, number) + (names(done, entry.id) ? ": deleted" : ": delete refused"));
         }
@@ -100,6 +104,16 @@ public:
             mine->of_unknown_age = false;
             mine->postponed = mine->running == 0 && mine->failed && until >= mine->not_before;
             w_.note(name(process_, number) + ": hidden for " + seconds_of(entry.visibility_timeout));
+        }
+    }
+
+    void sent(sqs::send_message_batch_request const& asked, sqs::send_message_batch_response const& done) override
+    {
+        for (auto const& entry : asked.entries) {
+            if (!names(done, entry.id)) continue;
+            auto const number = number_in(entry.body);
+            w_.messages_.at(number).handed_off = true;
+            w_.note(name(process_, number) + ": handed to the poison queue");
         }
     }
 
@@ -165,7 +179,7 @@ void witness::ended(int process, int number, verdict how, std::chrono::milliseco
     auto const now = time_.now();
     --mine.running;
     --in_group_[{process, m.group}];
-    static constexpr char const* words[] = {"succeeds", "fails", "is cancelled"};
+    static constexpr char const* words[] = {"succeeds", "fails", "is cancelled", "throws it away"};
     note(name(process, number) + ": handler " + words[static_cast<int>(how)]);
 
     auto const late = now - mine.until;
@@ -173,7 +187,8 @@ void witness::ended(int process, int number, verdict how, std::chrono::milliseco
     if (late > limits_.slack && !excused) {
         complain(name(process, number) + ": its handler ran on for " + seconds_of(late) + " without a lease");
     }
-    mine.failed = how != verdict::succeeded;
+    if (how == verdict::discarded) mine.discarded = m.discarded = true;
+    mine.failed = how == verdict::failed || how == verdict::cancelled;
     if (mine.failed) mine.not_before = now + delay;
     if (how != verdict::succeeded || (late > limits_.slack && !mine.of_unknown_age)) return;
 
@@ -233,7 +248,7 @@ void witness::drained(int process, drain_report const& said, std::chrono::millis
             ++hidden;
         }
     }
-    auto const owned_up = said.stranded + said.running + said.at_risk;
+    auto const owned_up = said.stranded + said.running + said.at_risk + said.lost;
     auto const who = "process " + std::to_string(process);
     if (hidden > owned_up)
         complain(who + " leaves " + std::to_string(hidden) + " messages hidden and reports " + to_json(said));
@@ -247,7 +262,7 @@ void witness::finished(bool queue_is_empty, std::set<int> const& dead)
     if (!queue_is_empty) complain("the queue does not run empty");
     std::size_t lost = 0, first = 0;
     for (auto const& [number, m] : messages_) {
-        if (m.succeeded || dead.contains(number) || !queue_is_empty) continue;
+        if (m.succeeded || m.handed_off || m.discarded || dead.contains(number) || !queue_is_empty) continue;
         if (lost++ == 0) first = static_cast<std::size_t>(number);
     }
     if (lost != 0) complain(std::to_string(lost) + " messages are lost, the first is " + std::to_string(first));

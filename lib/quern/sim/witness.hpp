@@ -15,7 +15,7 @@
 namespace quern::sim {
 
 /// How one run of a handler ended.
-enum class verdict { succeeded, failed, cancelled };
+enum class verdict { succeeded, failed, cancelled, discarded };
 
 /// Keeps the books of a simulated queue and names every promise that is broken. A message is known by its number,
 /// which is its body; what happens to it at the service and what processes believe are kept apart.
@@ -73,13 +73,16 @@ private:
         bool of_unknown_age = false; // nobody in the process can know how old its lease is
         int running = 0;
         bool handled = false; // with success, in time
-        bool failed = false;  // its last run; to be tried again, but not before
+        bool discarded = false;
+        bool failed = false; // its last run; to be tried again, but not before
         tick not_before{};
         bool postponed = false; // at the service, for that long at least
     };
     struct message {
         std::string group;
         bool succeeded = false, deleted = false;
+        bool handed_off = false;     // to the poison queue
+        bool discarded = false;      // by policy
         std::map<int, share> shares; // by process
     };
 

@@ -79,6 +79,10 @@ private:
                 R"(","maxReceiveCount":)" + std::to_string(day_.max_receives) + "}";
         }
         url_ = engine_.create_queue(wanted, time_.wall()).value().queue_url;
+        if (day_.consumer.poison_queue_url.empty()) return;
+        wanted.queue_name = "poison" + suffix;
+        wanted.attributes.erase("RedrivePolicy");
+        poison_url_ = engine_.create_queue(wanted, time_.wall()).value().queue_url;
     }
 
     void spawn(asio::awaitable<void> work)
@@ -182,9 +186,10 @@ private:
 
     std::unique_ptr<process> make_process()
     {
-        auto p = std::make_unique<process>(
-            process::surroundings{day_, time_, books_, {local_, time_, io_.get_executor()}, url_, options_.subject},
-            next_id_++);
+        auto p =
+            std::make_unique<process>(process::surroundings{day_, time_, books_, {local_, time_, io_.get_executor()},
+                                          url_, poison_url_, options_.subject},
+                next_id_++);
         p->set_faults(faults_);
         return p;
     }
@@ -259,7 +264,7 @@ private:
     witness books_;
     asio::io_context io_; // the service and the script; what it destroys refers to the members above
     local_api local_{engine_, time_, io_.get_executor()};
-    std::string url_, dead_url_;
+    std::string url_, dead_url_, poison_url_;
     broker::fault_settings faults_;
     std::vector<std::unique_ptr<process>> processes_;
     int next_id_ = 0;

@@ -1,0 +1,197 @@
+#include "consumer/mill.hpp"
+
+namespace asio = boost::asio;
+using namespace quern;
+using namespace quern::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct ordered : mill {
+    std::vector<std::string> done; // in the order of success
+    std::string poison;
+
+    ordered()
+    {
+        url = create("ledger.fifo");
+        poison = create("poison.fifo");
+    }
+
+    std::string create(char const* name)
+    {
+        sqs::create_queue_request wanted(name);
+        wanted.attributes["FifoQueue"] = "true";
+        return engine.create_queue(wanted, time.wall()).value().queue_url;
+    }
+
+    void send_to(char const* group, std::initializer_list<char const*> bodies)
+    {
+        for (auto const* body : bodies) {
+            sqs::send_message_request request(url, body);
+            request.group_id = group;
+            request.deduplication_id = body;
+            engine.send_message(std::move(request), time.wall()).value();
+        }
+    }
+
+    /// Fails the first `tries` tries of that message.
+    void consume_failing(std::string which, int tries)
+    {
+        consume([this, which, tries](delivery& d) -> asio::awaitable<outcome> {
+            co_await pause(10ms);
+            auto const fails = d.body() == which && d.receive_count() <= tries;
+            if (fails) throw std::runtime_error("not yet");
+            done.emplace_back(d.body());
+            co_return ack();
+        });
+    }
+
+    int waiting_in(std::string const& queue)
+    {
+        sqs::get_queue_attributes_request ask(queue);
+        return std::stoi(
+            engine.get_queue_attributes(ask, time.wall()).value().attributes.at("ApproximateNumberOfMessages"));
+    }
+};
+
+std::vector<std::string> const in_order{"1", "2", "3", "4"};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(fifo, ordered)
+
+BOOST_AUTO_TEST_CASE(a_failed_head_is_retried_before_those_behind_it)
+{
+    send_to("a", {"1", "2", "3", "4"});
+    consume_failing("2", 3);
+    BOOST_TEST(until(5min, [this] { return empty(); }));
+    BOOST_TEST(done == in_order, boost::test_tools::per_element());
+    BOOST_TEST(runs.at("2") == 4);
+    BOOST_TEST(runs.at("3") == 1);
+}
+
+// Those behind wait in the queue, not here: they are visible, and SQS keeps them back.
+BOOST_AUTO_TEST_CASE(behind_a_head_that_waits_its_group_is_in_nobodys_hands)
+{
+    send_to("a", {"1", "2", "3", "4"});
+    send_to("b", {"x"});
+    consume([this](delivery& d) -> asio::awaitable<outcome> {
+        auto const head = d.body() == "1" && d.receive_count() == 1;
+        done.emplace_back(d.body());
+        co_return head ? retry_after(10min) : ack();
+    });
+    time.run_for(io, 1min);
+    BOOST_TEST(done == (std::vector<std::string>{"1", "x"}), boost::test_tools::per_element());
+    BOOST_TEST(hidden() == 1);
+    BOOST_TEST(visible() == 3);
+    BOOST_TEST(it->in_flight() == 0u);
+    BOOST_TEST(until(15min, [this] { return empty(); }));
+}
+
+BOOST_AUTO_TEST_CASE(a_skipped_head_goes_to_the_poison_queue_and_the_group_goes_on)
+{
+    options.on_group_failure = group_policy::skip_head;
+    options.poison_queue_url = poison;
+    send_to("a", {"1", "2", "3", "4"});
+    consume_failing("2", 100);
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    BOOST_TEST(done == (std::vector<std::string>{"1", "3", "4"}), boost::test_tools::per_element());
+    BOOST_TEST(waiting_in(poison) == 1);
+    BOOST_TEST(it->counters().rejected == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_parked_group_waits_and_the_others_do_not)
+{
+    options.on_group_failure = group_policy::park_group;
+    options.park_for = 30min;
+    send_to("a", {"1", "2"});
+    send_to("b", {"x", "y"});
+    consume_failing("1", 1);
+    BOOST_TEST(until(29min, [this] { return done.size() == 2; }));
+    BOOST_TEST(done == (std::vector<std::string>{"x", "y"}), boost::test_tools::per_element());
+    BOOST_TEST(!until(28min, [this] { return done.size() > 2; }));
+    BOOST_TEST(until(5min, [this] { return empty(); }));
+}
+
+BOOST_AUTO_TEST_CASE(a_halting_consumer_drains_and_leaves_the_group_as_it_was)
+{
+    options.on_group_failure = group_policy::halt;
+    send_to("a", {"1", "2", "3"});
+    consume_failing("1", 100);
+    std::optional<drain_report> end;
+    asio::co_spawn(io, it->drained(), [&](std::exception_ptr, drain_report r) { end = r; });
+    BOOST_TEST(until(1min, [&] { return end.has_value(); }));
+    BOOST_TEST(end->clean());
+    BOOST_TEST(visible() == 3);
+    BOOST_TEST(done.empty());
+}
+
+// A damaged message is a failed head: nothing behind it may pass.
+BOOST_AUTO_TEST_CASE(a_damaged_message_holds_its_group_and_only_its_group)
+{
+    send_to("a", {"1", "2", "3", "4"});
+    send_to("b", {"x"});
+    bool spoilt = false;
+    api.on_received = [&](sqs::receive_message_response& got) {
+        for (std::size_t i = 0; i < got.messages.size() && !spoilt; ++i) {
+            if (got.messages[i].body != "2") continue;
+            spoilt = true;
+            failure const why(errc::checksum_mismatch, "digest");
+            got.damaged.push_back({i, got.messages[i], why});
+            got.messages.erase(got.messages.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+    };
+    consume_failing("", 0);
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    std::erase(done, "x");
+    BOOST_TEST(done == in_order, boost::test_tools::per_element());
+    BOOST_TEST(it->counters().damaged == 1u);
+}
+
+// Nobody knows which group it was of: none of that answer may pass it.
+BOOST_AUTO_TEST_CASE(a_message_whose_group_cannot_be_read_holds_all_that_came_behind_it)
+{
+    send_to("a", {"1", "2", "3", "4"});
+    bool spoilt = false;
+    api.on_received = [&](sqs::receive_message_response& got) {
+        if (std::exchange(spoilt, true) || got.messages.size() < 2) return;
+        auto unknown = got.messages[1];
+        unknown.system_attributes.clear();
+        failure const why(errc::bad_reply, "cut");
+        got.damaged.push_back({1, unknown, why});
+        got.messages.erase(got.messages.begin() + 1);
+    };
+    consume_failing("", 0);
+    BOOST_TEST(until(5min, [this] { return empty(); }));
+    BOOST_TEST(done == in_order, boost::test_tools::per_element());
+}
+
+// The answer is lost, the messages are hidden: asked again under the same attempt id, SQS gives them once more.
+BOOST_AUTO_TEST_CASE(a_receive_whose_answer_was_lost_is_recovered_long_before_its_leases_end)
+{
+    send_to("a", {"1", "2", "3", "4"});
+    options.visibility_timeout = 10min;
+    bool lost = false;
+    api.lose_answer = [&] { return !std::exchange(lost, true); };
+    consume_failing("", 0);
+    BOOST_TEST(until(5s, [this] { return empty(); }));
+    BOOST_TEST(done == in_order, boost::test_tools::per_element());
+    BOOST_TEST(it->counters().repeated_polls == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_drain_gives_back_what_waits_behind_a_running_head)
+{
+    send_to("a", {"1", "2", "3", "4"});
+    consume([this](delivery&) -> asio::awaitable<outcome> {
+        co_await pause(5s);
+        co_return ack();
+    });
+    BOOST_TEST(until(5s, [this] { return running == 1; }));
+    auto const end = drained();
+    BOOST_TEST(end.clean());
+    BOOST_TEST(end.finished == 1u);
+    BOOST_TEST(visible() == 3);
+    BOOST_TEST(hidden() == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,154 @@
+#include "consumer/mill.hpp"
+
+namespace asio = boost::asio;
+using namespace quern;
+using namespace quern::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct judged : mill {
+    std::string poison = engine.create_queue(sqs::create_queue_request("poison"), time.wall()).value().queue_url;
+
+    std::vector<std::string> log_lines(char const* with)
+    {
+        std::vector<std::string> out;
+        for (auto const& line : log)
+            if (line.find(with) != std::string::npos) out.push_back(line);
+        return out;
+    }
+
+    /// All that the poison queue holds.
+    std::vector<sqs::message> poisoned()
+    {
+        sqs::receive_message_request ask(poison);
+        ask.attribute_names = {"All"};
+        kept = engine.receive_message(ask, time.wall()).value().answer;
+        return kept.messages;
+    }
+    sqs::receive_message_response kept;
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(verdicts, judged)
+
+BOOST_AUTO_TEST_CASE(a_rejected_message_goes_to_the_poison_queue_with_its_reason)
+{
+    options.poison_queue_url = poison;
+    sqs::send_message_request request(url, "m0");
+    request.attributes["kind"] = {"String", "order"};
+    engine.send_message(std::move(request), time.wall()).value();
+    consume([](delivery&) -> asio::awaitable<outcome> { co_return reject("no such customer"); });
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    auto const there = poisoned();
+    BOOST_REQUIRE(there.size() == 1u);
+    BOOST_TEST(there[0].body == "m0");
+    BOOST_TEST(there[0].attribute("kind")->value == "order");
+    BOOST_TEST(there[0].attribute("QuernReason")->value == "no such customer");
+    BOOST_TEST(it->counters().rejected == 1u);
+    BOOST_TEST(it->counters().acked == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_poison_queue_it_is_deleted_and_the_log_says_so)
+{
+    send(1);
+    consume([](delivery&) -> asio::awaitable<outcome> { co_return reject("no such customer"); });
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    BOOST_TEST(log_lines("no such customer").size() == 1u);
+}
+
+// Copied first, deleted then: a poison queue that cannot be reached loses nothing.
+BOOST_AUTO_TEST_CASE(a_message_is_deleted_only_after_the_poison_queue_has_it)
+{
+    options.poison_queue_url = poison;
+    send(1);
+    auto const t0 = time.now();
+    api.on_send = [&]() -> std::optional<failure> {
+        if (time.now() - t0 > 2min) return {};
+        BOOST_TEST(api.deletes == 0);
+        return failure(errc::connect_failed, "refused", true);
+    };
+    consume([](delivery&) -> asio::awaitable<outcome> { co_return reject("bad"); });
+    BOOST_TEST(until(3min, [this] { return empty(); }));
+    BOOST_TEST(poisoned().size() == 1u);
+    BOOST_TEST(runs.at("m0") == 1); // its lease held
+}
+
+BOOST_AUTO_TEST_CASE(a_parse_error_is_logged_apart_and_treated_by_policy)
+{
+    for (auto const policy : {malformed_policy::retry, malformed_policy::reject, malformed_policy::discard}) {
+        judged m;
+        m.options.poison_queue_url = m.poison;
+        m.options.on_malformed = policy;
+        m.send(1);
+        m.consume([](delivery& d) -> asio::awaitable<outcome> {
+            auto const again = d.receive_count() > 1;
+            if (!again) throw parse_error("no JSON");
+            co_return ack();
+        });
+        BOOST_TEST(m.until(1min, [&m] { return m.empty(); }));
+        auto const lines = m.log_lines("malformed message");
+        BOOST_REQUIRE(lines.size() == 1u);
+        BOOST_TEST(lines[0].find("no JSON; it begins: m0") != std::string::npos);
+        BOOST_TEST(m.it->counters().malformed == 1u);
+        BOOST_TEST(m.runs.at("m0") == (policy == malformed_policy::retry ? 2 : 1));
+        BOOST_TEST(m.poisoned().size() == (policy == malformed_policy::reject ? 1u : 0u));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_user_says_what_an_exception_means)
+{
+    options.classify = [](std::exception_ptr thrown) -> std::optional<outcome> {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (std::out_of_range const&) {
+            return ack();
+        } catch (...) {
+            return {};
+        }
+    };
+    send(2);
+    consume([](delivery& d) -> asio::awaitable<outcome> {
+        auto const again = d.receive_count() > 1;
+        auto const first = d.body() == "m0";
+        if (again) co_return ack();
+        if (first) throw std::out_of_range("done before");
+        throw std::runtime_error("not yet");
+    });
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    BOOST_TEST(runs.at("m0") == 1);
+    BOOST_TEST(runs.at("m1") == 2);
+}
+
+BOOST_AUTO_TEST_CASE(what_fails_for_longer_than_max_age_is_rejected)
+{
+    options.max_age = 1min;
+    options.poison_queue_url = poison;
+    send(1);
+    auto const t0 = time.now();
+    consume([](delivery&) -> asio::awaitable<outcome> { co_return retry(); });
+    BOOST_TEST(until(5min, [this] { return empty(); }));
+    BOOST_TEST((time.now() - t0 <= 62s));
+    BOOST_TEST((time.now() - t0 >= 55s));
+    BOOST_TEST(poisoned().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_handler_that_runs_for_too_long_is_cancelled_and_its_message_tried_again)
+{
+    options.handler_timeout = 45s;
+    send(1);
+    consume([this](delivery& d) -> asio::awaitable<outcome> {
+        auto const again = d.receive_count() > 1;
+        if (!again) co_await pause(1h);
+        if (!again) co_await pause(1h);
+        co_return ack();
+    });
+    auto const t0 = time.now();
+    BOOST_TEST(until(5min, [this] { return empty(); }));
+    BOOST_TEST((time.now() - t0 <= 47s));
+    BOOST_TEST(log_lines("handler_timeout").size() == 1u);
+    BOOST_TEST(it->counters().retried == 1u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
