@@ -81,12 +81,12 @@ fault_rates rates(std::string const& key, json::value const& value)
         auto const path = key + '.' + std::string(name);
         auto const known = std::ranges::find(settings, std::string_view(name), &setting::name);
         if (known == std::end(settings)) refuse(path + " is no setting; there are " + known_settings());
-        auto const assign = [&](auto where) {
+        auto const assign = [&, &given = what](auto where) { // clang 14 captures no structured binding by itself
             using type = std::remove_reference_t<decltype(out.*where)>;
             if constexpr (std::is_same_v<type, std::chrono::milliseconds>) {
-                out.*where = std::chrono::milliseconds(number<std::int32_t>(path, what));
+                out.*where = std::chrono::milliseconds(number<std::int32_t>(path, given));
             } else {
-                out.*where = number<type>(path, what);
+                out.*where = number<type>(path, given);
             }
         };
         std::visit(assign, known->where);

@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_delay_lasts_0_to_900_seconds)
 {
     for (auto const& [delay, field] :
         {std::pair{-1s, "DelaySeconds"}, {0s, ""}, {900s, ""}, {901s, "DelaySeconds"}}) {
-        BOOST_TEST(refused(sent([&](auto& r) { r.delay = delay; })) == field);
+        BOOST_TEST(refused(sent([&, wanted = delay](auto& r) { r.delay = wanted; })) == field);
     }
 }
 

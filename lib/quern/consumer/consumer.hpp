@@ -42,7 +42,7 @@ handler make_handler(F f)
 
 } // namespace detail
 
-/// Consumes one standard queue: every message runs through the handler and is deleted once the handler is done.
+/// Consumes one queue: every message runs through the handler and is deleted once the handler is done.
 ///
 /// A handler is a coroutine `awaitable<void>(delivery&)`, where returning acknowledges and throwing retries, or
 /// `awaitable<outcome>(delivery&)`. Delivery is at least once: a crash, a lost lease or the service itself may
@@ -50,6 +50,8 @@ handler make_handler(F f)
 ///
 /// A handler whose lease is lost is cancelled (terminal cancellation of its coroutine) and its outcome is
 /// dropped, since another consumer may have the message by then.
+///
+/// A queue whose URL ends in ".fifo" is consumed group by group, each in its order; see group_policy.
 ///
 /// Lifetime  the state lives until the drain has ended; destroying the object drains without waiting for it.
 /// Threads   any. The pipeline runs on a strand of the executor; handlers on options.handler_executor, each on

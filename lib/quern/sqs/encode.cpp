@@ -68,6 +68,8 @@ struct field {
     std::string_view name;
     T const& value;
 };
+template <class T> // clang 14 does not deduce the arguments of an aggregate by itself
+field(char const*, T const&)->field<T>;
 
 /// The same, left out when it is empty.
 template <class T>
@@ -75,6 +77,8 @@ struct filled {
     std::string_view name;
     T const& value;
 };
+template <class T>
+filled(char const*, T const&) -> filled<T>;
 
 template <class T>
 void write(json_writer& json, field<T> const& f)
@@ -113,6 +117,8 @@ template <class Message>
 struct message_fields {
     Message const& sent;
 };
+template <class Message>
+message_fields(Message const&) -> message_fields<Message>;
 
 template <class Message>
 void write(json_writer& json, message_fields<Message> const& f)
