@@ -63,6 +63,33 @@ asio::awaitable<drain_report> consumer::drained()
         std::move(join), asio::use_awaitable);
 }
 
+void consumer::pause()
+{
+    asio::dispatch(pipeline_->strand, [p = pipeline_] { p->pause(true); });
+}
+
+void consumer::resume()
+{
+    asio::dispatch(pipeline_->strand, [p = pipeline_] { p->pause(false); });
+}
+
+void consumer::report_outage(bool down)
+{
+    asio::dispatch(pipeline_->strand, [p = pipeline_, down] { p->force_open(down); });
+}
+
+asio::awaitable<std::string> consumer::explain() const
+{
+    auto ask = [of = pipeline_](auto caller) mutable {
+        auto const work = asio::make_work_guard(asio::get_associated_executor(caller));
+        auto const resume = std::make_shared<decltype(caller)>(std::move(caller));
+        asio::dispatch(of->strand, [of, resume, work] {
+            asio::post(work.get_executor(), [resume, text = of->explain()] { std::move (*resume)(text); });
+        });
+    };
+    return asio::async_initiate<asio::use_awaitable_t<> const, void(std::string)>(std::move(ask), asio::use_awaitable);
+}
+
 void consumer::drain_on(std::initializer_list<int> signals, std::optional<std::chrono::milliseconds> given)
 {
     auto const limit = given.value_or(pipeline_->options.drain_deadline);

@@ -96,6 +96,19 @@ public:
     /// io_context::run() returns. Call it before start(): receives wait no longer than such a drain allows.
     void drain_on(std::initializer_list<int> signals, std::optional<std::chrono::milliseconds> limit = {});
 
+    /// No more receives, and no more handlers; those that run go on. What arrives meanwhile becomes visible again within
+    /// a minute and a half.
+    void pause();
+    void resume();
+
+    /// A flag from outside: what the handlers depend on is known to be down. As if the breaker had opened, until it is
+    /// false again; then one message probes. Nothing without options.breaker.
+    void report_outage(bool down);
+
+    /// Completes with one line: what it does, and why no more. "0 receives open, 1000 messages in flight; max_in_flight
+    /// is reached: 1000 handlers run, 0 messages wait or are being settled; …"
+    boost::asio::awaitable<std::string> explain() const;
+
     /// Completes when a drain has ended, whoever began it.
     boost::asio::awaitable<drain_report> drained();
 

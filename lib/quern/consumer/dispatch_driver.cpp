@@ -42,6 +42,20 @@ std::string printable(std::string text)
     return text;
 }
 
+/// Reasons of the message itself say nothing about what its handler depends on.
+outage::sign sign_of(outcome const& said)
+{
+    switch (said.what()) {
+    case outcome::kind::ack: return outage::sign::good;
+    case outcome::kind::retry: return outage::sign::bad;
+    case outcome::kind::unavailable: return outage::sign::down;
+    case outcome::kind::retry_after:
+    case outcome::kind::release:
+    case outcome::kind::reject: break;
+    }
+    return outage::sign::none;
+}
+
 std::string what_happened(std::exception_ptr const& thrown)
 {
     try {
@@ -67,6 +81,8 @@ void consumer::pipeline::dispatch(held_ptr h)
 {
     ++running_;
     h->at = held::stage::running;
+    h->overdue = false;
+    outage_.started(*h);
     runs_.started(*h, now());
     auto const inner = options.handler_executor.value_or(strand.get_inner_executor());
     h->runs_on = asio::make_strand(inner);
@@ -83,20 +99,18 @@ void consumer::pipeline::handled(held_ptr h, std::exception_ptr thrown, std::opt
     h->at = held::stage::settling;
     if (drain_) ++(thrown && h->cancelled ? report_.cancelled : report_.finished);
     wake_.ring();
-    if (h->message.lease_deadline() <= now()) { // another consumer may have the message
+    auto const over = h->message.lease_deadline() <= now();
+    if (thrown && !h->cancelled && !over) said = meaning_of(*h, thrown);
+    outage_.ended(*h, over || !said ? outage::sign::none : sign_of(*said), now());
+    if (over) { // another consumer may have the message
         note_lost(*h);
         give_back_tail(*h);
         groups_.leave(*h);
         in_flight.remove(*h);
-    } else if (h->lost) { // but it has come back here
-        fail(std::move(h), release());
-    } else if (!thrown) {
-        conclude(std::move(h), *said);
-    } else if (h->cancelled) {
+    } else if (h->lost || !said) { // it has come back here after its lease was lost; or the drain cancelled it
         fail(std::move(h), release());
     } else {
-        auto const verdict = meaning_of(*h, thrown);
-        conclude(std::move(h), verdict);
+        conclude(std::move(h), *said);
     }
 }
 
@@ -133,6 +147,10 @@ void consumer::pipeline::conclude(held_ptr h, outcome const& verdict)
     switch (verdict.what()) {
     case outcome::kind::ack: groups_.leave(*h); return settle(std::move(h), settlement::purpose::remove);
     case outcome::kind::reject: return reject(std::move(h), verdict.reason());
+    case outcome::kind::unavailable:
+        log_.write(
+            log_level::warning, "unavailable", std::string(h->message.id()) + ": what its handler needs is down", now());
+        return stand_back(std::move(h));
     case outcome::kind::retry:
         if (fifo_ && options.on_group_failure == group_policy::skip_head) {
             return reject(std::move(h), "failed at the head of its group");

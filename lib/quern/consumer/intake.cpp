@@ -16,11 +16,12 @@ constexpr std::chrono::seconds between_empty_answers{1}; // at least
 
 } // namespace
 
-int intake::next_poll(std::size_t held, tick now)
+int intake::next_poll(std::size_t held, tick now, std::size_t most_held)
 {
+    most_held = std::min(most_held, max_in_flight_);
     wake_at_.reset();
     auto const taken = held + reserved_;
-    if (stopped_ || polls_ >= target_ || taken >= max_in_flight_) {
+    if (stopped_ || polls_ >= target_ || taken >= most_held) {
         waiting_since_.reset();
         return 0;
     }
@@ -28,8 +29,8 @@ int intake::next_poll(std::size_t held, tick now)
         wake_at_ = not_before_;
         return 0;
     }
-    auto const free = max_in_flight_ - taken;
-    auto const worth_it = std::clamp<std::size_t>(max_in_flight_ / 4, 1, most);
+    auto const free = most_held - taken;
+    auto const worth_it = std::clamp<std::size_t>(most_held / 4, 1, most);
     if (free < worth_it && held != 0) {
         if (!waiting_since_) waiting_since_ = now;
         if (now < *waiting_since_ + patience) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <random>
 
@@ -19,8 +20,9 @@ public:
         : max_in_flight_(max_in_flight), max_polls_(max_polls), random_(seed)
     {}
 
-    /// How many messages a receive that starts now should ask for; 0: none now. `held` counts those in flight here.
-    int next_poll(std::size_t held, tick now);
+    /// How many messages a receive that starts now should ask for; 0: none now. `held` counts those in flight here,
+    /// `most` bounds them where that is less than max_in_flight.
+    int next_poll(std::size_t held, tick now, std::size_t most = std::numeric_limits<std::size_t>::max());
 
     /// `started`: when next_poll() said so. An empty answer that did not wait must not be asked for in a hot loop.
     void answered(int asked, int got, tick started, tick now);

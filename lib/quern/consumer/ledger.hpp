@@ -2,6 +2,7 @@
 
 #include <quern/consumer/delivery.hpp>
 #include <quern/core/error.hpp>
+#include <quern/policy/breaker.hpp>
 
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/intrusive/list_hook.hpp>
@@ -41,6 +42,7 @@ struct held : std::enable_shared_from_this<held>, lease_hook, run_hook {
     bool removing = false;                         ///< settling by a delete
     bool rejected = false;                         ///< settling by a hand-off to the poison queue, then a delete
     std::string reason;                            ///< of the rejection
+    policy::breaker::ticket ticket{};              ///< of its handler's start
     std::optional<failure> damage;                 ///< it arrived unreadable: no handler can run
     tick started_at{};                             ///< of its handler
     bool overdue = false;                          ///< its handler was told to end because it ran for too long

@@ -25,6 +25,9 @@ std::optional<failure> consumer_options::validate() const
     }
     if (max_settle_calls == 0) return wrong("max_settle_calls must be at least 1");
     if (drain_deadline < 1s) return wrong("drain_deadline must be at least 1 s");
+    if (breaker) {
+        if (auto const why = breaker->validate()) return why;
+    }
     return backoff.validate();
 }
 

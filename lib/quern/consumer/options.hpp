@@ -4,6 +4,7 @@
 #include <quern/core/clock.hpp>
 #include <quern/core/error.hpp>
 #include <quern/policy/backoff.hpp>
+#include <quern/policy/breaker.hpp>
 #include <quern/telemetry/log.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -74,6 +75,11 @@ struct consumer_options {
     /// anything else is retry()). Called on the consumer's strand; must not throw.
     std::function<std::optional<outcome>(std::exception_ptr)> classify;
 
+    /// Outage mode: stops the intake while what the handlers depend on is down, as unavailable() says, or as handlers
+    /// show that all fail. Absent: receive whatever happens. By default only a window in which every call failed opens
+    /// it: handlers may fail for reasons of their messages. Half open it needs probes to end: set handler_timeout.
+    std::optional<policy::breaker_options> breaker = only_when_all_fail();
+
     /// FIFO queues. Retrying the head is what the order of the queue promises.
     group_policy on_group_failure = group_policy::retry_head;
 
@@ -109,6 +115,13 @@ struct consumer_options {
 
     /// The first setting, or combination, that cannot work.
     std::optional<failure> validate() const;
+
+    static policy::breaker_options only_when_all_fail()
+    {
+        policy::breaker_options out;
+        out.failure_ratio = 1;
+        return out;
+    }
 };
 
 } // namespace quern

@@ -7,11 +7,11 @@
 
 namespace quern {
 
-/// What a handler wants done with its message. Made by ack(), retry(), retry_after(), release() and
-/// reject().
+/// What a handler wants done with its message. Made by ack(), retry(), retry_after(), release(),
+/// reject() and unavailable().
 class outcome {
 public:
-    enum class kind { ack, retry, retry_after, release, reject };
+    enum class kind { ack, retry, retry_after, release, reject, unavailable };
 
     explicit outcome(kind what, std::chrono::milliseconds delay = {}) : what_(what), delay_(delay) {}
     outcome(kind what, std::string reason) : what_(what), reason_(std::move(reason)) {}
@@ -56,6 +56,13 @@ inline outcome release()
 inline outcome reject(std::string reason)
 {
     return outcome(outcome::kind::reject, std::move(reason));
+}
+
+/// What the handler depends on is down: no fault of the message. The consumer stops receiving and tries again with one
+/// message at a time until that succeeds; see consumer_options::breaker.
+inline outcome unavailable()
+{
+    return outcome(outcome::kind::unavailable);
 }
 
 /// Thrown by a handler: the message cannot be understood. A verdict of its own, see consumer_options::on_malformed.

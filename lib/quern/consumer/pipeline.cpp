@@ -37,7 +37,8 @@ consumer::pipeline::pipeline(
     : strand(asio::make_strand(ex)), options(std::move(settings)), time_(options.time ? *options.time : real_clock()),
       own_client_(given ? nullptr : make_client(strand, options)), api_(given ? *given : *own_client_),
       queue_url_(std::move(queue_url)), handle_(std::move(handle)),
-      intake_(options.max_in_flight, options.max_polls, seeded(options.seed)), leases_(options.visibility_timeout),
+      intake_(options.max_in_flight, options.max_polls, seeded(options.seed)),
+      outage_(options.breaker, options.max_in_flight, seeded(options.seed)), leases_(options.visibility_timeout),
       runs_(options.handler_timeout), settle_(options.settle_linger, seeded(options.seed)),
       random_(seeded(options.seed)), log_(options.log), wake_(time_, strand)
 {}
@@ -57,6 +58,7 @@ void consumer::pipeline::spawn(asio::awaitable<void> work)
 
 asio::awaitable<void> consumer::pipeline::run()
 {
+    if (options.breaker && !drain_) spawn(learn_max_receives());
     for (auto time = now(); !is_drained(time); time = now()) {
         auto const wake_at = turn(time);
         co_await wake_.wait(wake_at);
@@ -76,7 +78,10 @@ void consumer::pipeline::end()
 /// Starts whatever is due; says when time alone will make more due.
 std::optional<tick> consumer::pipeline::turn(tick time)
 {
-    while (auto const ask = intake_.next_poll(in_flight.size(), time))
+    while (auto h = outage_.next_kept(time))
+        start(std::move(h));
+    auto const room = outage_.room(in_flight.size(), time);
+    while (auto const ask = intake_.next_poll(room.taken, time, room.all))
         spawn(poll(ask));
 
     auto leases = leases_.poll(time);
@@ -87,7 +92,7 @@ std::optional<tick> consumer::pipeline::turn(tick time)
         lose(gone);
     stop_overdue(time);
     for (auto& head : groups_.runnable())
-        start(std::move(head));
+        admit(std::move(head));
 
     if (intake_.polls() == 0 || (drain_ && !drain_->keeps_back(time))) {
         for (auto& h : std::exchange(kept_back_, {}))
@@ -105,7 +110,7 @@ std::optional<tick> consumer::pipeline::turn(tick time)
     }
 
     std::optional<tick> wake_at;
-    for (auto const& at : {intake_.wake_at(), leases.wake_at, runs_.wake_at(),
+    for (auto const& at : {intake_.wake_at(), outage_.wake_at(), leases.wake_at, runs_.wake_at(),
              drain_ ? std::optional(drain_->wake_at(time)) : std::nullopt,
              settle_calls_ < options.max_settle_calls ? settle_.wake_at() : std::nullopt}) {
         if (at) wake_at = std::min(wake_at.value_or(*at), *at);
@@ -144,6 +149,10 @@ void consumer::pipeline::begin_drain(std::chrono::milliseconds limit)
         intake_.stop();
         for (auto& h : groups_.take_waiting())
             settle(std::move(h), settlement::purpose::postpone);
+        for (auto& h : outage_.take_kept()) {
+            groups_.leave(*h);
+            settle(std::move(h), settlement::purpose::postpone);
+        }
         if (!std::exchange(started_, true)) spawn(run());
     }
     wake_.ring();

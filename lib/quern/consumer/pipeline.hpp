@@ -7,6 +7,7 @@
 #include <quern/consumer/ledger.hpp>
 #include <quern/consumer/run_limit.hpp>
 #include <quern/consumer/settle_queue.hpp>
+#include <quern/consumer/outage.hpp>
 #include <quern/core/alarm.hpp>
 #include <quern/sqs/client.hpp>
 
@@ -33,6 +34,9 @@ public:
     void start();
     void begin_drain(std::chrono::milliseconds limit);
     void drain_on(std::vector<int> const& signals, std::chrono::milliseconds limit);
+    void pause(bool);
+    void force_open(bool);
+    std::string explain();
     void abandon();                           ///< nobody will ask any more: drain, if it ever ran
     void join(std::shared_ptr<drain_waiter>); ///< told when the drain has ended
     void leave(std::shared_ptr<drain_waiter> const&);
@@ -58,6 +62,7 @@ private:
     std::chrono::seconds wait_time() const;
 
     // dispatch
+    void admit(held_ptr);
     void start(held_ptr);
     void dispatch(held_ptr);
     void handled(held_ptr, std::exception_ptr, std::optional<outcome>);
@@ -67,6 +72,8 @@ private:
     void fail(held_ptr, outcome const&);
     void reject(held_ptr, std::string reason);
     void give_back_tail(held const&);
+    void stand_back(held_ptr);
+    boost::asio::awaitable<void> learn_max_receives();
     void stop_overdue(tick now);
     void cancel(held&);
     void tell(held&);
@@ -97,6 +104,7 @@ private:
     handler const handle_;
 
     intake intake_;
+    outage outage_;
     fifo_groups groups_;
     lease_book leases_;
     run_limit runs_;
@@ -105,6 +113,8 @@ private:
     log_throttle log_;
     alarm wake_;
 
+    static constexpr std::size_t fifo_ceiling = 120'000; // SQS developer guide, quotas
+    std::string last_receive_error_;  // empty after one that succeeded
     std::size_t running_ = 0;         // handlers
     std::size_t settle_calls_ = 0;    // under way
     std::vector<held_ptr> kept_back_; // to be released once no receive of ours is open

@@ -18,7 +18,6 @@ public:
 
     void started(held& h, tick now)
     {
-        if (limit_.count() == 0) return;
         h.started_at = now;
         running_.push_back(h);
     }
@@ -29,6 +28,7 @@ public:
     std::vector<held_ptr> overdue(tick now)
     {
         std::vector<held_ptr> out;
+        if (limit_.count() == 0) return out;
         for (; !running_.empty() && running_.front().started_at + limit_ <= now; running_.pop_front())
             out.push_back(running_.front().shared_from_this());
         return out;
@@ -36,8 +36,15 @@ public:
 
     std::optional<tick> wake_at() const
     {
-        if (running_.empty()) return {};
+        if (running_.empty() || limit_.count() == 0) return {};
         return running_.front().started_at + limit_;
+    }
+
+    /// How long the oldest that is not overdue has run.
+    std::optional<std::chrono::seconds> longest(tick now) const
+    {
+        if (running_.empty()) return {};
+        return std::chrono::floor<std::chrono::seconds>(now - running_.front().started_at);
     }
 
 private:
