@@ -62,7 +62,7 @@ class Printing(ProgramTest):
 
     def test_the_messages_of_a_fifo_group_are_handled_in_order_though_they_fail(self):
         self.create("ledger", "--fifo")
-        self.quern("send", "ledger.fifo", "--group", "a", input="".join(f"{n}\n" for n in range(6)))
+        self.quern("send", "ledger.fifo", "--group", "a", stdin="".join(f"{n}\n" for n in range(6)))
         seen = self.folder + "/seen"
         # every first try of an even number fails
         command = f'read n; echo $n >> {seen}; test $QUERN_RECEIVE_COUNT -gt 1 || test $((n % 2)) -eq 1'
@@ -75,9 +75,9 @@ class Printing(ProgramTest):
     def test_what_fails_for_too_long_is_rejected_to_the_poison_queue(self):
         self.create("orders")
         self.create("poison")
-        self.quern("send", "orders", input="bad\n")
+        self.quern("send", "orders", stdin="bad\n")
         self.quern("consume", "orders", "--until-empty", "--exec", "false", "--max-age", "2", "--poison-queue", "poison")
-        poison = [json.loads(line) for line in self.quern("consume", "poison", "--until-empty").stdout.splitlines()]
+        poison = [json.loads(line) for line in self.quern("consume", "poison", "--until-empty")[0].splitlines()]
         self.assertEqual([m["body"] for m in poison], ["bad"])
         self.assertIn("max_age", poison[0]["attributes"]["QuernReason"]["value"])
         self.refuse("consume", "orders", "--on-group-failure", "skip", status=1, mentions=["poison_queue_url"])

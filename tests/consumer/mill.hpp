@@ -59,6 +59,13 @@ public:
         co_return co_await real_.send_message_batch(std::move(r));
     }
 
+    answer<sqs::attributes_response> get_queue_attributes(sqs::get_queue_attributes_request r) override
+    {
+        if (!knows_attributes) co_return failure(errc::service_error, "AccessDenied");
+        co_return co_await real_.get_queue_attributes(std::move(r));
+    }
+    bool knows_attributes = false;
+
     hook on_receive = [] { return std::optional<failure>(); }, on_delete = on_receive, on_change = on_receive,
          on_send = on_receive;
     std::function<bool()> lose_answer = [] { return false; };

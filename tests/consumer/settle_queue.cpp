@@ -17,13 +17,16 @@ struct settling {
     sim::virtual_clock time;
     tick const t0 = time.now() + 1h;
     settle_queue queue{10ms, 1};
+    lease_book leases{30s};
     std::deque<std::string> names;
 
     held_ptr message()
     {
         sqs::message m;
         m.id = m.receipt_handle = names.emplace_back("m" + std::to_string(names.size()));
-        return std::make_shared<held>(m, nullptr, time, t0);
+        auto out = std::make_shared<held>(m, nullptr, time, t0);
+        leases.hold(*out, t0);
+        return out;
     }
 
     void add(purpose why, tick at, std::chrono::seconds timeout = 0s) { queue.add({message(), why, timeout}, at); }
@@ -129,7 +132,6 @@ BOOST_AUTO_TEST_CASE(an_answer_is_judged_by_what_it_says_about_the_newest_handle
 
 BOOST_AUTO_TEST_CASE(the_message_with_the_least_lease_left_goes_first)
 {
-    lease_book leases(30s);
     auto const fresh = message(), old = message(), older = message();
     leases.hold(*older, t0 - 21s);
     leases.hold(*old, t0 - 10s);
@@ -155,6 +157,37 @@ BOOST_AUTO_TEST_CASE(an_extension_of_what_is_given_back_is_dropped)
     BOOST_REQUIRE(batch->entries.size() == 1u);
     BOOST_TEST(batch->entries[0].timeout.count() == 90);
     BOOST_TEST(!queue.take(t0, false).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(only_the_newest_handle_can_say_that_the_receipt_has_expired)
+{
+    auto const h = message();
+    leases.hold(*h, t0);
+    settlement const removal{h, purpose::remove, 0s};
+    BOOST_TEST((judge(removal, "older", failed(errc::receipt_expired, true), t0) == settled::again));
+}
+
+// The message may be somebody else's by then, and an older handle still works.
+BOOST_AUTO_TEST_CASE(an_extension_that_waited_until_its_lease_was_over_is_dropped)
+{
+    auto const h = message();
+    leases.hold(*h, t0);
+    queue.add({h, purpose::extend, 30s}, t0 + 29s);
+    BOOST_TEST(!queue.take(t0 + 30s, false).has_value());
+}
+
+// Deletes that fail again and again while their leases are extended must not pass for the most urgent.
+BOOST_AUTO_TEST_CASE(urgency_is_that_of_the_lease_as_it_stands)
+{
+    auto const failing = message(), fresh = message();
+    leases.hold(*failing, t0);
+    leases.hold(*fresh, t0 + 10s);
+    queue.add_again({failing, purpose::remove}, t0);
+    leases.extended(*failing, t0 + 20s, 30s);
+    queue.add({fresh, purpose::extend, 30s}, t0 + 20s);
+    auto const first = queue.take(t0 + 20s, false);
+    BOOST_REQUIRE(first.has_value());
+    BOOST_TEST((first->what == settle_queue::call::change));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

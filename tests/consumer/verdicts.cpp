@@ -75,6 +75,43 @@ BOOST_AUTO_TEST_CASE(a_message_is_deleted_only_after_the_poison_queue_has_it)
     BOOST_TEST(runs.at("m0") == 1); // its lease held
 }
 
+// No retry would help, and to delete it would lose it: it goes the way of a message that failed.
+BOOST_AUTO_TEST_CASE(what_the_poison_queue_will_never_take_comes_back)
+{
+    options.poison_queue_url = poison;
+    send(1);
+    api.on_send = [] {
+        failure why(errc::service_error, "no such queue");
+        why.service_code = "AWS.SimpleQueueService.NonExistentQueue";
+        return std::optional(why);
+    };
+    consume([](delivery& d) -> asio::awaitable<outcome> {
+        auto const again = d.receive_count() > 1;
+        co_return again ? ack() : reject("bad");
+    });
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    BOOST_TEST(runs.at("m0") == 2);
+    BOOST_TEST(it->counters().rejected == 0u);
+}
+
+// A reason is whatever some exception said, and a body may leave no room for it.
+BOOST_AUTO_TEST_CASE(no_reason_and_no_size_keeps_a_message_from_the_poison_queue)
+{
+    options.poison_queue_url = poison;
+    std::string const large(1'048'576 - 5, 'x'), half(600'000, 'y');
+    for (auto const& body : {std::string("a"), std::string("b"), large, half, half}) {
+        sqs::send_message_request request(url, body);
+        engine.send_message(std::move(request), time.wall()).value();
+    }
+    consume([](delivery& d) -> asio::awaitable<outcome> {
+        if (d.body() == "a") co_return reject("");
+        if (d.body() == "b") co_return reject(std::string("caf\xc3\xa9\x01\xff"));
+        co_return reject("large");
+    });
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    BOOST_TEST(it->counters().rejected == 5u);
+}
+
 BOOST_AUTO_TEST_CASE(a_parse_error_is_logged_apart_and_treated_by_policy)
 {
     for (auto const policy : {malformed_policy::retry, malformed_policy::reject, malformed_policy::discard}) {

@@ -87,7 +87,8 @@ asio::awaitable<std::string> consumer::explain() const
             asio::post(work.get_executor(), [resume, text = of->explain()] { std::move (*resume)(text); });
         });
     };
-    return asio::async_initiate<asio::use_awaitable_t<> const, void(std::string)>(std::move(ask), asio::use_awaitable);
+    return asio::async_initiate<asio::use_awaitable_t<> const, void(std::string)>(
+        std::move(ask), asio::use_awaitable);
 }
 
 void consumer::drain_on(std::initializer_list<int> signals, std::optional<std::chrono::milliseconds> given)

@@ -34,12 +34,15 @@ bool is_parse_error(std::exception_ptr const& thrown)
     }
 }
 
-/// Safe in a log line.
-std::string printable(std::string text)
+/// Safe in a log line and in an attribute of a message: short, and printable ASCII.
+std::string printable(std::string_view text, std::size_t longest)
 {
-    for (auto& c : text)
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-    return text;
+    std::string out(text.substr(0, longest));
+    for (auto& c : out) { // not even UTF-8: the cut may fall inside a character
+        auto const byte = static_cast<unsigned char>(c);
+        if (byte < 0x20 || byte > 0x7e) c = '?';
+    }
+    return out;
 }
 
 /// Reasons of the message itself say nothing about what its handler depends on.
@@ -97,17 +100,17 @@ void consumer::pipeline::handled(held_ptr h, std::exception_ptr thrown, std::opt
     --running_;
     run_limit::ended(*h);
     h->at = held::stage::settling;
-    if (drain_) ++(thrown && h->cancelled ? report_.cancelled : report_.finished);
+    if (drain_) ++(thrown && h->cancelled && !h->lost ? report_.cancelled : report_.finished);
     wake_.ring();
     auto const over = h->message.lease_deadline() <= now();
     if (thrown && !h->cancelled && !over) said = meaning_of(*h, thrown);
     outage_.ended(*h, over || !said ? outage::sign::none : sign_of(*said), now());
-    if (over) { // another consumer may have the message
+    if (over || (h->lost && !h->back)) { // another consumer may have the message
         note_lost(*h);
         give_back_tail(*h);
         groups_.leave(*h);
         in_flight.remove(*h);
-    } else if (h->lost || !said) { // it has come back here after its lease was lost; or the drain cancelled it
+    } else if (h->lost || !said) { // it has come back here since its lease was lost; or the drain cancelled it
         fail(std::move(h), release());
     } else {
         conclude(std::move(h), *said);
@@ -117,7 +120,11 @@ void consumer::pipeline::handled(held_ptr h, std::exception_ptr thrown, std::opt
 outcome consumer::pipeline::meaning_of(held const& h, std::exception_ptr thrown)
 {
     if (options.classify && !h.overdue) {
-        if (auto given = options.classify(thrown)) return *std::move(given);
+        try {
+            if (auto given = options.classify(thrown)) return *std::move(given);
+        } catch (...) {
+            log_.write(log_level::error, "classify", "threw an exception; ignored", now());
+        }
     }
     auto const why = h.overdue ? "ran for longer than handler_timeout" : what_happened(thrown);
     if (!h.overdue && is_parse_error(thrown)) {
@@ -130,10 +137,8 @@ outcome consumer::pipeline::meaning_of(held const& h, std::exception_ptr thrown)
 
 outcome consumer::pipeline::malformed(held const& h, std::string const& why)
 {
-    constexpr std::size_t excerpt = 80;
-    auto const body = std::string(h.message.body().substr(0, excerpt));
     log_.write(log_level::error, "malformed message",
-        std::string(h.message.id()) + ": " + why + "; it begins: " + printable(body), now());
+        std::string(h.message.id()) + ": " + why + "; it begins: " + printable(h.message.body(), 80), now());
     switch (options.on_malformed) {
     case malformed_policy::reject: return quern::reject("malformed: " + why);
     case malformed_policy::discard: return ack();
@@ -148,8 +153,8 @@ void consumer::pipeline::conclude(held_ptr h, outcome const& verdict)
     case outcome::kind::ack: groups_.leave(*h); return settle(std::move(h), settlement::purpose::remove);
     case outcome::kind::reject: return reject(std::move(h), verdict.reason());
     case outcome::kind::unavailable:
-        log_.write(
-            log_level::warning, "unavailable", std::string(h->message.id()) + ": what its handler needs is down", now());
+        log_.write(log_level::warning, "unavailable",
+            std::string(h->message.id()) + ": what its handler needs is down", now());
         return stand_back(std::move(h));
     case outcome::kind::retry:
         if (fifo_ && options.on_group_failure == group_policy::skip_head) {
@@ -181,17 +186,22 @@ void consumer::pipeline::fail(held_ptr h, outcome const& verdict)
         if (!within) return reject(std::move(h), "older than max_age");
         delay = *within;
     }
+    fail_for(std::move(h), delay);
+}
+
+void consumer::pipeline::fail_for(held_ptr h, std::chrono::milliseconds delay)
+{
     give_back_tail(*h);
     groups_.leave(*h);
     settle(std::move(h), settlement::purpose::postpone, delay);
 }
 
 /// A group goes on behind a rejected head only when its rejection is confirmed: until then it may come again.
-void consumer::pipeline::reject(held_ptr h, std::string reason)
+void consumer::pipeline::reject(held_ptr h, std::string const& reason)
 {
     log_.write(log_level::error, "message rejected", std::string(h->message.id()) + ": " + reason, now());
     h->rejected = true;
-    h->reason = std::move(reason);
+    h->reason = printable(reason, 256);
     settle(
         std::move(h), options.poison_queue_url.empty() ? settlement::purpose::remove : settlement::purpose::hand_off);
 }

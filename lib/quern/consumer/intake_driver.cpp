@@ -79,6 +79,7 @@ asio::awaitable<result<sqs::receive_message_response>> consumer::pipeline::recei
         ++counters.repeated_polls;
         auto const pause = time_.make_timer(strand);
         co_await pause->wait_until(now() + between_attempts);
+        if (ended_) co_return got; // nobody may use the api any more
         if (intake_.stopped()) request.wait_time = seconds(0);
     }
 }
@@ -123,6 +124,7 @@ held_ptr consumer::pipeline::take_in(sqs::message message, std::shared_ptr<std::
             if (in_flight.adopt(*known, message, std::move(storage), received_at)) leases_.hold(*known, received_at);
             return nullptr;
         }
+        if (message.receive_count() < known->receive_count) return nullptr; // overtaken: its handle is dead
         in_flight.remove(*known); // was being given back, and has come back before the answer
     }
     auto h = std::make_shared<held>(std::move(message), std::move(storage), time_, received_at);

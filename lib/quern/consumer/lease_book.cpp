@@ -14,6 +14,12 @@ void lease_book::extended(held& h, tick sent_at, seconds timeout)
     file(h, sent_at + timeout);
 }
 
+void lease_book::refused(held& h, tick now)
+{
+    h.message.deadline_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
+    h.lease_hook::unlink();
+}
+
 void lease_book::file(held& h, tick deadline)
 {
     h.message.deadline_.store(deadline.time_since_epoch().count(), std::memory_order_relaxed);

@@ -41,6 +41,9 @@ public:
     /// The extension sent at that time for that long was confirmed.
     void extended(held&, tick sent_at, std::chrono::seconds timeout);
 
+    /// The service says that it is over.
+    void refused(held&, tick now);
+
     /// The only place where a decision is made.
     plan poll(tick now);
 

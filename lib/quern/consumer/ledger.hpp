@@ -48,6 +48,7 @@ struct held : std::enable_shared_from_this<held>, lease_hook, run_hook {
     bool overdue = false;                          ///< its handler was told to end because it ran for too long
     bool cancelled = false;                        ///< because of the drain, or of the lease
     bool lost = false; ///< the lease ran out or was refused: whatever the handler says, it no longer counts
+    bool back = false; ///< lost, and received here again since: there is something to give back
     boost::asio::cancellation_signal cancel; ///< ends the handler; emit on the handler's executor
     boost::asio::any_io_executor runs_on;
 };
@@ -78,6 +79,7 @@ public:
         entry.handle_storage = std::move(storage);
         entry.received_at = now;
         entry.receive_count = again.receive_count();
+        entry.back = entry.lost;
         return true;
     }
 

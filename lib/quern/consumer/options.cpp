@@ -14,17 +14,18 @@ std::optional<failure> consumer_options::validate() const
     if (visibility_timeout < 3s || visibility_timeout > 12h) {
         return wrong("visibility_timeout must be from 3 s, so that it can be extended in time, to 12 h");
     }
-    if (settle_linger < 0ms || settle_linger > visibility_timeout / 3) {
-        return wrong("settle_linger must be from 0 to a third of visibility_timeout");
+    if (settle_linger < 0ms || settle_linger > std::chrono::milliseconds(visibility_timeout) / 12) {
+        return wrong(
+            "settle_linger must be from 0 to a twelfth of visibility_timeout, so that leases are extended in time");
     }
-    if (handler_timeout < 0ms) return wrong("handler_timeout must not be negative");
+    if (handler_timeout < 0ms || handler_timeout > 12h) return wrong("handler_timeout must be from 0 to 12 h");
     if (max_age != 0ms && max_age < 1s) return wrong("max_age must be at least 1 s, or 0 for any age");
     if (park_for < 1s || park_for > 12h) return wrong("park_for must be from 1 s to 12 h");
     if (on_group_failure == group_policy::skip_head && poison_queue_url.empty()) {
         return wrong("on_group_failure = skip_head needs poison_queue_url: the skipped head must go somewhere");
     }
     if (max_settle_calls == 0) return wrong("max_settle_calls must be at least 1");
-    if (drain_deadline < 1s) return wrong("drain_deadline must be at least 1 s");
+    if (drain_deadline < 1s || drain_deadline > 12h) return wrong("drain_deadline must be from 1 s to 12 h");
     if (breaker) {
         if (auto const why = breaker->validate()) return why;
     }

@@ -27,7 +27,7 @@ public:
     outage(std::optional<policy::breaker_options>, std::size_t max_in_flight, std::uint64_t seed);
 
     void pause(bool);
-    void force_open(bool);                             ///< a flag from outside: the dependency is known to be down
+    void force_open(bool);                              ///< a flag from outside: the dependency is known to be down
     void set_max_receives(int n) { max_receives_ = n; } ///< of the queue's redrive policy
 
     bool paused() const { return paused_; }

@@ -10,7 +10,9 @@ namespace asio = boost::asio;
 
 void consumer::pipeline::admit(held_ptr h)
 {
-    if (h->damage || outage_.admits(now()))
+    if (intake_.stopped())
+        fail(std::move(h), release()); // a head before it has halted the consumer
+    else if (h->damage || outage_.admits(now()))
         start(std::move(h));
     else
         stand_back(std::move(h));
@@ -60,8 +62,8 @@ asio::awaitable<void> consumer::pipeline::learn_max_receives()
 std::string consumer::pipeline::explain()
 {
     auto const time = now();
-    auto text = std::to_string(intake_.polls()) + " receives open, " + std::to_string(in_flight.size())
-                + " messages in flight";
+    auto text = std::to_string(intake_.polls()) + " receives open, " + std::to_string(in_flight.size()) +
+        " messages in flight";
     auto const add = [&](std::string const& part) { text.append("; ").append(part); };
     if (ended_)
         add("ended");
@@ -71,8 +73,8 @@ std::string consumer::pipeline::explain()
         add("draining");
     if (auto const bad = outage_.explain(time); !bad.empty()) add(bad);
     if (in_flight.size() >= options.max_in_flight) {
-        add("max_in_flight is reached: " + std::to_string(running_) + " handlers run, "
-            + std::to_string(in_flight.size() - running_) + " messages wait or are being settled");
+        add("max_in_flight is reached: " + std::to_string(running_) + " handlers run, " +
+            std::to_string(in_flight.size() - running_) + " messages wait or are being settled");
     }
     if (!last_receive_error_.empty()) add("the last receive failed: " + last_receive_error_);
     if (auto const longest = runs_.longest(time)) {

@@ -80,9 +80,12 @@ std::optional<tick> consumer::pipeline::turn(tick time)
 {
     while (auto h = outage_.next_kept(time))
         start(std::move(h));
-    auto const room = outage_.room(in_flight.size(), time);
-    while (auto const ask = intake_.next_poll(room.taken, time, room.all))
+    for (;;) { // a poll may be answered before spawn() returns
+        auto const room = outage_.room(in_flight.size(), time);
+        auto const ask = intake_.next_poll(room.taken, time, room.all);
+        if (ask == 0) break;
         spawn(poll(ask));
+    }
 
     auto leases = leases_.poll(time);
     for (auto& due : leases.extend) {
@@ -130,7 +133,7 @@ bool consumer::pipeline::is_drained(tick time)
     in_flight.for_each([this](held_ptr const& h) {
         if (h->at == held::stage::running)
             ++report_.running;
-        else if (h->removing)
+        else if (h->removing || h->rejected)
             ++report_.at_risk;
         else
             ++report_.stranded;
@@ -161,7 +164,7 @@ void consumer::pipeline::begin_drain(std::chrono::milliseconds limit)
 void consumer::pipeline::drain_on(std::vector<int> const& signals, std::chrono::milliseconds limit)
 {
     if (ended_) return;
-    drain_budget_ = std::min(drain_budget_, limit);
+    drain_budget_ = std::clamp<std::chrono::milliseconds>(limit, std::chrono::seconds(0), drain_budget_);
     signals_.emplace(strand);
     for (auto const s : signals)
         signals_->add(s);

@@ -5,9 +5,9 @@
 #include <quern/consumer/intake.hpp>
 #include <quern/consumer/lease_book.hpp>
 #include <quern/consumer/ledger.hpp>
+#include <quern/consumer/outage.hpp>
 #include <quern/consumer/run_limit.hpp>
 #include <quern/consumer/settle_queue.hpp>
-#include <quern/consumer/outage.hpp>
 #include <quern/core/alarm.hpp>
 #include <quern/sqs/client.hpp>
 
@@ -70,7 +70,8 @@ private:
     outcome malformed(held const&, std::string const& why);
     void conclude(held_ptr, outcome const&);
     void fail(held_ptr, outcome const&);
-    void reject(held_ptr, std::string reason);
+    void fail_for(held_ptr, std::chrono::milliseconds delay);
+    void reject(held_ptr, std::string const& reason);
     void give_back_tail(held const&);
     void stand_back(held_ptr);
     boost::asio::awaitable<void> learn_max_receives();
@@ -114,10 +115,10 @@ private:
     alarm wake_;
 
     static constexpr std::size_t fifo_ceiling = 120'000; // SQS developer guide, quotas
-    std::string last_receive_error_;  // empty after one that succeeded
-    std::size_t running_ = 0;         // handlers
-    std::size_t settle_calls_ = 0;    // under way
-    std::vector<held_ptr> kept_back_; // to be released once no receive of ours is open
+    std::string last_receive_error_;                     // empty after one that succeeded
+    std::size_t running_ = 0;                            // handlers
+    std::size_t settle_calls_ = 0;                       // under way
+    std::vector<held_ptr> kept_back_;                    // to be released once no receive of ours is open
     bool started_ = false;
     std::chrono::milliseconds drain_budget_ = options.drain_deadline; // of the shortest drain that may come
     std::optional<class drain> drain_;

@@ -2,6 +2,7 @@
 
 #include <quern/consumer/pipeline.hpp>
 #include <quern/sqs/batch.hpp>
+#include <quern/sqs/limits.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -56,7 +57,8 @@ asio::awaitable<void> consumer::pipeline::change(std::vector<settlement> entries
     std::vector<std::string> handles;
     for (auto const& e : entries) {
         e.what->extending = e.why == settlement::purpose::extend;
-        changes.emplace_back(std::string(), std::string(e.what->handle), e.timeout);
+        auto const timeout = std::min(e.timeout, whole_seconds(*e.what, e.timeout)); // the horizon has come nearer
+        changes.emplace_back(std::string(), std::string(e.what->handle), timeout);
         handles.emplace_back(e.what->handle);
     }
     auto const sent_at = now();
@@ -69,7 +71,7 @@ asio::awaitable<void> consumer::pipeline::change(std::vector<settlement> entries
 /// The poison queue gets the body and the attributes, and the reason where there is room for one more.
 asio::awaitable<void> consumer::pipeline::hand_off(std::vector<settlement> entries)
 {
-    constexpr std::size_t most_attributes = 10;
+    constexpr std::size_t most_attributes = 10, attribute_overhead = std::string_view("QuernReasonString").size();
     std::vector<sqs::send_message_entry> copies;
     auto const fifo = options.poison_queue_url.ends_with(".fifo");
     for (auto const& e : entries) {
@@ -78,7 +80,8 @@ asio::awaitable<void> consumer::pipeline::hand_off(std::vector<settlement> entri
         for (auto const& a : m.attributes)
             copy.attributes.try_emplace(
                 std::string(a.name), sqs::attribute_value{std::string(a.data_type), std::string(a.value)});
-        if (copy.attributes.size() < most_attributes) {
+        auto const size = sqs::message_size(copy.body, copy.attributes) + attribute_overhead + e.what->reason.size();
+        if (copy.attributes.size() < most_attributes && size <= sqs::max_message_bytes && !e.what->reason.empty()) {
             copy.attributes.try_emplace("QuernReason", sqs::attribute_value{"String", e.what->reason});
         }
         if (!fifo) continue;
@@ -86,7 +89,7 @@ asio::awaitable<void> consumer::pipeline::hand_off(std::vector<settlement> entri
         copy.deduplication_id = std::string(m.id);
     }
     auto const sent_at = now();
-    auto const answers = co_await sqs::send_batch(api_, options.poison_queue_url, std::move(copies));
+    auto const answers = co_await sqs::send_all(api_, options.poison_queue_url, std::move(copies));
     for (std::size_t i = 0; i < entries.size(); ++i) {
         result<void> const said = answers[i] ? result<void>() : result<void>(answers[i].error());
         auto const handle = std::string(entries[i].what->handle);
@@ -111,7 +114,7 @@ void consumer::pipeline::answered(settlement entry, std::string_view handle, res
     auto const verdict = judge(entry, handle, answer, time);
     if (entry.why == settlement::purpose::extend) {
         h.extending = false;
-        if (verdict == settled::done && handle == h.handle) {
+        if (verdict == settled::done && handle == h.handle && (!h.lost || h.back)) {
             ++counters.extended;
             leases_.extended(h, sent_at, entry.timeout);
         }
@@ -120,8 +123,13 @@ void consumer::pipeline::answered(settlement entry, std::string_view handle, res
         } else if (verdict == settled::again) {
             settle_.add_again(std::move(entry), time);
         } else if (verdict == settled::lost && handle == h.handle) {
+            leases_.refused(h, time);
             lose(entry.what);
         }
+    } else if (!answer && entry.why == settlement::purpose::hand_off && !answer.error().retryable) {
+        h.rejected = false; // the poison queue will never take it: nothing is lost, somebody reads the log
+        auto const delay = options.backoff.delay(h.message.receive_count(), random_);
+        fail_for(std::move(entry.what), delay);
     } else if (verdict == settled::again) {
         settle_.add_again(std::move(entry), time);
     } else if (verdict == settled::done && entry.why == settlement::purpose::hand_off) {

@@ -12,11 +12,12 @@ namespace {
 constexpr std::size_t full = 10; // entries of a batch call
 constexpr milliseconds first_pause{50}, longest_pause{5'000};
 
-/// Overtaken: the message has been given back meanwhile, or has left.
-bool is_void(settlement const& entry)
+/// Overtaken: the message has been given back meanwhile, or has left, or its lease is over and may be another's.
+bool is_void(settlement const& entry, tick now)
 {
     auto const& h = *entry.what;
-    return h.at == held::stage::gone || (entry.why == settlement::purpose::extend && h.giving_back);
+    if (h.at == held::stage::gone) return true;
+    return entry.why == settlement::purpose::extend && (h.giving_back || h.message.lease_deadline() <= now);
 }
 
 bool later(settlement const& a, settlement const& b)
@@ -48,6 +49,7 @@ bool settle_queue::line::due(tick now, milliseconds linger, bool more_to_come) c
 
 void settle_queue::enqueue(settlement entry)
 {
+    entry.deadline = entry.what->message.lease_deadline();
     auto const to = entry.why == settlement::purpose::remove ? call::remove
         : entry.why == settlement::purpose::hand_off         ? call::hand_off
                                                              : call::change;
@@ -65,7 +67,6 @@ std::size_t settle_queue::size() const
 void settle_queue::add(settlement entry, tick now)
 {
     entry.asked_at = now;
-    entry.deadline = entry.what->message.lease_deadline();
     enqueue(std::move(entry));
 }
 
@@ -95,7 +96,7 @@ std::optional<settle_queue::batch> settle_queue::take(tick now, bool more_to_com
         if (!from) return {};
         while (out.entries.size() < full && !from->entries.empty()) {
             auto entry = from->pop();
-            if (!is_void(entry)) out.entries.push_back(std::move(entry));
+            if (!is_void(entry, now)) out.entries.push_back(std::move(entry));
         }
         from->oldest = now;
         if (from->entries.size() >= full) continue; // due anyway
@@ -123,7 +124,9 @@ settled judge(settlement const& entry, std::string_view handle, result<void> con
             entry.why == settlement::purpose::remove || entry.why == settlement::purpose::postpone;
         return of_the_receive && handle != entry.what->handle ? settled::again : settled::done;
     }
-    if (answer.error().code == errc::receipt_expired) return settled::lost;
+    if (answer.error().code == errc::receipt_expired) {
+        return handle == entry.what->handle ? settled::lost : settled::again; // only the newest handle says that
+    }
     return now < entry.what->message.lease_deadline() ? settled::again : settled::lost;
 }
 

@@ -26,7 +26,7 @@ struct settlement {
     std::chrono::seconds timeout{}; ///< of a visibility change, from the moment of sending
     int attempts = 0;
     tick asked_at{};
-    tick deadline{}; ///< of the lease when it was asked
+    tick deadline{}; ///< of the lease when it joined the line
 };
 
 /// The settle stage's rule: which deletes and visibility changes share a request, and when it goes.

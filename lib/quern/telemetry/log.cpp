@@ -13,7 +13,10 @@ void log_throttle::write(log_level level, std::string const& cause, std::string_
     }
     std::string line = cause + ": " + std::string(text);
     if (seen.held_back != 0) line += " (and " + std::to_string(seen.held_back) + " more like it)";
-    sink_(level, line);
+    try {
+        sink_(level, line);
+    } catch (...) { // whoever logs is in the middle of something that must be finished
+    }
     seen = history{now};
 }
 

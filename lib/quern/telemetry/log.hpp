@@ -12,7 +12,8 @@ namespace quern {
 
 enum class log_level { debug, info, warning, error };
 
-/// Where the library's messages go. Called on the strand of whoever logs; must not block. Empty: nowhere.
+/// Where the library's messages go. Called on the strand of whoever logs; must not block; an exception is
+/// swallowed. Empty: nowhere.
 using log_sink = std::function<void(log_level, std::string_view text)>;
 
 /// Passes at most one line a second per cause, and says how many were held back.

@@ -1,0 +1,145 @@
+#include "consumer/mill.hpp"
+
+namespace asio = boost::asio;
+using namespace quern;
+using namespace quern::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A queue that gives up on a message after three receives, and a dependency that is down for a while.
+struct stricken : mill {
+    std::string dead = engine.create_queue(sqs::create_queue_request("dead"), time.wall()).value().queue_url;
+    tick down_from = tick::max(), down_until = tick::max();
+    std::size_t calls_while_down = 0;
+
+    stricken()
+    {
+        sqs::set_queue_attributes_request redrive;
+        redrive.queue_url = url;
+        redrive.attributes["RedrivePolicy"] =
+            R"({"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:dead","maxReceiveCount":3})";
+        engine.set_queue_attributes(redrive, time.wall()).value();
+        api.knows_attributes = true;
+    }
+
+    bool down() const { return time.now() >= down_from && time.now() < down_until; }
+
+    void consume_what_depends(outcome when_down = unavailable())
+    {
+        consume([this, when_down](delivery&) -> asio::awaitable<outcome> {
+            co_await pause(20ms);
+            auto const failing = down();
+            calls_while_down += failing ? 1u : 0u;
+            co_return failing ? when_down : ack();
+        });
+    }
+
+    int in(std::string const& queue)
+    {
+        sqs::get_queue_attributes_request ask(queue);
+        return std::stoi(
+            engine.get_queue_attributes(ask, time.wall()).value().attributes.at("ApproximateNumberOfMessages"));
+    }
+
+    std::string explained()
+    {
+        std::string out;
+        asio::co_spawn(io, it->explain(), [&](std::exception_ptr, std::string text) { out = text; });
+        time.run_for(io, 0s);
+        return out;
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(outages, stricken)
+
+BOOST_AUTO_TEST_CASE(half_an_hour_of_outage_sends_no_message_to_the_dead_letter_queue)
+{
+    down_from = time.now() + 1s;
+    down_until = time.now() + 30min;
+    consume_what_depends();
+    for (int i = 0; i < 60; ++i) {
+        send(5);
+        time.run_for(io, 30s);
+    }
+    BOOST_TEST(until(20min, [this] { return empty(); }));
+    BOOST_TEST(in(dead) == 0);
+    BOOST_TEST(it->counters().acked == 300u);
+    BOOST_TEST(calls_while_down < 100u); // probes
+}
+
+// Handlers that only throw protect the queue as well, once everything fails.
+BOOST_AUTO_TEST_CASE(an_outage_is_noticed_when_every_handler_fails)
+{
+    send(500);
+    down_from = time.now();
+    down_until = time.now() + 10min;
+    options.max_in_flight = 50;
+    consume_what_depends(retry());
+    time.run_for(io, 9min);
+    BOOST_TEST(runs.size() < 200u);
+    BOOST_TEST(until(1h, [this] { return empty(); }));
+}
+
+BOOST_AUTO_TEST_CASE(paused_it_receives_nothing_and_resumed_it_goes_on)
+{
+    consume_what_depends();
+    time.run_for(io, 1s);
+    it->pause();
+    time.run_for(io, 25s); // the long poll ends
+    auto const before = api.receives;
+    send(20);
+    time.run_for(io, 10min);
+    BOOST_TEST(api.receives == before);
+    BOOST_TEST(runs.empty());
+    BOOST_TEST(explained().find("paused") != std::string::npos);
+    it->resume();
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+}
+
+BOOST_AUTO_TEST_CASE(a_flag_from_outside_halts_the_work_until_it_is_lowered)
+{
+    consume_what_depends();
+    time.run_for(io, 1s);
+    it->report_outage(true);
+    time.run_for(io, 25s);
+    send(20);
+    time.run_for(io, 10min);
+    BOOST_TEST(runs.empty());
+    BOOST_TEST(explained().find("open as long as its flag is set") != std::string::npos);
+    it->report_outage(false);
+    BOOST_TEST(until(5min, [this] { return empty(); }));
+    BOOST_TEST(in(dead) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_drain_in_the_middle_of_an_outage_gives_everything_back)
+{
+    send(30);
+    down_from = time.now();
+    consume_what_depends();
+    time.run_for(io, 2min);
+    BOOST_TEST(it->in_flight() >= 1u); // the one to probe with
+    auto const end = drained();
+    BOOST_TEST(end.clean());
+    BOOST_TEST(it->in_flight() == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(it_says_why_it_does_not_receive)
+{
+    options.max_in_flight = 5;
+    options.handler_timeout = 1h;
+    send(10);
+    consume([this](delivery&) -> asio::awaitable<outcome> {
+        co_await pause(10min);
+        co_return ack();
+    });
+    time.run_for(io, 2min);
+    auto const text = explained();
+    BOOST_TEST(text.find("0 receives open, 5 messages in flight") == 0u);
+    BOOST_TEST(text.find("max_in_flight is reached: 5 handlers run") != std::string::npos);
+    BOOST_TEST(text.find("the oldest handler has run for 1") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
