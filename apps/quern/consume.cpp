@@ -170,6 +170,9 @@ asio::awaitable<int> consume(session& s, consume_options const& o)
         // A handler is cancelled at nine tenths of a drain: the command has to be gone before its end.
         handle = run_for_each(o.exec, *url, std::chrono::milliseconds(o.drain_deadline * 1000 / 20));
     }
+    if (o.on_group_failure == group_policy::skip_head && o.poison_queue.empty()) {
+        co_return complain("--on-group-failure skip needs --poison-queue, where the skipped message goes", usage);
+    }
     auto settings = options_from(o);
     if (!o.poison_queue.empty()) {
         auto const poison = co_await queue_url(s.sqs, o.poison_queue);

@@ -80,7 +80,7 @@ class Printing(ProgramTest):
         poison = [json.loads(line) for line in self.quern("consume", "poison", "--until-empty")[0].splitlines()]
         self.assertEqual([m["body"] for m in poison], ["bad"])
         self.assertIn("max_age", poison[0]["attributes"]["QuernReason"]["value"])
-        self.refuse("consume", "orders", "--on-group-failure", "skip", status=1, mentions=["poison_queue_url"])
+        self.refuse("consume", "orders", "--on-group-failure", "skip", status=2, mentions=["--poison-queue"])
 
 
 class Draining(ProgramTest):

@@ -190,4 +190,26 @@ BOOST_AUTO_TEST_CASE(urgency_is_that_of_the_lease_as_it_stands)
     BOOST_TEST((first->what == settle_queue::call::change));
 }
 
+// Deletes that hang must not hold every call while leases run out.
+BOOST_AUTO_TEST_CASE(the_last_call_is_kept_for_leases)
+{
+    add(purpose::remove, t0 - 1s);
+    BOOST_TEST(!queue.take(t0, false, true).has_value());
+    BOOST_TEST(!queue.wake_at(true).has_value()); // or the loop would spin
+    add(purpose::extend, t0, 30s);
+    BOOST_TEST((queue.take(t0, false, true)->what == settle_queue::call::change));
+}
+
+// Each redelivery of a held message starts its lease anew: of the extensions that are still being tried one is enough.
+BOOST_AUTO_TEST_CASE(of_the_extensions_of_a_message_only_the_newest_is_sent)
+{
+    auto const h = message();
+    queue.add({h, purpose::extend, 30s}, t0);
+    queue.add({h, purpose::extend, 20s}, t0);
+    auto const batch = queue.take(t0, false);
+    BOOST_REQUIRE(batch.has_value());
+    BOOST_REQUIRE(batch->entries.size() == 1u);
+    BOOST_TEST(batch->entries[0].timeout.count() == 20);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

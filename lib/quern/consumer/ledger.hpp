@@ -36,6 +36,7 @@ struct held : std::enable_shared_from_this<held>, lease_hook, run_hook {
     tick received_at;  ///< of the newest handle
     int receive_count; ///< of the newest handle
     stage at = stage::waiting;
+    int extensions = 0;       ///< asked for; only the newest is worth sending
     bool extending = false;   ///< an extension of its lease is on the wire
     bool giving_back = false; ///< a postpone is on its way, or waits for that extension: no other may follow
     std::optional<std::chrono::seconds> postponed; ///< the postpone that waits for that extension's answer

@@ -24,7 +24,7 @@ std::optional<failure> consumer_options::validate() const
     if (on_group_failure == group_policy::skip_head && poison_queue_url.empty()) {
         return wrong("on_group_failure = skip_head needs poison_queue_url: the skipped head must go somewhere");
     }
-    if (max_settle_calls == 0) return wrong("max_settle_calls must be at least 1");
+    if (max_settle_calls < 2) return wrong("max_settle_calls must be at least 2, one of them for leases");
     if (drain_deadline < 1s || drain_deadline > 12h) return wrong("drain_deadline must be from 1 s to 12 h");
     if (breaker) {
         if (auto const why = breaker->validate()) return why;

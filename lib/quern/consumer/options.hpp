@@ -89,7 +89,8 @@ struct consumer_options {
     /// How long an acknowledgement may wait for others to share a request. Nothing waits when no handler runs.
     std::chrono::milliseconds settle_linger{10};
 
-    /// Batch requests for deletes and visibility changes under way at once.
+    /// Batch requests for deletes and visibility changes under way at once; at least 2, because the last one is kept for
+    /// visibility changes: deletes that hang must not let leases run out.
     std::size_t max_settle_calls = 32;
 
     /// Budget of a drain that a signal starts, unless drain_on() is given another. At nine tenths of it, handlers

@@ -102,9 +102,10 @@ std::optional<tick> consumer::pipeline::turn(tick time)
             settle(std::move(h), settlement::purpose::postpone);
     }
     while (settle_calls_ < options.max_settle_calls) {
-        auto batch = settle_.take(time, running_ != 0);
+        auto batch = settle_.take(time, running_ != 0, only_changes());
         if (!batch) break;
         ++settle_calls_;
+        if (batch->what == settle_queue::call::change) ++change_calls_;
         switch (batch->what) {
         case settle_queue::call::remove: spawn(remove(std::move(batch->entries))); break;
         case settle_queue::call::change: spawn(change(std::move(batch->entries))); break;
@@ -115,7 +116,7 @@ std::optional<tick> consumer::pipeline::turn(tick time)
     std::optional<tick> wake_at;
     for (auto const& at : {intake_.wake_at(), outage_.wake_at(), leases.wake_at, runs_.wake_at(),
              drain_ ? std::optional(drain_->wake_at(time)) : std::nullopt,
-             settle_calls_ < options.max_settle_calls ? settle_.wake_at() : std::nullopt}) {
+             settle_calls_ < options.max_settle_calls ? settle_.wake_at(only_changes()) : std::nullopt}) {
         if (at) wake_at = std::min(wake_at.value_or(*at), *at);
     }
     return wake_at;

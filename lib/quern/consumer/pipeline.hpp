@@ -92,6 +92,7 @@ private:
     void answered(settlement, std::string_view handle, result<void> const&, tick sent_at);
     void returned();
 
+    bool only_changes() const { return settle_calls_ - change_calls_ + 1 >= options.max_settle_calls; }
     tick now() const { return time_.now(); }
     void await_signal(std::chrono::milliseconds limit);
     void spawn(boost::asio::awaitable<void>);
@@ -118,6 +119,7 @@ private:
     std::string last_receive_error_;                     // empty after one that succeeded
     std::size_t running_ = 0;                            // handlers
     std::size_t settle_calls_ = 0;                       // under way
+    std::size_t change_calls_ = 0;                       // of these, changes of visibility
     std::vector<held_ptr> kept_back_;                    // to be released once no receive of ours is open
     bool started_ = false;
     std::chrono::milliseconds drain_budget_ = options.drain_deadline; // of the shortest drain that may come

@@ -65,6 +65,7 @@ asio::awaitable<void> consumer::pipeline::change(std::vector<settlement> entries
     auto const answers = co_await sqs::change_visibility_batch(api_, queue_url_, std::move(changes));
     for (std::size_t i = 0; i < entries.size(); ++i)
         answered(std::move(entries[i]), handles[i], answers[i], sent_at);
+    --change_calls_;
     returned();
 }
 

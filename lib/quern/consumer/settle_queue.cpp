@@ -12,12 +12,14 @@ namespace {
 constexpr std::size_t full = 10; // entries of a batch call
 constexpr milliseconds first_pause{50}, longest_pause{5'000};
 
-/// Overtaken: the message has been given back meanwhile, or has left, or its lease is over and may be another's.
+/// Overtaken: the message has been given back meanwhile, or has left, or its lease is over and may be another's; or a
+/// redelivery has made another extension due.
 bool is_void(settlement const& entry, tick now)
 {
     auto const& h = *entry.what;
     if (h.at == held::stage::gone) return true;
-    return entry.why == settlement::purpose::extend && (h.giving_back || h.message.lease_deadline() <= now);
+    if (entry.why != settlement::purpose::extend) return false;
+    return h.giving_back || entry.extension != h.extensions || h.message.lease_deadline() <= now;
 }
 
 bool later(settlement const& a, settlement const& b)
@@ -67,6 +69,7 @@ std::size_t settle_queue::size() const
 void settle_queue::add(settlement entry, tick now)
 {
     entry.asked_at = now;
+    if (entry.why == settlement::purpose::extend) entry.extension = ++entry.what->extensions;
     enqueue(std::move(entry));
 }
 
@@ -78,7 +81,7 @@ void settle_queue::add_again(settlement entry, tick now)
     later_.emplace(now + milliseconds(jitter(random_)), std::move(entry));
 }
 
-std::optional<settle_queue::batch> settle_queue::take(tick now, bool more_to_come)
+std::optional<settle_queue::batch> settle_queue::take(tick now, bool more_to_come, bool only_changes)
 {
     while (!later_.empty() && later_.begin()->first <= now)
         enqueue(
@@ -88,10 +91,11 @@ std::optional<settle_queue::batch> settle_queue::take(tick now, bool more_to_com
     while (out.entries.empty()) {
         line* from = nullptr;
         for (auto& waiting : lines_) {
-            if (!waiting.due(now, linger_, more_to_come)) continue;
+            auto const what = static_cast<call>(&waiting - lines_.data());
+            if (!waiting.due(now, linger_, more_to_come) || (only_changes && what != call::change)) continue;
             if (from && !later(from->entries.front(), waiting.entries.front())) continue;
             from = &waiting;
-            out.what = static_cast<call>(from - lines_.data());
+            out.what = what;
         }
         if (!from) return {};
         while (out.entries.size() < full && !from->entries.empty()) {
@@ -106,12 +110,14 @@ std::optional<settle_queue::batch> settle_queue::take(tick now, bool more_to_com
     return out;
 }
 
-std::optional<tick> settle_queue::wake_at() const
+std::optional<tick> settle_queue::wake_at(bool only_changes) const
 {
     std::optional<tick> first;
     auto const consider = [&](tick at) { first = std::min(first.value_or(at), at); };
-    for (auto const& waiting : lines_)
-        if (!waiting.entries.empty()) consider(waiting.oldest + linger_);
+    for (auto const& waiting : lines_) {
+        auto const may_go = !only_changes || &waiting == &lines_[static_cast<std::size_t>(call::change)];
+        if (may_go && !waiting.entries.empty()) consider(waiting.oldest + linger_);
+    }
     if (!later_.empty()) consider(later_.begin()->first);
     return first;
 }

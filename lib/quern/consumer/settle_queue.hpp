@@ -25,6 +25,7 @@ struct settlement {
     purpose why = purpose::remove;
     std::chrono::seconds timeout{}; ///< of a visibility change, from the moment of sending
     int attempts = 0;
+    int extension = 0; ///< which of the message's, counted from 1
     tick asked_at{};
     tick deadline{}; ///< of the lease when it joined the line
 };
@@ -49,11 +50,11 @@ public:
     /// Tries again later: 50 ms, doubling to 5 s, with jitter.
     void add_again(settlement, tick now);
 
-    /// The next request that should go now. `more_to_come`: a handler is running.
-    std::optional<batch> take(tick now, bool more_to_come);
+    /// The next request that should go now. `more_to_come`: a handler is running. `only_changes`: of visibility.
+    std::optional<batch> take(tick now, bool more_to_come, bool only_changes = false);
 
     /// When take() has something new although nothing else happened.
-    std::optional<tick> wake_at() const;
+    std::optional<tick> wake_at(bool only_changes = false) const;
 
     /// Entries that wait, without those of the requests under way.
     std::size_t size() const;

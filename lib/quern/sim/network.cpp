@@ -95,6 +95,34 @@ asio::awaitable<void> network::travel(place to, std::shared_ptr<flight<Response>
         with->land(refusal(fault));
 }
 
+void network::arrived(sqs::change_message_visibility_batch_request const& asked, tick sent_at,
+    result<sqs::change_message_visibility_batch_response> const& got)
+{
+    if (got && service_.observer) service_.observer->confirmed(asked, *got, sent_at);
+}
+
+void network::arrived(sqs::receive_message_request const&, tick, result<sqs::receive_message_response>& got)
+{
+    if (got && service_.damages) {
+        auto& all = got->messages;
+        for (auto m = all.begin(); m != all.end();) {
+            if (!service_.damages(*m)) {
+                ++m;
+                continue;
+            }
+            auto const position = got->damaged.size() + static_cast<std::size_t>(m - all.begin());
+            got->damaged.push_back(
+                {position, std::move(*m), failure(errc::checksum_mismatch, "damaged on its way (simulated)")});
+            m = all.erase(m);
+        }
+    }
+    if (!service_.observer) return;
+    if (got)
+        service_.observer->delivered(*got);
+    else
+        service_.observer->receive_failed();
+}
+
 template <class Request, class Response>
 network::answer<Response> network::carry(
     char const* name, Request request, answer<Response> (sqs::api::*operation)(Request))
@@ -104,6 +132,12 @@ network::answer<Response> network::carry(
     if constexpr (std::same_as<Request, sqs::receive_message_request>) {
         limit += request.wait_time.value_or(std::chrono::seconds(20));
     }
+    if constexpr (requires { request.entries.front().receipt_handle; }) {
+        for (auto const& entry : request.entries)
+            if (service_.observer) service_.observer->names(entry.receipt_handle);
+    }
+    Request const asked = request;
+    auto const sent_at = service_.time.now();
     auto const executor = co_await asio::this_coro::executor;
     alarm bell(service_.time, executor);
     auto const with = std::make_shared<flight<Response>>();
@@ -118,13 +152,10 @@ network::answer<Response> network::carry(
         if (bug) std::rethrow_exception(bug);
     });
     auto const landed = co_await bell.wait(service_.time.now() + limit);
-    if (landed && with->answer) {
-        if constexpr (std::same_as<Response, sqs::receive_message_response>) {
-            if (service_.observer && *with->answer) service_.observer->delivered(with->answer->value());
-        }
-        co_return std::move(*with->answer);
-    }
-    co_return failure(errc::timed_out, "no answer in time (simulated)", true);
+    result<Response> got = failure(errc::timed_out, "no answer in time (simulated)", true);
+    if (landed && with->answer) got = std::move(*with->answer);
+    if constexpr (requires { arrived(asked, sent_at, got); }) arrived(asked, sent_at, got);
+    co_return got;
 }
 
 network::answer<sqs::send_message_response> network::send_message(sqs::send_message_request r)

@@ -7,19 +7,26 @@
 #include <boost/asio/any_io_executor.hpp>
 
 #include <chrono>
+#include <functional>
+#include <string>
 
 namespace quern::sim {
 
-/// Sees what the service has carried out for one process, at that moment: the truth, of which no answer need tell.
+/// Sees what the service has carried out for one process, at that moment: the truth, of which no answer need tell. And
+/// what the process has tried and seen.
 class service_observer {
 public:
     virtual ~service_observer() = default;
+    virtual void names(std::string const& receipt_handle) = 0; ///< a request about that receive leaves the process
     virtual void received(sqs::receive_message_request const&, sqs::receive_message_response const&) = 0;
     virtual void deleted(sqs::delete_message_batch_request const&, sqs::delete_message_batch_response const&) = 0;
     virtual void changed(sqs::change_message_visibility_batch_request const&,
         sqs::change_message_visibility_batch_response const&) = 0;
     virtual void sent(sqs::send_message_batch_request const&, sqs::send_message_batch_response const&) = 0;
     virtual void delivered(sqs::receive_message_response const&) = 0; ///< the answer has reached the process
+    virtual void confirmed(sqs::change_message_visibility_batch_request const&,
+        sqs::change_message_visibility_batch_response const&, tick sent_at) = 0; ///< as delivered()
+    virtual void receive_failed() = 0;                                           ///< as the process sees it
 };
 
 /// SQS as one process sees it through a network that delays, loses and refuses. A request that has left goes on
@@ -36,6 +43,7 @@ public:
         clock& time;
         boost::asio::any_io_executor executor; ///< where the service's side of a request runs
         service_observer* observer = nullptr;
+        std::function<bool(sqs::message const&)> damages; ///< which messages arrive unreadable; empty: none
     };
 
     network(place service, std::chrono::milliseconds request_timeout);
@@ -84,6 +92,9 @@ private:
         answer<Response> (sqs::api::*)(Request), broker::request_fault);
     template <class Request, class Response>
     answer<Response> carry(char const* operation, Request, answer<Response> (sqs::api::*)(Request));
+    void arrived(sqs::receive_message_request const&, tick sent_at, result<sqs::receive_message_response>&);
+    void arrived(sqs::change_message_visibility_batch_request const&, tick sent_at,
+        result<sqs::change_message_visibility_batch_response> const&);
 
     place service_;
     std::chrono::milliseconds request_timeout_;

@@ -55,11 +55,20 @@ part draw_part(scenario const& day, int number, int receive_count)
     return out;
 }
 
+bool arrives_damaged(scenario const& day, sqs::message const& m)
+{
+    static constexpr int most = 20; // receives
+    auto const number = std::stoull(std::string(m.body));
+    std::mt19937_64 random(day.seed * 0x9e3779b97f4a7c15 - number);
+    return m.receive_count() <= most && static_cast<double>(random() >> 11) * 0x1p-53 < day.handlers.damaged;
+}
+
 } // namespace
 
 process::process(surroundings const& s, int number)
     : id(number), day_(s.day), books_(s.books), clock_(s.time),
-      network_({s.service.service, s.service.time, s.service.executor, &s.books.service_for(number)},
+      network_({s.service.service, s.service.time, s.service.executor, &s.books.service_for(number),
+                   [&day = s.day](sqs::message const& m) { return arrives_damaged(day, m); }},
           request_timeout(s.day))
 {
     auto options = day_.consumer;
@@ -92,8 +101,14 @@ void process::set_faults(broker::fault_settings const& faults)
 {
     auto own = faults;
     own.seed += static_cast<std::uint64_t>(id);
-    own.everywhere.latency = std::max(own.everywhere.latency, own.everywhere.latency == 0 ? 1.0 : 0.0);
-    if (faults.everywhere.latency == 0) own.everywhere.latency_min = own.everywhere.latency_max = day_.latency;
+    auto const slow_down = [&](broker::fault_rates& rates) {
+        if (rates.latency != 0) return;
+        rates.latency = 1;
+        rates.latency_min = rates.latency_max = day_.latency;
+    };
+    slow_down(own.everywhere);
+    for (auto& [operation, rates] : own.by_operation)
+        slow_down(rates);
     network_.set_faults(own);
 }
 
@@ -108,13 +123,6 @@ void process::drain(milliseconds limit)
         books_.drained(id, report, limit, undisturbed_);
         ended_ = true;
     });
-}
-
-bool process::discards_malformed() const
-{
-    auto const& c = day_.consumer;
-    return c.on_malformed == malformed_policy::discard ||
-        (c.on_malformed == malformed_policy::reject && c.poison_queue_url.empty());
 }
 
 asio::awaitable<outcome> process::handle(delivery& d)
@@ -153,7 +161,7 @@ asio::awaitable<outcome> process::handle(delivery& d)
         record.how = day_.consumer.poison_queue_url.empty() ? verdict::discarded : verdict::failed;
         co_return reject("a message that is rejected");
     case part::kind::misreads:
-        record.how = discards_malformed() ? verdict::discarded : verdict::failed;
+        record.how = day_.discards_malformed() ? verdict::discarded : verdict::failed;
         throw parse_error("a message that cannot be read");
     case part::kind::releases: record.how = verdict::failed; co_return release();
     case part::kind::succeeds:

@@ -55,7 +55,6 @@ private:
     };
 
     boost::asio::awaitable<outcome> handle(delivery&);
-    bool discards_malformed() const;
 
     scenario const& day_;
     witness& books_;

@@ -47,7 +47,7 @@ scenario common(dice& d, std::string_view name, std::uint64_t seed)
     c.wait_time = std::chrono::seconds(d.between(0, 20));
     c.visibility_timeout = std::chrono::seconds(d.one_in(3) ? d.between(3, 10) : d.between(10, 60));
     c.settle_linger = d.one_in(4) ? 0ms : d.between(1ms, 200ms);
-    c.max_settle_calls = static_cast<std::size_t>(d.between(1, 32));
+    c.max_settle_calls = static_cast<std::size_t>(d.between(2, 32));
     c.drain_deadline = d.between(3s, 40s);
     c.backoff = policy::backoff::exponential(1s, 2.0, 5min);
     s.handlers.slow = d.up_to(0.2);
@@ -94,6 +94,22 @@ void trouble(scenario& s, dice& d)
     auto const one_by_one = s.messages * (h.troubled_tries + 1) *
         std::max<milliseconds>(s.consumer.handler_timeout, 3 * s.consumer.visibility_timeout);
     s.patience += one_by_one / s.consumer.max_in_flight;
+}
+
+broker::fault_settings outage(dice& d)
+{
+    broker::fault_rates r;
+    double* const ways[] = {
+        &r.throttled, &r.server_error, &r.dropped_before, &r.dropped_after, &r.half_open, &r.entry_failed};
+    *ways[d.between(0, std::ssize(ways) - 1)] = 1;
+    static constexpr char const* requests[] = {
+        "ReceiveMessage", "DeleteMessageBatch", "ChangeMessageVisibilityBatch"};
+    broker::fault_settings f;
+    if (d.one_in(2))
+        f.everywhere = r;
+    else
+        f.by_operation[requests[d.between(0, std::ssize(requests) - 1)]] = r;
+    return f;
 }
 
 void incidents(scenario& s, dice& d, std::initializer_list<incident::kind> kinds)
@@ -166,6 +182,20 @@ entry const catalogue[] = {
                 one.faults.everywhere.duplicated = d.up_to(0.3);
                 one.faults.everywhere.receipt_expired = d.up_to(0.1);
             }
+        }},
+    {{"outages", "nothing works for a while, or one kind of request does not"},
+        [](scenario& s, dice& d) {
+            trouble(s, d);
+            for (auto from = d.between(0ms, 20s); from < 5min; from += d.between(20s, 2min)) {
+                spell one{from, from + d.between(1s, 2min), outage(d)};
+                from = one.until;
+                s.spells.push_back(std::move(one));
+            }
+        }},
+    {{"damaged", "messages arrive unreadable, receive after receive"},
+        [](scenario& s, dice& d) {
+            trouble(s, d);
+            s.handlers.damaged = d.up_to(0.3);
         }},
     {{"fifo", "a FIFO queue whose handlers fail"},
         [](scenario& s, dice& d) {

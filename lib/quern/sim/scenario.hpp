@@ -22,6 +22,7 @@ struct handler_mix {
     double hangs = 0;       ///< until it is cancelled
     double deaf = 0;        ///< and does not obey a cancellation, for a few leases
     double slow = 0;        ///< takes up to three leases; the others up to 100 ms
+    double damaged = 0;     ///< arrives unreadable, this share of the messages, for twenty receives
     int troubled_tries = 3; ///< from the next on, every try succeeds
 };
 
@@ -61,6 +62,13 @@ struct scenario {
     std::vector<spell> spells;
     std::vector<incident> incidents;
     std::chrono::milliseconds patience{std::chrono::hours(2)}; ///< after all faults: the queue is empty by then
+
+    /// What cannot be read is deleted.
+    bool discards_malformed() const
+    {
+        return consumer.on_malformed == malformed_policy::discard ||
+            (consumer.on_malformed == malformed_policy::reject && consumer.poison_queue_url.empty());
+    }
 };
 
 struct scenario_name {

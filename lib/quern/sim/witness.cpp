@@ -10,7 +10,11 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr int log_lines_a_second = 10; // one a cause; there are no more causes than that
+// In a second.
+constexpr int most_requests = 20;        // about one message: settled, and tried again a few times
+constexpr int most_log_lines = 10;       // one a cause; there are no more causes than that
+constexpr int most_receives = 15;        // of one message: some tries release it at once, and there are duplicates
+constexpr int most_failed_receives = 25; // one of each poll, and then of one that pauses
 
 std::string name(int process, int number)
 {
@@ -32,9 +36,15 @@ std::string seconds_of(tick::duration d)
 }
 
 template <class Done>
-bool names(Done const& done, std::string const& id)
+bool succeeded(Done const& done, std::string const& id)
 {
     return std::ranges::any_of(done.successful, [&](auto const& ok) { return ok.id == id; });
+}
+
+template <class Done>
+bool expired(Done const& done, std::string const& id)
+{
+    return std::ranges::any_of(done.failed, [&](auto const& f) { return f.id == id && f.sender_fault; });
 }
 
 } // namespace
@@ -43,14 +53,34 @@ class witness::view final : public service_observer {
 public:
     view(witness& w, int process) : w_(w), process_(process) {}
 
+    void names(std::string const& handle) override
+    {
+        int number = 0;
+        if (auto* const mine = w_.share_of(process_, handle, number)) mine->named = w_.time_.now();
+        if (!w_.messages_.at(number).requests.exceeds(most_requests, w_.time_.now())) return;
+        w_.complain(
+            name(process_, number) + ": more than " + std::to_string(most_requests) + " requests in a second");
+    }
+
+    void receive_failed() override
+    {
+        if (!w_.failed_receives_[process_].exceeds(most_failed_receives, w_.time_.now())) return;
+        w_.complain("process " + std::to_string(process_) + " receives in a hot loop");
+    }
+
     void received(sqs::receive_message_request const& asked, sqs::receive_message_response const& got) override
     {
         for (auto const& m : got.messages) {
             auto const number = number_in(m.body);
+            w_.released(number);
+            if (w_.left_nothing_open_.contains(process_)) {
+                w_.complain(name(process_, number) + ": taken by a receive of a process that has ended clean");
+            }
             auto& mine = w_.messages_.at(number).shares[process_];
             mine.handle = m.receipt_handle;
-            mine.until = w_.time_.now() + asked.visibility_timeout.value_or(30s);
-            mine.delivered = mine.postponed = mine.failed = false;
+            mine.known_since = w_.time_.now();
+            mine.until = mine.known_until = w_.time_.now() + asked.visibility_timeout.value_or(30s);
+            mine.delivered = mine.postponed = mine.failed = mine.let_go = false;
             w_.numbers_[mine.handle] = number;
             w_.note(name(process_, number) + ": received, receive " + std::to_string(m.receive_count()));
         }
@@ -58,15 +88,29 @@ public:
 
     void delivered(sqs::receive_message_response const& got) override
     {
-        for (auto const& m : got.messages) {
+        w_.failed_receives_[process_].reset();
+        auto const now = w_.time_.now();
+        auto const arrived = [&](sqs::message const& m) {
             int number = 0;
             auto* const mine = w_.share_of(process_, std::string(m.receipt_handle), number);
             if (!mine) { // overtaken by the answer to a later receive, whose message may have left already
                 w_.messages_.at(number).shares[process_].of_unknown_age = true;
-                continue;
+                return mine;
             }
             mine->delivered = true;
-            mine->of_unknown_age = w_.woke_at_[process_] == w_.time_.now();
+            mine->of_unknown_age = w_.woke_at_[process_] == now;
+            return mine;
+        };
+        for (auto const& m : got.messages)
+            arrived(m);
+        for (auto const& bad : got.damaged) {
+            auto* const mine = arrived(bad.known);
+            if (!mine || mine->running != 0) continue;
+            mine->failed = true;
+            mine->not_before = now;
+            if (w_.limits_.discards_damaged) {
+                mine->discarded = w_.messages_.at(number_in(bad.known.body)).discarded = true;
+            }
         }
     }
 
@@ -77,10 +121,11 @@ public:
             int number = 0;
             auto* mine = w_.share_of(process_, entry.receipt_handle, number);
             if (!mine) continue; // an older handle deletes nothing
+            if (succeeded(done, entry.id) || expired(done, entry.id)) mine->let_go = true;
             if (!mine->handled && !mine->discarded && !w_.messages_.at(number).handed_off)
                 w_.complain(name(process_, number) + ": deleted without success under its lease");
-            if (names(done, entry.id)) w_.messages_.at(number).deleted = true;
-            w_.note(name(process_, number) + (names(done, entry.id) ? ": deleted" : ": delete refused"));
+            if (succeeded(done, entry.id)) w_.messages_.at(number).deleted = true;
+            w_.note(name(process_, number) + (succeeded(done, entry.id) ? ": deleted" : ": delete refused"));
         }
     }
 
@@ -89,8 +134,9 @@ public:
     {
         for (auto const& entry : asked.entries) {
             int number = 0;
-            if (!names(done, entry.id)) continue;
             auto* mine = w_.share_of(process_, entry.receipt_handle, number);
+            if (mine && expired(done, entry.id)) mine->let_go = true;
+            if (!succeeded(done, entry.id)) continue;
             if (!mine) { // an older handle: the service says yes and does nothing
                 w_.messages_.at(number).shares[process_].of_unknown_age = true;
                 continue;
@@ -101,16 +147,29 @@ public:
                     name(process_, number) + ": its backoff is shortened by " + seconds_of(mine->not_before - until));
             }
             mine->until = until;
+            if (until == w_.time_.now()) mine->let_go = true;
             mine->of_unknown_age = false;
             mine->postponed = mine->running == 0 && mine->failed && until >= mine->not_before;
             w_.note(name(process_, number) + ": hidden for " + seconds_of(entry.visibility_timeout));
         }
     }
 
+    void confirmed(sqs::change_message_visibility_batch_request const& asked,
+        sqs::change_message_visibility_batch_response const& done, tick sent_at) override
+    {
+        for (auto const& entry : asked.entries) {
+            int number = 0;
+            auto* const mine = w_.share_of(process_, entry.receipt_handle, number);
+            if (!mine || !succeeded(done, entry.id) || w_.time_.now() >= mine->known_until) continue; // too late
+            mine->known_since = sent_at;
+            mine->known_until = sent_at + entry.visibility_timeout;
+        }
+    }
+
     void sent(sqs::send_message_batch_request const& asked, sqs::send_message_batch_response const& done) override
     {
         for (auto const& entry : asked.entries) {
-            if (!names(done, entry.id)) continue;
+            if (!succeeded(done, entry.id)) continue;
             auto const number = number_in(entry.body);
             w_.messages_.at(number).handed_off = true;
             w_.note(name(process_, number) + ": handed to the poison queue");
@@ -159,6 +218,24 @@ void witness::sent(int number, std::string group)
     note("message " + std::to_string(number) + ": sent");
 }
 
+void witness::released(int number)
+{
+    auto& m = messages_.at(number);
+    auto const now = time_.now();
+    if (m.receives.exceeds(most_receives, now)) {
+        complain("message " + std::to_string(number) + ": received more than " + std::to_string(most_receives) +
+            " times within a second");
+    }
+    for (auto& [process, s] : m.shares) {
+        if (!s.delivered || s.postponed || s.let_go || s.until > now) continue;
+        if (ended_.contains(process) || asleep_.contains(process) || woke_at_[process] >= s.known_since) continue;
+        auto const lease = s.known_until - s.known_since;
+        if (limits_.slack > lease / 6 || s.named >= s.known_since + lease / 4) continue;
+        complain(name(process, number) + ": its lease runs out, and nobody has asked for more");
+        s.let_go = true;
+    }
+}
+
 void witness::started(int process, int number)
 {
     auto& m = messages_.at(number);
@@ -167,6 +244,10 @@ void witness::started(int process, int number)
     if (mine.running++ != 0) complain(name(process, number) + ": runs twice at once");
     if (limits_.ordered && in_group_[{process, m.group}]++ != 0) {
         complain(name(process, number) + ": runs beside another message of its group");
+    }
+    if (++running_[process] == limits_.in_flight + 1) {
+        complain("process " + std::to_string(process) + " runs more than " + std::to_string(limits_.in_flight) +
+            " handlers");
     }
     mine.not_before = {};
     mine.failed = false;
@@ -178,6 +259,7 @@ void witness::ended(int process, int number, verdict how, std::chrono::milliseco
     auto& mine = m.shares[process];
     auto const now = time_.now();
     --mine.running;
+    --running_[process];
     --in_group_[{process, m.group}];
     static constexpr char const* words[] = {"succeeds", "fails", "is cancelled", "throws it away"};
     note(name(process, number) + ": handler " + words[static_cast<int>(how)]);
@@ -212,16 +294,19 @@ void witness::holds(int process, std::size_t in_flight)
 void witness::logged(int process, std::string_view text)
 {
     note("process " + std::to_string(process) + " logs: " + std::string(text));
-    auto& [second, lines] = log_lines_[process];
-    if (time_.now() >= second + 1s) {
-        second = time_.now();
-        lines = 0;
-    }
-    if (++lines == log_lines_a_second + 1) complain("process " + std::to_string(process) + " floods its log");
+    if (!log_lines_[process].exceeds(most_log_lines, time_.now())) return;
+    complain("process " + std::to_string(process) + " floods its log");
+}
+
+void witness::sleeps(int process)
+{
+    asleep_.insert(process);
+    note("process " + std::to_string(process) + " stands still");
 }
 
 void witness::woke(int process)
 {
+    asleep_.erase(process);
     woke_at_[process] = time_.now();
     note("process " + std::to_string(process) + " wakes");
 }
@@ -237,13 +322,16 @@ void witness::killed(int process)
 void witness::drained(int process, drain_report const& said, std::chrono::milliseconds limit, bool undisturbed)
 {
     auto const now = time_.now();
+    ended_.insert(process);
+    if (said.polls == 0) left_nothing_open_.insert(process);
     note("process " + std::to_string(process) + " has drained: " + to_json(said));
     std::size_t hidden = 0;
     for (auto const& [number, m] : messages_) {
         auto const at = m.shares.find(process);
         if (at == m.shares.end() || m.deleted) continue;
         auto const& mine = at->second;
-        if (mine.delivered && !mine.postponed && mine.until > now + limits_.slack) {
+        auto const known = std::min(mine.until, mine.known_until); // an extension's answer may have been lost
+        if (mine.delivered && !mine.postponed && known > now + limits_.slack) {
             note(name(process, number) + ": left hidden for " + seconds_of(mine.until - now));
             ++hidden;
         }

@@ -62,7 +62,7 @@ private:
             auto const& f = s.faults.everywhere;
             slowest = std::max({slowest, f.latency_max, f.slow > 0 ? f.latency_max + 2s : 0ms});
         }
-        return {slowest + 10ms, day.consumer.max_in_flight, day.groups > 0};
+        return {slowest + 10ms, day.consumer.max_in_flight, day.groups > 0, day.discards_malformed()};
     }
 
     void create_queues()
@@ -178,7 +178,7 @@ private:
             p->paused = paused;
             p->disturb();
             if (paused)
-                books_.note("process " + std::to_string(id) + " stands still");
+                books_.sleeps(id);
             else
                 books_.woke(id);
         }

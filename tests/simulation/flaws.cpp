@@ -1,0 +1,111 @@
+// That the simulation bites: a consumer with any one of the field's defects is found out.
+
+#include "naive.hpp"
+
+#include <quern/sim/world.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+
+using namespace quern;
+
+namespace {
+
+constexpr std::uint64_t seeds_until_found = 60;
+constexpr std::uint64_t seeds = 8; // of each scenario; the consumer passes the same: see seeds.cpp
+
+struct expectation {
+    char const* flaw;
+    bool sim::flaws::*flag;
+    char const* scenario;
+    char const* violation; ///< a part of it
+};
+
+constexpr char const *stuck = "the queue does not run empty", *expires = "nobody has asked for more",
+                     *overruns = "without a lease", *hidden = "messages hidden and reports",
+                     *twice = "runs twice at once";
+
+#define FLAW(name) #name, &sim::flaws::name
+constexpr expectation expectations[] = {
+    {FLAW(asks_for_ten), "handlers", "runs more than"},
+    {FLAW(leaks_places), "outages", stuck},
+    {FLAW(ends_at_an_error), "outages", stuck},
+    {FLAW(ends_at_three_errors), "outages", stuck},
+    {FLAW(retries_at_once), "outages", "receives in a hot loop"},
+    {FLAW(logs_everything), "outages", "floods its log"},
+    {FLAW(releases_damaged), "damaged", "times within a second"},
+    {FLAW(runs_redeliveries), "duplicates", twice},
+    {FLAW(keeps_the_old_handle), "duplicates", expires},
+    {FLAW(extends_once), "calm", expires},
+    {FLAW(extends_when_running), "handlers", expires},
+    {FLAW(gives_up_extending), "weather", overruns},
+    {FLAW(extends_at_five_seconds), "calm", expires},
+    {FLAW(extends_after_backoff), "everything", "its backoff is shortened"},
+    {FLAW(acks_without_lease), "pauses", "deleted without success under its lease"},
+    {FLAW(extends_all_the_time), "calm", "requests in a second"},
+    {FLAW(abandons_overdue), "kills", twice},
+    {FLAW(never_times_out), "stops", stuck},
+    {FLAW(forgets_failed_calls), "weather", expires},
+    {FLAW(forgets_failed_entries), "weather", expires},
+    {FLAW(drops_late_arrivals), "stops", hidden},
+    {FLAW(drops_unstarted), "stops", hidden},
+    {FLAW(stops_extending), "stops", overruns},
+    {FLAW(releases_running), "stops", overruns},
+    {FLAW(drops_deletes), "stops", hidden},
+    {FLAW(leaves_receive_open), "stops", "taken by a receive of a process that has ended clean"},
+    {FLAW(says_stopped_at_once), "stops", hidden},
+    {FLAW(stops_without_limit), "stops", "drains for longer than it may"},
+};
+#undef FLAW
+
+sim::run_result run_naive(std::string_view scenario, std::uint64_t seed, sim::flaws f)
+{
+    sim::run_options options;
+    options.subject = sim::naive_consumer(f);
+    auto day = sim::draw(scenario, seed);
+    day.handlers.rejects = day.handlers.misreads = 0; // verdicts that it does not know
+    day.consumer.on_malformed = malformed_policy::retry;
+    day.consumer.poison_queue_url.clear();
+    return sim::run(day, options);
+}
+
+/// The first seed that shows it; 0: none.
+std::uint64_t found_out(expectation const& e)
+{
+    sim::flaws one;
+    one.*e.flag = true;
+    for (std::uint64_t seed = 1; seed <= seeds_until_found; ++seed) {
+        auto const violations = run_naive(e.scenario, seed, one).violations;
+        auto const expected = [&](std::string const& v) { return v.find(e.violation) != std::string::npos; };
+        if (std::ranges::any_of(violations, expected)) return seed;
+    }
+    return 0;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(flawed_consumers)
+
+BOOST_AUTO_TEST_CASE(every_flaw_is_found_out)
+{
+    for (auto const& e : expectations) {
+        auto const seed = found_out(e);
+        BOOST_TEST_INFO(e.flaw << ", " << e.scenario << ", no run says: " << e.violation);
+        BOOST_TEST(seed != 0u);
+        BOOST_TEST_MESSAGE(e.flaw << ": " << e.scenario << " " << seed);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_naive_consumer_without_a_flaw_is_not_accused)
+{
+    for (auto const& name : sim::scenarios()) {
+        if (name.name.starts_with("fifo")) continue; // it knows no groups
+        for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+            for (auto const& violation : run_naive(name.name, seed, {}).violations)
+                BOOST_ERROR(name.name << ", seed " << seed << ": " << violation);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,213 @@
+#include "naive_worker.hpp"
+
+namespace quern::sim {
+
+// ---- leases
+
+asio::awaitable<void> naive_worker::keep_lease(job_ptr j)
+{
+    milliseconds const visibility = options_.visibility_timeout;
+    auto const margin = flaws_.extends_at_five_seconds ? 5s : visibility / 3;
+    auto const attempt = std::min<milliseconds>(10s, visibility / 6); // of the network
+    int extended = 0;
+    while (!j->gone && !(j->giving_back && !flaws_.extends_after_backoff)) {
+        if (flaws_.extends_until_deleting && j->deleting) break;
+        if (flaws_.stops_extending && stopping_) break;
+        if (now() >= j->lease) lose(j);
+        auto next = now() >= j->lease ? tick::max() : j->lease - margin; // lost, unless it comes here again
+        if (flaws_.extends_at_five_seconds && visibility < 5s) next = std::max(next, j->lease);
+        if (flaws_.extends_when_running && !j->running) next = std::max(next, j->lease);
+        if (next <= now() && now() + attempt > j->lease) next = j->lease; // no time for an answer
+        if (flaws_.extends_all_the_time) {
+            co_await rest(5ms);
+            if (j->gone || j->giving_back) break;
+            next = now();
+        }
+        if (now() < next) {
+            co_await j->beat.wait(next);
+            continue;
+        }
+        if (flaws_.extends_once && extended++ != 0) break;
+        if (auto const on = co_await extend(j); !on) break;
+    }
+}
+
+asio::awaitable<bool> naive_worker::extend(job_ptr j)
+{
+    auto const handle = j->handle;
+    auto const sent_at = now();
+    j->extending = true;
+    auto const done = co_await hide(handle, options_.visibility_timeout);
+    j->extending = false;
+    j->idle.ring();
+    if (done && j->handle == handle) j->lease = sent_at + options_.visibility_timeout;
+    if (!done && !flaws_.gives_up_extending) co_await j->beat.wait(std::min(now() + 100ms, j->lease));
+    co_return done || !flaws_.gives_up_extending;
+}
+
+asio::awaitable<bool> naive_worker::hide(std::string handle, seconds timeout)
+{
+    std::vector<sqs::change_visibility_entry> entries{{"0", std::move(handle), timeout}};
+    sqs::change_message_visibility_batch_request request(url_, std::move(entries));
+    auto const got = co_await api_.change_message_visibility_batch(std::move(request));
+    if (!got) log("visibility not changed", got.error());
+    co_return got && got->failed.empty();
+}
+
+void naive_worker::lose(job_ptr const& j)
+{
+    if (flaws_.acks_without_lease || std::exchange(j->lost, true)) return;
+    if (j->running)
+        tell(j);
+    else if (!j->deleting)
+        forget(j);
+}
+
+// ---- settling
+
+void naive_worker::give_back(job_ptr const& j, milliseconds delay)
+{
+    if (stopping_ && receiving_ && delay.count() == 0 && now() < release_at_) {
+        waiting_.push_back(j); // the receive that is still open would only bring it again
+    } else {
+        j->giving_back = true;
+        spawn(change(j, std::chrono::ceil<seconds>(delay)));
+    }
+}
+
+asio::awaitable<void> naive_worker::change(job_ptr j, seconds delay)
+{
+    j->beat.ring();
+    while (j->extending && !flaws_.extends_after_backoff)
+        co_await j->idle.wait(); // it would overwrite this
+    for (auto pause = 100ms; !j->gone && now() < j->lease; pause = std::min<milliseconds>(2 * pause, 1s)) {
+        if (auto const done = co_await hide(j->handle, delay); done) break;
+        if (!flaws_.retries_at_once) co_await rest(pause);
+    }
+    forget(j);
+}
+
+asio::awaitable<void> naive_worker::remove()
+{
+    for (;;) {
+        while (to_delete_.empty())
+            co_await deletes_wait_.wait();
+        if (to_delete_.size() < 10) co_await rest(options_.settle_linger);
+        std::vector<job_ptr> batch;
+        std::vector<std::string> handles;
+        sqs::delete_message_batch_request request(url_, {});
+        for (; !to_delete_.empty() && batch.size() < 10; to_delete_.pop_front()) {
+            auto const& j = to_delete_.front();
+            if (j->gone) continue;
+            request.entries.emplace_back(std::to_string(batch.size()), j->handle);
+            handles.push_back(j->handle);
+            batch.push_back(j);
+        }
+        if (batch.empty()) continue;
+        if (flaws_.drops_deletes && stopping_) {
+            std::ranges::for_each(batch, [this](job_ptr const& j) { forget(j); });
+            continue;
+        }
+        auto const got = co_await api_.delete_message_batch(std::move(request));
+        if (!got) log("delete failed", got.error());
+        for (std::size_t i = 0; i < batch.size(); ++i)
+            removed(batch[i], handles[i], got, std::to_string(i));
+        if (!to_delete_.empty() && !flaws_.retries_at_once) co_await rest(100ms);
+    }
+}
+
+void naive_worker::removed(job_ptr const& j, std::string const& handle,
+    result<sqs::delete_message_batch_response> const& got, std::string const& id)
+{
+    auto const names = [&](sqs::batch_failure const& f) { return f.id == id; };
+    auto const refused = got && std::ranges::any_of(got->failed, names) && !flaws_.forgets_failed_entries;
+    auto const failed = !got && !flaws_.forgets_failed_calls;
+    auto const again = refused || failed || j->handle != handle;
+    if (again && now() < j->lease)
+        to_delete_.push_back(j);
+    else
+        forget(j);
+}
+
+// ---- stopping
+
+asio::awaitable<void> naive_worker::stop(milliseconds limit, std::function<void(drain_report)> ended)
+{
+    auto const began = now();
+    auto const end = flaws_.stops_without_limit ? tick::max() : began + limit;
+    release_at_ = flaws_.stops_without_limit ? tick::max() : began + limit * 9 / 10;
+    room_.ring();
+    if (flaws_.says_stopped_at_once) co_return ended({});
+    for (auto const& j : jobs_) {
+        j->beat.ring();
+        if (flaws_.releases_running && j->running) spawn(nack(j));
+    }
+    if (flaws_.drops_unstarted) {
+        for (auto const& j : std::exchange(waiting_, {}))
+            forget(j);
+    }
+    if (flaws_.leaves_receive_open) receiving_ = false;
+    while (receiving_ && now() < release_at_) {
+        if (hurried_) cancel_all();
+        co_await changed_.wait(release_at_);
+    }
+    release_at_ = now();
+    for (auto const& j : std::exchange(waiting_, {}))
+        if (!j->gone) give_back(j, 0ms);
+    auto const cancel_at = flaws_.stops_without_limit ? tick::max() : began + limit * 9 / 10;
+    while (!jobs_.empty() && now() < cancel_at && !hurried_)
+        co_await changed_.wait(cancel_at);
+    if (!flaws_.stops_without_limit) cancel_all();
+    while ((!jobs_.empty() || receiving_) && now() < end)
+        co_await changed_.wait(end);
+    drain_report report;
+    report.took = std::chrono::duration_cast<milliseconds>(now() - began);
+    report.polls = receiving_ ? 1 : 0;
+    for (auto const& j : jobs_)
+        ++(j->running ? report.running : j->deleting ? report.at_risk : report.stranded);
+    ended(report);
+}
+
+asio::awaitable<void> naive_worker::nack(job_ptr j)
+{
+    co_await hide(j->handle, 0s);
+}
+
+void naive_worker::cancel_all()
+{
+    for (auto const& j : jobs_) {
+        if (!j->running || std::exchange(j->told, true)) continue;
+        tell(j);
+    }
+}
+
+// ---- what the simulated process runs
+
+namespace {
+
+class naive final : public subject {
+public:
+    explicit naive(std::shared_ptr<naive_worker> w) : worker_(std::move(w)) {}
+
+    void start() override { worker_->start(); }
+    void drain(milliseconds limit, std::function<void(drain_report)> ended) override
+    {
+        worker_->drain(limit, std::move(ended));
+    }
+    std::size_t in_flight() const override { return worker_->in_flight(); }
+
+private:
+    std::shared_ptr<naive_worker> worker_;
+};
+
+} // namespace
+
+subject_factory naive_consumer(flaws f)
+{
+    return [f](asio::io_context& io, sqs::api& api, std::string url, handler handle, consumer_options options) {
+        return std::make_unique<naive>(
+            std::make_shared<naive_worker>(io, api, std::move(url), std::move(handle), std::move(options), f));
+    };
+}
+
+} // namespace quern::sim

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <quern/sim/subject.hpp>
+
+namespace quern::sim {
+
+/// What consumers in the field get wrong, one flag a defect. With none set, the naive consumer keeps the promises.
+struct flaws {
+    // receiving
+    bool asks_for_ten = false;         ///< whatever is free, and runs all of them
+    bool leaks_places = false;         ///< what a receive had reserved is not returned when it fails
+    bool ends_at_an_error = false;     ///< the first failed receive ends the loop
+    bool ends_at_three_errors = false; ///< in a row
+    bool retries_at_once = false;      ///< no pause after a failure
+    bool logs_everything = false;      ///< a line for every failure
+    bool releases_damaged = false;     ///< an unreadable message goes back at visibility 0
+    bool runs_redeliveries = false;    ///< though the message runs here already
+    bool keeps_the_old_handle = false; ///< when a message that is held here comes again
+    // leases
+    bool extends_once = false;            ///< and then no more
+    bool extends_when_running = false;    ///< and not while a message waits for its handler
+    bool extends_until_deleting = false;  ///< and not until the delete is confirmed
+    bool gives_up_extending = false;      ///< at the first refusal
+    bool extends_at_five_seconds = false; ///< before the end, however short the lease is
+    bool extends_after_backoff = false;   ///< until the backoff is confirmed, so that a tick overtakes it
+    bool acks_without_lease = false;      ///< no cancelling, no fencing
+    bool extends_all_the_time = false;    ///< every 5 ms, where 5 s were meant
+    bool abandons_overdue = false;        ///< a handler that ran for too long counts as failed, and runs on
+    bool never_times_out = false;         ///< handler_timeout is not obeyed
+    // settling
+    bool forgets_failed_calls = false;   ///< a delete call that fails is not made again
+    bool forgets_failed_entries = false; ///< what a batch answer names as failed is not read
+    // stopping
+    bool drops_late_arrivals = false;  ///< messages that arrive while stopping
+    bool drops_unstarted = false;      ///< messages received and not started
+    bool stops_extending = false;      ///< as soon as the stop begins, while handlers run on
+    bool releases_running = false;     ///< gives back what its handlers are working on
+    bool drops_deletes = false;        ///< their calls are cancelled with the rest
+    bool leaves_receive_open = false;  ///< which then takes messages for nobody
+    bool says_stopped_at_once = false; ///< while handlers run
+    bool stops_without_limit = false;  ///< waits for the last handler, however long
+};
+
+/// A consumer as one writes it in an afternoon: one receive at a time, a heartbeat for each message, deletes in batches.
+subject_factory naive_consumer(flaws);
+
+} // namespace quern::sim
