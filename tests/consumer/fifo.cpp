@@ -46,6 +46,15 @@ struct ordered : mill {
         });
     }
 
+    void dead_letters_to(std::string const& name, int max_receives)
+    {
+        sqs::set_queue_attributes_request wanted;
+        wanted.queue_url = url;
+        wanted.attributes["RedrivePolicy"] = R"({"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:)" + name +
+            R"(","maxReceiveCount":)" + std::to_string(max_receives) + "}";
+        engine.set_queue_attributes(wanted, time.wall()).value();
+    }
+
     int waiting_in(std::string const& queue)
     {
         sqs::get_queue_attributes_request ask(queue);
@@ -86,6 +95,34 @@ BOOST_AUTO_TEST_CASE(behind_a_head_that_waits_its_group_is_in_nobodys_hands)
     BOOST_TEST(visible() == 3);
     BOOST_TEST(it->in_flight() == 0u);
     BOOST_TEST(until(15min, [this] { return empty(); }));
+}
+
+// Each try of the head would cost them a receive, and their receives are counted as well.
+BOOST_AUTO_TEST_CASE(a_head_that_ends_in_the_dead_letter_queue_takes_nobody_along)
+{
+    auto const dead = create("dead.fifo");
+    dead_letters_to("dead.fifo", 3);
+    send_to("a", {"1", "2", "3", "4"});
+    consume_failing("1", 100);
+    BOOST_TEST(until(5min, [this] { return empty(); }));
+    BOOST_TEST(waiting_in(dead) == 1);
+    BOOST_TEST(runs.at("1") == 3);
+    BOOST_TEST(done == (std::vector<std::string>{"2", "3", "4"}), boost::test_tools::per_element());
+    BOOST_TEST(runs.at("4") == 1);
+}
+
+// Another consumer has the head: whoever waits for it here must not wait for ever.
+BOOST_AUTO_TEST_CASE(a_group_whose_head_went_elsewhere_is_given_back)
+{
+    send_to("a", {"1", "2", "3"});
+    api.on_receive = [this] {
+        return api.receives == 1 ? std::nullopt : std::optional(failure(errc::timed_out, "no answer", true));
+    };
+    consume([](delivery&) -> asio::awaitable<outcome> { co_return retry_after(2s); });
+    time.run_for(io, 1s);
+    BOOST_TEST(hidden() == 3);
+    BOOST_TEST(until(7s, [this] { return visible() == 3; }));
+    BOOST_TEST(it->in_flight() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(a_skipped_head_goes_to_the_poison_queue_and_the_group_goes_on)

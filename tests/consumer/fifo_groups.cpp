@@ -6,6 +6,7 @@
 #include <deque>
 
 using namespace quern;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -79,6 +80,60 @@ BOOST_AUTO_TEST_CASE(behind_a_failed_head_the_group_is_given_back)
     add("a", 1); // comes again
     add("a", 2);
     BOOST_TEST(names(rule.runnable()) == "a1");
+}
+
+BOOST_AUTO_TEST_CASE(those_behind_a_failed_head_wait_for_it)
+{
+    auto const a1 = add("a", 1);
+    add("a", 2);
+    rule.runnable();
+    rule.await(*a1, time.now() + 5s);
+    BOOST_TEST((rule.wake_at() == time.now() + 5s));
+    BOOST_TEST(names(rule.runnable()) == "");
+    add("a", 3); // of another receive
+    BOOST_TEST(names(rule.runnable()) == "");
+    auto const again = add("a", 1);
+    BOOST_TEST(names(rule.runnable()) == "a1");
+    BOOST_TEST(names(rule.take_forsaken(time.now() + 5s)) == "");
+    rule.leave(*again);
+    BOOST_TEST(names(rule.runnable()) == "a2");
+}
+
+BOOST_AUTO_TEST_CASE(a_head_that_does_not_come_back_is_not_waited_for)
+{
+    auto const a1 = add("a", 1);
+    add("a", 2);
+    add("a", 3);
+    rule.runnable();
+    rule.await(*a1, time.now() + 5s);
+    BOOST_TEST(names(rule.take_forsaken(time.now() + 4s)) == "");
+    BOOST_TEST(names(rule.take_forsaken(time.now() + 5s)) == "a2 a3");
+    BOOST_TEST(!rule.wake_at());
+    add("a", 2); // once more, from the queue
+    BOOST_TEST(names(rule.runnable()) == "a2");
+}
+
+BOOST_AUTO_TEST_CASE(a_head_with_nobody_behind_it_is_not_waited_for)
+{
+    auto const a1 = add("a", 1);
+    rule.runnable();
+    rule.await(*a1, time.now() + 5s);
+    add("a", 2); // after another consumer was done with the first
+    BOOST_TEST(names(rule.runnable()) == "a2");
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_for_a_head_may_lose_its_lease_or_be_drained)
+{
+    auto const a1 = add("a", 1), a2 = add("a", 2);
+    add("a", 3);
+    rule.runnable();
+    rule.await(*a1, time.now() + 5s);
+    BOOST_TEST(names(rule.take_tail(*a2)) == "a3");
+    add("a", 4);
+    rule.leave(*a2);
+    BOOST_TEST(names(rule.runnable()) == "");
+    BOOST_TEST(names(rule.take_waiting()) == "a4");
+    BOOST_TEST(names(rule.take_forsaken(time.now() + 5s)) == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_lease_lost_in_line_takes_away_only_what_stands_behind)

@@ -16,6 +16,10 @@ namespace asio = boost::asio;
 
 namespace {
 
+/// So long those behind a failed head wait for it here, their leases extended; what an outage puts off for 30 s and more
+/// is not waited for. When the head is late, another consumer has it: postponing takes up to a second, receiving less.
+constexpr std::chrono::seconds longest_wait_for_head{20}, grace_of_head{5};
+
 /// Handlers run inside this frame, so that even one that throws before its first await is only a failed message.
 asio::awaitable<std::optional<outcome>> call(handler const& handle, held_ptr what)
 {
@@ -166,7 +170,7 @@ void consumer::pipeline::conclude(held_ptr h, outcome const& verdict)
     }
 }
 
-/// It comes back, and whatever stands behind it in its group waits for it in the queue.
+/// It comes back, and whatever stands behind it in its group waits for it.
 void consumer::pipeline::fail(held_ptr h, outcome const& verdict)
 {
     auto delay = verdict.delay();
@@ -186,6 +190,9 @@ void consumer::pipeline::fail(held_ptr h, outcome const& verdict)
         if (!within) return reject(std::move(h), "older than max_age");
         delay = *within;
     }
+    auto const room = 2 * in_flight.size() <= options.max_in_flight; // for other groups
+    if (fifo_ && !drain_ && room && verdict.what() != outcome::kind::release && delay <= longest_wait_for_head)
+        groups_.await(*h, now() + delay + grace_of_head);
     fail_for(std::move(h), delay);
 }
 

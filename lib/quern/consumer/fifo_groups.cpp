@@ -23,7 +23,7 @@ std::string name_of(held const& h)
 
 void fifo_groups::list(std::string const& name, group& g)
 {
-    if (g.running || std::exchange(g.listed, true)) return;
+    if (g.running || !g.awaited.empty() || std::exchange(g.listed, true)) return;
     ready_.push_back(name);
 }
 
@@ -31,6 +31,7 @@ void fifo_groups::add(held_ptr h)
 {
     auto name = name_of(*h);
     auto& g = groups_[name];
+    if (g.awaited == h->message.id()) g.awaited.clear();
     auto at = g.line.end(); // nearly always: an answer is in order
     auto const first = g.line.begin() + (g.running ? 1 : 0);
     while (at != first && sent_before(*h, **std::prev(at)))
@@ -47,10 +48,40 @@ std::vector<held_ptr> fifo_groups::runnable()
         if (at == groups_.end()) continue;
         auto& g = at->second;
         g.listed = false;
+        if (!g.awaited.empty()) continue;
         if (std::exchange(g.running, true)) continue;
         out.push_back(g.line.front());
     }
     return out;
+}
+
+void fifo_groups::await(held const& h, tick until)
+{
+    auto const name = name_of(h);
+    auto const at = groups_.find(name);
+    if (at == groups_.end()) return;
+    at->second.awaited = h.message.id();
+    at->second.until = until;
+    waits_.emplace(until, name);
+    leave(h);
+}
+
+std::vector<held_ptr> fifo_groups::take_forsaken(tick now)
+{
+    std::vector<held_ptr> out;
+    for (; !waits_.empty() && waits_.begin()->first <= now; waits_.erase(waits_.begin())) {
+        auto const at = groups_.find(waits_.begin()->second);
+        if (at == groups_.end() || at->second.awaited.empty() || at->second.until > now) continue;
+        std::ranges::move(at->second.line, std::back_inserter(out));
+        groups_.erase(at);
+    }
+    return out;
+}
+
+std::optional<tick> fifo_groups::wake_at() const
+{
+    if (waits_.empty()) return {};
+    return waits_.begin()->first;
 }
 
 std::vector<held_ptr> fifo_groups::take_tail(held const& h)

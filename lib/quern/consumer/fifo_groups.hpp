@@ -3,6 +3,8 @@
 #include <quern/consumer/ledger.hpp>
 
 #include <deque>
+#include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -12,9 +14,11 @@ namespace quern {
 /// The order of a FIFO queue: of each message group one message at a time, in the order of sending, however many
 /// receives bring the group. Groups run side by side.
 ///
-/// SQS brings a group's messages together and keeps the rest of the group back while any of them is hidden. So when a
-/// head fails, those behind it here must be given back: visible but behind a hidden head, they wait in the queue
-/// instead of here, and nobody can overtake it.
+/// SQS brings a group's messages together, and keeps back whatever stands behind one that is hidden, not what stands
+/// before it. So those behind a failed head may wait in two places, and nobody can overtake it: in the queue, visible but
+/// behind a hidden head; or here, hidden, until the head is received again. The first costs each of them a receive for
+/// every try of the head, and with those the redrive policy sends a whole group to the dead-letter queue that never
+/// ran. So after a short pause of the head they wait here; but another consumer may receive it, then they are given back.
 class fifo_groups {
 public:
     /// Stands in line, by sequence number, behind the message of its group that runs.
@@ -22,6 +26,15 @@ public:
 
     /// The heads that may run now; each is named once, and runs until it leaves.
     std::vector<held_ptr> runnable();
+
+    /// It failed, leaves, and will be received again: those behind it wait for that until then.
+    void await(held const&, tick until);
+
+    /// Those that have waited in vain, to be given back.
+    std::vector<held_ptr> take_forsaken(tick now);
+
+    /// When there will be some.
+    std::optional<tick> wake_at() const;
 
     /// Takes away those behind it, to be given back: it failed, or its lease is lost.
     std::vector<held_ptr> take_tail(held const&);
@@ -37,12 +50,15 @@ private:
         std::deque<held_ptr> line; // the head first
         bool running = false;      // the head
         bool listed = false;       // in ready_
+        std::string awaited;       // id of the head that failed
+        tick until{};              // the end of waiting for it
     };
 
     void list(std::string const& name, group&);
 
     std::unordered_map<std::string, group> groups_; // none is empty
     std::vector<std::string> ready_;                // may have a head to run
+    std::multimap<tick, std::string> waits_;        // by `until`; some are over already
 };
 
 } // namespace quern

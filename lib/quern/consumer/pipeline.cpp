@@ -94,6 +94,8 @@ std::optional<tick> consumer::pipeline::turn(tick time)
     for (auto const& gone : leases.lost)
         lose(gone);
     stop_overdue(time);
+    for (auto& h : groups_.take_forsaken(time))
+        settle(std::move(h), settlement::purpose::postpone);
     for (auto& head : groups_.runnable())
         admit(std::move(head));
 
@@ -114,7 +116,7 @@ std::optional<tick> consumer::pipeline::turn(tick time)
     }
 
     std::optional<tick> wake_at;
-    for (auto const& at : {intake_.wake_at(), outage_.wake_at(), leases.wake_at, runs_.wake_at(),
+    for (auto const& at : {intake_.wake_at(), outage_.wake_at(), leases.wake_at, runs_.wake_at(), groups_.wake_at(),
              drain_ ? std::optional(drain_->wake_at(time)) : std::nullopt,
              settle_calls_ < options.max_settle_calls ? settle_.wake_at(only_changes()) : std::nullopt}) {
         if (at) wake_at = std::min(wake_at.value_or(*at), *at);
