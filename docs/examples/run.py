@@ -40,7 +40,7 @@ def orders(program, quern, environment):
     expect(subprocess.run([program], env=environment, timeout=LIMIT).returncode, 2)
 
 
-blocking = orders
+blocking = batches = orders
 
 
 def output(program, environment):

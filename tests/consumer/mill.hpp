@@ -110,6 +110,15 @@ struct mill {
         }
     }
 
+    /// Through the service, so that a receive that waits is answered.
+    void send_now(int count)
+    {
+        for (int i = 0; i < count; ++i) {
+            sqs::send_message_request request(url, "m" + std::to_string(sent++));
+            asio::co_spawn(io, local->send_message(std::move(request)), [](std::exception_ptr, auto const&) {});
+        }
+    }
+
     template <class F>
     void consume(F handle)
     {

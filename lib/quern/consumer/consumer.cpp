@@ -12,7 +12,7 @@ namespace quern {
 namespace asio = boost::asio;
 
 consumer::consumer(
-    asio::any_io_executor ex, sqs::api* api, std::string queue_url, handler handle, consumer_options options)
+    asio::any_io_executor ex, sqs::api* api, std::string queue_url, handlers handle, consumer_options options)
 {
     if (auto const wrong = options.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
     pipeline_ =

@@ -16,28 +16,58 @@
 #include <memory>
 #include <optional>
 #include <type_traits>
+#include <vector>
 
 namespace quern {
 
 /// What runs for each message. Returns the outcome; an exception counts as retry().
 using handler = std::function<boost::asio::awaitable<outcome>(delivery&)>;
 
+/// What runs for several messages at once. Returns their outcomes, in the same order; an exception counts as retry() of
+/// all.
+using batch_handler = std::function<boost::asio::awaitable<std::vector<outcome>>(deliveries)>;
+
+/// One of them is set.
+struct handlers {
+    handler one;
+    batch_handler many;
+};
+
 namespace detail {
 
+/// Of a function that returns awaitable<void>: it has to throw, or all went well.
 template <class F>
-handler make_handler(F f)
+handlers make_handlers(F f)
 {
-    using returned = std::invoke_result_t<F&, delivery&>;
-    if constexpr (std::same_as<returned, boost::asio::awaitable<outcome>>) {
-        return f;
+    handlers out;
+    if constexpr (std::invocable<F&, delivery&>) {
+        using returned = std::invoke_result_t<F&, delivery&>;
+        if constexpr (std::same_as<returned, boost::asio::awaitable<void>>) {
+            out.one = [f = std::move(f)](delivery& d) mutable -> boost::asio::awaitable<outcome> {
+                co_await f(d);
+                co_return ack();
+            };
+        } else {
+            static_assert(std::same_as<returned, boost::asio::awaitable<outcome>>,
+                "a handler returns awaitable<void> or awaitable<quern::outcome>");
+            out.one = std::move(f);
+        }
     } else {
-        static_assert(std::same_as<returned, boost::asio::awaitable<void>>,
-            "a handler returns awaitable<void> or awaitable<quern::outcome>");
-        return [f = std::move(f)](delivery& d) mutable -> boost::asio::awaitable<outcome> {
-            co_await f(d);
-            co_return ack();
-        };
+        static_assert(std::invocable<F&, deliveries>, "a handler takes a quern::delivery& or a quern::deliveries");
+        using returned = std::invoke_result_t<F&, deliveries>;
+        if constexpr (std::same_as<returned, boost::asio::awaitable<void>>) {
+            out.many = [f = std::move(f)](deliveries all) mutable -> boost::asio::awaitable<std::vector<outcome>> {
+                co_await f(all);
+                std::vector<outcome> said(all.size(), ack());
+                co_return said;
+            };
+        } else {
+            static_assert(std::same_as<returned, boost::asio::awaitable<std::vector<outcome>>>,
+                "a batch handler returns awaitable<void> or awaitable<std::vector<quern::outcome>>");
+            out.many = std::move(f);
+        }
     }
+    return out;
 }
 
 } // namespace detail
@@ -45,7 +75,8 @@ handler make_handler(F f)
 /// Consumes one queue: every message runs through the handler and is deleted once the handler is done.
 ///
 /// A handler is a coroutine `awaitable<void>(delivery&)`, where returning acknowledges and throwing retries, or
-/// `awaitable<outcome>(delivery&)`. Delivery is at least once: a crash, a lost lease or the service itself may
+/// `awaitable<outcome>(delivery&)`; or one that takes several messages at once, `awaitable<void>(deliveries)` or
+/// `awaitable<std::vector<outcome>>(deliveries)`, see consumer_options::batch_size. Delivery is at least once: a crash, a lost lease or the service itself may
 /// bring a message again, so handlers must bear a repetition.
 ///
 /// A handler whose lease is lost is cancelled (terminal cancellation of its coroutine) and its outcome is
@@ -65,7 +96,7 @@ public:
     template <class F>
     consumer(
         boost::asio::io_context& io, std::string queue_url, F handle, consumer_options options = consumer_options())
-        : consumer(io.get_executor(), nullptr, std::move(queue_url), detail::make_handler(std::move(handle)),
+        : consumer(io.get_executor(), nullptr, std::move(queue_url), detail::make_handlers(std::move(handle)),
               std::move(options))
     {}
 
@@ -74,7 +105,7 @@ public:
     consumer(boost::asio::any_io_executor ex, sqs::api& api, std::string queue_url, F handle,
         consumer_options options = consumer_options())
         : consumer(
-              std::move(ex), &api, std::move(queue_url), detail::make_handler(std::move(handle)), std::move(options))
+              std::move(ex), &api, std::move(queue_url), detail::make_handlers(std::move(handle)), std::move(options))
     {}
 
     consumer(consumer const&) = delete;
@@ -119,7 +150,7 @@ public:
     std::size_t in_flight() const;
 
 private:
-    consumer(boost::asio::any_io_executor, sqs::api*, std::string queue_url, handler, consumer_options);
+    consumer(boost::asio::any_io_executor, sqs::api*, std::string queue_url, handlers, consumer_options);
 
     class pipeline;
     std::shared_ptr<pipeline> pipeline_;

@@ -1,19 +1,39 @@
 #pragma once
 
 #include <quern/core/clock.hpp>
+#include <quern/core/error.hpp>
 #include <quern/sqs/message.hpp>
 
+#include <boost/asio/awaitable.hpp>
+
 #include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
 
 namespace quern {
+
+struct held;
 
 /// A message in the hands of its handler, with the lease that comes with it.
 ///
 /// Everything is a view into the answer that brought the message; copy what must outlive the handler.
 ///
-/// Threads  the message does not change; the lease may be read from any thread.
+/// Threads  the message does not change; the lease may be read, and both requests be made, from any thread.
 class delivery {
 public:
+    /// Carries out what a delivery asks for; the consumer. Answers come once each, on any thread.
+    class keeper {
+    public:
+        using reply = std::function<void(result<void>)>;
+        virtual void ask_ack(std::shared_ptr<held>, reply) = 0;
+        virtual void ask_extend(std::shared_ptr<held>, std::chrono::seconds, reply) = 0;
+
+    protected:
+        ~keeper() = default;
+    };
+
     delivery(sqs::message message, std::shared_ptr<std::byte[]> storage, clock const& time)
         : message_(std::move(message)), storage_(std::move(storage)), time_(time)
     {}
@@ -36,6 +56,27 @@ public:
     /// What is left of the lease; negative when it has run out.
     tick::duration remaining() const { return lease_deadline() - time_.now(); }
 
+    /// Deletes the message while its handler goes on; completes with what SQS says of it, when it says so. For work that
+    /// may only begin once the message cannot come again. Refusals are retried as long as the lease lasts, which is
+    /// extended meanwhile. A failure (receipt_expired) says that the lease was lost before that: the message may come
+    /// again, here or elsewhere, and this handler is cancelled as well. Otherwise what the handler returns or throws later
+    /// changes nothing any more.
+    ///
+    /// Not to be cancelled, since the delete cannot be taken back. The handler must not end before it completes.
+    boost::asio::awaitable<result<void>> ack();
+
+    /// Has the message hidden for `at_least` from now, 12 hours after its receive at most; completes when SQS has
+    /// confirmed it. The consumer extends every lease by itself: this is for code that lets nothing else run, or that
+    /// wants a margin before it does what cannot be undone. At once when that much is left. Fails as ack() does.
+    boost::asio::awaitable<result<void>> extend(std::chrono::seconds at_least);
+
+    /// Where both go. Without a keeper, as in the test of a handler, both succeed at once.
+    void kept_by(keeper& who, held& as)
+    {
+        keeper_ = &who;
+        held_ = &as;
+    }
+
 private:
     friend class lease_book;
 
@@ -43,6 +84,11 @@ private:
     std::shared_ptr<std::byte[]> storage_;
     clock const& time_;
     std::atomic<tick::rep> deadline_{0};
+    keeper* keeper_ = nullptr;
+    held* held_ = nullptr;
 };
+
+/// What a batch handler gets: `for (quern::delivery& d : messages)`.
+using deliveries = std::span<std::reference_wrapper<delivery> const>;
 
 } // namespace quern

@@ -27,6 +27,16 @@ asio::awaitable<std::optional<outcome>> call(handler const& handle, held_ptr wha
     co_return said;
 }
 
+asio::awaitable<std::vector<outcome>> call(batch_handler const& handle, std::vector<held_ptr> what)
+{
+    std::vector<std::reference_wrapper<delivery>> messages;
+    for (auto const& h : what)
+        messages.emplace_back(h->message);
+    deliveries const all(messages);
+    auto said = co_await handle(all);
+    co_return said;
+}
+
 bool is_parse_error(std::exception_ptr const& thrown)
 {
     try {
@@ -78,34 +88,73 @@ std::string what_happened(std::exception_ptr const& thrown)
 
 void consumer::pipeline::start(held_ptr h)
 {
-    if (h->damage)
-        conclude(h, malformed(*h, describe(*h->damage)));
+    if (h->damage) return conclude(h, malformed(*h, describe(*h->damage)));
+    outage_.started(*h);
+    if (handle_.many)
+        batches_.add(std::move(h), now());
     else
         dispatch(std::move(h));
 }
 
+std::shared_ptr<handler_run> consumer::pipeline::begin_run(std::span<held_ptr const> messages)
+{
+    auto const run = std::make_shared<handler_run>();
+    run->on = asio::make_strand(options.handler_executor.value_or(strand.get_inner_executor()));
+    run->messages = messages.size();
+    running_ += messages.size();
+    for (auto const& h : messages) {
+        h->at = held::stage::running;
+        h->overdue = h->told = false;
+        h->run = run;
+        runs_.started(*h, now());
+    }
+    return run;
+}
+
 void consumer::pipeline::dispatch(held_ptr h)
 {
-    ++running_;
-    h->at = held::stage::running;
-    h->overdue = false;
-    outage_.started(*h);
-    runs_.started(*h, now());
-    auto const inner = options.handler_executor.value_or(strand.get_inner_executor());
-    h->runs_on = asio::make_strand(inner);
+    auto const run = begin_run({&h, 1});
     auto done = [self = shared_from_this(), h](
                     std::exception_ptr thrown, std::optional<outcome> said) { self->handled(h, thrown, said); };
-    asio::co_spawn(h->runs_on, call(handle_, h),
-        asio::bind_cancellation_slot(h->cancel.slot(), asio::bind_executor(strand, std::move(done))));
+    asio::co_spawn(run->on, call(handle_.one, h),
+        asio::bind_cancellation_slot(run->cancel.slot(), asio::bind_executor(strand, std::move(done))));
+}
+
+void consumer::pipeline::dispatch(std::vector<held_ptr> messages)
+{
+    auto const run = begin_run(messages);
+    auto done = [self = shared_from_this(), messages](
+                    std::exception_ptr thrown, std::vector<outcome> said) { self->handled(messages, thrown, said); };
+    asio::co_spawn(run->on, call(handle_.many, std::move(messages)),
+        asio::bind_cancellation_slot(run->cancel.slot(), asio::bind_executor(strand, std::move(done))));
+}
+
+void consumer::pipeline::handled(
+    std::vector<held_ptr> const& messages, std::exception_ptr thrown, std::vector<outcome> const& said)
+{
+    auto const complete = said.size() == messages.size();
+    if (!thrown && !complete) {
+        log_.write(log_level::error, "batch handler",
+            "returned " + std::to_string(said.size()) + " outcomes for " + std::to_string(messages.size()) +
+                " messages; all are tried again",
+            now());
+    }
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+        std::optional<outcome> one;
+        if (!thrown) one = complete ? said[i] : retry();
+        handled(messages[i], thrown, std::move(one));
+    }
 }
 
 void consumer::pipeline::handled(held_ptr h, std::exception_ptr thrown, std::optional<outcome> said)
 {
     --running_;
     run_limit::ended(*h);
+    h->run.reset();
     h->at = held::stage::settling;
     if (drain_) ++(thrown && h->cancelled && !h->lost ? report_.cancelled : report_.finished);
     wake_.ring();
+    if (h->asks && h->asks->ack != handler_asks::deletion::none) return ended_after_ack(std::move(h), thrown);
     auto const over = h->message.lease_deadline() <= now();
     if (thrown && !h->cancelled && !over) said = meaning_of(*h, thrown);
     outage_.ended(*h, over || !said ? outage::sign::none : sign_of(*said), now());
@@ -237,14 +286,19 @@ void consumer::pipeline::cancel(held& h)
 /// Emits where the handler runs, and never before its coroutine has begun: either would be undefined.
 void consumer::pipeline::tell(held& h)
 {
-    asio::post(h.runs_on, [alive = h.shared_from_this()] { alive->cancel.emit(asio::cancellation_type::terminal); });
+    if (!std::exchange(h.told, true)) ++h.run->told;
+    if (h.run->told == h.run->messages)
+        asio::post(h.run->on, [run = h.run] { run->cancel.emit(asio::cancellation_type::terminal); });
 }
 
 void consumer::pipeline::lose(held_ptr const& h)
 {
-    if (h->at != held::stage::waiting && h->at != held::stage::running) return; // its settlement still may succeed
+    if (h->at == held::stage::settling || h->at == held::stage::gone) return; // its settlement still may succeed
+    if (h->asks && h->asks->deleted()) return;
     note_lost(*h);
     give_back_tail(*h);
+    answer_asks(*h, failure(errc::receipt_expired, "its lease is lost"));
+    if (h->at == held::stage::gathering) outage_.ended(*h, outage::sign::none, now());
     if (h->at == held::stage::running) {
         cancel(*h);
     } else {

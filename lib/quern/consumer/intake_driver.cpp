@@ -121,13 +121,17 @@ held_ptr consumer::pipeline::take_in(sqs::message message, std::shared_ptr<std::
     if (auto const known = in_flight.find(message.id)) {
         if (!known->giving_back) {
             ++counters.adopted;
-            if (in_flight.adopt(*known, message, std::move(storage), received_at)) leases_.hold(*known, received_at);
+            if (in_flight.adopt(*known, message, std::move(storage), received_at)) {
+                leases_.hold(*known, received_at);
+                delete_again(known);
+            }
             return nullptr;
         }
         if (message.receive_count() < known->receive_count) return nullptr; // overtaken: its handle is dead
         in_flight.remove(*known); // was being given back, and has come back before the answer
     }
     auto h = std::make_shared<held>(std::move(message), std::move(storage), time_, received_at);
+    h->message.kept_by(*this, *h);
     in_flight.add(h);
     leases_.hold(*h, received_at);
     return h;

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace quern {
 
@@ -21,9 +22,40 @@ using lease_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<class 
 using run_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<class run_limit>,
     boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
+/// One call of a handler, with one message or with a batch.
+struct handler_run {
+    boost::asio::cancellation_signal cancel; ///< emit on the executor below
+    boost::asio::any_io_executor on;
+    std::size_t messages = 1, told = 0; ///< of a batch, the handler is cancelled when all its messages say so
+};
+
+/// What a handler has asked for while it runs.
+struct handler_asks {
+    using answers = std::vector<delivery::keeper::reply>;
+
+    enum class deletion {
+        none,
+        asked,
+        confirmed,
+        again, ///< confirmed, and asked once more for a copy that was received since
+    };
+    bool deleted() const { return ack == deletion::confirmed || ack == deletion::again; }
+
+    deletion ack = deletion::none;
+    answers acks;
+    std::chrono::seconds lease{}; ///< wanted, and not confirmed yet
+    answers extensions;
+};
+
 /// A message that this consumer holds, from its receive until its settlement is confirmed.
 struct held : std::enable_shared_from_this<held>, lease_hook, run_hook {
-    enum class stage { waiting, running, settling, gone };
+    enum class stage {
+        waiting,
+        gathering, ///< for a batch
+        running,
+        settling,
+        gone,
+    };
 
     held(sqs::message m, std::shared_ptr<std::byte[]> from, clock const& time, tick now)
         : message(m, from, time), handle(m.receipt_handle), handle_storage(std::move(from)), received_at(now),
@@ -50,8 +82,9 @@ struct held : std::enable_shared_from_this<held>, lease_hook, run_hook {
     bool cancelled = false;                        ///< because of the drain, or of the lease
     bool lost = false; ///< the lease ran out or was refused: whatever the handler says, it no longer counts
     bool back = false; ///< lost, and received here again since: there is something to give back
-    boost::asio::cancellation_signal cancel; ///< ends the handler; emit on the handler's executor
-    boost::asio::any_io_executor runs_on;
+    bool told = false; ///< its handler was told to end
+    std::shared_ptr<handler_run> run;   ///< while running
+    std::unique_ptr<handler_asks> asks; ///< null: nothing yet
 };
 using held_ptr = std::shared_ptr<held>;
 

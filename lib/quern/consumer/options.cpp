@@ -19,6 +19,8 @@ std::optional<failure> consumer_options::validate() const
             "settle_linger must be from 0 to a twelfth of visibility_timeout, so that leases are extended in time");
     }
     if (handler_timeout < 0ms || handler_timeout > 12h) return wrong("handler_timeout must be from 0 to 12 h");
+    if (batch_size == 0) return wrong("batch_size must be at least 1");
+    if (batch_window < 0ms || batch_window > 12h) return wrong("batch_window must be from 0 to 12 h");
     if (max_age != 0ms && max_age < 1s) return wrong("max_age must be at least 1 s, or 0 for any age");
     if (park_for < 1s || park_for > 12h) return wrong("park_for must be from 1 s to 12 h");
     if (on_group_failure == group_policy::skip_head && poison_queue_url.empty()) {

@@ -57,6 +57,13 @@ struct consumer_options {
     /// Zero: as long as its lease can be extended, 12 hours at most.
     std::chrono::milliseconds handler_timeout{0};
 
+    /// Of a handler that takes a batch: how many messages share a call, at most; not more than max_in_flight. Of a FIFO queue, each of another group.
+    std::size_t batch_size = 10;
+
+    /// How long the first of a batch waits for others, its lease extended. Zero: a call takes what is there, at most
+    /// what one receive brought when nothing else waits.
+    std::chrono::milliseconds batch_window{0};
+
     /// When a message whose handler failed is tried again.
     policy::backoff backoff;
 

@@ -9,6 +9,7 @@
 namespace quern {
 
 namespace asio = boost::asio;
+using std::chrono::seconds;
 
 namespace {
 
@@ -33,14 +34,16 @@ std::unique_ptr<sqs::client> make_client(asio::any_io_executor ex, consumer_opti
 } // namespace
 
 consumer::pipeline::pipeline(
-    asio::any_io_executor ex, sqs::api* given, std::string queue_url, handler handle, consumer_options settings)
+    asio::any_io_executor ex, sqs::api* given, std::string queue_url, handlers handle, consumer_options settings)
     : strand(asio::make_strand(ex)), options(std::move(settings)), time_(options.time ? *options.time : real_clock()),
       own_client_(given ? nullptr : make_client(strand, options)), api_(given ? *given : *own_client_),
       queue_url_(std::move(queue_url)), handle_(std::move(handle)),
       intake_(options.max_in_flight, options.max_polls, seeded(options.seed)),
-      outage_(options.breaker, options.max_in_flight, seeded(options.seed)), leases_(options.visibility_timeout),
-      runs_(options.handler_timeout), settle_(options.settle_linger, seeded(options.seed)),
-      random_(seeded(options.seed)), log_(options.log), wake_(time_, strand)
+      outage_(options.breaker, options.max_in_flight, seeded(options.seed)),
+      batches_(std::min(options.batch_size, options.max_in_flight), options.batch_window),
+      leases_(options.visibility_timeout), runs_(options.handler_timeout),
+      settle_(options.settle_linger, seeded(options.seed)), random_(seeded(options.seed)), log_(options.log),
+      wake_(time_, strand)
 {}
 
 void consumer::pipeline::start()
@@ -71,6 +74,7 @@ void consumer::pipeline::end()
     ended_ = true;
     signals_.reset(); // from now on they do what they did before
     if (own_client_) own_client_->close();
+    in_flight.for_each([](held_ptr const& h) { answer_asks(*h, failure(errc::stopped, "the drain has ended")); });
     for (auto const& waiter : std::exchange(waiting_, {}))
         waiter->tell({}, report_);
 }
@@ -89,7 +93,8 @@ std::optional<tick> consumer::pipeline::turn(tick time)
 
     auto leases = leases_.poll(time);
     for (auto& due : leases.extend) {
-        settle_.add({std::move(due.what), settlement::purpose::extend, due.timeout}, time);
+        auto const timeout = std::max(due.timeout, due.what->asks ? due.what->asks->lease : seconds(0));
+        settle_.add({std::move(due.what), settlement::purpose::extend, timeout}, time);
     }
     for (auto const& gone : leases.lost)
         lose(gone);
@@ -98,26 +103,28 @@ std::optional<tick> consumer::pipeline::turn(tick time)
         settle(std::move(h), settlement::purpose::postpone);
     for (auto& head : groups_.runnable())
         admit(std::move(head));
+    for (auto due = batches_.take(time); !due.empty(); due = batches_.take(time))
+        dispatch(std::move(due));
 
     if (intake_.polls() == 0 || (drain_ && !drain_->keeps_back(time))) {
         for (auto& h : std::exchange(kept_back_, {}))
             settle(std::move(h), settlement::purpose::postpone);
     }
     while (settle_calls_ < options.max_settle_calls) {
-        auto batch = settle_.take(time, running_ != 0, only_changes());
-        if (!batch) break;
+        auto due = settle_.take(time, running_ != 0, only_changes());
+        if (!due) break;
         ++settle_calls_;
-        if (batch->what == settle_queue::call::change) ++change_calls_;
-        switch (batch->what) {
-        case settle_queue::call::remove: spawn(remove(std::move(batch->entries))); break;
-        case settle_queue::call::change: spawn(change(std::move(batch->entries))); break;
-        case settle_queue::call::hand_off: spawn(hand_off(std::move(batch->entries))); break;
+        if (due->what == settle_queue::call::change) ++change_calls_;
+        switch (due->what) {
+        case settle_queue::call::remove: spawn(remove(std::move(due->entries))); break;
+        case settle_queue::call::change: spawn(change(std::move(due->entries))); break;
+        case settle_queue::call::hand_off: spawn(hand_off(std::move(due->entries))); break;
         }
     }
 
     std::optional<tick> wake_at;
     for (auto const& at : {intake_.wake_at(), outage_.wake_at(), leases.wake_at, runs_.wake_at(), groups_.wake_at(),
-             drain_ ? std::optional(drain_->wake_at(time)) : std::nullopt,
+             batches_.wake_at(), drain_ ? std::optional(drain_->wake_at(time)) : std::nullopt,
              settle_calls_ < options.max_settle_calls ? settle_.wake_at(only_changes()) : std::nullopt}) {
         if (at) wake_at = std::min(wake_at.value_or(*at), *at);
     }
@@ -155,6 +162,11 @@ void consumer::pipeline::begin_drain(std::chrono::milliseconds limit)
         intake_.stop();
         for (auto& h : groups_.take_waiting())
             settle(std::move(h), settlement::purpose::postpone);
+        for (auto& h : batches_.take_waiting()) {
+            outage_.ended(*h, outage::sign::none, time);
+            groups_.leave(*h);
+            settle(std::move(h), settlement::purpose::postpone);
+        }
         for (auto& h : outage_.take_kept()) {
             groups_.leave(*h);
             settle(std::move(h), settlement::purpose::postpone);

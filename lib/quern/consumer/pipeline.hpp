@@ -1,5 +1,6 @@
 #pragma once
 
+#include <quern/consumer/batches.hpp>
 #include <quern/consumer/consumer.hpp>
 #include <quern/consumer/fifo_groups.hpp>
 #include <quern/consumer/intake.hpp>
@@ -26,10 +27,10 @@ struct drain_waiter {
 /// The drivers of the stages, in the order in which a message passes them. Everything is touched on the strand
 /// only. One loop asks each rule what is due and starts it; every coroutine so started reports back to its rule
 /// and rings the alarm.
-class consumer::pipeline : public std::enable_shared_from_this<pipeline> {
+class consumer::pipeline : public std::enable_shared_from_this<pipeline>, private delivery::keeper {
 public:
     /// `given` may be null: then the pipeline makes a client of its own from the environment.
-    pipeline(boost::asio::any_io_executor, sqs::api* given, std::string queue_url, handler, consumer_options);
+    pipeline(boost::asio::any_io_executor, sqs::api* given, std::string queue_url, handlers, consumer_options);
 
     void start();
     void begin_drain(std::chrono::milliseconds limit);
@@ -64,8 +65,11 @@ private:
     // dispatch
     void admit(held_ptr);
     void start(held_ptr);
+    std::shared_ptr<handler_run> begin_run(std::span<held_ptr const>);
     void dispatch(held_ptr);
+    void dispatch(std::vector<held_ptr>);
     void handled(held_ptr, std::exception_ptr, std::optional<outcome>);
+    void handled(std::vector<held_ptr> const&, std::exception_ptr, std::vector<outcome> const&);
     outcome meaning_of(held const&, std::exception_ptr);
     outcome malformed(held const&, std::string const& why);
     void conclude(held_ptr, outcome const&);
@@ -78,6 +82,17 @@ private:
     void stop_overdue(tick now);
     void cancel(held&);
     void tell(held&);
+
+    // what handlers ask for
+    void ask_ack(held_ptr, reply) override;
+    void ask_extend(held_ptr, std::chrono::seconds, reply) override;
+    void extend_as_asked(held_ptr const&);
+    void extended(held_ptr const&, std::chrono::seconds timeout);
+    void deleted_early(held_ptr const&, settled);
+    void delete_again(held_ptr const&);
+    void ended_after_ack(held_ptr, std::exception_ptr);
+    static void answer_acks(held&, settled);
+    static void answer_asks(held&, failure const&);
 
     // lease keeper
     void lose(held_ptr const&);
@@ -103,11 +118,12 @@ private:
     sqs::api& api_;
     std::string const queue_url_;
     bool const fifo_ = queue_url_.ends_with(".fifo");
-    handler const handle_;
+    handlers const handle_;
 
     intake intake_;
     outage outage_;
     fifo_groups groups_;
+    batches batches_;
     lease_book leases_;
     run_limit runs_;
     settle_queue settle_;

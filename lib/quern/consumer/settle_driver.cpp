@@ -118,6 +118,9 @@ void consumer::pipeline::answered(settlement entry, std::string_view handle, res
         if (verdict == settled::done && handle == h.handle && (!h.lost || h.back)) {
             ++counters.extended;
             leases_.extended(h, sent_at, entry.timeout);
+            extended(entry.what, entry.timeout);
+        } else if (verdict == settled::done) {
+            extend_as_asked(entry.what); // of a handle that is no longer the newest
         }
         if (auto const postponed = std::exchange(h.postponed, std::nullopt)) {
             settle_.add({std::move(entry.what), settlement::purpose::postpone, *postponed}, time);
@@ -135,6 +138,8 @@ void consumer::pipeline::answered(settlement entry, std::string_view handle, res
         settle_.add_again(std::move(entry), time);
     } else if (verdict == settled::done && entry.why == settlement::purpose::hand_off) {
         settle(std::move(entry.what), settlement::purpose::remove);
+    } else if (h.at == held::stage::running) {
+        deleted_early(entry.what, verdict);
     } else {
         settled_for_good(h, verdict, entry.timeout);
     }
@@ -148,13 +153,14 @@ void consumer::pipeline::settled_for_good(held& h, settled how, seconds timeout)
     } else if (h.rejected) {
         ++counters.rejected;
     } else if (h.removing) {
-        ++counters.acked;
+        if (!h.asks || !h.asks->deleted()) ++counters.acked;
     } else if (timeout.count() == 0) {
         ++counters.released;
         if (drain_) ++report_.released;
     } else {
         ++counters.retried;
     }
+    if (h.asks) answer_acks(h, how);
     groups_.leave(h); // a rejected head leaves only now
     in_flight.remove(h);
 }

@@ -1,0 +1,126 @@
+// What handlers ask for while they run: their message deleted now, its lease extended.
+
+#include <quern/consumer/pipeline.hpp>
+
+#include <boost/asio/dispatch.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace quern {
+
+namespace asio = boost::asio;
+using deletion = handler_asks::deletion;
+
+namespace {
+
+handler_asks& asks_of(held& h)
+{
+    if (!h.asks) h.asks = std::make_unique<handler_asks>();
+    return *h.asks;
+}
+
+void tell_all(handler_asks::answers& waiting, result<void> const& said)
+{
+    for (auto const& tell : std::exchange(waiting, {}))
+        tell(said);
+}
+
+result<void> too_late()
+{
+    return failure(errc::receipt_expired, "the message is settled, or its lease is lost");
+}
+
+} // namespace
+
+void consumer::pipeline::ask_ack(held_ptr h, delivery::keeper::reply tell)
+{
+    asio::dispatch(strand, [self = shared_from_this(), h = std::move(h), tell = std::move(tell)]() mutable {
+        auto& asks = asks_of(*h);
+        if (asks.deleted()) return tell({});
+        if (h->at != held::stage::running || h->lost || self->ended_) return tell(too_late());
+        asks.acks.push_back(std::move(tell));
+        if (std::exchange(asks.ack, deletion::asked) == deletion::asked) return;
+        self->settle_.add({std::move(h), settlement::purpose::remove}, self->now());
+        self->wake_.ring();
+    });
+}
+
+void consumer::pipeline::ask_extend(held_ptr h, std::chrono::seconds at_least, delivery::keeper::reply tell)
+{
+    asio::dispatch(strand, [self = shared_from_this(), h = std::move(h), at_least, tell = std::move(tell)]() mutable {
+        auto& asks = asks_of(*h);
+        auto const running = h->at == held::stage::running && !h->lost && !self->ended_;
+        if (!running || asks.deleted()) return tell(too_late());
+        at_least = self->whole_seconds(*h, at_least);
+        if (h->message.remaining() >= at_least) return tell({});
+        asks.lease = std::max(asks.lease, at_least);
+        asks.extensions.push_back(std::move(tell));
+        if (!h->extending) self->extend_as_asked(h); // two on the wire could overtake each other
+    });
+}
+
+void consumer::pipeline::extend_as_asked(held_ptr const& h)
+{
+    if (!h->asks || h->asks->extensions.empty()) return;
+    settle_.add({h, settlement::purpose::extend, h->asks->lease}, now());
+    wake_.ring();
+}
+
+void consumer::pipeline::extended(held_ptr const& h, std::chrono::seconds timeout)
+{
+    if (!h->asks) return;
+    if (timeout >= h->asks->lease) {
+        h->asks->lease = {};
+        tell_all(h->asks->extensions, result<void>());
+    } else {
+        extend_as_asked(h);
+    }
+}
+
+/// The delete that a handler asked for has been answered while it still runs.
+void consumer::pipeline::deleted_early(held_ptr const& h, settled how)
+{
+    if (!h->asks || h->asks->ack == deletion::none) return; // the handler was told that its lease is lost
+    if (how == settled::lost) return lose(h);
+    if (!h->asks->deleted()) ++counters.acked;
+    h->asks->ack = deletion::confirmed;
+    h->lease_hook::unlink(); // there is no lease any more
+    tell_all(h->asks->acks, result<void>());
+    tell_all(h->asks->extensions, too_late());
+}
+
+/// A copy of a message that its handler had deleted has been received: it goes the same way.
+void consumer::pipeline::delete_again(held_ptr const& h)
+{
+    if (!h->asks || h->asks->ack != deletion::confirmed) return;
+    h->asks->ack = deletion::again;
+    settle_.add({h, settlement::purpose::remove}, now());
+}
+
+/// Whatever it says after it has asked for the delete comes too late.
+void consumer::pipeline::ended_after_ack(held_ptr h, std::exception_ptr thrown)
+{
+    if (thrown && !h->cancelled) {
+        log_.write(log_level::warning, "handler failed after its ack", std::string(h->message.id()), now());
+    }
+    outage_.ended(*h, thrown ? outage::sign::none : outage::sign::good, now());
+    groups_.leave(*h);
+    h->removing = true;
+    if (h->asks->ack == deletion::confirmed) in_flight.remove(*h);
+}
+
+void consumer::pipeline::answer_acks(held& h, settled how)
+{
+    tell_all(h.asks->acks, how == settled::lost ? too_late() : result<void>());
+}
+
+void consumer::pipeline::answer_asks(held& h, failure const& why)
+{
+    if (!h.asks) return;
+    if (h.asks->ack == deletion::asked) h.asks->ack = deletion::none;
+    tell_all(h.asks->acks, why);
+    tell_all(h.asks->extensions, why);
+}
+
+} // namespace quern

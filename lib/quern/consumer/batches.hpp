@@ -1,0 +1,41 @@
+#pragma once
+
+#include <quern/consumer/ledger.hpp>
+
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace quern {
+
+/// Which messages share a call of a batch handler: a full batch at once, what there is when the first of it has waited
+/// for `window`.
+class batches {
+public:
+    batches(std::size_t size, std::chrono::milliseconds window) : size_(size), window_(window) {}
+
+    void add(held_ptr, tick now);
+
+    /// The next batch that is due; empty when there is none.
+    std::vector<held_ptr> take(tick now);
+
+    /// Takes away everything, to be given back.
+    std::vector<held_ptr> take_waiting();
+
+    std::optional<tick> wake_at() const;
+
+private:
+    struct entry {
+        held_ptr what;
+        tick due;
+    };
+
+    void forget_lost();
+
+    std::size_t size_;
+    std::chrono::milliseconds window_;
+    std::deque<entry> line_;
+};
+
+} // namespace quern

@@ -1,0 +1,70 @@
+#include <quern/consumer/batches.hpp>
+#include <quern/sim/virtual_clock.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace quern;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct gathering {
+    sim::virtual_clock time;
+    tick const t0 = time.now();
+    batches rule{3, 100ms};
+
+    held_ptr add(tick at)
+    {
+        auto out = std::make_shared<held>(sqs::message(), nullptr, time, at);
+        rule.add(out, at);
+        return out;
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(batches_rule, gathering)
+
+BOOST_AUTO_TEST_CASE(a_full_batch_goes_at_once_and_the_rest_waits_for_company)
+{
+    for (int i = 0; i < 7; ++i)
+        add(t0);
+    BOOST_TEST(rule.take(t0).size() == 3u);
+    BOOST_TEST(rule.take(t0).size() == 3u);
+    BOOST_TEST(rule.take(t0).empty());
+    BOOST_TEST((rule.wake_at() == t0 + 100ms));
+    add(t0 + 50ms);
+    BOOST_TEST(rule.take(t0 + 99ms).empty());
+    BOOST_TEST(rule.take(t0 + 100ms).size() == 2u);
+    BOOST_TEST(!rule.wake_at());
+}
+
+BOOST_AUTO_TEST_CASE(without_a_window_nothing_waits)
+{
+    batches eager(3, 0ms);
+    eager.add(std::make_shared<held>(sqs::message(), nullptr, time, t0), t0);
+    BOOST_TEST(eager.take(t0).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_has_lost_its_lease_is_not_in_the_batch)
+{
+    auto const lost = add(t0);
+    auto const second = add(t0 + 10ms);
+    add(t0 + 10ms);
+    lost->at = held::stage::gone;
+    BOOST_TEST(rule.take(t0 + 100ms).empty()); // those that are left came later
+    auto const got = rule.take(t0 + 110ms);
+    BOOST_TEST(got.size() == 2u);
+    BOOST_TEST((got.at(0) == second));
+}
+
+BOOST_AUTO_TEST_CASE(a_drain_takes_away_what_waits)
+{
+    add(t0);
+    add(t0)->at = held::stage::gone;
+    BOOST_TEST(rule.take_waiting().size() == 1u);
+    BOOST_TEST(!rule.wake_at());
+    BOOST_TEST(rule.take(t0 + 1h).empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
