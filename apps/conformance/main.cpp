@@ -19,18 +19,20 @@ struct suite {
     void (*run)(conformance::fs::path const&, conformance::report&);
 };
 
-constexpr std::array<suite, 4> suites{{
+constexpr std::array<suite, 6> suites{{
     {"sigv4", "signatures: folders with context.json, request.txt and the expected steps", conformance::run_sigv4},
     {"md5", "digests of messages and their attributes: vectors.json", conformance::run_md5},
     {"retry", "when to try again: scenarios, hints of the service, classes of errors", conformance::run_retry},
     {"protocol", "awsJson 1.0: empty requests and error answers", conformance::run_protocol},
+    {"profile", "shared config and credentials files", conformance::run_profile},
+    {"file-location", "where those files are looked for", conformance::run_file_location},
 }};
 
 std::string listed()
 {
     std::string text = "Suites:\n";
     for (auto const& s : suites)
-        text += fmt::format("  {:<10}{}\n", s.name, s.what);
+        text += fmt::format("  {:<18}{}\n", s.name, s.what);
     return text;
 }
 
@@ -65,7 +67,7 @@ int main(int argc, char* argv[])
     conformance::report results;
     try {
         chosen->run(path, results);
-        fmt::print("{} passed, {} failed\n", results.passed(), results.failed());
+        fmt::print("{} passed, {} failed, {} skipped\n", results.passed(), results.failed(), results.skipped());
     } catch (std::exception const& e) {
         return complain(e.what());
     }

@@ -23,6 +23,7 @@ std::string shown(std::string_view text)
 
 void report::skip(std::string_view what, std::string_view why)
 {
+    ++skipped_;
     fmt::print("skipped {}: {}\n", what, why);
 }
 

@@ -10,6 +10,7 @@ class report {
 public:
     int passed() const { return passed_; }
     int failed() const { return failed_; }
+    int skipped() const { return skipped_; }
 
     /// Something in the data that says nothing about this program.
     void skip(std::string_view what, std::string_view why);
@@ -18,6 +19,7 @@ private:
     friend class checked_case;
     int passed_ = 0;
     int failed_ = 0;
+    int skipped_ = 0;
 };
 
 /// One case, from construction to destruction: passed unless something in it differed.

@@ -12,5 +12,7 @@ void run_sigv4(fs::path const&, report&);
 void run_md5(fs::path const&, report&);
 void run_retry(fs::path const&, report&);
 void run_protocol(fs::path const&, report&);
+void run_profile(fs::path const&, report&);
+void run_file_location(fs::path const&, report&);
 
 } // namespace quern::conformance

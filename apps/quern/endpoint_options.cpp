@@ -17,14 +17,6 @@ std::string region_of(std::string_view host)
     return std::string(host.substr(0, host.find('.')));
 }
 
-std::string first_set(aws::environment const& variable, std::initializer_list<char const*> names)
-{
-    for (auto const* const name : names) {
-        if (auto value = variable(name); !value.empty()) return value;
-    }
-    return {};
-}
-
 /// Lets a queue URL say what nobody else has said.
 result<void> learn_from(std::string_view queue, endpoint_options& where)
 {
@@ -46,7 +38,7 @@ bool is_url(std::string_view queue)
 
 result<aws::credentials> local_keys(aws::environment const& variable)
 {
-    bool const none = first_set(variable, {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}).empty();
+    bool const none = aws::first_set(variable, {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}).empty();
     if (none) return aws::credentials{"test", "test", ""};
     return aws::credentials_from(variable);
 }
@@ -54,11 +46,11 @@ result<aws::credentials> local_keys(aws::environment const& variable)
 result<sqs::client_options> client_options_from(
     endpoint_options where, std::string_view queue, aws::environment const& variable)
 {
-    if (where.url.empty()) where.url = first_set(variable, {"AWS_ENDPOINT_URL_SQS", "AWS_ENDPOINT_URL"});
+    if (where.url.empty()) where.url = aws::first_set(variable, {"AWS_ENDPOINT_URL_SQS", "AWS_ENDPOINT_URL"});
     if (where.url.empty() && is_url(queue)) {
         if (auto const learnt = learn_from(queue, where); !learnt) return learnt.error();
     }
-    if (where.region.empty()) where.region = first_set(variable, {"AWS_REGION", "AWS_DEFAULT_REGION"});
+    if (where.region.empty()) where.region = aws::first_set(variable, {"AWS_REGION", "AWS_DEFAULT_REGION"});
 
     bool is_local = false;
     if (!where.url.empty()) {

@@ -1,7 +1,6 @@
 #include <quern/aws/credentials.hpp>
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace quern::aws {
 namespace {
@@ -27,12 +26,6 @@ bool has_control_character(std::string const& value)
 std::shared_ptr<credentials_provider> static_credentials(credentials keys)
 {
     return std::make_shared<fixed_provider>(std::move(keys));
-}
-
-std::string process_environment(char const* name)
-{
-    char const* const value = std::getenv(name);
-    return value ? value : "";
 }
 
 result<credentials> credentials_from(environment const& variable)

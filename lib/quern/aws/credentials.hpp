@@ -1,10 +1,10 @@
 #pragma once
 
+#include <quern/aws/environment.hpp>
 #include <quern/core/error.hpp>
 
 #include <boost/asio/awaitable.hpp>
 
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -39,12 +39,6 @@ public:
 
 /// Always these.
 std::shared_ptr<credentials_provider> static_credentials(credentials);
-
-/// Value of an environment variable; empty when it is not set.
-using environment = std::function<std::string(char const* name)>;
-
-/// The environment of this process.
-std::string process_environment(char const* name);
 
 /// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN. An empty variable counts as not set.
 ///

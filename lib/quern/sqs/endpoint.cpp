@@ -25,18 +25,10 @@ bool is_host_label(std::string_view text)
         text.back() != '-';
 }
 
-bool is_true(std::string text)
-{
-    for (char& c : text)
-        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return text == "true";
-}
-
 std::string configured_url(aws::environment const& env)
 {
-    if (is_true(env("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"))) return {};
-    auto url = env("AWS_ENDPOINT_URL_SQS");
-    return url.empty() ? env("AWS_ENDPOINT_URL") : url;
+    if (aws::says_true(env("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"))) return {};
+    return aws::first_set(env, {"AWS_ENDPOINT_URL_SQS", "AWS_ENDPOINT_URL"});
 }
 
 } // namespace
@@ -53,8 +45,7 @@ std::string regional_url(std::string_view region, bool fips, bool dual_stack)
 
 result<resolved_endpoint> resolve(endpoint_choice choice, aws::environment const& env)
 {
-    if (choice.region.empty()) choice.region = env("AWS_REGION");
-    if (choice.region.empty()) choice.region = env("AWS_DEFAULT_REGION");
+    if (choice.region.empty()) choice.region = aws::first_set(env, {"AWS_REGION", "AWS_DEFAULT_REGION"});
     if (choice.region.empty()) {
         return failure(errc::invalid_option,
             "region: none is known; set it in the options, or AWS_REGION in the "
@@ -64,8 +55,9 @@ result<resolved_endpoint> resolve(endpoint_choice choice, aws::environment const
         return failure(errc::invalid_option, "region: \"" + choice.region + "\" is not the name of a region");
     }
 
-    bool const fips = choice.fips ? *choice.fips : is_true(env("AWS_USE_FIPS_ENDPOINT"));
-    bool const dual_stack = choice.dual_stack ? *choice.dual_stack : is_true(env("AWS_USE_DUALSTACK_ENDPOINT"));
+    bool const fips = choice.fips ? *choice.fips : aws::says_true(env("AWS_USE_FIPS_ENDPOINT"));
+    bool const dual_stack =
+        choice.dual_stack ? *choice.dual_stack : aws::says_true(env("AWS_USE_DUALSTACK_ENDPOINT"));
     if (choice.url.empty()) choice.url = configured_url(env);
     if (!choice.url.empty() && (fips || dual_stack)) {
         return failure(errc::invalid_option,
