@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Stops `quern consume` at random moments under load and looks at what it leaves behind.
 
-signals.py QUERN [--runs N] [--messages N] [--seed N] [--term | --kill]
+signals.py QUERN [--runs N] [--messages N] [--seed N] [--term | --kill] [--fifo]
 
 Each run starts the program on a queue that is kept full, sends SIGTERM after a random time, and then asks the
 broker: no message may be hidden but those of handlers that the report says are still running. In the end the
 queue is emptied, and every message must have been written out. With --kill the signal is SIGKILL: nothing is
-asked of the process, but everything must come back after the visibility timeout and be handled.
+asked of the process, but everything must come back after the visibility timeout and be handled. With --fifo each
+message group must have been written out in its order, messages that came again aside.
 """
 import argparse
 import json
@@ -25,6 +26,7 @@ parser.add_argument("--messages", type=int, default=2000, help="sent before each
 parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
 parser.add_argument("--term", dest="kill", action="store_false", default=False, help="the default")
 parser.add_argument("--kill", action="store_true")
+parser.add_argument("--fifo", action="store_true")
 args = parser.parse_args()
 print(f"seed {args.seed}", flush=True)
 chance = random.Random(args.seed)
@@ -43,26 +45,44 @@ try:
         shown = quern("queue", "attributes", queue, "--json", stdout=subprocess.PIPE).stdout
         return int(json.loads(shown)[name])
 
-    queue = quern("queue", "create", "signals", stdout=subprocess.PIPE).stdout.strip()
+    kind = ["signals.fifo", "--fifo"] if args.fifo else ["signals"]
+    queue = quern("queue", "create", *kind, stdout=subprocess.PIPE).stdout.strip()
+    groups = [f"g{n}" for n in range(8)] if args.fifo else [None]
     write = "printf '%s\\n' \"$(cat)\""  # the whole line at once, since others write there too
     commands = [None, None, write, f"sleep 0.0$(( $$ % 10 )); {write}"]
-    seen, sent, failures = set(), 0, 0
+    seen, again, sent, failures = {}, 0, 0, 0  # body -> when it was first seen
     output = os.path.join(folder, "out")
 
     def consume(*words):
         return [args.quern, "consume", queue, "--visibility-timeout", "5", "--wait-time", "1", *words]
 
     def collect(command):
+        global again
         with open(output) as lines:
             for line in lines:
                 try:
-                    seen.add(line.strip() if command else json.loads(line)["body"])
+                    body = line.strip() if command else json.loads(line)["body"]
                 except ValueError:
-                    pass  # a line that a killed process did not finish
+                    continue  # a line that a killed process did not finish
+                again += body in seen
+                seen.setdefault(body, len(seen))
+
+    def send(first, count):
+        """Each group gets its share, in the order of the numbers."""
+        for at, group in enumerate(groups):
+            bodies = "".join(f"{group or 'm'} {n}\n" for n in range(first + at, first + count, len(groups)))
+            quern("send", queue, *(["--group", group] if group else []), input=bodies, stderr=subprocess.DEVNULL)
+
+    def disordered():
+        """Groups of which a message was first seen after a later one."""
+        order = {}
+        for body in seen:
+            group, number = body.split()
+            order.setdefault(group, []).append(int(number))
+        return [group for group, numbers in order.items() if numbers != sorted(numbers)]
 
     for run in range(args.runs):
-        bodies = "".join(f"m{n}\n" for n in range(sent, sent + args.messages))
-        quern("send", queue, input=bodies, stderr=subprocess.DEVNULL)
+        send(sent, args.messages)
         sent += args.messages
         command = chance.choice(commands)
         report = os.path.join(folder, "report.json")
@@ -73,10 +93,10 @@ try:
             process.send_signal(signal.SIGKILL if args.kill else signal.SIGTERM)
             errors = process.communicate(timeout=60)[1]
         collect(command)
-        if args.kill:
-            print(f"run {run}: killed, {len(seen)} of {sent} seen")
-            continue
         left, hidden = None, attribute("ApproximateNumberOfMessagesNotVisible")
+        if args.kill:
+            print(f"run {run}: killed with {hidden} hidden, {len(seen)} of {sent} seen", flush=True)
+            continue
         if os.path.exists(report):
             with open(report) as text:
                 left = json.load(text)
@@ -94,8 +114,10 @@ try:
         subprocess.run(consume("--until-empty"), stdout=out, env=environment, check=True, timeout=120)
     collect(None)
     missing = sent - len(seen)
-    print(f"sent {sent}, seen {len(seen)}, missing {missing}, failed runs {failures}")
-    sys.exit(missing != 0 or failures != 0)
+    wrong = disordered() if args.fifo else []
+    print(f"sent {sent}, seen {len(seen)}, repeated {again}, missing {missing}, failed runs {failures}, "
+          f"groups out of order {wrong}")
+    sys.exit(bool(missing or failures or wrong))
 finally:
     broker.terminate()
     broker.wait(timeout=30)
