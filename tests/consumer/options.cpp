@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <limits>
+
 using namespace quern;
 using namespace std::chrono_literals;
 
@@ -30,18 +32,60 @@ BOOST_AUTO_TEST_CASE(what_cannot_work_is_refused_by_its_name)
 {
     BOOST_TEST(refused([](auto& o) { o.max_in_flight = 0; }) == "max_in_flight");
     BOOST_TEST(refused([](auto& o) { o.max_in_flight = 120'001; }) == "max_in_flight");
+    BOOST_TEST(refused([](auto& o) { o.max_bytes_in_flight = 1'048'575; }) == "max_bytes_in_flight");
+    BOOST_TEST(refused([](auto& o) { o.rate = policy::rate{}; }) == "rate.count");
+    BOOST_TEST(refused([](auto& o) { o.rate = policy::rate{.count = 1, .per = 25h}; }) == "rate.per");
+    BOOST_TEST(refused([](auto& o) { o.rate = policy::rate{.count = 1, .burst = 0}; }) == "rate.burst");
     BOOST_TEST(refused([](auto& o) { o.max_polls = 0; }) == "max_polls");
+    BOOST_TEST(refused([](auto& o) { o.max_polls = 1'001; }) == "max_polls");
     BOOST_TEST(refused([](auto& o) { o.wait_time = 21s; }) == "wait_time");
     BOOST_TEST(refused([](auto& o) { o.wait_time = -1s; }) == "wait_time");
     BOOST_TEST(refused([](auto& o) { o.visibility_timeout = 2s; }) == "visibility_timeout");
     BOOST_TEST(refused([](auto& o) { o.visibility_timeout = 12h + 1s; }) == "visibility_timeout");
     BOOST_TEST(refused([](auto& o) { o.settle_linger = -1ms; }) == "settle_linger");
     BOOST_TEST(refused([](auto& o) { o.settle_linger = 11s; }) == "settle_linger");
-    BOOST_TEST(refused([](auto& o) { o.max_settle_calls = 0; }) == "max_settle_calls");
+    BOOST_TEST(refused([](auto& o) { o.max_settle_calls = 1; }) == "max_settle_calls");
+    BOOST_TEST(refused([](auto& o) { o.max_settle_calls = 1'001; }) == "max_settle_calls");
+    BOOST_TEST(refused([](auto& o) { o.handler_timeout = 12h + 1ms; }) == "handler_timeout");
+    BOOST_TEST(refused([](auto& o) { o.max_age = 999ms; }) == "max_age");
+    BOOST_TEST(refused([](auto& o) { o.max_age = 14 * 24h + 1ms; }) == "max_age");
+    BOOST_TEST(refused([](auto& o) { o.park_for = 12h + 1ms; }) == "park_for");
+    BOOST_TEST(refused([](auto& o) { o.drain_deadline = 12h + 1ms; }) == "drain_deadline");
     BOOST_TEST(refused([](auto& o) { o.drain_deadline = 999ms; }) == "drain_deadline");
     BOOST_TEST(refused([](auto& o) { o.backoff = policy::backoff::exponential(-1ms); }) == "backoff.base");
     BOOST_TEST(refused([](auto& o) { o.backoff = policy::backoff::exponential(1s, 2.0, 1ms); }) == "backoff.cap");
     BOOST_TEST(refused([](auto& o) { o.backoff = policy::backoff::exponential(1s, 0.5); }) == "backoff.factor");
+}
+
+BOOST_AUTO_TEST_CASE(zero_is_no_limit_where_the_header_says_so)
+{
+    BOOST_TEST(refused([](auto& o) { o.max_bytes_in_flight = 0; }) == "");
+    BOOST_TEST(refused([](auto& o) { o.max_age = 0ms; }) == "");
+    BOOST_TEST(refused([](auto& o) { o.handler_timeout = 0ms; }) == "");
+}
+
+// Longer than any clock can count: refused by name as well, not by what an addition overflows to.
+BOOST_AUTO_TEST_CASE(hostile_values_are_refused_by_name)
+{
+    using std::chrono::milliseconds, std::chrono::seconds;
+    BOOST_TEST(
+        refused([](auto& o) { o.max_in_flight = std::numeric_limits<std::size_t>::max(); }) == "max_in_flight");
+    BOOST_TEST(refused([](auto& o) { o.max_polls = std::numeric_limits<std::size_t>::max(); }) == "max_polls");
+    BOOST_TEST(
+        refused([](auto& o) { o.max_settle_calls = std::numeric_limits<std::size_t>::max(); }) == "max_settle_calls");
+    for (auto const d : {milliseconds::max(), milliseconds::min()}) {
+        BOOST_TEST(refused([&](auto& o) { o.handler_timeout = d; }) == "handler_timeout");
+        BOOST_TEST(refused([&](auto& o) { o.max_age = d; }) == "max_age");
+        BOOST_TEST(refused([&](auto& o) { o.park_for = d; }) == "park_for");
+        BOOST_TEST(refused([&](auto& o) { o.settle_linger = d; }) == "settle_linger");
+        BOOST_TEST(refused([&](auto& o) { o.drain_deadline = d; }) == "drain_deadline");
+        BOOST_TEST(refused([&](auto& o) { o.breaker->window = d; }) == "breaker.window");
+        BOOST_TEST(refused([&](auto& o) { o.breaker->slow_start_round = d; }) == "breaker.slow_start_round");
+    }
+    for (auto const d : {seconds::max(), seconds::min()}) {
+        BOOST_TEST(refused([&](auto& o) { o.wait_time = d; }) == "wait_time");
+        BOOST_TEST(refused([&](auto& o) { o.visibility_timeout = d; }) == "visibility_timeout");
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -54,6 +54,22 @@ BOOST_AUTO_TEST_CASE(it_says_when_so_many_are_there)
     BOOST_TEST((limit.wake_at(3) == t0 + 600ms));
 }
 
+BOOST_AUTO_TEST_CASE(it_says_how_many_come_in_soon)
+{
+    rate_limit limit({.count = 5}, t0);
+    BOOST_TEST(limit.expected(t0, 1s) == 15u); // no bucket holds as many, but nobody has to wait for them
+    limit.take(12, t0);
+    BOOST_TEST(limit.expected(t0, 1s) == 3u);
+    BOOST_TEST(limit.expected(t0 + 199ms, 1s) == 3u);
+    BOOST_TEST(limit.expected(t0 + 200ms, 1s) == 4u);
+    BOOST_TEST((limit.wake_at(5, 1s) == t0 + 400ms));
+    BOOST_TEST((limit.wake_at(15, 1s) == t0 + 2'400ms)); // full
+    BOOST_TEST(!limit.wake_at(16, 1s).has_value());
+    BOOST_TEST(!limit.wake_at(std::numeric_limits<std::size_t>::max(), 1s).has_value());
+    limit.take(100, t0);
+    BOOST_TEST(limit.expected(t0, 1s) == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(time_that_goes_backwards_brings_nothing)
 {
     rate_limit limit({.count = 5}, t0);
@@ -187,6 +203,8 @@ BOOST_AUTO_TEST_CASE(nothing_that_is_accepted_overflows)
             limit.take(std::numeric_limits<std::size_t>::max(), t0);
             BOOST_REQUIRE(limit.available(t0) == 0u);
             BOOST_REQUIRE((limit.wake_at(std::numeric_limits<std::size_t>::max()) > t0));
+            BOOST_REQUIRE(limit.expected(t0, 1ns) <= limit.expected(t0, 24h));
+            BOOST_REQUIRE((limit.wake_at(1, 1s).value_or(tick::max()) >= t0));
             limit.change(second, t0 + 1ns);
             limit.take(1, t0 + 365 * 24h);
             BOOST_REQUIRE(limit.available(t0 + 100 * 365 * 24h) <= static_cast<std::size_t>(second.burst));

@@ -16,12 +16,12 @@ constexpr std::chrono::seconds between_empty_answers{1}; // at least
 
 } // namespace
 
-int intake::next_poll(std::size_t held, tick now, std::size_t most_held)
+int intake::next_poll(std::size_t held, tick now, std::size_t most_held, std::size_t more)
 {
     most_held = std::min(most_held, max_in_flight_);
     wake_at_.reset();
-    auto const taken = held + reserved_;
-    if (stopped_ || polls_ >= target_ || taken >= most_held) {
+    auto const taken = held + coming_;
+    if (stopped_ || polls_ >= target_ || taken >= most_held || more == 0) {
         waiting_since_.reset();
         return 0;
     }
@@ -29,7 +29,7 @@ int intake::next_poll(std::size_t held, tick now, std::size_t most_held)
         wake_at_ = not_before_;
         return 0;
     }
-    auto const free = most_held - taken;
+    auto const free = std::min(most_held - taken, more);
     auto const worth_it = std::clamp<std::size_t>(most_held / 4, 1, most);
     if (free < worth_it && held != 0) {
         if (!waiting_since_) waiting_since_ = now;
@@ -41,14 +41,14 @@ int intake::next_poll(std::size_t held, tick now, std::size_t most_held)
     waiting_since_.reset();
     auto const ask = std::min(free, most);
     ++polls_;
-    reserved_ += ask;
+    coming_ += ask;
     return static_cast<int>(ask);
 }
 
 void intake::answered(int asked, int got, tick started, tick now)
 {
     --polls_;
-    reserved_ -= static_cast<std::size_t>(asked);
+    coming_ -= static_cast<std::size_t>(asked);
     failures_ = 0;
     if (got == 0) {
         target_ = 1;
@@ -63,7 +63,7 @@ void intake::answered(int asked, int got, tick started, tick now)
 void intake::failed(int asked, tick now)
 {
     --polls_;
-    reserved_ -= static_cast<std::size_t>(asked);
+    coming_ -= static_cast<std::size_t>(asked);
     target_ = 1;
     if (now < not_before_) return; // one of several that failed together
     auto const pause = std::min<double>(static_cast<double>(first_pause.count()) * std::pow(2.0, failures_),

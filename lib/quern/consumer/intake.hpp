@@ -20,9 +20,14 @@ public:
         : max_in_flight_(max_in_flight), max_polls_(max_polls), random_(seed)
     {}
 
+    static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+
     /// How many messages a receive that starts now should ask for; 0: none now. `held` counts those in flight here,
-    /// `most` bounds them where that is less than max_in_flight.
-    int next_poll(std::size_t held, tick now, std::size_t most = std::numeric_limits<std::size_t>::max());
+    /// `most` bounds them where that is less than max_in_flight; `more` may come besides what is coming().
+    int next_poll(std::size_t held, tick now, std::size_t most = unlimited, std::size_t more = unlimited);
+
+    /// Messages that the receives under way may bring.
+    std::size_t coming() const { return coming_; }
 
     /// `started`: when next_poll() said so. An empty answer that did not wait must not be asked for in a hot loop.
     void answered(int asked, int got, tick started, tick now);
@@ -42,8 +47,8 @@ private:
     std::mt19937_64 random_;
     std::size_t target_ = 1; // polls wanted
     std::size_t polls_ = 0;
-    std::size_t reserved_ = 0; // places that the polls under way may fill
-    int failures_ = 0;         // in a row
+    std::size_t coming_ = 0;
+    int failures_ = 0; // in a row
     tick not_before_{};
     std::optional<tick> waiting_since_; // for more places to come free
     std::optional<tick> wake_at_;

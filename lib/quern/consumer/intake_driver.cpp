@@ -94,6 +94,18 @@ void consumer::pipeline::accept(sqs::receive_message_response got, tick received
 {
     auto const count = got.messages.size() + got.damaged.size();
     counters.received += count;
+    auto const from = std::make_shared<answer>(answer{std::move(got.storage), received_at});
+    std::size_t largest = 0;
+    auto const weigh = [&](sqs::message const& m) {
+        auto const bytes = bytes_of(m);
+        from->bytes += bytes;
+        largest = std::max(largest, bytes);
+    };
+    for (auto const& m : got.messages)
+        weigh(m);
+    for (auto const& d : got.damaged)
+        weigh(d.known);
+    if (count != 0) bytes_.seen(largest);
     auto whole = got.messages.begin();
     auto damaged = got.damaged.begin();
     bool blind = false; // a message of a FIFO queue is missing, and nobody knows of which group
@@ -101,8 +113,7 @@ void consumer::pipeline::accept(sqs::receive_message_response got, tick received
         auto const is_damaged =
             damaged != got.damaged.end() && (damaged->position == at || whole == got.messages.end());
         blind = blind || (fifo_ && is_damaged && damaged->known.group_id().empty());
-        auto h = is_damaged ? take_in(std::move(*damaged++), got.storage, received_at)
-                            : take_in(std::move(*whole++), got.storage, received_at);
+        auto h = is_damaged ? take_in(std::move(*damaged++), from) : take_in(std::move(*whole++), from);
         if (!h) continue;
         if (h->message.lease_deadline() <= now())
             lose(h);
@@ -116,13 +127,13 @@ void consumer::pipeline::accept(sqs::receive_message_response got, tick received
 }
 
 /// Null when the message is held here already, and all that counts is its newest handle.
-held_ptr consumer::pipeline::take_in(sqs::message message, std::shared_ptr<std::byte[]> storage, tick received_at)
+held_ptr consumer::pipeline::take_in(sqs::message message, std::shared_ptr<answer> const& from)
 {
     if (auto const known = in_flight.find(message.id)) {
         if (!known->giving_back) {
             ++counters.adopted;
-            if (in_flight.adopt(*known, message, std::move(storage), received_at)) {
-                leases_.hold(*known, received_at);
+            if (in_flight.adopt(*known, message, from->received_at)) {
+                leases_.hold(*known, from->received_at);
                 delete_again(known);
             }
             return nullptr;
@@ -130,22 +141,22 @@ held_ptr consumer::pipeline::take_in(sqs::message message, std::shared_ptr<std::
         if (message.receive_count() < known->receive_count) return nullptr; // overtaken: its handle is dead
         in_flight.remove(*known); // was being given back, and has come back before the answer
     }
-    auto h = std::make_shared<held>(std::move(message), std::move(storage), time_, received_at);
+    auto h = std::make_shared<held>(std::move(message), from->storage, time_, from->received_at);
     h->message.kept_by(*this, *h);
+    h->came_in = from;
     in_flight.add(h);
-    leases_.hold(*h, received_at);
+    leases_.hold(*h, from->received_at);
     return h;
 }
 
 /// Null as well when so little of it can be read that it must come back by itself.
-held_ptr consumer::pipeline::take_in(
-    sqs::damaged_message damaged, std::shared_ptr<std::byte[]> storage, tick received_at)
+held_ptr consumer::pipeline::take_in(sqs::damaged_message damaged, std::shared_ptr<answer> const& from)
 {
     ++counters.damaged;
     log_.write(
         log_level::error, "damaged message", std::string(damaged.known.id) + ": " + describe(damaged.why), now());
     if (damaged.known.id.empty() || damaged.known.receipt_handle.empty()) return nullptr;
-    auto h = take_in(std::move(damaged.known), std::move(storage), received_at);
+    auto h = take_in(std::move(damaged.known), from);
     if (h) h->damage = std::move(damaged.why);
     return h;
 }

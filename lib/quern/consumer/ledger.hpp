@@ -8,6 +8,8 @@
 #include <boost/intrusive/list_hook.hpp>
 
 #include <chrono>
+#include <cstddef>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -45,6 +47,14 @@ struct handler_asks {
     answers acks;
     std::chrono::seconds lease{}; ///< wanted, and not confirmed yet
     answers extensions;
+};
+
+/// What one receive brought. Its messages are views into one storage, which lasts until the last of them is gone.
+struct answer {
+    std::shared_ptr<std::byte[]> storage;
+    tick received_at;
+    std::size_t bytes = 0;   ///< of all its messages, see bytes_of()
+    std::size_t entries = 0; ///< of the ledger
 };
 
 /// A message that this consumer holds, from its receive until its settlement is confirmed.
@@ -85,6 +95,7 @@ struct held : std::enable_shared_from_this<held>, lease_hook, run_hook {
     bool told = false; ///< its handler was told to end
     std::shared_ptr<handler_run> run;   ///< while running
     std::unique_ptr<handler_asks> asks; ///< null: nothing yet
+    std::shared_ptr<answer> came_in;    ///< null in tests: then it counts for nothing
 };
 using held_ptr = std::shared_ptr<held>;
 
@@ -100,17 +111,20 @@ public:
 
     void add(held_ptr entry)
     {
+        if (entry->came_in && entry->came_in->entries++ == 0) bytes_ += entry->came_in->bytes;
         auto const id = entry->message.id(); // a view into storage that the entry keeps alive
         entries_.emplace(id, std::move(entry));
     }
 
     /// A redelivery of a message held here: from now on only its newest handle counts. False when that came first:
     /// answers may overtake each other.
-    bool adopt(held& entry, sqs::message const& again, std::shared_ptr<std::byte[]> storage, tick now)
+    bool adopt(held& entry, sqs::message const& again, tick now)
     {
         if (again.receive_count() < entry.receive_count) return false;
-        entry.handle = again.receipt_handle;
-        entry.handle_storage = std::move(storage);
+        auto const size = again.receipt_handle.size();
+        entry.handle_storage = std::make_shared<std::byte[]>(size); // of that answer nothing else is needed
+        std::memcpy(entry.handle_storage.get(), again.receipt_handle.data(), size);
+        entry.handle = {reinterpret_cast<char const*>(entry.handle_storage.get()), size};
         entry.received_at = now;
         entry.receive_count = again.receive_count();
         entry.back = entry.lost;
@@ -122,10 +136,15 @@ public:
         entry.lease_hook::unlink();
         entry.at = held::stage::gone;
         auto const found = entries_.find(entry.message.id());
-        if (found != entries_.end() && found->second.get() == &entry) entries_.erase(found);
+        if (found == entries_.end() || found->second.get() != &entry) return;
+        if (entry.came_in && --entry.came_in->entries == 0) bytes_ -= entry.came_in->bytes;
+        entries_.erase(found);
     }
 
     std::size_t size() const { return entries_.size(); }
+
+    /// Of the answers of which something is held.
+    std::size_t bytes() const { return bytes_; }
 
     template <class Visit>
     void for_each(Visit visit) const
@@ -136,6 +155,7 @@ public:
 
 private:
     std::unordered_map<std::string_view, held_ptr> entries_;
+    std::size_t bytes_ = 0;
 };
 
 } // namespace quern

@@ -1,4 +1,5 @@
 #include <quern/consumer/options.hpp>
+#include <quern/sqs/limits.hpp>
 
 namespace quern {
 
@@ -9,7 +10,10 @@ std::optional<failure> consumer_options::validate() const
     auto const wrong = [](char const* what) { return failure(errc::invalid_option, what); };
     if (max_in_flight == 0) return wrong("max_in_flight must be at least 1");
     if (max_in_flight > 120'000) return wrong("max_in_flight must not exceed 120000, the limit of SQS per queue");
-    if (max_polls == 0) return wrong("max_polls must be at least 1");
+    if (max_bytes_in_flight != 0 && max_bytes_in_flight < sqs::max_message_bytes) {
+        return wrong("max_bytes_in_flight must be at least 1 MiB, the largest message, or 0 for no limit");
+    }
+    if (max_polls == 0 || max_polls > 1'000) return wrong("max_polls must be from 1 to 1000");
     if (wait_time < 0s || wait_time > 20s) return wrong("wait_time must be from 0 to 20 s");
     if (visibility_timeout < 3s || visibility_timeout > 12h) {
         return wrong("visibility_timeout must be from 3 s, so that it can be extended in time, to 12 h");
@@ -21,13 +25,21 @@ std::optional<failure> consumer_options::validate() const
     if (handler_timeout < 0ms || handler_timeout > 12h) return wrong("handler_timeout must be from 0 to 12 h");
     if (batch_size == 0) return wrong("batch_size must be at least 1");
     if (batch_window < 0ms || batch_window > 12h) return wrong("batch_window must be from 0 to 12 h");
-    if (max_age != 0ms && max_age < 1s) return wrong("max_age must be at least 1 s, or 0 for any age");
+    if (max_age != 0ms && (max_age < 1s || max_age > 14 * 24h)) {
+        return wrong("max_age must be from 1 s to 14 days, for which SQS keeps a message, or 0 for any age");
+    }
     if (park_for < 1s || park_for > 12h) return wrong("park_for must be from 1 s to 12 h");
     if (on_group_failure == group_policy::skip_head && poison_queue_url.empty()) {
         return wrong("on_group_failure = skip_head needs poison_queue_url: the skipped head must go somewhere");
     }
-    if (max_settle_calls < 2) return wrong("max_settle_calls must be at least 2, one of them for leases");
+    if (max_settle_calls < 2 || max_settle_calls > 1'000) {
+        return wrong("max_settle_calls must be from 2, one of them for leases, to 1000");
+    }
     if (drain_deadline < 1s || drain_deadline > 12h) return wrong("drain_deadline must be from 1 s to 12 h");
+    if (rate) {
+        if (auto const why = rate->validate()) return why;
+        if (rate->per > longest_wait) return wrong("rate.per must not exceed 24 h");
+    }
     if (breaker) {
         if (auto const why = breaker->validate()) return why;
     }

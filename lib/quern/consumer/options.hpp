@@ -5,6 +5,7 @@
 #include <quern/core/error.hpp>
 #include <quern/policy/backoff.hpp>
 #include <quern/policy/breaker.hpp>
+#include <quern/policy/rate_limit.hpp>
 #include <quern/telemetry/log.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -41,7 +42,19 @@ struct consumer_options {
     /// back-pressure: no receive asks for more than is free.
     std::size_t max_in_flight = 1'000;
 
-    /// Long polls at once, at most. The number adapts: full answers double it, an empty one returns it to one,
+    /// Bytes held at once, of bodies, attributes and receipt handles, so that large messages cannot fill the memory that
+    /// `max_in_flight` was meant for: 256 MiB. The messages of one receive share a buffer, and all of it counts until the
+    /// last of them is gone. A receive asks for as many messages as fit if they are as large as the largest of late; those
+    /// under way may bring larger ones, 10 MiB each at the most. Nothing held: one message is received, of any size.
+    /// At least 1 MiB, the largest message. Zero: no limit.
+    std::size_t max_bytes_in_flight = std::size_t(256) << 20;
+
+    /// How many messages may begin to be handled in a time: `policy::rate{.count = 50}` is 50 a second, and up to
+    /// `burst` at once where none came before. No more are received than may begin within a second; what still has to
+    /// wait has its lease extended. Absent: as many as come.
+    std::optional<policy::rate> rate;
+
+    /// Long polls at once, at most; 1 to 1000. The number adapts: full answers double it, an empty one returns it to one,
     /// so that an idle queue costs one request every `wait_time`.
     std::size_t max_polls = 16;
 
@@ -68,7 +81,8 @@ struct consumer_options {
     policy::backoff backoff;
 
     /// How old a message may get that fails again and again, from its first receive; then it is rejected. The last try
-    /// falls within the age. Zero: any age, the queue's redrive policy decides.
+    /// falls within the age. At most 14 days, for which SQS keeps a message. Zero: any age, the queue's redrive policy
+    /// decides.
     std::chrono::milliseconds max_age{0};
 
     /// Retrying is the default because it loses nothing and lets the queue's own policy decide. Logged in any case,
@@ -96,7 +110,7 @@ struct consumer_options {
     /// How long an acknowledgement may wait for others to share a request. Nothing waits when no handler runs.
     std::chrono::milliseconds settle_linger{10};
 
-    /// Batch requests for deletes and visibility changes under way at once; at least 2, because the last one is kept for
+    /// Batch requests for deletes and visibility changes under way at once; 2 to 1000, because the last one is kept for
     /// visibility changes: deletes that hang must not let leases run out.
     std::size_t max_settle_calls = 32;
 

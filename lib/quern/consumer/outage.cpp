@@ -40,12 +40,12 @@ std::size_t outage::allowance(tick now)
     return paused_ ? 0 : allowed;
 }
 
-outage::places outage::room(std::size_t in_flight, tick now)
+outage::places outage::room(std::size_t in_flight, std::size_t waiting, tick now)
 {
     auto const allowed = allowance(now);
     if (allowed >= max_in_flight_) return {in_flight, max_in_flight_};
     // What began before the opening does not count against a probe, yet takes its place in memory.
-    auto const taken = working_ + kept_.size();
+    auto const taken = working_ + kept_.size() + waiting;
     auto const free = max_in_flight_ - std::min(in_flight, max_in_flight_);
     return {taken, std::min(allowed, taken + free)};
 }

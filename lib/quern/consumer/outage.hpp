@@ -35,11 +35,11 @@ public:
     /// A handler may start now.
     bool admits(tick now) { return working_ < allowance(now); }
 
-    /// For the intake: of how many places, and how many of them are taken.
+    /// For the intake: of how many places, and how many of them are taken. `waiting`: in flight, and soon to start.
     struct places {
         std::size_t taken, all;
     };
-    places room(std::size_t in_flight, tick now);
+    places room(std::size_t in_flight, std::size_t waiting, tick now);
 
     void started(held&);
     void ended(held&, sign, tick now);

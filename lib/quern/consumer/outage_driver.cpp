@@ -12,10 +12,36 @@ void consumer::pipeline::admit(held_ptr h)
 {
     if (intake_.stopped())
         fail(std::move(h), release()); // a head before it has halted the consumer
-    else if (h->damage || outage_.admits(now()))
+    else if (h->damage)
         start(std::move(h));
-    else
+    else if (auto const time = now(); !outage_.admits(time))
         stand_back(std::move(h));
+    else if (!pace_.admits(time))
+        pace_.wait(std::move(h));
+    else
+        begin(std::move(h), time);
+}
+
+void consumer::pipeline::begin(held_ptr h, tick time)
+{
+    pace_.started(time);
+    start(std::move(h));
+}
+
+/// Those that waited for better times, then those that waited for their turn. In bad times nobody waits for a turn.
+void consumer::pipeline::admit_waiting(tick time)
+{
+    for (;;) {
+        auto const good = outage_.admits(time);
+        if (good && !pace_.has_turn(time)) return;
+        auto h = outage_.next_kept(time);
+        if (!h) h = pace_.next();
+        if (!h) return;
+        if (good)
+            begin(std::move(h), time);
+        else
+            stand_back(std::move(h));
+    }
 }
 
 /// A group whose head waits here waits with it.

@@ -38,8 +38,8 @@ consumer::pipeline::pipeline(
     : strand(asio::make_strand(ex)), options(std::move(settings)), time_(options.time ? *options.time : real_clock()),
       own_client_(given ? nullptr : make_client(strand, options)), api_(given ? *given : *own_client_),
       queue_url_(std::move(queue_url)), handle_(std::move(handle)),
-      intake_(options.max_in_flight, options.max_polls, seeded(options.seed)),
-      outage_(options.breaker, options.max_in_flight, seeded(options.seed)),
+      intake_(options.max_in_flight, options.max_polls, seeded(options.seed)), bytes_(options.max_bytes_in_flight),
+      pace_(options.rate, time_.now()), outage_(options.breaker, options.max_in_flight, seeded(options.seed)),
       batches_(std::min(options.batch_size, options.max_in_flight), options.batch_window),
       leases_(options.visibility_timeout), runs_(options.handler_timeout),
       settle_(options.settle_linger, seeded(options.seed)), random_(seeded(options.seed)), log_(options.log),
@@ -82,11 +82,12 @@ void consumer::pipeline::end()
 /// Starts whatever is due; says when time alone will make more due.
 std::optional<tick> consumer::pipeline::turn(tick time)
 {
-    while (auto h = outage_.next_kept(time))
-        start(std::move(h));
+    admit_waiting(time);
     for (;;) { // a poll may be answered before spawn() returns
-        auto const room = outage_.room(in_flight.size(), time);
-        auto const ask = intake_.next_poll(room.taken, time, room.all);
+        auto const room = outage_.room(in_flight.size(), pace_.waiting(), time);
+        auto const coming = intake_.coming();
+        auto const more = std::min(bytes_.room(in_flight.bytes(), coming), pace_.room(coming, time));
+        auto const ask = intake_.next_poll(room.taken, time, room.all, more);
         if (ask == 0) break;
         spawn(poll(ask));
     }
@@ -123,8 +124,8 @@ std::optional<tick> consumer::pipeline::turn(tick time)
     }
 
     std::optional<tick> wake_at;
-    for (auto const& at : {intake_.wake_at(), outage_.wake_at(), leases.wake_at, runs_.wake_at(), groups_.wake_at(),
-             batches_.wake_at(), drain_ ? std::optional(drain_->wake_at(time)) : std::nullopt,
+    for (auto const& at : {intake_.wake_at(), pace_.wake_at(), outage_.wake_at(), leases.wake_at, runs_.wake_at(),
+             groups_.wake_at(), batches_.wake_at(), drain_ ? std::optional(drain_->wake_at(time)) : std::nullopt,
              settle_calls_ < options.max_settle_calls ? settle_.wake_at(only_changes()) : std::nullopt}) {
         if (at) wake_at = std::min(wake_at.value_or(*at), *at);
     }
@@ -167,9 +168,11 @@ void consumer::pipeline::begin_drain(std::chrono::milliseconds limit)
             groups_.leave(*h);
             settle(std::move(h), settlement::purpose::postpone);
         }
-        for (auto& h : outage_.take_kept()) {
-            groups_.leave(*h);
-            settle(std::move(h), settlement::purpose::postpone);
+        for (auto waiting : {outage_.take_kept(), pace_.take_waiting()}) {
+            for (auto& h : waiting) {
+                groups_.leave(*h);
+                settle(std::move(h), settlement::purpose::postpone);
+            }
         }
         if (!std::exchange(started_, true)) spawn(run());
     }

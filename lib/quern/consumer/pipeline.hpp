@@ -1,12 +1,14 @@
 #pragma once
 
 #include <quern/consumer/batches.hpp>
+#include <quern/consumer/byte_limit.hpp>
 #include <quern/consumer/consumer.hpp>
 #include <quern/consumer/fifo_groups.hpp>
 #include <quern/consumer/intake.hpp>
 #include <quern/consumer/lease_book.hpp>
 #include <quern/consumer/ledger.hpp>
 #include <quern/consumer/outage.hpp>
+#include <quern/consumer/pace.hpp>
 #include <quern/consumer/run_limit.hpp>
 #include <quern/consumer/settle_queue.hpp>
 #include <quern/core/alarm.hpp>
@@ -57,13 +59,15 @@ private:
     boost::asio::awaitable<void> poll(int ask);
     boost::asio::awaitable<result<sqs::receive_message_response>> receive(int ask, tick& started);
     void accept(sqs::receive_message_response, tick now);
-    held_ptr take_in(sqs::message, std::shared_ptr<std::byte[]> storage, tick now);
-    held_ptr take_in(sqs::damaged_message, std::shared_ptr<std::byte[]> storage, tick now);
+    held_ptr take_in(sqs::message, std::shared_ptr<answer> const&);
+    held_ptr take_in(sqs::damaged_message, std::shared_ptr<answer> const&);
     void arrive(held_ptr);
     std::chrono::seconds wait_time() const;
 
     // dispatch
     void admit(held_ptr);
+    void admit_waiting(tick now);
+    void begin(held_ptr, tick now);
     void start(held_ptr);
     std::shared_ptr<handler_run> begin_run(std::span<held_ptr const>);
     void dispatch(held_ptr);
@@ -121,6 +125,8 @@ private:
     handlers const handle_;
 
     intake intake_;
+    byte_limit bytes_;
+    pace pace_;
     outage outage_;
     fifo_groups groups_;
     batches batches_;

@@ -35,6 +35,12 @@ std::size_t rate_limit::available(tick now)
     return static_cast<std::size_t>(std::max<std::int64_t>(credit_, 0) / token_);
 }
 
+std::size_t rate_limit::expected(tick now, std::chrono::nanoseconds ahead)
+{
+    refill(now);
+    return static_cast<std::size_t>(std::max<std::int64_t>(credit_ + brought_in(ahead), 0) / token_);
+}
+
 void rate_limit::take(std::size_t n, tick now)
 {
     refill(now);
@@ -46,6 +52,14 @@ tick rate_limit::wake_at(std::size_t n) const
 {
     auto const burst = static_cast<std::size_t>(full_ / token_);
     return updated_ + tick::duration(until(static_cast<std::int64_t>(std::min(n, burst)) * token_));
+}
+
+std::optional<tick> rate_limit::wake_at(std::size_t n, std::chrono::nanoseconds ahead) const
+{
+    if (n > static_cast<std::size_t>(most / token_)) return {};
+    auto const credit = static_cast<std::int64_t>(n) * token_ - brought_in(ahead);
+    if (credit > full_) return {};
+    return updated_ + tick::duration(until(credit));
 }
 
 void rate_limit::change(rate const& r, tick now)
@@ -73,6 +87,11 @@ void rate_limit::refill(tick now)
     auto const elapsed = std::chrono::nanoseconds(now - updated_).count();
     credit_ = elapsed >= until(full_) ? full_ : credit_ + elapsed * inflow_;
     updated_ = now;
+}
+
+std::int64_t rate_limit::brought_in(std::chrono::nanoseconds ahead) const
+{
+    return ahead.count() > most / inflow_ ? most : ahead.count() * inflow_;
 }
 
 /// Nanoseconds, rounded up.

@@ -40,12 +40,18 @@ public:
     /// How many can be taken now; 0 as long as more was taken than there was.
     std::size_t available(tick now);
 
+    /// How many can be taken within `ahead` from now, each as soon as it comes in: of these the bucket need not hold any.
+    std::size_t expected(tick now, std::chrono::nanoseconds ahead);
+
     /// Takes `n`, more than there are if need be: what happened has happened, and is waited for afterwards.
     void take(std::size_t n, tick now);
 
     /// When `n` will be available (a full bucket, where that is less) if nothing is taken until then; the time of the
     /// last call of another function when they already are.
     tick wake_at(std::size_t n) const;
+
+    /// When so many will be expected() if nothing is taken until then; never, when a full bucket would not be enough.
+    std::optional<tick> wake_at(std::size_t n, std::chrono::nanoseconds ahead) const;
 
     /// Another rate from now on. What has gathered, or is owed, stays; what the new bucket cannot hold is lost.
     void change(rate const&, tick now);
@@ -55,6 +61,7 @@ private:
     void set(rate const&);
     void refill(tick now);
     std::int64_t until(std::int64_t credit) const;
+    std::int64_t brought_in(std::chrono::nanoseconds) const;
 
     std::int64_t token_ = 1;
     std::int64_t inflow_ = 1;
