@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include <array>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
@@ -19,14 +19,16 @@ struct suite {
     void (*run)(conformance::fs::path const&, conformance::report&);
 };
 
-constexpr std::array<suite, 6> suites{{
+constexpr suite suites[] = {
     {"sigv4", "signatures: folders with context.json, request.txt and the expected steps", conformance::run_sigv4},
     {"md5", "digests of messages and their attributes: vectors.json", conformance::run_md5},
     {"retry", "when to try again: scenarios, hints of the service, classes of errors", conformance::run_retry},
     {"protocol", "awsJson 1.0: empty requests and error answers", conformance::run_protocol},
     {"profile", "shared config and credentials files", conformance::run_profile},
     {"file-location", "where those files are looked for", conformance::run_file_location},
-}};
+    {"endpoints", "endpoint rules: <service>-endpoint-tests.json of SQS, STS, SSO", conformance::run_endpoints},
+    {"endpoint-url", "which of several configured endpoint URLs counts", conformance::run_endpoint_url},
+};
 
 std::string listed()
 {
@@ -58,9 +60,8 @@ int main(int argc, char* argv[])
         return app.exit(e) == 0 ? 0 : 2;
     }
 
-    auto const* const chosen =
-        std::find_if(suites.begin(), suites.end(), [&](auto const& s) { return s.name == name; });
-    if (chosen == suites.end()) return complain("there is no suite \"" + name + "\"");
+    auto const* const chosen = std::ranges::find_if(suites, [&](auto const& s) { return s.name == name; });
+    if (chosen == std::ranges::end(suites)) return complain("there is no suite \"" + name + "\"");
     std::error_code ec;
     if (!conformance::fs::exists(path, ec)) return complain("\"" + path + "\" does not exist");
 

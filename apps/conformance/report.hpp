@@ -12,7 +12,7 @@ public:
     int failed() const { return failed_; }
     int skipped() const { return skipped_; }
 
-    /// Something in the data that says nothing about this program.
+    /// A case that says nothing about this program, and why. It counts as neither passed nor failed.
     void skip(std::string_view what, std::string_view why);
 
 private:

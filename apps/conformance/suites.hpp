@@ -14,5 +14,7 @@ void run_retry(fs::path const&, report&);
 void run_protocol(fs::path const&, report&);
 void run_profile(fs::path const&, report&);
 void run_file_location(fs::path const&, report&);
+void run_endpoints(fs::path const&, report&);
+void run_endpoint_url(fs::path const&, report&);
 
 } // namespace quern::conformance

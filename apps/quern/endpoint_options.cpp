@@ -1,35 +1,8 @@
 #include "endpoint_options.hpp"
 
+#include <quern/aws/partitions.hpp>
+
 namespace quern::app {
-namespace {
-
-bool is_amazons(std::string_view host)
-{
-    return host.find(".amazonaws.") != host.npos || host.ends_with(".api.aws");
-}
-
-/// "eu-west-1" of "sqs.eu-west-1.amazonaws.com"; empty for hosts of another make.
-std::string region_of(std::string_view host)
-{
-    constexpr std::string_view service = "sqs.";
-    if (!host.starts_with(service)) return {};
-    host.remove_prefix(service.size());
-    return std::string(host.substr(0, host.find('.')));
-}
-
-/// Lets a queue URL say what nobody else has said.
-result<void> learn_from(std::string_view queue, endpoint_options& where)
-{
-    auto const at = net::parse_endpoint(queue);
-    if (!at) return failure(errc::invalid_option, "QUEUE_URL: " + at.error().message);
-    if (!is_amazons(at->host))
-        where.url = at->origin();
-    else if (where.region.empty())
-        where.region = region_of(at->host);
-    return {};
-}
-
-} // namespace
 
 bool is_url(std::string_view queue)
 {
@@ -46,20 +19,24 @@ result<aws::credentials> local_keys(aws::environment const& variable)
 result<sqs::client_options> client_options_from(
     endpoint_options where, std::string_view queue, aws::environment const& variable)
 {
-    if (where.url.empty()) where.url = aws::first_set(variable, {"AWS_ENDPOINT_URL_SQS", "AWS_ENDPOINT_URL"});
-    if (where.url.empty() && is_url(queue)) {
-        if (auto const learnt = learn_from(queue, where); !learnt) return learnt.error();
+    sqs::client_options options;
+    options.where.url = std::move(where.url);
+    options.where.region = std::move(where.region);
+    if (is_url(queue)) {
+        if (auto const at = net::parse_endpoint(queue); !at)
+            return failure(errc::invalid_option, "QUEUE_URL: " + at.error().message);
+        options.where.queue_url = queue;
     }
-    if (where.region.empty()) where.region = aws::first_set(variable, {"AWS_REGION", "AWS_DEFAULT_REGION"});
 
+    auto const settled = sqs::settled(options.where, variable);
     bool is_local = false;
-    if (!where.url.empty()) {
-        auto const at = net::parse_endpoint(where.url);
+    if (!settled.url.empty()) {
+        auto const at = net::parse_endpoint(settled.url);
         if (!at) return failure(errc::invalid_option, "--endpoint (or AWS_ENDPOINT_URL_SQS): " + at.error().message);
-        is_local = !is_amazons(at->host);
+        is_local = !aws::is_amazons(at->host);
     }
-    if (where.region.empty() && is_local) where.region = "us-east-1";
-    if (where.region.empty()) {
+    if (settled.region.empty() && is_local) options.where.region = "us-east-1";
+    if (settled.region.empty() && !is_local) {
         return failure(errc::invalid_option,
             "no region: give --region or set AWS_REGION; for a local broker give "
             "--endpoint or set AWS_ENDPOINT_URL_SQS");
@@ -67,10 +44,6 @@ result<sqs::client_options> client_options_from(
 
     auto keys = is_local ? local_keys(variable) : aws::credentials_from(variable);
     if (!keys) return keys.error();
-
-    sqs::client_options options;
-    options.where.url = where.url;
-    options.where.region = where.region;
     options.credentials = aws::static_credentials(std::move(*keys));
     auto const resolved = sqs::resolve(options.where, variable);
     if (!resolved) return resolved.error();

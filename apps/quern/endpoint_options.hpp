@@ -21,9 +21,8 @@ result<aws::credentials> local_keys(aws::environment const&);
 
 /// Settles endpoint, region and keys, from what is most particular to what is most general:
 ///
-/// endpoint  --endpoint; AWS_ENDPOINT_URL_SQS or AWS_ENDPOINT_URL; the origin of a queue URL; the region's own
-/// region    --region; that of a queue URL at amazonaws.com; AWS_REGION or AWS_DEFAULT_REGION; us-east-1 for an endpoint
-///           that is not Amazon's
+/// endpoint  --endpoint, else as sqs::settled() says
+/// region    --region, else as sqs::settled() says; us-east-1 for an endpoint that is not Amazon's
 /// keys      those of the environment; for an endpoint that is not Amazon's local_keys()
 ///
 /// `queue`: the URL or the name that the command was given; empty when it takes none.

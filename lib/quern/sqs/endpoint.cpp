@@ -1,73 +1,63 @@
 #include <quern/sqs/endpoint.hpp>
 
-#include <algorithm>
+#include <quern/aws/partitions.hpp>
 
 namespace quern::sqs {
 namespace {
 
-struct partition {
-    std::string_view region_prefix;
-    std::string_view dns_suffix;
-    std::string_view dual_stack_dns_suffix;
-};
-
-constexpr partition partitions[] = {
-    {"cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn"},
-    {"eusc-", "amazonaws.eu", "api.amazonwebservices.eu"}, {"us-iso-", "c2s.ic.gov", "api.aws.ic.gov"},
-    {"us-isob-", "sc2s.sgov.gov", "api.aws.scloud"}, {"eu-isoe-", "cloud.adc-e.uk", "api.cloud-aws.adc-e.uk"},
-    {"us-isof-", "csp.hci.ic.gov", "api.aws.hci.ic.gov"}, {"", "amazonaws.com", "api.aws"}, // aws and aws-us-gov
-};
-
-bool is_host_label(std::string_view text)
+/// Takes text up to the next dot, and the dot.
+std::string_view take_label(std::string_view& host)
 {
-    auto const allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
-    return !text.empty() && text.size() <= 63 && std::ranges::all_of(text, allowed) && text.front() != '-' &&
-        text.back() != '-';
-}
-
-std::string configured_url(aws::environment const& env)
-{
-    if (aws::says_true(env("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"))) return {};
-    return aws::first_set(env, {"AWS_ENDPOINT_URL_SQS", "AWS_ENDPOINT_URL"});
+    auto const label = host.substr(0, host.find('.'));
+    host.remove_prefix(std::min(label.size() + 1, host.size()));
+    return label;
 }
 
 } // namespace
 
-std::string regional_url(std::string_view region, bool fips, bool dual_stack)
+queue_home home_of(std::string_view queue_url)
 {
-    auto const begins = [&](partition const& p) { return region.starts_with(p.region_prefix); };
-    auto const& found = *std::ranges::find_if(partitions, begins);
-    // In aws-us-gov the plain host is the validated one.
-    bool const own_host = fips && (dual_stack || !region.starts_with("us-gov-"));
-    std::string url = own_host ? "https://sqs-fips." : "https://sqs.";
-    return url.append(region).append(".").append(dual_stack ? found.dual_stack_dns_suffix : found.dns_suffix);
+    auto const at = net::parse_endpoint(queue_url);
+    if (!at) return {};
+    std::string_view rest = at->host;
+    if (!aws::is_amazons(rest)) return {"", at->origin()};
+
+    auto const first = take_label(rest);
+    if (first == "sqs" || first == "sqs-fips") return {std::string(take_label(rest)), ""};
+    if (first == "queue") return {"us-east-1", ""}; // as all was before there were regions
+    if (rest.starts_with("queue.")) return {std::string(first), ""};
+    if (rest.starts_with("sqs.")) { // "vpce-0f1e-2d.sqs.eu-west-1.vpce.amazonaws.com"
+        take_label(rest);
+        return {std::string(take_label(rest)), at->origin()};
+    }
+    return {"", at->origin()};
 }
 
-result<resolved_endpoint> resolve(endpoint_choice choice, aws::environment const& env)
+aws::endpoint_parameters settled(
+    endpoint_choice choice, aws::environment const& env, aws::profile_settings const& profile)
 {
-    if (choice.region.empty()) choice.region = aws::first_set(env, {"AWS_REGION", "AWS_DEFAULT_REGION"});
-    if (choice.region.empty()) {
-        return failure(errc::invalid_option,
-            "region: none is known; set it in the options, or AWS_REGION in the "
-            "environment");
-    }
-    if (!is_host_label(choice.region)) {
-        return failure(errc::invalid_option, "region: \"" + choice.region + "\" is not the name of a region");
-    }
+    auto home = home_of(choice.queue_url);
+    if (choice.region.empty()) choice.region = std::move(home.region);
+    auto out = aws::settled(aws::sqs_service,
+        {.region = std::move(choice.region),
+            .url = std::move(choice.url),
+            .fips = choice.fips,
+            .dual_stack = choice.dual_stack},
+        env, profile);
+    if (out.url.empty()) out.url = std::move(home.origin);
+    return out;
+}
 
-    bool const fips = choice.fips ? *choice.fips : aws::says_true(env("AWS_USE_FIPS_ENDPOINT"));
-    bool const dual_stack =
-        choice.dual_stack ? *choice.dual_stack : aws::says_true(env("AWS_USE_DUALSTACK_ENDPOINT"));
-    if (choice.url.empty()) choice.url = configured_url(env);
-    if (!choice.url.empty() && (fips || dual_stack)) {
-        return failure(errc::invalid_option,
-            "endpoint: \"" + choice.url + "\" cannot be combined with a FIPS or " + "dual-stack endpoint");
-    }
-    if (choice.url.empty()) choice.url = regional_url(choice.region, fips, dual_stack);
-
-    auto at = net::parse_endpoint(choice.url);
+result<resolved_endpoint> resolve(
+    endpoint_choice choice, aws::environment const& env, aws::profile_settings const& profile)
+{
+    auto parameters = settled(std::move(choice), env, profile);
+    if (parameters.region.empty()) parameters.url.clear(); // a signature needs one, wherever it is sent
+    auto found = aws::endpoint_for(aws::sqs_service, parameters);
+    if (!found) return found.error();
+    auto at = net::parse_endpoint(found->url);
     if (!at) return at.error();
-    return resolved_endpoint{std::move(*at), std::move(choice.region)};
+    return resolved_endpoint{std::move(*at), std::move(found->signing_region)};
 }
 
 } // namespace quern::sqs

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <quern/aws/credentials.hpp>
+#include <quern/aws/region.hpp>
 #include <quern/core/error.hpp>
 #include <quern/net/endpoint.hpp>
 
@@ -10,12 +10,14 @@
 
 namespace quern::sqs {
 
-/// What a program may say about where SQS is. What it leaves open is taken from the environment.
+/// What a program may say about where SQS is. What it leaves open comes from the environment, the profile, and a queue's
+/// URL; see settled().
 struct endpoint_choice {
-    std::string region{};             ///< empty: AWS_REGION, then AWS_DEFAULT_REGION
-    std::string url{};                ///< empty: AWS_ENDPOINT_URL_SQS, then AWS_ENDPOINT_URL, then the region's own
-    std::optional<bool> fips{};       ///< absent: AWS_USE_FIPS_ENDPOINT; the host with validated cryptography
-    std::optional<bool> dual_stack{}; ///< absent: AWS_USE_DUALSTACK_ENDPOINT; the host with IPv6 addresses
+    std::string region{};             ///< "eu-west-1"
+    std::string url{};                ///< instead of the region's own endpoint: "http://localhost:9324"
+    std::optional<bool> fips{};       ///< the host with validated cryptography
+    std::optional<bool> dual_stack{}; ///< the host that has IPv6 addresses too
+    std::string queue_url{};          ///< of a queue that the client is for: it names a host, and with it a region
 };
 
 struct resolved_endpoint {
@@ -23,14 +25,31 @@ struct resolved_endpoint {
     std::string region; ///< that signatures name
 };
 
-/// Decides where requests go, as the SQS endpoint rules of the AWS SDKs do (botocore, endpoint-rule-set-1.json and
-/// partitions.json). AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=true turns the two URL variables off.
+/// What the URL of a queue says about where its queue is.
+struct queue_home {
+    std::string region; ///< empty when the host is none of Amazon's
+    std::string origin; ///< to send requests to; empty when that is the region's own endpoint
+};
+
+/// "https://sqs.eu-west-1.amazonaws.com/123456789012/orders" lives in eu-west-1, as does what has one of the older hosts
+/// ("eu-west-1.queue.amazonaws.com"); behind a VPC endpoint, and at hosts that are not Amazon's, the origin counts too.
+/// Says nothing about a text that is no URL.
+queue_home home_of(std::string_view queue_url);
+
+/// What the endpoint rules are asked with:
+///
+/// url     the program's; the environment's and the profile's as in aws::settled(); the origin of the queue's URL,
+///         where it is not that of a region's own endpoint
+/// region  the program's; that of the queue's URL, since no other region would know the queue; AWS_REGION,
+///         AWS_DEFAULT_REGION; the profile's
+aws::endpoint_parameters settled(
+    endpoint_choice, aws::environment const&, aws::profile_settings const& = aws::profile_settings());
+
+/// Decides where requests go, as the SQS endpoint rules of the AWS SDKs do.
 ///
 /// Fails with  errc::invalid_option  no region anywhere, a malformed region or URL, or a URL together with fips or
 ///                                   dual_stack
-result<resolved_endpoint> resolve(endpoint_choice, aws::environment const&);
-
-/// "https://sqs.eu-west-1.amazonaws.com"
-std::string regional_url(std::string_view region, bool fips, bool dual_stack);
+result<resolved_endpoint> resolve(
+    endpoint_choice, aws::environment const&, aws::profile_settings const& = aws::profile_settings());
 
 } // namespace quern::sqs

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string_view>
+
+namespace quern::aws {
+
+/// A part of AWS that shares no accounts, and no domain, with the others.
+struct partition {
+    std::string_view name; ///< "aws-us-gov"
+    std::string_view dns_suffix;
+    std::string_view dual_stack_dns_suffix; ///< of hosts that have IPv6 addresses too
+};
+
+/// The partition that a region belongs to. A region that nobody has heard of yet is one of "aws".
+///
+/// Source  botocore, partitions.json, August 2026: its regular expressions and pseudo regions ("aws-cn-global"). All
+///         partitions listed there have FIPS and dual-stack hosts.
+partition const& partition_of(std::string_view region);
+
+/// Whether a host is Amazon's: in a domain of one of the partitions.
+bool is_amazons(std::string_view host);
+
+} // namespace quern::aws
