@@ -183,7 +183,7 @@ asio::awaitable<int> consume(session& s, consume_options const& o)
     auto& client = s.consumers.emplace(ex, client_options_from(s.options, settings));
     consumer c(ex, client, *url, std::move(handle), settings);
     co_await consume_until_drained(s, o, *url, c, heard);
-    auto const& done = c.counters();
+    auto const done = c.counters();
     spdlog::info(
         "received {}, acknowledged {}, with {} requests", done.received, done.acked, done.polls + done.settle_calls);
     co_return judge(o, *heard);

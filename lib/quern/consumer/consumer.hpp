@@ -143,10 +143,10 @@ public:
     /// Completes when a drain has ended, whoever began it.
     boost::asio::awaitable<drain_report> drained();
 
-    /// Snapshot, not synchronised with the pipeline: call it on the consumer's executor, or after the drain.
-    consumer_counters const& counters() const;
+    /// Each number is of the moment when it is read, so on another thread two of them may be of different moments.
+    consumer_counters counters() const;
 
-    /// Messages held now. As counters().
+    /// Messages held now.
     std::size_t in_flight() const;
 
 private:

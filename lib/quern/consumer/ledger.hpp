@@ -3,6 +3,7 @@
 #include <quern/consumer/delivery.hpp>
 #include <quern/core/error.hpp>
 #include <quern/policy/breaker.hpp>
+#include <quern/telemetry/counter.hpp>
 
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/intrusive/list_hook.hpp>
@@ -114,6 +115,7 @@ public:
         if (entry->came_in && entry->came_in->entries++ == 0) bytes_ += entry->came_in->bytes;
         auto const id = entry->message.id(); // a view into storage that the entry keeps alive
         entries_.emplace(id, std::move(entry));
+        size_ = entries_.size();
     }
 
     /// A redelivery of a message held here: from now on only its newest handle counts. False when that came first:
@@ -139,9 +141,10 @@ public:
         if (found == entries_.end() || found->second.get() != &entry) return;
         if (entry.came_in && --entry.came_in->entries == 0) bytes_ -= entry.came_in->bytes;
         entries_.erase(found);
+        size_ = entries_.size();
     }
 
-    std::size_t size() const { return entries_.size(); }
+    std::size_t size() const { return size_; } ///< from any thread, as nothing else here
 
     /// Of the answers of which something is held.
     std::size_t bytes() const { return bytes_; }
@@ -155,6 +158,7 @@ public:
 
 private:
     std::unordered_map<std::string_view, held_ptr> entries_;
+    counter size_;
     std::size_t bytes_ = 0;
 };
 

@@ -46,7 +46,7 @@ public:
 
     boost::asio::strand<boost::asio::any_io_executor> const strand;
     consumer_options const options;
-    consumer_counters counters;
+    consumer_numbers<counter> counters;
     ledger in_flight;
 
 private:
