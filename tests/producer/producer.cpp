@@ -2,15 +2,9 @@
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/strand.hpp>
-#include <boost/asio/thread_pool.hpp>
-#include <boost/asio/use_future.hpp>
 #include <boost/system/system_error.hpp>
 
-#include <future>
 #include <set>
-#include <thread>
 
 using namespace quern;
 using namespace quern::test;
@@ -376,36 +370,3 @@ BOOST_AUTO_TEST_CASE(a_setting_that_cannot_work_is_refused_by_name)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
-BOOST_AUTO_TEST_CASE(senders_on_other_threads_go_on_on_their_own_executor)
-{
-    asio::io_context io;
-    broker::engine engine;
-    sim::local_api local(engine, real_clock(), io.get_executor());
-    slow_api api(local, real_clock());
-    api.latency = 0ms;
-    auto const url = engine.create_queue(sqs::create_queue_request("letters"), real_clock().wall()).value().queue_url;
-    auto work = asio::make_work_guard(io);
-    producer it(io.get_executor(), api, url);
-    std::thread service([&] { io.run(); });
-
-    asio::thread_pool pool(3);
-    auto const sender = [&](int name) -> asio::awaitable<int> {
-        int wrong = 0;
-        for (int i = 0; i < 50; ++i) {
-            sqs::send_message_entry entry(std::to_string(name) + ' ' + std::to_string(i));
-            auto const how = co_await it.send(std::move(entry));
-            wrong += !how || std::this_thread::get_id() == service.get_id();
-        }
-        co_return wrong;
-    };
-    std::vector<std::future<int>> all;
-    for (int name = 0; name < 20; ++name)
-        all.push_back(asio::co_spawn(asio::make_strand(pool), sender(name), asio::use_future));
-    for (auto& each : all)
-        BOOST_TEST(each.get() == 0);
-    work.reset();
-    io.stop();
-    service.join();
-    BOOST_TEST(api.calls < 1'000u);
-}
