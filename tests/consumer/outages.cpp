@@ -35,6 +35,19 @@ struct stricken : mill {
         });
     }
 
+    /// A message every six seconds, and all but the first second without what they depend on; then the queue runs empty.
+    void half_an_hour_of_outage()
+    {
+        down_from = time.now() + 1s;
+        down_until = time.now() + 30min;
+        consume_what_depends();
+        for (int i = 0; i < 60; ++i) {
+            send(5);
+            time.run_for(io, 30s);
+        }
+        BOOST_TEST(until(20min, [this] { return empty(); }));
+    }
+
     int in(std::string const& queue)
     {
         sqs::get_queue_attributes_request ask(queue);
@@ -57,17 +70,33 @@ BOOST_FIXTURE_TEST_SUITE(outages, stricken)
 
 BOOST_AUTO_TEST_CASE(half_an_hour_of_outage_sends_no_message_to_the_dead_letter_queue)
 {
-    down_from = time.now() + 1s;
-    down_until = time.now() + 30min;
-    consume_what_depends();
-    for (int i = 0; i < 60; ++i) {
-        send(5);
-        time.run_for(io, 30s);
-    }
-    BOOST_TEST(until(20min, [this] { return empty(); }));
+    half_an_hour_of_outage();
     BOOST_TEST(in(dead) == 0);
     BOOST_TEST(it->counters().acked == 300u);
     BOOST_TEST(calls_while_down < 100u); // probes
+}
+
+// What the breaker is for.
+BOOST_AUTO_TEST_CASE(without_a_breaker_the_same_half_hour_fills_the_dead_letter_queue)
+{
+    options.breaker.reset();
+    half_an_hour_of_outage();
+    BOOST_TEST(in(dead) > 200);
+    BOOST_TEST(it->counters().acked + static_cast<std::size_t>(in(dead)) == 300u);
+    BOOST_TEST(calls_while_down > 600u);
+}
+
+// It ran again and again, as fast as its handler could say so.
+BOOST_AUTO_TEST_CASE(without_a_breaker_what_finds_its_dependency_down_is_put_off)
+{
+    options.breaker.reset();
+    send(1);
+    consume([this](delivery& d) -> asio::awaitable<outcome> {
+        auto const long_enough = runs.at(std::string(d.body())) == 100;
+        co_return long_enough ? ack() : unavailable();
+    });
+    time.run_for(io, 1min);
+    BOOST_TEST(runs.at("m0") <= 2);
 }
 
 // Handlers that only throw protect the queue as well, once everything fails.

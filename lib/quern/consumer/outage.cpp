@@ -73,7 +73,7 @@ void outage::ended(held& h, sign what, tick now)
 bool outage::keeps(held const& h) const
 {
     auto const last = max_receives_ != 0 && h.receive_count >= max_receives_;
-    return last || (kept_.empty() && !paused_);
+    return last || (breaker_ && kept_.empty() && !paused_); // without a breaker nothing would pace the probe
 }
 
 void outage::keep(held_ptr h)
