@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks two habits: tests don't sleep, and a file stays one idea (at most 400 lines in lib/ and apps/).
+"""Checks two habits: tests don't sleep, and a file stays one idea (at most 400 lines).
 
 usage: check_habits.py [ROOT]       check the tree at ROOT (default: the one this script is in)
        check_habits.py --self-test  check the checker
@@ -26,7 +26,7 @@ def check(root, long_on_purpose=LONG_ON_PURPOSE):
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
             if SLEEP.search(line.split("//")[0]):
                 problems.append(f"{file.relative_to(root)}:{number}: a test must not sleep")
-    for top in ("lib", "apps"):
+    for top in ("lib", "apps", "bench", "tests"):
         for file in sorted((root / top).rglob("*.?pp")):
             lines = len(file.read_text(encoding="utf-8").splitlines())
             name = str(file.relative_to(root))
@@ -53,9 +53,11 @@ def self_test():
         assert check(root, excused) == [], check(root, excused)
 
         (root / "tests/bad.cpp").write_text("std::this_thread::sleep_for(1s);\n\n::sleep(1);\n")
-        (root / "apps/long.cpp").write_text("int a;\n" * (LONGEST + 1))
+        for name in ("apps", "tests"):
+            (root / name / "long.cpp").write_text("int a;\n" * (LONGEST + 1))
         problems = check(root, {**excused, "lib/gone.cpp": "", "lib/short.cpp": ""})
-        expected = ["tests/bad.cpp:1:", "tests/bad.cpp:3:", "lib/short.cpp: no longer", "apps/long.cpp:", "lib/gone.cpp: is gone"]
+        expected = ["tests/bad.cpp:1:", "tests/bad.cpp:3:", "lib/short.cpp: no longer", "apps/long.cpp:", "tests/long.cpp:",
+                    "lib/gone.cpp: is gone"]
         assert len(problems) == len(expected), problems
         assert all(problem.startswith(start) for problem, start in zip(problems, expected)), problems
     print("check_habits: finds what it should")
