@@ -25,6 +25,17 @@ tick now()
     return std::chrono::steady_clock::now();
 }
 
+route route_to(endpoint peer, client_options const& options)
+{
+    route out{std::move(peer), {}};
+    if (options.proxy && !options.proxy->empty()) {
+        auto via = parse_proxy(*options.proxy);
+        if (!via) throw_exception_from_error(via.error(), BOOST_CURRENT_LOCATION);
+        out.via = std::move(*via);
+    }
+    return out;
+}
+
 } // namespace
 
 /// What the exchanges share. Every member is touched on the strand of the client's executor only.
@@ -36,7 +47,7 @@ public:
     void close();
 
     asio::any_io_executor const executor;
-    endpoint const peer;
+    route const way;
     client_counters counters;
 
 private:
@@ -68,7 +79,7 @@ private:
     void enforce();
 
     client_options options_;
-    std::shared_ptr<asio::ssl::context> tls_;
+    std::unique_ptr<tls_client> tls_;
     std::shared_ptr<resolver> resolver_;
     std::array<lane_state, 2> lanes_;
     asio::steady_timer watchdog_;
@@ -77,25 +88,13 @@ private:
 };
 
 client::pool::pool(asio::any_io_executor ex, endpoint to, client_options options)
-    : executor(ex), peer(std::move(to)), options_(std::move(options)),
-      resolver_(std::make_shared<resolver>(ex, peer)), watchdog_(ex)
+    : executor(ex), way(route_to(std::move(to), options)), options_(std::move(options)),
+      resolver_(std::make_shared<resolver>(ex, way.first_hop())), watchdog_(ex)
 {
     if (auto const wrong = options_.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
     lanes_[0].limit = options_.data_connections;
     lanes_[1].limit = options_.control_connections;
-    if (!peer.tls) return;
-    tls_ = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_client);
-    tls_->set_verify_mode(asio::ssl::verify_peer);
-    SSL_CTX_set_min_proto_version(tls_->native_handle(), TLS1_2_VERSION);
-    boost::system::error_code ec;
-    if (options_.ca_bundle.empty())
-        tls_->set_default_verify_paths(ec);
-    else
-        tls_->load_verify_file(options_.ca_bundle, ec);
-    if (ec) {
-        failure const wrong(errc::invalid_option, "ca_bundle \"" + options_.ca_bundle + "\": " + ec.message());
-        throw_exception_from_error(wrong, BOOST_CURRENT_LOCATION);
-    }
+    if (way.peer.tls) tls_ = std::make_unique<tls_client>(options_.ca_bundle);
 }
 
 asio::awaitable<result<response>> client::pool::exchange(request ask)
@@ -104,6 +103,8 @@ asio::awaitable<result<response>> client::pool::exchange(request ask)
     try {
         auto& lane = lanes_[ask.via == net::lane::data ? 0 : 1];
         auto const deadline = now() + std::clamp<std::chrono::milliseconds>(ask.timeout, {}, longest_wait);
+        bool const is_passed_on = way.via && !way.peer.tls;
+        if (is_passed_on) address_to_proxy(ask.text, *way.via, way.peer);
         auto const room = co_await vacancy(lane, deadline);
         if (!room) co_return room.error();
 
@@ -120,6 +121,7 @@ asio::awaitable<result<response>> client::pool::exchange(request ask)
             held.at->deadline = tick::max();
             auto const died_waiting =
                 !answer && answer.error().code == errc::connection_lost && held.at->unanswered();
+            if (is_passed_on && answer && answer->status == 407) co_return refused_by(*way.via, 407);
             if (fresh || !died_waiting || !ask.repeatable || closed_) co_return answer;
 
             // The server had closed the kept-alive connection (RFC 9112, 9.3.1): once more, on a fresh one.
@@ -158,7 +160,10 @@ asio::awaitable<result<void>> client::pool::connected(connection& link, tick dea
     if (closed_) co_return failure(errc::stopped, "the client was closed during the look-up");
     ++counters.connects;
     watch(link, deadline);
-    co_return co_await link.open(peer, *where);
+    auto const opened = co_await link.open(way, *where);
+    if (opened) resolver_->prefer(link.address());
+    if (opened && link.is_resumed()) ++counters.resumptions;
+    co_return opened;
 }
 
 client::pool::connections::iterator client::pool::add(lane_state& lane)
@@ -258,6 +263,9 @@ std::optional<failure> client_options::validate() const
     if (max_header_bytes < 1024) return wrong("max_header_bytes must be at least 1024");
     if (max_header_bytes > 1024 * 1024) return wrong("max_header_bytes must not exceed 1 MiB");
     if (max_reply_bytes == 0) return wrong("max_reply_bytes must be at least 1");
+    if (proxy && !proxy->empty()) {
+        if (auto const via = parse_proxy(*proxy); !via) return via.error();
+    }
     return {};
 }
 
@@ -282,7 +290,7 @@ void client::close()
 
 endpoint const& client::peer() const
 {
-    return pool_->peer;
+    return pool_->way.peer;
 }
 
 client_counters const& client::counters() const

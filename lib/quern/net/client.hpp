@@ -23,7 +23,11 @@ struct client_options {
     std::size_t control_connections = 16;
     std::size_t max_reply_bytes = 32 * 1024 * 1024; ///< ten messages of 1 MiB, each byte escaped to two, and room
     std::size_t max_header_bytes = 16 * 1024;
-    std::string ca_bundle; ///< PEM file of trusted authorities; empty: the system's
+    std::string
+        ca_bundle; ///< PEM file of trusted authorities; empty: AWS_CA_BUNDLE in sqs::client, else the system's
+
+    /// "http://user:password@host:3128"; empty: none; absent: what the environment names in sqs::client, else none.
+    std::optional<std::string> proxy;
 
     /// The first setting that cannot work, by name.
     std::optional<failure> validate() const;
@@ -33,7 +37,8 @@ struct client_options {
 struct client_counters {
     std::size_t connects = 0;
     std::size_t requests = 0;
-    std::size_t replays = 0; ///< sent again because a kept-alive connection turned out dead
+    std::size_t replays = 0;     ///< sent again because a kept-alive connection turned out dead
+    std::size_t resumptions = 0; ///< connects whose TLS session went on from an earlier one
 };
 
 /// HTTP/1.1 to one origin over a keep-alive pool with two lanes.
@@ -51,7 +56,7 @@ public:
     /// Sends the request and reads the whole answer, whatever its status. Lasts no longer than the request's timeout,
     /// the wait for a connection and opening one included.
     ///
-    /// Fails with    errc::connect_failed, tls_failed   nothing was sent
+    /// Fails with    errc::connect_failed, tls_failed   nothing was sent; a proxy that refuses, included
     ///               errc::timed_out, connection_lost   it may have been carried out
     ///               errc::bad_reply, reply_too_large   it was answered, not in HTTP or beyond the limits
     ///               errc::stopped                      cancelled

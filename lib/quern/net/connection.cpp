@@ -2,10 +2,7 @@
 #include <quern/net/reply_parser.hpp>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/connect.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/ssl/error.hpp>
-#include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/error.hpp>
@@ -40,43 +37,6 @@ failure refused(boost::system::error_code const& ec)
 }
 
 } // namespace
-
-connection::connection(
-    asio::any_io_executor ex, asio::ssl::context* tls, std::size_t max_header, std::size_t max_body)
-    : socket_(std::move(ex)), max_header_(max_header), max_body_(max_body)
-{
-    if (tls) tls_.emplace(socket_, *tls);
-}
-
-asio::awaitable<result<void>> connection::open(endpoint const& peer, tcp_addresses const& addresses)
-{
-    auto const [ec, address] = co_await asio::async_connect(socket_, addresses, as_values);
-    if (ec) {
-        auto const why =
-            aborted_.value_or(ec == asio::error::operation_aborted ? errc::stopped : errc::connect_failed);
-        abort(why);
-        co_return failure(why, "connect to " + peer.authority() + ": " + ec.message(), why != errc::stopped);
-    }
-    boost::system::error_code ignored;
-    socket_.set_option(tcp::no_delay(true), ignored);
-    if (!tls_) co_return result<void>();
-
-    tls_->set_verify_callback(asio::ssl::host_name_verification(peer.host), ignored);
-    boost::system::error_code not_an_address;
-    asio::ip::make_address(peer.host, not_an_address);
-    if (not_an_address) SSL_set_tlsext_host_name(tls_->native_handle(), peer.host.c_str());
-    auto const [shaken] = co_await tls_->async_handshake(asio::ssl::stream_base::client, as_values);
-    if (shaken) {
-        auto const why =
-            aborted_.value_or(shaken == asio::error::operation_aborted ? errc::stopped : errc::tls_failed);
-        abort(why);
-        // What OpenSSL itself refuses, the certificate above all, it will refuse again; a broken connection may heal.
-        auto const refused = shaken.category() == asio::error::get_ssl_category();
-        co_return failure(why, "TLS handshake with " + peer.authority() + ": " + shaken.message(),
-            why == errc::timed_out || (why == errc::tls_failed && !refused));
-    }
-    co_return result<void>();
-}
 
 asio::awaitable<result<response>> connection::exchange(std::string const& text)
 {
@@ -157,6 +117,7 @@ failure connection::lost(boost::system::error_code ec, std::string_view phase)
 void connection::abort(errc why)
 {
     if (!aborted_) aborted_ = why;
+    if (race_) race_->stop();
     boost::system::error_code ignored;
     socket_.close(ignored);
 }

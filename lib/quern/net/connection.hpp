@@ -2,30 +2,45 @@
 
 #include <quern/core/clock.hpp>
 #include <quern/core/error.hpp>
-#include <quern/net/endpoint.hpp>
+#include <quern/net/connect_race.hpp>
 #include <quern/net/message.hpp>
+#include <quern/net/proxy.hpp>
+#include <quern/net/tls.hpp>
 
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl/context.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 
+#include <memory>
 #include <optional>
-#include <vector>
+#include <string>
+#include <string_view>
 
 namespace quern::net {
 
-using tcp_addresses = std::vector<boost::asio::ip::tcp::endpoint>;
+/// How a connection gets to its peer.
+struct route {
+    endpoint peer;
+    std::optional<proxy> via; ///< which tunnels to an https peer, and is sent the requests to an http peer
+
+    endpoint const& first_hop() const { return via ? via->at : peer; }
+};
 
 /// One TCP or TLS connection that carries one exchange after another. Its owner watches the deadline:
 /// it calls abort() when `deadline` has passed, which ends whatever is under way.
 class connection {
 public:
-    connection(
-        boost::asio::any_io_executor, boost::asio::ssl::context*, std::size_t max_header, std::size_t max_body);
+    /// `tls`: null for http; outlives the connection.
+    connection(boost::asio::any_io_executor, tls_client* tls, std::size_t max_header, std::size_t max_body);
+    ~connection();
 
-    /// Connects to the first address that answers and shakes hands.
-    boost::asio::awaitable<result<void>> open(endpoint const&, tcp_addresses const&);
+    /// Connects to the first address of the first hop that answers, has a proxy open a tunnel, and shakes hands.
+    boost::asio::awaitable<result<void>> open(route const&, tcp_addresses const&);
+
+    /// That it is connected to.
+    boost::asio::ip::tcp::endpoint address() const;
+
+    /// The handshake went on from an earlier connection's session.
+    bool is_resumed() const;
 
     /// One write, and reads until the answer is whole. After a failure the connection is closed.
     boost::asio::awaitable<result<response>> exchange(std::string const& text);
@@ -47,12 +62,19 @@ public:
     std::size_t exchanges = 0;
 
 private:
+    boost::asio::awaitable<result<void>> reach(route const&, tcp_addresses const&);
+    boost::asio::awaitable<result<void>> tunnel(route const&);
+    boost::asio::awaitable<result<void>> shake_hands(route const&);
+    failure not_opened(std::string_view phase, boost::system::error_code);
     template <class Stream>
     boost::asio::awaitable<result<response>> exchange_over(Stream&, std::string const& text);
     failure lost(boost::system::error_code, std::string_view phase);
 
     boost::asio::ip::tcp::socket socket_;
-    std::optional<boost::asio::ssl::stream<boost::asio::ip::tcp::socket&>> tls_;
+    tls_client* how_;
+    std::optional<tls_stream> tls_;
+    std::shared_ptr<connect_race> race_; ///< while it is connecting
+    std::string certificate_fault_;
     boost::beast::flat_buffer unread_;
     std::size_t max_header_, max_body_;
     std::optional<errc> aborted_;

@@ -1,5 +1,7 @@
 #include <quern/net/resolver.hpp>
 
+#include <algorithm>
+
 namespace quern::net {
 
 namespace asio = boost::asio;
@@ -56,6 +58,12 @@ void resolver::look_up()
             for (auto* one : self->waiting_)
                 one->call();
         });
+}
+
+void resolver::prefer(tcp::endpoint const& address)
+{
+    auto const found = std::find(known_.begin(), known_.end(), address);
+    if (found != known_.end()) std::rotate(known_.begin(), found, found + 1);
 }
 
 void resolver::close()

@@ -22,6 +22,9 @@ public:
     ///             errc::stopped         cancelled, or closed
     boost::asio::awaitable<result<tcp_addresses>> addresses(tick deadline);
 
+    /// This one answered: it is tried first, until the name is looked up again.
+    void prefer(boost::asio::ip::tcp::endpoint const&);
+
     /// Ends all waits.
     void close();
 

@@ -1,0 +1,130 @@
+#include <quern/net/client.hpp>
+#include <quern/net/connect_race.hpp>
+
+#include "support/loopback.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <sys/socket.h>
+
+#include <vector>
+
+namespace asio = boost::asio;
+using namespace quern;
+using namespace quern::test;
+using namespace std::chrono_literals;
+using asio::ip::tcp;
+
+namespace {
+
+/// A port where nobody picks up: its queue of connections is full, so the kernel answers no more.
+class silent_port {
+public:
+    explicit silent_port(asio::io_context& io) : acceptor_(io)
+    {
+        acceptor_.open(tcp::v4());
+        acceptor_.bind({asio::ip::address_v4::loopback(), 0});
+        acceptor_.listen(0);
+        for (int i = 0; i < 4; ++i) { // Linux takes one or two beyond the backlog
+            auto& caller = callers_.emplace_back(io);
+            caller.open(tcp::v4());
+            caller.native_non_blocking(true);
+            auto const here = address();
+            ::connect(caller.native_handle(), here.data(), static_cast<socklen_t>(here.size()));
+        }
+    }
+
+    tcp::endpoint address() const { return acceptor_.local_endpoint(); }
+
+private:
+    tcp::acceptor acceptor_;
+    std::vector<tcp::socket> callers_;
+};
+
+/// A port where nobody lives.
+tcp::endpoint dead_port(asio::io_context& io)
+{
+    tcp::acceptor const brief(io, {asio::ip::address_v4::loopback(), 0});
+    return brief.local_endpoint();
+}
+
+struct racing {
+    asio::io_context io;
+    tcp::acceptor good{io, {asio::ip::address_v4::loopback(), 0}};
+    tcp::socket won{io};
+
+    std::shared_ptr<net::connect_race> race(net::tcp_addresses addresses, std::chrono::milliseconds limit = 40ms)
+    {
+        return std::make_shared<net::connect_race>(
+            io.get_executor(), std::move(addresses), std::chrono::steady_clock::now() + limit);
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(connecting, racing)
+
+BOOST_AUTO_TEST_CASE(an_address_that_refuses_costs_nothing)
+{
+    BOOST_TEST(!run(io, race({dead_port(io), good.local_endpoint()})->run(won)));
+    BOOST_TEST((won.remote_endpoint() == good.local_endpoint()));
+}
+
+// The addresses of a name were tried one after the other: one dead host among them, and every connection of the next 30
+// seconds used up its whole deadline waiting for it.
+BOOST_AUTO_TEST_CASE(an_address_that_is_silent_is_overtaken)
+{
+    silent_port const silent(io);
+    BOOST_TEST(!run(io, race({silent.address(), good.local_endpoint()})->run(won)));
+    BOOST_TEST((won.remote_endpoint() == good.local_endpoint()));
+}
+
+BOOST_AUTO_TEST_CASE(when_all_refuse_the_last_one_says_why)
+{
+    auto const ec = run(io, race({dead_port(io), dead_port(io)})->run(won));
+    BOOST_TEST(ec == asio::error::connection_refused);
+    BOOST_TEST(!won.is_open());
+    BOOST_TEST(run(io, race({})->run(won)) == asio::error::host_not_found);
+}
+
+BOOST_AUTO_TEST_CASE(it_can_be_stopped)
+{
+    silent_port const silent(io);
+    auto const hopeless = race({silent.address()});
+    asio::post(io, [&] { hopeless->stop(); });
+    BOOST_TEST(run(io, hopeless->run(won)) == asio::error::operation_aborted);
+}
+
+BOOST_AUTO_TEST_CASE(it_can_be_cancelled)
+{
+    silent_port const silent(io);
+    auto const hopeless = race({silent.address()});
+    asio::cancellation_signal signal;
+    boost::system::error_code ended;
+    auto const done = [&](std::exception_ptr, boost::system::error_code ec) { ended = ec; };
+    asio::co_spawn(io, hopeless->run(won), asio::bind_cancellation_slot(signal.slot(), done));
+    asio::post(io, [&] { signal.emit(asio::cancellation_type::terminal); });
+    io.run();
+    BOOST_TEST(ended == asio::error::operation_aborted);
+}
+
+// "localhost" is ::1 and 127.0.0.1 on most machines; this server has the latter only.
+BOOST_AUTO_TEST_CASE(a_name_with_several_addresses_is_reached_at_one_of_them)
+{
+    loopback server(io);
+    auto part = [](loopback& s) -> asio::awaitable<void> {
+        auto socket = co_await s.accept();
+        co_await read_request(socket);
+        co_await say(socket, http_reply("here"));
+    };
+    play(io, part(server));
+    net::client c(
+        io.get_executor(), net::parse_endpoint("http://localhost:" + std::to_string(server.port())).value());
+    auto const got = run(io, c.exchange(net::request("POST / HTTP/1.1\r\nhost: x\r\n\r\n")));
+    BOOST_TEST(got.value().body == "here");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
