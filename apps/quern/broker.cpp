@@ -25,6 +25,7 @@ struct broker_options {
     bool no_auth = false;
     std::string account = "000000000000";
     std::string faults;
+    std::string tls_certificate, tls_key;
 };
 
 result<broker::server_options> server_options_from(broker_options const& o)
@@ -33,6 +34,8 @@ result<broker::server_options> server_options_from(broker_options const& o)
     out.host = o.host;
     out.port = o.port;
     out.check_signatures = !o.no_auth;
+    out.tls_certificate = o.tls_certificate;
+    out.tls_key = o.tls_key;
     out.access_log = [](broker::access_record const& r) {
         spdlog::debug("{} {} {} {} {:.1f} ms", r.peer, r.operation.empty() ? "-" : r.operation, r.status,
             r.error_code, std::chrono::duration<double, std::milli>(r.took).count());
@@ -116,6 +119,13 @@ void add_broker(CLI::App& app, command_line& line)
         })
         ->capture_default_str();
     command->add_option("--faults", o->faults, "What is to go wrong how often")->type_name("FILE.json");
+    auto* const certificate =
+        command->add_option("--tls-certificate", o->tls_certificate, "Serve https: the certificate, and its chain")
+            ->type_name("FILE.pem");
+    auto* const key =
+        command->add_option("--tls-key", o->tls_key, "The key of the certificate")->type_name("FILE.pem");
+    certificate->needs(key);
+    key->needs(certificate);
     command->footer(
         "Prints \"listening on URL\" on standard output when it is ready. SIGTERM and SIGINT stop it; a second one "
         "at\n"
@@ -129,7 +139,9 @@ void add_broker(CLI::App& app, command_line& line)
         "   \"by_operation\": {\"DeleteMessageBatch\": {\"entry_failed\": 0.1}}}\n\n"
         "Examples:\n"
         "  quern broker --port 9324\n"
-        "  quern --log-level debug broker --port 0 --no-auth --faults bad-day.json");
+        "  quern --log-level debug broker --port 0 --no-auth --faults bad-day.json\n"
+        "  quern broker --port 9443 --tls-certificate broker.pem --tls-key broker-key.pem\n"
+        "  AWS_CA_BUNDLE=ca.pem quern queue list --endpoint https://localhost:9443");
     command->callback([o, &line] { line.run = [o, &line] { return run_broker(*o, line.where.region); }; });
 }
 

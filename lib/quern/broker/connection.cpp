@@ -35,6 +35,7 @@ connection::connection(std::shared_ptr<server_core> core, tcp::socket socket)
         auto const end = socket_.remote_endpoint(ec);
         peer_ = end.address().to_string() + ":" + std::to_string(end.port());
     }
+    if (core_->tls) tls_.emplace(socket_, *core_->tls);
     core_->enter(*this);
 }
 
@@ -46,7 +47,9 @@ connection::~connection()
 
 asio::awaitable<void> connection::run()
 {
-    for (bool go_on = true; go_on && !closed_;) {
+    bool go_on = true;
+    if (tls_) go_on = co_await shake_hands();
+    while (go_on && !closed_) {
         auto const found = parse();
         if (found == parsed::request) {
             begin();
@@ -72,6 +75,22 @@ asio::awaitable<void> connection::run()
         if (found == parsed::incomplete) go_on = co_await read();
     }
     close();
+}
+
+asio::awaitable<bool> connection::shake_hands()
+{
+    auto const [ec] = co_await tls_->async_handshake(asio::ssl::stream_base::server, as_values);
+    co_return !ec;
+}
+
+connection::transfer connection::read_some(asio::mutable_buffer room)
+{
+    return tls_ ? tls_->async_read_some(room, as_values) : socket_.async_read_some(room, as_values);
+}
+
+connection::transfer connection::write_all(asio::const_buffer bytes)
+{
+    return tls_ ? asio::async_write(*tls_, bytes, as_values) : asio::async_write(socket_, bytes, as_values);
 }
 
 connection::parsed connection::parse()
@@ -215,6 +234,7 @@ void connection::record(std::string_view request_id)
 /// True when nothing is left to write: the kernel takes a usual answer at once, without a turn of the event loop.
 bool connection::write_at_once()
 {
+    if (tls_) return out_.empty();
     boost::system::error_code ec;
     while (written_ != out_.size() && !ec) {
         written_ += socket_.write_some(asio::buffer(out_.data() + written_, out_.size() - written_), ec);
@@ -228,7 +248,7 @@ bool connection::write_at_once()
 asio::awaitable<bool> connection::write()
 {
     auto const left = asio::buffer(out_.data() + written_, out_.size() - written_);
-    auto const [ec, size] = co_await asio::async_write(socket_, left, as_values);
+    auto const [ec, size] = co_await write_all(left);
     out_.clear();
     out_.shrink_to_fit(); // it was a large one
     written_ = 0;
@@ -241,7 +261,7 @@ asio::awaitable<void> connection::trickle(int bytes_per_second)
     auto const interval = std::chrono::milliseconds(1000 * piece / static_cast<std::size_t>(bytes_per_second));
     for (std::size_t at = 0; at < out_.size() && !closed_; at += piece) {
         auto const next = asio::buffer(out_.data() + at, std::min(piece, out_.size() - at));
-        auto const [ec, size] = co_await asio::async_write(socket_, next, as_values);
+        auto const [ec, size] = co_await write_all(next);
         if (ec) break;
         co_await pause(interval);
     }
@@ -254,7 +274,7 @@ asio::awaitable<bool> connection::read()
     if (in_.size() == 0 && in_.capacity() > largest_read) in_.shrink_to_fit();
     auto const expected = parser_->is_header_done() ? parser_->content_length_remaining().value_or(0) : 0;
     auto const room = std::clamp<std::size_t>(expected, usual_read, largest_read);
-    auto const [ec, size] = co_await socket_.async_read_some(in_.prepare(room), as_values);
+    auto const [ec, size] = co_await read_some(in_.prepare(room));
     in_.commit(size);
     co_return !ec;
 }
@@ -265,7 +285,7 @@ asio::awaitable<void> connection::swallow()
     in_request_ = false;
     for (std::size_t total = 0; total < most_swallowed && !closed_;) {
         in_.clear();
-        auto const [ec, size] = co_await socket_.async_read_some(in_.prepare(usual_read), as_values);
+        auto const [ec, size] = co_await read_some(in_.prepare(usual_read));
         if (ec) break;
         total += size;
     }

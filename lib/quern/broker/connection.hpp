@@ -4,6 +4,7 @@
 #include <quern/broker/http_request.hpp>
 #include <quern/broker/request_parser.hpp>
 #include <quern/broker/server_core.hpp>
+#include <quern/net/tls.hpp>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -11,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 
 namespace quern::broker {
 
@@ -36,6 +38,7 @@ public:
 private:
     enum class parsed { request, incomplete, refused };
 
+    boost::asio::awaitable<bool> shake_hands();
     parsed parse();
     std::size_t least_to_parse() const;
     void refuse(boost::system::error_code);
@@ -54,7 +57,12 @@ private:
     void watch_for_disconnect(poll_id);
 
     std::shared_ptr<server_core> core_;
+    using transfer = boost::asio::awaitable<std::tuple<boost::system::error_code, std::size_t>>;
+    transfer read_some(boost::asio::mutable_buffer);
+    transfer write_all(boost::asio::const_buffer);
+
     boost::asio::ip::tcp::socket socket_;
+    std::optional<net::tls_stream> tls_;
     std::string peer_; ///< for the access log
 
     boost::beast::flat_buffer in_;

@@ -49,7 +49,8 @@ struct front_end::call {
     std::string origin() const
     {
         auto const host = request.fields.find("host");
-        return host.empty() ? std::string(listening_at) : "http://" + std::string(host);
+        if (host.empty()) return std::string(listening_at);
+        return (listening_at.starts_with("https:") ? "https://" : "http://") + std::string(host);
     }
 };
 

@@ -1,6 +1,7 @@
 #include <quern/broker/server.hpp>
 
 #include <quern/broker/server_core.hpp>
+#include <quern/broker/server_tls.hpp>
 
 namespace quern::broker {
 
@@ -33,6 +34,7 @@ std::optional<failure> server_options::validate() const
             return refuse("server_options.keys: a key needs an id and a secret");
     }
     if (clock_skew < std::chrono::seconds(1)) return refuse("server_options.clock_skew: must be at least a second");
+    if (auto const tls = server_tls(*this); !tls) return tls.error();
     if (max_header_bytes < 1024) return refuse("server_options.max_header_bytes: must be at least 1024");
     if (max_header_bytes > 1024 * 1024) return refuse("server_options.max_header_bytes: must be at most 1 MiB");
     if (max_body_bytes < 1024) return refuse("server_options.max_body_bytes: must be at least 1024");

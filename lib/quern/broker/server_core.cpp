@@ -1,6 +1,7 @@
 #include <quern/broker/server_core.hpp>
 
 #include <quern/broker/connection.hpp>
+#include <quern/broker/server_tls.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -23,8 +24,8 @@ constexpr auto accept_again_after = std::chrono::milliseconds(100);
 
 server_core::server_core(asio::any_io_executor ex, server_options opts, engine_options queues, clock& t)
     : options(std::move(opts)), time(t), broker(std::move(queues), options), request_ids(std::random_device{}()),
-      executor_(ex), acceptor_(ex), clockwork_(time, ex), emptied_(time, ex), began_(time.now()),
-      began_at_(time.wall())
+      tls(server_tls(options).value()), executor_(ex), acceptor_(ex), clockwork_(time, ex), emptied_(time, ex),
+      began_(time.now()), began_at_(time.wall())
 {}
 
 result<void> server_core::listen()
@@ -44,7 +45,7 @@ result<void> server_core::listen()
     }
     port = at.port();
     auto const host = at.address().is_v6() ? "[" + options.host + "]" : options.host;
-    origin = "http://" + host + ":" + std::to_string(port);
+    origin = (tls ? "https://" : "http://") + host + ":" + std::to_string(port);
 
     auto const self = shared_from_this();
     auto const ended = [self](std::exception_ptr) {};

@@ -6,8 +6,10 @@
 #include <quern/core/alarm.hpp>
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
 
 #include <ctime>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -47,6 +49,7 @@ public:
     server_counters counters; ///< without those that are known elsewhere
     std::string origin;       ///< "http://127.0.0.1:9324"
     std::uint16_t port = 0;
+    std::shared_ptr<boost::asio::ssl::context> const tls; ///< null: http
     std::size_t open() const { return open_.size(); }
     std::size_t parked() const { return parked_.size(); }
 

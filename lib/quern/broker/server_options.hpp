@@ -34,11 +34,15 @@ struct server_options {
     std::vector<aws::credentials> keys{{"quern", "quern", ""}}; ///< who may sign, for whatever region
     std::chrono::seconds clock_skew{900}; ///< a signature may be older or newer by so much (SigV4: 15 minutes)
 
+    std::string tls_certificate; ///< PEM file, with the chain behind it, to serve https with; empty: http
+    std::string tls_key;         ///< PEM file of its key
+
     std::size_t max_header_bytes = 16 * 1024;
     std::size_t max_body_bytes = 16 * 1024 * 1024; ///< a batch of 1 MiB, each byte escaped to six, and room
 
     /// SQS goes on with a long poll whose caller has hung up: a message that arrives then is in flight until its
-    /// visibility timeout, seen by nobody. So does the broker, unless this is true: then such a poll is forgotten.
+    /// visibility timeout, seen by nobody. So does the broker, unless this is true: then such a poll is forgotten. (Over
+    /// TLS only if the caller leaves without a close_notify.)
     bool cancel_polls_on_disconnect = false;
 
     std::function<void(access_record const&)> access_log; ///< called after each answer, on the server's executor
