@@ -55,6 +55,8 @@ function(quern_test name)
     set(environment
         "QUERN_BIN_DIR=${PROJECT_BINARY_DIR}/bin"
         "QUERN_TMP_DIR=${scratch}"
+        "AWS_CONFIG_FILE=/dev/null" # what the developer has there is none of a test's business
+        "AWS_SHARED_CREDENTIALS_FILE=/dev/null"
         "UBSAN_OPTIONS=print_stacktrace=1"
         "TSAN_OPTIONS=second_deadlock_stack=1")
     set_tests_properties(${name} PROPERTIES

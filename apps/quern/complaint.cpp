@@ -2,6 +2,8 @@
 
 #include "standard_streams.hpp"
 
+#include <quern/aws/partitions.hpp>
+
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -31,8 +33,10 @@ constexpr remedy remedies[] = {
 
 std::string advice(failure const& why, net::endpoint const& at)
 {
+    if (why.code == errc::connect_failed && why.message.find("proxy ") != why.message.npos)
+        return "check HTTPS_PROXY and HTTP_PROXY; NO_PROXY lists what needs none";
     if (why.code == errc::connect_failed) {
-        if (at.host.find(".amazonaws.") != at.host.npos) return "check the network, and --region";
+        if (aws::is_amazons(at.host)) return "check the network, and --region";
         return "is `quern broker` running there? check --endpoint";
     }
     if (why.code == errc::tls_failed) return "check --endpoint: " + at.origin();

@@ -28,7 +28,15 @@ result<sqs::client_options> client_options_from(
         options.where.queue_url = queue;
     }
 
-    auto const settled = sqs::settled(options.where, variable);
+    auto const config = aws::load_shared_config(variable);
+    if (!config) return config.error();
+    auto const profile_name = aws::selected_profile(variable, where.profile);
+    if (!where.profile.empty() && !config->profile(where.profile))
+        return failure(errc::invalid_option, "--profile: there is no profile \"" + where.profile + "\"");
+    auto const profile = aws::settings_of(*config, profile_name, aws::sqs_service);
+    options.profile = profile_name;
+
+    auto const settled = sqs::settled(options.where, variable, profile);
     bool is_local = false;
     if (!settled.url.empty()) {
         auto const at = net::parse_endpoint(settled.url);
@@ -38,14 +46,14 @@ result<sqs::client_options> client_options_from(
     if (settled.region.empty() && is_local) options.where.region = "us-east-1";
     if (settled.region.empty() && !is_local) {
         return failure(errc::invalid_option,
-            "no region: give --region or set AWS_REGION; for a local broker give "
+            "no region: give --region, set AWS_REGION, or set region in the profile; for a local broker give "
             "--endpoint or set AWS_ENDPOINT_URL_SQS");
     }
 
     auto keys = is_local ? local_keys(variable) : aws::credentials_from(variable);
     if (!keys) return keys.error();
     options.credentials = aws::static_credentials(std::move(*keys));
-    auto const resolved = sqs::resolve(options.where, variable);
+    auto const resolved = sqs::resolve(options.where, variable, profile);
     if (!resolved) return resolved.error();
     return options;
 }

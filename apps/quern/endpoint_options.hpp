@@ -9,8 +9,9 @@ namespace quern::app {
 
 /// Where SQS is, as far as the command line says so.
 struct endpoint_options {
-    std::string url;    ///< --endpoint
-    std::string region; ///< --region
+    std::string url;     ///< --endpoint
+    std::string region;  ///< --region
+    std::string profile; ///< --profile
 };
 
 /// "https://…", rather than a queue's bare name.
@@ -23,6 +24,7 @@ result<aws::credentials> local_keys(aws::environment const&);
 ///
 /// endpoint  --endpoint, else as sqs::settled() says
 /// region    --region, else as sqs::settled() says; us-east-1 for an endpoint that is not Amazon's
+/// profile   --profile; AWS_PROFILE; "default"
 /// keys      those of the environment; for an endpoint that is not Amazon's local_keys()
 ///
 /// `queue`: the URL or the name that the command was given; empty when it takes none.

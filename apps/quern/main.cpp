@@ -30,6 +30,9 @@ as the endpoint too, unless another is given.
 Environment:
   AWS_ENDPOINT_URL_SQS, AWS_ENDPOINT_URL               where SQS is, as --endpoint
   AWS_REGION, AWS_DEFAULT_REGION                       as --region; us-east-1 at an endpoint that is not Amazon's
+  AWS_PROFILE, AWS_CONFIG_FILE                         where what is not said here comes from; ~/.aws/config
+  AWS_CA_BUNDLE                                        PEM file of the authorities to trust, instead of the system's
+  HTTPS_PROXY, HTTP_PROXY, NO_PROXY                    the way to it; lower case too
   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY             what requests are signed with; test and test at an endpoint that
   AWS_SESSION_TOKEN                                    is not Amazon's
 
@@ -60,6 +63,8 @@ int run(int argc, char* argv[])
     app.set_version_flag("--version", "quern " QUERN_VERSION);
     app.add_option("--endpoint", line.where.url, "Where SQS is, http://127.0.0.1:9324 for one")->type_name("URL");
     app.add_option("--region", line.where.region, "The region, eu-west-1 for one")->type_name("NAME");
+    app.add_option("--profile", line.where.profile, "The profile of the shared config file, AWS_PROFILE by default")
+        ->type_name("NAME");
     app.add_option("--log-level", log_level, "What is logged to standard error, from this on")
         ->check(CLI::IsMember({"debug", "info", "warning", "error", "off"}))
         ->capture_default_str();

@@ -20,10 +20,12 @@ std::uint64_t seeded(std::uint64_t seed)
 
 /// Every attempt comes back to its stage, which knows how long the lease still lasts; two fit into the third of it
 /// that is left when it is extended.
-std::unique_ptr<sqs::client> make_client(asio::any_io_executor ex, consumer_options const& options)
+std::unique_ptr<sqs::client> make_client(
+    asio::any_io_executor ex, consumer_options const& options, std::string const& queue_url)
 {
     using std::chrono::milliseconds;
     sqs::client_options settings;
+    settings.where.queue_url = queue_url;
     settings.retries.max_attempts = 1;
     settings.connections.data_connections = options.max_polls;
     settings.connections.control_connections = options.max_settle_calls; // none waits for a connection
@@ -36,7 +38,7 @@ std::unique_ptr<sqs::client> make_client(asio::any_io_executor ex, consumer_opti
 consumer::pipeline::pipeline(
     asio::any_io_executor ex, sqs::api* given, std::string queue_url, handlers handle, consumer_options settings)
     : strand(asio::make_strand(ex)), options(std::move(settings)), time_(options.time ? *options.time : real_clock()),
-      own_client_(given ? nullptr : make_client(strand, options)), api_(given ? *given : *own_client_),
+      own_client_(given ? nullptr : make_client(strand, options, queue_url)), api_(given ? *given : *own_client_),
       queue_url_(std::move(queue_url)), handle_(std::move(handle)),
       intake_(options.max_in_flight, options.max_polls, seeded(options.seed)), bytes_(options.max_bytes_in_flight),
       pace_(options.rate, time_.now()), outage_(options.breaker, options.max_in_flight, seeded(options.seed)),

@@ -72,9 +72,10 @@ std::string own_prefix(std::uint64_t seed)
 }
 
 /// Every failure comes back to the queue, which knows how much time each message has.
-std::unique_ptr<sqs::client> make_client(asio::any_io_executor ex)
+std::unique_ptr<sqs::client> make_client(asio::any_io_executor ex, std::string const& queue_url)
 {
     sqs::client_options settings;
+    settings.where.queue_url = queue_url;
     settings.retries.max_attempts = 1;
     return std::make_unique<sqs::client>(std::move(ex), std::move(settings));
 }
@@ -88,10 +89,10 @@ public:
     /// `given` may be null: then the producer makes a client of its own.
     state(asio::any_io_executor ex, sqs::api* given, std::string queue_url, producer_options settings)
         : strand(asio::make_strand(ex)), fifo_(queue_url.ends_with(".fifo")), options_(std::move(settings)),
-          time_(options_.time ? *options_.time : real_clock()), own_client_(given ? nullptr : make_client(strand)),
-          api_(given ? *given : *own_client_), queue_url_(std::move(queue_url)),
-          queue_(options_, fifo_, seeded(options_.seed)), log_(options_.log), wake_(time_, strand),
-          id_prefix_(own_prefix(options_.seed))
+          time_(options_.time ? *options_.time : real_clock()),
+          own_client_(given ? nullptr : make_client(strand, queue_url)), api_(given ? *given : *own_client_),
+          queue_url_(std::move(queue_url)), queue_(options_, fifo_, seeded(options_.seed)), log_(options_.log),
+          wake_(time_, strand), id_prefix_(own_prefix(options_.seed))
     {}
 
     void accept(outgoing_ptr);

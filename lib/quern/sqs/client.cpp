@@ -1,6 +1,7 @@
 #include <quern/sqs/client.hpp>
 
 #include <quern/aws/call.hpp>
+#include <quern/aws/connecting.hpp>
 #include <quern/sqs/checksums.hpp>
 #include <quern/sqs/decode.hpp>
 #include <quern/sqs/encode.hpp>
@@ -160,7 +161,12 @@ struct client::state : std::enable_shared_from_this<client::state> {
 client::client(boost::asio::any_io_executor ex, client_options options, clock& time)
 {
     options = valid(std::move(options));
-    auto where = or_throw(resolve(options.where, aws::process_environment));
+    aws::environment const variables = aws::process_environment;
+    auto const config = or_throw(aws::load_shared_config(variables));
+    auto const profile =
+        aws::settings_of(config, aws::selected_profile(variables, options.profile), aws::sqs_service);
+    auto where = or_throw(resolve(options.where, variables, profile));
+    options.connections = aws::completed(std::move(options.connections), where.at, variables, profile);
     state_ = std::make_shared<state>(std::move(ex), std::move(options), std::move(where), time);
 }
 

@@ -16,9 +16,10 @@
 namespace quern::sqs {
 
 struct client_options {
-    endpoint_choice where;                                  ///< region and URL; from the environment when left open
+    endpoint_choice where; ///< region and URL; from the environment or the profile when left open
+    std::string profile;   ///< of the shared config file; empty: AWS_PROFILE, then "default"
     std::shared_ptr<aws::credentials_provider> credentials; ///< null: the keys in the environment
-    net::client_options connections;                        ///< limits, idle time, CA bundle
+    net::client_options connections;                        ///< limits, idle time, CA bundle, proxy
     aws::retry_options retries;
     std::chrono::milliseconds request_timeout{10'000}; ///< of each attempt in all, other than a ReceiveMessage
     /// A ReceiveMessage may take its wait time (20 s when it names none: the queue's own may be that long) and this:
@@ -45,8 +46,10 @@ struct client_options {
 /// Threads   one strand: that of the executor given, also for destruction.
 class client final : public api {
 public:
+    /// Reads the environment and the shared config file for what the options leave open.
+    ///
     /// Throws boost::system::system_error when an option is invalid, when no region or no credentials are found, or the
-    /// CA bundle cannot be read. `time` outlives the client and its operations.
+    /// CA bundle or the config file cannot be read. `time` outlives the client and its operations.
     explicit client(boost::asio::any_io_executor, client_options = client_options(), clock& time = real_clock());
     ~client() override;
     client(client const&) = delete;

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <quern/aws/region.hpp>
+#include <quern/net/client.hpp>
+
+namespace quern::aws {
+
+/// Fills in what a program left open about how connections to an endpoint are made:
+///
+/// ca_bundle  AWS_CA_BUNDLE, then the profile's ca_bundle
+/// proxy      what net::proxy_for() finds in the environment; an empty one stays: none
+net::client_options completed(
+    net::client_options, net::endpoint const& to, environment const&, profile_settings const& = profile_settings());
+
+} // namespace quern::aws

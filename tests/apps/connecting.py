@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""How `quern` gets to SQS: profiles, TLS, proxies."""
+
+import os
+import shutil
+import socket
+import subprocess
+import threading
+import unittest
+
+from program import Broker, ProgramTest
+
+
+class Proxy:
+    """An HTTP proxy that opens tunnels, wherever they are to lead, to one port of this machine."""
+
+    def __init__(self, port):
+        self.target = ("127.0.0.1", port)
+        self.asked = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    def serve(self, client):
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            some = client.recv(1)
+            if not some:
+                return client.close()
+            head += some
+        self.asked.append(head.decode().split("\r\n")[0])
+        server = socket.create_connection(self.target)
+        client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        back = threading.Thread(target=self.relay, args=(server, client), daemon=True)
+        back.start()
+        self.relay(client, server)
+        back.join()
+        client.close()
+        server.close()
+
+    @staticmethod
+    def relay(source, sink):
+        try:
+            while some := source.recv(65536):
+                sink.sendall(some)
+            sink.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)  # close() alone would leave accept() waiting, and the port open
+        self.listener.close()
+
+
+class Profiles(ProgramTest):
+    broker_options = None
+
+    def test_a_profile_says_what_nothing_else_does(self):
+        config = os.path.join(self.folder, "config")
+        with Broker() as general, Broker() as special:
+            with open(config, "w", encoding="utf-8") as file:
+                file.write(f"[default]\nendpoint_url = {general.url}\n"
+                           "[profile work]\nregion = eu-north-1\nservices = local\n"
+                           f"[services local]\nsqs =\n  endpoint_url = {special.url}\n")
+            self.variables["AWS_CONFIG_FILE"] = config
+            self.assertIn(general.url, self.quern("queue", "create", "by-default")[0])
+            self.assertIn(special.url, self.quern("queue", "create", "by-name", "--profile", "work")[0])
+            self.variables["AWS_PROFILE"] = "work"
+            self.assertIn("by-name", self.quern("queue", "list")[0])
+            self.variables["AWS_ENDPOINT_URL"] = general.url
+            self.assertIn("by-default", self.quern("queue", "list")[0])
+
+    def test_a_profile_that_is_not_there_is_named(self):
+        self.refuse("queue", "list", "--profile", "nobody", status=2, mentions=["--profile", "nobody"])
+
+
+@unittest.skipUnless(shutil.which("openssl"), "no openssl command to make certificates with")
+class Tls(ProgramTest):
+    broker_options = None
+
+    def certify(self, name):
+        """Files of a certificate for that name and its key."""
+        files = [os.path.join(self.folder, f"{name}{kind}.pem") for kind in ("", "-key")]
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                        "-days", "1", "-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}",
+                        "-out", files[0], "-keyout", files[1]], check=True, capture_output=True)
+        return files
+
+    def test_the_broker_serves_https_and_its_clients_check_it(self):
+        certificate, key = self.certify("localhost")
+        with Broker("--tls-certificate", certificate, "--tls-key", key) as broker:
+            self.assertTrue(broker.url.startswith("https://127.0.0.1:"), broker.url)
+            url = broker.url.replace("127.0.0.1", "localhost")
+            self.refuse("queue", "list", "--endpoint", url, status=1, mentions=["self-signed", "AWS_CA_BUNDLE"])
+            self.variables["AWS_CA_BUNDLE"] = certificate
+            self.assertEqual(self.quern("queue", "create", "orders", "--endpoint", url)[0],
+                             f"{url}/000000000000/orders\n")
+            self.variables["AWS_ENDPOINT_URL"] = url
+            self.send("orders", "one", "two")
+            self.assertEqual(sorted(each["body"] for each in self.consume("orders")), ["one", "two"])
+            self.refuse("queue", "list", "--endpoint", broker.url, status=1, mentions=["localhost, not for 127.0.0.1"])
+
+    def test_a_proxy_leads_to_hosts_that_only_it_can_find(self):
+        certificate, key = self.certify("sqs.test.example")
+        with Broker("--tls-certificate", certificate, "--tls-key", key) as broker:
+            port = int(broker.url.rpartition(":")[2])
+            with Proxy(port) as proxy:
+                self.variables.update(AWS_CA_BUNDLE=certificate, HTTPS_PROXY=proxy.url, NO_PROXY="example.org",
+                                      AWS_ENDPOINT_URL_SQS="https://sqs.test.example")
+                self.assertEqual(self.create("orders"), "https://sqs.test.example/000000000000/orders")
+                self.send("orders", "one")
+                self.assertEqual([each["body"] for each in self.consume("orders")], ["one"])
+                self.assertEqual(set(proxy.asked), {"CONNECT sqs.test.example:443 HTTP/1.1"})
+            self.refuse("queue", "list", status=1, mentions=[proxy.url.removeprefix("http://"), "HTTPS_PROXY"])
+
+    def test_half_a_pair_of_files_is_refused(self):
+        certificate, key = self.certify("localhost")
+        for wrong in (("--tls-certificate", certificate), ("--tls-key", key),
+                      ("--tls-certificate", key, "--tls-key", certificate),
+                      ("--tls-certificate", certificate, "--tls-key", "/nowhere.pem")):
+            self.quern("broker", "--port", "0", *wrong, status=2)
+
+
+if __name__ == "__main__":
+    unittest.main()
