@@ -179,6 +179,10 @@ BOOST_AUTO_TEST_CASE(a_failed_entry_says_what_kind_of_failure_it_is)
     BOOST_TEST(kind("InvalidParameterValue", "too long").code == make_error_code(errc::service_error));
     BOOST_TEST(kind("RequestThrottled", "", false).code == make_error_code(errc::throttled));
     BOOST_TEST(kind("RequestThrottled", "", false).retryable);
+    for (auto const* const slower : {"OverLimit", "KMS.ThrottlingException", "KmsThrottled", "ThrottlingException"}) {
+        BOOST_TEST(kind(slower, "").code == make_error_code(errc::throttled), slower);
+        BOOST_TEST(kind(slower, "").retryable, slower);
+    }
     BOOST_TEST(kind("InternalError", "", false).retryable);
     BOOST_TEST(!kind("InternalError", "", true).retryable);
     BOOST_TEST(kind(string(checksum_mismatch_code), "", false).code == make_error_code(errc::checksum_mismatch));

@@ -17,10 +17,22 @@ bool names_a_dead_receipt(std::string_view code, std::string_view message)
         message.find("not available for visibility timeout change") != message.npos;
 }
 
+/// Too many messages in flight, or too many keys asked of KMS: it passes, though the SDKs do not count on it and have no
+/// such codes in their tables of what to retry (aws::classify()).
+bool asks_for_less(std::string_view code)
+{
+    return code == "OverLimit" || code == "KMS.ThrottlingException" || code == "KmsThrottled" ||
+        aws::classify(0, code) == aws::error_kind::throttling;
+}
+
 } // namespace
 
 failure refine(failure why)
 {
+    if (asks_for_less(why.service_code)) {
+        why.code = make_error_code(errc::throttled);
+        why.retryable = true;
+    }
     if (names_a_dead_receipt(why.service_code, why.message)) {
         why.code = make_error_code(errc::receipt_expired);
         why.retryable = false;
@@ -32,7 +44,6 @@ failure entry_failure(batch_failure entry)
 {
     errc what = errc::service_error;
     if (entry.code == checksum_mismatch_code) what = errc::checksum_mismatch;
-    if (aws::classify(0, entry.code) == aws::error_kind::throttling) what = errc::throttled;
     failure why(what, std::move(entry.message));
     why.service_code = std::move(entry.code);
     why.sender_fault = entry.sender_fault;

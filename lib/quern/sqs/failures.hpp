@@ -12,7 +12,9 @@ namespace quern::sqs {
 inline constexpr std::string_view checksum_mismatch_code = "ChecksumMismatch";
 
 /// Gives a service error the code that its service code stands for: errc::receipt_expired for a receipt handle that no
-/// longer stands for a receive (and cannot be used again, so `retryable` goes), else unchanged.
+/// longer stands for a receive (and cannot be used again, so `retryable` goes); errc::throttled, and retryable, for all
+/// that asks for fewer requests, or messages in flight (OverLimit, which no SDK tries again within a call); else
+/// unchanged.
 failure refine(failure);
 
 /// Why one entry of a batch call failed, in the terms of a whole call.
