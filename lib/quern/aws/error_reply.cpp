@@ -104,10 +104,11 @@ failure decode_error(int http_status, net::headers const& fields, std::string_vi
 {
     auto const said = read(body);
     auto const header_type = fields.find("x-amzn-errortype");
-    auto const query_error = fields.find("x-amzn-query-error"); // "code;fault"
-    auto const semicolon = std::min(query_error.find(';'), query_error.size());
-    auto const query_code = query_error.substr(0, semicolon);
-    auto const fault = query_error.substr(std::min(semicolon + 1, query_error.size()));
+    auto const query_error = fields.find("x-amzn-query-error"); // "code;fault", or not meant for us (as in botocore)
+    auto const semicolon = query_error.find(';');
+    bool const has_both = semicolon != query_error.npos;
+    auto const query_code = has_both ? query_error.substr(0, semicolon) : std::string_view();
+    auto const fault = has_both ? query_error.substr(semicolon + 1) : std::string_view();
 
     failure why(errc::service_error, std::string(first_line(said.message)));
     why.service_code = !query_code.empty() ? query_code : shape_name(header_type.empty() ? said.type : header_type);
