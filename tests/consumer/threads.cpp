@@ -36,7 +36,7 @@ struct crowd {
     std::string url;
     std::size_t sent = 0;
     consumer_options options;
-    int kinds = 8; // of handlers
+    int kinds = 10; // of handlers
     std::atomic<int> started{0}, cancelled{0}, acks{0};
     std::atomic<std::size_t> looked_at{0};
     four_threads threads;
@@ -86,7 +86,13 @@ struct crowd {
             }
             break;
         case 6: co_return retry_after(0s);
-        case 7: co_return unavailable();
+        case 7:
+            if (auto const deleted = co_await d.ack(); !deleted) co_return retry();
+            break;
+        case 8:
+            if (auto const longer = co_await d.extend(40s); !longer) co_return retry();
+            break;
+        case 9: co_return unavailable();
         }
         ++acks;
         co_return ack();
@@ -216,10 +222,29 @@ BOOST_AUTO_TEST_CASE(lost_leases_cancel_handlers_on_the_context)
     c.lost_leases(where::on_the_context);
 }
 
+BOOST_AUTO_TEST_CASE(batches_are_handled_on_a_pool)
+{
+    crowd c;
+    c.send(1'000);
+    c.options.breaker.reset(); // every call fails once
+    c.options.handler_executor = c.threads.pool.get_executor();
+    auto handle = [](deliveries all) -> asio::awaitable<void> {
+        co_await rest(1ms);
+        if (all[0].get().receive_count() == 1) throw std::runtime_error("as told by the test");
+    };
+    c.it.emplace(c.threads.io, c.url, handle, c.options);
+    c.it->start();
+    callers all([&](int) { c.look(); });
+    wait_until([&] { return c.it->counters().acked == c.sent; });
+    all.stop();
+    BOOST_TEST(c.drained_by_several().clean());
+    BOOST_TEST(c.broker.depth(c.url) == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(fifo_groups_run_side_by_side_on_a_pool)
 {
     crowd c("orders.fifo");
-    c.kinds = 7;
+    c.kinds = 9;
     c.send(1'000);
     c.consume(where::on_a_pool);
     c.it->start();
@@ -233,7 +258,7 @@ BOOST_AUTO_TEST_CASE(fifo_groups_run_side_by_side_on_a_pool)
 BOOST_AUTO_TEST_CASE(destroyed_on_another_thread_at_any_moment_it_drains_and_loses_nothing)
 {
     crowd c;
-    c.kinds = 7;
+    c.kinds = 9;
     c.options.wait_time = 0s;
     for (int round = 0; round < 24; ++round) {
         c.send(60);
@@ -274,6 +299,7 @@ BOOST_AUTO_TEST_CASE(signals_drain_it_whatever_thread_they_find)
 BOOST_AUTO_TEST_CASE(a_context_that_is_stopped_in_the_middle_takes_everything_with_it_and_deletes_nothing_unhandled)
 {
     crowd c;
+    c.kinds = 7;
     c.send(1'000);
     c.consume(where::on_the_context);
     c.it->start();

@@ -84,9 +84,12 @@ handlers make_handlers(F f)
 ///
 /// A queue whose URL ends in ".fifo" is consumed group by group, each in its order; see group_policy.
 ///
-/// Lifetime  the state lives until the drain has ended; destroying the object drains without waiting for it.
-/// Threads   any. The pipeline runs on a strand of the executor; handlers on options.handler_executor, each on
-///           a strand of its own.
+/// Lifetime  the state lives until the drain has ended; destroying the object drains without waiting for it. The context
+///           of options.handler_executor, where it is another one, outlives the drain.
+/// Threads   any, for every call and for destruction; only no call may be under way while it is destroyed. The pipeline
+///           runs on a strand of the executor, which any number of threads may run. Handlers run on
+///           options.handler_executor, each on a strand of its own: with several threads there, the function given is
+///           called on several at once.
 class consumer {
 public:
     /// A consumer with a client of its own, set up from the environment (AWS_REGION, AWS_ENDPOINT_URL_SQS,
@@ -100,7 +103,8 @@ public:
               std::move(options))
     {}
 
-    /// A consumer that speaks through `api`, which outlives it and is safe to call on the consumer's strand.
+    /// A consumer that speaks through `api`, which outlives it and is safe to call on the consumer's strand: for an
+    /// sqs::client on a context that several threads run, give both the same strand as their executor.
     template <class F>
     consumer(boost::asio::any_io_executor ex, sqs::api& api, std::string queue_url, F handle,
         consumer_options options = consumer_options())

@@ -29,7 +29,8 @@ namespace quern {
 ///           each where a later one must not go without it. Between groups, and on standard queues, there is no order.
 /// Lifetime  destroying the object fails what is not under way with errc::stopped; requests under way end by themselves,
 ///           and their sends get their results. close() first to lose nothing.
-/// Threads   any. The state is touched on a strand of the executor; a caller's coroutine goes on on its own executor.
+/// Threads   any, for every call and for destruction; only no call may be under way while it is destroyed. The state is
+///           touched on a strand of the executor; a caller's coroutine goes on on its own executor.
 /// Work      keeps the io_context running only while there are messages.
 class producer {
 public:

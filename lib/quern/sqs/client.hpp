@@ -43,7 +43,8 @@ struct client_options {
 ///           receive_message_response::damaged.
 /// Lifetime  the state outlives the object until the last operation has ended; destroying it ends them with
 ///           errc::stopped.
-/// Threads   one strand: that of the executor given, also for destruction.
+/// Threads   one strand: that of the executor given, also for destruction. From another thread spawn the operation there:
+///           asio::co_spawn(strand, sqs.send_message(request), asio::use_future).
 class client final : public api {
 public:
     /// Reads the environment and the shared config file for what the options leave open.
