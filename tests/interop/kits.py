@@ -1,0 +1,94 @@
+"""What other people's software needs to run here: the toolchain, and an installation outside of the tree.
+
+Versions are pinned beside this file: by lock files where they do not name a registry, else by exact versions.
+"""
+import hashlib
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "quern" / "interop"
+LIMIT = 1200  # seconds for one step; compiling the Rust SDK takes four minutes of a core
+
+# A machine without a way to a registry shall learn it soon.
+HASTE = {
+    "PIP_DEFAULT_TIMEOUT": "20", "PIP_RETRIES": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "npm_config_fetch_retries": "1", "npm_config_fetch_timeout": "30000", "npm_config_update_notifier": "false",
+    "CARGO_NET_RETRY": "1", "CARGO_HTTP_TIMEOUT": "20", "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false",
+}
+
+
+class Missing(Exception):
+    """Why something cannot be had on this machine."""
+
+
+@dataclass(frozen=True)
+class Kit:
+    name: str
+    tools: tuple  # commands that must be there
+    steps: callable  # (folder) -> the commands that install, each a list
+
+    @property
+    def folder(self):
+        return CACHE / self.name
+
+    def lacking(self):
+        return [tool for tool in self.tools if not shutil.which(tool)]
+
+    def fingerprint(self):
+        seen = hashlib.sha256()
+        for file in sorted((HERE / self.name).rglob("*")):
+            if file.is_file():
+                seen.update(str(file.relative_to(HERE)).encode() + b"\0" + file.read_bytes() + b"\0")
+        return seen.hexdigest()
+
+    def is_installed(self):
+        stamp = self.folder / "stamp"
+        return stamp.exists() and stamp.read_text() == self.fingerprint()
+
+    def install(self):
+        """Brings the folder up to date; raises Missing when that cannot be done here."""
+        if absent := self.lacking():
+            raise Missing(f"there is no {' and no '.join(absent)} on this machine")
+        if self.is_installed():
+            return
+        (self.folder / "stamp").unlink(missing_ok=True)
+        shutil.copytree(HERE / self.name, self.folder, dirs_exist_ok=True)
+        for command in self.steps(self.folder):
+            self.run(command)
+        (self.folder / "stamp").write_text(self.fingerprint())
+
+    def run(self, command):
+        log = self.folder / "install.log"
+        with log.open("w") as out:
+            try:
+                done = subprocess.run(["nice", "-n", "10", *map(str, command)], cwd=self.folder, stdout=out, timeout=LIMIT,
+                                      stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env={**os.environ, **HASTE})
+            except subprocess.TimeoutExpired:
+                raise Missing(f"`{command[0]}` took more than {LIMIT} s; see {log}") from None
+        if done.returncode != 0:
+            lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+            telling = [line for line in lines if "error" in line.lower()] or lines or ["it said nothing"]
+            raise Missing(f"`{' '.join(map(str, command[:3]))}` failed: {telling[0][:200]} (all of it: {log})")
+
+
+def maven(folder):
+    return ["mvn", "--batch-mode", "--quiet", "dependency:copy-dependencies", "-DincludeScope=runtime",
+            f"-DoutputDirectory={folder / 'lib'}"]
+
+
+# The folder of a kit beside this file has its name.
+KITS = {kit.name: kit for kit in (
+    Kit("python", ("python3",), lambda at: [
+        ["python3", "-m", "venv", "--clear", at / "venv"],
+        [at / "venv/bin/pip", "install", "--quiet", "--requirement", "requirements.txt"]]),
+    Kit("node", ("node", "npm"), lambda at: [["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]]),
+    Kit("go", ("go",), lambda at: [["go", "build", "-o", at / "checks", "."]]),
+    Kit("rust", ("cargo", "cc"), lambda at: [["cargo", "build", "--jobs", "1", "--target-dir", at / "target"]]),
+    Kit("java", ("javac", "mvn"), lambda at: [
+        maven(at), ["javac", "-encoding", "UTF-8", "-cp", at / "lib/*", "-d", at / "classes", "Checks.java"]]),
+    Kit("elasticmq", ("java", "mvn"), lambda at: [maven(at)]),
+)}
