@@ -107,22 +107,84 @@ BOOST_AUTO_TEST_CASE(a_handler_that_does_not_wait_for_its_ack_is_settled_by_it)
     BOOST_TEST(it->counters().retried == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(a_copy_received_after_the_ack_is_deleted_as_well)
+// The extension of its lease is refused because the delete was first: that says nothing against the delete.
+BOOST_AUTO_TEST_CASE(an_extension_that_comes_after_the_delete_does_not_speak_for_it)
 {
-    send(2);
+    send(1);
+    api.before_deleted = [this]() -> asio::awaitable<void> { co_await pause(1s); };
+    std::optional<bool> confirmed;
+    consume([&](delivery& d) -> asio::awaitable<outcome> {
+        co_await pause(19'990ms);
+        auto const said = co_await d.ack();
+        confirmed = said.has_value();
+        co_return ack();
+    });
+    BOOST_TEST(until(25s, [&] { return confirmed.has_value(); }));
+    BOOST_TEST(api.changes == 1);
+    BOOST_TEST(confirmed.value());
+    BOOST_TEST(it->counters().lost == 0u);
+}
+
+// What its handler says about its dependency counts although it comes too late for the message.
+BOOST_AUTO_TEST_CASE(handlers_that_acknowledge_first_do_not_hide_an_outage)
+{
+    options.max_in_flight = 10;
+    send(300);
+    consume([](delivery& d) -> asio::awaitable<outcome> {
+        auto const said = co_await d.ack();
+        BOOST_TEST(said.has_value());
+        co_return unavailable();
+    });
+    time.run_for(io, 3s);
+    BOOST_TEST(runs.size() < 50u);
+}
+
+namespace {
+
+/// Brings the first message that was received a second time, along with whatever comes next.
+struct copying : mill {
     std::optional<sqs::message> copy;
     std::shared_ptr<std::byte[]> alive;
     bool injected = false;
-    api.on_received = [&](sqs::receive_message_response& got) {
-        if (got.messages.empty()) return;
-        if (!copy) {
-            copy = got.messages[0];
-            copy->system_attributes[0].value = copy->system_attributes[1].value = "2";
-            alive = got.storage;
-        } else if (!std::exchange(injected, true)) {
-            got.messages.push_back(*copy);
-        }
-    };
+
+    copying()
+    {
+        api.on_received = [this](sqs::receive_message_response& got) {
+            if (got.messages.empty()) return;
+            if (!copy) {
+                copy = got.messages[0];
+                copy->system_attributes[0].value = copy->system_attributes[1].value = "2";
+                alive = got.storage;
+            } else if (!std::exchange(injected, true)) {
+                got.messages.push_back(*copy);
+            }
+        };
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_CASE(a_copy_that_cannot_be_deleted_gives_its_place_back, copying)
+{
+    send(1);
+    consume([this](delivery& d) -> asio::awaitable<outcome> {
+        auto const said = co_await d.ack();
+        BOOST_TEST(said.has_value());
+        co_await pause(2min);
+        co_return ack();
+    });
+    BOOST_TEST(until(1s, [this] { return empty(); }));
+    api.on_delete = no_answer;
+    send_now(1);
+    BOOST_TEST(until(2s, [this] { return it->counters().adopted == 1; }));
+    time.run_for(io, 1min);
+    api.on_delete = [] { return std::optional<failure>(); };
+    BOOST_TEST(until(3min, [this] { return it->in_flight() == 0; }));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_copy_received_after_the_ack_is_deleted_as_well, copying)
+{
+    send(2);
     consume([this](delivery& d) -> asio::awaitable<outcome> {
         auto const said = co_await d.ack();
         BOOST_TEST(said.has_value());
@@ -172,7 +234,7 @@ BOOST_AUTO_TEST_CASE(an_extension_that_is_not_needed_costs_no_request)
     BOOST_TEST(api.changes == 0);
 }
 
-// The automatic extension is shorter, and on the wire when the handler asks for more.
+// The automatic extension is shorter, and on the wire when the handler asks for more; or the other way round.
 BOOST_AUTO_TEST_CASE(two_extensions_never_overtake_each_other)
 {
     send(1);
@@ -183,15 +245,19 @@ BOOST_AUTO_TEST_CASE(two_extensions_never_overtake_each_other)
         --on_the_wire;
     };
     consume([this](delivery& d) -> asio::awaitable<outcome> {
-        co_await pause(21s);
+        auto const asks_after = d.body() == "m0" ? 21'000ms : 19'950ms;
+        co_await pause(asks_after);
         auto const said = co_await d.extend(10min);
         BOOST_TEST(said.has_value());
         BOOST_TEST((d.remaining() >= 9min));
         co_return ack();
     });
     BOOST_TEST(until(1min, [this] { return empty(); }));
-    BOOST_TEST(most_on_the_wire == 1);
     BOOST_TEST(it->counters().extended == 2u);
+    send_now(1);
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    BOOST_TEST(it->counters().extended == 3u);
+    BOOST_TEST(most_on_the_wire == 1);
 }
 
 BOOST_AUTO_TEST_CASE(whoever_waits_when_the_drain_ends_is_told)

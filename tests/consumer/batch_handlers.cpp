@@ -121,6 +121,35 @@ BOOST_AUTO_TEST_CASE(what_waits_for_company_keeps_its_lease_and_goes_back_in_a_d
     BOOST_TEST(sizes.empty());
 }
 
+// Whoever pauses wants no handler to begin.
+BOOST_AUTO_TEST_CASE(what_waits_for_company_goes_back_when_the_consumer_is_paused)
+{
+    options.batch_size = 100;
+    options.batch_window = 10min;
+    send(3);
+    consume_batches([](deliveries messages) -> asio::awaitable<std::vector<outcome>> { co_return all(messages); });
+    time.run_for(io, 1s);
+    it->pause();
+    BOOST_TEST(until(2min, [this] { return visible() == 3; }));
+    time.run_for(io, 10min);
+    BOOST_TEST(sizes.empty());
+    it->resume();
+    BOOST_TEST(until(15min, [this] { return empty(); }));
+}
+
+BOOST_AUTO_TEST_CASE(a_probe_does_not_wait_for_company)
+{
+    options.batch_size = 100;
+    options.batch_window = 10min;
+    consume_batches([](deliveries messages) -> asio::awaitable<std::vector<outcome>> { co_return all(messages); });
+    it->report_outage(true);
+    time.run_for(io, 1min);
+    send(3);
+    it->report_outage(false);
+    BOOST_TEST(until(1min, [this] { return !sizes.empty(); }));
+    BOOST_TEST(sizes.at(0) == 1u);
+}
+
 // The others of the batch are still worth the work; only all of them together end the handler.
 BOOST_AUTO_TEST_CASE(one_lost_lease_fences_one_outcome_and_all_cancel_the_handler)
 {

@@ -136,6 +136,15 @@ BOOST_AUTO_TEST_CASE(who_waits_for_a_head_may_lose_its_lease_or_be_drained)
     BOOST_TEST(names(rule.take_forsaken(time.now() + 5s)) == "");
 }
 
+BOOST_AUTO_TEST_CASE(only_a_head_is_waited_for)
+{
+    auto const stranger = message("a", 1);
+    add("a", 2);
+    rule.await(*stranger, time.now() + 5s);
+    BOOST_TEST(names(rule.runnable()) == "a2");
+    BOOST_TEST(names(rule.take_forsaken(time.now() + 5s)) == "");
+}
+
 BOOST_AUTO_TEST_CASE(a_lease_lost_in_line_takes_away_only_what_stands_behind)
 {
     auto const a1 = add("a", 1), a2 = add("a", 2);

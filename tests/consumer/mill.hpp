@@ -41,7 +41,9 @@ public:
     {
         ++deletes;
         if (auto f = on_delete()) co_return *f;
-        co_return co_await real_.delete_message_batch(std::move(r));
+        auto said = co_await real_.delete_message_batch(std::move(r));
+        co_await before_deleted();
+        co_return said;
     }
     answer<sqs::change_message_visibility_batch_response> change_message_visibility_batch(
         sqs::change_message_visibility_batch_request r) override
@@ -72,7 +74,8 @@ public:
     std::function<void(sqs::receive_message_response&)> on_received = [](auto&) {};
     std::function<asio::awaitable<void>(sqs::receive_message_response&)> before_received =
         [](auto&) -> asio::awaitable<void> { co_return; };
-    std::function<asio::awaitable<void>()> before_answer = []() -> asio::awaitable<void> { co_return; };
+    std::function<asio::awaitable<void>()> before_answer = []() -> asio::awaitable<void> { co_return; },
+                                           before_deleted = before_answer;
     int receives = 0, deletes = 0, changes = 0;
 
 private:

@@ -43,6 +43,23 @@ result<void> failed(errc what, bool sender_fault = false)
 
 BOOST_FIXTURE_TEST_SUITE(settle_queue_rule, settling)
 
+// Its handler had asked for the delete, then the lease was lost, and the message has come back since.
+BOOST_AUTO_TEST_CASE(a_delete_does_not_go_out_for_a_message_that_is_given_back)
+{
+    auto const h = message();
+    h->asks = std::make_unique<handler_asks>();
+    h->asks->ack = handler_asks::deletion::asked;
+    h->at = held::stage::running;
+    queue.add({h, purpose::remove, 0s}, t0);
+    h->asks->ack = handler_asks::deletion::none;
+    h->at = held::stage::settling;
+    queue.add({h, purpose::postpone, 0s}, t0);
+    auto const only = queue.take(t0, false);
+    BOOST_REQUIRE(only.has_value());
+    BOOST_TEST((only->what == settle_queue::call::change));
+    BOOST_TEST(!queue.take(t0, false).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(a_full_request_goes_at_once)
 {
     for (int i = 0; i < 12; ++i)

@@ -26,12 +26,12 @@ void tell_all(handler_asks::answers& waiting, result<void> const& said)
         tell(said);
 }
 
-result<void> too_late()
+} // namespace
+
+result<void> consumer::pipeline::too_late()
 {
     return failure(errc::receipt_expired, "the message is settled, or its lease is lost");
 }
-
-} // namespace
 
 void consumer::pipeline::ask_ack(held_ptr h, delivery::keeper::reply tell)
 {
@@ -82,12 +82,19 @@ void consumer::pipeline::extended(held_ptr const& h, std::chrono::seconds timeou
 void consumer::pipeline::deleted_early(held_ptr const& h, settled how)
 {
     if (!h->asks || h->asks->ack == deletion::none) return; // the handler was told that its lease is lost
-    if (how == settled::lost) return lose(h);
+    if (how == settled::lost && h->asks->deleted()) {
+        h->asks->ack = deletion::confirmed; // only the copy will come again
+        return;
+    }
+    if (how == settled::lost) {
+        h->asks->ack = deletion::none;
+        leases_.refused(*h, now());
+        return lose(h);
+    }
     if (!h->asks->deleted()) ++counters.acked;
     h->asks->ack = deletion::confirmed;
     h->lease_hook::unlink(); // there is no lease any more
-    tell_all(h->asks->acks, result<void>());
-    tell_all(h->asks->extensions, too_late());
+    tell_asks(*h, {});
 }
 
 /// A copy of a message that its handler had deleted has been received: it goes the same way.
@@ -99,28 +106,21 @@ void consumer::pipeline::delete_again(held_ptr const& h)
 }
 
 /// Whatever it says after it has asked for the delete comes too late.
-void consumer::pipeline::ended_after_ack(held_ptr h, std::exception_ptr thrown)
+void consumer::pipeline::ended_after_ack(held_ptr h, std::exception_ptr thrown, std::optional<outcome> const& said)
 {
-    if (thrown && !h->cancelled) {
-        log_.write(log_level::warning, "handler failed after its ack", std::string(h->message.id()), now());
-    }
-    outage_.ended(*h, thrown ? outage::sign::none : outage::sign::good, now());
+    auto const failed = thrown && !h->cancelled;
+    if (failed) log_.write(log_level::warning, "handler failed after its ack", std::string(h->message.id()), now());
+    outage_.ended(*h, failed ? outage::sign::bad : said ? outage::sign_of(*said) : outage::sign::none, now());
     groups_.leave(*h);
     h->removing = true;
     if (h->asks->ack == deletion::confirmed) in_flight.remove(*h);
 }
 
-void consumer::pipeline::answer_acks(held& h, settled how)
-{
-    tell_all(h.asks->acks, how == settled::lost ? too_late() : result<void>());
-}
-
-void consumer::pipeline::answer_asks(held& h, failure const& why)
+void consumer::pipeline::tell_asks(held& h, result<void> const& deleted)
 {
     if (!h.asks) return;
-    if (h.asks->ack == deletion::asked) h.asks->ack = deletion::none;
-    tell_all(h.asks->acks, why);
-    tell_all(h.asks->extensions, why);
+    tell_all(h.asks->acks, deleted);
+    tell_all(h.asks->extensions, deleted ? too_late() : deleted);
 }
 
 } // namespace quern

@@ -17,11 +17,11 @@ void batches::forget_lost()
     std::erase_if(line_, [](entry const& e) { return e.what->at != held::stage::gathering; });
 }
 
-std::vector<held_ptr> batches::take(tick now)
+std::vector<held_ptr> batches::take(tick now, bool no_more)
 {
     forget_lost();
     std::vector<held_ptr> out;
-    if (line_.empty() || (line_.size() < size_ && line_.front().due > now)) return out;
+    if (line_.empty() || (line_.size() < size_ && !no_more && line_.front().due > now)) return out;
     while (out.size() < size_ && !line_.empty()) {
         out.push_back(std::move(line_.front().what));
         line_.pop_front();

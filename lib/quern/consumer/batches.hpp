@@ -17,8 +17,8 @@ public:
 
     void add(held_ptr, tick now);
 
-    /// The next batch that is due; empty when there is none.
-    std::vector<held_ptr> take(tick now);
+    /// The next batch that is due; empty when there is none. `no_more`: none will come soon, so nobody waits for it.
+    std::vector<held_ptr> take(tick now, bool no_more = false);
 
     /// Takes away everything, to be given back.
     std::vector<held_ptr> take_waiting();

@@ -11,7 +11,7 @@ struct consumer_numbers {
     Number empty_polls{}; ///< of these, without a message
     Number failed_polls{};
     Number repeated_polls{}; ///< of FIFO queues, because an answer was lost
-    Number settle_calls{};   ///< DeleteMessageBatch and ChangeMessageVisibilityBatch calls
+    Number settle_calls{};   ///< calls that delete, change visibility, or send to the poison queue
     Number received{};       ///< messages, redeliveries included
     Number adopted{};        ///< redeliveries of a message held here: not run again
     Number damaged{};        ///< messages that arrived unreadable or with a wrong digest: not run

@@ -58,11 +58,12 @@ public:
 
     /// Deletes the message while its handler goes on; completes with what SQS says of it, when it says so. For work that
     /// may only begin once the message cannot come again. Refusals are retried as long as the lease lasts, which is
-    /// extended meanwhile. A failure (receipt_expired) says that the lease was lost before that: the message may come
-    /// again, here or elsewhere, and this handler is cancelled as well. Otherwise what the handler returns or throws later
+    /// extended meanwhile. A failure says that nobody knows: receipt_expired, the lease was lost before SQS confirmed it,
+    /// and this handler is cancelled; or stopped, a drain ended first. The message may come again, here or elsewhere, or be
+    /// deleted all the same. Otherwise what the handler returns or throws later
     /// changes nothing any more.
     ///
-    /// Not to be cancelled, since the delete cannot be taken back. The handler must not end before it completes.
+    /// Not to be cancelled, since the delete cannot be taken back.
     boost::asio::awaitable<result<void>> ack();
 
     /// Has the message hidden for `at_least` from now, 12 hours after its receive at most; completes when SQS has

@@ -59,20 +59,6 @@ std::string printable(std::string_view text, std::size_t longest)
     return out;
 }
 
-/// Reasons of the message itself say nothing about what its handler depends on.
-outage::sign sign_of(outcome const& said)
-{
-    switch (said.what()) {
-    case outcome::kind::ack: return outage::sign::good;
-    case outcome::kind::retry: return outage::sign::bad;
-    case outcome::kind::unavailable: return outage::sign::down;
-    case outcome::kind::retry_after:
-    case outcome::kind::release:
-    case outcome::kind::reject: break;
-    }
-    return outage::sign::none;
-}
-
 std::string what_happened(std::exception_ptr const& thrown)
 {
     try {
@@ -104,11 +90,22 @@ std::shared_ptr<handler_run> consumer::pipeline::begin_run(std::span<held_ptr co
     running_ += messages.size();
     for (auto const& h : messages) {
         h->at = held::stage::running;
-        h->overdue = h->told = false;
+        h->overdue = false;
         h->run = run;
         runs_.started(*h, now());
     }
     return run;
+}
+
+/// Posted: begun from here, a handler would run its first stretch on the strand of the pipeline.
+template <class T, class Done>
+void consumer::pipeline::launch(handler_run& run, asio::awaitable<T> work, Done done)
+{
+    auto begin = [to = run.on, work = std::move(work), slot = run.cancel.slot(),
+                     done = asio::bind_executor(strand, std::move(done))]() mutable {
+        asio::co_spawn(to, std::move(work), asio::bind_cancellation_slot(slot, std::move(done)));
+    };
+    asio::post(run.on, std::move(begin));
 }
 
 void consumer::pipeline::dispatch(held_ptr h)
@@ -116,8 +113,7 @@ void consumer::pipeline::dispatch(held_ptr h)
     auto const run = begin_run({&h, 1});
     auto done = [self = shared_from_this(), h](
                     std::exception_ptr thrown, std::optional<outcome> said) { self->handled(h, thrown, said); };
-    asio::co_spawn(run->on, call(handle_.one, h),
-        asio::bind_cancellation_slot(run->cancel.slot(), asio::bind_executor(strand, std::move(done))));
+    launch(*run, call(handle_.one, h), std::move(done));
 }
 
 void consumer::pipeline::dispatch(std::vector<held_ptr> messages)
@@ -125,8 +121,23 @@ void consumer::pipeline::dispatch(std::vector<held_ptr> messages)
     auto const run = begin_run(messages);
     auto done = [self = shared_from_this(), messages](
                     std::exception_ptr thrown, std::vector<outcome> said) { self->handled(messages, thrown, said); };
-    asio::co_spawn(run->on, call(handle_.many, std::move(messages)),
-        asio::bind_cancellation_slot(run->cancel.slot(), asio::bind_executor(strand, std::move(done))));
+    launch(*run, call(handle_.many, std::move(messages)), std::move(done));
+}
+
+/// In bad times nobody waits for company: what may run runs, the rest goes back or waits as others do.
+void consumer::pipeline::run_batches(tick time)
+{
+    auto const allowed = outage_.allowance(time);
+    if (allowed == 0) {
+        for (auto& h : batches_.take_waiting()) {
+            outage_.ended(*h, outage::sign::none, time);
+            stand_back(std::move(h));
+        }
+    }
+    auto const full = in_flight.size() >= options.max_in_flight || bytes_.room(in_flight.bytes(), 0) == 0;
+    auto const no_more = allowed < options.max_in_flight || (full && running_ == 0);
+    for (auto due = batches_.take(time, no_more); !due.empty(); due = batches_.take(time, no_more))
+        dispatch(std::move(due));
 }
 
 void consumer::pipeline::handled(
@@ -154,12 +165,13 @@ void consumer::pipeline::handled(held_ptr h, std::exception_ptr thrown, std::opt
     h->at = held::stage::settling;
     if (drain_) ++(thrown && h->cancelled && !h->lost ? report_.cancelled : report_.finished);
     wake_.ring();
-    if (h->asks && h->asks->ack != handler_asks::deletion::none) return ended_after_ack(std::move(h), thrown);
+    if (h->asks && h->asks->ack != handler_asks::deletion::none) return ended_after_ack(std::move(h), thrown, said);
     auto const over = h->message.lease_deadline() <= now();
     if (thrown && !h->cancelled && !over) said = meaning_of(*h, thrown);
-    outage_.ended(*h, over || !said ? outage::sign::none : sign_of(*said), now());
+    outage_.ended(*h, over || !said ? outage::sign::none : outage::sign_of(*said), now());
     if (over || (h->lost && !h->back)) { // another consumer may have the message
         note_lost(*h);
+        tell_asks(*h, too_late());
         give_back_tail(*h);
         groups_.leave(*h);
         in_flight.remove(*h);
@@ -239,16 +251,19 @@ void consumer::pipeline::fail(held_ptr h, outcome const& verdict)
         if (!within) return reject(std::move(h), "older than max_age");
         delay = *within;
     }
-    auto const room = 2 * in_flight.size() <= options.max_in_flight; // for other groups
-    if (fifo_ && !drain_ && room && verdict.what() != outcome::kind::release && delay <= longest_wait_for_head)
-        groups_.await(*h, now() + delay + grace_of_head);
-    fail_for(std::move(h), delay);
+    fail_for(std::move(h), delay, verdict.what() != outcome::kind::release && delay <= longest_wait_for_head);
 }
 
-void consumer::pipeline::fail_for(held_ptr h, std::chrono::milliseconds delay)
+void consumer::pipeline::fail_for(held_ptr h, std::chrono::milliseconds delay, bool short_pause)
 {
-    give_back_tail(*h);
-    groups_.leave(*h);
+    auto const room = 2 * in_flight.size() <= options.max_in_flight && // for other groups, and for the head
+        bytes_.room(in_flight.bytes(), intake_.coming()) != 0;
+    if (short_pause && room && fifo_ && !drain_) {
+        groups_.await(*h, now() + delay + grace_of_head);
+    } else {
+        give_back_tail(*h);
+        groups_.leave(*h);
+    }
     settle(std::move(h), settlement::purpose::postpone, delay);
 }
 
@@ -278,26 +293,24 @@ void consumer::pipeline::stop_overdue(tick time)
 
 void consumer::pipeline::cancel(held& h)
 {
-    if (h.at != held::stage::running) return;
-    h.cancelled = true;
-    tell(h);
+    if (h.at == held::stage::running && !std::exchange(h.cancelled, true)) tell(h);
 }
 
 /// Emits where the handler runs, and never before its coroutine has begun: either would be undefined.
 void consumer::pipeline::tell(held& h)
 {
-    if (!std::exchange(h.told, true)) ++h.run->told;
-    if (h.run->told == h.run->messages)
+    if (++h.run->told % h.run->messages == 0)
         asio::post(h.run->on, [run = h.run] { run->cancel.emit(asio::cancellation_type::terminal); });
 }
 
 void consumer::pipeline::lose(held_ptr const& h)
 {
     if (h->at == held::stage::settling || h->at == held::stage::gone) return; // its settlement still may succeed
-    if (h->asks && h->asks->deleted()) return;
+    if (h->asks && h->asks->ack != handler_asks::deletion::none) return;      // its delete decides
     note_lost(*h);
     give_back_tail(*h);
-    answer_asks(*h, failure(errc::receipt_expired, "its lease is lost"));
+    tell_asks(*h, too_late());
+    wake_.ring();
     if (h->at == held::stage::gathering) outage_.ended(*h, outage::sign::none, now());
     if (h->at == held::stage::running) {
         cancel(*h);

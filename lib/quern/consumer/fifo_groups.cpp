@@ -59,7 +59,7 @@ void fifo_groups::await(held const& h, tick until)
 {
     auto const name = name_of(h);
     auto const at = groups_.find(name);
-    if (at == groups_.end()) return;
+    if (at == groups_.end() || at->second.line.front().get() != &h) return;
     at->second.awaited = h.message.id();
     at->second.until = until;
     waits_.emplace(until, name);

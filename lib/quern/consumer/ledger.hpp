@@ -93,7 +93,6 @@ struct held : std::enable_shared_from_this<held>, lease_hook, run_hook {
     bool cancelled = false;                        ///< because of the drain, or of the lease
     bool lost = false; ///< the lease ran out or was refused: whatever the handler says, it no longer counts
     bool back = false; ///< lost, and received here again since: there is something to give back
-    bool told = false; ///< its handler was told to end
     std::shared_ptr<handler_run> run;   ///< while running
     std::unique_ptr<handler_asks> asks; ///< null: nothing yet
     std::shared_ptr<answer> came_in;    ///< null in tests: then it counts for nothing

@@ -50,8 +50,8 @@ struct consumer_options {
     std::size_t max_bytes_in_flight = std::size_t(256) << 20;
 
     /// How many messages may begin to be handled in a time: `policy::rate{.count = 50}` is 50 a second, and up to
-    /// `burst` at once where none came before. No more are received than may begin within a second; what still has to
-    /// wait has its lease extended. Absent: as many as come.
+    /// `burst` at once where none came before. No more are received than may begin within a second (of a FIFO queue the
+    /// heads of groups count); what still has to wait has its lease extended. Absent: as many as come.
     std::optional<policy::rate> rate;
 
     /// Long polls at once, at most; 1 to 1000. The number adapts: full answers double it, an empty one returns it to one,

@@ -23,6 +23,19 @@ outage::outage(std::optional<policy::breaker_options> options, std::size_t max_i
     : breaker_(make_breaker(std::move(options), max_in_flight, seed)), max_in_flight_(max_in_flight), random_(seed)
 {}
 
+outage::sign outage::sign_of(outcome const& said)
+{
+    switch (said.what()) {
+    case outcome::kind::ack: return sign::good;
+    case outcome::kind::retry: return sign::bad;
+    case outcome::kind::unavailable: return sign::down;
+    case outcome::kind::retry_after:
+    case outcome::kind::release:
+    case outcome::kind::reject: break;
+    }
+    return sign::none;
+}
+
 void outage::pause(bool on)
 {
     paused_ = on;

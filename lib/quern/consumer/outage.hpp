@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/consumer/ledger.hpp>
+#include <quern/consumer/outcome.hpp>
 #include <quern/policy/breaker.hpp>
 
 #include <cstddef>
@@ -23,6 +24,9 @@ public:
     /// What a handler's end says about its dependency.
     enum class sign { none, good, bad, down };
 
+    /// Reasons of the message itself say nothing.
+    static sign sign_of(outcome const&);
+
     /// No breaker: only pausing is left.
     outage(std::optional<policy::breaker_options>, std::size_t max_in_flight, std::uint64_t seed);
 
@@ -31,6 +35,9 @@ public:
     void set_max_receives(int n) { max_receives_ = n; } ///< of the queue's redrive policy
 
     bool paused() const { return paused_; }
+
+    /// How many handlers may run at once.
+    std::size_t allowance(tick now);
 
     /// A handler may start now.
     bool admits(tick now) { return working_ < allowance(now); }
@@ -57,8 +64,6 @@ public:
     std::string explain(tick now) const; ///< empty in good times
 
 private:
-    std::size_t allowance(tick now);
-
     std::optional<policy::breaker> breaker_;
     std::size_t max_in_flight_;
     std::mt19937_64 random_;

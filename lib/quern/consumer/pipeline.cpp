@@ -76,7 +76,7 @@ void consumer::pipeline::end()
     ended_ = true;
     signals_.reset(); // from now on they do what they did before
     if (own_client_) own_client_->close();
-    in_flight.for_each([](held_ptr const& h) { answer_asks(*h, failure(errc::stopped, "the drain has ended")); });
+    in_flight.for_each([](held_ptr const& h) { tell_asks(*h, failure(errc::stopped, "the drain has ended")); });
     for (auto const& waiter : std::exchange(waiting_, {}))
         waiter->tell({}, report_);
 }
@@ -96,6 +96,7 @@ std::optional<tick> consumer::pipeline::turn(tick time)
 
     auto leases = leases_.poll(time);
     for (auto& due : leases.extend) {
+        if (due.what->extending) continue; // as its handler asked: two on the wire could overtake each other
         auto const timeout = std::max(due.timeout, due.what->asks ? due.what->asks->lease : seconds(0));
         settle_.add({std::move(due.what), settlement::purpose::extend, timeout}, time);
     }
@@ -106,8 +107,7 @@ std::optional<tick> consumer::pipeline::turn(tick time)
         settle(std::move(h), settlement::purpose::postpone);
     for (auto& head : groups_.runnable())
         admit(std::move(head));
-    for (auto due = batches_.take(time); !due.empty(); due = batches_.take(time))
-        dispatch(std::move(due));
+    run_batches(time);
 
     if (intake_.polls() == 0 || (drain_ && !drain_->keeps_back(time))) {
         for (auto& h : std::exchange(kept_back_, {}))

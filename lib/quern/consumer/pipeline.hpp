@@ -70,6 +70,8 @@ private:
     void begin(held_ptr, tick now);
     void start(held_ptr);
     std::shared_ptr<handler_run> begin_run(std::span<held_ptr const>);
+    template <class T, class Done>
+    void launch(handler_run&, boost::asio::awaitable<T>, Done);
     void dispatch(held_ptr);
     void dispatch(std::vector<held_ptr>);
     void handled(held_ptr, std::exception_ptr, std::optional<outcome>);
@@ -78,10 +80,11 @@ private:
     outcome malformed(held const&, std::string const& why);
     void conclude(held_ptr, outcome const&);
     void fail(held_ptr, outcome const&);
-    void fail_for(held_ptr, std::chrono::milliseconds delay);
+    void fail_for(held_ptr, std::chrono::milliseconds delay, bool short_pause = false);
     void reject(held_ptr, std::string const& reason);
     void give_back_tail(held const&);
     void stand_back(held_ptr);
+    void run_batches(tick now);
     boost::asio::awaitable<void> learn_max_receives();
     void stop_overdue(tick now);
     void cancel(held&);
@@ -94,9 +97,9 @@ private:
     void extended(held_ptr const&, std::chrono::seconds timeout);
     void deleted_early(held_ptr const&, settled);
     void delete_again(held_ptr const&);
-    void ended_after_ack(held_ptr, std::exception_ptr);
-    static void answer_acks(held&, settled);
-    static void answer_asks(held&, failure const&);
+    void ended_after_ack(held_ptr, std::exception_ptr, std::optional<outcome> const&);
+    static void tell_asks(held&, result<void> const& deleted);
+    static result<void> too_late();
 
     // lease keeper
     void lose(held_ptr const&);

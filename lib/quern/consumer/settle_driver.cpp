@@ -55,10 +55,10 @@ asio::awaitable<void> consumer::pipeline::change(std::vector<settlement> entries
 {
     std::vector<sqs::change_visibility_entry> changes;
     std::vector<std::string> handles;
-    for (auto const& e : entries) {
+    for (auto& e : entries) {
         e.what->extending = e.why == settlement::purpose::extend;
-        auto const timeout = std::min(e.timeout, whole_seconds(*e.what, e.timeout)); // the horizon has come nearer
-        changes.emplace_back(std::string(), std::string(e.what->handle), timeout);
+        e.timeout = std::min(e.timeout, whole_seconds(*e.what, e.timeout)); // the horizon has come nearer
+        changes.emplace_back(std::string(), std::string(e.what->handle), e.timeout);
         handles.emplace_back(e.what->handle);
     }
     auto const sent_at = now();
@@ -160,7 +160,7 @@ void consumer::pipeline::settled_for_good(held& h, settled how, seconds timeout)
     } else {
         ++counters.retried;
     }
-    if (h.asks) answer_acks(h, how);
+    tell_asks(h, how == settled::lost ? too_late() : result<void>());
     groups_.leave(h); // a rejected head leaves only now
     in_flight.remove(h);
 }

@@ -13,13 +13,16 @@ constexpr std::size_t full = 10; // entries of a batch call
 constexpr milliseconds first_pause{50}, longest_pause{5'000};
 
 /// Overtaken: the message has been given back meanwhile, or has left, or its lease is over and may be another's; or a
-/// redelivery has made another extension due; or its handler, which runs, has lost the lease since it asked for the delete.
+/// redelivery has made another extension due; or the lease was lost after its handler, still running, had asked for the delete.
 bool is_void(settlement const& entry, tick now)
 {
     auto const& h = *entry.what;
     if (h.at == held::stage::gone) return true;
-    if (entry.why != settlement::purpose::extend)
-        return h.at == held::stage::running && (!h.asks || h.asks->ack == handler_asks::deletion::none);
+    if (entry.why == settlement::purpose::remove) {
+        auto const asked = h.asks && h.asks->ack != handler_asks::deletion::none;
+        return !asked && (h.at == held::stage::running || (h.at == held::stage::settling && !h.removing));
+    }
+    if (entry.why != settlement::purpose::extend) return false;
     if (h.asks && h.asks->deleted()) return true;
     return h.giving_back || entry.extension != h.extensions || h.message.lease_deadline() <= now;
 }
