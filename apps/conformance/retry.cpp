@@ -26,7 +26,8 @@ aws::retry_options options_in(json::value const& given)
         options.max_attempts = 4;
         options.transient_base = std::chrono::milliseconds(25);
     }
-    options.max_attempts = static_cast<int>(number_at(given, "max_attempts", options.max_attempts));
+    auto const usual = options.max_attempts.value_or(aws::usual_attempts);
+    options.max_attempts = static_cast<int>(number_at(given, "max_attempts", usual));
     options.max_backoff = milliseconds_at(given, "max_backoff_time", options.max_backoff);
     return options;
 }

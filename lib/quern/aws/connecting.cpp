@@ -2,6 +2,8 @@
 
 #include <quern/net/proxy.hpp>
 
+#include <charconv>
+
 namespace quern::aws {
 
 net::client_options completed(
@@ -10,6 +12,23 @@ net::client_options completed(
     if (options.ca_bundle.empty()) options.ca_bundle = env("AWS_CA_BUNDLE");
     if (options.ca_bundle.empty()) options.ca_bundle = profile.ca_bundle;
     if (!options.proxy) options.proxy = net::proxy_for(to, env);
+    return options;
+}
+
+result<retry_options> completed(retry_options options, environment const& env, profile_settings const& profile)
+{
+    if (options.max_attempts) return options;
+    auto const variable = env("AWS_MAX_ATTEMPTS");
+    auto const& text = variable.empty() ? profile.max_attempts : variable;
+    if (text.empty()) return options;
+    int attempts = 0;
+    auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), attempts);
+    if (ec != std::errc() || end != text.data() + text.size() || attempts < 1) {
+        return failure(errc::invalid_option,
+            (variable.empty() ? "max_attempts of the profile" : "AWS_MAX_ATTEMPTS") +
+                std::string(": \"" + text + "\" is no number of attempts, 1 or more"));
+    }
+    options.max_attempts = attempts;
     return options;
 }
 

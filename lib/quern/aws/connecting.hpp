@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/aws/region.hpp>
+#include <quern/aws/retry.hpp>
 #include <quern/net/client.hpp>
 
 namespace quern::aws {
@@ -11,5 +12,10 @@ namespace quern::aws {
 /// proxy      what net::proxy_for() finds in the environment; an empty one stays: none
 net::client_options completed(
     net::client_options, net::endpoint const& to, environment const&, profile_settings const& = profile_settings());
+
+/// The same for how often a call is tried: AWS_MAX_ATTEMPTS, then the profile's max_attempts.
+///
+/// Fails with  errc::invalid_option  what stands there is no number from 1 on
+result<retry_options> completed(retry_options, environment const&, profile_settings const& = profile_settings());
 
 } // namespace quern::aws

@@ -36,6 +36,7 @@ profile_settings settings_of(shared_config const& config, std::string_view profi
     out.ignore_configured_endpoint_urls = said->get("ignore_configured_endpoint_urls");
     out.sts_regional_endpoints = said->get("sts_regional_endpoints");
     out.ca_bundle = said->get("ca_bundle");
+    out.max_attempts = said->get("max_attempts");
     return out;
 }
 

@@ -30,6 +30,7 @@ struct profile_settings {
     std::string ignore_configured_endpoint_urls{};
     std::string sts_regional_endpoints{};
     std::string ca_bundle{};
+    std::string max_attempts{};
 };
 
 /// What the profile of that name says; nothing when there is none.

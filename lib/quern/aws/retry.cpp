@@ -22,7 +22,7 @@ constexpr std::chrono::seconds hint_reach{5};
 std::optional<failure> retry_options::validate() const
 {
     auto const wrong = [](char const* what) { return failure(errc::invalid_option, what); };
-    if (max_attempts < 1) return wrong("retry max_attempts must be at least 1");
+    if (max_attempts && *max_attempts < 1) return wrong("retry max_attempts must be at least 1");
     if (quota < 0) return wrong("retry quota must not be negative");
     if (transient_base.count() < 0) return wrong("retry transient_base must not be negative");
     if (throttling_base.count() < 0) return wrong("retry throttling_base must not be negative");
@@ -52,7 +52,7 @@ retry_advice retries::failed(failure const& why, std::optional<std::chrono::mill
     using verdict = retry_advice::verdict;
     ++attempts_;
     if (!why.retryable) return {verdict::final_error};
-    if (attempts_ >= options_.max_attempts) return {verdict::out_of_attempts};
+    if (attempts_ >= options_.max_attempts.value_or(usual_attempts)) return {verdict::out_of_attempts};
 
     bool const throttled = why.code == errc::throttled;
     fraction const base = throttled ? options_.throttling_base : options_.transient_base;

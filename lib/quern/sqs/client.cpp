@@ -167,6 +167,7 @@ client::client(boost::asio::any_io_executor ex, client_options options, clock& t
         aws::settings_of(config, aws::selected_profile(variables, options.profile), aws::sqs_service);
     auto where = or_throw(resolve(options.where, variables, profile));
     options.connections = aws::completed(std::move(options.connections), where.at, variables, profile);
+    options.retries = or_throw(aws::completed(options.retries, variables, profile));
     state_ = std::make_shared<state>(std::move(ex), std::move(options), std::move(where), time);
 }
 
