@@ -1,4 +1,5 @@
 #include <quern/net/client.hpp>
+#include <quern/net/tls.hpp>
 
 #include "support/certificate.hpp"
 #include "support/loopback.hpp"
@@ -125,6 +126,50 @@ BOOST_AUTO_TEST_CASE(a_peer_that_speaks_tls_1_1_at_most_is_refused)
     SSL_CTX_set_min_proto_version(shown.native_handle(), TLS1_VERSION);
     SSL_CTX_set_max_proto_version(shown.native_handle(), TLS1_1_VERSION);
     BOOST_TEST(says(refusal_of(std::move(shown)), "it offers no TLS 1.2 or newer"));
+}
+
+// OpenSSL takes no zone of an address, and without a host to expect it would take any certificate.
+BOOST_AUTO_TEST_CASE(a_host_that_cannot_be_checked_is_not_connected_to)
+{
+    net::tls_client tls{""};
+    std::string fault;
+    auto const is_checkable = [&](std::string const& host) {
+        asio::ip::tcp::socket socket(io);
+        net::tls_stream stream(socket, tls.context());
+        return tls.prepare(stream, host, fault);
+    };
+    BOOST_TEST(is_checkable("sqs.eu-west-1.amazonaws.com"));
+    BOOST_TEST(is_checkable("127.0.0.1"));
+    BOOST_TEST(is_checkable("::1"));
+    BOOST_TEST(!is_checkable("fe80::1%lo"));
+}
+
+// A record that is an alert, in plain: level fatal, and its number (RFC 8446, 6).
+BOOST_AUTO_TEST_CASE(a_server_in_trouble_is_tried_again_and_one_that_refuses_is_not)
+{
+    struct {
+        char number;
+        bool may_pass;
+    } const alerts[] = {
+        {80, true}, {40, false}, {116, false}}; // internal_error, handshake_failure, certificate_required
+    for (auto const& each : alerts) {
+        auto part = [](loopback& s, char number) -> asio::awaitable<void> {
+            auto socket = co_await s.accept();
+            char some[16];
+            co_await asio::async_read(socket, asio::buffer(some), asio::use_awaitable);
+            std::string const record{"\x15\x03\x03\x00\x02\x02", 6};
+            co_await say(socket, record + number);
+            std::string rest; // closed with bytes unread, the connection would be reset, and the alert perhaps lost
+            co_await asio::async_read(socket, asio::dynamic_buffer(rest), asio::as_tuple(asio::use_awaitable));
+        };
+        auto client = connect();
+        play(io, part(server, each.number));
+        auto const got = run(io, ask(client, 1));
+        BOOST_REQUIRE(got.has_error());
+        BOOST_TEST_INFO(got.error().message);
+        BOOST_TEST(got.error().code == make_error_code(errc::tls_failed));
+        BOOST_TEST(got.error().retryable == each.may_pass);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_session_is_resumed_by_the_connections_that_follow)

@@ -75,6 +75,7 @@ private:
     connections::iterator take(lane_state&);
     connections::iterator add(lane_state&);
     void give_back(lane_state&, connections::iterator);
+    void blame_proxy(result<response>& answer) const;
     void watch(connection&, tick deadline);
     void enforce();
 
@@ -121,7 +122,7 @@ asio::awaitable<result<response>> client::pool::exchange(request ask)
             held.at->deadline = tick::max();
             auto const died_waiting =
                 !answer && answer.error().code == errc::connection_lost && held.at->unanswered();
-            if (is_passed_on && answer && answer->status == 407) co_return refused_by(*way.via, 407);
+            if (is_passed_on) blame_proxy(answer);
             if (fresh || !died_waiting || !ask.repeatable || closed_) co_return answer;
 
             // The server had closed the kept-alive connection (RFC 9112, 9.3.1): once more, on a fresh one.
@@ -134,6 +135,12 @@ asio::awaitable<result<response>> client::pool::exchange(request ask)
         if (e.code() != asio::error::operation_aborted) throw;
     }
     co_return failure(errc::stopped, "cancelled");
+}
+
+/// 407 is never the server's.
+void client::pool::blame_proxy(result<response>& answer) const
+{
+    if (answer && answer->status == 407) answer = refused_by(*way.via, answer->status);
 }
 
 asio::awaitable<result<void>> client::pool::vacancy(lane_state& lane, tick deadline)

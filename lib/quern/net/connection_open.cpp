@@ -107,11 +107,13 @@ asio::awaitable<result<void>> connection::tunnel(route const& way)
 
 asio::awaitable<result<void>> connection::shake_hands(route const& way)
 {
-    how_->prepare(*tls_, way.peer.host, certificate_fault_);
+    auto const phase = "TLS handshake with " + way.peer.authority() + through(way);
+    if (!how_->prepare(*tls_, way.peer.host, certificate_fault_)) {
+        abort(errc::tls_failed);
+        co_return failure(errc::tls_failed, phase + ": no certificate can be checked against such a host");
+    }
     auto const [ec] = co_await tls_->async_handshake(asio::ssl::stream_base::client, as_values);
     if (!ec) co_return result<void>();
-
-    auto const phase = "TLS handshake with " + way.peer.authority() + through(way);
     if (aborted_ || ec == asio::error::operation_aborted) co_return not_opened(phase, ec);
     abort(errc::tls_failed);
     auto why = why_refused(ec, certificate_fault_);

@@ -125,16 +125,17 @@ int tls_client::keep_session(SSL* connection, SSL_SESSION* session)
     return 1;
 }
 
-void tls_client::prepare(tls_stream& stream, std::string const& host, std::string& fault)
+bool tls_client::prepare(tls_stream& stream, std::string const& host, std::string& fault)
 {
     auto* const native = stream.native_handle();
+    bool is_expected = false;
     if (is_address(host)) {
-        X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(native), host.c_str());
+        is_expected = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(native), host.c_str()) == 1;
     } else {
         SSL_set_hostflags(native, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-        SSL_set1_host(native, host.c_str());
-        SSL_set_tlsext_host_name(native, host.c_str());
+        is_expected = SSL_set1_host(native, host.c_str()) == 1 && SSL_set_tlsext_host_name(native, host.c_str()) == 1;
     }
+    if (!is_expected) return false;
     boost::system::error_code ignored;
     auto const note = [host, &fault](bool good, asio::ssl::verify_context& check) {
         if (!good) fault = describe_fault(check.native_handle(), host);
@@ -142,6 +143,7 @@ void tls_client::prepare(tls_stream& stream, std::string const& host, std::strin
     };
     stream.set_verify_callback(note, ignored);
     if (session_ && SSL_SESSION_is_resumable(session_.get()) == 1) SSL_set_session(native, session_.get());
+    return true;
 }
 
 void keep_resumable(tls_stream& stream)

@@ -29,8 +29,9 @@ public:
     boost::asio::ssl::context& context() { return context_; }
 
     /// Before the handshake: whom to expect, and the session to go on with. What is wrong with a certificate is put into
-    /// `fault`, which outlives the stream's handshakes.
-    void prepare(tls_stream&, std::string const& host, std::string& fault);
+    /// `fault`, which outlives the stream's handshakes. False when OpenSSL cannot expect such a host ("fe80::1%eth0"):
+    /// then there must be no handshake, for any certificate would do.
+    [[nodiscard]] bool prepare(tls_stream&, std::string const& host, std::string& fault);
 
 private:
     static int keep_session(SSL*, SSL_SESSION*);
