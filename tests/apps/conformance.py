@@ -25,6 +25,18 @@ class ExitStatus(unittest.TestCase):
             with self.subTest(vectors=vectors):
                 self.assertEqual(self.run_vectors(*vectors).returncode, status)
 
+    def test_what_cannot_apply_is_counted_as_skipped_with_its_reason(self):
+        case = {"documentation": "any", "params": {"Region": "eu-west-1"},
+                "expect": {"endpoint": {"url": "https://sqs.eu-west-1.amazonaws.com"}}}
+        with tempfile.TemporaryDirectory() as folder:
+            for service in ("sqs", "lambda"):
+                with open(os.path.join(folder, f"{service}-endpoint-tests.json"), "w", encoding="utf-8") as file:
+                    json.dump({"testCases": [case]}, file)
+            done = subprocess.run([RUNNER, "endpoints", folder], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.stdout, "skipped lambda-endpoint-tests: any: Quern does not talk to this service\n"
+                                      "1 passed, 0 failed, 1 skipped\n")
+        self.assertEqual(done.returncode, 0)
+
     def test_a_verdict_that_cannot_be_written_is_no_pass(self):
         done = self.run_vectors(GOOD, redirection=">/dev/full")
         self.assertEqual((done.returncode, done.stderr),

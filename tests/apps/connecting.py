@@ -12,11 +12,20 @@ from program import Broker, ProgramTest
 
 
 class Proxy:
-    """An HTTP proxy that opens tunnels, wherever they are to lead, to one port of this machine."""
+    """An HTTP proxy that opens tunnels, wherever they are to lead, to one port of this machine.
 
-    def __init__(self, port):
+    With `dies_after` it dies whenever it has carried so many bytes: all its connections break, and who comes next meets
+    one that is not up yet."""
+
+    def __init__(self, port, dies_after=None):
         self.target = ("127.0.0.1", port)
+        self.dies_after = dies_after
         self.asked = []
+        self.deaths = 0
+        self.lock = threading.Lock()
+        self.carried = 0
+        self.is_up = True
+        self.open = set()
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
         threading.Thread(target=self.accept, daemon=True).start()
@@ -36,24 +45,46 @@ class Proxy:
             if not some:
                 return client.close()
             head += some
-        self.asked.append(head.decode().split("\r\n")[0])
+        with self.lock:
+            self.asked.append(head.decode().split("\r\n")[0])
+            was_up, self.is_up = self.is_up, True
+        if not was_up:
+            client.sendall(b"HTTP/1.1 503 Service Unavailable\r\n\r\n")
+            return client.close()
         server = socket.create_connection(self.target)
+        with self.lock:
+            self.open |= {client, server}
         client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
         back = threading.Thread(target=self.relay, args=(server, client), daemon=True)
         back.start()
         self.relay(client, server)
         back.join()
+        with self.lock:
+            self.open -= {client, server}
         client.close()
         server.close()
 
-    @staticmethod
-    def relay(source, sink):
+    def relay(self, source, sink):
         try:
-            while some := source.recv(65536):
+            while some := source.recv(4096):
                 sink.sendall(some)
+                self.count(len(some))
             sink.shutdown(socket.SHUT_WR)
         except OSError:
             pass
+
+    def count(self, size):
+        with self.lock:
+            self.carried += size
+            if self.dies_after is None or self.carried < self.dies_after:
+                return
+            self.carried, self.is_up = 0, False
+            self.deaths += 1
+            for each in self.open:
+                try:
+                    each.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
 
     def __enter__(self):
         return self
@@ -123,6 +154,22 @@ class Tls(ProgramTest):
                 self.assertEqual([each["body"] for each in self.consume("orders")], ["one"])
                 self.assertEqual(set(proxy.asked), {"CONNECT sqs.test.example:443 HTTP/1.1"})
             self.refuse("queue", "list", status=1, mentions=[proxy.url.removeprefix("http://"), "HTTPS_PROXY"])
+
+    def test_a_proxy_that_dies_again_and_again_loses_no_message(self):
+        certificate, key = self.certify("sqs.test.example")
+        with Broker("--tls-certificate", certificate, "--tls-key", key) as broker:
+            port = int(broker.url.rpartition(":")[2])
+            self.variables.update(AWS_CA_BUNDLE=certificate, AWS_ENDPOINT_URL_SQS="https://sqs.test.example")
+            with Proxy(port) as proxy:
+                self.variables["HTTPS_PROXY"] = proxy.url
+                self.create("orders")
+                self.send("orders", *(f"order {i:04} {'x' * 500}" for i in range(1000)))
+            with Proxy(port, dies_after=100_000) as proxy:
+                self.variables["HTTPS_PROXY"] = proxy.url
+                got = self.consume("orders", "--visibility-timeout", "3")
+                self.assertEqual({each["body"][:10] for each in got}, {f"order {i:04}" for i in range(1000)})
+                self.assertGreater(proxy.deaths, 3)
+                self.assertEqual(self.counts("orders"), (0, 0, 0))
 
     def test_half_a_pair_of_files_is_refused(self):
         certificate, key = self.certify("localhost")
