@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""A bad day over real sockets: `quern consume` over TLS, through a gate that resets, goes silent, dribbles, storms, dies and
-alerts, one after the other, on a broker that has faults of its own. No message may be lost; what each trouble cost is printed.
+"""A bad day over real sockets: `quern consume` over TLS and through a proxy, which reset connections, go silent, dribble, answer
+503, die, open no tunnel and send TLS alerts, one after the other, to a broker that has faults of its own. No message may be
+lost; what each trouble cost is printed.
 
 bad_day.py QUERN [--seconds N] [--rate N] [--seed N]
 """
@@ -15,7 +16,7 @@ import tempfile
 import threading
 import time
 
-from gate import Gate
+from gate import HOST, Gate
 
 parser = argparse.ArgumentParser()
 parser.add_argument("quern")
@@ -26,7 +27,7 @@ args = parser.parse_args()
 print(f"seed {args.seed}", flush=True)
 chance = random.Random(args.seed)
 
-TROUBLES = ("resets", "half_open", "slow", "storm", "dead", "alerts")
+TROUBLES = ("resets", "half_open", "slow", "storm", "dead", "no_tunnel", "alerts")
 RECOVERY = 60  # seconds by which a message must come after any trouble; a half-open delete alone takes ten to be given up
 faults = {"seed": args.seed % 10**9, "by_operation": {
     "ReceiveMessage": {"server_error": 0.02, "duplicated": 0.02},
@@ -120,8 +121,8 @@ def day(folder):
         queue = subprocess.run([args.quern, "queue", "create", "bad-day"], env=direct, stdout=subprocess.PIPE, text=True,
                                check=True).stdout.strip()
         gate = Gate(int(url.rsplit(":", 1)[1]), folder, chance)
-        through = dict(direct, AWS_ENDPOINT_URL_SQS=f"https://localhost:{gate.port}",
-                       SSL_CERT_FILE=os.path.join(folder, "gate.pem"))
+        through = dict(direct, AWS_ENDPOINT_URL_SQS=f"https://{HOST}", AWS_CA_BUNDLE=os.path.join(folder, "gate.pem"),
+                       https_proxy=f"http://127.0.0.1:{gate.port}", no_proxy="")
         with open(os.path.join(folder, "consume.log"), "w+") as log:
             consumer = subprocess.Popen([args.quern, "consume", queue, "--visibility-timeout", "5", "--wait-time", "2",
                                          "--drain-deadline", "30"], stdout=subprocess.PIPE, stderr=log, text=True, env=through)

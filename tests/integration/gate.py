@@ -1,4 +1,5 @@
-"""A gate between a client and the broker that misbehaves as it is told: HTTP over TLS on the client's side, plain behind."""
+"""A way to the broker that misbehaves as it is told: an HTTP proxy that the client asks for a tunnel, and behind it a server
+that speaks TLS and hands what comes to the broker."""
 import asyncio
 import collections
 import os
@@ -8,15 +9,18 @@ import struct
 import subprocess
 import threading
 
+HOST = "sqs.bad-day.test"  # no name server knows it: who reaches it came through the proxy
 ALERT = bytes.fromhex("15 0303 0002 02 50")  # TLS 1.2 record: a fatal alert, internal_error
+OPEN = b"HTTP/1.1 200 Connection established\r\n\r\n"
+NO_WAY = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"
 UNAVAILABLE = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/html\r\nContent-Length: 11\r\n\r\nunavailable"
 
 
 def certificate(folder):
-    """Makes a certificate for localhost that is its own authority; returns its path and that of its key."""
+    """Makes a certificate for HOST that is its own authority; returns its path and that of its key."""
     paths = [os.path.join(folder, name) for name in ("gate.pem", "gate.key")]
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-                    "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
+                    "-days", "2", "-subj", f"/CN={HOST}", "-addext", f"subjectAltName=DNS:{HOST}",
                     "-out", paths[0], "-keyout", paths[1]], check=True, capture_output=True)
     return paths
 
@@ -27,24 +31,34 @@ def operation(request):
     return head[at:head.find(b"\r", at)].decode().split(".")[-1]
 
 
+async def message(reader):
+    """One whole request or answer; the broker and the client frame theirs by Content-Length."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = 0
+    for line in head.split(b"\r\n"):
+        if line.lower().startswith(b"content-length:"):
+            length = int(line.split(b":")[1])
+    return head + await reader.readexactly(length)
+
+
 class Gate:
-    """Moods: calm; resets (connections are reset before or after the broker carried out what came on them); half_open
+    """Moods: calm; resets (half of the requests meet a reset, before or after the broker carried them out); half_open
     (connections there were are never heard of again, new ones work); slow (answers come in drops); storm (503 to everything);
-    dead (nobody listens); alerts (every TLS handshake ends in an alert).
+    dead (the proxy is gone); no_tunnel (it is there and answers 502); alerts (every TLS handshake ends in an alert).
     """
 
-    def __init__(self, target, folder, chance):
-        self.target, self.chance = target, chance
+    def __init__(self, broker_port, folder, chance):
+        self.broker_port, self.chance = broker_port, chance
         self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.tls.load_cert_chain(*certificate(folder))
         self.mood = "calm"
         self.requests = collections.Counter()  # by operation
-        self.harm = 0  # requests that were not answered as the broker would have
+        self.harm = 0  # requests and connections that were not served as the broker would have
         self.writers = set()
+        self.port = None
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
-        self.port = None
         self.call(self.listen())
 
     def call(self, work):
@@ -63,7 +77,7 @@ class Gate:
         self.mood = mood
         if mood == "dead":
             self.server.close()
-        if mood in ("dead", "alerts"):
+        if mood in ("dead", "no_tunnel", "alerts"):
             for writer in list(self.writers):
                 self.reset(writer)
 
@@ -83,27 +97,33 @@ class Gate:
         writer.transport.abort()
 
     async def admit(self, reader, writer):
-        if self.mood == "alerts":
-            self.harm += 1
-            await reader.read(1)  # of the ClientHello: an alert before it would be a surprise of another kind
-            writer.write(ALERT)
-            return writer.close()
         self.writers.add(writer)
         try:
+            await message(reader)  # CONNECT
+            if self.mood == "no_tunnel":
+                self.harm += 1
+                writer.write(NO_WAY)
+                return await writer.drain()
+            writer.write(OPEN)
+            if self.mood == "alerts":
+                self.harm += 1
+                await reader.read(1)  # of the ClientHello: an alert before it would be a surprise of another kind
+                writer.write(ALERT)
+                return await writer.drain()
             await writer.start_tls(self.tls)
             await self.serve(reader, writer)
         except (OSError, EOFError, asyncio.CancelledError):  # ssl.SSLError and IncompleteReadError among them
             pass
         finally:
             self.writers.discard(writer)
-            writer.transport.abort()
+            writer.close() if self.mood in ("no_tunnel", "alerts") else writer.transport.abort()
 
     async def serve(self, reader, writer):
         born_in = self.mood
         behind = None
         try:
             while True:
-                request = await self.message(reader)
+                request = await message(reader)
                 self.requests[operation(request)] += 1
                 if self.mood == "half_open" and born_in != "half_open":
                     self.harm += 1
@@ -118,9 +138,9 @@ class Gate:
                 self.harm += harm
                 if harm and self.chance.random() < 0.5:
                     return self.reset(writer)
-                behind = behind or await asyncio.open_connection("127.0.0.1", self.target)
+                behind = behind or await asyncio.open_connection("127.0.0.1", self.broker_port)
                 behind[1].write(request)
-                answer = await self.message(behind[0])
+                answer = await message(behind[0])
                 if harm:
                     return self.reset(writer)
                 await self.relay(answer, writer)
@@ -129,21 +149,12 @@ class Gate:
                 behind[1].close()
 
     async def relay(self, answer, writer):
-        if self.mood == "slow":
-            self.harm += 1
-            for at in range(0, len(answer), max(1, len(answer) // 10)):
-                writer.write(answer[at:at + max(1, len(answer) // 10)])
-                await writer.drain()
-                await asyncio.sleep(0.15)
-        else:
+        if self.mood != "slow":
             writer.write(answer)
+            return await writer.drain()
+        self.harm += 1
+        drop = max(1, len(answer) // 10)
+        for at in range(0, len(answer), drop):
+            writer.write(answer[at:at + drop])
             await writer.drain()
-
-    async def message(self, reader):
-        """One whole request or answer; the broker and the client frame theirs by Content-Length."""
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = 0
-        for line in head.split(b"\r\n"):
-            if line.lower().startswith(b"content-length:"):
-                length = int(line.split(b":")[1])
-        return head + await reader.readexactly(length)
+            await asyncio.sleep(0.15)
