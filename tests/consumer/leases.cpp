@@ -142,4 +142,28 @@ BOOST_AUTO_TEST_CASE(an_older_handle_that_arrives_later_does_not_replace_the_new
     BOOST_TEST(it->counters().adopted >= 1u);
 }
 
+// SQS carries out what names an old receipt handle as long as the message is hidden, even for somebody else: a retry of a
+// postponement that came after the lease put off, or released, a message that another consumer was working on.
+BOOST_AUTO_TEST_CASE(a_message_is_not_put_off_once_its_lease_is_over)
+{
+    options.visibility_timeout = 10s;
+    auto const began = time.now();
+    auto last = began;
+    api.on_change = [&] {
+        last = time.now();
+        return std::optional(failure(errc::service_error, "refused", true));
+    };
+    api.on_receive = [&] { // once only: it must not come back here
+        return runs.empty() ? std::nullopt : std::optional(failure(errc::service_error, "refused", true));
+    };
+    send(1);
+    consume([](delivery&) -> asio::awaitable<outcome> { co_return retry_after(1min); });
+    time.run_for(io, 30s);
+    BOOST_TEST(runs.at("m0") == 1);
+    BOOST_TEST((last > began + 1s));
+    BOOST_TEST((last < began + 10s));
+    BOOST_TEST(it->in_flight() == 0u);
+    BOOST_TEST(it->counters().lost == 1u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

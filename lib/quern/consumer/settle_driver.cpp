@@ -53,6 +53,11 @@ asio::awaitable<void> consumer::pipeline::remove(std::vector<settlement> entries
 
 asio::awaitable<void> consumer::pipeline::change(std::vector<settlement> entries)
 {
+    std::erase_if(entries, [this](settlement const& e) { // its message may be another consumer's by now
+        auto const over = e.why == settlement::purpose::postpone && e.what->message.lease_deadline() <= now();
+        if (over) settled_for_good(*e.what, settled::lost, e.timeout);
+        return over;
+    });
     std::vector<sqs::change_visibility_entry> changes;
     std::vector<std::string> handles;
     for (auto& e : entries) {
