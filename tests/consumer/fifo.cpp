@@ -216,6 +216,22 @@ BOOST_AUTO_TEST_CASE(a_receive_whose_answer_was_lost_is_recovered_long_before_it
     BOOST_TEST(it->counters().repeated_polls == 1u);
 }
 
+// The repeat was throttled, and nobody asked again: the group stood still until its visibility timeout.
+BOOST_AUTO_TEST_CASE(a_lost_receive_is_recovered_although_its_repeat_is_refused)
+{
+    send_to("a", {"1", "2", "3", "4"});
+    options.visibility_timeout = 10min;
+    bool lost = false;
+    api.lose_answer = [&] { return !std::exchange(lost, true); };
+    api.on_receive = [this] {
+        return api.receives == 2 ? std::optional(failure(errc::throttled, "too fast", true)) : std::nullopt;
+    };
+    consume_failing("", 0);
+    BOOST_TEST(until(5s, [this] { return empty(); }));
+    BOOST_TEST(done == in_order, boost::test_tools::per_element());
+    BOOST_TEST(it->counters().repeated_polls == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(a_drain_gives_back_what_waits_behind_a_running_head)
 {
     send_to("a", {"1", "2", "3", "4"});

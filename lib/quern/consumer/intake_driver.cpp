@@ -71,11 +71,13 @@ asio::awaitable<result<sqs::receive_message_response>> consumer::pipeline::recei
         request.system_attribute_names.insert(
             request.system_attribute_names.end(), {"MessageGroupId", "SequenceNumber"});
     }
+    bool lost = false; // an answer: a repeat that is refused changes nothing about what it held
     for (int attempt = 1;; ++attempt) {
         auto copy = request;
         started = now();
         auto got = co_await api_.receive_message(std::move(copy));
-        if (got || !fifo_ || attempt == attempts || !may_have_received(got.error())) co_return got;
+        lost = lost || (!got && may_have_received(got.error()));
+        if (got || !fifo_ || attempt == attempts || !lost) co_return got;
         ++counters.repeated_polls;
         auto const pause = time_.make_timer(strand);
         co_await pause->wait_until(now() + between_attempts);
