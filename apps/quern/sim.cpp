@@ -95,6 +95,7 @@ int run_sim(sim_options const& o)
     auto const total = seeds.count() * names.size();
     std::atomic<std::size_t> next = 0, ended = 0, broken = 0;
     std::atomic<std::uint64_t> milliseconds = 0;
+    sim::drain_sum drains;
     std::mutex output;
     auto const work = [&] {
         for (auto i = next++; i < total; i = next++) {
@@ -102,9 +103,10 @@ int run_sim(sim_options const& o)
             auto const seed = seeds.first + i / names.size();
             auto const got = sim::run(sim::draw(name, seed));
             milliseconds += static_cast<std::uint64_t>(got.lasted.count());
+            std::lock_guard const lock(output);
+            drains.add(got.drains);
             if (!got.passed()) {
                 ++broken;
-                std::lock_guard const lock(output);
                 print({name, seed, got.violations.front(), got.violations.size() - 1});
             }
             ++ended;
@@ -125,6 +127,8 @@ int run_sim(sim_options const& o)
     auto const took = std::chrono::duration<double>(real_clock().now() - began).count();
     fmt::print("{} passed, {} failed; {:.1f} simulated hours in {:.1f} s\n", total - broken, broken.load(),
         static_cast<double>(milliseconds) / 3.6e6, took);
+    fmt::print("{} drains, {} of them clean; the longest and the sums: {}\n", drains.drains, drains.clean,
+        to_json(drains.of_all));
     return broken == 0 ? ok : failed;
 }
 

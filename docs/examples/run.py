@@ -69,6 +69,11 @@ def handler_test(program, _, environment):
     expect(output(program, environment)[0], "handled after 4 tries and 30 h")
 
 
+def simulated_days(program, _, environment):
+    line = output(program, environment)[-1]
+    expect(line.partition(": ")[2], "0 not charged, 0 charged twice; 0 days with a broken promise")
+
+
 def main(quern, program):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     environment |= {"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}

@@ -13,7 +13,7 @@ using namespace quern;
 namespace {
 
 constexpr std::uint64_t seeds_until_found = 60;
-constexpr std::uint64_t seeds = 8; // of each scenario; the consumer passes the same: see seeds.cpp
+constexpr std::uint64_t seeds = 3; // of each scenario; the consumer passes the same: see seeds.cpp
 
 struct expectation {
     char const* flaw;
@@ -24,7 +24,7 @@ struct expectation {
 
 constexpr char const *stuck = "the queue does not run empty", *expires = "nobody has asked for more",
                      *overruns = "without a lease", *hidden = "messages hidden and reports",
-                     *twice = "runs twice at once";
+                     *twice = "runs twice at once", *overtakes = "of its group is done with";
 
 #define FLAW(name) #name, &sim::flaws::name
 constexpr expectation expectations[] = {
@@ -37,8 +37,11 @@ constexpr expectation expectations[] = {
     {FLAW(releases_damaged), "damaged", "times within a second"},
     {FLAW(runs_redeliveries), "duplicates", twice},
     {FLAW(keeps_the_old_handle), "duplicates", expires},
+    {FLAW(combines_polls), "weather", expires},
+    {FLAW(forgets_attempts), "fifo-lost", "nobody has asked again"},
     {FLAW(extends_once), "calm", expires},
     {FLAW(extends_when_running), "handlers", expires},
+    {FLAW(extends_until_deleting), "outages", expires},
     {FLAW(gives_up_extending), "weather", overruns},
     {FLAW(extends_at_five_seconds), "calm", expires},
     {FLAW(extends_after_backoff), "everything", "its backoff is shortened"},
@@ -48,6 +51,13 @@ constexpr expectation expectations[] = {
     {FLAW(never_times_out), "stops", stuck},
     {FLAW(forgets_failed_calls), "weather", expires},
     {FLAW(forgets_failed_entries), "weather", expires},
+    {FLAW(keys_deletes_by_id), "duplicates", "without need"},
+    {FLAW(leaves_failures), "handlers", "nobody has put it off"},
+    {FLAW(retries_failures_hot), "handlers", "before its backoff is over"},
+    {FLAW(abandons_batch), "handlers", expires},
+    {FLAW(ignores_groups), "fifo", "runs beside another message of its group"},
+    {FLAW(overtakes_failed), "fifo", overtakes},
+    {FLAW(overtakes_damaged), "fifo-damaged", overtakes},
     {FLAW(drops_late_arrivals), "stops", hidden},
     {FLAW(drops_unstarted), "stops", hidden},
     {FLAW(stops_extending), "stops", overruns},
@@ -56,6 +66,7 @@ constexpr expectation expectations[] = {
     {FLAW(leaves_receive_open), "stops", "taken by a receive of a process that has ended clean"},
     {FLAW(says_stopped_at_once), "stops", hidden},
     {FLAW(stops_without_limit), "stops", "drains for longer than it may"},
+    {FLAW(never_stops), "calm", "does not end its drain"},
 };
 #undef FLAW
 
@@ -64,7 +75,11 @@ sim::run_result run_naive(std::string_view scenario, std::uint64_t seed, sim::fl
     sim::run_options options;
     options.subject = sim::naive_consumer(f);
     auto day = sim::draw(scenario, seed);
-    day.handlers.rejects = day.handlers.misreads = 0; // verdicts that it does not know
+    auto& mix = day.handlers; // less the verdicts that it does not know
+    mix.rejects = mix.misreads = mix.condemns = mix.unavailable = mix.acks = mix.extends = 0;
+    day.consumer.classify = nullptr;
+    day.consumer.max_age = {};
+    day.consumer.on_group_failure = group_policy::retry_head;
     day.consumer.on_malformed = malformed_policy::retry;
     day.consumer.poison_queue_url.clear();
     return sim::run(day, options);
@@ -100,7 +115,7 @@ BOOST_AUTO_TEST_CASE(every_flaw_is_found_out)
 BOOST_AUTO_TEST_CASE(a_naive_consumer_without_a_flaw_is_not_accused)
 {
     for (auto const& name : sim::scenarios()) {
-        if (name.name.starts_with("fifo")) continue; // it knows no groups
+        if (name.name.ends_with("dependency")) continue; // it knows no outage
         for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
             for (auto const& violation : run_naive(name.name, seed, {}).violations)
                 BOOST_ERROR(name.name << ", seed " << seed << ": " << violation);

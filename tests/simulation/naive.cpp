@@ -37,7 +37,9 @@ asio::awaitable<bool> naive_worker::extend(job_ptr j)
     auto const handle = j->handle;
     auto const sent_at = now();
     j->extending = true;
-    auto const done = co_await hide(handle, options_.visibility_timeout);
+    auto const said = co_await hide(handle, options_.visibility_timeout);
+    auto const done = said.has_value();
+    if (!done && said.error().code == errc::receipt_expired && j->handle == handle) j->lease = now();
     j->extending = false;
     j->idle.ring();
     if (done && j->handle == handle) j->lease = sent_at + options_.visibility_timeout;
@@ -45,18 +47,25 @@ asio::awaitable<bool> naive_worker::extend(job_ptr j)
     co_return done || !flaws_.gives_up_extending;
 }
 
-asio::awaitable<bool> naive_worker::hide(std::string handle, seconds timeout)
+asio::awaitable<result<void>> naive_worker::hide(std::string handle, seconds timeout)
 {
     std::vector<sqs::change_visibility_entry> entries{{"0", std::move(handle), timeout}};
     sqs::change_message_visibility_batch_request request(url_, std::move(entries));
     auto const got = co_await api_.change_message_visibility_batch(std::move(request));
-    if (!got) log("visibility not changed", got.error());
-    co_return got && got->failed.empty();
+    if (!got) {
+        log("visibility not changed", got.error());
+        co_return got.error();
+    }
+    if (got->failed.empty()) co_return result<void>();
+    auto const expired = got->failed.front().sender_fault;
+    co_return failure(expired ? errc::receipt_expired : errc::service_error, "entry refused");
 }
 
 void naive_worker::lose(job_ptr const& j)
 {
     if (flaws_.acks_without_lease || std::exchange(j->lost, true)) return;
+    std::erase(waiting_, j);
+    give_back_tail(j);
     if (j->running)
         tell(j);
     else if (!j->deleting)
@@ -81,7 +90,8 @@ asio::awaitable<void> naive_worker::change(job_ptr j, seconds delay)
     while (j->extending && !flaws_.extends_after_backoff)
         co_await j->idle.wait(); // it would overwrite this
     for (auto pause = 100ms; !j->gone && now() < j->lease; pause = std::min<milliseconds>(2 * pause, 1s)) {
-        if (auto const done = co_await hide(j->handle, delay); done) break;
+        auto const done = co_await hide(j->handle, delay);
+        if (done || done.error().code == errc::receipt_expired) break;
         if (!flaws_.retries_at_once) co_await rest(pause);
     }
     forget(j);
@@ -131,13 +141,14 @@ void naive_worker::removed(job_ptr const& j, std::string const& handle,
 
 // ---- stopping
 
-asio::awaitable<void> naive_worker::stop(milliseconds limit, std::function<void(drain_report)> ended)
+asio::awaitable<void> naive_worker::stop(milliseconds limit)
 {
     auto const began = now();
     auto const end = flaws_.stops_without_limit ? tick::max() : began + limit;
     release_at_ = flaws_.stops_without_limit ? tick::max() : began + limit * 9 / 10;
     room_.ring();
-    if (flaws_.says_stopped_at_once) co_return ended({});
+    if (flaws_.never_stops) co_return;
+    if (flaws_.says_stopped_at_once) co_return ended_({});
     for (auto const& j : jobs_) {
         j->beat.ring();
         if (flaws_.releases_running && j->running) spawn(nack(j));
@@ -165,7 +176,7 @@ asio::awaitable<void> naive_worker::stop(milliseconds limit, std::function<void(
     report.polls = receiving_ ? 1 : 0;
     for (auto const& j : jobs_)
         ++(j->running ? report.running : j->deleting ? report.at_risk : report.stranded);
-    ended(report);
+    ended_(report);
 }
 
 asio::awaitable<void> naive_worker::nack(job_ptr j)
@@ -189,11 +200,8 @@ class naive final : public subject {
 public:
     explicit naive(std::shared_ptr<naive_worker> w) : worker_(std::move(w)) {}
 
-    void start() override { worker_->start(); }
-    void drain(milliseconds limit, std::function<void(drain_report)> ended) override
-    {
-        worker_->drain(limit, std::move(ended));
-    }
+    void start(std::function<void(drain_report const&)> ended) override { worker_->start(std::move(ended)); }
+    void drain(milliseconds limit) override { worker_->drain(limit); }
     std::size_t in_flight() const override { return worker_->in_flight(); }
 
 private:

@@ -16,6 +16,8 @@ struct flaws {
     bool releases_damaged = false;     ///< an unreadable message goes back at visibility 0
     bool runs_redeliveries = false;    ///< though the message runs here already
     bool keeps_the_old_handle = false; ///< when a message that is held here comes again
+    bool combines_polls = false;       ///< two receives make a batch, which is dropped when the second fails
+    bool forgets_attempts = false;     ///< a FIFO receive whose answer is lost is not asked for again
     // leases
     bool extends_once = false;            ///< and then no more
     bool extends_when_running = false;    ///< and not while a message waits for its handler
@@ -30,6 +32,14 @@ struct flaws {
     // settling
     bool forgets_failed_calls = false;   ///< a delete call that fails is not made again
     bool forgets_failed_entries = false; ///< what a batch answer names as failed is not read
+    bool keys_deletes_by_id = false;     ///< a redelivery's delete replaces the first, whose end nobody then hears
+    bool leaves_failures = false;        ///< to their visibility timeout
+    bool retries_failures_hot = false;   ///< at visibility 0
+    bool abandons_batch = false;         ///< what has not begun when a handler fails is forgotten
+    // groups
+    bool ignores_groups = false;    ///< runs them as if there were none
+    bool overtakes_failed = false;  ///< the next of a group runs when the one before has failed
+    bool overtakes_damaged = false; ///< an unreadable message is dropped from the batch, those behind it run
     // stopping
     bool drops_late_arrivals = false;  ///< messages that arrive while stopping
     bool drops_unstarted = false;      ///< messages received and not started
@@ -39,9 +49,11 @@ struct flaws {
     bool leaves_receive_open = false;  ///< which then takes messages for nobody
     bool says_stopped_at_once = false; ///< while handlers run
     bool stops_without_limit = false;  ///< waits for the last handler, however long
+    bool never_stops = false;          ///< its loop cannot be cancelled
 };
 
-/// A consumer as one writes it in an afternoon: one receive at a time, a heartbeat for each message, deletes in batches.
+/// A consumer as one writes it in an afternoon: one receive at a time, a heartbeat for each message, deletes in batches,
+/// the messages of a group one by one.
 subject_factory naive_consumer(flaws);
 
 } // namespace quern::sim

@@ -58,17 +58,18 @@ public:
           deletes_wait_(*options_.time, io.get_executor()), changed_(*options_.time, io.get_executor())
     {}
 
-    void start()
+    void start(std::function<void(drain_report const&)> ended)
     {
+        ended_ = std::move(ended);
         spawn(receive());
         spawn(remove());
     }
 
-    void drain(milliseconds limit, std::function<void(drain_report)> ended)
+    void drain(milliseconds limit)
     {
         hurried_ = stopping_;
         changed_.ring();
-        if (!std::exchange(stopping_, true)) spawn(stop(limit, std::move(ended)));
+        if (!std::exchange(stopping_, true)) spawn(stop(limit));
     }
 
     std::size_t in_flight() const { return jobs_.size(); }
@@ -110,14 +111,16 @@ private:
                 continue;
             }
             if (flaws_.asks_for_ten) ask = 10;
-            sqs::receive_message_request request(url_);
-            request.max_messages = static_cast<int>(ask);
-            request.visibility_timeout = options_.visibility_timeout;
-            request.wait_time =
-                std::min(options_.wait_time, std::chrono::floor<seconds>(options_.drain_deadline / 2));
-            request.system_attribute_names = {"ApproximateReceiveCount"};
-            auto const latest = now() + *request.wait_time; // a late answer has used up its leases
-            auto got = co_await api_.receive_message(std::move(request));
+            auto latest = now();
+            auto const twice = flaws_.combines_polls && ask > 1;
+            if (twice) --ask;
+            auto got = co_await ask_for(static_cast<int>(ask), latest);
+            if (got && twice) {
+                auto sooner = now();
+                auto second = co_await ask_for(1, sooner);
+                if (!second) continue; // and what the first has brought is gone
+                accept(*second, std::min(now(), sooner));
+            }
             if (got) {
                 failures = 0;
                 accept(*got, std::min(now(), latest));
@@ -133,20 +136,59 @@ private:
         changed_.ring();
     }
 
+    /// `latest`: when the answer must have been given; a later one has used up its leases.
+    asio::awaitable<result<sqs::receive_message_response>> ask_for(int most, tick& latest)
+    {
+        sqs::receive_message_request request(url_);
+        request.max_messages = most;
+        request.visibility_timeout = options_.visibility_timeout;
+        request.wait_time = std::min(options_.wait_time, std::chrono::floor<seconds>(options_.drain_deadline / 2));
+        request.system_attribute_names = {"ApproximateReceiveCount", "MessageGroupId"};
+        if (fifo_) request.attempt_id = "attempt-" + std::to_string(random_());
+        for (int attempt = 1;; ++attempt) {
+            latest = now() + *request.wait_time;
+            auto copy = request;
+            auto got = co_await api_.receive_message(std::move(copy));
+            if (got || !fifo_ || flaws_.forgets_attempts || attempt == 3) co_return got;
+            co_await rest(200ms);
+            if (stopping_) request.wait_time = 0s;
+        }
+    }
+
     void accept(sqs::receive_message_response& got, tick received_at)
     {
+        std::vector<std::pair<std::size_t, std::string>> damaged; // position, group
+        for (auto const& bad : got.damaged)
+            damaged.emplace_back(bad.position, bad.known.group_id());
+        std::size_t position = 0;
+        auto const behind_damaged = [&](job_ptr const& j) {
+            return fifo_ && !flaws_.overtakes_damaged && std::ranges::any_of(damaged, [&](auto const& bad) {
+                return bad.first < position && bad.second == j->given.group();
+            });
+        };
         for (auto& m : got.messages) {
+            while (std::ranges::any_of(damaged, [&](auto const& bad) { return bad.first == position; }))
+                ++position;
             auto const j = take(m, got.storage, received_at);
+            auto const held_up = j && behind_damaged(j);
+            ++position;
             if (!j || (stopping_ && flaws_.drops_late_arrivals)) {
                 if (j) forget(j);
                 continue;
             }
-            waiting_.push_back(j);
             spawn(keep_lease(j));
+            if (held_up)
+                give_back(j, 0ms);
+            else
+                waiting_.push_back(j);
         }
         for (auto& bad : got.damaged) {
             auto const j = take(bad.known, got.storage, received_at);
             if (!j) continue;
+            if (fifo_ && flaws_.overtakes_damaged) {
+                forget(j);
+                continue;
+            }
             log("damaged message", bad.why);
             give_back(j, flaws_.releases_damaged ? 0ms : options_.backoff.delay(j->receives, random_));
         }
@@ -158,7 +200,8 @@ private:
     {
         auto const same = [&](job_ptr const& j) { return j->given.id() == m.id; };
         auto const at = std::ranges::find_if(jobs_, same);
-        if (at != jobs_.end() && !flaws_.runs_redeliveries) {
+        auto const replaces = at != jobs_.end() && flaws_.keys_deletes_by_id && (*at)->deleting;
+        if (at != jobs_.end() && !flaws_.runs_redeliveries && !replaces) {
             auto const known = *at;
             if (!known->giving_back) {
                 if (m.receive_count() < known->receives || flaws_.keeps_the_old_handle) return nullptr;
@@ -183,6 +226,7 @@ private:
         j->beat.ring();
         room_.ring();
         changed_.ring();
+        if (fifo_) asio::post(io_, [self = shared_from_this()] { self->run_next(); }); // its group goes on
     }
 
     // ---- handlers
@@ -191,10 +235,12 @@ private:
     void run_next()
     {
         auto const most = flaws_.asks_for_ten ? 1'000 : std::max<std::size_t>(1, options_.max_in_flight / 2);
-        while (!stopping_ && running_ < most && !waiting_.empty()) {
-            auto const j = waiting_.front();
-            waiting_.pop_front();
-            if (j->gone || j->lost) continue;
+        std::erase_if(waiting_, [](job_ptr const& j) { return j->gone || j->lost; });
+        while (!stopping_ && running_ < most) {
+            auto const at = std::ranges::find_if(waiting_, [this](job_ptr const& j) { return may_run(j); });
+            if (at == waiting_.end()) break;
+            auto const j = *at;
+            waiting_.erase(at);
             ++running_;
             j->running = true;
             j->beat.ring();
@@ -203,6 +249,27 @@ private:
             };
             asio::co_spawn(io_, call(handle_, j), asio::bind_cancellation_slot(j->cancel.slot(), std::move(done)));
             if (options_.handler_timeout.count() != 0 && !flaws_.never_times_out) spawn(time_out(j));
+        }
+    }
+
+    /// No other of its group runs or is being put off.
+    bool may_run(job_ptr const& j) const
+    {
+        if (!fifo_ || flaws_.ignores_groups) return true;
+        return std::ranges::none_of(jobs_, [&](job_ptr const& other) {
+            auto const busy = other->running || (other->giving_back && !flaws_.overtakes_failed);
+            return busy && other->given.group() == j->given.group();
+        });
+    }
+
+    /// Behind a message that comes again nobody of its group may run.
+    void give_back_tail(job_ptr const& head)
+    {
+        if (!fifo_ || flaws_.overtakes_failed || flaws_.ignores_groups) return;
+        for (auto const& j : std::vector<job_ptr>(waiting_.begin(), waiting_.end())) {
+            if (j->given.group() != head->given.group()) continue;
+            std::erase(waiting_, j);
+            give_back(j, 0ms);
         }
     }
 
@@ -226,23 +293,45 @@ private:
     {
         --running_;
         j->running = false;
+        conclude(j, thrown, said);
         run_next();
-        if (!flaws_.acks_without_lease) {
+    }
+
+    void conclude(job_ptr const& j, std::exception_ptr thrown, std::optional<outcome> said)
+    {
+        if (!flaws_.acks_without_lease && (now() >= j->lease || j->lost)) {
+            give_back_tail(j);
             if (now() >= j->lease) return forget(j); // somebody else may have the message
-            if (j->lost) return give_back(j, 0ms);   // but it has come back
+            return give_back(j, 0ms);                // but it has come back
         }
         auto const failed = j->told && !j->overdue ? release() : retry();
         auto const verdict = thrown ? failed : *said;
+        auto const backoff = options_.backoff.delay(j->receives, random_);
         switch (verdict.what()) {
         default: // it knows no other verdict
+            if (flaws_.keys_deletes_by_id)
+                std::erase_if(to_delete_, [&](job_ptr const& other) { return other->given.id() == j->given.id(); });
             j->deleting = true;
             to_delete_.push_back(j);
             deletes_wait_.ring();
             break;
-        case outcome::kind::release: give_back(j, 0ms); break;
-        case outcome::kind::retry_after: give_back(j, verdict.delay()); break;
-        case outcome::kind::retry: give_back(j, options_.backoff.delay(j->receives, random_)); break;
+        case outcome::kind::release: put_off(j, 0ms); break;
+        case outcome::kind::retry_after: put_off(j, verdict.delay()); break;
+        case outcome::kind::retry: put_off(j, backoff); break;
         }
+    }
+
+    void put_off(job_ptr const& j, milliseconds delay)
+    {
+        give_back_tail(j);
+        if (flaws_.abandons_batch) {
+            for (auto const& other : std::exchange(waiting_, {}))
+                forget(other);
+        }
+        if (flaws_.leaves_failures)
+            forget(j);
+        else
+            give_back(j, flaws_.retries_failures_hot ? 0ms : delay);
     }
 
     // ---- leases, settling and stopping: naive.cpp
@@ -250,21 +339,22 @@ private:
     asio::awaitable<void> keep_lease(job_ptr j);
     /// False: not again.
     asio::awaitable<bool> extend(job_ptr j);
-    /// From now on, for that long; false when it did not work.
-    asio::awaitable<bool> hide(std::string handle, seconds timeout);
+    /// From now on, for that long; receipt_expired when it is no longer ours.
+    asio::awaitable<result<void>> hide(std::string handle, seconds timeout);
     void lose(job_ptr const& j);
     void give_back(job_ptr const& j, milliseconds delay);
     asio::awaitable<void> change(job_ptr j, seconds delay);
     asio::awaitable<void> remove();
     void removed(job_ptr const& j, std::string const& handle, result<sqs::delete_message_batch_response> const& got,
         std::string const& id);
-    asio::awaitable<void> stop(milliseconds limit, std::function<void(drain_report)> ended);
+    asio::awaitable<void> stop(milliseconds limit);
     asio::awaitable<void> nack(job_ptr j);
     void cancel_all();
 
     asio::io_context& io_;
     sqs::api& api_;
     std::string const url_;
+    bool const fifo_ = url_.ends_with(".fifo");
     handler const handle_;
     consumer_options const options_;
     flaws const flaws_;
@@ -277,6 +367,7 @@ private:
     std::size_t running_ = 0, leaked_ = 0;
     bool receiving_ = false, stopping_ = false, hurried_ = false;
     tick release_at_{};
+    std::function<void(drain_report const&)> ended_;
 };
 
 } // namespace quern::sim

@@ -7,7 +7,7 @@ using namespace quern;
 namespace {
 
 /// A few seeds of each scenario; `quern sim` runs as many as one likes.
-constexpr std::uint64_t seeds = 16;
+constexpr std::uint64_t seeds = 6;
 
 } // namespace
 

@@ -24,6 +24,16 @@ asio::awaitable<void> pass(clock& time, milliseconds d)
     co_await timer->wait_until(time.now() + d);
 }
 
+/// As the service words it; that nothing may be retried is the client's reading of it.
+failure expired()
+{
+    failure why(errc::service_error, "The security token included in the request is expired (simulated)");
+    why.service_code = "ExpiredTokenException";
+    why.http_status = 403;
+    why.sender_fault = true;
+    return why;
+}
+
 failure refusal(broker::request_fault const& fault)
 {
     failure why(errc::connection_lost, "connection lost (simulated)", true);
@@ -40,7 +50,7 @@ failure refusal(broker::request_fault const& fault)
 }
 
 template <class Request, class Response>
-void tell(service_observer* who, Request const& asked, Response const& done)
+void tell(service_observer* who, Request const& asked, Response const& done, tick sent_at)
 {
     if (!who) return;
     if constexpr (std::same_as<Request, sqs::receive_message_request>)
@@ -48,7 +58,7 @@ void tell(service_observer* who, Request const& asked, Response const& done)
     else if constexpr (std::same_as<Request, sqs::delete_message_batch_request>)
         who->deleted(asked, done);
     else if constexpr (std::same_as<Request, sqs::change_message_visibility_batch_request>)
-        who->changed(asked, done);
+        who->changed(asked, done, sent_at);
     else if constexpr (std::same_as<Request, sqs::send_message_batch_request>)
         who->sent(asked, done);
 }
@@ -74,22 +84,25 @@ network::network(place service, milliseconds request_timeout)
 
 template <class Request, class Response>
 asio::awaitable<void> network::travel(place to, std::shared_ptr<flight<Response>> with, Request request,
-    answer<Response> (sqs::api::*operation)(Request), broker::request_fault fault)
+    answer<Response> (sqs::api::*operation)(Request), broker::request_fault fault, bool credentials_expired)
 {
+    auto const sent_at = to.time.now();
     co_await pass(to.time, fault.latency / 2);
-    auto const refused = fault.what == transport_fault::throttled || fault.what == transport_fault::server_error ||
-        fault.what == transport_fault::dropped_before;
+    auto const refused = credentials_expired || fault.what == transport_fault::throttled ||
+        fault.what == transport_fault::server_error || fault.what == transport_fault::dropped_before;
     std::optional<result<Response>> got;
     if (!refused) {
         auto const asked = request;
         auto said = co_await (to.service.*operation)(std::move(request));
         got.emplace(std::move(said));
-        if (*got) tell(to.observer, asked, got->value());
+        if (*got) tell(to.observer, asked, got->value(), sent_at);
     }
     if (fault.what == transport_fault::half_open) co_return;
     if (fault.what == transport_fault::slow) co_await pass(to.time, std::chrono::seconds(2));
     co_await pass(to.time, fault.latency - fault.latency / 2);
-    if (fault.what == transport_fault::none || fault.what == transport_fault::slow)
+    if (credentials_expired)
+        with->land(expired());
+    else if (fault.what == transport_fault::none || fault.what == transport_fault::slow)
         with->land(std::move(*got));
     else
         with->land(refusal(fault));
@@ -101,7 +114,8 @@ void network::arrived(sqs::change_message_visibility_batch_request const& asked,
     if (got && service_.observer) service_.observer->confirmed(asked, *got, sent_at);
 }
 
-void network::arrived(sqs::receive_message_request const&, tick, result<sqs::receive_message_response>& got)
+void network::arrived(
+    sqs::receive_message_request const& asked, tick sent_at, result<sqs::receive_message_response>& got)
 {
     if (got && service_.damages) {
         auto& all = got->messages;
@@ -118,9 +132,23 @@ void network::arrived(sqs::receive_message_request const&, tick, result<sqs::rec
     }
     if (!service_.observer) return;
     if (got)
-        service_.observer->delivered(*got);
+        service_.observer->delivered(asked, *got, sent_at);
     else
-        service_.observer->receive_failed();
+        service_.observer->receive_failed(asked, got.error());
+}
+
+void network::leaves(std::string_view, sqs::receive_message_request const& asked)
+{
+    if (service_.observer) service_.observer->asks(asked);
+}
+
+template <class Request>
+void network::leaves(std::string_view operation, Request const& asked)
+{
+    if constexpr (requires { asked.entries.front().receipt_handle; }) {
+        for (auto const& entry : asked.entries)
+            if (service_.observer) service_.observer->names(operation, entry.receipt_handle);
+    }
 }
 
 template <class Request, class Response>
@@ -132,10 +160,7 @@ network::answer<Response> network::carry(
     if constexpr (std::same_as<Request, sqs::receive_message_request>) {
         limit += request.wait_time.value_or(std::chrono::seconds(20));
     }
-    if constexpr (requires { request.entries.front().receipt_handle; }) {
-        for (auto const& entry : request.entries)
-            if (service_.observer) service_.observer->names(entry.receipt_handle);
-    }
+    leaves(name, request);
     Request const asked = request;
     auto const sent_at = service_.time.now();
     auto const executor = co_await asio::this_coro::executor;
@@ -147,7 +172,7 @@ network::answer<Response> network::carry(
         ~leave() { from.bell = nullptr; }
     } const left{*with};
 
-    auto way = travel(service_, with, std::move(request), operation, plan_.on_request(name));
+    auto way = travel(service_, with, std::move(request), operation, plan_.on_request(name), expired_);
     asio::co_spawn(service_.executor, std::move(way), [](std::exception_ptr bug) {
         if (bug) std::rethrow_exception(bug);
     });

@@ -13,20 +13,26 @@
 namespace quern::sim {
 
 /// Sees what the service has carried out for one process, at that moment: the truth, of which no answer need tell. And
-/// what the process has tried and seen.
+/// what the process has tried and seen. `sent_at` is when the request left the process.
 class service_observer {
 public:
     virtual ~service_observer() = default;
-    virtual void names(std::string const& receipt_handle) = 0; ///< a request about that receive leaves the process
+
+    // At the service.
     virtual void received(sqs::receive_message_request const&, sqs::receive_message_response const&) = 0;
     virtual void deleted(sqs::delete_message_batch_request const&, sqs::delete_message_batch_response const&) = 0;
     virtual void changed(sqs::change_message_visibility_batch_request const&,
-        sqs::change_message_visibility_batch_response const&) = 0;
+        sqs::change_message_visibility_batch_response const&, tick sent_at) = 0;
     virtual void sent(sqs::send_message_batch_request const&, sqs::send_message_batch_response const&) = 0;
-    virtual void delivered(sqs::receive_message_response const&) = 0; ///< the answer has reached the process
+
+    // In the process.
+    virtual void asks(sqs::receive_message_request const&) = 0;                            ///< it leaves
+    virtual void names(std::string_view operation, std::string const& receipt_handle) = 0; ///< as asks(), an entry
+    virtual void delivered(
+        sqs::receive_message_request const&, sqs::receive_message_response const&, tick sent_at) = 0;
     virtual void confirmed(sqs::change_message_visibility_batch_request const&,
-        sqs::change_message_visibility_batch_response const&, tick sent_at) = 0; ///< as delivered()
-    virtual void receive_failed() = 0;                                           ///< as the process sees it
+        sqs::change_message_visibility_batch_response const&, tick sent_at) = 0;
+    virtual void receive_failed(sqs::receive_message_request const&, failure const&) = 0;
 };
 
 /// SQS as one process sees it through a network that delays, loses and refuses. A request that has left goes on
@@ -51,6 +57,10 @@ public:
     /// From the next request on. Of the rates, those of the connection and the answer count here; those of the
     /// engine are the engine's.
     void set_faults(broker::fault_settings const& s) { plan_ = broker::fault_plan(s); }
+
+    /// From the next request on, until false again: the service refuses everything, because the credentials with which
+    /// it is signed have expired and no new ones can be had.
+    void expire_credentials(bool on) { expired_ = on; }
 
     std::size_t requests = 0; ///< that have left
 
@@ -89,9 +99,12 @@ private:
     struct flight;
     template <class Request, class Response>
     static boost::asio::awaitable<void> travel(place, std::shared_ptr<flight<Response>>, Request,
-        answer<Response> (sqs::api::*)(Request), broker::request_fault);
+        answer<Response> (sqs::api::*)(Request), broker::request_fault, bool expired);
     template <class Request, class Response>
     answer<Response> carry(char const* operation, Request, answer<Response> (sqs::api::*)(Request));
+    void leaves(std::string_view, sqs::receive_message_request const&);
+    template <class Request>
+    void leaves(std::string_view operation, Request const&);
     void arrived(sqs::receive_message_request const&, tick sent_at, result<sqs::receive_message_response>&);
     void arrived(sqs::change_message_visibility_batch_request const&, tick sent_at,
         result<sqs::change_message_visibility_batch_response> const&);
@@ -99,6 +112,7 @@ private:
     place service_;
     std::chrono::milliseconds request_timeout_;
     broker::fault_plan plan_;
+    bool expired_ = false;
 };
 
 } // namespace quern::sim

@@ -1,10 +1,10 @@
 #include <quern/sim/process.hpp>
 
-#include <boost/asio/this_coro.hpp>
-#include <boost/system/system_error.hpp>
+#include <quern/sim/part.hpp>
 
-#include <random>
-#include <stdexcept>
+#include <boost/asio/this_coro.hpp>
+
+#include <utility>
 
 namespace quern::sim {
 
@@ -20,55 +20,21 @@ milliseconds request_timeout(scenario const& day)
     return std::min<milliseconds>(10s, milliseconds(day.consumer.visibility_timeout) / 6);
 }
 
-/// What this try of this message is to be, whoever runs it.
-struct part {
-    enum class kind { succeeds, fails, backs_off, releases, hangs, deaf, rejects, misreads };
-    kind what = kind::succeeds;
-    milliseconds takes{};
-    milliseconds delay{};
-};
-
-part draw_part(scenario const& day, int number, int receive_count)
+/// As a drain cuts it; see consumer_options::wait_time.
+milliseconds longest_wait(scenario const& day)
 {
-    auto const spread = static_cast<std::uint64_t>(number) * 1'000'003 + static_cast<std::uint64_t>(receive_count);
-    std::mt19937_64 random(day.seed * 0x9e3779b97f4a7c15 + spread);
-    auto const chance = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
-    part out;
-    auto const& mix = day.handlers;
-    auto const calm = receive_count > mix.troubled_tries;
-    auto const slow = !calm && chance() < mix.slow;
-    auto const longest = slow ? milliseconds(day.consumer.visibility_timeout) * 3 : 100ms;
-    out.takes = milliseconds(static_cast<std::int64_t>(chance() * static_cast<double>(longest.count())));
-    out.delay = milliseconds(1'000 + static_cast<std::int64_t>(chance() * 89'000));
-    if (calm) return out;
-    double at = chance();
-    for (auto const& [what, share] : {std::pair(part::kind::fails, mix.fails), {part::kind::backs_off, mix.backs_off},
-             {part::kind::releases, mix.releases}, {part::kind::hangs, mix.hangs}, {part::kind::deaf, mix.deaf},
-             {part::kind::rejects, mix.rejects}, {part::kind::misreads, mix.misreads}}) {
-        if (at < share) {
-            out.what = what;
-            break;
-        }
-        at -= share;
-    }
-    if (out.what == part::kind::deaf) out.takes = milliseconds(day.consumer.visibility_timeout) * 3;
-    return out;
-}
-
-bool arrives_damaged(scenario const& day, sqs::message const& m)
-{
-    static constexpr int most = 20; // receives
-    auto const number = std::stoull(std::string(m.body));
-    std::mt19937_64 random(day.seed * 0x9e3779b97f4a7c15 - number);
-    return m.receive_count() <= most && static_cast<double>(random() >> 11) * 0x1p-53 < day.handlers.damaged;
+    return std::min<milliseconds>(day.consumer.wait_time, day.consumer.drain_deadline * 2 / 3);
 }
 
 } // namespace
 
 process::process(surroundings const& s, int number)
-    : id(number), day_(s.day), books_(s.books), clock_(s.time),
+    : id(number), day_(s.day), books_(s.books), handle_(s.handle),
+      block_([pause = s.pause, number](milliseconds d) { pause(number, d); }), clock_(s.time),
       network_({s.service.service, s.service.time, s.service.executor, &s.books.service_for(number),
-                   [&day = s.day](sqs::message const& m) { return arrives_damaged(day, m); }},
+                   [&day = s.day, &books = s.books](sqs::message const& m) {
+                       return arrives_damaged(day, books.number_of(m.body), m.receive_count());
+                   }},
           request_timeout(s.day))
 {
     auto options = day_.consumer;
@@ -76,9 +42,10 @@ process::process(surroundings const& s, int number)
     if (!options.poison_queue_url.empty()) options.poison_queue_url = s.poison_url;
     options.seed += static_cast<std::uint64_t>(id) * 2;
     options.log = [this](log_level, std::string_view text) { books_.logged(id, text); };
+    if (day_.on_a_pool) options.handler_executor = pool_.get_executor();
     subject_ = s.make(
         io_, network_, s.queue_url, [this](delivery& d) { return handle(d); }, std::move(options));
-    subject_->start();
+    subject_->start([this](drain_report const& said) { drained(said); });
     books_.note("process " + std::to_string(id) + " starts");
 }
 
@@ -86,20 +53,24 @@ process::~process()
 {
     if (!ended_) books_.killed(id);
     ended_ = true; // what the frames still report does not count
+    pool_.shutdown();
 }
 
 std::size_t process::run()
 {
-    if (paused) return 0;
-    io_.restart();
-    auto const done = io_.poll();
+    std::size_t all = 0;
+    for (std::size_t done = 1; done != 0 && !paused; all += done) {
+        io_.restart();
+        pool_.restart();
+        done = io_.poll() + pool_.poll();
+    }
     books_.holds(id, subject_->in_flight());
-    return done;
+    return all;
 }
 
-void process::set_faults(broker::fault_settings const& faults)
+void process::set_weather(spell const& now)
 {
-    auto own = faults;
+    auto own = now.faults;
     own.seed += static_cast<std::uint64_t>(id);
     auto const slow_down = [&](broker::fault_rates& rates) {
         if (rates.latency != 0) return;
@@ -110,66 +81,78 @@ void process::set_faults(broker::fault_settings const& faults)
     for (auto& [operation, rates] : own.by_operation)
         slow_down(rates);
     network_.set_faults(own);
+    network_.expire_credentials(now.credentials_expired);
+    auto const faultless = now.faults.everywhere == broker::fault_rates() && now.faults.by_operation.empty();
+    auto const fair = faultless && !now.credentials_expired;
+    if (!fair || !fair_) disturb();
+    fair_ = fair;
 }
 
 void process::drain(milliseconds limit)
 {
-    books_.note("process " + std::to_string(id) + " is told to stop within " + std::to_string(limit.count()) + " ms");
-    auto const first = !std::exchange(draining_, true);
-    // A receive that is open until the end may bring back what was given back, and then nobody has time to release it.
-    if (limit < milliseconds(day_.consumer.wait_time) + 3s) undisturbed_ = false;
-    subject_->drain(limit, [this, limit, first](drain_report const& report) {
-        if (!first) return;
-        books_.drained(id, report, limit, undisturbed_);
-        ended_ = true;
-    });
+    if (!std::exchange(draining_, true)) {
+        // One that halts by itself may have begun before, with a limit of its own.
+        auto const halts = day_.groups > 0 && day_.consumer.on_group_failure == group_policy::halt;
+        books_.stops(id, halts ? std::max(limit, day_.consumer.drain_deadline) : limit);
+        limit_ = halts ? std::min(limit, day_.consumer.drain_deadline) : limit;
+        drain_began_ = clock_.now();
+    } else {
+        books_.note("process " + std::to_string(id) + " is told to stop once more");
+    }
+    subject_->drain(limit);
+}
+
+/// A receive that is open until the end may bring back what was given back, and then nobody has time to release it; and
+/// a request that went out in bad weather may hang that long.
+void process::drained(drain_report const& said)
+{
+    report_ = said;
+    auto const longest = longest_wait(day_) + request_timeout(day_);
+    auto const roomy = limit_ >= longest_wait(day_) + 3s;
+    auto const fine_since = disturbed_at_ == tick() ? tick() : disturbed_at_ + longest;
+    books_.drained(id, said, draining_ && roomy && fair_ && !paused && fine_since <= drain_began_);
+    halted_ = !draining_;
+    draining_ = ended_ = true;
 }
 
 asio::awaitable<outcome> process::handle(delivery& d)
 {
-    auto const number = std::stoi(std::string(d.body()));
-    auto const role = draw_part(day_, number, d.receive_count());
+    auto const number = books_.number_of(d.body());
+    auto const again = tries_[number]++ != 0; // also of one receive: kept here in bad times
+    auto const role = draw_part(day_, number, d.receive_count(), again, clock_.now());
     struct run_record { // however the frame ends
         process& in;
         int number;
-        verdict how = verdict::cancelled;
-        milliseconds delay{};
-        bool obeys = true;
+        bool obeys;
+        verdict means{};
         ~run_record()
         {
-            if (!in.ended_) in.books_.ended(in.id, number, how, delay, obeys);
+            if (!in.ended_) in.books_.ended(in.id, number, means, obeys);
         }
-    } record{*this, number};
+    } record{*this, number, handle_ || role.obeys_cancellation()};
     books_.started(id, number);
-    record.obeys = role.what != part::kind::deaf;
-    if (!record.obeys) co_await asio::this_coro::throw_if_cancelled(false);
 
-    auto const executor = co_await asio::this_coro::executor;
-    auto const timer = clock_.make_timer(executor);
-    auto const until = role.what == part::kind::hangs ? tick::max() : clock_.now() + role.takes;
-    for (bool over = false; !over; over = over || clock_.now() >= until) {
-        over = co_await timer->wait_until(until);
-        if (!over && record.obeys) throw boost::system::system_error(asio::error::operation_aborted);
+    auto const began = clock_.now();
+    ending how;
+    bool acked = false;
+    try {
+        stage on{d, clock_, block_, [&] { books_.acks(id, number); },
+            [&] {
+                books_.acked(id, number);
+                acked = true;
+            }};
+        auto work = handle_ ? handle_(d, clock_) : play(role, std::move(on));
+        auto said = co_await std::move(work);
+        how.said.emplace(std::move(said));
+    } catch (...) {
+        how.thrown = std::current_exception();
     }
-    switch (role.what) {
-    case part::kind::fails: record.how = verdict::failed; throw std::runtime_error("a try that fails");
-    case part::kind::backs_off:
-        record.how = verdict::failed;
-        record.delay = role.delay;
-        co_return retry_after(role.delay);
-    case part::kind::rejects:
-        record.how = day_.consumer.poison_queue_url.empty() ? verdict::discarded : verdict::failed;
-        co_return reject("a message that is rejected");
-    case part::kind::misreads:
-        record.how = day_.discards_malformed() ? verdict::discarded : verdict::failed;
-        throw parse_error("a message that cannot be read");
-    case part::kind::releases: record.how = verdict::failed; co_return release();
-    case part::kind::succeeds:
-    case part::kind::hangs:
-    case part::kind::deaf: break;
-    }
-    record.how = verdict::succeeded;
-    co_return ack();
+    auto const state = co_await asio::this_coro::cancellation_state;
+    how.cancelled = state.cancelled() != asio::cancellation_type::none;
+    how.took = std::chrono::duration_cast<milliseconds>(clock_.now() - began);
+    record.means = acked ? verdict{verdict::kind::succeeded} : judge(day_, d, how);
+    if (how.thrown) std::rethrow_exception(how.thrown);
+    co_return *std::move(how.said);
 }
 
 } // namespace quern::sim

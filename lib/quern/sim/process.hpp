@@ -7,12 +7,17 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
 namespace quern::sim {
 
-/// One simulated process: a consumer with a network and a calendar of its own, on a context of its own, so that it can
+/// A handler that is told the time of its process.
+using timed_handler = std::function<boost::asio::awaitable<outcome>(delivery&, clock&)>;
+
+/// One simulated process: a consumer with a network and a calendar of its own, on contexts of its own, so that it can
 /// be stopped, paused and killed.
 class process {
 public:
@@ -23,6 +28,8 @@ public:
         network::place service; ///< the observer is the process's own
         std::string queue_url, poison_url;
         subject_factory const& make;
+        timed_handler const& handle; ///< empty: the day draws what each try does
+        std::function<void(int process, std::chrono::milliseconds)> pause;
     };
 
     process(surroundings const&, int id);
@@ -30,15 +37,19 @@ public:
 
     int const id;
     bool paused = false;
+    bool replaced = false; ///< another is about to take its place
 
     std::size_t run(); ///< what can be done at this moment; the number of handlers run
-    void set_faults(broker::fault_settings const&);
+    /// From now on.
+    void set_weather(spell const&);
     void drain(std::chrono::milliseconds limit);
-    void disturb() { undisturbed_ = false; }
+    void disturb() { disturbed_at_ = clock_.now(); }
     void jump_calendar(std::chrono::milliseconds by) { clock_.offset += by; }
     bool draining() const { return draining_; }
     bool ended() const { return ended_; }
+    bool halted() const { return halted_; } ///< it has ended, and nobody has told it to
     std::size_t requests() const { return network_.requests; }
+    drain_report const& report() const { return report_; } ///< once it has ended
 
 private:
     /// Steady time is everybody's; the calendar is the process's own.
@@ -54,15 +65,28 @@ private:
         wall_time::duration offset{};
     };
 
+    /// Can drop its work before it goes: handlers and the pipeline refer to each other's executors.
+    struct context : boost::asio::io_context {
+        using boost::asio::execution_context::shutdown;
+    };
+
     boost::asio::awaitable<outcome> handle(delivery&);
+    void drained(drain_report const&);
 
     scenario const& day_;
     witness& books_;
+    timed_handler const& handle_;
+    std::function<void(std::chrono::milliseconds)> const block_;
     own_clock clock_;
     network network_;
-    boost::asio::io_context io_; // what it destroys refers to the members above
+    context pool_; // what the contexts destroy refers to the members above
+    boost::asio::io_context io_;
     std::unique_ptr<subject> subject_;
-    bool draining_ = false, ended_ = false, undisturbed_ = true;
+    std::map<int, int> tries_; // of each message
+    drain_report report_;
+    bool draining_ = false, ended_ = false, halted_ = false, fair_ = true;
+    tick disturbed_at_{}, drain_began_{};
+    std::chrono::milliseconds limit_{};
 };
 
 } // namespace quern::sim

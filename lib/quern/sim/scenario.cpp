@@ -11,6 +11,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
+using kind = incident::kind;
+
 /// The same draws with every standard library, whose distributions differ.
 class dice {
 public:
@@ -31,6 +33,16 @@ private:
     std::mt19937_64 random_;
 };
 
+void patient(scenario& s, dice& d)
+{
+    using policy::backoff, policy::jitter;
+    backoff const series[] = {backoff::exponential(1s, 2.0, 5min), backoff::linear(1s, 2s, 1min),
+        backoff::fibonacci(2s, 1min), backoff::fixed({1s, 5s, 30s})};
+    s.jitter = d.one_in(2) ? 0.5 : 0.5 + d.up_to(0.5); // never below the default's: another backoff may be put in
+    s.consumer.backoff =
+        series[d.between(0, std::ssize(series) - 1)].with(jitter::fraction(d.one_in(4) ? 0 : s.jitter));
+}
+
 /// Where all begin: a consumer with settings of every size.
 scenario common(dice& d, std::string_view name, std::uint64_t seed)
 {
@@ -49,8 +61,12 @@ scenario common(dice& d, std::string_view name, std::uint64_t seed)
     c.settle_linger = d.one_in(4) ? 0ms : d.between(1ms, 200ms);
     c.max_settle_calls = static_cast<std::size_t>(d.between(2, 32));
     c.drain_deadline = d.between(3s, 40s);
-    c.backoff = policy::backoff::exponential(1s, 2.0, 5min);
+    patient(s, d);
     s.handlers.slow = d.up_to(0.2);
+    s.on_a_pool = d.one_in(4);
+    if (d.one_in(10)) c.rate = policy::rate{.count = d.between(1, 50)};
+    s.longest_body = d.one_in(3) ? 0 : static_cast<std::size_t>(d.between(0, d.one_in(10) ? 100'000 : 2'000));
+    if (s.longest_body > 0 && d.one_in(5)) c.max_bytes_in_flight = static_cast<std::size_t>(d.between(1, 10)) << 20;
     return s;
 }
 
@@ -81,19 +97,32 @@ void weather(scenario& s, dice& d)
 void trouble(scenario& s, dice& d)
 {
     auto& h = s.handlers;
-    for (auto* chance : {&h.fails, &h.backs_off, &h.releases, &h.hangs, &h.deaf, &h.rejects, &h.misreads})
+    for (auto* chance :
+        {&h.fails, &h.backs_off, &h.releases, &h.hangs, &h.deaf, &h.rejects, &h.misreads, &h.condemns})
         *chance = d.up_to(0.15);
     h.slow = d.up_to(0.4);
+    if (d.one_in(3)) h.unavailable = d.up_to(0.1);
+    if (d.one_in(5)) h.blocks = d.up_to(0.05);
     if (d.one_in(2)) {
         h.hangs = 0; // for 12 hours each
     } else {
         s.consumer.handler_timeout = d.between(1s, 3min);
     }
     if (d.one_in(2)) s.consumer.poison_queue_url = "poison";
+    if (d.one_in(2)) s.consumer.classify = classify;
+    if (d.one_in(5)) s.consumer.max_age = d.between(30s, 10min);
     s.consumer.on_malformed = static_cast<malformed_policy>(d.between(0, 2));
     auto const one_by_one = s.messages * (h.troubled_tries + 1) *
         std::max<milliseconds>(s.consumer.handler_timeout, 3 * s.consumer.visibility_timeout);
     s.patience += one_by_one / s.consumer.max_in_flight;
+    if (h.unavailable > 0) s.patience += one_by_one; // one probe at a time
+}
+
+/// Not where processes are killed: a handler that awaits either is not destroyed with its context.
+void asking(scenario& s, dice& d)
+{
+    s.handlers.acks = d.up_to(0.2);
+    s.handlers.extends = d.up_to(0.2);
 }
 
 broker::fault_settings outage(dice& d)
@@ -112,6 +141,30 @@ broker::fault_settings outage(dice& d)
     return f;
 }
 
+/// Of a dependency, or of the credentials.
+void blackouts(scenario& s, dice& d, bool spell::*what, milliseconds longest)
+{
+    for (auto from = d.between(0ms, 30s); from < 5min; from += d.between(20s, 2min)) {
+        spell one{from, from + d.between(1s, longest), {}};
+        one.*what = true;
+        from = one.until;
+        s.spells.push_back(std::move(one));
+    }
+}
+
+/// Handlers do well, but for what they depend on.
+void dependency(scenario& s, dice& d)
+{
+    s.processes = static_cast<int>(d.between(1, 3));
+    s.messages = static_cast<int>(d.between(20, 120));
+    s.sent_within = d.between(1min, 40min);
+    s.max_receives = 3;
+    s.none_may_die = true;
+    s.consumer.classify = classify;
+    s.consumer.handler_timeout = 5min;
+    blackouts(s, d, &spell::dependency_down, 45min);
+}
+
 void incidents(scenario& s, dice& d, std::initializer_list<incident::kind> kinds)
 {
     auto const count = d.between(1, 5);
@@ -122,7 +175,8 @@ void incidents(scenario& s, dice& d, std::initializer_list<incident::kind> kinds
         one.at = d.one_in(3) ? d.between(0ms, 2s) : d.between(0ms, 3min);
         if (one.what == incident::kind::pause) one.by = d.between(100ms, 2min);
         if (one.what == incident::kind::clock) one.by = d.between(-30min, 30min);
-        if (one.what == incident::kind::stop || one.what == incident::kind::hurry) {
+        if (one.what == incident::kind::hurry && !d.one_in(3)) one.then = d.between(0ms, 5s);
+        if (one.what == kind::stop || one.what == kind::hurry || one.what == kind::start) {
             one.by = d.one_in(4) ? d.between(0ms, 3s) : d.between(3s, 60s);
         }
         s.incidents.push_back(one);
@@ -133,14 +187,14 @@ void incidents(scenario& s, dice& d, std::initializer_list<incident::kind> kinds
 void ordered(scenario& s, dice& d)
 {
     s.groups = static_cast<int>(d.one_in(3) ? 1 : d.between(1, 20));
-    s.consumer.on_group_failure = static_cast<group_policy>(d.between(0, 2));
+    s.consumer.on_group_failure = static_cast<group_policy>(d.between(0, 3));
     if (s.consumer.on_group_failure == group_policy::skip_head) s.consumer.poison_queue_url = "poison.fifo";
     if (!s.consumer.poison_queue_url.empty()) s.consumer.poison_queue_url = "poison.fifo";
     s.consumer.park_for = d.between(1s, 5min);
     s.patience *= 2;
 }
 
-using kind = incident::kind;
+constexpr auto every_incident = {kind::pause, kind::clock, kind::kill, kind::stop, kind::hurry, kind::start};
 
 struct entry {
     scenario_name name;
@@ -149,17 +203,19 @@ struct entry {
 
 entry const catalogue[] = {
     {{"calm", "nothing goes wrong"}, [](scenario&, dice&) {}},
-    {{"handlers", "handlers fail, hang, take longer than their leases and ignore being cancelled"}, trouble},
+    {{"handlers", "handlers fail, hang, take longer than their leases and ignore being cancelled"},
+        [](scenario& s, dice& d) { trouble(s, d), asking(s, d); }},
     {{"weather", "requests and answers are lost, refused, late; entries of batches fail"},
         [](scenario& s, dice& d) {
             trouble(s, d);
             weather(s, d);
+            asking(s, d);
         }},
-    {{"stops", "processes are stopped at any moment and replaced"},
+    {{"stops", "processes are stopped at any moment, some twice, and replaced"},
         [](scenario& s, dice& d) {
             s.processes = static_cast<int>(d.between(1, 3));
             trouble(s, d);
-            incidents(s, d, {kind::stop, kind::stop, kind::hurry});
+            incidents(s, d, {kind::stop, kind::stop, kind::hurry, kind::start});
         }},
     {{"kills", "processes are killed at any moment and replaced"},
         [](scenario& s, dice& d) {
@@ -177,6 +233,7 @@ entry const catalogue[] = {
         [](scenario& s, dice& d) {
             s.processes = static_cast<int>(d.between(1, 3));
             trouble(s, d);
+            asking(s, d);
             weather(s, d);
             for (auto& one : s.spells) {
                 one.faults.everywhere.duplicated = d.up_to(0.3);
@@ -197,40 +254,116 @@ entry const catalogue[] = {
             trouble(s, d);
             s.handlers.damaged = d.up_to(0.3);
         }},
+    {{"blocking", "handlers hold the thread of their process"},
+        [](scenario& s, dice& d) {
+            s.processes = static_cast<int>(d.between(1, 3));
+            trouble(s, d);
+            s.handlers.blocks = d.up_to(0.3);
+        }},
+    {{"credentials", "the credentials expire, and for a while there are no new ones"},
+        [](scenario& s, dice& d) {
+            trouble(s, d);
+            blackouts(s, d, &spell::credentials_expired, 3min);
+        }},
+    {{"dead-letters", "a dead-letter queue takes what has been received too often"},
+        [](scenario& s, dice& d) {
+            s.processes = static_cast<int>(d.between(1, 3));
+            trouble(s, d);
+            if (d.one_in(2)) weather(s, d);
+            s.max_receives = static_cast<int>(d.between(1, 6));
+        }},
+    {{"dependency", "what the handlers depend on is down for up to 45 minutes; no message may die of it"},
+        dependency},
     {{"fifo", "a FIFO queue whose handlers fail"},
         [](scenario& s, dice& d) {
             s.processes = static_cast<int>(d.between(1, 3));
             trouble(s, d);
+            asking(s, d);
             ordered(s, d);
         }},
     {{"fifo-weather", "a FIFO queue in bad weather"},
         [](scenario& s, dice& d) {
             s.processes = static_cast<int>(d.between(1, 3));
             trouble(s, d);
+            asking(s, d);
             weather(s, d);
             ordered(s, d);
         }},
+    {{"fifo-stops", "a FIFO queue whose processes are stopped at any moment, some twice, and replaced"},
+        [](scenario& s, dice& d) {
+            s.processes = static_cast<int>(d.between(1, 3));
+            trouble(s, d);
+            incidents(s, d, {kind::stop, kind::stop, kind::hurry, kind::start});
+            ordered(s, d);
+        }},
+    {{"fifo-lost", "a FIFO queue; the answers of receives are lost, and what they held is asked for again"},
+        [](scenario& s, dice& d) {
+            s.processes = static_cast<int>(d.between(1, 3));
+            if (d.one_in(2)) trouble(s, d);
+            ordered(s, d);
+            for (auto from = d.between(0ms, 5s); from < 3min; from += d.between(1s, 1min)) {
+                spell one{from, from + d.between(1s, 20s), {}};
+                auto& r = one.faults.by_operation["ReceiveMessage"];
+                r.dropped_after = d.up_to(0.5);
+                r.half_open = d.up_to(0.2);
+                r.throttled = d.up_to(0.2);
+                from = one.until;
+                s.spells.push_back(std::move(one));
+            }
+        }},
+    {{"fifo-damaged", "messages of a FIFO queue arrive unreadable, receive after receive"},
+        [](scenario& s, dice& d) {
+            trouble(s, d);
+            s.handlers.damaged = d.up_to(0.3);
+            ordered(s, d);
+        }},
+    {{"fifo-dead-letters", "a dead-letter queue takes the heads of groups that have been received too often"},
+        [](scenario& s, dice& d) {
+            s.processes = static_cast<int>(d.between(1, 3));
+            trouble(s, d);
+            if (d.one_in(2)) weather(s, d);
+            ordered(s, d);
+            s.max_receives = static_cast<int>(d.between(1, 6));
+        }},
+    {{"fifo-dependency", "the same of a FIFO queue"}, [](scenario& s, dice& d) { dependency(s, d), ordered(s, d); }},
     {{"fifo-everything", "a FIFO queue, bad weather, and processes that are stopped, paused and killed"},
         [](scenario& s, dice& d) {
             s.processes = static_cast<int>(d.between(1, 3));
             trouble(s, d);
             weather(s, d);
-            incidents(s, d, {kind::pause, kind::clock, kind::kill, kind::stop, kind::hurry});
+            incidents(s, d, every_incident);
             ordered(s, d);
+            if (d.one_in(3)) s.max_receives = static_cast<int>(d.between(1, 6));
         }},
     {{"everything", "all of these at once"},
         [](scenario& s, dice& d) {
             s.processes = static_cast<int>(d.between(1, 3));
             trouble(s, d);
             weather(s, d);
-            incidents(s, d, {kind::pause, kind::clock, kind::kill, kind::stop, kind::hurry});
-            if (!d.one_in(3)) return;
-            for (auto& one : s.spells)
-                one.faults.everywhere.duplicated = d.up_to(0.2);
+            incidents(s, d, every_incident);
+            if (d.one_in(3)) s.max_receives = static_cast<int>(d.between(1, 6));
+            auto const twice = d.one_in(3);
+            for (auto& one : s.spells) {
+                one.credentials_expired = d.one_in(10);
+                if (twice) one.faults.everywhere.duplicated = d.up_to(0.2);
+            }
         }},
 };
 
 } // namespace
+
+std::optional<outcome> classify(std::exception_ptr thrown)
+{
+    try {
+        std::rethrow_exception(thrown);
+    } catch (condemned const& e) {
+        return reject(e.what());
+    } catch (dependency_down const&) {
+        return unavailable();
+    } catch (...) {
+        return {};
+    }
+}
 
 std::span<scenario_name const> scenarios()
 {

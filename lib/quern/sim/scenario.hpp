@@ -5,7 +5,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
+#include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,17 +22,35 @@ struct handler_mix {
     double releases = 0;
     double rejects = 0;
     double misreads = 0;    ///< throws parse_error
+    double condemns = 0;    ///< throws `condemned`
+    double unavailable = 0; ///< throws `dependency_down`, as every try does while the dependency is down
     double hangs = 0;       ///< until it is cancelled
     double deaf = 0;        ///< and does not obey a cancellation, for a few leases
+    double blocks = 0;      ///< holds the thread of its process, for up to two leases
+    double acks = 0;        ///< awaits its delete half way, and may throw afterwards, which changes nothing
+    double extends = 0;     ///< awaits an extension half way
     double slow = 0;        ///< takes up to three leases; the others up to 100 ms
     double damaged = 0;     ///< arrives unreadable, this share of the messages, for twenty receives
     int troubled_tries = 3; ///< from the next on, every try succeeds
 };
 
+/// What simulated handlers throw for consumer_options::classify to make a verdict of.
+struct condemned : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+struct dependency_down : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// reject() and unavailable(); nothing of other exceptions.
+std::optional<outcome> classify(std::exception_ptr);
+
 /// A time with faults of its own.
 struct spell {
     std::chrono::milliseconds from{}, until{};
     broker::fault_settings faults;
+    bool credentials_expired = false; ///< every request is refused
+    bool dependency_down = false;     ///< every try of a handler throws dependency_down, at once
 };
 
 /// Something that happens to a process.
@@ -39,12 +60,14 @@ struct incident {
         kill,  ///< it ends at once, without a drain; another takes its place
         stop,  ///< it drains and ends; another takes its place
         hurry, ///< it is told to stop twice
+        start, ///< it is killed, and the next is told to stop as it starts
         clock, ///< its calendar jumps
     };
     kind what;
     int process = 0;
     std::chrono::milliseconds at{};
-    std::chrono::milliseconds by{}; ///< length of the pause, limit of the drain, jump of the calendar
+    std::chrono::milliseconds by{};   ///< length of the pause, limit of the drain, jump of the calendar
+    std::chrono::milliseconds then{}; ///< hurry: until it is told again
 };
 
 /// One simulated day, drawn from a seed or written by hand.
@@ -53,22 +76,19 @@ struct scenario {
     std::uint64_t seed = 1;
     int messages = 100;
     std::chrono::milliseconds sent_within{10'000};
-    int groups = 0;       ///< of a FIFO queue; 0: a standard queue
-    int max_receives = 0; ///< of the redrive policy to a dead-letter queue; 0: none
+    std::size_t longest_body = 0; ///< bytes after the number; each is drawn. 0: the number alone
+    int groups = 0;               ///< of a FIFO queue; 0: a standard queue
+    int max_receives = 0;         ///< of the redrive policy to a dead-letter queue; 0: none
+    bool none_may_die = false;    ///< in the dead-letter queue: what goes wrong is no fault of the messages
     int processes = 1;
     consumer_options consumer;
+    double jitter = 0.5;    ///< the largest part that consumer.backoff leaves to chance
+    bool on_a_pool = false; ///< handlers run on an executor of their own
     handler_mix handlers;
     std::chrono::milliseconds latency{1}; ///< of the network, there and back, when nothing is wrong
     std::vector<spell> spells;
     std::vector<incident> incidents;
     std::chrono::milliseconds patience{std::chrono::hours(2)}; ///< after all faults: the queue is empty by then
-
-    /// What cannot be read is deleted.
-    bool discards_malformed() const
-    {
-        return consumer.on_malformed == malformed_policy::discard ||
-            (consumer.on_malformed == malformed_policy::reject && consumer.poison_queue_url.empty());
-    }
 };
 
 struct scenario_name {

@@ -14,12 +14,18 @@ public:
         : io_(io), consumer_(io.get_executor(), api, std::move(url), std::move(handle), std::move(options))
     {}
 
-    void start() override { consumer_.start(); }
-    void drain(std::chrono::milliseconds limit, std::function<void(drain_report)> ended) override
+    void start(std::function<void(drain_report const&)> ended) override
     {
-        asio::co_spawn(io_, consumer_.drain(limit), [ended](std::exception_ptr bug, drain_report report) {
+        consumer_.start();
+        asio::co_spawn(io_, consumer_.drained(), [ended](std::exception_ptr bug, drain_report report) {
             if (bug) std::rethrow_exception(bug);
             ended(report);
+        });
+    }
+    void drain(std::chrono::milliseconds limit) override
+    {
+        asio::co_spawn(io_, consumer_.drain(limit), [](std::exception_ptr bug, drain_report const&) {
+            if (bug) std::rethrow_exception(bug);
         });
     }
     std::size_t in_flight() const override { return consumer_.in_flight(); }

@@ -11,8 +11,9 @@ namespace quern::sim {
 class subject {
 public:
     virtual ~subject() = default;
-    virtual void start() = 0;
-    virtual void drain(std::chrono::milliseconds limit, std::function<void(drain_report)> ended) = 0;
+    /// `ended`: called once, when a drain has ended, whoever began it.
+    virtual void start(std::function<void(drain_report const&)> ended) = 0;
+    virtual void drain(std::chrono::milliseconds limit) = 0;
     virtual std::size_t in_flight() const = 0;
 };
 

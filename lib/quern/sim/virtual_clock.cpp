@@ -20,8 +20,11 @@ public:
         fired_ = false;
         if (at <= owner_.now_) co_return true;
         listed_ = owner_.waits_.emplace(at, this);
+        struct leave { // also when the frame is destroyed with its context
+            virtual_timer& line;
+            ~leave() { line.unlist(); }
+        } const left{*this};
         [[maybe_unused]] auto const [ec] = co_await parked_.async_wait(asio::as_tuple(asio::use_awaitable));
-        unlist();
         co_return fired_;
     }
 

@@ -3,40 +3,41 @@
 #include <quern/consumer/drain.hpp>
 #include <quern/core/clock.hpp>
 #include <quern/sim/network.hpp>
+#include <quern/sim/verdict.hpp>
 
 #include <cstddef>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 namespace quern::sim {
 
-/// How one run of a handler ended.
-enum class verdict { succeeded, failed, cancelled, discarded };
-
-/// Keeps the books of a simulated queue and names every promise that is broken. A message is known by its number,
-/// which is its body; what happens to it at the service and what processes believe are kept apart.
+/// Keeps the books of a simulated queue and names every promise that is broken; docs/guide/simulating.md lists them. A
+/// message is known by its number; what happens to it at the service and what processes can know of that are kept apart.
 ///
-/// Promises  No message is lost. No handler runs twice at once for one message in one process. Nothing is deleted that
-///           the deleting process has not handled while it held the lease. A handler outlives a lost lease by `slack` at
-///           most. A backoff, once it stands, is not shortened. In a FIFO group messages succeed in the order in which
-///           they were sent, one at a time. After a drain nothing is hidden that the report does not own up to.
-///           What a process has received it either settles or asks to keep, as long as it lives. No failure is retried,
-///           and no message released, in a hot loop.
+/// Slack     none is granted by the clock. A lease ends, for a process, when it can end at the latest as far as anybody
+///           there can know: counted from the arrival of the answer that brought the message, though not from later
+///           than the receive may have waited, and after an extension from the sending of the request. A process that
+///           stood still is judged by what it does from the moment on at which it wakes.
 /// Threads   one.
 class witness {
 public:
-    struct limits {
-        tick::duration slack{};        ///< how late a process may learn what the service has done
-        std::size_t in_flight = 0;     ///< of one process
-        bool ordered = false;          ///< a FIFO queue
-        bool discards_damaged = false; ///< by policy, or because there is no poison queue to reject them to
+    struct rules {
+        std::size_t in_flight = 0;      ///< the most that one process may hold
+        bool ordered = false;           ///< a FIFO queue
+        bool poison_queue = false;      ///< what is rejected goes there; else it is deleted
+        int max_receives = 0;           ///< then the dead-letter queue takes it; 0: never
+        bool none_may_die = false;      ///< for what goes wrong is no fault of the messages
+        verdict damaged;                ///< of a message that arrives so
+        bool acks_unseen = false;       ///< a handler may await its delete, and does not say so: see acks()
+        std::chrono::seconds lease{30}; ///< as long as a receive or an extension makes it
     };
 
-    witness(clock const& time, limits l);
+    witness(clock const& time, rules r);
     ~witness();
 
     std::vector<std::string> violations;
@@ -46,22 +47,26 @@ public:
     void note(std::string what);     ///< into the trace
     void complain(std::string what); ///< a broken promise
 
-    void sent(int number, std::string group);
+    /// Throws std::invalid_argument when another message has that body.
+    void sent(int number, std::string group, std::string const& body);
+    int number_of(std::string_view body) const;
 
     /// What the service does for that process.
     service_observer& service_for(int process);
 
     // What happens in a process.
     void started(int process, int number);
-    /// `delay`: of the retry that the handler asked for, zero when it left that to a policy.
-    void ended(int process, int number, verdict, std::chrono::milliseconds delay, bool obeys_cancellation);
+    void acks(int process, int number);  ///< a handler that goes on asks for its delete
+    void acked(int process, int number); ///< and is told that it is done
+    void ended(int process, int number, verdict const&, bool obeys_cancellation);
     void holds(int process, std::size_t in_flight);
     void logged(int process, std::string_view text);
     void sleeps(int process);
     void woke(int process); ///< from a pause, in which leases ran out unnoticed
     void killed(int process);
-    /// `undisturbed`: no fault and no pause since the drain began.
-    void drained(int process, drain_report const&, std::chrono::milliseconds limit, bool undisturbed);
+    void stops(int process, std::chrono::milliseconds limit); ///< first time only
+    /// `undisturbed`: no fault and no pause could make it strand anything.
+    void drained(int process, drain_report const&, bool undisturbed);
 
     /// The end. `dead`: the numbers in the dead-letter queue.
     void finished(bool queue_is_empty, std::set<int> const& dead);
@@ -69,21 +74,29 @@ public:
 private:
     class view;
 
+    static std::string name(int process, int number); // "process 1, message 17"
+    static std::string in_seconds(tick::duration);
+
     /// One message as one process has it.
     struct share {
-        tick until{};                      // hidden, as the service sees it
-        tick known_since{}, known_until{}; // hidden, as far as the process can know
-        tick named{};                      // by a request that left the process
-        std::string handle;                // the newest
-        bool delivered = false;            // its answer has arrived
-        bool of_unknown_age = false;       // nobody in the process can know how old its lease is
+        std::string taken, attempt; ///< by a receive, at the service: its handle, its attempt id
+        tick lost_at = tick::max(); ///< that receive's answer, and nobody has asked again since
+        std::string handle;         ///< the newest that has arrived
+        int receive = 0;            ///< its receive count
+        tick since{}, until{};      ///< hidden, as far as the process can know
+        tick named{};               ///< by a change of visibility that left the process
         int running = 0;
-        bool handled = false; // with success, in time
-        bool discarded = false;
-        bool failed = false; // its last run; to be tried again, but not before
+        bool lapsed = false;     ///< the lease, while it ran: what the handler says no longer counts
+        tick ended_at{};         ///< its last run, of which:
+        bool accepted = false;   ///< it has asked for its delete
+        bool gone = false;       ///< and has got it
+        bool handled = false;    ///< with success, in time
+        bool rejectable = false; ///< may go to the poison queue
+        bool discarded = false;  ///< may be deleted
+        bool failed = false;     ///< and is to be tried again, but not before:
         tick not_before{};
-        bool postponed = false; // at the service, for that long at least
-        bool let_go = false;    // given back, deleted, or no longer known to the service, which has said so
+        bool postponed = false; ///< at the service, for that long at least
+        bool let_go = false;    ///< given back, deleted, or no longer known to the service, which has said so
     };
     /// How often something happens within a second.
     class pace {
@@ -104,24 +117,46 @@ private:
     };
     struct message {
         std::string group;
-        bool succeeded = false, deleted = false;
-        pace receives, requests;
-        bool handed_off = false;     // to the poison queue
-        bool discarded = false;      // by policy
+        std::string handle; // the newest of all
+        int receives = 0;
+        tick until{};             // hidden, at the service
+        bool succeeded = false;   // in time, as far as its process could know
+        bool in_turn = false;     // and while the service still hid it
+        bool was_deleted = false; // once
+        bool deleted = false;     // and not received again since
+        bool handed_off = false;  // to the poison queue
+        bool discarded = false;   // by policy
+        pace received, requests;
         std::map<int, share> shares; // by process
     };
+    struct receipt {
+        int number, receive;
+    };
+    struct stop {
+        tick by;
+        std::chrono::milliseconds limit;
+        bool unheard; // for the process stands still
+    };
 
-    void released(int number); // by time, or by whoever had it: it is received again
-    share* share_of(int process, std::string const& handle, int& number);
+    void received_again(int number); // by time, or by whoever had it
+    void ran_out(int number, int process, share&);
+    void take_turn(int process, int number);
+    void check_turn(int process, int number);
+    bool is_settled(message const&, int process) const;
+    bool is_awake(int process, tick since) const;
+    bool wakes(int process) const;
 
     clock const& time_;
-    limits limits_;
+    rules rules_;
     std::map<int, message> messages_;
-    std::unordered_map<std::string, int> numbers_;        // receipt handle -> message
+    std::map<std::string, int, std::less<>> numbers_;     // body -> message
+    std::unordered_map<std::string, receipt> receipts_;   // receipt handle -> receive
+    std::map<std::string, int> attempts_;                 // attempt id -> requests
     std::map<std::string, int> last_success_;             // group -> number
     std::map<std::pair<int, std::string>, int> in_group_; // process, group -> handlers running
     std::map<int, std::size_t> running_;                  // process -> handlers
-    std::map<int, tick> woke_at_;
+    std::map<int, tick> woke_at_, last_end_;              // the latter: of a handler
+    std::map<int, stop> stops_;
     std::set<int> asleep_, ended_, left_nothing_open_; // processes
     std::map<int, pace> log_lines_, failed_receives_;
     std::map<int, std::unique_ptr<view>> views_;

@@ -1,7 +1,7 @@
 #include <quern/sim/world.hpp>
 
 #include <quern/sim/local_api.hpp>
-#include <quern/sim/process.hpp>
+#include <quern/sim/part.hpp>
 #include <quern/sim/virtual_clock.hpp>
 
 #include <boost/asio/co_spawn.hpp>
@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 namespace quern::sim {
 
@@ -18,9 +19,12 @@ using std::chrono::milliseconds;
 
 namespace {
 
+constexpr milliseconds restart_delay{10'000}; // of a process that has halted: no supervisor does it at once
+
 class world {
 public:
-    world(scenario const& day, run_options const& options) : day_(day), options_(options), books_(time_, limits(day))
+    world(scenario const& day, run_options const& options)
+        : day_(day), options_(options), books_(time_, rules_of(day, options))
     {
         books_.keeps_trace = options.trace;
         create_queues();
@@ -36,33 +40,28 @@ public:
         auto const fine_from = last_event();
         while (time_.now() < fine_from && step(fine_from)) {
         }
-        auto const end = fine_from + day_.patience;
-        auto const empty = run_until(end, [this] { return sent_all_ && is_empty(); });
+        auto const empty = run_until(fine_from + day_.patience, [this] { return sent_all_ && is_empty(); });
         closing_ = true;
         for (auto& p : processes_)
             if (!p->draining()) p->drain(day_.consumer.drain_deadline);
-        run_until(time_.now() + 1h,
-            [this] { return std::ranges::all_of(processes_, [](auto const& p) { return p->ended(); }); });
+        auto const over = [this] {
+            return std::ranges::all_of(processes_, [](auto const& p) { return p->ended(); });
+        };
+        run_until(time_.now() + 1h, over);
         books_.finished(empty, dead());
-        run_result out;
-        out.violations = std::move(books_.violations);
-        out.trace = std::move(books_.trace);
-        out.lasted = std::chrono::duration_cast<milliseconds>(time_.now() - tick());
-        out.steps = steps_;
-        for (auto const& p : processes_)
-            out.requests += p->requests();
-        return out;
+        for (auto& p : processes_)
+            retire(*p);
+        result_.violations = std::move(books_.violations);
+        result_.trace = std::move(books_.trace);
+        result_.lasted = std::chrono::duration_cast<milliseconds>(time_.now() - tick());
+        return std::move(result_);
     }
 
 private:
-    static witness::limits limits(scenario const& day)
+    static witness::rules rules_of(scenario const& day, run_options const& options)
     {
-        milliseconds slowest = day.latency;
-        for (auto const& s : day.spells) {
-            auto const& f = s.faults.everywhere;
-            slowest = std::max({slowest, f.latency_max, f.slow > 0 ? f.latency_max + 2s : 0ms});
-        }
-        return {slowest + 10ms, day.consumer.max_in_flight, day.groups > 0, day.discards_malformed()};
+        return {day.consumer.max_in_flight, day.groups > 0, !day.consumer.poison_queue_url.empty(), day.max_receives,
+            day.none_may_die, judge_damaged(day), static_cast<bool>(options.handle), day.consumer.visibility_timeout};
     }
 
     void create_queues()
@@ -102,27 +101,26 @@ private:
     {
         for (int i = 0; i < day_.messages; ++i) {
             co_await at(day_.sent_within * i / day_.messages);
-            sqs::send_message_request request(url_, std::to_string(i));
+            auto const body = options_.body ? options_.body(i) : draw_body(day_, i);
+            sqs::send_message_request request(url_, body);
             std::string group;
             if (day_.groups > 0) {
                 group = "g" + std::to_string(i % day_.groups);
                 request.group_id = group;
                 request.deduplication_id = std::to_string(i);
             }
-            books_.sent(i, std::move(group));
+            books_.sent(i, std::move(group), body);
             co_await local_.send_message(std::move(request));
         }
         sent_all_ = true;
     }
 
-    void set_faults(broker::fault_settings const& faults)
+    void set_weather(spell const& now)
     {
-        faults_ = faults;
-        engine_.set_faults(faults);
-        for (auto& p : processes_) {
-            p->set_faults(faults);
-            p->disturb();
-        }
+        weather_ = now;
+        engine_.set_faults(now.faults);
+        for (auto& p : processes_)
+            p->set_weather(now);
     }
 
     asio::awaitable<void> change_weather()
@@ -130,10 +128,10 @@ private:
         for (auto const& s : day_.spells) {
             co_await at(s.from);
             books_.note("bad weather begins");
-            set_faults(s.faults);
+            set_weather(s);
             co_await at(s.until);
             books_.note("bad weather ends");
-            set_faults(broker::fault_settings());
+            set_weather(spell());
         }
     }
 
@@ -143,16 +141,21 @@ private:
             co_await at(i.at);
             auto& p = processes_[static_cast<std::size_t>(i.process)];
             switch (i.what) {
-            case incident::kind::pause:
-                if (!p->paused) spawn(pause(p->id, i.by));
-                break;
+            case incident::kind::pause: pause(p->id, i.by); break;
             case incident::kind::kill:
+                retire(*p);
                 p.reset();
                 p = make_process();
                 break;
             case incident::kind::stop: p->drain(i.by); break;
             case incident::kind::hurry:
                 p->drain(i.by);
+                spawn(hurry(p->id, i));
+                break;
+            case incident::kind::start:
+                retire(*p);
+                p.reset();
+                p = make_process();
                 p->drain(i.by);
                 break;
             case incident::kind::clock:
@@ -163,35 +166,65 @@ private:
         }
     }
 
-    asio::awaitable<void> pause(int id, milliseconds length)
+    process* find(int id)
     {
-        set_paused(id, true);
-        auto const timer = time_.make_timer(co_await asio::this_coro::executor);
-        co_await timer->wait_until(time_.now() + length);
-        set_paused(id, false);
+        auto const at = std::ranges::find(processes_, id, [](auto const& p) { return p ? p->id : -1; });
+        return at == processes_.end() ? nullptr : at->get(); // it may be gone
     }
 
-    void set_paused(int id, bool paused)
+    asio::awaitable<void> hurry(int id, incident what)
     {
-        for (auto& p : processes_) {
-            if (p->id != id) continue; // it may be gone
-            p->paused = paused;
-            p->disturb();
-            if (paused)
-                books_.sleeps(id);
-            else
-                books_.woke(id);
-        }
+        co_await at(what.at + what.then);
+        if (auto* const p = find(id); p && !p->ended()) p->drain(what.by);
+    }
+
+    void pause(int id, milliseconds length)
+    {
+        auto* const p = find(id);
+        if (!p || p->paused) return;
+        p->paused = true;
+        p->disturb();
+        books_.sleeps(id);
+        spawn(wake(id, time_.now() + length));
+    }
+
+    asio::awaitable<void> wake(int id, tick when)
+    {
+        auto const timer = time_.make_timer(co_await asio::this_coro::executor);
+        co_await timer->wait_until(when);
+        auto* const p = find(id);
+        if (!p) co_return;
+        p->paused = false;
+        p->disturb();
+        books_.woke(id);
     }
 
     std::unique_ptr<process> make_process()
     {
-        auto p =
-            std::make_unique<process>(process::surroundings{day_, time_, books_, {local_, time_, io_.get_executor()},
-                                          url_, poison_url_, options_.subject},
-                next_id_++);
-        p->set_faults(faults_);
+        auto p = std::make_unique<process>(
+            process::surroundings{day_, time_, books_, {local_, time_, io_.get_executor()}, url_, poison_url_,
+                options_.subject, options_.handle, [this](int id, milliseconds d) { pause(id, d); }},
+            next_id_++);
+        p->set_weather(weather_);
         return p;
+    }
+
+    /// Rolling deployment.
+    asio::awaitable<void> replace(int id, milliseconds delay)
+    {
+        auto const timer = time_.make_timer(co_await asio::this_coro::executor);
+        co_await timer->wait_until(time_.now() + delay);
+        auto const at = std::ranges::find(processes_, id, [](auto const& p) { return p ? p->id : -1; });
+        if (at == processes_.end() || closing_) co_return;
+        retire(**at);
+        *at = make_process();
+    }
+
+    /// Its books are closed.
+    void retire(process const& p)
+    {
+        result_.requests += p.requests();
+        if (p.ended()) result_.drains.add(p.report());
     }
 
     tick last_event() const
@@ -212,10 +245,10 @@ private:
             done = io_.poll();
             for (auto& p : processes_)
                 done += p->run();
-            steps_ += done;
+            result_.steps += done;
             for (auto& p : processes_) {
-                if (!p->ended() || closing_) continue;
-                p = make_process(); // rolling deployment
+                if (!p->ended() || closing_ || std::exchange(p->replaced, true)) continue;
+                spawn(replace(p->id, p->halted() ? restart_delay : 0ms));
                 ++done;
             }
         }
@@ -251,8 +284,12 @@ private:
             sqs::receive_message_request ask(dead_url_);
             auto const got = engine_.receive_message(ask, time_.wall()).value().answer;
             if (got.messages.empty()) break;
-            for (auto const& m : got.messages)
-                out.insert(std::stoi(std::string(m.body)));
+            for (auto const& m : got.messages) {
+                sqs::delete_message_request done(
+                    dead_url_, std::string(m.receipt_handle)); // it would block its group
+                engine_.delete_message(done, time_.wall()).value();
+                out.insert(books_.number_of(m.body));
+            }
         }
         return out;
     }
@@ -265,14 +302,34 @@ private:
     asio::io_context io_; // the service and the script; what it destroys refers to the members above
     local_api local_{engine_, time_, io_.get_executor()};
     std::string url_, dead_url_, poison_url_;
-    broker::fault_settings faults_;
+    spell weather_;
     std::vector<std::unique_ptr<process>> processes_;
     int next_id_ = 0;
     bool sent_all_ = false, closing_ = false;
-    std::size_t steps_ = 0;
+    run_result result_;
 };
 
 } // namespace
+
+void drain_sum::add(drain_report const& one)
+{
+    drain_sum of_one;
+    of_one.drains = 1;
+    of_one.clean = one.clean() ? 1 : 0;
+    of_one.of_all = one;
+    add(of_one);
+}
+
+void drain_sum::add(drain_sum const& more)
+{
+    drains += more.drains;
+    clean += more.clean;
+    of_all.took = std::max(of_all.took, more.of_all.took);
+    for (auto const count :
+        {&drain_report::finished, &drain_report::cancelled, &drain_report::released, &drain_report::stranded,
+            &drain_report::running, &drain_report::at_risk, &drain_report::lost, &drain_report::polls})
+        of_all.*count += more.of_all.*count;
+}
 
 run_result run(scenario const& day, run_options const& options)
 {

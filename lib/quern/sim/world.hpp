@@ -1,9 +1,12 @@
 #pragma once
 
+#include <quern/consumer/drain.hpp>
+#include <quern/sim/process.hpp>
 #include <quern/sim/scenario.hpp>
 #include <quern/sim/subject.hpp>
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,6 +15,22 @@ namespace quern::sim {
 struct run_options {
     bool trace = false; ///< keep a line for everything that happens
     subject_factory subject = real_consumer();
+
+    /// Your handler, instead of what scenario::handlers draws. The same object serves every process of the day: what it
+    /// refers to is the database that they share. It must obey a cancellation, and take the time from its clock only.
+    timed_handler handle;
+
+    /// The body of a message; no two alike. Empty: its number.
+    std::function<std::string(int number)> body;
+};
+
+/// What the drains of a day said, summed up.
+struct drain_sum {
+    std::size_t drains = 0, clean = 0;
+    drain_report of_all; ///< took: the longest
+
+    void add(drain_report const&);
+    void add(drain_sum const&);
 };
 
 /// What became of a simulated day.
@@ -21,6 +40,7 @@ struct run_result {
     std::chrono::milliseconds lasted{}; ///< virtual time
     std::size_t requests = 0;
     std::size_t steps = 0;
+    drain_sum drains;
 
     bool passed() const { return violations.empty(); }
 };

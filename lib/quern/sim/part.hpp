@@ -1,0 +1,60 @@
+#pragma once
+
+#include <quern/consumer/delivery.hpp>
+#include <quern/consumer/outcome.hpp>
+#include <quern/core/clock.hpp>
+#include <quern/sim/scenario.hpp>
+
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+namespace quern::sim {
+
+/// What one try of a message does, whoever runs it: drawn from the day's seed, the message and its receive count.
+struct part {
+    enum class kind {
+        succeeds,
+        fails,
+        backs_off,
+        releases,
+        hangs,
+        deaf,
+        rejects,
+        misreads,
+        condemns,
+        unavailable,
+        blocks,
+        acks,
+        extends
+    };
+    kind what = kind::succeeds;
+    std::chrono::milliseconds takes{};
+    std::chrono::milliseconds delay{};
+
+    bool obeys_cancellation() const { return what != kind::deaf; }
+};
+
+/// `again`: it has been tried in this process before. What it needs is found down once only, but for times in which it
+/// is down for all.
+part draw_part(scenario const&, int number, int receive_count, bool again, tick now);
+
+/// What goes on around a part.
+struct stage {
+    delivery& message;
+    clock& time;
+    std::function<void(std::chrono::milliseconds)> block; ///< holds the thread of the process for so long
+    std::function<void()> acks;                           ///< it asks for its delete
+    std::function<void()> acked;                          ///< and has been told that it is deleted
+};
+
+boost::asio::awaitable<outcome> play(part, stage);
+
+/// The number, and what fills it up.
+std::string draw_body(scenario const&, int number);
+
+bool arrives_damaged(scenario const&, int number, int receive_count);
+
+} // namespace quern::sim

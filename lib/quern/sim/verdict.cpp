@@ -1,0 +1,94 @@
+#include <quern/sim/verdict.hpp>
+
+#include <random>
+
+namespace quern::sim {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+verdict failed(scenario const& day, milliseconds delay)
+{
+    verdict out;
+    out.how = verdict::kind::failed;
+    out.may_be_rejected = day.consumer.max_age.count() != 0;
+    if (!out.may_be_rejected) out.delay = delay; // its age may bring the next try forward
+    return out;
+}
+
+verdict retried(scenario const& day, int receive_count)
+{
+    auto const& c = day.consumer;
+    if (day.groups > 0 && c.on_group_failure == group_policy::skip_head) return {verdict::kind::rejected};
+    if (day.groups > 0 && c.on_group_failure == group_policy::park_group) return failed(day, c.park_for);
+    if (day.groups > 0 && c.on_group_failure == group_policy::halt) return failed(day, {});
+    std::mt19937_64 unused;
+    auto const longest = c.backoff.with(policy::jitter::none).delay(receive_count, unused);
+    return failed(
+        day, milliseconds(static_cast<std::int64_t>((1 - day.jitter) * static_cast<double>(longest.count()))));
+}
+
+verdict malformed(scenario const& day, int receive_count)
+{
+    switch (day.consumer.on_malformed) {
+    case malformed_policy::reject: return {verdict::kind::rejected};
+    case malformed_policy::discard: return {verdict::kind::discarded};
+    case malformed_policy::retry: break;
+    }
+    return retried(day, receive_count);
+}
+
+/// Nothing: as one that failed.
+std::optional<outcome> classified(scenario const& day, std::exception_ptr const& thrown)
+{
+    return day.consumer.classify ? day.consumer.classify(thrown) : std::nullopt;
+}
+
+bool is_parse_error(std::exception_ptr const& thrown)
+{
+    try {
+        std::rethrow_exception(thrown);
+    } catch (parse_error const&) {
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+
+} // namespace
+
+verdict judge(scenario const& day, delivery const& d, ending const& e)
+{
+    auto const limit = day.consumer.handler_timeout;
+    auto const overdue = limit.count() != 0 && e.took >= limit;
+    auto said = e.said;
+    if (e.thrown && e.cancelled && overdue) { // or by a drain at the same moment, which releases it
+        auto out = retried(day, d.receive_count());
+        return {verdict::kind::failed, {}, out.rejectable()};
+    }
+    if (e.thrown && e.cancelled) return {};
+    if (e.thrown) {
+        said = classified(day, e.thrown);
+        if (!said && is_parse_error(e.thrown)) return malformed(day, d.receive_count());
+        if (!said) said = retry();
+    }
+    switch (said->what()) {
+    case outcome::kind::ack: return {verdict::kind::succeeded};
+    case outcome::kind::reject: return {verdict::kind::rejected};
+    case outcome::kind::release: return {verdict::kind::failed};
+    case outcome::kind::retry_after: return failed(day, said->delay());
+    case outcome::kind::unavailable: return failed(day, {}); // kept here, perhaps, and run again
+    case outcome::kind::retry: break;
+    }
+    return retried(day, d.receive_count());
+}
+
+verdict judge_damaged(scenario const& day)
+{
+    auto out = malformed(day, 1);
+    out.delay = {}; // that depends on the receive
+    return out;
+}
+
+} // namespace quern::sim

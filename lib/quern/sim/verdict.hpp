@@ -1,0 +1,43 @@
+#pragma once
+
+#include <quern/consumer/delivery.hpp>
+#include <quern/consumer/outcome.hpp>
+#include <quern/sim/scenario.hpp>
+
+#include <chrono>
+#include <exception>
+#include <optional>
+
+namespace quern::sim {
+
+/// What one run of a handler means for its message.
+struct verdict {
+    enum class kind {
+        succeeded,
+        failed,    ///< it comes again
+        cancelled, ///< with its lease, or by a drain
+        rejected,  ///< off to the poison queue, or deleted where there is none
+        discarded, ///< deleted
+    };
+    kind how = kind::cancelled;
+    std::chrono::milliseconds delay{}; ///< that passes at least before it may come again
+    bool may_be_rejected = false;      ///< though it only failed: because of its age
+
+    bool rejectable() const { return how == kind::rejected || may_be_rejected; }
+};
+
+/// How a run of a handler ended.
+struct ending {
+    std::exception_ptr thrown;   ///< or
+    std::optional<outcome> said; ///< one of the two
+    bool cancelled = false;      ///< it was told to end
+    std::chrono::milliseconds took{};
+};
+
+/// By the rules that consumer_options states, and by nothing that a consumer computes.
+verdict judge(scenario const&, delivery const&, ending const&);
+
+/// Of a message that arrived damaged.
+verdict judge_damaged(scenario const&);
+
+} // namespace quern::sim

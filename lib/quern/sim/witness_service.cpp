@@ -1,0 +1,319 @@
+// The witness's view of the service, and of the network in between.
+
+#include <quern/sim/witness.hpp>
+
+#include <algorithm>
+
+namespace quern::sim {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// In a second.
+constexpr int most_requests = 20;        // about one message: settled, and tried again a few times
+constexpr int most_receives = 15;        // of one message: some tries release it at once, and there are duplicates
+constexpr int most_failed_receives = 25; // one of each poll, and then of one that pauses
+
+constexpr int receive_attempts = 3; // under one attempt id, as docs/design/consumer.md has it
+
+template <class Done>
+bool succeeded(Done const& done, std::string const& id)
+{
+    return std::ranges::any_of(done.successful, [&](auto const& ok) { return ok.id == id; });
+}
+
+template <class Done>
+bool expired(Done const& done, std::string const& id)
+{
+    return std::ranges::any_of(done.failed, [&](auto const& f) { return f.id == id && f.sender_fault; });
+}
+
+} // namespace
+
+class witness::view final : public service_observer {
+public:
+    view(witness& w, int process) : w_(w), process_(process) {}
+
+    // ---- at the service
+
+    void received(sqs::receive_message_request const& asked, sqs::receive_message_response const& got) override
+    {
+        for (auto const& one : got.messages) {
+            auto const number = w_.number_of(one.body);
+            w_.received_again(number);
+            if (w_.left_nothing_open_.contains(process_)) {
+                w_.complain(name(process_, number) + ": taken by a receive of a process that has ended clean");
+            }
+            auto& m = w_.messages_.at(number);
+            m.handle = one.receipt_handle;
+            m.receives = one.receive_count();
+            m.until = now() + asked.visibility_timeout.value_or(30s);
+            m.deleted = false;
+            auto& mine = m.shares[process_];
+            mine.taken = m.handle;
+            mine.attempt = asked.attempt_id.value_or("");
+            mine.lost_at = tick::max();
+            w_.receipts_[m.handle] = {number, m.receives};
+            w_.note(name(process_, number) + ": received, receive " + std::to_string(m.receives));
+        }
+    }
+
+    void deleted(
+        sqs::delete_message_batch_request const& asked, sqs::delete_message_batch_response const& done) override
+    {
+        for (auto const& entry : asked.entries) {
+            auto const [m, mine, number] = find(entry.receipt_handle);
+            if (!mine) continue;
+            auto const ok = succeeded(done, entry.id);
+            w_.note(name(process_, number) + (ok ? ": deleted" : ": delete refused"));
+            if (ok && m->handle == entry.receipt_handle)
+                m->deleted = m->was_deleted = true; // an older one deletes nothing
+            if (mine->handle != entry.receipt_handle) continue;
+            if (ok || expired(done, entry.id)) mine->let_go = true;
+            if (ok && w_.rules_.acks_unseen && mine->accepted) mine->gone = true;
+            auto const thrown_away = mine->discarded || (mine->rejectable && !w_.rules_.poison_queue);
+            auto const allowed =
+                mine->handled || mine->accepted || thrown_away || (mine->rejectable && m->handed_off);
+            if (!allowed) w_.complain(name(process_, number) + ": deleted without success under its lease");
+            if (m->deleted && thrown_away) m->discarded = true;
+        }
+    }
+
+    void changed(sqs::change_message_visibility_batch_request const& asked,
+        sqs::change_message_visibility_batch_response const& done, tick sent_at) override
+    {
+        for (auto const& entry : asked.entries) {
+            auto const [m, mine, number] = find(entry.receipt_handle);
+            if (!mine) continue;
+            auto const current = mine->handle == entry.receipt_handle;
+            if (current && expired(done, entry.id)) mine->let_go = true;
+            if (!succeeded(done, entry.id)) continue;
+            m->until = now() + entry.visibility_timeout; // an older handle works as long as the message is hidden
+            w_.note(name(process_, number) + ": hidden for " + in_seconds(entry.visibility_timeout));
+            if (!current || m->handle != mine->handle) continue;
+            if (entry.visibility_timeout == 0s) mine->let_go = true;
+            if (mine->failed)
+                check_backoff(*m, *mine, number, entry.visibility_timeout, sent_at);
+            else
+                mine->postponed = mine->postponed || is_put_off(*mine, entry.visibility_timeout, sent_at);
+        }
+    }
+
+    void sent(sqs::send_message_batch_request const& asked, sqs::send_message_batch_response const& done) override
+    {
+        for (auto const& entry : asked.entries) {
+            auto const number = w_.number_of(entry.body);
+            if (!succeeded(done, entry.id)) continue;
+            auto& m = w_.messages_.at(number);
+            m.handed_off = true;
+            w_.note(name(process_, number) + ": handed to the poison queue");
+            if (m.shares[process_].rejectable) continue;
+            w_.complain(name(process_, number) + ": handed to the poison queue, and nobody has rejected it");
+        }
+    }
+
+    // ---- in the process
+
+    void asks(sqs::receive_message_request const& asked) override
+    {
+        if (!asked.attempt_id) return;
+        if (++w_.attempts_[*asked.attempt_id] > 1)
+            w_.note("process " + std::to_string(process_) + ": a receive is asked for again");
+        of_attempt(*asked.attempt_id, [](share& mine) { mine.lost_at = tick::max(); });
+    }
+
+    void names(std::string_view operation, std::string const& handle) override
+    {
+        auto const [m, mine, number] = find(handle);
+        if (!mine) return;
+        if (m->requests.exceeds(most_requests, now())) {
+            w_.complain(
+                name(process_, number) + ": more than " + std::to_string(most_requests) + " requests in a second");
+        }
+        if (mine->handle == handle) {
+            auto const unseen = w_.rules_.acks_unseen && mine->running != 0 && !mine->accepted;
+            if (unseen && operation.starts_with("Delete")) w_.acks(process_, number);
+            if (!operation.starts_with("Change")) return;
+            mine->named = now();
+            if (now() > mine->until && w_.is_awake(process_, mine->since))
+                w_.complain(name(process_, number) + ": hidden or shown by a process whose lease is over");
+        } else if (w_.receipts_.at(handle).receive < mine->receive && holds(*m, *mine)) {
+            w_.complain(name(process_, number) + ": named by an old receipt handle");
+        }
+    }
+
+    void delivered(
+        sqs::receive_message_request const& asked, sqs::receive_message_response const& got, tick sent_at) override
+    {
+        w_.failed_receives_[process_].reset();
+        auto const since = std::min(now(), sent_at + asked.wait_time.value_or(20s));
+        auto const until = since + asked.visibility_timeout.value_or(30s);
+        auto const arrived = [&](sqs::message const& one) -> share* {
+            auto const [number, receive] = w_.receipts_.at(std::string(one.receipt_handle));
+            auto& mine = w_.messages_.at(number).shares[process_];
+            w_.note(name(process_, number) + ": arrives, receive " + std::to_string(receive));
+            auto const held = mine.running != 0 || (!mine.let_go && !mine.postponed && now() < mine.until);
+            if (receive < mine.receive && held) return nullptr; // overtaken by the answer to a later receive
+            mine.lapsed = mine.lapsed || (mine.running != 0 && now() >= mine.until);
+            mine.handle = one.receipt_handle;
+            mine.receive = receive;
+            mine.since = since;
+            mine.until = until;
+            mine.failed = mine.postponed = mine.let_go = false;
+            return &mine;
+        };
+        for (auto const& one : got.messages)
+            arrived(one);
+        for (auto const& bad : got.damaged) {
+            auto* const mine = arrived(bad.known);
+            if (!mine || mine->running != 0) continue;
+            auto const& means = w_.rules_.damaged;
+            mine->failed = means.how == verdict::kind::failed;
+            mine->rejectable = mine->rejectable || means.rejectable();
+            mine->discarded = mine->discarded || means.how == verdict::kind::discarded;
+            mine->not_before = mine->ended_at = now();
+        }
+    }
+
+    void confirmed(sqs::change_message_visibility_batch_request const& asked,
+        sqs::change_message_visibility_batch_response const& done, tick sent_at) override
+    {
+        for (auto const& entry : asked.entries) {
+            auto const [m, mine, number] = find(entry.receipt_handle);
+            if (!mine || mine->handle != entry.receipt_handle || sent_at >= mine->until) continue; // too late
+            if (now() >= mine->until && mine->running != 0 && !w_.wakes(process_)) continue;       // it had to end
+            if (expired(done, entry.id)) mine->until = now();
+            if (!succeeded(done, entry.id)) continue;
+            mine->since = sent_at;
+            mine->until = sent_at + entry.visibility_timeout;
+        }
+    }
+
+    void receive_failed(sqs::receive_message_request const& asked, failure const& why) override
+    {
+        w_.note("process " + std::to_string(process_) + ": a receive fails: " + why.message);
+        if (asked.attempt_id) of_attempt(*asked.attempt_id, [at = now()](share& mine) { mine.lost_at = at; });
+        if (!w_.failed_receives_[process_].exceeds(most_failed_receives, now())) return;
+        w_.complain("process " + std::to_string(process_) + " receives in a hot loop");
+    }
+
+private:
+    struct found {
+        message* of = nullptr;
+        share* mine = nullptr;
+        int number = 0;
+    };
+
+    tick now() const { return w_.time_.now(); }
+
+    /// What has left it may come back by an answer that is older, and cannot be known to be.
+    bool holds(message const& m, share const& mine) const
+    {
+        return m.handle == mine.handle && !m.deleted && !mine.let_go && !mine.postponed && now() < mine.until;
+    }
+
+    found find(std::string const& handle)
+    {
+        auto const at = w_.receipts_.find(handle);
+        if (at == w_.receipts_.end()) return {};
+        auto& m = w_.messages_.at(at->second.number);
+        return {&m, &m.shares[process_], at->second.number};
+    }
+
+    template <class Do>
+    void of_attempt(std::string const& id, Do act)
+    {
+        for (auto& [number, m] : w_.messages_) {
+            auto const at = m.shares.find(process_);
+            if (at != m.shares.end() && at->second.attempt == id && at->second.taken != at->second.handle)
+                act(at->second);
+        }
+    }
+
+    /// It goes back because of bad times, or because the poison queue does not take it. An extension, which may be as
+    /// long, comes late in a lease.
+    bool is_put_off(share const& mine, std::chrono::seconds timeout, tick sent_at) const
+    {
+        if (mine.running != 0 || mine.handled || mine.accepted) return false;
+        return timeout != w_.rules_.lease || sent_at < mine.since + w_.rules_.lease / 2;
+    }
+
+    /// What left at the moment at which the handler ended may be an extension of before.
+    void check_backoff(message const& m, share& mine, int number, std::chrono::seconds timeout, tick sent_at)
+    {
+        if (mine.running != 0) return;
+        auto const early = mine.not_before - m.until;
+        if (early <= 0s) {
+            mine.postponed = true;
+        } else if (mine.postponed) {
+            w_.complain(name(process_, number) + ": its backoff is shortened by " + in_seconds(early));
+            mine.postponed = false;
+        } else if (sent_at > mine.ended_at || (sent_at == mine.ended_at && timeout != w_.rules_.lease)) {
+            w_.complain(name(process_, number) + ": comes back " + in_seconds(early) + " before its backoff is over");
+        }
+    }
+
+    witness& w_;
+    int process_;
+};
+
+witness::witness(clock const& time, rules r) : time_(time), rules_(r) {}
+witness::~witness() = default;
+
+service_observer& witness::service_for(int process)
+{
+    auto& mine = views_[process];
+    if (!mine) mine = std::make_unique<view>(*this, process);
+    return *mine;
+}
+
+void witness::received_again(int number)
+{
+    auto& m = messages_.at(number);
+    if (m.received.exceeds(most_receives, time_.now())) {
+        complain("message " + std::to_string(number) + ": received more than " + std::to_string(most_receives) +
+            " times within a second");
+    }
+    if (m.until > time_.now()) return; // a duplicate
+    for (auto& [process, s] : m.shares) {
+        if (s.handle == m.handle || s.taken == m.handle) ran_out(number, process, s);
+    }
+}
+
+/// A lease has come to its end: what should that process have done about it?
+void witness::ran_out(int number, int process, share& s)
+{
+    auto const& m = messages_.at(number);
+    if (s.handle != m.handle) { // its answer has not arrived
+        if (s.attempt.empty() || s.lost_at == tick::max() || s.lost_at + 1s > m.until ||
+            !is_awake(process, s.lost_at))
+            return;
+        if (attempts_[s.attempt] >= receive_attempts) return;
+        return complain(name(process, number) + ": nobody has asked again for what a lost answer held");
+    }
+    auto const lease = s.until - s.since;
+    if (s.postponed || s.let_go || !is_awake(process, s.since)) return;
+    if (m.until + lease / 6 < s.until) return; // the answer was late: there was little time to act
+    if (s.failed && s.named < s.ended_at && s.until - s.ended_at > lease / 3)
+        complain(name(process, number) + ": has failed, and nobody has put it off");
+    else if (s.named < s.since + lease / 4)
+        complain(name(process, number) + ": its lease runs out, and nobody has asked for more");
+}
+
+/// It has stood still until this moment.
+bool witness::wakes(int process) const
+{
+    auto const at = woke_at_.find(process);
+    return at != woke_at_.end() && at->second == time_.now();
+}
+
+/// It could act, all the time since.
+bool witness::is_awake(int process, tick since) const
+{
+    auto const woke = woke_at_.find(process);
+    auto const slept = asleep_.contains(process) || (woke != woke_at_.end() && woke->second >= since);
+    return !slept && !ended_.contains(process);
+}
+
+} // namespace quern::sim
