@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,20 +17,37 @@ enum class log_level { debug, info, warning, error };
 /// swallowed. Empty: nowhere.
 using log_sink = std::function<void(log_level, std::string_view text)>;
 
-/// Passes at most one line a second per cause, and says how many were held back.
+/// Passes at most one line a second per cause, and says how many were held back: with the next line of that cause, or
+/// in a line of its own when flush() is called after that second. A text of more than 1,000 bytes is cut.
 class log_throttle {
 public:
     explicit log_throttle(log_sink sink) : sink_(std::move(sink)) {}
 
     void write(log_level level, std::string const& cause, std::string_view text, tick now);
 
+    /// Tells of what was held back more than a second ago.
+    void flush(tick now);
+
+    struct problem {
+        std::string text;
+        tick at;
+    };
+
+    /// The last warning or error, whether it was passed, held back, or there is no sink.
+    std::optional<problem> const& last_problem() const { return last_problem_; }
+
 private:
     struct history {
         tick last;
+        log_level level = log_level::info; // of what was held back last
         std::size_t held_back = 0;
     };
+    void pass(log_level, std::string const& line);
+
     log_sink sink_;
     std::map<std::string, history> causes_; // causes are named in the code: few
+    bool holds_back_ = false;
+    std::optional<problem> last_problem_;
 };
 
 } // namespace quern

@@ -1,0 +1,123 @@
+#include <quern/telemetry/log.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <stdexcept>
+#include <vector>
+
+using namespace quern;
+using namespace std::chrono_literals;
+
+namespace {
+
+tick const t0 = tick() + 1h;
+
+struct logged {
+    std::vector<std::string> lines;
+    std::vector<log_level> levels;
+    log_throttle log{[this](log_level level, std::string_view text) {
+        levels.push_back(level);
+        lines.emplace_back(text);
+    }};
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(log_lines, logged)
+
+BOOST_AUTO_TEST_CASE(a_cause_has_one_line_a_second_and_the_next_says_how_many_there_were)
+{
+    for (int i = 0; i < 1'000; ++i)
+        log.write(log_level::warning, "handler failed", "m" + std::to_string(i), t0 + i * 1ms);
+    log.write(log_level::warning, "handler failed", "later", t0 + 1s);
+    BOOST_TEST(
+        lines == (std::vector<std::string>{"handler failed: m0", "handler failed: later (and 999 more like it)"}),
+        boost::test_tools::per_element());
+}
+
+// Hours of failures: never two lines of a cause within a second, and not one unaccounted for.
+BOOST_AUTO_TEST_CASE(whatever_happens_there_are_no_more_lines_than_seconds)
+{
+    std::size_t told = 0, written = 0;
+    std::vector<tick> at;
+    auto now = t0;
+    log_throttle counting([&](log_level, std::string_view text) {
+        at.push_back(now);
+        auto const own_line = text.find("more like it") == text.npos || text.find("(and") != text.npos;
+        auto const number = text.find_first_of("0123456789");
+        told += own_line ? 1u : 0u;
+        if (number != text.npos) told += std::stoul(std::string(text.substr(number)));
+    });
+    for (int i = 0; i < 50'000; ++i, now += std::chrono::milliseconds(i % 7 * i % 400)) {
+        if (i % 3 != 0) {
+            counting.write(log_level::error, "cause", "text", now);
+            ++written;
+        }
+        if (i % 5 == 0) counting.flush(now);
+    }
+    now += 2s;
+    counting.flush(now);
+    BOOST_TEST(told == written);
+    for (std::size_t i = 1; i < at.size(); ++i)
+        BOOST_REQUIRE((at[i] - at[i - 1] >= 1s));
+}
+
+BOOST_AUTO_TEST_CASE(causes_do_not_silence_one_another)
+{
+    log.write(log_level::warning, "receive failed", "a", t0);
+    log.write(log_level::warning, "handler failed", "b", t0);
+    BOOST_TEST(lines.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_held_back_is_told_though_nothing_more_happens)
+{
+    for (int i = 0; i < 3; ++i)
+        log.write(log_level::error, "lease lost", "m", t0);
+    log.flush(t0 + 999ms);
+    BOOST_TEST(lines.size() == 1u);
+    log.flush(t0 + 1s);
+    log.flush(t0 + 5s);
+    BOOST_REQUIRE(lines.size() == 2u);
+    BOOST_TEST(lines[1] == "lease lost: 2 more like it");
+    BOOST_TEST((levels[1] == log_level::error));
+    log.write(log_level::error, "lease lost", "m", t0 + 1'500ms); // that line was one, too
+    BOOST_TEST(lines.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(the_last_problem_is_remembered_whoever_listens)
+{
+    log_throttle silent({});
+    BOOST_TEST(!silent.last_problem().has_value());
+    silent.write(log_level::warning, "receive failed", "refused", t0);
+    silent.write(log_level::info, "chatter", "all is well", t0 + 1s);
+    BOOST_REQUIRE(silent.last_problem().has_value());
+    BOOST_TEST(silent.last_problem()->text == "receive failed: refused");
+    BOOST_TEST((silent.last_problem()->at == t0));
+    log.write(log_level::error, "lease lost", "a", t0);
+    log.write(log_level::error, "lease lost", "b", t0 + 1ms); // held back
+    BOOST_TEST(log.last_problem()->text == "lease lost: b");
+}
+
+BOOST_AUTO_TEST_CASE(a_text_that_is_too_long_is_cut_between_characters)
+{
+    log.write(log_level::error, "a", std::string(1'000, 'x'), t0);
+    BOOST_TEST(lines[0].size() == 1'003u);
+    std::string umlauts;
+    while (umlauts.size() < 5'000)
+        umlauts += "ä";
+    log.write(log_level::error, "b", "x" + umlauts, t0);
+    BOOST_TEST(lines[1].size() < 1'010u);
+    BOOST_TEST(lines[1].ends_with("ä…"));
+    log.write(log_level::error, "c", std::string(5'000, '\x80'), t0); // not even UTF-8
+    BOOST_TEST(lines[2].size() < 1'010u);
+}
+
+BOOST_AUTO_TEST_CASE(a_sink_that_throws_does_no_harm)
+{
+    log_throttle bad([](log_level, std::string_view) { throw std::runtime_error("the disk is full"); });
+    bad.write(log_level::error, "cause", "text", t0);
+    bad.write(log_level::error, "cause", "text", t0);
+    bad.flush(t0 + 2s);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
