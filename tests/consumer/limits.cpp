@@ -155,6 +155,25 @@ BOOST_AUTO_TEST_CASE(a_group_keeps_its_order_at_a_rate_slower_than_leases)
     BOOST_TEST(it->counters().lost == 0u);
 }
 
+// After a pause of the process there is a turn for the first in line, and no lease any more.
+BOOST_AUTO_TEST_CASE(a_process_that_stood_still_begins_nothing_whose_lease_is_over)
+{
+    options.rate = policy::rate{.count = 5, .burst = 1};
+    options.visibility_timeout = 3s;
+    send(20);
+    consume([](delivery& d) -> asio::awaitable<outcome> {
+        BOOST_TEST((d.remaining() > 0s));
+        co_return ack();
+    });
+    time.run_for(io, 50ms);
+    BOOST_TEST(it->in_flight() >= 4u);
+    asio::io_context elsewhere;
+    time.run_for(elsewhere, 1min);
+    BOOST_TEST(until(5min, [this] { return empty(); }));
+    BOOST_TEST(it->counters().lost >= 3u);
+    BOOST_TEST(runs.size() == 20u);
+}
+
 BOOST_AUTO_TEST_CASE(an_idle_consumer_with_a_rate_costs_what_one_without_costs)
 {
     options.rate = policy::rate{.count = 1, .per = 1min};

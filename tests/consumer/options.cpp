@@ -48,6 +48,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_work_is_refused_by_its_name)
     BOOST_TEST(refused([](auto& o) { o.max_settle_calls = 1'001; }) == "max_settle_calls");
     BOOST_TEST(refused([](auto& o) { o.handler_timeout = 12h + 1ms; }) == "handler_timeout");
     BOOST_TEST(refused([](auto& o) { o.max_age = 999ms; }) == "max_age");
+    BOOST_TEST(refused([](auto& o) { o.stall_after = 999ms; }) == "stall_after");
+    BOOST_TEST(refused([](auto& o) { o.stall_after = 24h + 1ms; }) == "stall_after");
     BOOST_TEST(refused([](auto& o) { o.max_age = 14 * 24h + 1ms; }) == "max_age");
     BOOST_TEST(refused([](auto& o) { o.park_for = 12h + 1ms; }) == "park_for");
     BOOST_TEST(refused([](auto& o) { o.drain_deadline = 12h + 1ms; }) == "drain_deadline");
@@ -76,6 +78,7 @@ BOOST_AUTO_TEST_CASE(hostile_values_are_refused_by_name)
     for (auto const d : {milliseconds::max(), milliseconds::min()}) {
         BOOST_TEST(refused([&](auto& o) { o.handler_timeout = d; }) == "handler_timeout");
         BOOST_TEST(refused([&](auto& o) { o.max_age = d; }) == "max_age");
+        BOOST_TEST(refused([&](auto& o) { o.stall_after = d; }) == "stall_after");
         BOOST_TEST(refused([&](auto& o) { o.park_for = d; }) == "park_for");
         BOOST_TEST(refused([&](auto& o) { o.settle_linger = d; }) == "settle_linger");
         BOOST_TEST(refused([&](auto& o) { o.drain_deadline = d; }) == "drain_deadline");

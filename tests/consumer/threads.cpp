@@ -110,9 +110,9 @@ struct crowd {
 
     void look()
     {
-        auto const text = asio::co_spawn(threads.pool, it->explain(), asio::use_future).get();
+        auto const said = asio::co_spawn(threads.pool, it->explain(), asio::use_future).get();
         auto const counted = it->counters();
-        looked_at += text.size() + counted.received + counted.lost + it->in_flight();
+        looked_at += to_string(said).size() + counted.received + counted.lost + it->in_flight();
     }
 
     /// Waits on a strand for the end of a drain, and is cancelled there.

@@ -1,5 +1,8 @@
 #include "consumer/mill.hpp"
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
 namespace asio = boost::asio;
 using namespace quern;
 using namespace quern::test;
@@ -132,6 +135,91 @@ BOOST_AUTO_TEST_CASE(a_parse_error_is_logged_apart_and_treated_by_policy)
         BOOST_TEST(m.runs.at("m0") == (policy == malformed_policy::retry ? 2 : 1));
         BOOST_TEST(m.poisoned().size() == (policy == malformed_policy::reject ? 1u : 0u));
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_damaged_message_is_logged_with_its_id_and_treated_by_the_same_policy)
+{
+    for (auto const policy : {malformed_policy::retry, malformed_policy::reject, malformed_policy::discard}) {
+        judged m;
+        m.options.poison_queue_url = m.poison;
+        m.options.on_malformed = policy;
+        std::string id;
+        m.api.on_received = [&id](sqs::receive_message_response& got) {
+            if (got.messages.empty() || got.messages[0].receive_count() > 1) return;
+            id = std::string(got.messages[0].id);
+            got.damaged.push_back(
+                {0, got.messages[0], failure(errc::checksum_mismatch, "the body's digest is wrong")});
+            got.messages.clear();
+        };
+        m.send(1);
+        m.consume(fast);
+        BOOST_TEST(m.until(1min, [&m] { return m.empty(); }));
+        BOOST_TEST(m.runs.size() == (policy == malformed_policy::retry ? 1u : 0u)); // the whole copy
+        BOOST_TEST(m.poisoned().size() == (policy == malformed_policy::reject ? 1u : 0u));
+        auto const lines = m.log_lines("malformed message");
+        BOOST_REQUIRE(lines.size() == 1u);
+        BOOST_TEST(lines[0].find("malformed message: " + id + ": ") == 0u);
+        BOOST_TEST(lines[0].find("the body's digest is wrong; it begins: m0") != std::string::npos);
+    }
+}
+
+// A queue full of them: each comes as often as its backoff says, and the log says it once a second at most.
+BOOST_AUTO_TEST_CASE(messages_that_nobody_can_read_are_no_hot_loop)
+{
+    options.breaker.reset(); // it would stop all this
+    send(200);
+    consume([](delivery&) -> asio::awaitable<outcome> {
+        co_await asio::post(asio::use_awaitable);
+        throw parse_error(std::string(10'000, 'x'));
+    });
+    time.run_for(io, 10min);
+    for (auto const& [body, times] : runs)
+        BOOST_TEST(times <= 11); // 1 s, doubled, of which half is waited at least
+    BOOST_TEST(log.size() <= 600u);
+    for (auto const& line : log)
+        BOOST_TEST(line.size() < 1'100u);
+    BOOST_TEST(it->counters().acked == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_message_comes_at_the_time_it_asks_for_though_that_is_beyond_what_sqs_can_hide)
+{
+    auto const due = time.wall() + 30h;
+    send(1);
+    consume([&](delivery&) -> asio::awaitable<outcome> {
+        auto const early = time.wall() < due;
+        co_return early ? retry_at(due) : ack();
+    });
+    time.run_for(io, 30h - 1s);
+    BOOST_TEST(runs.at("m0") == 3); // at once, after 12 hours, after 24
+    BOOST_TEST(until(3s, [this] { return empty(); }));
+    BOOST_TEST(runs.at("m0") == 4);
+}
+
+BOOST_AUTO_TEST_CASE(a_time_is_kept_to_the_second_and_never_early)
+{
+    auto const due = time.wall() + 90'500ms;
+    send(1);
+    std::optional<wall_time> handled;
+    consume([&](delivery&) -> asio::awaitable<outcome> {
+        auto const now = time.wall();
+        if (now < due) co_return retry_at(due);
+        handled = now;
+        co_return ack();
+    });
+    BOOST_TEST(until(2min, [this] { return empty(); }));
+    BOOST_REQUIRE(handled.has_value());
+    BOOST_TEST((*handled - due < 2s));
+    BOOST_TEST(runs.at("m0") == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_time_that_is_past_is_now)
+{
+    send(1);
+    consume([this](delivery& d) -> asio::awaitable<outcome> {
+        auto const again = d.receive_count() > 1;
+        co_return again ? ack() : retry_at(time.wall() - 24h);
+    });
+    BOOST_TEST(until(1s, [this] { return empty(); }));
 }
 
 BOOST_AUTO_TEST_CASE(the_user_says_what_an_exception_means)

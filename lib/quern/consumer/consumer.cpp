@@ -63,14 +63,14 @@ asio::awaitable<drain_report> consumer::drained()
         std::move(join), asio::use_awaitable);
 }
 
-void consumer::pause()
+void consumer::pause(std::string why)
 {
-    asio::dispatch(pipeline_->strand, [p = pipeline_] { p->pause(true); });
+    asio::dispatch(pipeline_->strand, [p = pipeline_, why = std::move(why)]() mutable { p->pause(std::move(why)); });
 }
 
 void consumer::resume()
 {
-    asio::dispatch(pipeline_->strand, [p = pipeline_] { p->pause(false); });
+    asio::dispatch(pipeline_->strand, [p = pipeline_] { p->resume(); });
 }
 
 void consumer::report_outage(bool down)
@@ -78,16 +78,16 @@ void consumer::report_outage(bool down)
     asio::dispatch(pipeline_->strand, [p = pipeline_, down] { p->force_open(down); });
 }
 
-asio::awaitable<std::string> consumer::explain() const
+asio::awaitable<explanation> consumer::explain() const
 {
     auto ask = [of = pipeline_](auto caller) mutable {
         auto const work = asio::make_work_guard(asio::get_associated_executor(caller));
         auto const resume = std::make_shared<decltype(caller)>(std::move(caller));
         asio::dispatch(of->strand, [of, resume, work] {
-            asio::post(work.get_executor(), [resume, text = of->explain()] { std::move (*resume)(text); });
+            asio::post(work.get_executor(), [resume, said = of->explain()] { std::move (*resume)(said); });
         });
     };
-    return asio::async_initiate<asio::use_awaitable_t<> const, void(std::string)>(
+    return asio::async_initiate<asio::use_awaitable_t<> const, void(explanation)>(
         std::move(ask), asio::use_awaitable);
 }
 

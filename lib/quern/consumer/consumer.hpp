@@ -3,6 +3,7 @@
 #include <quern/consumer/counters.hpp>
 #include <quern/consumer/delivery.hpp>
 #include <quern/consumer/drain.hpp>
+#include <quern/consumer/explanation.hpp>
 #include <quern/consumer/options.hpp>
 #include <quern/consumer/outcome.hpp>
 #include <quern/sqs/api.hpp>
@@ -133,16 +134,17 @@ public:
 
     /// No more receives, and no more handlers; those that run go on. What arrives meanwhile becomes visible again within
     /// a minute and a half.
-    void pause();
+    /// `why` is for whoever asks explain().
+    void pause(std::string why = {});
     void resume();
 
     /// A flag from outside: what the handlers depend on is known to be down. As if the breaker had opened, until it is
     /// false again; then one message probes. Nothing without options.breaker.
     void report_outage(bool down);
 
-    /// Completes with one line: what it does, and why no more. "0 receives open, 1000 messages in flight; max_in_flight
-    /// is reached: 1000 handlers run, 0 messages wait or are being settled; …"
-    boost::asio::awaitable<std::string> explain() const;
+    /// Completes with what it does, and why no more. to_string() makes one line of it: "0 receives open, 1000 messages in
+    /// flight; max_in_flight is reached: 1000 are being handled, 0 wait or are being settled; …"; to_json() as well.
+    boost::asio::awaitable<explanation> explain() const;
 
     /// Completes when a drain has ended, whoever began it.
     boost::asio::awaitable<drain_report> drained();

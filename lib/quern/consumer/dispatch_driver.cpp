@@ -234,7 +234,7 @@ void consumer::pipeline::conclude(held_ptr h, outcome const& verdict)
 /// It comes back, and whatever stands behind it in its group waits for it.
 void consumer::pipeline::fail(held_ptr h, outcome const& verdict)
 {
-    auto delay = verdict.delay();
+    auto delay = verdict.at() ? policy::delay_until(*verdict.at(), time_.wall()) : verdict.delay();
     if (verdict.what() == outcome::kind::retry) {
         delay = options.backoff.delay(h->message.receive_count(), random_);
         if (fifo_ && options.on_group_failure == group_policy::park_group) delay = options.park_for;

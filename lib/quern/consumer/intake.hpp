@@ -37,6 +37,10 @@ public:
     bool stopped() const { return stopped_; }
 
     std::size_t polls() const { return polls_; } ///< under way
+    int failures() const { return failures_; }   ///< in a row; stops counting at 16
+
+    /// No receive begins before: receives fail, or come back empty without a wait.
+    tick pauses_until() const { return not_before_; }
 
     /// When to ask next_poll() again although nothing else happened.
     std::optional<tick> wake_at() const { return wake_at_; }

@@ -41,15 +41,13 @@ asio::awaitable<void> consumer::pipeline::poll(int ask)
     if (got) {
         auto const count = got->messages.size() + got->damaged.size();
         if (count == 0) ++counters.empty_polls;
-        last_receive_error_.clear();
         intake_.answered(ask, static_cast<int>(count), started, time);
         // SQS answers when the wait is over at the latest: what lay here unread for longer has used up its lease.
         accept(std::move(*got), std::min(time, started + wait_time()));
     } else {
         ++counters.failed_polls;
         intake_.failed(ask, time);
-        last_receive_error_ = describe(got.error());
-        log_.write(log_level::warning, "receive failed", last_receive_error_, time);
+        log_.write(log_level::warning, "receive failed", describe(got.error()), time);
     }
     wake_.ring();
 }

@@ -36,6 +36,9 @@ std::optional<failure> consumer_options::validate() const
         return wrong("max_settle_calls must be from 2, one of them for leases, to 1000");
     }
     if (drain_deadline < 1s || drain_deadline > 12h) return wrong("drain_deadline must be from 1 s to 12 h");
+    if (stall_after != 0ms && (stall_after < 1s || stall_after > 24h)) {
+        return wrong("stall_after must be from 1 s to 24 h, or 0 for never");
+    }
     if (rate) {
         if (auto const why = rate->validate()) return why;
         if (rate->per > longest_wait) return wrong("rate.per must not exceed 24 h");

@@ -124,10 +124,16 @@ struct consumer_options {
     /// User attributes to receive: names, "prefix.*" or "All".
     std::vector<std::string> attributes{"All"};
 
-    /// Where handlers run; each runs on a strand of its own there. Absent: the executor of the consumer.
+    /// Where handlers run; each runs on a strand of its own there. Absent: the executor of the consumer, which a handler
+    /// that blocks would stop, lease extensions included: give such handlers a boost::asio::thread_pool, which has to
+    /// outlive the consumer.
     std::optional<boost::asio::any_io_executor> handler_executor;
 
     log_sink log;
+
+    /// Nothing received and nothing settled for so long: it says why in the log, and again after twice that, no more than
+    /// a line a minute. A minute: an idle queue answers three times in it. 1 s to 24 h; zero: never.
+    std::chrono::milliseconds stall_after{60'000};
 
     /// Time; the real one when null. The simulator gives its own.
     clock* time = nullptr;

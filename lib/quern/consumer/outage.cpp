@@ -36,9 +36,10 @@ outage::sign outage::sign_of(outcome const& said)
     return sign::none;
 }
 
-void outage::pause(bool on)
+void outage::pause(std::string why)
 {
-    paused_ = on;
+    paused_ = true;
+    why_paused_ = std::move(why);
 }
 
 void outage::force_open(bool on)
@@ -127,7 +128,7 @@ std::optional<tick> outage::wake_at() const
 
 std::string outage::explain(tick now) const
 {
-    if (paused_) return "paused";
+    if (paused_) return why_paused_.empty() ? "paused" : "paused: " + why_paused_;
     if (!breaker_ || breaker_->state() == policy::breaker::phase::closed) return {};
     auto why = "breaker " + breaker_->explain(now);
     if (!kept_.empty()) why += "; " + std::to_string(kept_.size()) + " messages wait here";

@@ -30,7 +30,8 @@ public:
     /// No breaker: only pausing is left.
     outage(std::optional<policy::breaker_options>, std::size_t max_in_flight, std::uint64_t seed);
 
-    void pause(bool);
+    void pause(std::string why);
+    void resume() { paused_ = false; }
     void force_open(bool);                              ///< a flag from outside: the dependency is known to be down
     void set_max_receives(int n) { max_receives_ = n; } ///< of the queue's redrive policy
 
@@ -72,6 +73,7 @@ private:
     std::size_t working_ = 0;
     int max_receives_ = 0; // 0: none, or not known
     bool paused_ = false;
+    std::string why_paused_; // for a human; may be empty
 };
 
 } // namespace quern

@@ -1,8 +1,9 @@
-// The pipeline in bad times: who may start, who waits, who goes back; and what it all waits for, in words.
+// The pipeline in bad times, and at its pace: who may start, who waits, who goes back.
 
 #include <quern/consumer/pipeline.hpp>
 
 #include <charconv>
+#include <utility>
 
 namespace quern {
 
@@ -53,9 +54,15 @@ void consumer::pipeline::stand_back(held_ptr h)
         fail(std::move(h), drain_ ? release() : retry_after(outage_.put_off()));
 }
 
-void consumer::pipeline::pause(bool on)
+void consumer::pipeline::pause(std::string why)
 {
-    outage_.pause(on);
+    outage_.pause(std::move(why));
+    wake_.ring();
+}
+
+void consumer::pipeline::resume()
+{
+    outage_.resume();
     wake_.ring();
 }
 
@@ -82,34 +89,6 @@ asio::awaitable<void> consumer::pipeline::learn_max_receives()
     int most = 0;
     std::from_chars(text.data() + at, text.data() + text.size(), most);
     outage_.set_max_receives(most);
-}
-
-/// One line: what is done, and why no more.
-std::string consumer::pipeline::explain()
-{
-    auto const time = now();
-    auto text = std::to_string(intake_.polls()) + " receives open, " + std::to_string(in_flight.size()) +
-        " messages in flight";
-    auto const add = [&](std::string const& part) { text.append("; ").append(part); };
-    if (ended_)
-        add("ended");
-    else if (!started_)
-        add("not started");
-    else if (drain_)
-        add("draining");
-    if (auto const bad = outage_.explain(time); !bad.empty()) add(bad);
-    if (in_flight.size() >= options.max_in_flight) {
-        add("max_in_flight is reached: " + std::to_string(running_) + " handlers run, " +
-            std::to_string(in_flight.size() - running_) + " messages wait or are being settled");
-    }
-    if (!last_receive_error_.empty()) add("the last receive failed: " + last_receive_error_);
-    if (auto const longest = runs_.longest(time)) {
-        add("the oldest handler has run for " + std::to_string(longest->count()) + " s");
-    }
-    if (fifo_ && in_flight.size() >= fifo_ceiling) {
-        add("a FIFO queue gives nothing more while " + std::to_string(fifo_ceiling) + " messages are in flight");
-    }
-    return text;
 }
 
 } // namespace quern

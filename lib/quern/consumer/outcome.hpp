@@ -1,28 +1,34 @@
 #pragma once
 
+#include <quern/core/clock.hpp>
+
 #include <chrono>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 namespace quern {
 
-/// What a handler wants done with its message. Made by ack(), retry(), retry_after(), release(),
-/// reject() and unavailable().
+/// What a handler wants done with its message. Made by ack(), retry(), retry_after(), retry_at(),
+/// release(), reject() and unavailable().
 class outcome {
 public:
     enum class kind { ack, retry, retry_after, release, reject, unavailable };
 
     explicit outcome(kind what, std::chrono::milliseconds delay = {}) : what_(what), delay_(delay) {}
     outcome(kind what, std::string reason) : what_(what), reason_(std::move(reason)) {}
+    outcome(kind what, wall_time at) : what_(what), at_(at) {}
 
     kind what() const { return what_; }
     std::chrono::milliseconds delay() const { return delay_; }
+    std::optional<wall_time> at() const { return at_; } ///< of retry_at(), in place of a delay
     std::string const& reason() const { return reason_; }
 
 private:
     kind what_;
     std::chrono::milliseconds delay_{};
+    std::optional<wall_time> at_;
     std::string reason_;
 };
 
@@ -43,6 +49,13 @@ inline outcome retry()
 inline outcome retry_after(std::chrono::milliseconds delay)
 {
     return outcome(outcome::kind::retry_after, delay);
+}
+
+/// Not before `at`; at once when that is past. Bounded like retry_after(): a message for a later time than that comes
+/// earlier, and its handler says so again. Each time costs one of the receives that the queue's redrive policy counts.
+inline outcome retry_at(wall_time at)
+{
+    return outcome(outcome::kind::retry_after, at);
 }
 
 /// Not for this consumer, or not now: visible again at once, without delay.

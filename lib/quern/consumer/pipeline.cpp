@@ -45,7 +45,7 @@ consumer::pipeline::pipeline(
       batches_(std::min(options.batch_size, options.max_in_flight), options.batch_window),
       leases_(options.visibility_timeout), runs_(options.handler_timeout),
       settle_(options.settle_linger, seeded(options.seed)), random_(seeded(options.seed)), log_(options.log),
-      wake_(time_, strand)
+      stall_(options.stall_after, time_.now()), stall_log_(options.log), wake_(time_, strand)
 {}
 
 void consumer::pipeline::start()
@@ -84,6 +84,15 @@ void consumer::pipeline::end()
 /// Starts whatever is due; says when time alone will make more due.
 std::optional<tick> consumer::pipeline::turn(tick time)
 {
+    auto leases = leases_.poll(time);
+    for (auto& due : leases.extend) {
+        if (due.what->extending) continue; // as its handler asked: two on the wire could overtake each other
+        auto const timeout = std::max(due.timeout, due.what->asks ? due.what->asks->lease : seconds(0));
+        settle_.add({std::move(due.what), settlement::purpose::extend, timeout}, time);
+    }
+    for (auto const& gone : leases.lost)
+        lose(gone);
+
     admit_waiting(time);
     for (;;) { // a poll may be answered before spawn() returns
         auto const room = outage_.room(in_flight.size(), pace_.waiting(), time);
@@ -94,14 +103,6 @@ std::optional<tick> consumer::pipeline::turn(tick time)
         spawn(poll(ask));
     }
 
-    auto leases = leases_.poll(time);
-    for (auto& due : leases.extend) {
-        if (due.what->extending) continue; // as its handler asked: two on the wire could overtake each other
-        auto const timeout = std::max(due.timeout, due.what->asks ? due.what->asks->lease : seconds(0));
-        settle_.add({std::move(due.what), settlement::purpose::extend, timeout}, time);
-    }
-    for (auto const& gone : leases.lost)
-        lose(gone);
     stop_overdue(time);
     for (auto& h : groups_.take_forsaken(time))
         settle(std::move(h), settlement::purpose::postpone);
@@ -125,10 +126,14 @@ std::optional<tick> consumer::pipeline::turn(tick time)
         }
     }
 
+    watch_for_stall(time);
+    log_.flush(time);
+
     std::optional<tick> wake_at;
-    for (auto const& at : {intake_.wake_at(), pace_.wake_at(), outage_.wake_at(), leases.wake_at, runs_.wake_at(),
-             groups_.wake_at(), batches_.wake_at(), drain_ ? std::optional(drain_->wake_at(time)) : std::nullopt,
-             settle_calls_ < options.max_settle_calls ? settle_.wake_at(only_changes()) : std::nullopt}) {
+    for (auto const& at :
+        {intake_.wake_at(), pace_.wake_at(), outage_.wake_at(), leases.wake_at, runs_.wake_at(), stall_.wake_at(),
+            groups_.wake_at(), batches_.wake_at(), drain_ ? std::optional(drain_->wake_at(time)) : std::nullopt,
+            settle_calls_ < options.max_settle_calls ? settle_.wake_at(only_changes()) : std::nullopt}) {
         if (at) wake_at = std::min(wake_at.value_or(*at), *at);
     }
     return wake_at;

@@ -11,6 +11,7 @@
 #include <quern/consumer/pace.hpp>
 #include <quern/consumer/run_limit.hpp>
 #include <quern/consumer/settle_queue.hpp>
+#include <quern/consumer/stall_watch.hpp>
 #include <quern/core/alarm.hpp>
 #include <quern/sqs/client.hpp>
 
@@ -37,9 +38,10 @@ public:
     void start();
     void begin_drain(std::chrono::milliseconds limit);
     void drain_on(std::vector<int> const& signals, std::chrono::milliseconds limit);
-    void pause(bool);
+    void pause(std::string why);
+    void resume();
     void force_open(bool);
-    std::string explain();
+    explanation explain();
     void abandon();                           ///< nobody will ask any more: drain, if it ever ran
     void join(std::shared_ptr<drain_waiter>); ///< told when the drain has ended
     void leave(std::shared_ptr<drain_waiter> const&);
@@ -114,6 +116,10 @@ private:
     void answered(settlement, std::string_view handle, result<void> const&, tick sent_at);
     void returned();
 
+    // explain
+    std::vector<explanation::obstacle> obstacles(tick now);
+    void watch_for_stall(tick now);
+
     bool only_changes() const { return settle_calls_ - change_calls_ + 1 >= options.max_settle_calls; }
     tick now() const { return time_.now(); }
     void await_signal(std::chrono::milliseconds limit);
@@ -138,14 +144,14 @@ private:
     settle_queue settle_;
     std::mt19937_64 random_;
     log_throttle log_;
+    stall_watch stall_;
+    log_throttle stall_log_; // of its own: no problem, but what is said about them
     alarm wake_;
 
-    static constexpr std::size_t fifo_ceiling = 120'000; // SQS developer guide, quotas
-    std::string last_receive_error_;                     // empty after one that succeeded
-    std::size_t running_ = 0;                            // handlers
-    std::size_t settle_calls_ = 0;                       // under way
-    std::size_t change_calls_ = 0;                       // of these, changes of visibility
-    std::vector<held_ptr> kept_back_;                    // to be released once no receive of ours is open
+    std::size_t running_ = 0;         // handlers
+    std::size_t settle_calls_ = 0;    // under way
+    std::size_t change_calls_ = 0;    // of these, changes of visibility
+    std::vector<held_ptr> kept_back_; // to be released once no receive of ours is open
     bool started_ = false;
     std::chrono::milliseconds drain_budget_ = options.drain_deadline; // of the shortest drain that may come
     std::optional<class drain> drain_;

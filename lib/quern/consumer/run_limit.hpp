@@ -40,13 +40,6 @@ public:
         return running_.front().started_at + limit_;
     }
 
-    /// How long the oldest that is not overdue has run.
-    std::optional<std::chrono::seconds> longest(tick now) const
-    {
-        if (running_.empty()) return {};
-        return std::chrono::floor<std::chrono::seconds>(now - running_.front().started_at);
-    }
-
 private:
     std::chrono::milliseconds limit_;
     boost::intrusive::list<held, boost::intrusive::base_hook<run_hook>, boost::intrusive::constant_time_size<false>>

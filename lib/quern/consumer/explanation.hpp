@@ -1,0 +1,54 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace quern {
+
+/// What a consumer does at one moment, and why no more.
+struct explanation {
+    /// What keeps the next receive from beginning.
+    struct obstacle {
+        std::string
+            name; ///< "max_in_flight", "max_bytes_in_flight", "rate", "receives_fail", "empty_answers", "paused",
+                  ///< "breaker", "not_started", "draining" or "ended"
+        std::string text; ///< for a human
+    };
+    struct message {
+        std::string id;
+        std::chrono::milliseconds age{}; ///< since it was received here
+        std::string state;               ///< "waiting", "running" or "settling"
+    };
+    struct problem {
+        std::string text;
+        std::chrono::milliseconds ago{};
+    };
+
+    std::size_t polls = 0;     ///< receives open
+    std::size_t in_flight = 0; ///< messages
+    std::size_t running = 0;   ///< of these, with a handler at work
+    std::size_t bytes = 0;     ///< see consumer_options::max_bytes_in_flight
+
+    /// None: nothing is in the way, it receives as much as the answers are worth.
+    std::vector<obstacle> obstacles;
+
+    std::vector<std::string> remarks; ///< what SQS does not tell
+    std::optional<message> oldest;    ///< in flight
+
+    /// The last warning or error, whether or not it was logged; its cause may be over.
+    std::optional<problem> last_problem;
+
+    /// Since the last receive that was answered, or the last message that was settled.
+    std::chrono::milliseconds quiet{};
+};
+
+/// One line: "0 receives open, 1000 messages in flight; max_in_flight is reached: …; the oldest …"
+std::string to_string(explanation const&);
+
+/// One line: {"polls":0,"in_flight":1000,…,"obstacles":[{"name":"max_in_flight","text":"…"}],…}
+std::string to_json(explanation const&);
+
+} // namespace quern
