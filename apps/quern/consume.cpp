@@ -2,8 +2,10 @@
 #include "consume_handlers.hpp"
 #include "depth.hpp"
 #include "session.hpp"
+#include "standard_streams.hpp"
 
 #include <quern/core/alarm.hpp>
+#include <quern/sqs/limits.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -12,6 +14,8 @@
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
+#include <charconv>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -31,6 +35,10 @@ struct consume_options {
     std::string exec;
     bool until_empty = false;
     std::optional<std::size_t> max_in_flight;
+    std::uint64_t max_bytes = consumer_options().max_bytes_in_flight;
+    std::string rate;
+    std::int64_t burst = policy::rate().burst;
+    int stall_after = 60;
     int visibility_timeout = 30;
     std::optional<int> wait_time;
     int drain_deadline = 30;
@@ -44,11 +52,47 @@ struct consume_options {
 std::map<std::string, group_policy> const group_policies{
     {"retry", group_policy::retry_head}, {"skip", group_policy::skip_head}, {"halt", group_policy::halt}};
 
+/// "50", "0.5", "30/min"; nothing when it is none of these.
+std::optional<policy::rate> rate_from(std::string_view text)
+{
+    static std::map<std::string_view, std::chrono::seconds> const units{
+        {"s", 1s}, {"min", 1min}, {"h", std::chrono::hours(1)}};
+    auto const slash = text.find('/');
+    auto const unit = units.find(slash == text.npos ? "s" : text.substr(slash + 1));
+    auto const number = text.substr(0, slash);
+    double value = 0;
+    auto const [end, ec] = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (ec != std::errc() || end != number.data() + number.size() || unit == units.end()) return {};
+    if (!(value >= 0.1 && value <= 1e6)) return {};
+    policy::rate out; // in tens, so that parts of a message count as well
+    out.count = std::llround(value * 10);
+    out.per = unit->second * 10;
+    return out;
+}
+
+std::string check_rate(std::string const& text)
+{
+    if (rate_from(text)) return {};
+    return text + " is no rate: 50 for fifty a second, or 30/min, or 100/h; from 0.1 to 1000000 of these";
+}
+
+std::string check_max_bytes(std::string const& bytes)
+{
+    auto const size = std::stoull(bytes);
+    return size == 0 || size >= sqs::max_message_bytes ? "" : "at least 1MiB, the largest message, or 0 for no limit";
+}
+
 consumer_options options_from(consume_options const& o)
 {
     consumer_options out;
     out.max_in_flight =
         o.max_in_flight.value_or(o.exec.empty() ? 1'000 : 2 * std::max(1u, std::thread::hardware_concurrency()));
+    out.max_bytes_in_flight = o.max_bytes;
+    if (!o.rate.empty()) {
+        out.rate = rate_from(o.rate);
+        out.rate->burst = o.burst;
+    }
+    out.stall_after = std::chrono::seconds(o.stall_after);
     out.wait_time = std::chrono::seconds(o.wait_time.value_or(o.until_empty ? 2 : 20));
     out.visibility_timeout = std::chrono::seconds(o.visibility_timeout);
     out.drain_deadline = std::chrono::seconds(o.drain_deadline);
@@ -98,6 +142,37 @@ struct news {
     std::optional<drain_report> report;
 };
 
+/// Whoever sends SIGUSR1 is told on standard error what the consumer does, and why no more.
+class on_request : public std::enable_shared_from_this<on_request> {
+public:
+    on_request(asio::io_context& io, consumer& of) : io_(io), of_(of), asked_(io, SIGUSR1) {}
+
+    void wait()
+    {
+        asked_.async_wait([self = shared_from_this()](boost::system::error_code ec, int) {
+            if (ec || self->over_) return;
+            asio::co_spawn(self->io_, self->of_.explain(), [](std::exception_ptr bug, explanation const& said) {
+                if (bug) std::rethrow_exception(bug);
+                say(stderr, "quern: {}\n", to_string(said));
+            });
+            self->wait();
+        });
+    }
+
+    /// The consumer will be gone; a signal may be on its way.
+    void end()
+    {
+        over_ = true;
+        asked_.cancel();
+    }
+
+private:
+    asio::io_context& io_;
+    consumer& of_;
+    asio::signal_set asked_;
+    bool over_ = false;
+};
+
 /// Completes when the consumer has drained, because of a signal, of an output that broke, or of a queue that ran empty.
 asio::awaitable<void> consume_until_drained(
     session& s, consume_options const& o, std::string const& url, consumer& c, std::shared_ptr<news> heard)
@@ -114,6 +189,8 @@ asio::awaitable<void> consume_until_drained(
     told.async_wait([](boost::system::error_code ec, int) {
         if (!ec) spdlog::info("draining; a second signal cancels the handlers that run");
     });
+    auto const explained = std::make_shared<on_request>(s.io, c);
+    explained->wait();
     c.start();
     spdlog::info("consuming {}", url);
 
@@ -134,6 +211,7 @@ asio::awaitable<void> consume_until_drained(
         }
         if (over && !std::exchange(draining, true)) asio::co_spawn(s.io, c.drain(limit), drained);
     }
+    explained->end();
 }
 
 int judge(consume_options const& o, news const& heard)
@@ -210,6 +288,12 @@ SIGTERM and SIGINT drain: no more receives, handlers end, what was not started b
 settled. At nine tenths of --drain-deadline, or at a second signal, handlers are cancelled. Exit status: 0 when nothing
 was left behind, 3 when something was, see --report; 1 when the output or the report failed.
 
+SIGUSR1 makes it say on standard error what it does and why no more: which limit is reached, what fails, which message is the
+oldest. It says so by itself when nothing was received and nothing settled for --stall-after seconds.
+
+--rate 50 begins to handle fifty messages a second at most, however many come; --rate 30/min or 100/h as well. After a quiet
+time --burst of them may begin at once. What has not begun when it drains is given back.
+
 On a FIFO queue the messages of a group run one after the other, in order. When one fails, those behind it wait: until it
 comes again (retry), until it is in the --poison-queue (skip), or for you, since the program drains and ends (halt).
 
@@ -234,6 +318,21 @@ void add_consume(CLI::App& app, command_line& line)
             "--max-in-flight", o->max_in_flight, "Messages held at once [1000; with --exec twice the processors]")
         ->type_name("N")
         ->check(CLI::Range(1, 120'000));
+    command
+        ->add_option("--max-bytes", o->max_bytes,
+            "Bytes of messages held at once, so that large ones do not fill the memory; 64MiB, 1GiB; 0: no limit "
+            "[256MiB]")
+        ->type_name("SIZE")
+        ->transform(CLI::AsSizeValue(false).description(""))
+        ->check(check_max_bytes);
+    auto* const rate = command->add_option("--rate", o->rate, "Messages that begin to be handled a second [no limit]")
+                           ->type_name("N[/min|/h]")
+                           ->check(check_rate);
+    command->add_option("--burst", o->burst, "With --rate: as many at once after a quiet time")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1'000'000))
+        ->capture_default_str()
+        ->needs(rate);
     command
         ->add_option("--visibility-timeout", o->visibility_timeout,
             "How long a message stays hidden unless extended, which happens while its handler runs")
@@ -262,6 +361,10 @@ void add_consume(CLI::App& app, command_line& line)
     command->add_option("--drain-deadline", o->drain_deadline, "How long a drain may take")
         ->type_name("SECONDS")
         ->check(CLI::Range(1, 43'200))
+        ->capture_default_str();
+    command->add_option("--stall-after", o->stall_after, "Tell why when nothing has moved for so long; 0: never")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0, 86'400))
         ->capture_default_str();
     command->add_option("--report", o->report, "Write how the drain went there, as JSON")->type_name("FILE");
     command->footer(help);

@@ -27,6 +27,11 @@ class Printing(ProgramTest):
         self.assertEqual(got[0]["attributes"], {})
         self.assertEqual(self.counts("orders"), (0, 0, 0))
 
+    def test_limits_hold_nothing_up(self):
+        self.send("orders", *(f"{i} " + "x" * 200_000 for i in range(30)))
+        got = self.consume("orders", "--max-bytes", "1MiB", "--rate", "1000", "--burst", "1")
+        self.assertEqual(sorted(int(m["body"].split()[0]) for m in got), list(range(30)))
+
     def test_the_url_of_a_queue_says_where_to_go(self):
         self.send("orders", "a")
         del self.variables["AWS_ENDPOINT_URL_SQS"]
@@ -155,6 +160,29 @@ class Draining(ProgramTest):
         self.assertEqual(process.returncode, 3, err)
         self.assertEqual(self.report()["stranded"], 1)
         self.assertIn("quern: the drain left", err)
+
+    def test_whoever_asks_is_told_what_it_does(self):
+        process = self.consuming("--max-in-flight", "1", "--exec", "echo started; tail -f /dev/null; :")
+        self.send("orders", "a", "b")
+        wait_for(process.stdout, "started")
+        for _ in range(2):
+            process.send_signal(signal.SIGUSR1)
+            wait_for(process.stderr, "quern: 0 receives open, 1 message in flight; max_in_flight is reached")
+        process.terminate()
+        wait_for(process.stderr, "draining")
+        process.terminate()
+        self.assertEqual(process.wait(LIMIT), 0)
+
+    def test_a_standstill_is_explained_without_being_asked(self):
+        process = self.consuming("--max-in-flight", "1", "--stall-after", "1", "--exec",
+                                 "echo started; tail -f /dev/null; :")
+        self.send("orders", "a")
+        wait_for(process.stdout, "started")
+        wait_for(process.stderr, "stalled: nothing received and nothing settled")
+        process.terminate()
+        wait_for(process.stderr, "draining")
+        process.terminate()
+        self.assertEqual(process.wait(LIMIT), 0)
 
     def test_a_report_that_cannot_be_written_is_an_error(self):
         _, err = self.quern("consume", "orders", "--until-empty", "--wait-time", "0", "--report", "/proc/no/such",
