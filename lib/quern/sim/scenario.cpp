@@ -1,7 +1,7 @@
+#include <quern/sim/dice.hpp>
 #include <quern/sim/scenario.hpp>
 
 #include <algorithm>
-#include <random>
 #include <stdexcept>
 
 namespace quern::sim {
@@ -12,26 +12,6 @@ using std::chrono::milliseconds;
 namespace {
 
 using kind = incident::kind;
-
-/// The same draws with every standard library, whose distributions differ.
-class dice {
-public:
-    explicit dice(std::uint64_t seed) : random_(seed) {}
-
-    std::int64_t between(std::int64_t low, std::int64_t high)
-    {
-        return low + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(high - low + 1));
-    }
-    milliseconds between(milliseconds low, milliseconds high)
-    {
-        return milliseconds(between(low.count(), high.count()));
-    }
-    double up_to(double most) { return most * static_cast<double>(random_() >> 11) * 0x1p-53; }
-    bool one_in(int n) { return between(1, n) == 1; }
-
-private:
-    std::mt19937_64 random_;
-};
 
 void patient(scenario& s, dice& d)
 {
@@ -274,6 +254,19 @@ entry const catalogue[] = {
         }},
     {{"dependency", "what the handlers depend on is down for up to 45 minutes; no message may die of it"},
         dependency},
+    {{"paced", "messages begin at a limited rate; processes are stopped, paused and killed"},
+        [](scenario& s, dice& d) {
+            s.processes = static_cast<int>(d.between(1, 3));
+            trouble(s, d);
+            incidents(s, d, {kind::stop, kind::kill, kind::pause, kind::hurry});
+            if (d.one_in(2)) ordered(s, d);
+            auto& rate = s.consumer.rate.emplace();
+            rate.count = d.between(1, 30);
+            rate.per = d.between(1s, 10s);
+            rate.burst = d.between(1, 20);
+            auto const tries = s.messages * (s.handlers.troubled_tries + 1) * 4;
+            s.patience += std::chrono::duration_cast<milliseconds>(rate.per) * tries / rate.count;
+        }},
     {{"fifo", "a FIFO queue whose handlers fail"},
         [](scenario& s, dice& d) {
             s.processes = static_cast<int>(d.between(1, 3));
