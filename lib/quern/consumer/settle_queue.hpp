@@ -37,7 +37,9 @@ struct settlement {
 /// flood of deletes must not let leases run out. What failed joins a later request, after a pause.
 class settle_queue {
 public:
-    settle_queue(std::chrono::milliseconds linger, std::uint64_t seed) : linger_(linger), random_(seed) {}
+    settle_queue(std::chrono::milliseconds linger, std::uint64_t seed)
+        : linger_(linger), random_(seed), phase_(std::uniform_int_distribution(0, 1'249'999)(random_))
+    {}
 
     enum class call { remove, change, hand_off };
     struct batch {
@@ -47,7 +49,7 @@ public:
 
     void add(settlement, tick now);
 
-    /// Tries again later: 50 ms, doubling to 5 s, with jitter.
+    /// Tries again later: 50 ms, doubling to 5 s, with jitter; what fails together shares requests again.
     void add_again(settlement, tick now);
 
     /// The next request that should go now. `more_to_come`: a handler is running. `only_changes`: of visibility.
@@ -73,7 +75,8 @@ private:
 
     std::chrono::milliseconds linger_;
     std::mt19937_64 random_;
-    std::array<line, 3> lines_; // by call
+    std::chrono::microseconds phase_; // of retries: processes shall not keep time together
+    std::array<line, 3> lines_;       // by call
     std::multimap<tick, settlement> later_;
 };
 
