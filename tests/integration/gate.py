@@ -97,7 +97,7 @@ class Gate:
         writer.transport.abort()
 
     async def admit(self, reader, writer):
-        self.writers.add(writer)
+        raw = writer.transport
         try:
             await message(reader)  # CONNECT
             if self.mood == "no_tunnel":
@@ -111,12 +111,13 @@ class Gate:
                 writer.write(ALERT)
                 return await writer.drain()
             await writer.start_tls(self.tls)
+            self.writers.add(writer)
             await self.serve(reader, writer)
         except (OSError, EOFError, asyncio.CancelledError):  # ssl.SSLError and IncompleteReadError among them
             pass
         finally:
             self.writers.discard(writer)
-            writer.close() if self.mood in ("no_tunnel", "alerts") else writer.transport.abort()
+            raw.close() if self.mood in ("no_tunnel", "alerts") else raw.abort()
 
     async def serve(self, reader, writer):
         born_in = self.mood

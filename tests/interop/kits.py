@@ -29,7 +29,9 @@ class Missing(Exception):
 class Kit:
     name: str
     tools: tuple  # commands that must be there
-    steps: callable  # (folder) -> the commands that install, each a list
+    manifests: tuple  # the files that say what is fetched
+    fetch: callable  # (folder) -> the commands that do, each a list
+    build: callable = lambda folder: []  # and those that build our own sources
 
     @property
     def folder(self):
@@ -38,11 +40,10 @@ class Kit:
     def lacking(self):
         return [tool for tool in self.tools if not shutil.which(tool)]
 
-    def fingerprint(self):
+    def fingerprint(self, names=("**/*",)):
         seen = hashlib.sha256()
-        for file in sorted((HERE / self.name).rglob("*")):
-            if file.is_file():
-                seen.update(str(file.relative_to(HERE)).encode() + b"\0" + file.read_bytes() + b"\0")
+        for file in sorted({file for name in names for file in (HERE / self.name).glob(name) if file.is_file()}):
+            seen.update(str(file.relative_to(HERE)).encode() + b"\0" + file.read_bytes() + b"\0")
         return seen.hexdigest()
 
     def is_installed(self):
@@ -55,11 +56,18 @@ class Kit:
             raise Missing(f"there is no {' and no '.join(absent)} on this machine")
         if self.is_installed():
             return
-        (self.folder / "stamp").unlink(missing_ok=True)
         shutil.copytree(HERE / self.name, self.folder, dirs_exist_ok=True)
-        for command in self.steps(self.folder):
+        self.step("fetched", self.fingerprint(self.manifests), self.fetch)
+        self.step("stamp", self.fingerprint(), self.build)
+
+    def step(self, name, fingerprint, commands):
+        stamp = self.folder / name
+        if stamp.exists() and stamp.read_text() == fingerprint:
+            return
+        stamp.unlink(missing_ok=True)
+        for command in commands(self.folder):
             self.run(command)
-        (self.folder / "stamp").write_text(self.fingerprint())
+        stamp.write_text(fingerprint)
 
     def run(self, command):
         log = self.folder / "install.log"
@@ -82,13 +90,16 @@ def maven(folder):
 
 # The folder of a kit beside this file has its name.
 KITS = {kit.name: kit for kit in (
-    Kit("python", ("python3",), lambda at: [
+    Kit("python", ("python3",), ("requirements.txt",), lambda at: [
         ["python3", "-m", "venv", "--clear", at / "venv"],
         [at / "venv/bin/pip", "install", "--quiet", "--requirement", "requirements.txt"]]),
-    Kit("node", ("node", "npm"), lambda at: [["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]]),
-    Kit("go", ("go",), lambda at: [["go", "build", "-o", at / "checks", "."]]),
-    Kit("rust", ("cargo", "cc"), lambda at: [["cargo", "build", "--jobs", "1", "--target-dir", at / "target"]]),
-    Kit("java", ("javac", "mvn"), lambda at: [
-        maven(at), ["javac", "-encoding", "UTF-8", "-cp", at / "lib/*", "-d", at / "classes", "Checks.java"]]),
-    Kit("elasticmq", ("java", "mvn"), lambda at: [maven(at)]),
+    Kit("node", ("node", "npm"), ("package*.json",), lambda at: [
+        ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]]),
+    Kit("go", ("go",), ("go.*",), lambda at: [["go", "mod", "download"]],
+        lambda at: [["go", "build", "-o", at / "checks", "."]]),
+    Kit("rust", ("cargo", "cc"), ("Cargo.toml",), lambda at: [["cargo", "fetch"]],
+        lambda at: [["cargo", "build", "--jobs", "1", "--target-dir", at / "target"]]),
+    Kit("java", ("javac", "mvn"), ("pom.xml",), lambda at: [maven(at)], lambda at: [
+        ["javac", "-encoding", "UTF-8", "-Xlint:-unchecked", "-cp", at / "lib/*", "-d", at / "classes", "Checks.java"]]),
+    Kit("elasticmq", ("java", "mvn"), ("pom.xml",), lambda at: [maven(at)]),
 )}

@@ -16,7 +16,7 @@ SERVERS = {
     },
     "local-aws-sqs": {
         "visibility": "gives system attributes, the receive count among them, through the former AttributeNames alone",
-        "queue": "PurgeQueue takes effect a minute later",
+        "queue": "counts what was sent a moment late; PurgeQueue takes effect a minute later",
         "attributes": "its MD5 counts the letters of a value rather than its bytes, and is wrong for other than ASCII",
         "fifo": "delivers from a group whose head is in flight",
         "dead_letters": "counts a ChangeMessageVisibility as a receive: the message is dead one receive too early",

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import known
 import peers
-from kits import KITS, Missing
+from kits import HERE, KITS, Missing
 from workloads import Workloads
 
 CHECKS = ("send", "batch", "visibility", "queue", "attributes", "fifo", "dead_letters", "move_task", "long_poll", "tags",
@@ -153,6 +153,9 @@ def self_test():
                     "others, fifo: lost two"], news
     for name, checks in known.SERVERS.items():
         assert name in peers.SERVERS, name
+        page = (HERE.parent.parent / "docs/interop.md").read_text()
+        untold = [c for c, why in checks.items() if f"- `{c}`: {why}.\n" not in page.split(f"### {name}\n")[-1]]
+        assert not untold, f"docs/interop.md does not say what known.py says of {name}: {untold}"
         strange = [c for c in checks if c not in CHECKS and c.removeprefix("consumer: ") not in Workloads.ALL]
         assert not strange, strange
     print("interop: judges as it should")
