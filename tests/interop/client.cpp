@@ -240,6 +240,15 @@ public:
         same(sizes == std::vector<std::size_t>{2, 1}, true, "two pages come");
     }
 
+    /// What breaks a limit of a batch never leaves the client, so that the handle is what is left to be refused.
+    checked errors()
+    {
+        auto const queue = co_await create("errors");
+        sqs::delete_message_request request(queue, "no-such-handle");
+        auto const bad = co_await client_.delete_message(std::move(request));
+        same(code(bad), "ReceiptHandleIsInvalid", "error code");
+    }
+
     checked signature()
     {
         co_await refused(variable("AWS_ACCESS_KEY_ID"), "SignatureDoesNotMatch");
@@ -281,6 +290,7 @@ check const checks[] = {
     {"long_poll", &suite::long_poll},
     {"tags", &suite::tags},
     {"paging", &suite::paging},
+    {"errors", &suite::errors},
     {"signature", &suite::signature},
 };
 

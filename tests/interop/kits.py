@@ -79,8 +79,9 @@ class Kit:
                 raise Missing(f"`{command[0]}` took more than {LIMIT} s; see {log}") from None
         if done.returncode != 0:
             lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
-            telling = [line for line in lines if "error" in line.lower()] or lines or ["it said nothing"]
-            raise Missing(f"`{' '.join(map(str, command[:3]))}` failed: {telling[0][:200]} (all of it: {log})")
+            telling = [line for line in lines if "error" in line.lower().split(":")[0]] or lines or ["it said nothing"]
+            said = f"`{' '.join([Path(command[0]).name, *map(str, command[1:3])])}` failed: {telling[0][:200]}"
+            raise Missing(f"{said} (all of it: {log})")
 
 
 def maven(folder):

@@ -12,6 +12,7 @@ SERVERS = {
         "dead_letters": NO_SOURCE_ARN + "; has no ListDeadLetterSourceQueues",
         "move_task": "has no message move tasks",
         "paging": "cuts the list at MaxResults and gives no NextToken",
+        "errors": "takes any receipt handle",
         "signature": ANYONE,
     },
     "local-aws-sqs": {

@@ -21,7 +21,7 @@ from kits import HERE, KITS, Missing
 from workloads import Workloads
 
 CHECKS = ("send", "batch", "visibility", "queue", "attributes", "fifo", "dead_letters", "move_task", "long_poll", "tags",
-          "paging", "signature")
+          "paging", "errors", "signature")
 MEANING = {
     "send": "send, receive, delete; 200 kB and any letter",
     "batch": "batches; one bad entry among the deletes fails alone",
@@ -34,6 +34,7 @@ MEANING = {
     "long_poll": "a waiting receive wakes when a message comes",
     "tags": "tag, list, untag",
     "paging": "queues listed by pages",
+    "errors": "a bad handle and batches that break a limit: typed errors",
     "signature": "wrong secret and unknown key are refused",
     "consumer": "sqs-consumer, with a handler that fails once",
     "standard": "a queue is consumed whole, counts end at 0",

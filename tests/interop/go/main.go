@@ -334,6 +334,28 @@ func checkPaging() {
 	equal(sorted(found), urls, "queues")
 }
 
+func failsWith[T error](err error, what string) {
+	var typed T
+	equal(errors.As(err, &typed), true, fmt.Sprintf("typed error %s out of %v", what, err))
+}
+
+func checkErrors() {
+	queue := create("errors", nil)
+	batch := func(ids ...string) error {
+		in := &sqs.SendMessageBatchInput{QueueUrl: queue, Entries: []types.SendMessageBatchRequestEntry{}}
+		for _, id := range ids {
+			in.Entries = append(in.Entries, types.SendMessageBatchRequestEntry{Id: &id, MessageBody: aws.String("m")})
+		}
+		_, err := client.SendMessageBatch(ctx, in)
+		return err
+	}
+	failsWith[*types.EmptyBatchRequest](batch(), "EmptyBatchRequest")
+	failsWith[*types.BatchEntryIdsNotDistinct](batch("a", "a"), "BatchEntryIdsNotDistinct")
+	failsWith[*types.TooManyEntriesInBatchRequest](batch(strings.Split("abcdefghijk", "")...), "TooManyEntriesInBatchRequest")
+	_, err := client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: queue, ReceiptHandle: aws.String("no-such-handle")})
+	failsWith[*types.ReceiptHandleIsInvalid](err, "ReceiptHandleIsInvalid")
+}
+
 func checkSignature() {
 	_, err := connect(os.Getenv("AWS_ACCESS_KEY_ID"), "wrong").ListQueues(ctx, &sqs.ListQueuesInput{})
 	refused("SignatureDoesNotMatch", err)
@@ -348,7 +370,7 @@ var checks = []struct {
 	{"send", checkSend}, {"batch", checkBatch}, {"visibility", checkVisibility}, {"queue", checkQueue},
 	{"attributes", checkAttributes}, {"fifo", checkFifo}, {"dead_letters", checkDeadLetters},
 	{"move_task", checkMoveTask}, {"long_poll", checkLongPoll}, {"tags", checkTags}, {"paging", checkPaging},
-	{"signature", checkSignature},
+	{"errors", checkErrors}, {"signature", checkSignature},
 }
 
 func outcome(check func()) (why string) {

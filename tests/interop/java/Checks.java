@@ -12,6 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
 import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
 import software.amazon.awssdk.awscore.exception.AwsServiceException;
@@ -19,7 +20,9 @@ import software.amazon.awssdk.core.SdkBytes;
 import software.amazon.awssdk.http.urlconnection.UrlConnectionHttpClient;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.sqs.SqsClient;
+import software.amazon.awssdk.services.sqs.model.BatchEntryIdsNotDistinctException;
 import software.amazon.awssdk.services.sqs.model.DeleteMessageBatchRequestEntry;
+import software.amazon.awssdk.services.sqs.model.EmptyBatchRequestException;
 import software.amazon.awssdk.services.sqs.model.ListMessageMoveTasksResultEntry;
 import software.amazon.awssdk.services.sqs.model.Message;
 import software.amazon.awssdk.services.sqs.model.MessageAttributeValue;
@@ -28,7 +31,10 @@ import software.amazon.awssdk.services.sqs.model.MessageSystemAttributeNameForSe
 import software.amazon.awssdk.services.sqs.model.MessageSystemAttributeValue;
 import software.amazon.awssdk.services.sqs.model.QueueAttributeName;
 import software.amazon.awssdk.services.sqs.model.QueueDoesNotExistException;
+import software.amazon.awssdk.services.sqs.model.ReceiptHandleIsInvalidException;
 import software.amazon.awssdk.services.sqs.model.ReceiveMessageRequest;
+import software.amazon.awssdk.services.sqs.model.SendMessageBatchRequestEntry;
+import software.amazon.awssdk.services.sqs.model.TooManyEntriesInBatchRequestException;
 
 class Checks {
     private static final String KEY = System.getenv("AWS_ACCESS_KEY_ID");
@@ -278,6 +284,30 @@ class Checks {
         equal(sorted(pages.stream().flatMap(List::stream).toList()), urls, "queues");
     }
 
+    private static void fails(Class<?> wanted, Runnable call) {
+        try {
+            call.run();
+        } catch (AwsServiceException error) {
+            equal(error.getClass(), wanted, "error");
+            return;
+        }
+        throw new AssertionError("it was accepted; " + wanted.getSimpleName() + " was due");
+    }
+
+    private static void sendBatch(String queue, String... ids) {
+        sqs.sendMessageBatch(b -> b.queueUrl(queue).entries(Stream.of(ids)
+            .map(id -> SendMessageBatchRequestEntry.builder().id(id).messageBody("m").build()).toList()));
+    }
+
+    static void errors() {
+        var queue = create("errors", Map.of());
+        fails(EmptyBatchRequestException.class, () -> sendBatch(queue));
+        fails(BatchEntryIdsNotDistinctException.class, () -> sendBatch(queue, "a", "a"));
+        fails(TooManyEntriesInBatchRequestException.class, () -> sendBatch(queue, "abcdefghijk".split("")));
+        fails(ReceiptHandleIsInvalidException.class,
+            () -> sqs.deleteMessage(d -> d.queueUrl(queue).receiptHandle("no-such-handle")));
+    }
+
     private static void refused(String key, String code) {
         try {
             connect(key, "wrong").listQueues();
@@ -328,6 +358,7 @@ class Checks {
         report("long_poll", Checks::long_poll, wanted);
         report("tags", Checks::tags, wanted);
         report("paging", Checks::paging, wanted);
+        report("errors", Checks::errors, wanted);
         report("signature", Checks::signature, wanted);
         System.exit(0); // the SDK's threads would keep it for a minute
     }

@@ -208,6 +208,17 @@ async function paging() {
   equal(pages.flat().sort(), urls);
 }
 
+async function errors() {
+  const QueueUrl = await create("errors");
+  const entry = { Id: "a", MessageBody: "m" };
+  const refused = (Entries, kind) => assert.rejects(sqs.send(new aws.SendMessageBatchCommand({ QueueUrl, Entries })), kind);
+  await refused([], aws.EmptyBatchRequest);
+  await refused([entry, entry], aws.BatchEntryIdsNotDistinct);
+  await refused(Array.from({ length: 11 }, (_, n) => ({ ...entry, Id: `${n}` })), aws.TooManyEntriesInBatchRequest);
+  await assert.rejects(sqs.send(new aws.DeleteMessageCommand({ QueueUrl, ReceiptHandle: "no-such-handle" })),
+    aws.ReceiptHandleIsInvalid);
+}
+
 async function signature() {
   const refused = (accessKeyId, name) => assert.rejects(
     new aws.SQSClient({ ...options, credentials: { accessKeyId, secretAccessKey: "wrong" } }).send(new aws.ListQueuesCommand()),
@@ -247,7 +258,7 @@ async function consumer() {
 }
 
 const checks = [send, batch, visibility, queue, attributes, fifo, dead_letters, move_task, long_poll, tags, paging,
-  signature, consumer];
+  errors, signature, consumer];
 const wanted = process.argv.slice(2);
 for (const check of checks) {
   if (wanted.length > 0 && !wanted.includes(check.name)) continue;

@@ -228,6 +228,17 @@ def paging():
     equal(sorted(sum(pages, [])), urls, "queues")
 
 
+def errors():
+    url = create("errors")
+    entry = {"Id": "a", "MessageBody": "m"}
+    for name, entries in (("EmptyBatchRequest", []), ("BatchEntryIdsNotDistinct", [entry, entry]),
+                          ("TooManyEntriesInBatchRequest", [{**entry, "Id": str(n)} for n in range(11)])):
+        said = refused(f"AWS.SimpleQueueService.{name}", sqs.send_message_batch, QueueUrl=url, Entries=entries)
+        equal(isinstance(said, getattr(sqs.exceptions, name)), True, f"typed error {name}")
+    said = refused("ReceiptHandleIsInvalid", sqs.delete_message, QueueUrl=url, ReceiptHandle="no-such-handle")
+    equal(isinstance(said, sqs.exceptions.ReceiptHandleIsInvalid), True, "typed error ReceiptHandleIsInvalid")
+
+
 def signature():
     right = os.environ["AWS_ACCESS_KEY_ID"]
     wrong = client(aws_access_key_id=right, aws_secret_access_key="wrong")
@@ -236,7 +247,8 @@ def signature():
     refused("InvalidClientTokenId", unknown.list_queues)
 
 
-CHECKS = [send, batch, visibility, queue, attributes, fifo, dead_letters, move_task, long_poll, tags, paging, signature]
+CHECKS = [send, batch, visibility, queue, attributes, fifo, dead_letters, move_task, long_poll, tags, paging, errors,
+          signature]
 
 
 def main(wanted):

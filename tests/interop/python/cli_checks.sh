@@ -189,12 +189,20 @@ refused() { # code arguments...
     [[ $said == *"($1)"* ]] || fail "$said"
 }
 
+errors() {
+    local queue
+    queue=$(create errors)
+    refused AWS.SimpleQueueService.BatchEntryIdsNotDistinct send-message-batch --queue-url "$queue" \
+        --entries Id=a,MessageBody=m Id=a,MessageBody=m
+    refused ReceiptHandleIsInvalid delete-message --queue-url "$queue" --receipt-handle no-such-handle
+}
+
 signature() {
     AWS_SECRET_ACCESS_KEY=wrong refused SignatureDoesNotMatch list-queues
     AWS_ACCESS_KEY_ID=AKIAUNKNOWN refused InvalidClientTokenId list-queues
 }
 
-checks=(send batch visibility queue attributes fifo dead_letters move_task long_poll tags paging signature)
+checks=(send batch visibility queue attributes fifo dead_letters move_task long_poll tags paging errors signature)
 for check in "${@:-${checks[@]}}"; do
     why=$( ("$check" >/dev/null) 3>&1 2>&1 | tr -d '"\\' | tr '\n\t' '  ' | tail -c 400; exit "${PIPESTATUS[0]}") && why=
     [[ -z $why ]] && ok=true || ok=false

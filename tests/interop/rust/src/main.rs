@@ -4,6 +4,7 @@
 use aws_sdk_sqs::config::{retry::RetryConfig, BehaviorVersion, Credentials, Region};
 use aws_sdk_sqs::error::ProvideErrorMetadata;
 use aws_sdk_sqs::operation::receive_message::builders::ReceiveMessageFluentBuilder as Receive;
+use aws_sdk_sqs::operation::send_message_batch::SendMessageBatchError;
 use aws_sdk_sqs::primitives::Blob;
 use aws_sdk_sqs::types::{
     ChangeMessageVisibilityBatchRequestEntry, DeleteMessageBatchRequestEntry, Message, MessageAttributeValue,
@@ -324,6 +325,28 @@ impl Suite {
         equal(sorted(found), urls, "queues")
     }
 
+    /// Each letter is the id of an entry.
+    async fn refused_batch(&self, queue: &str, ids: &str) -> Checked<SendMessageBatchError> {
+        let mut entries = Vec::new();
+        for id in ids.chars() {
+            entries.push(SendMessageBatchRequestEntry::builder().id(id).message_body("m").build()?);
+        }
+        let call = self.sqs.send_message_batch().queue_url(queue).set_entries(Some(entries));
+        Ok(call.send().await.err().ok_or("it was accepted")?.into_service_error())
+    }
+
+    async fn errors(&self) -> Checked {
+        let queue = self.create("errors", &[]).await?;
+        equal(self.refused_batch(&queue, "").await?.is_empty_batch_request(), true, "EmptyBatchRequest")?;
+        let twice = self.refused_batch(&queue, "aa").await?;
+        equal(twice.is_batch_entry_ids_not_distinct(), true, "BatchEntryIdsNotDistinct")?;
+        let many = self.refused_batch(&queue, "abcdefghijk").await?;
+        equal(many.is_too_many_entries_in_batch_request(), true, "TooManyEntriesInBatchRequest")?;
+        let call = self.sqs.delete_message().queue_url(&queue).receipt_handle("no-such-handle");
+        let bad = call.send().await.err().ok_or("it was accepted")?.into_service_error();
+        equal(bad.is_receipt_handle_is_invalid(), true, "ReceiptHandleIsInvalid")
+    }
+
     async fn signature(&self) -> Checked {
         let right = env::var("AWS_ACCESS_KEY_ID")?;
         for (key, code) in [(right.as_str(), "SignatureDoesNotMatch"), ("AKIAUNKNOWN", "InvalidClientTokenId")] {
@@ -359,5 +382,6 @@ async fn main() {
             }
         )*};
     }
-    run!(send, batch, visibility, queue, attributes, fifo, dead_letters, move_task, long_poll, tags, paging, signature);
+    run!(send, batch, visibility, queue, attributes, fifo, dead_letters, move_task, long_poll, tags, paging, errors,
+        signature);
 }
