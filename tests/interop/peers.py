@@ -28,6 +28,11 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def is_open(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 @contextmanager
 def process(name, command, **options):
     CACHE.mkdir(parents=True, exist_ok=True)
@@ -71,7 +76,7 @@ def elasticmq():
     with process("elasticmq", ["java", *(f"-D{name}={value}" for name, value in settings.items()),
                                "-cp", KITS["elasticmq"].folder / "lib/*", "org.elasticmq.server.Main"]) as running:
         deadline = time.monotonic() + BOOT
-        while socket.socket().connect_ex(("127.0.0.1", port)) != 0:
+        while not is_open(port):
             if running.poll() is not None or time.monotonic() > deadline:
                 raise Missing(f"elasticmq did not start; see {CACHE}/elasticmq.log")
             time.sleep(0.1)
