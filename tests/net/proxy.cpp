@@ -51,8 +51,9 @@ BOOST_AUTO_TEST_CASE(user_and_password_are_percent_encoded_in_it)
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_a_proxy_is_refused_without_its_password)
 {
-    for (string const bad : {"https://user:secret@cache:3128", "socks5://user:secret@cache:1080",
-             "http://user:secret@cache/path", "http://user:secret@", "http://user:secret@cache:0", "http://", ""}) {
+    for (string const bad :
+        {"https://user:secret@cache:3128", "socks5://user:secret@cache:1080", "http://user:secret@cache/path",
+            "http://user:secret/secret@cache", "http://user:secret@", "http://user:secret@cache:0", "http://", ""}) {
         auto const refused = parse_proxy(bad);
         BOOST_REQUIRE_MESSAGE(!refused, bad);
         BOOST_TEST(refused.error().code == make_error_code(quern::errc::invalid_option));

@@ -123,9 +123,13 @@ bool names(std::string entry, endpoint const& to, std::string const& host)
     return host == entry || host.ends_with('.' + entry);
 }
 
-failure wrong(std::string_view where, std::string_view why)
+/// Shows what stands behind the last @: a password may have slashes that should have been encoded.
+failure wrong(std::string_view url, std::string_view why)
 {
-    return {errc::invalid_option, "proxy \"" + std::string(where) + "\": " + std::string(why)};
+    auto const secret_end = url.rfind('@');
+    auto const where = secret_end == url.npos ? url : url.substr(secret_end + 1);
+    return {errc::invalid_option,
+        "proxy \"" + std::string(where) + "\" (HTTPS_PROXY, HTTP_PROXY or the option proxy): " + std::string(why)};
 }
 
 } // namespace
@@ -143,10 +147,10 @@ result<proxy> parse_proxy(std::string_view url)
         rest.remove_prefix(at_sign + 1);
     }
     if (scheme != "http")
-        return wrong(rest, "only http:// proxies are supported, not " + scheme + "://; they tunnel https as well");
+        return wrong(url, "only http:// proxies are supported, not " + scheme + "://; they tunnel https as well");
     auto found = parse_endpoint("http://" + std::string(rest));
-    if (!found) return wrong(rest, "not http://[user:password@]host[:port]");
-    if (found->path != "/") return wrong(rest, "must not have a path");
+    if (!found) return wrong(url, "not http://[user:password@]host[:port]");
+    if (found->path != "/") return wrong(url, "must not have a path");
     proxy out;
     out.at = std::move(*found);
     if (!user.empty()) out.authorization = basic(user);
