@@ -40,12 +40,12 @@ BOOST_AUTO_TEST_CASE(the_url_of_a_queue_tells_where_it_lives)
 {
     auto const home = [](string url) {
         auto const found = home_of(url);
-        return found.region + '|' + found.origin;
+        return found.region + (found.fips ? "+fips" : "") + (found.dual_stack ? "+ipv6" : "") + '|' + found.origin;
     };
     BOOST_TEST(home("https://sqs.eu-west-1.amazonaws.com/123456789012/q") == "eu-west-1|");
     BOOST_TEST(home("https://sqs.cn-north-1.amazonaws.com.cn/123456789012/q") == "cn-north-1|");
-    BOOST_TEST(home("https://sqs-fips.us-east-1.amazonaws.com/123456789012/q") == "us-east-1|");
-    BOOST_TEST(home("https://sqs.eu-west-1.api.aws/123456789012/q") == "eu-west-1|");
+    BOOST_TEST(home("https://sqs-fips.us-east-1.amazonaws.com/123456789012/q") == "us-east-1+fips|");
+    BOOST_TEST(home("https://sqs.eu-west-1.api.aws/123456789012/q") == "eu-west-1+ipv6|");
     BOOST_TEST(home("https://eu-west-1.queue.amazonaws.com/123456789012/q") == "eu-west-1|");
     BOOST_TEST(home("https://queue.amazonaws.com/123456789012/q") == "us-east-1|");
     BOOST_TEST(home("https://vpce-0f-1e.sqs.eu-west-1.vpce.amazonaws.com/123456789012/q") ==
@@ -72,6 +72,20 @@ BOOST_AUTO_TEST_CASE(a_queue_s_region_wins_over_the_environment_s_and_its_origin
         {"AWS_REGION", "us-east-1"}, {"AWS_ENDPOINT_URL", "http://emulator:4566"}};
     BOOST_TEST(origin({.queue_url = at_amazon}, emulated) == "http://emulator:4566");
     BOOST_TEST(origin({.queue_url = at_home}, emulated) == "http://emulator:4566");
+}
+
+// Requests for a queue that was named by its FIPS host went to the plain one.
+BOOST_AUTO_TEST_CASE(a_queue_s_kind_of_host_is_kept_unless_the_program_wants_another)
+{
+    string const validated = "https://sqs-fips.us-east-1.amazonaws.com/123456789012/q";
+    BOOST_TEST(origin({.queue_url = validated}) == "https://sqs-fips.us-east-1.amazonaws.com");
+    BOOST_TEST(origin({.fips = false, .queue_url = validated}) == "https://sqs.us-east-1.amazonaws.com");
+    BOOST_TEST(origin({.queue_url = validated}, {{"AWS_USE_DUALSTACK_ENDPOINT", "true"}}) ==
+        "https://sqs-fips.us-east-1.api.aws");
+    BOOST_TEST(
+        origin({.queue_url = validated}, {{"AWS_ENDPOINT_URL", "http://emulator:4566"}}) == "http://emulator:4566");
+    BOOST_TEST(
+        origin({.queue_url = "https://sqs.eu-west-1.api.aws/123456789012/q"}) == "https://sqs.eu-west-1.api.aws");
 }
 
 BOOST_AUTO_TEST_CASE(the_profile_speaks_last_but_before_a_queue_s_origin)

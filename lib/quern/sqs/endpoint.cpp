@@ -20,17 +20,21 @@ queue_home home_of(std::string_view queue_url)
     auto const at = net::parse_endpoint(queue_url);
     if (!at) return {};
     std::string_view rest = at->host;
-    if (!aws::is_amazons(rest)) return {"", at->origin()};
+    if (!aws::is_amazons(rest)) return {.origin = at->origin()};
 
     auto const first = take_label(rest);
-    if (first == "sqs" || first == "sqs-fips") return {std::string(take_label(rest)), ""};
-    if (first == "queue") return {"us-east-1", ""}; // as all was before there were regions
-    if (rest.starts_with("queue.")) return {std::string(first), ""};
+    if (first == "sqs" || first == "sqs-fips") {
+        std::string region(take_label(rest));
+        bool const has_ipv6 = rest == aws::partition_of(region).dual_stack_dns_suffix;
+        return {.region = std::move(region), .fips = first == "sqs-fips", .dual_stack = has_ipv6};
+    }
+    if (first == "queue") return {.region = "us-east-1"}; // as all was before there were regions
+    if (rest.starts_with("queue.")) return {.region = std::string(first)};
     if (rest.starts_with("sqs.")) { // "vpce-0f1e-2d.sqs.eu-west-1.vpce.amazonaws.com"
         take_label(rest);
-        return {std::string(take_label(rest)), at->origin()};
+        return {.region = std::string(take_label(rest)), .origin = at->origin()};
     }
-    return {"", at->origin()};
+    return {.origin = at->origin()};
 }
 
 aws::endpoint_parameters settled(
@@ -44,7 +48,10 @@ aws::endpoint_parameters settled(
             .fips = choice.fips,
             .dual_stack = choice.dual_stack},
         env, profile);
-    if (out.url.empty()) out.url = std::move(home.origin);
+    if (!out.url.empty()) return out;
+    out.url = std::move(home.origin);
+    if (!choice.fips) out.fips = out.fips || home.fips;
+    if (!choice.dual_stack) out.dual_stack = out.dual_stack || home.dual_stack;
     return out;
 }
 

@@ -27,8 +27,10 @@ struct resolved_endpoint {
 
 /// What the URL of a queue says about where its queue is.
 struct queue_home {
-    std::string region; ///< empty when the host is none of Amazon's
-    std::string origin; ///< to send requests to; empty when that is the region's own endpoint
+    std::string region{};    ///< empty when the host is none of Amazon's
+    std::string origin{};    ///< to send requests to; empty when that is the region's own endpoint
+    bool fips = false;       ///< the region's own endpoint of that kind
+    bool dual_stack = false; ///< and of that
 };
 
 /// "https://sqs.eu-west-1.amazonaws.com/123456789012/orders" lives in eu-west-1, as does what has one of the older hosts
@@ -42,6 +44,7 @@ queue_home home_of(std::string_view queue_url);
 ///         where it is not that of a region's own endpoint
 /// region  the program's; that of the queue's URL, since no other region would know the queue; AWS_REGION,
 ///         AWS_DEFAULT_REGION; the profile's
+/// kinds   FIPS and dual stack: the program's; the environment's and the profile's; that of the queue's URL
 aws::endpoint_parameters settled(
     endpoint_choice, aws::environment const&, aws::profile_settings const& = aws::profile_settings());
 
