@@ -1,3 +1,4 @@
+#include <quern/aws/cached_credentials.hpp>
 #include <quern/aws/call.hpp>
 
 #include "support/loopback.hpp"
@@ -41,6 +42,7 @@ private:
         instant(test_clock& owner, std::unique_ptr<timer> real) : owner_(owner), real_(std::move(real)) {}
         asio::awaitable<bool> wait_until(tick at) override
         {
+            if (at == tick::max()) co_return co_await real_->wait_until(at); // for somebody to ring
             owner_.waits.push_back(at - owner_.now());
             if (owner_.stuck) {
                 owner_.stuck();
@@ -286,6 +288,32 @@ BOOST_AUTO_TEST_CASE(expired_credentials_are_renewed_once)
     BOOST_TEST(call().error().service_code == "ExpiredToken");
     BOOST_TEST(asked.size() == 4u);
     BOOST_TEST(time.waits.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_source_is_asked_before_the_first_call_and_when_its_credentials_are_refused)
+{
+    class counting final : public aws::credentials_source {
+    public:
+        asio::awaitable<result<aws::credentials>> load() override
+        {
+            co_return aws::credentials{"SOURCE" + std::to_string(++loads_), "s", "t"};
+        }
+
+    private:
+        int loads_ = 0;
+    };
+    aws::json_target target;
+    target.region = "us-east-1";
+    auto const provider = aws::cached_credentials(io.get_executor(), std::make_unique<counting>(), time);
+    service.emplace(http, std::move(target), provider, time);
+    script = {reply(200), error(403, "ExpiredTokenException"), reply(200), error(403, "ExpiredTokenException")};
+    BOOST_TEST(call().has_value());
+    BOOST_TEST(was_asked(0, "Credential=SOURCE1/"));
+    BOOST_TEST(call().has_value());
+    BOOST_TEST(was_asked(1, "Credential=SOURCE1/"));
+    BOOST_TEST(was_asked(2, "Credential=SOURCE2/"));
+    BOOST_TEST(call().error().service_code == "ExpiredTokenException"); // so soon again: asking has not helped
+    BOOST_TEST(asked.size() == 4u);
 }
 
 BOOST_AUTO_TEST_CASE(expired_credentials_without_others_end_the_call)

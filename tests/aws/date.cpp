@@ -48,4 +48,21 @@ BOOST_AUTO_TEST_CASE(a_date_header_is_read)
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_time_of_rfc_3339_is_read_in_all_the_forms_that_are_met)
+{
+    auto const at = *quern::aws::parse_timestamp("20220502T183600Z");
+    for (auto const* const text : {"2022-05-02T18:36:00Z", "2022-05-02T18:36:00UTC", "2022-05-02T18:36:00+00:00",
+             "2022-05-02T18:36:00.123Z", "2022-05-02T20:06:00+01:30", "2022-05-02T14:36:00.5-04:00"}) {
+        auto const read = quern::aws::parse_rfc3339(text);
+        BOOST_TEST_REQUIRE(read.has_value(), text);
+        BOOST_TEST((*read == at), text);
+    }
+    BOOST_TEST(quern::aws::rfc3339(at) == "2022-05-02T18:36:00Z");
+    for (auto const* const text : {"", "2022-05-02", "2022-05-02T18:36:00", "2022-05-02T18:36:00X",
+             "2022-05-02 18:36:00Z", "2022-13-02T18:36:00Z", "2022-05-02T18:36:00.Z", "2022-05-02T18:36:00.1",
+             "2022-05-02T18:36:00+24:00", "2022-05-02T18:36:00+00:00Z", "2022-05-02T18:36:00Zx"}) {
+        BOOST_TEST(!quern::aws::parse_rfc3339(text), text);
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

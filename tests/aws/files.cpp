@@ -13,7 +13,7 @@ namespace {
 std::string place(char const* name)
 {
     auto const* const folder = std::getenv("QUERN_TMP_DIR");
-    return (fs::path(folder ? folder : ".") / name).string();
+    return ((folder ? fs::path(folder) : fs::temp_directory_path()) / name).string();
 }
 
 } // namespace

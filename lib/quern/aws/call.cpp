@@ -67,9 +67,13 @@ asio::awaitable<result<net::response>> json_service::call(
     bool had_second_chance = false;
     try {
         for (;;) {
-            auto const keys = co_await keys_->get();
-            if (!keys) co_return keys.error();
-            net::request ask(signer_.request(operation, body, **keys, skew_.corrected(clock_.wall())));
+            auto keys = keys_->at_hand();
+            if (!keys) {
+                auto found = co_await keys_->get();
+                if (!found) co_return found.error();
+                keys = std::move(*found);
+            }
+            net::request ask(signer_.request(operation, body, *keys, skew_.corrected(clock_.wall())));
             ask.via = how.via;
             ask.timeout = how.timeout;
             ask.repeatable = how.repeatable;
@@ -80,7 +84,7 @@ asio::awaitable<result<net::response>> json_service::call(
             }
 
             auto const why = why_failed(answer);
-            if (answer && !had_second_chance && second_chance(why, *answer, *keys)) {
+            if (answer && !had_second_chance && second_chance(why, *answer, keys)) {
                 had_second_chance = true;
                 continue;
             }

@@ -1,4 +1,5 @@
 #include <quern/aws/credentials.hpp>
+#include <quern/aws/date.hpp>
 
 #include <algorithm>
 
@@ -9,6 +10,7 @@ class fixed_provider final : public credentials_provider {
 public:
     explicit fixed_provider(credentials keys) : keys_(std::make_shared<credentials const>(std::move(keys))) {}
 
+    shared_credentials at_hand() override { return keys_; }
     boost::asio::awaitable<result<shared_credentials>> get() override { co_return keys_; }
 
 private:
@@ -21,6 +23,11 @@ bool has_control_character(std::string const& value)
     return std::any_of(value.begin(), value.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
+std::string unless_blank(std::string value)
+{
+    return value.find_first_not_of(" \t") == value.npos ? std::string() : value;
+}
+
 } // namespace
 
 std::shared_ptr<credentials_provider> static_credentials(credentials keys)
@@ -28,9 +35,21 @@ std::shared_ptr<credentials_provider> static_credentials(credentials keys)
     return std::make_shared<fixed_provider>(std::move(keys));
 }
 
+std::optional<std::string> flaw_of(credentials const& keys)
+{
+    if (keys.access_key_id.empty()) return "the access key is missing";
+    if (keys.secret_access_key.empty()) return "the secret access key is missing";
+    for (auto const* const part : {&keys.access_key_id, &keys.secret_access_key, &keys.session_token}) {
+        if (has_control_character(*part)) return "a line break or another control character is in one of the values";
+    }
+    return {};
+}
+
 result<credentials> credentials_from(environment const& variable)
 {
-    credentials keys{variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY"), variable("AWS_SESSION_TOKEN")};
+    credentials keys{unless_blank(variable("AWS_ACCESS_KEY_ID")), unless_blank(variable("AWS_SECRET_ACCESS_KEY")),
+        unless_blank(variable("AWS_SESSION_TOKEN"))};
+    keys.account_id = variable("AWS_ACCOUNT_ID");
     if (keys.access_key_id.empty()) {
         return failure(errc::no_credentials,
             "AWS_ACCESS_KEY_ID is not set: set it and AWS_SECRET_ACCESS_KEY (for a local broker that checks "
@@ -47,6 +66,13 @@ result<credentials> credentials_from(environment const& variable)
             std::string(name) +
                 " contains a line break or another control character: "
                 "set it again without");
+    }
+    if (auto const end = variable("AWS_CREDENTIAL_EXPIRATION"); !end.empty()) {
+        keys.expires_at = parse_rfc3339(end);
+        if (!keys.expires_at) {
+            return failure(errc::no_credentials,
+                "AWS_CREDENTIAL_EXPIRATION is not a time like 2026-01-02T03:04:05Z: correct it or unset it");
+        }
     }
     return keys;
 }

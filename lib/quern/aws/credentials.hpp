@@ -1,11 +1,13 @@
 #pragma once
 
 #include <quern/aws/environment.hpp>
+#include <quern/core/clock.hpp>
 #include <quern/core/error.hpp>
 
 #include <boost/asio/awaitable.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace quern::aws {
@@ -14,7 +16,9 @@ namespace quern::aws {
 struct credentials {
     std::string access_key_id;
     std::string secret_access_key;
-    std::string session_token; ///< empty for long-term keys
+    std::string session_token;                ///< empty for long-term keys
+    std::optional<wall_time> expires_at = {}; ///< absent when nobody said that they end
+    std::string account_id = {};              ///< empty when nobody said whose they are
 
     bool operator==(credentials const&) const = default;
 };
@@ -29,20 +33,33 @@ class credentials_provider {
 public:
     virtual ~credentials_provider() = default;
 
-    /// Fails with    errc::no_credentials  none are to be had; the message says what to do
+    /// Those in memory, if they may be used now; null: get() has to be awaited. Neither allocates nor suspends.
+    virtual shared_credentials at_hand() { return nullptr; }
+
+    /// Fails with    errc::no_credentials  none are to be had; the message says what to do. `retryable` when there have
+    ///                                     been some, or it was a network or a service that failed
+    ///               errc::stopped         cancelled
     /// Cancellation  terminal.
     virtual boost::asio::awaitable<result<shared_credentials>> get() = 0;
 
     /// The service says that these have expired. True when get() may answer with others now.
     virtual bool renew(shared_credentials const& /*refused*/) { return false; }
+
+    /// For its owner: ends whatever is under way, each get() with errc::stopped, and begins nothing more.
+    virtual void close() {}
 };
 
 /// Always these.
 std::shared_ptr<credentials_provider> static_credentials(credentials);
 
-/// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN. An empty variable counts as not set.
+/// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_CREDENTIAL_EXPIRATION, AWS_ACCOUNT_ID. A variable
+/// that is empty or blank counts as not set.
 ///
 /// Fails with  errc::no_credentials  no key; or a key without its secret; or a value that no header can carry
 result<credentials> credentials_from(environment const&);
+
+/// What makes these unusable, wherever they come from: a part is missing, or a header could not carry it. Never shows
+/// them.
+std::optional<std::string> flaw_of(credentials const&);
 
 } // namespace quern::aws

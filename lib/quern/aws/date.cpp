@@ -1,5 +1,6 @@
 #include <quern/aws/date.hpp>
 
+#include <algorithm>
 #include <array>
 
 namespace quern::aws {
@@ -86,6 +87,49 @@ std::optional<wall_time> parse_timestamp(std::string_view text)
     auto const s = in.number(2);
     in.skip("Z");
     return make_time(in.ok && in.rest.empty(), y, static_cast<unsigned>(m), d, h, min, s);
+}
+
+std::optional<wall_time> parse_rfc3339(std::string_view text)
+{
+    reader in{text};
+    auto const y = in.number(4);
+    in.skip("-");
+    auto const m = in.number(2);
+    in.skip("-");
+    auto const d = in.number(2);
+    in.skip("T");
+    auto const h = in.number(2);
+    in.skip(":");
+    auto const min = in.number(2);
+    in.skip(":");
+    auto const s = in.number(2);
+    if (in.rest.starts_with('.')) {
+        auto const end = in.rest.find_first_not_of("0123456789", 1);
+        in.ok = in.ok && end != 1 && end != in.rest.npos;
+        in.rest.remove_prefix(std::min(end, in.rest.size()));
+    }
+    minutes offset{0};
+    if (in.rest == "Z" || in.rest == "UTC") {
+        in.rest = {};
+    } else {
+        bool const is_west = in.rest.starts_with('-');
+        in.skip(is_west ? "-" : "+");
+        auto const hours_ = in.number(2);
+        in.skip(":");
+        auto const minutes_ = in.number(2);
+        in.ok = in.ok && hours_ < 24 && minutes_ < 60;
+        offset = hours(hours_) + minutes(minutes_);
+        if (is_west) offset = -offset;
+    }
+    auto const local = make_time(in.ok && in.rest.empty(), y, static_cast<unsigned>(m), d, h, min, s);
+    return local ? std::optional(*local - offset) : local;
+}
+
+std::string rfc3339(wall_time at)
+{
+    std::string const plain(timestamp(at).text()); // 20260102T030405Z
+    auto const part = [&](std::size_t from, std::size_t size) { return plain.substr(from, size); };
+    return part(0, 4) + '-' + part(4, 2) + '-' + part(6, 5) + ':' + part(11, 2) + ':' + part(13, 3);
 }
 
 std::optional<wall_time> parse_http_date(std::string_view text)

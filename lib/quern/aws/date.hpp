@@ -3,6 +3,7 @@
 #include <quern/core/clock.hpp>
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace quern::aws {
@@ -21,6 +22,13 @@ private:
 
 /// The time that such a text means; nothing when it is not exactly of that form, or not from 1970 to 2200.
 std::optional<wall_time> parse_timestamp(std::string_view);
+
+/// The time that "2026-01-02T03:04:05Z" means; also with a fraction of a second, which is dropped, with "+hh:mm" or
+/// "-hh:mm", and with "UTC" in the place of Z, as older tools write it.
+std::optional<wall_time> parse_rfc3339(std::string_view);
+
+/// "2026-01-02T03:04:05Z"
+std::string rfc3339(wall_time);
 
 /// The time in a Date header: "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, 5.6.7). Its two obsolete forms are not read:
 /// no server has to send them, and here a date is only a hint.

@@ -1,0 +1,185 @@
+#include <quern/aws/cached_credentials.hpp>
+#include <quern/aws/date.hpp>
+#include <quern/aws/refresh.hpp>
+#include <quern/core/alarm.hpp>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <exception>
+#include <list>
+#include <random>
+#include <utility>
+
+namespace quern::aws {
+
+namespace asio = boost::asio;
+
+namespace {
+
+using advice = refresh_rule::advice;
+
+std::function<double()> make_jitter()
+{
+    return [engine = std::minstd_rand(std::random_device{}())]() mutable {
+        return std::uniform_real_distribution<double>(0, 1)(engine);
+    };
+}
+
+/// What outlives the provider: a load that has begun ends by itself.
+class cache : public std::enable_shared_from_this<cache> {
+public:
+    cache(asio::any_io_executor ex, std::unique_ptr<credentials_source> source, clock& time,
+        std::function<double()> jitter)
+        : executor_(std::move(ex)), source_(std::move(source)), clock_(time),
+          jitter_(jitter ? std::move(jitter) : make_jitter())
+    {}
+
+    shared_credentials at_hand()
+    {
+        auto const now = rule_.at(moment());
+        if (now == advice::renew) start();
+        return now == advice::use || now == advice::renew ? keys_ : nullptr;
+    }
+
+    static asio::awaitable<result<shared_credentials>> get(std::shared_ptr<cache> self)
+    {
+        if (auto ready = self->at_hand()) co_return ready;
+        if (!self->loading_ && self->rule_.at(self->moment()) == advice::fail) co_return self->last_failure_;
+        self->start();
+        if (self->loading_) {
+            waiter here(*self);
+            co_await here.bell.wait();
+            auto const state = co_await asio::this_coro::cancellation_state;
+            if (state.cancelled() != asio::cancellation_type::none) {
+                co_return failure(errc::stopped, "cancelled while waiting for credentials");
+            }
+        }
+        if (self->stopped_) co_return failure(errc::stopped, "the provider of credentials is closed");
+        if (self->last_failed_) co_return self->last_failure_;
+        co_return self->keys_;
+    }
+
+    bool renew(shared_credentials const& refused) { return refused != keys_ || rule_.refused(moment()); }
+
+    void stop()
+    {
+        if (std::exchange(stopped_, true)) return;
+        cancel_.emit(asio::cancellation_type::terminal);
+        ring();
+    }
+
+private:
+    struct waiter {
+        explicit waiter(cache& c)
+            : bell(c.clock_, c.executor_), owner(c), at(c.waiting_.insert(c.waiting_.end(), this))
+        {}
+        waiter(waiter const&) = delete;
+        ~waiter() { owner.waiting_.erase(at); }
+
+        alarm bell;
+        cache& owner;
+        std::list<waiter*>::iterator at;
+    };
+
+    refresh_rule::moment moment() const { return {clock_.now(), clock_.wall()}; }
+
+    void start()
+    {
+        if (loading_ || stopped_) return;
+        loading_ = true;
+        auto const done = [self = shared_from_this()](std::exception_ptr thrown, result<credentials> found) {
+            if (thrown) found = why(thrown);
+            self->finish(std::move(found));
+        };
+        asio::co_spawn(executor_, load(shared_from_this()), asio::bind_cancellation_slot(cancel_.slot(), done));
+    }
+
+    /// Its frame keeps the source alive.
+    static asio::awaitable<result<credentials>> load(std::shared_ptr<cache> self)
+    {
+        co_return co_await self->source_->load();
+    }
+
+    static failure why(std::exception_ptr thrown)
+    {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (std::exception const& e) {
+            return failure(errc::no_credentials, std::string("the source of credentials failed: ") + e.what(), true);
+        } catch (...) {
+            return failure(errc::no_credentials, "the source of credentials failed", true);
+        }
+    }
+
+    void finish(result<credentials> found)
+    {
+        loading_ = false;
+        if (found) {
+            if (auto const flaw = flaw_of(*found))
+                found = failure(errc::no_credentials, "the credentials are unusable: " + *flaw);
+        }
+        if (found && !rule_.loaded(moment(), found->expires_at, jitter_())) {
+            found = failure(errc::no_credentials,
+                "the credentials that came have expired, at " + std::string(timestamp(*found->expires_at).text()) +
+                    ": is this machine's clock right, and is what they come from up to date?",
+                true);
+        }
+        last_failed_ = !found;
+        if (found) {
+            keys_ = std::make_shared<credentials const>(std::move(*found));
+        } else {
+            last_failure_ = found.error();
+            last_failure_.retryable = last_failure_.retryable || keys_; // there have been some
+            rule_.failed(moment(), jitter_());
+        }
+        ring();
+    }
+
+    void ring()
+    {
+        for (auto* const one : waiting_)
+            one->bell.ring();
+    }
+
+    asio::any_io_executor executor_;
+    std::unique_ptr<credentials_source> source_;
+    clock& clock_;
+    std::function<double()> jitter_;
+    refresh_rule rule_;
+    shared_credentials keys_;
+    failure last_failure_;
+    bool last_failed_ = false;
+    bool loading_ = false;
+    bool stopped_ = false;
+    std::list<waiter*> waiting_;
+    asio::cancellation_signal cancel_;
+};
+
+class cached_provider final : public credentials_provider {
+public:
+    explicit cached_provider(std::shared_ptr<cache> c) : cache_(std::move(c)) {}
+    cached_provider(cached_provider const&) = delete;
+    ~cached_provider() override { cache_->stop(); }
+    void close() override { cache_->stop(); }
+
+    shared_credentials at_hand() override { return cache_->at_hand(); }
+    asio::awaitable<result<shared_credentials>> get() override { return cache::get(cache_); }
+    bool renew(shared_credentials const& refused) override { return cache_->renew(refused); }
+
+private:
+    std::shared_ptr<cache> cache_;
+};
+
+} // namespace
+
+std::shared_ptr<credentials_provider> cached_credentials(
+    asio::any_io_executor ex, std::unique_ptr<credentials_source> source, clock& time, std::function<double()> jitter)
+{
+    return std::make_shared<cached_provider>(
+        std::make_shared<cache>(std::move(ex), std::move(source), time, std::move(jitter)));
+}
+
+} // namespace quern::aws
