@@ -1,7 +1,8 @@
 #include "consume_handlers.hpp"
 
 #include "message_json.hpp"
-#include "shell_command.hpp"
+
+#include <quern/aws/shell_command.hpp>
 
 #include <boost/asio/error.hpp>
 
@@ -27,8 +28,11 @@ asio::awaitable<outcome> print(line_writer& to, std::function<void(failure const
 asio::awaitable<outcome> run_command(
     std::string const& command, std::string const& queue_url, std::chrono::milliseconds grace, delivery& d)
 {
-    auto environment = variables(d, queue_url);
-    auto const end = co_await run_shell_command(command, d.body(), std::move(environment), grace);
+    aws::shell_command what(command);
+    what.input = d.body();
+    what.environment = variables(d, queue_url);
+    what.grace = grace;
+    auto const end = co_await aws::run_shell_command(std::move(what));
     if (!end) throw std::runtime_error("the command could not be run: " + describe(end.error()));
     if (end->succeeded()) co_return ack();
     if (end->cancelled) throw boost::system::system_error(asio::error::operation_aborted);

@@ -14,7 +14,7 @@ namespace quern::app {
 /// Writes each message as a JSON line, and acknowledges it when the line is out. When that fails: tells, and gives it back.
 handler print_messages(std::shared_ptr<line_writer> to, std::function<void(failure const&)> broken);
 
-/// Runs a shell command for each message; see variables() and run_shell_command().
+/// Runs a shell command for each message; see variables() and aws::run_shell_command().
 handler run_for_each(std::string command, std::string queue_url, std::chrono::milliseconds grace);
 
 /// What such a command finds in its environment: QUERN_MESSAGE_ID, QUERN_RECEIVE_COUNT, QUERN_QUEUE_URL,

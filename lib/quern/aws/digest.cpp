@@ -51,6 +51,12 @@ sha256_digest sha256(std::string_view text)
     return sha256_of_this_thread().operator()<sha256_digest>(text);
 }
 
+sha1_digest sha1(std::string_view text)
+{
+    hasher instance("SHA1"); // for names of files
+    return instance.operator()<sha1_digest>(text);
+}
+
 md5_digest md5(std::string_view text)
 {
     thread_local hasher instance("MD5");

@@ -9,6 +9,7 @@
 namespace quern::aws {
 
 using sha256_digest = std::array<std::byte, 32>;
+using sha1_digest = std::array<std::byte, 20>;
 using md5_digest = std::array<std::byte, 16>;
 
 /// Digests of OpenSSL. Algorithms and contexts are fetched once a thread.
@@ -16,6 +17,7 @@ using md5_digest = std::array<std::byte, 16>;
 /// Throws  std::runtime_error when OpenSSL refuses (MD5 in a FIPS provider).
 /// Threads any.
 sha256_digest sha256(std::string_view);
+sha1_digest sha1(std::string_view);
 md5_digest md5(std::string_view);
 sha256_digest hmac_sha256(std::string_view key, std::string_view text);
 

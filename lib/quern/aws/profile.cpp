@@ -219,11 +219,11 @@ shared_file_locations locate_shared_files(environment const& variable)
         location("AWS_CONFIG_FILE", "~/.aws/config"), location("AWS_SHARED_CREDENTIALS_FILE", "~/.aws/credentials")};
 }
 
-std::string selected_profile(environment const& variable, std::string_view chosen)
+std::string selected_profile(environment const& variable, std::string_view chosen, std::string_view otherwise)
 {
     if (!chosen.empty()) return std::string(chosen);
     auto const named = first_set(variable, {"AWS_PROFILE", "AWS_DEFAULT_PROFILE"});
-    return named.empty() ? "default" : named;
+    return named.empty() ? std::string(otherwise) : named;
 }
 
 result<shared_config> load_shared_config(environment const& variable, file_system& files)

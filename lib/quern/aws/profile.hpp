@@ -71,8 +71,9 @@ struct shared_file_locations {
 /// A leading "~/" is the folder in HOME.
 shared_file_locations locate_shared_files(environment const&);
 
-/// `chosen` by the program; else AWS_PROFILE, AWS_DEFAULT_PROFILE, "default".
-std::string selected_profile(environment const&, std::string_view chosen = {});
+/// `chosen` by the program; else AWS_PROFILE, AWS_DEFAULT_PROFILE, `otherwise`.
+std::string selected_profile(
+    environment const&, std::string_view chosen = {}, std::string_view otherwise = "default");
 
 /// Finds, reads and parses both files; one that does not exist is empty.
 ///

@@ -1,4 +1,4 @@
-#include "shell_command.hpp"
+#include <quern/aws/shell_command.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/deferred.hpp>
@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <optional>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -19,7 +20,7 @@
 // Not Boost.Process: that of 1.81 forks, where posix_spawn() shares the memory until the exec, leaves SIGPIPE ignored in
 // the child, and its signals reach the shell alone but not what the shell has started.
 
-namespace quern::app {
+namespace quern::aws {
 
 namespace asio = boost::asio;
 using asio::posix::stream_descriptor;
@@ -37,7 +38,7 @@ failure system_failure(int error, char const* what)
 /// A file in memory: a child that does not read it leaves nobody waiting, as a pipe would.
 class memory_file {
 public:
-    memory_file() : file_(::memfd_create("quern-message", MFD_CLOEXEC)) {}
+    memory_file() : file_(::memfd_create("quern-command", MFD_CLOEXEC)) {}
     memory_file(memory_file const&) = delete;
     ~memory_file()
     {
@@ -55,6 +56,20 @@ public:
         return ::lseek(file_, 0, SEEK_SET) == 0;
     }
 
+    /// What was written to it; nothing when that is more.
+    std::optional<std::string> text(std::size_t limit)
+    {
+        std::string out(limit + 1, '\0');
+        std::size_t size = 0;
+        while (size < out.size()) {
+            auto const got = ::pread(file_, out.data() + size, out.size() - size, static_cast<off_t>(size));
+            if (got <= 0) break;
+            size += static_cast<std::size_t>(got);
+        }
+        out.resize(size);
+        return size > limit ? std::nullopt : std::optional(std::move(out));
+    }
+
     int get() const { return file_; }
 
 private:
@@ -64,10 +79,12 @@ private:
 /// How the child is set up: what posix_spawn() asks for.
 class spawn_setup {
 public:
-    explicit spawn_setup(int input)
+    /// `output`: nothing for that of this program.
+    spawn_setup(int input, std::optional<int> output)
     {
         posix_spawn_file_actions_init(&files_);
         posix_spawn_file_actions_adddup2(&files_, input, STDIN_FILENO);
+        if (output) posix_spawn_file_actions_adddup2(&files_, *output, STDOUT_FILENO);
         posix_spawn_file_actions_addclosefrom_np(&files_, STDERR_FILENO + 1); // sockets, most of all
 
         posix_spawnattr_init(&attributes_);
@@ -139,13 +156,14 @@ asio::awaitable<void> killed(pid_t child, stream_descriptor& process, std::chron
 
 } // namespace
 
-asio::awaitable<result<command_end>> run_shell_command(std::string const& command, std::string_view input,
-    std::vector<std::string> environment, std::chrono::milliseconds grace)
+asio::awaitable<result<command_end>> run_shell_command(shell_command what)
 {
-    memory_file body;
-    if (!body.fill(input)) co_return system_failure(errno, "a file in memory for the message");
-    spawn_setup setup(body.get());
-    auto const child = setup.spawn(command, std::move(environment));
+    memory_file input;
+    std::optional<memory_file> output;
+    if (what.keep_output) output.emplace();
+    if (!input.fill(what.input)) co_return system_failure(errno, "a file in memory for the input of a command");
+    spawn_setup setup(input.get(), output ? std::optional(output->get()) : std::nullopt);
+    auto const child = setup.spawn(std::move(what.text), std::move(what.environment));
     if (!child) co_return child.error();
 
     // By its number: glibc 2.36 declares pidfd_open() without C linkage.
@@ -158,15 +176,25 @@ asio::awaitable<result<command_end>> run_shell_command(std::string const& comman
     }
     auto const ex = co_await asio::this_coro::executor;
     stream_descriptor process(ex, watch);
-    auto const [aborted] =
-        co_await process.async_wait(stream_descriptor::wait_read, asio::as_tuple(asio::use_awaitable));
-    if (aborted) {
+    asio::steady_timer patience(ex, asio::steady_timer::time_point::max());
+    if (what.limit) patience.expires_after(*what.limit);
+    auto race = asio::experimental::make_parallel_group(
+        process.async_wait(stream_descriptor::wait_read, asio::deferred), patience.async_wait(asio::deferred));
+    auto const [order, running, waited] =
+        co_await race.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+    if (running) {
         co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-        co_await killed(*child, process, grace);
+        co_await killed(*child, process, what.grace);
     }
     auto end = reap(*child);
-    end.cancelled = aborted.failed();
+    end.timed_out = running && !waited;
+    end.cancelled = running && waited;
+    if (output) {
+        auto text = output->text(what.output_limit);
+        if (!text) co_return system_failure(EFBIG, "the output of a command");
+        end.output = std::move(*text);
+    }
     co_return end;
 }
 
-} // namespace quern::app
+} // namespace quern::aws

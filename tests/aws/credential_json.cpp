@@ -1,0 +1,66 @@
+#include <quern/aws/credential_json.hpp>
+#include <quern/aws/date.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+namespace aws = quern::aws;
+using std::string;
+
+namespace {
+
+string error_of(string const& text)
+{
+    auto const found = aws::credentials_in_json(text, "it");
+    return found ? "accepted" : found.error().message;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(credential_json)
+
+BOOST_AUTO_TEST_CASE(an_object_gives_its_texts_and_whole_numbers_by_names_in_lower_case)
+{
+    auto const read = aws::read_flat_json(R"({"Ab":"x","n":5,"f":1.5,"b":true,"z":null,"o":{"in":"y","n":[1]}})");
+    BOOST_REQUIRE(read.has_value());
+    BOOST_TEST(read->get("ab") == "x");
+    BOOST_TEST(read->get("n") == "5");
+    BOOST_TEST(read->values.size() == 2u);
+    BOOST_TEST(aws::read_flat_json(R"({"o":{"In":"y"}})", "o")->get("in") == "y");
+    for (auto const* const bad : {"", "[]", "\"a\"", "{", "{\"a\":\"b\"", "{\"a\":\"b\"} x", "{a:1}", "invalid json"})
+        BOOST_TEST(!aws::read_flat_json(bad), bad);
+    BOOST_TEST(!aws::read_flat_json("{}", "o"));
+    BOOST_TEST(!aws::read_flat_json(R"({"o":1})", "o"));
+}
+
+BOOST_AUTO_TEST_CASE(credentials_are_read_as_all_the_sources_write_them)
+{
+    auto const instance = aws::credentials_in_json(R"({"Code":"Success","AccessKeyId":"A","SecretAccessKey":"s",
+        "Token":"t","Expiration":"2026-01-02T03:04:05Z"})",
+        "it");
+    BOOST_TEST((*instance == aws::credentials{"A", "s", "t", aws::parse_rfc3339("2026-01-02T03:04:05Z"), ""}));
+    auto const sso = aws::credentials_in_json(
+        R"({"roleCredentials":{"accessKeyId":"A","secretAccessKey":"s","sessionToken":"t","expiration":1651516560000}})",
+        "it", "roleCredentials");
+    BOOST_TEST((*sso == aws::credentials{"A", "s", "t", aws::parse_rfc3339("2022-05-02T18:36:00Z"), ""}));
+    auto const process = aws::credentials_in_json(
+        R"({"Version":1,"AccessKeyId":"A","SecretAccessKey":"s","SessionToken":null,"AccountId":"1"})", "it");
+    BOOST_TEST((*process == aws::credentials{"A", "s", "", {}, "1"}));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_wrong_is_said_without_showing_a_secret)
+{
+    BOOST_TEST(error_of("hidden") == "it: the answer is not a JSON object with credentials");
+    BOOST_TEST(error_of(R"({"SecretAccessKey":"hidden"})") == "it: the access key is missing");
+    BOOST_TEST(error_of(R"({"AccessKeyId":"A"})") == "it: the secret access key is missing");
+    BOOST_TEST(error_of(R"({"AccessKeyId":"A","SecretAccessKey":"hidden\n"})") ==
+        "it: a line break or another control character is in one of the values");
+    BOOST_TEST(
+        error_of(R"({"Code":"AssumeRoleUnauthorizedAccess","Message":"EC2\ncannot","SecretAccessKey":"hidden"})") ==
+        "it: AssumeRoleUnauthorizedAccess EC2 cannot");
+    for (auto const* const time : {"\"tomorrow\"", "-1", "99999999999999"}) {
+        BOOST_TEST(error_of(string(R"({"AccessKeyId":"A","SecretAccessKey":"hidden","Expiration":)") + time + '}')
+                       .starts_with("it: the expiration is not a time"));
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
