@@ -26,6 +26,12 @@ constexpr suite suites[] = {
     {"protocol", "awsJson 1.0: empty requests and error answers", conformance::run_protocol},
     {"profile", "shared config and credentials files", conformance::run_profile},
     {"file-location", "where those files are looked for", conformance::run_file_location},
+    {"assume-role", "what a profile says about its credentials", conformance::run_assume_role},
+    {"default-chain", "where credentials are found: folders with files and recorded HTTP",
+        conformance::run_default_chain},
+    {"profile-provider", "the same, in a profile alone", conformance::run_profile_provider},
+    {"ecs", "where a container's credentials are", conformance::run_ecs},
+    {"imds", "where an instance's credentials are", conformance::run_imds},
     {"endpoints", "endpoint rules: <service>-endpoint-tests.json of SQS, STS, SSO", conformance::run_endpoints},
     {"endpoint-url", "which of several configured endpoint URLs counts", conformance::run_endpoint_url},
 };
