@@ -57,6 +57,7 @@ function(quern_test name)
         "QUERN_TMP_DIR=${scratch}"
         "AWS_CONFIG_FILE=/dev/null" # what the developer has there is none of a test's business
         "AWS_SHARED_CREDENTIALS_FILE=/dev/null"
+        "AWS_EC2_METADATA_DISABLED=true" # nor whether the machine is an instance
         "UBSAN_OPTIONS=print_stacktrace=1"
         "TSAN_OPTIONS=second_deadlock_stack=1")
     set_tests_properties(${name} PROPERTIES

@@ -34,7 +34,7 @@ result<sqs::client_options> client_options_from(
     if (!where.profile.empty() && !config->profile(where.profile))
         return failure(errc::invalid_option, "--profile: there is no profile \"" + where.profile + "\"");
     auto const profile = aws::settings_of(*config, profile_name, aws::sqs_service);
-    options.profile = profile_name;
+    options.profile = where.profile;
 
     auto const settled = sqs::settled(options.where, variable, profile);
     bool is_local = false;
@@ -50,9 +50,12 @@ result<sqs::client_options> client_options_from(
             "--endpoint or set AWS_ENDPOINT_URL_SQS");
     }
 
-    auto keys = is_local ? local_keys(variable) : aws::credentials_from(variable);
-    if (!keys) return keys.error();
-    options.credentials = aws::static_credentials(std::move(*keys));
+    bool const is_named = !aws::selected_profile(variable, where.profile, "").empty();
+    if (is_local && !is_named) {
+        auto keys = local_keys(variable);
+        if (!keys) return keys.error();
+        options.credentials = aws::static_credentials(std::move(*keys));
+    }
     auto const resolved = sqs::resolve(options.where, variable, profile);
     if (!resolved) return resolved.error();
     return options;

@@ -25,7 +25,7 @@ result<aws::credentials> local_keys(aws::environment const&);
 /// endpoint  --endpoint, else as sqs::settled() says
 /// region    --region, else as sqs::settled() says; us-east-1 for an endpoint that is not Amazon's
 /// profile   --profile; AWS_PROFILE; "default"
-/// keys      those of the environment; for an endpoint that is not Amazon's local_keys()
+/// keys      as aws::credential_chain finds them; for an endpoint that is not Amazon's, and no profile named, local_keys()
 ///
 /// `queue`: the URL or the name that the command was given; empty when it takes none.
 result<sqs::client_options> client_options_from(endpoint_options, std::string_view queue, aws::environment const&);

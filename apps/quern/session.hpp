@@ -23,7 +23,10 @@ struct session {
     sqs::client sqs;
     std::optional<sqs::client> consumers; ///< another for a consumer: what that leaves under way must not outlive it
 
-    exit_code complain(failure const& why) const { return app::complain(explain(why, sqs.endpoint())); }
+    exit_code complain(failure const& why) const
+    {
+        return app::complain(explain(why, sqs.endpoint()), why.code == errc::no_credentials ? usage : failed);
+    }
 };
 
 using work = std::function<boost::asio::awaitable<int>(session&)>;

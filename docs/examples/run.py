@@ -55,6 +55,13 @@ def client(program, _, environment):
     expect(lines[-1], "all deleted")
 
 
+def vault(program, _, environment):
+    environment = {name: value for name, value in environment.items() if not name.startswith("AWS_ACCESS")}
+    lines = output(program, environment)
+    expect(lines[0], "the vault is asked")
+    expect([line.split("/")[-1] for line in lines[1:]], ["letters", "parcels"])
+
+
 def producer(program, quern, environment):
     def run(*arguments):
         return subprocess.run(arguments, env=environment, text=True, check=True, timeout=LIMIT,

@@ -2,6 +2,7 @@
 """The command line of `quern`: help, errors, queues, sending, the broker."""
 
 import json
+import os
 import signal
 import subprocess
 import unittest
@@ -65,6 +66,32 @@ class Surroundings(ProgramTest):
         for arguments in (("queue", "list", "--region", "eu-west-1"),
                           ("queue", "purge", "https://sqs.eu-west-1.amazonaws.com/123456789012/orders")):
             self.refuse(*arguments, status=2, mentions=["AWS_ACCESS_KEY_ID"])
+
+    def test_without_any_keys_it_lists_where_it_has_looked(self):
+        self.refuse("queue", "list", "--region", "eu-west-1", status=2,
+                    mentions=["the environment", "web identity", 'the profile "default"', "the container",
+                              "the instance (switched off by AWS_EC2_METADATA_DISABLED)", "aws sso login"])
+
+    def test_the_keys_of_a_profile_are_found(self):
+        config = os.path.join(self.folder, "config")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write("[profile mine]\naws_access_key_id = mine\naws_secret_access_key = secret\n"
+                       "[profile printed]\ncredential_process = cat " + self.folder + "/printed\n"
+                       "[profile half]\naws_access_key_id = mine\n")
+        with open(os.path.join(self.folder, "printed"), "w", encoding="utf-8") as file:
+            json.dump({"Version": 1, "AccessKeyId": "mine", "SecretAccessKey": "secret"}, file)
+        with Broker(AWS_ACCESS_KEY_ID="mine", AWS_SECRET_ACCESS_KEY="secret") as broker:
+            self.variables.update(AWS_CONFIG_FILE=config, AWS_ENDPOINT_URL_SQS=broker.url)
+            self.quern("queue", "list", "--profile", "mine")
+            self.quern("queue", "list", "--profile", "printed")
+            self.refuse("queue", "list", "--profile", "half", status=2,
+                        mentions=['profile "half": aws_secret_access_key is missing'])
+            self.refuse("queue", "list", "--profile", "absent", status=2, mentions=["--profile", "absent"])
+            self.variables["AWS_PROFILE"] = "mine"
+            self.quern("queue", "list")
+            self.variables.update(AWS_ACCESS_KEY_ID="other", AWS_SECRET_ACCESS_KEY="s")
+            self.refuse("queue", "list", status=1, mentions=["InvalidClientTokenId"])
+            self.quern("queue", "list", "--profile", "mine")
 
     def test_an_endpoint_that_is_no_url_is_refused_by_name(self):
         self.refuse("queue", "list", "--endpoint", "localhost", status=2, mentions=["--endpoint"])

@@ -12,7 +12,8 @@ LIMIT = 120  # seconds that no command may take; none comes near
 
 def environment(**extra):
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "QUERN_"))}
-    return {**kept, "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull, **extra}
+    return {**kept, "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+            "AWS_EC2_METADATA_DISABLED": "true", **extra}
 
 
 class Broker:

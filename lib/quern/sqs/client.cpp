@@ -2,6 +2,7 @@
 
 #include <quern/aws/call.hpp>
 #include <quern/aws/connecting.hpp>
+#include <quern/aws/credential_chain.hpp>
 #include <quern/sqs/checksums.hpp>
 #include <quern/sqs/decode.hpp>
 #include <quern/sqs/encode.hpp>
@@ -25,9 +26,6 @@ T or_throw(result<T> found)
 client_options valid(client_options options)
 {
     if (auto const wrong = options.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
-    if (!options.credentials) {
-        options.credentials = aws::static_credentials(or_throw(aws::credentials_from(aws::process_environment)));
-    }
     return options;
 }
 
@@ -36,6 +34,16 @@ aws::json_target target_in(std::string region)
     aws::json_target target;
     target.region = std::move(region);
     return target;
+}
+
+aws::chain_options where_keys_are(client_options const& options, std::string const& region)
+{
+    aws::chain_options chain;
+    chain.profile = options.profile;
+    chain.where.region = region;
+    chain.where.fips = options.where.fips;
+    chain.where.dual_stack = options.where.dual_stack;
+    return chain;
 }
 
 /// Whether carrying the request out twice is the same as once; see the class's "Retries".
@@ -156,6 +164,7 @@ struct client::state : std::enable_shared_from_this<client::state> {
     net::client http;
     aws::json_service service;
     decoder in;
+    std::shared_ptr<aws::credentials_provider> own_keys; ///< null when they are the user's
 };
 
 client::client(boost::asio::any_io_executor ex, client_options options, clock& time)
@@ -166,9 +175,17 @@ client::client(boost::asio::any_io_executor ex, client_options options, clock& t
     auto const profile =
         aws::settings_of(config, aws::selected_profile(variables, options.profile), aws::sqs_service);
     auto where = or_throw(resolve(options.where, variables, profile));
+    auto elsewhere = options.connections; // of SQS' neighbours, to which another proxy may lead
     options.connections = aws::completed(std::move(options.connections), where.at, variables, profile);
     options.retries = or_throw(aws::completed(options.retries, variables, profile));
+    elsewhere.ca_bundle = options.connections.ca_bundle;
+    std::shared_ptr<aws::credentials_provider> own_keys;
+    if (!options.credentials) {
+        options.credentials = own_keys =
+            aws::default_credentials(ex, where_keys_are(options, where.region), std::move(elsewhere), time);
+    }
     state_ = std::make_shared<state>(std::move(ex), std::move(options), std::move(where), time);
+    state_->own_keys = std::move(own_keys);
 }
 
 client::~client()
@@ -179,6 +196,7 @@ client::~client()
 void client::close()
 {
     state_->http.close();
+    if (state_->own_keys) state_->own_keys->close();
 }
 
 net::endpoint const& client::endpoint() const

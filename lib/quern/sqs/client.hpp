@@ -18,7 +18,7 @@ namespace quern::sqs {
 struct client_options {
     endpoint_choice where; ///< region and URL; from the environment or the profile when left open
     std::string profile;   ///< of the shared config file; empty: AWS_PROFILE, then "default"
-    std::shared_ptr<aws::credentials_provider> credentials; ///< null: the keys in the environment
+    std::shared_ptr<aws::credentials_provider> credentials; ///< null: found by aws::credential_chain, and renewed
     net::client_options connections;                        ///< limits, idle time, CA bundle, proxy
     aws::retry_options retries;
     std::chrono::milliseconds request_timeout{10'000}; ///< of each attempt in all, other than a ReceiveMessage
@@ -47,10 +47,11 @@ struct client_options {
 ///           asio::co_spawn(strand, sqs.send_message(request), asio::use_future).
 class client final : public api {
 public:
-    /// Reads the environment and the shared config file for what the options leave open.
+    /// Reads the environment and the shared config file for what the options leave open. Credentials are looked for by the
+    /// first operation, which fails with errc::no_credentials where there are none.
     ///
-    /// Throws boost::system::system_error when an option is invalid, when no region or no credentials are found, or the
-    /// CA bundle or the config file cannot be read. `time` outlives the client and its operations.
+    /// Throws boost::system::system_error when an option is invalid, no region is found, or the CA bundle or the config
+    /// file cannot be read. `time` outlives the client and its operations.
     explicit client(boost::asio::any_io_executor, client_options = client_options(), clock& time = real_clock());
     ~client() override;
     client(client const&) = delete;
