@@ -299,7 +299,6 @@ BOOST_AUTO_TEST_CASE(signals_drain_it_whatever_thread_they_find)
 BOOST_AUTO_TEST_CASE(a_context_that_is_stopped_in_the_middle_takes_everything_with_it_and_deletes_nothing_unhandled)
 {
     crowd c;
-    c.kinds = 7;
     c.send(1'000);
     c.consume(where::on_the_context);
     c.it->start();

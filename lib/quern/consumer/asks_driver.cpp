@@ -123,4 +123,14 @@ void consumer::pipeline::tell_asks(held& h, result<void> const& deleted)
     tell_all(h.asks->extensions, deleted ? too_late() : deleted);
 }
 
+/// Nobody will answer any more. A handler that went on waiting would keep alive the pipeline that keeps what it waits for.
+void consumer::pipeline::forget_asks()
+{
+    in_flight.for_each([](held_ptr const& h) {
+        if (!h->asks) return;
+        h->asks->acks.clear();
+        h->asks->extensions.clear();
+    });
+}
+
 } // namespace quern

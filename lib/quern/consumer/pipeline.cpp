@@ -63,6 +63,11 @@ void consumer::pipeline::spawn(asio::awaitable<void> work)
 
 asio::awaitable<void> consumer::pipeline::run()
 {
+    // Also when the context is destroyed in the middle of it all.
+    struct last_act {
+        pipeline& of;
+        ~last_act() { of.forget_asks(); }
+    } const at_last{*this};
     if (options.breaker && !drain_) spawn(learn_max_receives());
     for (auto time = now(); !is_drained(time); time = now()) {
         auto const wake_at = turn(time);

@@ -102,6 +102,7 @@ private:
     void ended_after_ack(held_ptr, std::exception_ptr, std::optional<outcome> const&);
     static void tell_asks(held&, result<void> const& deleted);
     static result<void> too_late();
+    void forget_asks();
 
     // lease keeper
     void lose(held_ptr const&);
