@@ -81,6 +81,17 @@ BOOST_AUTO_TEST_CASE(a_received_message_is_read_whole)
     BOOST_TEST(answer->messages[1].body == "b2");
 }
 
+// What is in flight keeps the storage: in it the messages stand side by side, without the JSON that was around them.
+BOOST_AUTO_TEST_CASE(messages_keep_no_more_than_their_bytes)
+{
+    auto const answer = receive(R"({"Messages":[{"MessageId":"m1","ReceiptHandle":"r1","Body":"b1",
+        "Attributes":{"SenderId":"s","New":"n"}},{"MessageId":"m2","ReceiptHandle":"r2","Body":"b2"}]})");
+    auto const* const all = reinterpret_cast<char const*>(answer->storage.get());
+    BOOST_TEST(std::string_view(all, 17) == "m1r1b1sNewnm2r2b2"); // names that SQS has are not kept
+    BOOST_TEST(answer->messages[0].system("SenderId") == "s");
+    BOOST_TEST(answer->messages[1].body.data() == all + 15);
+}
+
 BOOST_AUTO_TEST_CASE(messages_outlive_the_body_and_the_answer_that_shared_their_storage)
 {
     message m;

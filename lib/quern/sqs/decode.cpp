@@ -4,6 +4,9 @@
 #include <quern/sqs/limits.hpp>
 #include <quern/sqs/message.hpp>
 
+#include <algorithm>
+#include <array>
+
 namespace quern::sqs {
 
 struct decoder::parser {
@@ -180,6 +183,16 @@ error_code read(json_reader& in, od_value v, message_attribute& out)
     return out.data_type.empty() ? in.missing("DataType") : SUCCESS;
 }
 
+/// The service's own name for it, which need not be kept for each message; empty when it has none.
+std::string_view known_name(std::string_view name)
+{
+    static constexpr std::array<std::string_view, 9> known = {"SenderId", "SentTimestamp", "ApproximateReceiveCount",
+        "ApproximateFirstReceiveTimestamp", "SequenceNumber", "MessageDeduplicationId", "MessageGroupId",
+        "AWSTraceHeader", "DeadLetterQueueSourceArn"}; // SQS API reference, ReceiveMessage
+    auto const at = std::ranges::find(known, name);
+    return at == known.end() ? std::string_view() : *at;
+}
+
 error_code member(json_reader& in, std::string_view name, od_value v, message& out)
 {
     if (name == "MessageId") return in.read(v, out.id);
@@ -189,7 +202,9 @@ error_code member(json_reader& in, std::string_view name, od_value v, message& o
     if (name == "MD5OfMessageAttributes") return in.read(v, out.md5_of_attributes);
     if (name == "Attributes") {
         return in.members(v, [&](std::string_view key, od_value part) {
-            return in.read(part, out.system_attributes.emplace_back(system_attribute{key, {}}).value);
+            auto const known = known_name(key);
+            auto& made = out.system_attributes.emplace_back(system_attribute{known.empty() ? key : known, {}});
+            return in.read(part, made.value);
         });
     }
     if (name == "MessageAttributes") {
@@ -245,9 +260,52 @@ error_code member(json_reader& in, std::string_view name, od_value v, receive_me
     });
 }
 
+template <class Visit>
+void each_view(message& m, Visit visit)
+{
+    for (auto* const view : {&m.id, &m.receipt_handle, &m.body, &m.md5_of_body, &m.md5_of_attributes})
+        visit(*view);
+    for (auto& a : m.system_attributes) {
+        if (known_name(a.name).empty()) visit(a.name);
+        visit(a.value);
+    }
+    for (auto& a : m.attributes) {
+        visit(a.name);
+        visit(a.data_type);
+        visit(a.value);
+    }
+}
+
+template <class Visit>
+void each_view(receive_message_response& all, Visit visit)
+{
+    for (auto& m : all.messages)
+        each_view(m, visit);
+    for (auto& m : all.damaged)
+        each_view(m.known, visit);
+}
+
+/// Copies the messages to a block of their size, where that is worth it: as long as the last of them is worked on, all that
+/// the answer held besides stays, too.
+void pack(receive_message_response& out, std::size_t had)
+{
+    std::size_t needed = 0;
+    each_view(out, [&](std::string_view const& part) { needed += part.size(); });
+    if (needed > had - had / 8) return;
+    auto packed = std::make_shared_for_overwrite<std::byte[]>(needed);
+    auto* next = reinterpret_cast<char*>(packed.get());
+    each_view(out, [&](std::string_view& part) {
+        part = {next, part.copy(next, part.size())};
+        next += part.size();
+    });
+    out.storage = std::move(packed);
+}
+
 error_code end(json_reader& in, receive_message_response& out)
 {
-    if (!out.messages.empty() || !out.damaged.empty()) out.storage = std::move(in.storage);
+    if (out.messages.empty() && out.damaged.empty()) return SUCCESS;
+    out.storage = std::move(in.storage);
+    pack(out, in.room);
     return SUCCESS;
 }
 

@@ -25,10 +25,11 @@ using simdjson::error_code;
 class json_reader {
 public:
     json_reader(od::parser& parser, std::size_t body_size)
-        : storage(std::make_shared_for_overwrite<std::byte[]>(body_size + simdjson::SIMDJSON_PADDING)),
+        : room(body_size + simdjson::SIMDJSON_PADDING), storage(std::make_shared_for_overwrite<std::byte[]>(room)),
           parser_(parser), next_(reinterpret_cast<std::uint8_t*>(storage.get()))
     {}
 
+    std::size_t const room; ///< of the storage
     std::shared_ptr<std::byte[]> storage;
     std::string where;
 
