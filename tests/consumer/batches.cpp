@@ -15,7 +15,7 @@ struct gathering {
 
     held_ptr add(tick at)
     {
-        auto out = std::make_shared<held>(sqs::message(), nullptr, time, at);
+        auto out = make_held(sqs::message(), nullptr, time, at);
         rule.add(out, at);
         return out;
     }
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(a_full_batch_goes_at_once_and_the_rest_waits_for_company)
 BOOST_AUTO_TEST_CASE(without_a_window_nothing_waits)
 {
     batches eager(3, 0ms);
-    eager.add(std::make_shared<held>(sqs::message(), nullptr, time, t0), t0);
+    eager.add(make_held(sqs::message(), nullptr, time, t0), t0);
     BOOST_TEST(eager.take(t0).size() == 1u);
 }
 

@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(an_answer_counts_until_the_last_of_its_messages_is_gone)
     for (auto const* id : {"a", "b", "c"}) {
         sqs::message m;
         m.id = m.receipt_handle = id;
-        auto const h = all.emplace_back(std::make_shared<held>(m, nullptr, time, time.now()));
+        auto const h = all.emplace_back(make_held(m, nullptr, time, time.now()));
         h->came_in = from;
         book.add(h);
     }

@@ -21,7 +21,7 @@ struct groups {
         m.id = m.receipt_handle = texts.emplace_back(group + std::to_string(sequence));
         m.system_attributes.push_back({"MessageGroupId", group});
         m.system_attributes.push_back({"SequenceNumber", texts.emplace_back(std::to_string(sequence))});
-        return std::make_shared<held>(m, nullptr, time, time.now());
+        return make_held(m, nullptr, time, time.now());
     }
     held_ptr add(char const* group, int sequence)
     {

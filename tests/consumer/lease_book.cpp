@@ -19,7 +19,7 @@ struct leases {
     {
         sqs::message m;
         m.id = names.emplace_back(std::to_string(names.size()));
-        auto h = std::make_shared<held>(m, nullptr, time, at);
+        auto h = make_held(m, nullptr, time, at);
         book.hold(*h, at);
         return h;
     }

@@ -21,7 +21,7 @@ struct paced {
     {
         sqs::message m;
         m.id = m.receipt_handle = ids.emplace_back(std::to_string(ids.size()));
-        return std::make_shared<held>(m, nullptr, time, t0);
+        return make_held(m, nullptr, time, t0);
     }
 };
 

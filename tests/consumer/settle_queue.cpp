@@ -24,7 +24,7 @@ struct settling {
     {
         sqs::message m;
         m.id = m.receipt_handle = names.emplace_back("m" + std::to_string(names.size()));
-        auto out = std::make_shared<held>(m, nullptr, time, t0);
+        auto out = make_held(m, nullptr, time, t0);
         leases.hold(*out, t0);
         return out;
     }

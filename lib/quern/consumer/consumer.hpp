@@ -31,6 +31,7 @@ using batch_handler = std::function<boost::asio::awaitable<std::vector<outcome>>
 /// One of them is set.
 struct handlers {
     handler one;
+    std::function<boost::asio::awaitable<void>(delivery&)> plain; ///< its end counts as ack()
     batch_handler many;
 };
 
@@ -44,10 +45,7 @@ handlers make_handlers(F f)
     if constexpr (std::invocable<F&, delivery&>) {
         using returned = std::invoke_result_t<F&, delivery&>;
         if constexpr (std::same_as<returned, boost::asio::awaitable<void>>) {
-            out.one = [f = std::move(f)](delivery& d) mutable -> boost::asio::awaitable<outcome> {
-                co_await f(d);
-                co_return ack();
-            };
+            out.plain = std::move(f);
         } else {
             static_assert(std::same_as<returned, boost::asio::awaitable<outcome>>,
                 "a handler returns awaitable<void> or awaitable<quern::outcome>");
@@ -88,9 +86,8 @@ handlers make_handlers(F f)
 /// Lifetime  the state lives until the drain has ended; destroying the object drains without waiting for it. The context
 ///           of options.handler_executor, where it is another one, outlives the drain.
 /// Threads   any, for every call and for destruction; only no call may be under way while it is destroyed. The pipeline
-///           runs on a strand of the executor, which any number of threads may run. Handlers run on
-///           options.handler_executor, each on a strand of its own: with several threads there, the function given is
-///           called on several at once.
+///           runs on a strand of the executor, which any number of threads may run. With several threads where handlers run,
+///           see options.handler_executor, the function given is called on several at once.
 class consumer {
 public:
     /// A consumer with a client of its own, set up from the environment (AWS_REGION, AWS_ENDPOINT_URL_SQS,

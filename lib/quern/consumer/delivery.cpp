@@ -33,7 +33,7 @@ asio::awaitable<result<void>> delivery::ack()
 {
     return answer_of([this](keeper::reply tell) {
         if (keeper_)
-            keeper_->ask_ack(held_->shared_from_this(), std::move(tell));
+            keeper_->ask_ack(*held_, std::move(tell));
         else
             tell({});
     });
@@ -43,7 +43,7 @@ asio::awaitable<result<void>> delivery::extend(std::chrono::seconds at_least)
 {
     return answer_of([this, at_least](keeper::reply tell) {
         if (keeper_)
-            keeper_->ask_extend(held_->shared_from_this(), at_least, std::move(tell));
+            keeper_->ask_extend(*held_, at_least, std::move(tell));
         else
             tell({});
     });

@@ -10,7 +10,9 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <vector>
 
 namespace quern {
 
@@ -27,27 +29,34 @@ public:
     class keeper {
     public:
         using reply = std::function<void(result<void>)>;
-        virtual void ask_ack(std::shared_ptr<held>, reply) = 0;
-        virtual void ask_extend(std::shared_ptr<held>, std::chrono::seconds, reply) = 0;
+        virtual void ask_ack(held&, reply) = 0;
+        virtual void ask_extend(held&, std::chrono::seconds, reply) = 0;
 
     protected:
         ~keeper() = default;
     };
 
     delivery(sqs::message message, std::shared_ptr<std::byte[]> storage, clock const& time)
-        : message_(std::move(message)), storage_(std::move(storage)), time_(time)
+        : message_(std::move(message)), storage_(std::move(storage)), time_(time),
+          receive_count_(message_.receive_count()),
+          first_received_at_(message_.first_received_at().value_or(wall_time::min()))
     {}
     delivery(delivery const&) = delete;
     delivery& operator=(delivery const&) = delete;
 
     std::string_view id() const { return message_.id; }
     std::string_view body() const { return message_.body; }
-    int receive_count() const { return message_.receive_count(); } ///< 1 on the first receive, across all consumers
-    std::optional<wall_time> first_received_at() const { return message_.first_received_at(); }
+    int receive_count() const { return receive_count_; } ///< 1 on the first receive, across all consumers
+    std::optional<wall_time> first_received_at() const
+    {
+        if (first_received_at_ == wall_time::min()) return {};
+        return first_received_at_;
+    }
     std::string_view group() const { return message_.group_id(); } ///< empty when the message has none
     /// Grows within a group of a FIFO queue; empty on a standard queue.
     std::string_view sequence_number() const { return message_.system("SequenceNumber"); }
     sqs::message_attribute const* attribute(std::string_view name) const { return message_.attribute(name); }
+    /// Its system attributes are those of options.system_attributes; on a FIFO queue others, too.
     sqs::message const& message() const { return message_; }
 
     /// Until when the message is hidden from other consumers, as far as is known here. Moves as the lease is extended.
@@ -78,6 +87,9 @@ public:
         held_ = &as;
     }
 
+    /// Frees what nobody but the consumer has asked for.
+    void forget_system_attributes() { std::vector<sqs::system_attribute>().swap(message_.system_attributes); }
+
 private:
     friend class lease_book;
 
@@ -85,6 +97,8 @@ private:
     std::shared_ptr<std::byte[]> storage_;
     clock const& time_;
     std::atomic<tick::rep> deadline_{0};
+    int receive_count_;
+    wall_time first_received_at_;
     keeper* keeper_ = nullptr;
     held* held_ = nullptr;
 };

@@ -6,7 +6,10 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
 
 #include <utility>
 
@@ -19,13 +22,6 @@ namespace {
 /// So long those behind a failed head wait for it here, their leases extended; what an outage puts off for 30 s and more
 /// is not waited for. When the head is late, another consumer has it: postponing takes up to a second, receiving less.
 constexpr std::chrono::seconds longest_wait_for_head{20}, grace_of_head{5};
-
-/// Handlers run inside this frame, so that even one that throws before its first await is only a failed message.
-asio::awaitable<std::optional<outcome>> call(handler const& handle, held_ptr what)
-{
-    auto const said = co_await handle(what->message);
-    co_return said;
-}
 
 asio::awaitable<std::vector<outcome>> call(batch_handler const& handle, std::vector<held_ptr> what)
 {
@@ -84,9 +80,8 @@ void consumer::pipeline::start(held_ptr h)
 
 std::shared_ptr<handler_run> consumer::pipeline::begin_run(std::span<held_ptr const> messages)
 {
-    auto const run = std::make_shared<handler_run>();
-    run->on = asio::make_strand(options.handler_executor.value_or(strand.get_inner_executor()));
-    run->messages = messages.size();
+    auto const run = std::make_shared<handler_run>(handler_strand(), messages.size());
+    if (running_ == 0) busy_ = asio::prefer(strand.get_inner_executor(), asio::execution::outstanding_work.tracked);
     running_ += messages.size();
     for (auto const& h : messages) {
         h->at = held::stage::running;
@@ -97,23 +92,57 @@ std::shared_ptr<handler_run> consumer::pipeline::begin_run(std::span<held_ptr co
     return run;
 }
 
-/// Posted: begun from here, a handler would run its first stretch on the strand of the pipeline.
-template <class T, class Done>
-void consumer::pipeline::launch(handler_run& run, asio::awaitable<T> work, Done done)
+/// One of its own where handlers may block. Otherwise they share a few, since a strand each costs memory.
+compact_strand consumer::pipeline::handler_strand()
 {
-    auto begin = [to = run.on, work = std::move(work), slot = run.cancel.slot(),
-                     done = asio::bind_executor(strand, std::move(done))]() mutable {
-        asio::co_spawn(to, std::move(work), asio::bind_cancellation_slot(slot, std::move(done)));
-    };
-    asio::post(run.on, std::move(begin));
+    if (!options.handler_executor) return shared_strands_[next_strand_++ % shared_strands_.size()];
+    return compact_strand::on(asio::prefer(*options.handler_executor, asio::execution::outstanding_work.tracked));
 }
 
+/// Posted: begun from here, a handler would run its first stretch on the strand of the pipeline.
+template <class Work, class Done>
+void consumer::pipeline::launch(compact_strand const& on, Work work, Done done)
+{
+    auto begin = [on, work = std::move(work), done = std::move(done)]() mutable {
+        asio::co_spawn(on, std::move(work), std::move(done));
+    };
+    asio::post(on, std::move(begin));
+}
+
+/// Comes back to the strand with what a handler said or threw.
+struct consumer::pipeline::homecoming {
+    std::shared_ptr<pipeline> to;
+    held_ptr h;
+
+    using cancellation_slot_type = asio::cancellation_slot;
+    cancellation_slot_type get_cancellation_slot() const noexcept { return h->run->cancel.slot(); }
+
+    void operator()(std::exception_ptr thrown) { (*this)(thrown, ack()); }
+    void operator()(std::exception_ptr thrown, outcome said)
+    {
+        std::optional<outcome> verdict;
+        if (!thrown) verdict = std::move(said);
+        auto& back = to->strand;
+        asio::dispatch(back, [to = std::move(to), h = std::move(h), thrown, verdict = std::move(verdict)] {
+            to->handled(h, thrown, verdict);
+        });
+    }
+};
+
+/// The function is called within the coroutine that is spawned, so a handler that throws before its first await is only a
+/// failed message. No frame stands between the two, because each costs memory for as long as the handler waits.
 void consumer::pipeline::dispatch(held_ptr h)
 {
     auto const run = begin_run({&h, 1});
-    auto done = [self = shared_from_this(), h](
-                    std::exception_ptr thrown, std::optional<outcome> said) { self->handled(h, thrown, said); };
-    launch(*run, call(handle_.one, h), std::move(done));
+    auto& d = h->message;
+    homecoming done{shared_from_this(), std::move(h)};
+    if (handle_.plain) {
+        auto handle = [this, &d] { return handle_.plain(d); };
+        launch(run->on, std::move(handle), std::move(done));
+    } else {
+        auto handle = [this, &d] { return handle_.one(d); };
+        launch(run->on, std::move(handle), std::move(done));
+    }
 }
 
 void consumer::pipeline::dispatch(std::vector<held_ptr> messages)
@@ -121,7 +150,8 @@ void consumer::pipeline::dispatch(std::vector<held_ptr> messages)
     auto const run = begin_run(messages);
     auto done = [self = shared_from_this(), messages](
                     std::exception_ptr thrown, std::vector<outcome> said) { self->handled(messages, thrown, said); };
-    launch(*run, call(handle_.many, std::move(messages)), std::move(done));
+    auto home = asio::bind_cancellation_slot(run->cancel.slot(), asio::bind_executor(strand, std::move(done)));
+    launch(run->on, call(handle_.many, std::move(messages)), std::move(home));
 }
 
 /// In bad times nobody waits for company: what may run runs, the rest goes back or waits as others do.
@@ -159,7 +189,7 @@ void consumer::pipeline::handled(
 
 void consumer::pipeline::handled(held_ptr h, std::exception_ptr thrown, std::optional<outcome> said)
 {
-    --running_;
+    if (--running_ == 0) busy_.reset();
     run_limit::ended(*h);
     h->run.reset();
     h->at = held::stage::settling;
@@ -272,7 +302,7 @@ void consumer::pipeline::reject(held_ptr h, std::string const& reason)
 {
     log_.write(log_level::error, "message rejected", std::string(h->message.id()) + ": " + reason, now());
     h->rejected = true;
-    h->reason = printable(reason, 256);
+    h->reason = std::make_unique<std::string>(printable(reason, 256));
     settle(
         std::move(h), options.poison_queue_url.empty() ? settlement::purpose::remove : settlement::purpose::hand_off);
 }

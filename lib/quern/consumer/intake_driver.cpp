@@ -141,8 +141,9 @@ held_ptr consumer::pipeline::take_in(sqs::message message, std::shared_ptr<answe
         if (message.receive_count() < known->receive_count) return nullptr; // overtaken: its handle is dead
         in_flight.remove(*known); // was being given back, and has come back before the answer
     }
-    auto h = std::make_shared<held>(std::move(message), from->storage, time_, from->received_at);
+    auto h = make_held(std::move(message), from->storage, time_, from->received_at);
     h->message.kept_by(*this, *h);
+    if (!fifo_ && options.system_attributes.empty()) h->message.forget_system_attributes();
     h->came_in = from;
     in_flight.add(h);
     leases_.hold(*h, from->received_at);
@@ -157,7 +158,7 @@ held_ptr consumer::pipeline::take_in(sqs::damaged_message damaged, std::shared_p
         log_level::error, "damaged message", std::string(damaged.known.id) + ": " + describe(damaged.why), now());
     if (damaged.known.id.empty() || damaged.known.receipt_handle.empty()) return nullptr;
     auto h = take_in(std::move(damaged.known), from);
-    if (h) h->damage = std::move(damaged.why);
+    if (h) h->damage = std::make_unique<failure>(std::move(damaged.why));
     return h;
 }
 
@@ -166,7 +167,7 @@ void consumer::pipeline::arrive(held_ptr h)
     if (fifo_)
         groups_.add(std::move(h)); // its turn comes
     else
-        admit(std::move(h));
+        arrived_.push_back(std::move(h));
 }
 
 } // namespace quern

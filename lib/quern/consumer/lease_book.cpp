@@ -39,7 +39,7 @@ lease_book::plan lease_book::poll(tick now)
         auto const left = std::chrono::floor<seconds>(h.received_at + horizon - now);
         auto const deadline = h.message.lease_deadline();
         if (now >= deadline) {
-            out.lost.push_back(h.shared_from_this());
+            out.lost.push_back(held_ptr(&h));
             continue;
         }
         auto at = extending_.end();
@@ -47,10 +47,10 @@ lease_book::plan lease_book::poll(tick now)
             --at;
         extending_.insert(at, h);
         auto const timeout = std::min(visibility_, left);
-        if (now + timeout > deadline) out.extend.push_back({h.shared_from_this(), timeout});
+        if (now + timeout > deadline) out.extend.push_back({held_ptr(&h), timeout});
     }
     while (!extending_.empty() && extending_.front().message.lease_deadline() <= now) {
-        out.lost.push_back(extending_.front().shared_from_this());
+        out.lost.push_back(held_ptr(&extending_.front()));
         extending_.pop_front();
     }
     if (!fresh_.empty()) out.wake_at = due(fresh_.front());

@@ -1,20 +1,23 @@
 #pragma once
 
 #include <quern/consumer/delivery.hpp>
+#include <quern/core/compact_strand.hpp>
 #include <quern/core/error.hpp>
 #include <quern/policy/breaker.hpp>
 #include <quern/telemetry/counter.hpp>
 
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/intrusive/list_hook.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
 #include <chrono>
 #include <cstddef>
-#include <cstring>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace quern {
@@ -27,9 +30,13 @@ using run_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<class ru
 
 /// One call of a handler, with one message or with a batch.
 struct handler_run {
-    boost::asio::cancellation_signal cancel; ///< emit on the executor below
-    boost::asio::any_io_executor on;
-    std::size_t messages = 1, told = 0; ///< of a batch, the handler is cancelled when all its messages say so
+    boost::asio::cancellation_signal cancel; ///< emit on the strand below
+    compact_strand on;
+    std::uint32_t messages, told = 0; ///< of a batch, the handler is cancelled when all its messages say so
+
+    handler_run(compact_strand where, std::size_t how_many)
+        : on(std::move(where)), messages(static_cast<std::uint32_t>(how_many))
+    {}
 };
 
 /// What a handler has asked for while it runs.
@@ -58,9 +65,10 @@ struct answer {
     std::size_t entries = 0; ///< of the ledger
 };
 
-/// A message that this consumer holds, from its receive until its settlement is confirmed.
-struct held : std::enable_shared_from_this<held>, lease_hook, run_hook {
-    enum class stage {
+/// A message that this consumer holds, from its receive until its settlement is confirmed. A hundred thousand of them may
+/// wait in their handlers: what few of them need stands apart.
+struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
+    enum class stage : unsigned char {
         waiting,
         gathering, ///< for a batch
         running,
@@ -69,35 +77,43 @@ struct held : std::enable_shared_from_this<held>, lease_hook, run_hook {
     };
 
     held(sqs::message m, std::shared_ptr<std::byte[]> from, clock const& time, tick now)
-        : message(m, from, time), handle(m.receipt_handle), handle_storage(std::move(from)), received_at(now),
-          receive_count(m.receive_count())
+        : message(std::move(m), std::move(from), time), handle(message.message().receipt_handle), received_at(now),
+          receive_count(message.receive_count())
     {}
 
     delivery message;
-    std::string_view handle; ///< the newest: SQS accepts an older one without deleting anything
-    std::shared_ptr<std::byte[]> handle_storage;
-    tick received_at;  ///< of the newest handle
-    int receive_count; ///< of the newest handle
+    std::string_view handle;                       ///< the newest: SQS accepts an older one without deleting anything
+    std::unique_ptr<char[]> handle_storage;        ///< of one that was adopted
+    tick received_at;                              ///< of the newest handle
+    int receive_count;                             ///< of the newest handle
+    int extensions = 0;                            ///< asked for; only the newest is worth sending
+    std::optional<std::chrono::seconds> postponed; ///< the postpone that waits for an extension's answer
+    std::unique_ptr<std::string> reason;           ///< of the rejection
+    policy::breaker::ticket ticket{};              ///< of its handler's start
+    std::unique_ptr<failure> damage;               ///< it arrived unreadable: no handler can run
+    tick started_at{};                             ///< of its handler
+    std::shared_ptr<handler_run> run;              ///< while running
+    std::unique_ptr<handler_asks> asks;            ///< null: nothing yet
+    std::shared_ptr<answer> came_in;               ///< null in tests: then it counts for nothing
+
+    // Side by side, so that they take ten bytes.
     stage at = stage::waiting;
-    int extensions = 0;       ///< asked for; only the newest is worth sending
     bool extending = false;   ///< an extension of its lease is on the wire
     bool giving_back = false; ///< a postpone is on its way, or waits for that extension: no other may follow
-    std::optional<std::chrono::seconds> postponed; ///< the postpone that waits for that extension's answer
-    bool removing = false;                         ///< settling by a delete
-    bool rejected = false;                         ///< settling by a hand-off to the poison queue, then a delete
-    std::string reason;                            ///< of the rejection
-    policy::breaker::ticket ticket{};              ///< of its handler's start
-    std::optional<failure> damage;                 ///< it arrived unreadable: no handler can run
-    tick started_at{};                             ///< of its handler
-    bool overdue = false;                          ///< its handler was told to end because it ran for too long
-    bool cancelled = false;                        ///< because of the drain, or of the lease
-    bool lost = false; ///< the lease ran out or was refused: whatever the handler says, it no longer counts
-    bool back = false; ///< lost, and received here again since: there is something to give back
-    std::shared_ptr<handler_run> run;   ///< while running
-    std::unique_ptr<handler_asks> asks; ///< null: nothing yet
-    std::shared_ptr<answer> came_in;    ///< null in tests: then it counts for nothing
+    bool removing = false;    ///< settling by a delete
+    bool rejected = false;    ///< settling by a hand-off to the poison queue, then a delete
+    bool overdue = false;     ///< its handler was told to end because it ran for too long
+    bool cancelled = false;   ///< because of the drain, or of the lease
+    bool lost = false;        ///< the lease ran out or was refused: whatever the handler says, it no longer counts
+    bool back = false;        ///< lost, and received here again since: there is something to give back
 };
-using held_ptr = std::shared_ptr<held>;
+using held_ptr = boost::intrusive_ptr<held>;
+
+template <class... Arguments>
+held_ptr make_held(Arguments&&... arguments)
+{
+    return held_ptr(new held(std::forward<Arguments>(arguments)...));
+}
 
 /// What is in flight here: message id -> the one entry with its newest receipt handle.
 class ledger {
@@ -106,14 +122,13 @@ public:
     held_ptr find(std::string_view id) const
     {
         auto const at = entries_.find(id);
-        return at == entries_.end() ? nullptr : at->second;
+        return at == entries_.end() ? nullptr : *at;
     }
 
     void add(held_ptr entry)
     {
         if (entry->came_in && entry->came_in->entries++ == 0) bytes_ += entry->came_in->bytes;
-        auto const id = entry->message.id(); // a view into storage that the entry keeps alive
-        entries_.emplace(id, std::move(entry));
+        entries_.insert(std::move(entry));
         size_ = entries_.size();
     }
 
@@ -123,9 +138,9 @@ public:
     {
         if (again.receive_count() < entry.receive_count) return false;
         auto const size = again.receipt_handle.size();
-        entry.handle_storage = std::make_shared<std::byte[]>(size); // of that answer nothing else is needed
-        std::memcpy(entry.handle_storage.get(), again.receipt_handle.data(), size);
-        entry.handle = {reinterpret_cast<char const*>(entry.handle_storage.get()), size};
+        entry.handle_storage = std::make_unique<char[]>(size); // of that answer nothing else is needed
+        again.receipt_handle.copy(entry.handle_storage.get(), size);
+        entry.handle = {entry.handle_storage.get(), size};
         entry.received_at = now;
         entry.receive_count = again.receive_count();
         entry.back = entry.lost;
@@ -137,7 +152,7 @@ public:
         entry.lease_hook::unlink();
         entry.at = held::stage::gone;
         auto const found = entries_.find(entry.message.id());
-        if (found == entries_.end() || found->second.get() != &entry) return;
+        if (found == entries_.end() || found->get() != &entry) return;
         if (entry.came_in && --entry.came_in->entries == 0) bytes_ -= entry.came_in->bytes;
         entries_.erase(found);
         size_ = entries_.size();
@@ -151,12 +166,29 @@ public:
     template <class Visit>
     void for_each(Visit visit) const
     {
-        for (auto const& [id, entry] : entries_)
+        for (auto const& entry : entries_)
             visit(entry);
     }
 
 private:
-    std::unordered_map<std::string_view, held_ptr> entries_;
+    struct by_id {
+        using is_transparent = void;
+        static std::string_view id(std::string_view s) { return s; }
+        static std::string_view id(held_ptr const& h) { return h->message.id(); }
+
+        template <class T>
+        std::size_t operator()(T const& a) const
+        {
+            return std::hash<std::string_view>()(id(a));
+        }
+        template <class T, class U>
+        bool operator()(T const& a, U const& b) const
+        {
+            return id(a) == id(b);
+        }
+    };
+
+    std::unordered_set<held_ptr, by_id, by_id> entries_;
     counter size_;
     std::size_t bytes_ = 0;
 };

@@ -97,8 +97,9 @@ struct consumer_options {
     std::function<std::optional<outcome>(std::exception_ptr)> classify;
 
     /// Outage mode: stops the intake while what the handlers depend on is down, as unavailable() says, or as handlers
-    /// show that all fail. Absent: receive whatever happens. By default only a window in which every call failed opens
-    /// it: handlers may fail for reasons of their messages. Half open it needs probes to end: set handler_timeout.
+    /// show that all fail. Absent: receive whatever happens; what is unavailable() comes again after 30 to 90 s. By default
+    /// only a window in which every call failed opens it: handlers may fail for reasons of their messages. Half open it
+    /// needs probes to end: set handler_timeout.
     std::optional<policy::breaker_options> breaker = only_when_all_fail();
 
     /// FIFO queues. Retrying the head is what the order of the queue promises.
@@ -124,9 +125,10 @@ struct consumer_options {
     /// User attributes to receive: names, "prefix.*" or "All".
     std::vector<std::string> attributes{"All"};
 
-    /// Where handlers run; each runs on a strand of its own there. Absent: the executor of the consumer, which a handler
-    /// that blocks would stop, lease extensions included: give such handlers a boost::asio::thread_pool, which has to
-    /// outlive the consumer.
+    /// Where handlers run, each on a strand of its own: they may block as long as there are threads. Give those that block
+    /// a boost::asio::thread_pool, which has to outlive the consumer. Absent: the executor of the consumer, where they
+    /// share a few dozen strands, because one each would cost memory; one that blocks would stop the consumer's own work,
+    /// lease extensions included.
     std::optional<boost::asio::any_io_executor> handler_executor;
 
     log_sink log;

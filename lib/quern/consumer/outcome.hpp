@@ -3,6 +3,7 @@
 #include <quern/core/clock.hpp>
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -16,20 +17,21 @@ class outcome {
 public:
     enum class kind { ack, retry, retry_after, release, reject, unavailable };
 
+    outcome() = default; ///< retry()
     explicit outcome(kind what, std::chrono::milliseconds delay = {}) : what_(what), delay_(delay) {}
-    outcome(kind what, std::string reason) : what_(what), reason_(std::move(reason)) {}
+    outcome(kind what, std::string reason) : what_(what), reason_(std::make_shared<std::string>(std::move(reason))) {}
     outcome(kind what, wall_time at) : what_(what), at_(at) {}
 
     kind what() const { return what_; }
     std::chrono::milliseconds delay() const { return delay_; }
     std::optional<wall_time> at() const { return at_; } ///< of retry_at(), in place of a delay
-    std::string const& reason() const { return reason_; }
+    std::string reason() const { return reason_ ? *reason_ : std::string(); }
 
 private:
-    kind what_;
+    kind what_ = kind::retry;
     std::chrono::milliseconds delay_{};
     std::optional<wall_time> at_;
-    std::string reason_;
+    std::shared_ptr<std::string const> reason_; // apart: a frame that waits for an outcome has room for several
 };
 
 /// Done: delete the message.

@@ -33,6 +33,15 @@ std::unique_ptr<sqs::client> make_client(
     return std::make_unique<sqs::client>(std::move(ex), std::move(settings));
 }
 
+/// Enough that two handlers that are busy at the same time, on a few threads, hardly ever share one.
+std::vector<compact_strand> make_strands(asio::any_io_executor const& ex)
+{
+    std::vector<compact_strand> out;
+    for (int i = 0; i < 64; ++i)
+        out.push_back(compact_strand::on(ex));
+    return out;
+}
+
 } // namespace
 
 consumer::pipeline::pipeline(
@@ -45,7 +54,8 @@ consumer::pipeline::pipeline(
       batches_(std::min(options.batch_size, options.max_in_flight), options.batch_window),
       leases_(options.visibility_timeout), runs_(options.handler_timeout),
       settle_(options.settle_linger, seeded(options.seed)), random_(seeded(options.seed)), log_(options.log),
-      stall_(options.stall_after, time_.now()), stall_log_(options.log), wake_(time_, strand)
+      stall_(options.stall_after, time_.now()), stall_log_(options.log), wake_(time_, strand),
+      shared_strands_(make_strands(strand.get_inner_executor()))
 {}
 
 void consumer::pipeline::start()
@@ -100,13 +110,18 @@ std::optional<tick> consumer::pipeline::turn(tick time)
 
     admit_waiting(time);
     for (;;) { // a poll may be answered before spawn() returns
-        auto const room = outage_.room(in_flight.size(), pace_.waiting(), time);
+        auto const room = outage_.room(in_flight.size(), arrived_.size() + pace_.waiting(), time);
         auto const coming = intake_.coming();
-        auto const more = std::min(bytes_.room(in_flight.bytes(), coming), pace_.room(coming, time));
+        auto const more =
+            std::min(bytes_.room(in_flight.bytes(), coming), pace_.room(coming + arrived_.size(), time));
         auto const ask = intake_.next_poll(room.taken, time, room.all, more);
         if (ask == 0) break;
         spawn(poll(ask));
     }
+
+    // After the polls, which use the frames of those that have ended again: a handler would keep them, large as they are.
+    for (auto& h : std::exchange(arrived_, {}))
+        if (h->at == held::stage::waiting) admit(std::move(h)); // else its lease was lost just now
 
     stop_overdue(time);
     for (auto& h : groups_.take_forsaken(time))

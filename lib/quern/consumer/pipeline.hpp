@@ -72,8 +72,10 @@ private:
     void begin(held_ptr, tick now);
     void start(held_ptr);
     std::shared_ptr<handler_run> begin_run(std::span<held_ptr const>);
-    template <class T, class Done>
-    void launch(handler_run&, boost::asio::awaitable<T>, Done);
+    compact_strand handler_strand();
+    template <class Work, class Done>
+    static void launch(compact_strand const& on, Work, Done);
+    struct homecoming;
     void dispatch(held_ptr);
     void dispatch(std::vector<held_ptr>);
     void handled(held_ptr, std::exception_ptr, std::optional<outcome>);
@@ -93,8 +95,8 @@ private:
     void tell(held&);
 
     // what handlers ask for
-    void ask_ack(held_ptr, reply) override;
-    void ask_extend(held_ptr, std::chrono::seconds, reply) override;
+    void ask_ack(held&, reply) override;
+    void ask_extend(held&, std::chrono::seconds, reply) override;
     void extend_as_asked(held_ptr const&);
     void extended(held_ptr const&, std::chrono::seconds timeout);
     void deleted_early(held_ptr const&, settled);
@@ -149,10 +151,14 @@ private:
     log_throttle stall_log_; // of its own: no problem, but what is said about them
     alarm wake_;
 
-    std::size_t running_ = 0;         // handlers
-    std::size_t settle_calls_ = 0;    // under way
-    std::size_t change_calls_ = 0;    // of these, changes of visibility
-    std::vector<held_ptr> kept_back_; // to be released once no receive of ours is open
+    std::vector<held_ptr> arrived_;                    // to be admitted
+    std::vector<compact_strand> const shared_strands_; // of handlers
+    std::size_t next_strand_ = 0;                      // of these
+    std::size_t running_ = 0;                          // handlers
+    std::optional<boost::asio::any_io_executor> busy_; // while some run, the context does not run out of work
+    std::size_t settle_calls_ = 0;                     // under way
+    std::size_t change_calls_ = 0;                     // of these, changes of visibility
+    std::vector<held_ptr> kept_back_;                  // to be released once no receive of ours is open
     bool started_ = false;
     std::chrono::milliseconds drain_budget_ = options.drain_deadline; // of the shortest drain that may come
     std::optional<class drain> drain_;

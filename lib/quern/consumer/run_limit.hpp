@@ -30,7 +30,7 @@ public:
         std::vector<held_ptr> out;
         if (limit_.count() == 0) return out;
         for (; !running_.empty() && running_.front().started_at + limit_ <= now; running_.pop_front())
-            out.push_back(running_.front().shared_from_this());
+            out.push_back(held_ptr(&running_.front()));
         return out;
     }
 

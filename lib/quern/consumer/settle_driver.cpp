@@ -86,9 +86,10 @@ asio::awaitable<void> consumer::pipeline::hand_off(std::vector<settlement> entri
         for (auto const& a : m.attributes)
             copy.attributes.try_emplace(
                 std::string(a.name), sqs::attribute_value{std::string(a.data_type), std::string(a.value)});
-        auto const size = sqs::message_size(copy.body, copy.attributes) + attribute_overhead + e.what->reason.size();
-        if (copy.attributes.size() < most_attributes && size <= sqs::max_message_bytes && !e.what->reason.empty()) {
-            copy.attributes.try_emplace("QuernReason", sqs::attribute_value{"String", e.what->reason});
+        auto const& reason = *e.what->reason;
+        auto const size = sqs::message_size(copy.body, copy.attributes) + attribute_overhead + reason.size();
+        if (copy.attributes.size() < most_attributes && size <= sqs::max_message_bytes && !reason.empty()) {
+            copy.attributes.try_emplace("QuernReason", sqs::attribute_value{"String", reason});
         }
         if (!fifo) continue;
         copy.group_id = e.what->message.group().empty() ? "rejected" : std::string(e.what->message.group());
