@@ -155,6 +155,21 @@ BOOST_AUTO_TEST_CASE(a_group_keeps_its_order_at_a_rate_slower_than_leases)
     BOOST_TEST(it->counters().lost == 0u);
 }
 
+// It waits for better times first, and for its turn when they have come: nothing else wakes the consumer then.
+BOOST_AUTO_TEST_CASE(a_probe_takes_its_turn_when_it_comes)
+{
+    options.rate = policy::rate{.count = 1, .per = 1min, .burst = 1};
+    options.visibility_timeout = 1h;
+    send(10);
+    consume([this](delivery&) -> asio::awaitable<outcome> {
+        starts.push_back(time.now());
+        co_return unavailable();
+    });
+    BOOST_TEST(until(20min, [this] { return starts.size() == 8; }));
+    for (std::size_t i = 1; i < starts.size(); ++i)
+        BOOST_TEST((starts[i] - starts[i - 1] <= 2min), i);
+}
+
 // After a pause of the process there is a turn for the first in line, and no lease any more.
 BOOST_AUTO_TEST_CASE(a_process_that_stood_still_begins_nothing_whose_lease_is_over)
 {

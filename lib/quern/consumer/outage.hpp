@@ -59,7 +59,8 @@ public:
 
     /// Those kept that may run now; the caller starts each, or stops asking.
     held_ptr next_kept(tick now);
-    std::vector<held_ptr> take_kept(); ///< all, to be given back
+    std::vector<held_ptr> take_kept();                               ///< all, to be given back
+    bool lets_go(tick now) { return !kept_.empty() && admits(now); } ///< one of them may run
 
     std::optional<tick> wake_at() const;
     std::string explain(tick now) const; ///< empty in good times

@@ -54,9 +54,9 @@ std::size_t pace::room(std::size_t coming, tick now)
     return 0;
 }
 
-std::optional<tick> pace::wake_at() const
+std::optional<tick> pace::wake_at(bool other) const
 {
-    if (line_.empty()) return room_at_;
+    if (!limit_ || (line_.empty() && !other)) return room_at_;
     auto const turn = limit_->wake_at(1);
     return std::min(room_at_.value_or(turn), turn);
 }

@@ -39,7 +39,8 @@ public:
     std::size_t room(std::size_t coming, tick now);
 
     /// When the next in line may begin, or room() is worth asking again.
-    std::optional<tick> wake_at() const;
+    /// `other`: somebody who waits elsewhere may begin as soon as it has its turn.
+    std::optional<tick> wake_at(bool other = false) const;
 
 private:
     std::optional<policy::rate_limit> limit_;

@@ -150,10 +150,10 @@ std::optional<tick> consumer::pipeline::turn(tick time)
     log_.flush(time);
 
     std::optional<tick> wake_at;
-    for (auto const& at :
-        {intake_.wake_at(), pace_.wake_at(), outage_.wake_at(), leases.wake_at, runs_.wake_at(), stall_.wake_at(),
-            groups_.wake_at(), batches_.wake_at(), drain_ ? std::optional(drain_->wake_at(time)) : std::nullopt,
-            settle_calls_ < options.max_settle_calls ? settle_.wake_at(only_changes()) : std::nullopt}) {
+    for (auto const& at : {intake_.wake_at(), pace_.wake_at(outage_.lets_go(time)), outage_.wake_at(), leases.wake_at,
+             runs_.wake_at(), stall_.wake_at(), groups_.wake_at(), batches_.wake_at(),
+             drain_ ? std::optional(drain_->wake_at(time)) : std::nullopt,
+             settle_calls_ < options.max_settle_calls ? settle_.wake_at(only_changes()) : std::nullopt}) {
         if (at) wake_at = std::min(wake_at.value_or(*at), *at);
     }
     return wake_at;
