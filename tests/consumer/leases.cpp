@@ -166,4 +166,26 @@ BOOST_AUTO_TEST_CASE(a_message_is_not_put_off_once_its_lease_is_over)
     BOOST_TEST(it->counters().lost == 1u);
 }
 
+// A postponement had waited for an extension, which SQS refused because the receipt had expired; it went out all the same.
+BOOST_AUTO_TEST_CASE(a_message_is_not_put_off_once_its_receipt_is_refused)
+{
+    options.visibility_timeout = 9s;
+    broker::fault_settings faults;
+    faults.everywhere.receipt_expired = 1;
+    engine.set_faults(faults);
+    api.before_answer = [this]() -> asio::awaitable<void> { co_await pause(1s); };
+    api.on_receive = [this] {
+        return runs.empty() ? std::nullopt : std::optional(failure(errc::service_error, "refused", true));
+    };
+    send(1);
+    consume([this](delivery&) -> asio::awaitable<outcome> {
+        co_await pause(6500ms); // the extension is under way
+        co_return retry_after(1min);
+    });
+    time.run_for(io, 30s);
+    BOOST_TEST(api.changes == 1);
+    BOOST_TEST(it->in_flight() == 0u);
+    BOOST_TEST(it->counters().lost == 1u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

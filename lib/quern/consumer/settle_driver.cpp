@@ -128,12 +128,13 @@ void consumer::pipeline::answered(settlement entry, std::string_view handle, res
         } else if (verdict == settled::done) {
             extend_as_asked(entry.what); // of a handle that is no longer the newest
         }
+        auto const refused = verdict == settled::lost && handle == h.handle;
+        if (refused) leases_.refused(h, time); // nor is it postponed then
         if (auto const postponed = std::exchange(h.postponed, std::nullopt)) {
             settle_.add({std::move(entry.what), settlement::purpose::postpone, *postponed}, time);
         } else if (verdict == settled::again) {
             settle_.add_again(std::move(entry), time);
-        } else if (verdict == settled::lost && handle == h.handle) {
-            leases_.refused(h, time);
+        } else if (refused) {
             lose(entry.what);
         }
     } else if (!answer && entry.why == settlement::purpose::hand_off && !answer.error().retryable) {
