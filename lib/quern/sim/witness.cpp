@@ -66,7 +66,7 @@ void witness::started(int process, int number)
             " handlers");
     }
     mine.handled = mine.rejectable = mine.discarded = mine.failed = mine.lapsed = false;
-    mine.accepted = mine.gone = false;
+    mine.accepted = mine.gone = mine.settling = false;
 }
 
 /// The message is this process's for certain, and one that was sent before it into its group is not done with.
@@ -107,9 +107,11 @@ void witness::ended(int process, int number, verdict const& said, bool obeys_can
             name(process, number) + ": its handler ran on for " + in_seconds(now - mine.until) + " without a lease");
     }
     auto const in_time = now < mine.until || wakes(process); // its next receive, or an answer, may lie in a socket
+    mine.settling = in_time;
     mine.ended_at = last_end_[process] = now;
     mine.failed = said.how == verdict::kind::failed || said.how == verdict::kind::cancelled;
-    mine.not_before = mine.lapsed ? now : now + said.delay;
+    auto const may_be_released = wakes(process) && stops_.contains(process); // told to stop twice while it slept
+    mine.not_before = mine.lapsed || may_be_released ? now : now + said.delay;
     mine.rejectable = in_time && said.rejectable();
     mine.discarded = in_time && said.how == verdict::kind::discarded;
     mine.handled = in_time && said.how == verdict::kind::succeeded;

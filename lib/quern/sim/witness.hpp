@@ -88,6 +88,7 @@ private:
         int running = 0;
         bool lapsed = false;     ///< the lease, while it ran: what the handler says no longer counts
         tick ended_at{};         ///< its last run, of which:
+        bool settling = false;   ///< it ended in time, and so may be settled, whenever answers come
         bool accepted = false;   ///< it has asked for its delete
         bool gone = false;       ///< and has got it
         bool handled = false;    ///< with success, in time

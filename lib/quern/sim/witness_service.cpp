@@ -173,6 +173,7 @@ public:
             mine->rejectable = mine->rejectable || means.rejectable();
             mine->discarded = mine->discarded || means.how == verdict::kind::discarded;
             mine->not_before = mine->ended_at = now();
+            mine->settling = true;
         }
     }
 
@@ -182,7 +183,9 @@ public:
         for (auto const& entry : asked.entries) {
             auto const [m, mine, number] = find(entry.receipt_handle);
             if (!mine || mine->handle != entry.receipt_handle || sent_at >= mine->until) continue; // too late
-            if (now() >= mine->until && mine->running != 0 && !w_.wakes(process_)) continue;       // it had to end
+            auto const late = now() >= mine->until && !w_.wakes(process_);
+            if (late && mine->running != 0) continue;                 // it had to end
+            mine->let_go = mine->let_go || (late && !mine->settling); // it had to give up, and may now give it back
             if (expired(done, entry.id)) mine->until = now();
             if (!succeeded(done, entry.id)) continue;
             mine->since = sent_at;
