@@ -99,6 +99,7 @@ int main(int argc, char* argv[])
 {
     quern::app::hold_standard_streams();
     std::signal(SIGPIPE, SIG_IGN); // a broken pipe is an error of the write
+    std::signal(SIGCHLD, SIG_DFL); // or the end of a command is not to be known, where who started us ignores it
     int const code = run(argc, argv);
     auto const written = quern::app::flush_output();
     if (code == quern::app::ok && !written) return quern::app::complain(describe(written.error()));

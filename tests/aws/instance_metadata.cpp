@@ -68,6 +68,15 @@ BOOST_AUTO_TEST_CASE(expired_ones_count_as_good_for_a_while)
     BOOST_TEST((*found->expires_at == time.wall() + 15min));
 }
 
+// In their last seconds nobody would use them, and the service has no others.
+BOOST_AUTO_TEST_CASE(so_do_those_that_are_about_to_expire)
+{
+    add_credentials("2026-01-02T03:04:10Z"); // in five seconds
+    auto const found = ask();
+    BOOST_REQUIRE(found.has_value());
+    BOOST_TEST((*found->expires_at == time.wall() + 15min));
+}
+
 BOOST_AUTO_TEST_CASE(where_nobody_answers_that_is_said_and_may_be_elsewhere)
 {
     web.answers.emplace_back(failure(errc::connect_failed, "no route", true));

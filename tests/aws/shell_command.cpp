@@ -93,6 +93,18 @@ BOOST_AUTO_TEST_CASE(more_output_than_allowed_is_a_failure)
     BOOST_TEST(end_of(command)->output == "12345");
     command.output_limit = 4;
     BOOST_TEST((end_of(command).error().code == std::errc::file_too_large));
+    auto endless = kept("yes"); // its writes are refused: it takes no memory, and ends
+    BOOST_TEST((end_of(endless).error().code == std::errc::file_too_large));
+}
+
+// Whoever ignores SIGCHLD, or inherits that, never learns how a command ended: that is no success.
+BOOST_AUTO_TEST_CASE(a_command_whose_end_nobody_knows_has_failed)
+{
+    auto const before = std::signal(SIGCHLD, SIG_IGN);
+    auto const end = end_of(kept("exit 1"));
+    std::signal(SIGCHLD, before);
+    BOOST_REQUIRE(end.has_error());
+    BOOST_TEST((end.error().code == std::errc::no_child_process));
 }
 
 BOOST_AUTO_TEST_CASE(a_credential_process_prints_credentials)

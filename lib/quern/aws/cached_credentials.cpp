@@ -47,6 +47,7 @@ public:
     static asio::awaitable<result<shared_credentials>> get(std::shared_ptr<cache> self)
     {
         if (auto ready = self->at_hand()) co_return ready;
+        if (self->stopped_) co_return closed();
         if (!self->loading_ && self->rule_.at(self->moment()) == advice::fail) co_return self->last_failure_;
         self->start();
         if (self->loading_) {
@@ -57,7 +58,7 @@ public:
                 co_return failure(errc::stopped, "cancelled while waiting for credentials");
             }
         }
-        if (self->stopped_) co_return failure(errc::stopped, "the provider of credentials is closed");
+        if (self->stopped_) co_return closed();
         if (self->last_failed_) co_return self->last_failure_;
         co_return self->keys_;
     }
@@ -67,7 +68,7 @@ public:
     void stop()
     {
         if (std::exchange(stopped_, true)) return;
-        cancel_.emit(asio::cancellation_type::terminal);
+        if (loading_) cancel_.emit(asio::cancellation_type::terminal);
         ring();
     }
 
@@ -84,13 +85,17 @@ private:
         std::list<waiter*>::iterator at;
     };
 
+    static failure closed() { return failure(errc::stopped, "the provider of credentials is closed"); }
+
     refresh_rule::moment moment() const { return {clock_.now(), clock_.wall()}; }
 
     void start()
     {
         if (loading_ || stopped_) return;
         loading_ = true;
-        auto const done = [self = shared_from_this()](std::exception_ptr thrown, result<credentials> found) {
+        // Where the context goes first, nothing is left of the load that could be cancelled.
+        std::shared_ptr<void> const going(nullptr, [self = shared_from_this()](void*) { self->loading_ = false; });
+        auto const done = [self = shared_from_this(), going](std::exception_ptr thrown, result<credentials> found) {
             if (thrown) found = why(thrown);
             self->finish(std::move(found));
         };

@@ -66,10 +66,13 @@ result<std::optional<std::string>> container_url(environment const& variable)
 
 boost::asio::awaitable<result<credentials>> container_credentials(surroundings const& around, std::string url)
 {
+    auto const at = parse_address(url);
+    auto const where =
+        at ? at->at.origin() : "the container's endpoint"; // its path is a secret, of one task among others
     auto const allowed = token(around);
     if (!allowed) co_return allowed.error();
     if (allowed->find_first_of("\r\n") != allowed->npos) {
-        co_return refused("the authorization token for " + url + " contains a line break");
+        co_return refused("the authorization token for " + where + " contains a line break");
     }
     std::function<result<web_request>()> const make = [&]() -> result<web_request> {
         web_request request(url);
@@ -81,7 +84,7 @@ boost::asio::awaitable<result<credentials>> container_credentials(surroundings c
     };
     auto const answer = co_await fetch(around.http, around.time, make, decode_error, patience());
     if (!answer) co_return answer.error();
-    co_return credentials_in_json(answer->body, url);
+    co_return credentials_in_json(answer->body, where);
 }
 
 } // namespace quern::aws

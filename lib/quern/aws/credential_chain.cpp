@@ -151,7 +151,7 @@ private:
         if (!url) co_return url.error();
         if (*url) {
             auto found = co_await container_credentials(around_, **url);
-            co_return at(**url, std::move(found));
+            co_return at("the container's endpoint", std::move(found));
         }
         co_return failure(errc::no_credentials,
             "credential_source EcsContainer: neither AWS_CONTAINER_CREDENTIALS_RELATIVE_URI nor "

@@ -43,7 +43,7 @@ public:
     result<std::string> read(std::string const& path) override
     {
         constexpr std::size_t limit = 1024 * 1024; // far beyond any file of its kind; a device would have no end
-        descriptor const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        descriptor const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
         if (file.fd < 0) return refused(errno, path);
         std::string text;
         for (char buffer[16 * 1024];;) {

@@ -2,6 +2,7 @@
 #include <quern/aws/credential_json.hpp>
 #include <quern/aws/error_reply.hpp>
 #include <quern/aws/instance_metadata.hpp>
+#include <quern/aws/refresh.hpp>
 
 #include <charconv>
 
@@ -131,7 +132,7 @@ awaitable<result<credentials>> instance_credentials(
     if (!answer) co_return answer.error();
     auto found = credentials_in_json(*answer, url);
     auto const now = around.time.wall();
-    if (found && found->expires_at && *found->expires_at <= now) {
+    if (found && found->expires_at && *found->expires_at <= now + refresh_rule::slack) {
         auto const longer = std::chrono::minutes(10) + std::chrono::minutes(5) * jitter;
         found->expires_at = now + std::chrono::duration_cast<wall_time::duration>(longer);
     }

@@ -9,7 +9,9 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <fcntl.h>
 #include <optional>
 #include <spawn.h>
 #include <sys/mman.h>
@@ -38,7 +40,7 @@ failure system_failure(int error, char const* what)
 /// A file in memory: a child that does not read it leaves nobody waiting, as a pipe would.
 class memory_file {
 public:
-    memory_file() : file_(::memfd_create("quern-command", MFD_CLOEXEC)) {}
+    memory_file() : file_(::memfd_create("quern-command", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {}
     memory_file(memory_file const&) = delete;
     ~memory_file()
     {
@@ -56,10 +58,18 @@ public:
         return ::lseek(file_, 0, SEEK_SET) == 0;
     }
 
+    /// Whoever writes more than that has it refused.
+    bool bound(std::size_t size)
+    {
+        return file_ >= 0 && ::ftruncate(file_, static_cast<off_t>(size)) == 0 &&
+            ::fcntl(file_, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) == 0;
+    }
+
     /// What was written to it; nothing when that is more.
     std::optional<std::string> text(std::size_t limit)
     {
-        std::string out(limit + 1, '\0');
+        auto const written = ::lseek(file_, 0, SEEK_CUR); // the child's place in it is ours
+        std::string out(std::min(limit + 1, static_cast<std::size_t>(std::max<off_t>(written, 0))), '\0');
         std::size_t size = 0;
         while (size < out.size()) {
             auto const got = ::pread(file_, out.data() + size, out.size() - size, static_cast<off_t>(size));
@@ -91,6 +101,7 @@ public:
         sigset_t defaults;
         sigemptyset(&defaults);
         sigaddset(&defaults, SIGPIPE); // ignored here; handled signals return to their defaults by themselves
+        sigaddset(&defaults, SIGCHLD); // ignored by some who start us, which would hide how its own children end
         posix_spawnattr_setsigdefault(&attributes_, &defaults);
         posix_spawnattr_setpgroup(&attributes_, 0);
         posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
@@ -126,12 +137,13 @@ private:
     posix_spawnattr_t attributes_;
 };
 
-/// After the process has ended.
-command_end reap(pid_t child)
+/// After the process has ended. Fails where SIGCHLD is ignored, or somebody else reaps: nobody knows then how it ended.
+result<command_end> reap(pid_t child)
 {
     command_end out;
     int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    while (::waitpid(child, &status, 0) < 0) {
+        if (errno != EINTR) return system_failure(errno, "how the command ended (is SIGCHLD ignored?)");
     }
     if (WIFSIGNALED(status))
         out.signal = WTERMSIG(status);
@@ -161,6 +173,9 @@ asio::awaitable<result<command_end>> run_shell_command(shell_command what)
     memory_file input;
     std::optional<memory_file> output;
     if (what.keep_output) output.emplace();
+    if (output && !output->bound(what.output_limit + 1)) {
+        co_return system_failure(errno, "a file in memory for the output of a command");
+    }
     if (!input.fill(what.input)) co_return system_failure(errno, "a file in memory for the input of a command");
     spawn_setup setup(input.get(), output ? std::optional(output->get()) : std::nullopt);
     auto const child = setup.spawn(std::move(what.text), std::move(what.environment));
@@ -171,7 +186,7 @@ asio::awaitable<result<command_end>> run_shell_command(shell_command what)
     if (watch < 0) {
         auto const error = errno;
         ::kill(-*child, SIGKILL);
-        reap(*child);
+        (void)reap(*child);
         co_return system_failure(error, "pidfd_open");
     }
     auto const ex = co_await asio::this_coro::executor;
@@ -187,12 +202,13 @@ asio::awaitable<result<command_end>> run_shell_command(shell_command what)
         co_await killed(*child, process, what.grace);
     }
     auto end = reap(*child);
-    end.timed_out = running && !waited;
-    end.cancelled = running && waited;
+    if (!end) co_return end;
+    end->timed_out = running && !waited;
+    end->cancelled = running && waited;
     if (output) {
         auto text = output->text(what.output_limit);
         if (!text) co_return system_failure(EFBIG, "the output of a command");
-        end.output = std::move(*text);
+        end->output = std::move(*text);
     }
     co_return end;
 }

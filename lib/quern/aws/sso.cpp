@@ -71,6 +71,7 @@ awaitable<result<sso_token>> usable_token(
         co_return std::move(*next);
     }
     if (token->expires_at > now) co_return *token;
+    if (!answer && (answer.error().retryable || answer.error().code == errc::stopped)) co_return answer.error();
     co_return sign_in("the session has expired and could not be renewed");
 }
 

@@ -27,6 +27,7 @@ public:
         if (!text) co_return text.error();
         auto options = options_;
         if (request.is_next_door) options.proxy = ""; // none
+        options.max_reply_bytes = 1024 * 1024;        // keys and tokens
         options = completed(std::move(options), address->at, variable_);
         net::client client(executor_, address->at, std::move(options));
         net::request ask(std::move(*text));

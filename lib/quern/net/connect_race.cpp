@@ -25,10 +25,11 @@ tcp_addresses interleaved(tcp_addresses addresses)
     return out;
 }
 
-connect_plan::connect_plan(std::size_t addresses, tick now, tick deadline) : addresses_(addresses), due_at_(now)
+connect_plan::connect_plan(std::size_t addresses, tick now, tick deadline)
+    : addresses_(std::min<std::size_t>(addresses, 16)), due_at_(now) // each is a socket at the same time
 {
     constexpr std::chrono::nanoseconds usual = std::chrono::milliseconds(250);
-    auto const share = (deadline - now) / static_cast<int>(std::max<std::size_t>(addresses, 1));
+    auto const share = (deadline - now) / static_cast<int>(std::max<std::size_t>(addresses_, 1));
     stagger_ = std::clamp<std::chrono::nanoseconds>(share, std::chrono::nanoseconds(0), usual);
 }
 

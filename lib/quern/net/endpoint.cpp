@@ -50,7 +50,8 @@ result<endpoint> parse_endpoint(std::string_view url)
     auto const slash = std::min(rest.find('/'), rest.size());
     std::string_view authority = rest.substr(0, slash);
     if (slash < rest.size()) out.path = rest.substr(slash);
-    if (authority.find('@') != authority.npos) return malformed(url, "must not carry a user name");
+    if (authority.find('@') != authority.npos)
+        return malformed(rest.substr(authority.rfind('@') + 1), "must not carry a user name"); // nor be shown
 
     std::string_view port;
     if (authority.starts_with('[')) {

@@ -68,6 +68,7 @@ void resolver::prefer(tcp::endpoint const& address)
 
 void resolver::close()
 {
+    resolver_.cancel(); // a look-up that waits behind others, as all of the program's share one thread
     for (auto* one : waiting_)
         one->send_away();
 }
