@@ -128,7 +128,8 @@ void witness::take_turn(int process, int number)
     m.in_turn = true;
     if (!rules_.ordered) return;
     auto& last = last_success_.try_emplace(m.group, -1).first->second;
-    if (number < last) complain(name(process, number) + ": succeeds after " + std::to_string(last) + " of its group");
+    if (number < last && !m.succeeded) // else it is a repetition
+        complain(name(process, number) + ": succeeds after " + std::to_string(last) + " of its group");
     last = std::max(last, number);
 }
 
@@ -138,8 +139,8 @@ void witness::acks(int process, int number)
     auto& mine = messages_.at(number).shares[process];
     mine.accepted = time_.now() < mine.until || wakes(process);
     if (!mine.accepted) return;
-    messages_.at(number).succeeded = true;
     take_turn(process, number);
+    messages_.at(number).succeeded = true;
 }
 
 void witness::acked(int process, int number)
