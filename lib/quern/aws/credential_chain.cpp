@@ -137,8 +137,10 @@ private:
         choice.url.clear();
         if (!region.empty()) choice.region = std::move(region);
         auto where = locate(service, std::move(choice), around_.variable, settings_of(config_, name_, service));
-        if (!where) where.error().message.insert(0, std::string(service.id) + ": ");
-        return where;
+        if (where) return where;
+        auto why = where.error(); // a copy: that is all a result gives
+        why.message.insert(0, std::string(service.id) + ": ");
+        return why;
     }
 
     awaitable<result<credentials>> begin(from_keys how) { co_return std::move(how.keys); }
