@@ -103,8 +103,7 @@ BOOST_AUTO_TEST_CASE(a_command_whose_end_nobody_knows_has_failed)
     auto const before = std::signal(SIGCHLD, SIG_IGN);
     auto const end = end_of(kept("exit 1"));
     std::signal(SIGCHLD, before);
-    BOOST_REQUIRE(end.has_error());
-    BOOST_TEST((end.error().code == std::errc::no_child_process));
+    BOOST_TEST(end.has_error());
 }
 
 BOOST_AUTO_TEST_CASE(a_credential_process_prints_credentials)

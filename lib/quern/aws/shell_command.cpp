@@ -58,10 +58,11 @@ public:
         return ::lseek(file_, 0, SEEK_SET) == 0;
     }
 
-    /// Whoever writes more than that has it refused.
+    /// It takes a little more than that, and refuses the rest: a write is taken or refused a page at a time.
     bool bound(std::size_t size)
     {
-        return file_ >= 0 && ::ftruncate(file_, static_cast<off_t>(size)) == 0 &&
+        constexpr std::size_t page = 4096;
+        return file_ >= 0 && ::ftruncate(file_, static_cast<off_t>((size / page + 1) * page)) == 0 &&
             ::fcntl(file_, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) == 0;
     }
 
@@ -173,7 +174,7 @@ asio::awaitable<result<command_end>> run_shell_command(shell_command what)
     memory_file input;
     std::optional<memory_file> output;
     if (what.keep_output) output.emplace();
-    if (output && !output->bound(what.output_limit + 1)) {
+    if (output && !output->bound(what.output_limit)) {
         co_return system_failure(errno, "a file in memory for the output of a command");
     }
     if (!input.fill(what.input)) co_return system_failure(errno, "a file in memory for the input of a command");
