@@ -88,7 +88,6 @@ void consumer::pipeline::deleted_early(held_ptr const& h, settled how)
         return;
     }
     if (how == settled::lost) {
-        h->asks->ack = deletion::none;
         leases_.refused(*h, now());
         return lose(h);
     }

@@ -336,7 +336,8 @@ void consumer::pipeline::tell(held& h)
 void consumer::pipeline::lose(held_ptr const& h)
 {
     if (h->at == held::stage::settling || h->at == held::stage::gone) return; // its settlement still may succeed
-    if (h->asks && h->asks->ack != handler_asks::deletion::none) return;      // its delete decides
+    if (h->asks && h->asks->deleted()) return;
+    if (h->asks) h->asks->ack = handler_asks::deletion::none; // a delete that it had asked for comes too late
     note_lost(*h);
     give_back_tail(*h);
     tell_asks(*h, too_late());

@@ -128,7 +128,8 @@ void consumer::pipeline::answered(settlement entry, std::string_view handle, res
         } else if (verdict == settled::done) {
             extend_as_asked(entry.what); // of a handle that is no longer the newest
         }
-        auto const refused = verdict == settled::lost && handle == h.handle;
+        auto const its_delete_decides = h.asks && h.asks->ack != handler_asks::deletion::none;
+        auto const refused = verdict == settled::lost && handle == h.handle && !its_delete_decides;
         if (refused) leases_.refused(h, time); // nor is it postponed then
         if (auto const postponed = std::exchange(h.postponed, std::nullopt)) {
             settle_.add({std::move(entry.what), settlement::purpose::postpone, *postponed}, time);
