@@ -103,6 +103,7 @@ class Profiles(ProgramTest):
             with open(config, "w", encoding="utf-8") as file:
                 file.write(f"[default]\nendpoint_url = {general.url}\n"
                            "[profile work]\nregion = eu-north-1\nservices = local\n"
+                           "aws_access_key_id = test\naws_secret_access_key = test\n"
                            f"[services local]\nsqs =\n  endpoint_url = {special.url}\n")
             self.variables["AWS_CONFIG_FILE"] = config
             self.assertIn(general.url, self.quern("queue", "create", "by-default")[0])
