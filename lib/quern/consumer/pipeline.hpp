@@ -30,7 +30,7 @@ struct drain_waiter {
 /// The drivers of the stages, in the order in which a message passes them. Everything is touched on the strand
 /// only. One loop asks each rule what is due and starts it; every coroutine so started reports back to its rule
 /// and rings the alarm.
-class consumer::pipeline : public std::enable_shared_from_this<pipeline>, private delivery::keeper {
+class consumer::pipeline final : public std::enable_shared_from_this<pipeline>, private delivery::keeper {
 public:
     /// `given` may be null: then the pipeline makes a client of its own from the environment.
     pipeline(boost::asio::any_io_executor, sqs::api* given, std::string queue_url, handlers, consumer_options);

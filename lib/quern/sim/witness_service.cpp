@@ -186,7 +186,8 @@ public:
             auto const late = now() >= mine->until && !w_.wakes(process_);
             if (late && mine->running != 0) continue;                 // it had to end
             mine->let_go = mine->let_go || (late && !mine->settling); // it had to give up, and may now give it back
-            if (expired(done, entry.id)) mine->until = now();
+            auto const its_delete_decides = mine->accepted && mine->running != 0; // it may have been carried out
+            if (expired(done, entry.id) && !its_delete_decides) mine->until = now();
             if (!succeeded(done, entry.id)) continue;
             mine->since = sent_at;
             mine->until = sent_at + entry.visibility_timeout;
