@@ -309,6 +309,7 @@ entry const catalogue[] = {
             trouble(s, d);
             s.handlers.damaged = d.up_to(0.3);
             ordered(s, d);
+            s.patience *= 4; // a damaged head keeps its group waiting for minutes, one after the other
         }},
     {{"fifo-dead-letters", "a dead-letter queue takes the heads of groups that have been received too often"},
         [](scenario& s, dice& d) {
