@@ -1,6 +1,7 @@
 // The pipeline's dispatch and lease keeper: the handler runs while the message is ours.
 
 #include <quern/consumer/pipeline.hpp>
+#include <quern/consumer/thrown.hpp>
 #include <quern/policy/age.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -31,17 +32,6 @@ asio::awaitable<std::vector<outcome>> call(batch_handler const& handle, std::vec
     deliveries const all(messages);
     auto said = co_await handle(all);
     co_return said;
-}
-
-bool is_parse_error(std::exception_ptr const& thrown)
-{
-    try {
-        std::rethrow_exception(thrown);
-    } catch (parse_error const&) {
-        return true;
-    } catch (...) {
-        return false;
-    }
 }
 
 /// Safe in a log line and in an attribute of a message: short, and printable ASCII.

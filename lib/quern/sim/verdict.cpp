@@ -1,5 +1,7 @@
 #include <quern/sim/verdict.hpp>
 
+#include <quern/consumer/thrown.hpp>
+
 #include <random>
 
 namespace quern::sim {
@@ -43,17 +45,6 @@ verdict malformed(scenario const& day, int receive_count)
 std::optional<outcome> classified(scenario const& day, std::exception_ptr const& thrown)
 {
     return day.consumer.classify ? day.consumer.classify(thrown) : std::nullopt;
-}
-
-bool is_parse_error(std::exception_ptr const& thrown)
-{
-    try {
-        std::rethrow_exception(thrown);
-    } catch (parse_error const&) {
-        return true;
-    } catch (...) {
-        return false;
-    }
 }
 
 } // namespace

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <quern/consumer/outcome.hpp>
+
+#include <exception>
+
+namespace quern {
+
+/// What a handler has thrown says that its message cannot be read.
+inline bool is_parse_error(std::exception_ptr const& thrown)
+{
+    try {
+        std::rethrow_exception(thrown);
+    } catch (parse_error const&) {
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+
+} // namespace quern
