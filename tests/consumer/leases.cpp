@@ -55,6 +55,41 @@ BOOST_AUTO_TEST_CASE(a_handler_that_lost_its_lease_is_cancelled_and_its_outcome_
     BOOST_TEST(runs.at("m0") == 2);
 }
 
+// A handler did not obey when its lease was lost. The message came back here and its second lease ended as well, but the
+// late answer to an extension revived it: what another consumer might have had by then was made visible.
+BOOST_AUTO_TEST_CASE(a_lease_that_is_lost_twice_is_not_revived_by_a_late_answer)
+{
+    options.visibility_timeout = 9s;
+    options.max_in_flight = 4;
+    send(1);
+    auto const t0 = time.now();
+    api.on_change = [&] {
+        return time.now() < t0 + 9s ? std::optional(failure(errc::timed_out, "no answer", true)) : std::nullopt;
+    };
+    api.before_answer = [this]() -> asio::awaitable<void> { co_await pause(4s); };
+    api.before_received = [this](sqs::receive_message_response& got) -> asio::awaitable<void> {
+        auto const again = !got.messages.empty() && got.messages[0].receive_count() > 1;
+        if (again) co_await pause(100ms); // its first lease is known to be over
+    };
+    bool ended = false;
+    consume([&](delivery&) -> asio::awaitable<outcome> {
+        co_await asio::this_coro::throw_if_cancelled(false);
+        while (
+            time.now() < t0 + 24s) // has two leases, of 9 s and of 11 s; asks for a third at 17 s, answered at 21 s
+            co_await pause(100ms);
+        ended = true;
+        co_return ack();
+    });
+    BOOST_REQUIRE(until(25s, [&] { return ended; }));
+    BOOST_TEST(it->counters().adopted == 1u);
+    auto const changes = api.changes;
+    time.run_for(io, 1s);
+    BOOST_TEST(api.changes == changes);
+    BOOST_TEST(hidden() == 1);
+    BOOST_TEST(it->in_flight() == 0u);
+    BOOST_TEST(until(30s, [this] { return empty(); }));
+}
+
 // SQS may deliver a message twice; and a handle older than the last receive deletes nothing though it is accepted.
 BOOST_AUTO_TEST_CASE(a_redelivery_of_a_message_held_here_is_adopted_not_run)
 {

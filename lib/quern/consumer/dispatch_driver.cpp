@@ -343,6 +343,7 @@ void consumer::pipeline::lose(held_ptr const& h)
 
 void consumer::pipeline::note_lost(held& h)
 {
+    h.back = false; // and if it had come back, that lease is over as well
     if (std::exchange(h.lost, true)) return;
     ++counters.lost;
     if (drain_) ++report_.lost;

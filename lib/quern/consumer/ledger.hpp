@@ -105,7 +105,7 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
     bool overdue = false;     ///< its handler was told to end because it ran for too long
     bool cancelled = false;   ///< because of the drain, or of the lease
     bool lost = false;        ///< the lease ran out or was refused: whatever the handler says, it no longer counts
-    bool back = false;        ///< lost, and received here again since: there is something to give back
+    bool back = false; ///< lost, received here again since, and not lost again: there is something to give back
 };
 using held_ptr = boost::intrusive_ptr<held>;
 
