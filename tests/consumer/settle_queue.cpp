@@ -162,6 +162,21 @@ BOOST_AUTO_TEST_CASE(an_answer_is_judged_by_what_it_says_about_the_newest_handle
     BOOST_TEST((judge(removal, h->handle, failed(errc::timed_out), t0 + 30s) == settled::lost));
 }
 
+// The delete's failure was known just after the lease's end, then came the confirmation of an extension sent before:
+// the message, hidden for a whole lease more and forgotten here, was handled twice.
+BOOST_AUTO_TEST_CASE(a_delete_that_failed_is_not_given_up_while_an_extension_is_on_the_wire)
+{
+    auto const h = message();
+    settlement const removal{h, purpose::remove}, copy{h, purpose::hand_off}, extension{h, purpose::extend, 30s};
+    h->extending = true;
+    BOOST_TEST((judge(removal, h->handle, failed(errc::timed_out), t0 + 30s) == settled::again));
+    BOOST_TEST((judge(copy, h->handle, failed(errc::timed_out), t0 + 30s) == settled::again));
+    BOOST_TEST((judge(removal, h->handle, failed(errc::receipt_expired, true), t0 + 30s) == settled::lost));
+    BOOST_TEST((judge(extension, h->handle, failed(errc::timed_out), t0 + 30s) == settled::lost));
+    h->extending = false;
+    BOOST_TEST((judge(removal, h->handle, failed(errc::timed_out), t0 + 30s) == settled::lost));
+}
+
 BOOST_AUTO_TEST_CASE(the_message_with_the_least_lease_left_goes_first)
 {
     auto const fresh = message(), old = message(), older = message();

@@ -141,7 +141,9 @@ settled judge(settlement const& entry, std::string_view handle, result<void> con
     if (answer.error().code == errc::receipt_expired) {
         return handle == entry.what->handle ? settled::lost : settled::again; // only the newest handle says that
     }
-    return now < entry.what->message.lease_deadline() ? settled::again : settled::lost;
+    // An extension that left in time may have been carried out: only its answer can say that the lease is over.
+    auto const undecided = entry.why != settlement::purpose::extend && entry.what->extending;
+    return undecided || now < entry.what->message.lease_deadline() ? settled::again : settled::lost;
 }
 
 } // namespace quern
