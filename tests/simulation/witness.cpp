@@ -272,6 +272,25 @@ BOOST_AUTO_TEST_CASE(wants_a_drain_to_end_in_time)
     never.expect("does not end its drain");
 }
 
+// everything, seed 1129 of its day: told to stop as it started, it stood still before it had its first turn.
+BOOST_AUTO_TEST_CASE(counts_the_limit_of_a_drain_from_when_the_process_could_hear_of_it)
+{
+    book unheard, heard, late;
+    for (auto* b : {&unheard, &heard, &late}) {
+        b->books.stops(0, 5s);
+        if (b == &heard) b->books.hears(0);
+        b->books.sleeps(0);
+        b->pass(1min);
+        b->books.woke(0);
+        b->books.hears(0);
+        b->pass(b == &unheard ? 5000ms : b == &late ? 5001ms : 1ms);
+        b->books.drained(0, {}, false);
+    }
+    unheard.expect_nothing();
+    heard.expect("drains for longer than it may");
+    late.expect("drains for longer than it may");
+}
+
 BOOST_AUTO_TEST_CASE(wants_a_drain_to_own_up_to_what_it_leaves)
 {
     book good, bad;

@@ -58,6 +58,7 @@ process::~process()
 
 std::size_t process::run()
 {
+    if (draining_ && !paused) books_.hears(id);
     std::size_t all = 0;
     for (std::size_t done = 1; done != 0 && !paused; all += done) {
         io_.restart();

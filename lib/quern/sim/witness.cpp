@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <stdexcept>
+#include <utility>
 
 namespace quern::sim {
 
@@ -178,9 +179,7 @@ void witness::woke(int process)
     note("process " + std::to_string(process) + " wakes");
     auto const at = stops_.find(process);
     if (at == stops_.end()) return;
-    auto& s = at->second;
-    s.by = std::max(s.by, s.unheard ? time_.now() + s.limit : time_.now());
-    s.unheard = false;
+    at->second.by = std::max(at->second.by, time_.now());
 }
 
 void witness::killed(int process)
@@ -199,8 +198,13 @@ void witness::killed(int process)
 void witness::stops(int process, std::chrono::milliseconds limit)
 {
     note("process " + std::to_string(process) + " is told to stop within " + std::to_string(limit.count()) + " ms");
-    auto const asleep = asleep_.contains(process);
-    stops_.emplace(process, stop{time_.now() + limit, limit, asleep});
+    stops_.emplace(process, stop{time_.now() + limit, limit, false});
+}
+
+void witness::hears(int process)
+{
+    auto const at = stops_.find(process);
+    if (at != stops_.end() && !std::exchange(at->second.heard, true)) at->second.by = time_.now() + at->second.limit;
 }
 
 void witness::drained(int process, drain_report const& said, bool undisturbed)

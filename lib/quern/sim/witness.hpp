@@ -64,7 +64,8 @@ public:
     void sleeps(int process);
     void woke(int process); ///< from a pause, in which leases ran out unnoticed
     void killed(int process);
-    void stops(int process, std::chrono::milliseconds limit); ///< first time only
+    void stops(int process, std::chrono::milliseconds limit); ///< it is told to, first time only
+    void hears(int process);                                  ///< of that, having its turn
     /// `undisturbed`: no fault and no pause could make it strand anything.
     void drained(int process, drain_report const&, bool undisturbed);
 
@@ -118,7 +119,7 @@ private:
     };
     struct message {
         std::string group;
-        std::string handle; // the newest of all
+        std::string handle;    // the newest of all
         int receives = 0;
         tick until{};             // hidden, at the service
         bool succeeded = false;   // in time, as far as its process could know
@@ -136,7 +137,7 @@ private:
     struct stop {
         tick by;
         std::chrono::milliseconds limit;
-        bool unheard; // for the process stands still
+        bool heard; // the process may have stood still before it had its turn
     };
 
     void received_again(int number); // by time, or by whoever had it
