@@ -172,8 +172,14 @@ private:
     void members(ondemand::object in, member<T>... wanted)
     {
         each(in, [&](std::string_view key, ondemand::value value) {
-            ((wanted.name == key && (wanted.seen = true, name_ = wanted.name, value_of(value, wanted.into), true)) ||
-                ...);
+            auto const is_meant = [&](auto& one) {
+                if (one.name != key) return false;
+                one.seen = true;
+                name_ = one.name;
+                value_of(value, one.into);
+                return true;
+            };
+            void((is_meant(wanted) || ...));
         });
         if (problem) return;
         ((wanted.required && !wanted.seen && !problem
