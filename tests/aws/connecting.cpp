@@ -1,22 +1,17 @@
 #include <quern/aws/connecting.hpp>
 
+#include "support/variables.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <map>
 
 using namespace quern;
 using namespace quern::aws;
+using quern::test::with;
 using std::string;
 
 namespace {
-
-environment with(std::map<string, string> variables)
-{
-    return [variables](char const* name) {
-        auto const at = variables.find(name);
-        return at == variables.end() ? string() : at->second;
-    };
-}
 
 net::endpoint const there = net::parse_endpoint("https://sqs.eu-west-1.amazonaws.com").value();
 

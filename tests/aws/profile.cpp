@@ -1,4 +1,5 @@
 #include "support/paper_files.hpp"
+#include "support/variables.hpp"
 
 #include <quern/aws/profile.hpp>
 
@@ -7,6 +8,7 @@
 #include <map>
 
 namespace aws = quern::aws;
+using quern::test::with;
 using std::string;
 
 namespace {
@@ -23,14 +25,6 @@ string error_in(string config, string credentials = "")
     if (read) return "accepted";
     BOOST_TEST((read.error().code == quern::errc::invalid_option));
     return read.error().message;
-}
-
-aws::environment with(std::map<string, string> variables)
-{
-    return [variables](char const* name) {
-        auto const at = variables.find(name);
-        return at == variables.end() ? string() : at->second;
-    };
 }
 
 } // namespace

@@ -1,23 +1,14 @@
 #include <quern/aws/region.hpp>
 
+#include "support/variables.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <map>
 
 using namespace quern::aws;
+using quern::test::with;
 using std::string;
-
-namespace {
-
-environment with(std::map<string, string> variables)
-{
-    return [variables](char const* name) {
-        auto const at = variables.find(name);
-        return at == variables.end() ? string() : at->second;
-    };
-}
-
-} // namespace
 
 BOOST_AUTO_TEST_SUITE(region)
 

@@ -1,14 +1,12 @@
 #pragma once
 
 #include "server_clock.hpp"
+#include "support/server_thread.hpp"
 
 #include <quern/aws/sigv4.hpp>
-#include <quern/broker/server.hpp>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/use_future.hpp>
 #include <boost/json.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -144,50 +142,32 @@ private:
     bool timed_out_ = false;
 };
 
-/// A server on a free port of the loopback, on a thread of its own, with time that stands still.
+/// A server with time that stands still.
 class running_server {
 public:
     explicit running_server(broker::server_options options = unsigned_options(), broker::engine_options queues = {})
-        : server_(io_.get_executor(), on_any_port(std::move(options)), std::move(queues), clock_)
-    {
-        server_.listen().value();
-        port_ = server_.port();
-        thread_ = std::thread([this] { io_.run(); });
-    }
-    ~running_server()
-    {
-        stop(std::chrono::milliseconds(0));
-        work_.reset();
-        thread_.join();
-    }
+        : on_(std::move(options), std::move(queues), clock_)
+    {}
 
-    static broker::server_options unsigned_options()
-    {
-        broker::server_options out;
-        out.check_signatures = false;
-        return out;
-    }
+    static broker::server_options unsigned_options() { return server_thread::unsigned_options(); }
 
-    raw_client connect() const { return raw_client(port_); }
-    std::uint16_t port() const { return port_; }
+    raw_client connect() const { return raw_client(port()); }
+    std::uint16_t port() const { return on_.server.port(); }
 
     /// Runs on the server's thread.
     template <class F>
     auto on_server(F f)
     {
-        std::packaged_task<decltype(f())()> task(std::move(f));
-        auto out = task.get_future();
-        boost::asio::post(io_, [&task] { task(); });
-        return out.get();
+        return on_.run(std::move(f));
     }
 
     broker::server_counters counters()
     {
-        return on_server([this] { return server_.counters(); });
+        return on_server([this] { return server().counters(); });
     }
     void set_faults(broker::fault_settings faults)
     {
-        on_server([this, &faults] { server_.queues().set_faults(std::move(faults)); });
+        on_server([this, &faults] { server().queues().set_faults(std::move(faults)); });
     }
     void advance(tick::duration by)
     {
@@ -207,27 +187,14 @@ public:
             std::this_thread::yield();
     }
 
-    std::future<void> begin_stop(std::chrono::milliseconds limit)
-    {
-        return boost::asio::co_spawn(io_, server_.stop(limit), boost::asio::use_future);
-    }
+    std::future<void> begin_stop(std::chrono::milliseconds limit) { return on_.stop(limit); }
     void stop(std::chrono::milliseconds limit) { begin_stop(limit).get(); }
 
-    broker::server& server() { return server_; }
+    broker::server& server() { return on_.server; }
 
 private:
-    static broker::server_options on_any_port(broker::server_options options)
-    {
-        options.port = 0;
-        return options;
-    }
-
-    boost::asio::io_context io_{1};
-    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_ = make_work_guard(io_);
     standing_clock clock_;
-    broker::server server_;
-    std::uint16_t port_ = 0;
-    std::thread thread_;
+    server_thread on_;
 };
 
 } // namespace quern::test

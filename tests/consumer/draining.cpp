@@ -11,7 +11,25 @@ using namespace quern;
 using namespace quern::test;
 using namespace std::chrono_literals;
 
-BOOST_FIXTURE_TEST_SUITE(draining, mill)
+namespace {
+
+struct drained_mill : mill {
+    /// Handlers that take that long, unless they are cancelled, and then say so; all have begun.
+    void run(int count, std::chrono::milliseconds length, outcome said)
+    {
+        send(count);
+        consume([this, length, said](delivery&) -> asio::awaitable<outcome> {
+            co_await pause(length / 2);
+            co_await pause(length / 2);
+            co_return said;
+        });
+        BOOST_REQUIRE(until(10s, [&] { return running == static_cast<std::size_t>(count); }));
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(draining, drained_mill)
 
 BOOST_AUTO_TEST_CASE(an_idle_consumer_ends_with_its_long_poll)
 {
@@ -41,12 +59,7 @@ BOOST_AUTO_TEST_CASE(what_arrives_while_draining_is_given_back_at_once)
 // count as received once more: a step towards the dead-letter queue.
 BOOST_AUTO_TEST_CASE(nothing_is_given_back_while_a_receive_of_ours_could_take_it)
 {
-    send(200);
-    consume([this](delivery&) -> asio::awaitable<outcome> {
-        co_await pause(2s);
-        co_return release();
-    });
-    BOOST_TEST(until(10s, [this] { return running == 200; }));
+    run(200, 2s, release());
     auto const end = drained();
     BOOST_TEST(end.clean());
     BOOST_TEST(end.released == 200u);
@@ -55,12 +68,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_given_back_while_a_receive_of_ours_could_take_it
 
 BOOST_AUTO_TEST_CASE(running_handlers_end_and_are_settled)
 {
-    send(50);
-    consume([this](delivery&) -> asio::awaitable<outcome> {
-        co_await pause(5s);
-        co_return ack();
-    });
-    BOOST_TEST(until(10s, [this] { return running == 50; }));
+    run(50, 5s, ack());
     auto const end = drained();
     BOOST_TEST(end.clean());
     BOOST_TEST(end.finished == 50u);
@@ -69,13 +77,7 @@ BOOST_AUTO_TEST_CASE(running_handlers_end_and_are_settled)
 
 BOOST_AUTO_TEST_CASE(handlers_that_take_too_long_are_cancelled_and_their_messages_released)
 {
-    send(50);
-    consume([this](delivery&) -> asio::awaitable<outcome> {
-        co_await pause(1h);
-        co_await pause(1h);
-        co_return ack();
-    });
-    BOOST_TEST(until(10s, [this] { return running == 50; }));
+    run(50, 1h, ack());
     auto const end = drained(10s);
     BOOST_TEST(end.clean());
     BOOST_TEST(end.cancelled == 50u);
@@ -87,13 +89,7 @@ BOOST_AUTO_TEST_CASE(handlers_that_take_too_long_are_cancelled_and_their_message
 
 BOOST_AUTO_TEST_CASE(a_second_drain_cancels_at_once_and_both_get_the_report)
 {
-    send(5);
-    consume([this](delivery&) -> asio::awaitable<outcome> {
-        co_await pause(1h);
-        co_await pause(1h);
-        co_return ack();
-    });
-    BOOST_TEST(until(10s, [this] { return running == 5; }));
+    run(5, 1h, ack());
     begin_drain(30s);
     time.run_for(io, 1s);
     BOOST_TEST(!report.has_value());

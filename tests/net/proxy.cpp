@@ -1,5 +1,7 @@
 #include <quern/net/proxy.hpp>
 
+#include "support/variables.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <map>
@@ -11,11 +13,7 @@ namespace {
 
 string found(string const& url, std::map<string, string> variables)
 {
-    auto const environment = [&](char const* name) {
-        auto const at = variables.find(name);
-        return at == variables.end() ? string() : at->second;
-    };
-    return proxy_for(parse_endpoint(url).value(), environment);
+    return proxy_for(parse_endpoint(url).value(), quern::test::with(std::move(variables)));
 }
 
 bool listed(string const& no_proxy, string const& url)

@@ -1,21 +1,16 @@
 #include <quern/sqs/endpoint.hpp>
 
+#include "support/variables.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <map>
 
 using namespace quern::sqs;
+using quern::test::with;
 using std::string;
 
 namespace {
-
-quern::aws::environment with(std::map<string, string> variables)
-{
-    return [variables](char const* name) {
-        auto const at = variables.find(name);
-        return at == variables.end() ? string() : at->second;
-    };
-}
 
 string origin(endpoint_choice choice, std::map<string, string> variables = {})
 {

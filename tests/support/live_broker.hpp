@@ -1,67 +1,40 @@
 #pragma once
 
-#include <quern/broker/server.hpp>
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/use_future.hpp>
+#include "support/server_thread.hpp"
 
 #include <cstdlib>
-#include <future>
 #include <string>
-#include <thread>
 
 namespace quern::test {
 
 /// A broker behind real sockets and real time, on a thread of its own. The environment names it to clients made without
 /// options.
 class live_broker {
-    template <class F>
-    auto on_its_thread(F f)
-    {
-        std::packaged_task<decltype(f())()> task(std::move(f));
-        auto out = task.get_future();
-        boost::asio::post(io_, [&task] { task(); });
-        return out.get();
-    }
-
 public:
-    live_broker() : server_(io_.get_executor(), unsigned_on_any_port())
+    live_broker()
     {
-        server_.listen().value();
         ::setenv("AWS_REGION", "us-east-1", 1);
         ::setenv("AWS_ACCESS_KEY_ID", "quern", 1);
         ::setenv("AWS_SECRET_ACCESS_KEY", "quern", 1);
-        ::setenv("AWS_ENDPOINT_URL_SQS", server_.url().c_str(), 1);
-        thread_ = std::thread([this] { io_.run(); });
+        ::setenv("AWS_ENDPOINT_URL_SQS", on_.server.url().c_str(), 1);
     }
-    ~live_broker()
-    {
-        boost::asio::co_spawn(io_, server_.stop(std::chrono::milliseconds(0)), boost::asio::use_future).get();
-        work_.reset();
-        thread_.join();
-    }
-    live_broker(live_broker const&) = delete;
-    live_broker& operator=(live_broker const&) = delete;
 
     /// Runs f(engine, now) on the broker's thread.
     template <class F>
     auto ask(F f)
     {
-        return on_its_thread([&] {
+        return on_.run([&] {
             struct settle {
                 broker::server& server;
                 ~settle() { server.settle(); }
-            } const after{server_};
-            return f(server_.queues(), server_.now());
+            } const after{on_.server};
+            return f(on_.server.queues(), on_.server.now());
         });
     }
 
     std::size_t parked_polls()
     {
-        return on_its_thread([this] { return server_.counters().parked_polls; });
+        return on_.run([this] { return on_.server.counters().parked_polls; });
     }
 
     std::string create(std::string const& name)
@@ -102,18 +75,7 @@ public:
     }
 
 private:
-    static broker::server_options unsigned_on_any_port()
-    {
-        broker::server_options out;
-        out.check_signatures = false;
-        out.port = 0;
-        return out;
-    }
-
-    boost::asio::io_context io_{1};
-    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_ = make_work_guard(io_);
-    broker::server server_;
-    std::thread thread_;
+    server_thread on_;
     int sent_ = 0;
 };
 
