@@ -2,6 +2,47 @@
 
 namespace quern::sim {
 
+// ---- handlers
+
+/// Half of what is in flight may run; the other half waits here.
+void naive_worker::run_next()
+{
+    auto const most = flaws_.asks_for_ten ? 1'000 : std::max<std::size_t>(1, options_.max_in_flight / 2);
+    std::erase_if(waiting_, [](job_ptr const& j) { return j->gone || j->lost; });
+    while (!stopping_) {
+        std::vector<job_ptr> batch;
+        while (running_ < most && batch.size() < (handle_.many ? options_.batch_size : 1)) {
+            auto const at = std::ranges::find_if(waiting_, [this](job_ptr const& j) { return may_run(j); });
+            if (at == waiting_.end()) break;
+            batch.push_back(*at);
+            waiting_.erase(at);
+            ++running_;
+            batch.back()->running = true;
+            batch.back()->beat.ring();
+        }
+        if (batch.empty()) break;
+        begin(std::move(batch));
+    }
+}
+
+void naive_worker::begin(std::vector<job_ptr> batch)
+{
+    auto const cancel = std::make_shared<asio::cancellation_signal>();
+    for (auto const& j : batch) {
+        j->cancel = cancel;
+        if (options_.handler_timeout.count() != 0 && !flaws_.never_times_out) spawn(time_out(j));
+    }
+    auto done = [self = shared_from_this(), batch](std::exception_ptr thrown, std::vector<outcome> const& said) {
+        for (std::size_t i = 0; i < batch.size(); ++i) {
+            std::optional<outcome> one;
+            if (!thrown) one = self->flaws_.deletes_whole_batch ? ack() : said[i];
+            self->handled(batch[i], thrown, std::move(one));
+        }
+    };
+    auto home = asio::bind_cancellation_slot(cancel->slot(), std::move(done));
+    asio::co_spawn(io_, call(handle_, std::move(batch)), std::move(home));
+}
+
 // ---- leases
 
 asio::awaitable<void> naive_worker::keep_lease(job_ptr j)
@@ -212,7 +253,7 @@ private:
 
 subject_factory naive_consumer(flaws f)
 {
-    return [f](asio::io_context& io, sqs::api& api, std::string url, handler handle, consumer_options options) {
+    return [f](asio::io_context& io, sqs::api& api, std::string url, handlers handle, consumer_options options) {
         return std::make_unique<naive>(
             std::make_shared<naive_worker>(io, api, std::move(url), std::move(handle), std::move(options), f));
     };

@@ -17,6 +17,7 @@ struct flaws {
     bool runs_redeliveries = false;    ///< though the message runs here already
     bool keeps_the_old_handle = false; ///< when a message that is held here comes again
     bool combines_polls = false;       ///< two receives make a batch, which is dropped when the second fails
+    bool ignores_bytes = false;        ///< asks for more, however large what is held already
     bool forgets_attempts = false;     ///< a FIFO receive whose answer is lost is not asked for again
     // leases
     bool extends_once = false;            ///< and then no more
@@ -30,11 +31,13 @@ struct flaws {
     bool abandons_overdue = false;        ///< a handler that ran for too long counts as failed, and runs on
     bool never_times_out = false;         ///< handler_timeout is not obeyed
     // settling
+    bool says_deleted_at_once = false;   ///< to a handler that awaits its delete
     bool forgets_failed_calls = false;   ///< a delete call that fails is not made again
     bool forgets_failed_entries = false; ///< what a batch answer names as failed is not read
     bool keys_deletes_by_id = false;     ///< a redelivery's delete replaces the first, whose end nobody then hears
     bool leaves_failures = false;        ///< to their visibility timeout
     bool retries_failures_hot = false;   ///< at visibility 0
+    bool deletes_whole_batch = false;    ///< what failed in a call of a batch handler with the rest
     bool abandons_batch = false;         ///< what has not begun when a handler fails is forgotten
     // groups
     bool ignores_groups = false;    ///< runs them as if there were none

@@ -34,17 +34,26 @@ struct job {
     std::string handle;
     int receives;
     tick lease{};
-    alarm beat; // rung when there is news for the heartbeat
-    alarm idle; // rung when no extension is on the wire
-    asio::cancellation_signal cancel;
+    alarm beat;                                        // rung when there is news for the heartbeat
+    alarm idle;                                        // rung when no extension is on the wire
+    std::shared_ptr<asio::cancellation_signal> cancel; // of the call that it is in
     bool running = false, told = false, deleting = false, giving_back = false;
     bool extending = false, overdue = false, lost = false, gone = false;
 };
 using job_ptr = std::shared_ptr<job>;
 
-inline asio::awaitable<std::optional<outcome>> call(handler const& handle, job_ptr what)
+inline asio::awaitable<std::vector<outcome>> call(handlers const& handle, std::vector<job_ptr> what)
 {
-    auto const said = co_await handle(what->given);
+    std::vector<outcome> said;
+    if (handle.many) {
+        std::vector<std::reference_wrapper<delivery>> all;
+        for (auto const& j : what)
+            all.emplace_back(j->given);
+        said = co_await handle.many(deliveries(all));
+    } else {
+        auto one = co_await handle.one(what.front()->given);
+        said.push_back(std::move(one));
+    }
     co_return said;
 }
 
@@ -52,7 +61,7 @@ inline asio::awaitable<std::optional<outcome>> call(handler const& handle, job_p
 class naive_worker : public std::enable_shared_from_this<naive_worker> {
 public:
     naive_worker(
-        asio::io_context& io, sqs::api& api, std::string url, handler handle, consumer_options options, flaws f)
+        asio::io_context& io, sqs::api& api, std::string url, handlers handle, consumer_options options, flaws f)
         : io_(io), api_(api), url_(std::move(url)), handle_(std::move(handle)), options_(std::move(options)),
           flaws_(f), random_(options_.seed), log_(options_.log), room_(*options_.time, io.get_executor()),
           deletes_wait_(*options_.time, io.get_executor()), changed_(*options_.time, io.get_executor())
@@ -106,7 +115,7 @@ private:
         for (int failures = 0; !stopping_;) {
             auto const taken = std::min(jobs_.size() + leaked_, options_.max_in_flight);
             auto ask = std::min<std::size_t>(options_.max_in_flight - taken, 10);
-            if (ask == 0) {
+            if (ask == 0 || is_full()) {
                 co_await room_.wait();
                 continue;
             }
@@ -134,6 +143,14 @@ private:
         }
         receiving_ = false;
         changed_.ring();
+    }
+
+    bool is_full() const
+    {
+        std::size_t bytes = 0;
+        for (auto const& j : jobs_)
+            bytes += j->given.body().size();
+        return bytes >= options_.max_bytes_in_flight && !flaws_.ignores_bytes;
     }
 
     /// `latest`: when the answer must have been given; a later one has used up its leases.
@@ -231,26 +248,8 @@ private:
 
     // ---- handlers
 
-    /// Half of what is in flight may run; the other half waits here.
-    void run_next()
-    {
-        auto const most = flaws_.asks_for_ten ? 1'000 : std::max<std::size_t>(1, options_.max_in_flight / 2);
-        std::erase_if(waiting_, [](job_ptr const& j) { return j->gone || j->lost; });
-        while (!stopping_ && running_ < most) {
-            auto const at = std::ranges::find_if(waiting_, [this](job_ptr const& j) { return may_run(j); });
-            if (at == waiting_.end()) break;
-            auto const j = *at;
-            waiting_.erase(at);
-            ++running_;
-            j->running = true;
-            j->beat.ring();
-            auto done = [self = shared_from_this(), j](std::exception_ptr thrown, std::optional<outcome> said) {
-                self->handled(j, thrown, said);
-            };
-            asio::co_spawn(io_, call(handle_, j), asio::bind_cancellation_slot(j->cancel.slot(), std::move(done)));
-            if (options_.handler_timeout.count() != 0 && !flaws_.never_times_out) spawn(time_out(j));
-        }
-    }
+    void run_next();
+    void begin(std::vector<job_ptr> batch);
 
     /// No other of its group runs or is being put off.
     bool may_run(job_ptr const& j) const
@@ -286,7 +285,7 @@ private:
 
     void tell(job_ptr const& j)
     {
-        if (j->running) asio::post(io_, [j] { j->cancel.emit(asio::cancellation_type::terminal); });
+        if (j->running) asio::post(io_, [call = j->cancel] { call->emit(asio::cancellation_type::terminal); });
     }
 
     void handled(job_ptr const& j, std::exception_ptr thrown, std::optional<outcome> said)
@@ -355,7 +354,7 @@ private:
     sqs::api& api_;
     std::string const url_;
     bool const fifo_ = url_.ends_with(".fifo");
-    handler const handle_;
+    handlers const handle_;
     consumer_options const options_;
     flaws const flaws_;
     std::mt19937_64 random_;

@@ -4,6 +4,7 @@
 
 #include <boost/asio/this_coro.hpp>
 
+#include <deque>
 #include <utility>
 
 namespace quern::sim {
@@ -43,8 +44,12 @@ process::process(surroundings const& s, int number)
     options.seed += static_cast<std::uint64_t>(id) * 2;
     options.log = [this](log_level, std::string_view text) { books_.logged(id, text); };
     if (day_.on_a_pool) options.handler_executor = pool_.get_executor();
-    subject_ = s.make(
-        io_, network_, s.queue_url, [this](delivery& d) { return handle(d); }, std::move(options));
+    handlers mine;
+    if (day_.batches)
+        mine.many = [this](deliveries all) { return handle(all); };
+    else
+        mine.one = [this](delivery& d) { return handle(d); };
+    subject_ = s.make(io_, network_, s.queue_url, std::move(mine), std::move(options));
     subject_->start([this](drain_report const& said) { drained(said); });
     books_.note("process " + std::to_string(id) + " starts");
 }
@@ -116,33 +121,40 @@ void process::drained(drain_report const& said)
     draining_ = ended_ = true;
 }
 
-asio::awaitable<outcome> process::handle(delivery& d)
-{
-    auto const number = books_.number_of(d.body());
-    auto const again = tries_[number]++ != 0; // also of one receive: kept here in bad times
-    auto const role = draw_part(day_, number, d.receive_count(), again, clock_.now());
-    struct run_record { // however the frame ends
-        process& in;
-        int number;
-        bool obeys;
-        verdict means{};
-        ~run_record()
-        {
-            if (!in.ended_) in.books_.ended(in.id, number, means, obeys);
-        }
-    } record{*this, number, handle_ || role.obeys_cancellation()};
-    books_.started(id, number);
+/// A try of a message: the books hear of its beginning and of its end, however the frame ends.
+struct process::attempt {
+    attempt(process& p, delivery& d, bool alone)
+        : in(p), number(p.books_.number_of(d.body())),
+          role(draw_part(p.day_, number, d.receive_count(), p.tries_[number]++ != 0, p.clock_.now())),
+          obeys(p.handle_ || (alone && role.obeys_cancellation()))
+    {
+        in.books_.started(in.id, number);
+    }
+    ~attempt()
+    {
+        if (!in.ended_) in.books_.ended(in.id, number, means, obeys);
+    }
+    attempt(attempt const&) = delete;
 
-    auto const began = clock_.now();
-    ending how;
+    process& in;
+    int const number;
+    part const role;  // another when it is tried again for the same receive: it was kept here in bad times
+    bool const obeys; // a batch ends when all of its messages are to end
+    tick const began = in.clock_.now();
     bool acked = false;
+    verdict means{};
+};
+
+asio::awaitable<ending> process::play(delivery& d, attempt& of)
+{
+    ending how;
     try {
-        stage on{d, clock_, block_, [&] { books_.acks(id, number); },
+        stage on{d, clock_, block_, [&] { books_.acks(id, of.number); },
             [&] {
-                books_.acked(id, number);
-                acked = true;
+                books_.acked(id, of.number);
+                of.acked = true;
             }};
-        auto work = handle_ ? handle_(d, clock_) : play(role, std::move(on));
+        auto work = handle_ ? handle_(d, clock_) : sim::play(of.role, std::move(on));
         auto said = co_await std::move(work);
         how.said.emplace(std::move(said));
     } catch (...) {
@@ -150,10 +162,40 @@ asio::awaitable<outcome> process::handle(delivery& d)
     }
     auto const state = co_await asio::this_coro::cancellation_state;
     how.cancelled = state.cancelled() != asio::cancellation_type::none;
-    how.took = std::chrono::duration_cast<milliseconds>(clock_.now() - began);
-    record.means = acked ? verdict{verdict::kind::succeeded} : judge(day_, d, how);
+    how.took = std::chrono::duration_cast<milliseconds>(clock_.now() - of.began);
+    co_return how;
+}
+
+asio::awaitable<outcome> process::handle(delivery& d)
+{
+    attempt record(*this, d, true);
+    auto how = co_await play(d, record);
+    record.means = record.acked ? verdict{verdict::kind::succeeded} : judge(day_, d, how);
     if (how.thrown) std::rethrow_exception(how.thrown);
     co_return *std::move(how.said);
+}
+
+/// What one message throws is no reason to try the others again. Those that a cancellation leaves over are given back.
+asio::awaitable<std::vector<outcome>> process::handle(deliveries all)
+{
+    std::deque<attempt> records;
+    for (delivery& d : all)
+        records.emplace_back(*this, d, all.size() == 1);
+    std::vector<outcome> said;
+    for (bool cancelled = false; said.size() < all.size();) {
+        auto& record = records[said.size()];
+        delivery& d = all[said.size()];
+        ending how;
+        if (!cancelled) how = co_await play(d, record);
+        cancelled = cancelled || how.cancelled;
+        if (!how.said) {
+            how.thrown = nullptr;
+            how.said = cancelled ? release() : retry();
+        }
+        record.means = record.acked ? verdict{verdict::kind::succeeded} : judge(day_, d, how);
+        said.push_back(*how.said);
+    }
+    co_return said;
 }
 
 } // namespace quern::sim

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace quern::sim {
 
@@ -70,7 +71,10 @@ private:
         using boost::asio::execution_context::shutdown;
     };
 
+    struct attempt;
     boost::asio::awaitable<outcome> handle(delivery&);
+    boost::asio::awaitable<std::vector<outcome>> handle(deliveries);
+    boost::asio::awaitable<ending> play(delivery&, attempt&);
     void drained(drain_report const&);
 
     scenario const& day_;

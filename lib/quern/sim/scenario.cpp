@@ -1,5 +1,6 @@
-#include <quern/sim/dice.hpp>
 #include <quern/sim/scenario.hpp>
+
+#include <quern/sim/weather.hpp>
 
 #include <algorithm>
 #include <stdexcept>
@@ -50,30 +51,6 @@ scenario common(dice& d, std::string_view name, std::uint64_t seed)
     return s;
 }
 
-broker::fault_settings storm(dice& d)
-{
-    broker::fault_settings f;
-    f.seed = static_cast<std::uint64_t>(d.between(1, 1'000'000));
-    auto& r = f.everywhere;
-    double const strength = d.one_in(3) ? 0.15 : 0.05;
-    for (auto* chance : {&r.throttled, &r.server_error, &r.dropped_before, &r.dropped_after, &r.half_open, &r.slow})
-        *chance = d.up_to(strength);
-    r.latency = d.up_to(1);
-    r.latency_min = 0ms;
-    r.latency_max = d.between(1ms, 900ms);
-    r.entry_failed = d.up_to(0.2);
-    return f;
-}
-
-void weather(scenario& s, dice& d)
-{
-    for (auto from = d.between(0ms, 5s); from < 5min; from += d.between(10s, 2min)) {
-        spell one{from, from + d.between(1s, 60s), storm(d)};
-        from = one.until;
-        s.spells.push_back(std::move(one));
-    }
-}
-
 void trouble(scenario& s, dice& d)
 {
     auto& h = s.handlers;
@@ -98,38 +75,17 @@ void trouble(scenario& s, dice& d)
     if (h.unavailable > 0) s.patience += one_by_one; // one probe at a time
 }
 
-/// Not where processes are killed: a handler that awaits either is not destroyed with its context.
+/// Up to three processes in trouble.
+void crowd(scenario& s, dice& d)
+{
+    s.processes = static_cast<int>(d.between(1, 3));
+    trouble(s, d);
+}
+
 void asking(scenario& s, dice& d)
 {
     s.handlers.acks = d.up_to(0.2);
     s.handlers.extends = d.up_to(0.2);
-}
-
-broker::fault_settings outage(dice& d)
-{
-    broker::fault_rates r;
-    double* const ways[] = {
-        &r.throttled, &r.server_error, &r.dropped_before, &r.dropped_after, &r.half_open, &r.entry_failed};
-    *ways[d.between(0, std::ssize(ways) - 1)] = 1;
-    static constexpr char const* requests[] = {
-        "ReceiveMessage", "DeleteMessageBatch", "ChangeMessageVisibilityBatch"};
-    broker::fault_settings f;
-    if (d.one_in(2))
-        f.everywhere = r;
-    else
-        f.by_operation[requests[d.between(0, std::ssize(requests) - 1)]] = r;
-    return f;
-}
-
-/// Of a dependency, or of the credentials.
-void blackouts(scenario& s, dice& d, bool spell::*what, milliseconds longest)
-{
-    for (auto from = d.between(0ms, 30s); from < 5min; from += d.between(20s, 2min)) {
-        spell one{from, from + d.between(1s, longest), {}};
-        one.*what = true;
-        from = one.until;
-        s.spells.push_back(std::move(one));
-    }
 }
 
 /// Handlers do well, but for what they depend on.
@@ -193,26 +149,22 @@ entry const catalogue[] = {
         }},
     {{"stops", "processes are stopped at any moment, some twice, and replaced"},
         [](scenario& s, dice& d) {
-            s.processes = static_cast<int>(d.between(1, 3));
-            trouble(s, d);
+            crowd(s, d);
             incidents(s, d, {kind::stop, kind::stop, kind::hurry, kind::start});
         }},
     {{"kills", "processes are killed at any moment and replaced"},
         [](scenario& s, dice& d) {
-            s.processes = static_cast<int>(d.between(1, 3));
-            trouble(s, d);
+            crowd(s, d);
             incidents(s, d, {kind::kill});
         }},
     {{"pauses", "processes stand still for longer than their leases; calendars jump"},
         [](scenario& s, dice& d) {
-            s.processes = static_cast<int>(d.between(1, 3));
-            trouble(s, d);
+            crowd(s, d);
             incidents(s, d, {kind::pause, kind::clock});
         }},
     {{"duplicates", "the service delivers messages twice, and forgets receipt handles"},
         [](scenario& s, dice& d) {
-            s.processes = static_cast<int>(d.between(1, 3));
-            trouble(s, d);
+            crowd(s, d);
             asking(s, d);
             weather(s, d);
             for (auto& one : s.spells) {
@@ -223,11 +175,7 @@ entry const catalogue[] = {
     {{"outages", "nothing works for a while, or one kind of request does not"},
         [](scenario& s, dice& d) {
             trouble(s, d);
-            for (auto from = d.between(0ms, 20s); from < 5min; from += d.between(20s, 2min)) {
-                spell one{from, from + d.between(1s, 2min), outage(d)};
-                from = one.until;
-                s.spells.push_back(std::move(one));
-            }
+            outages(s, d);
         }},
     {{"damaged", "messages arrive unreadable, receive after receive"},
         [](scenario& s, dice& d) {
@@ -236,8 +184,7 @@ entry const catalogue[] = {
         }},
     {{"blocking", "handlers hold the thread of their process"},
         [](scenario& s, dice& d) {
-            s.processes = static_cast<int>(d.between(1, 3));
-            trouble(s, d);
+            crowd(s, d);
             s.handlers.blocks = d.up_to(0.3);
         }},
     {{"credentials", "the credentials expire, and for a while there are no new ones"},
@@ -245,10 +192,38 @@ entry const catalogue[] = {
             trouble(s, d);
             blackouts(s, d, &spell::credentials_expired, 3min);
         }},
+    {{"asks", "handlers await their deletes and longer leases; their processes are stopped, paused and killed"},
+        [](scenario& s, dice& d) {
+            crowd(s, d);
+            if (d.one_in(2)) weather(s, d);
+            if (d.one_in(3)) ordered(s, d);
+            incidents(s, d, every_incident);
+            asking(s, d);
+        }},
+    {{"bytes", "large messages, and a limit on the bytes in flight that they reach"},
+        [](scenario& s, dice& d) {
+            trouble(s, d);
+            if (d.one_in(2)) weather(s, d);
+            if (d.one_in(3)) ordered(s, d);
+            s.longest_body = static_cast<std::size_t>(d.between(100'000, 900'000));
+            s.consumer.max_in_flight = 200;
+            s.consumer.max_bytes_in_flight = static_cast<std::size_t>(d.between(1, 4)) << 20;
+            s.handlers.slow = 0.2 + d.up_to(0.4);
+        }},
+    {{"batches", "handlers take several messages at once; some of these fail"},
+        [](scenario& s, dice& d) {
+            crowd(s, d);
+            if (d.one_in(2)) weather(s, d);
+            if (d.one_in(3)) ordered(s, d);
+            if (d.one_in(2)) incidents(s, d, every_incident);
+            s.batches = true;
+            s.consumer.batch_size = static_cast<std::size_t>(d.between(2, 20));
+            if (d.one_in(2)) s.consumer.batch_window = d.between(1ms, 5s);
+            s.patience *= 4; // one slow message holds up all of its batch
+        }},
     {{"dead-letters", "a dead-letter queue takes what has been received too often"},
         [](scenario& s, dice& d) {
-            s.processes = static_cast<int>(d.between(1, 3));
-            trouble(s, d);
+            crowd(s, d);
             if (d.one_in(2)) weather(s, d);
             s.max_receives = static_cast<int>(d.between(1, 6));
         }},
@@ -256,8 +231,7 @@ entry const catalogue[] = {
         dependency},
     {{"paced", "messages begin at a limited rate; processes are stopped, paused and killed"},
         [](scenario& s, dice& d) {
-            s.processes = static_cast<int>(d.between(1, 3));
-            trouble(s, d);
+            crowd(s, d);
             incidents(s, d, {kind::stop, kind::kill, kind::pause, kind::hurry});
             if (d.one_in(2)) ordered(s, d);
             auto& rate = s.consumer.rate.emplace();
@@ -269,23 +243,20 @@ entry const catalogue[] = {
         }},
     {{"fifo", "a FIFO queue whose handlers fail"},
         [](scenario& s, dice& d) {
-            s.processes = static_cast<int>(d.between(1, 3));
-            trouble(s, d);
+            crowd(s, d);
             asking(s, d);
             ordered(s, d);
         }},
     {{"fifo-weather", "a FIFO queue in bad weather"},
         [](scenario& s, dice& d) {
-            s.processes = static_cast<int>(d.between(1, 3));
-            trouble(s, d);
+            crowd(s, d);
             asking(s, d);
             weather(s, d);
             ordered(s, d);
         }},
     {{"fifo-stops", "a FIFO queue whose processes are stopped at any moment, some twice, and replaced"},
         [](scenario& s, dice& d) {
-            s.processes = static_cast<int>(d.between(1, 3));
-            trouble(s, d);
+            crowd(s, d);
             incidents(s, d, {kind::stop, kind::stop, kind::hurry, kind::start});
             ordered(s, d);
         }},
@@ -294,15 +265,7 @@ entry const catalogue[] = {
             s.processes = static_cast<int>(d.between(1, 3));
             if (d.one_in(2)) trouble(s, d);
             ordered(s, d);
-            for (auto from = d.between(0ms, 5s); from < 3min; from += d.between(1s, 1min)) {
-                spell one{from, from + d.between(1s, 20s), {}};
-                auto& r = one.faults.by_operation["ReceiveMessage"];
-                r.dropped_after = d.up_to(0.5);
-                r.half_open = d.up_to(0.2);
-                r.throttled = d.up_to(0.2);
-                from = one.until;
-                s.spells.push_back(std::move(one));
-            }
+            lose_receives(s, d);
         }},
     {{"fifo-damaged", "messages of a FIFO queue arrive unreadable, receive after receive"},
         [](scenario& s, dice& d) {
@@ -313,8 +276,7 @@ entry const catalogue[] = {
         }},
     {{"fifo-dead-letters", "a dead-letter queue takes the heads of groups that have been received too often"},
         [](scenario& s, dice& d) {
-            s.processes = static_cast<int>(d.between(1, 3));
-            trouble(s, d);
+            crowd(s, d);
             if (d.one_in(2)) weather(s, d);
             ordered(s, d);
             s.max_receives = static_cast<int>(d.between(1, 6));
@@ -322,8 +284,7 @@ entry const catalogue[] = {
     {{"fifo-dependency", "the same of a FIFO queue"}, [](scenario& s, dice& d) { dependency(s, d), ordered(s, d); }},
     {{"fifo-everything", "a FIFO queue, bad weather, and processes that are stopped, paused and killed"},
         [](scenario& s, dice& d) {
-            s.processes = static_cast<int>(d.between(1, 3));
-            trouble(s, d);
+            crowd(s, d);
             weather(s, d);
             incidents(s, d, every_incident);
             ordered(s, d);
@@ -331,8 +292,7 @@ entry const catalogue[] = {
         }},
     {{"everything", "all of these at once"},
         [](scenario& s, dice& d) {
-            s.processes = static_cast<int>(d.between(1, 3));
-            trouble(s, d);
+            crowd(s, d);
             weather(s, d);
             incidents(s, d, every_incident);
             if (d.one_in(3)) s.max_receives = static_cast<int>(d.between(1, 6));

@@ -84,6 +84,7 @@ struct scenario {
     consumer_options consumer;
     double jitter = 0.5;    ///< the largest part that consumer.backoff leaves to chance
     bool on_a_pool = false; ///< handlers run on an executor of their own
+    bool batches = false;   ///< handlers take several messages at once, and play their parts one after the other
     handler_mix handlers;
     std::chrono::milliseconds latency{1}; ///< of the network, there and back, when nothing is wrong
     std::vector<spell> spells;

@@ -10,7 +10,8 @@ namespace {
 
 class real final : public subject {
 public:
-    real(asio::io_context& io, sqs::api& api, std::string url, handler handle, consumer_options options)
+    template <class F>
+    real(asio::io_context& io, sqs::api& api, std::string url, F handle, consumer_options options)
         : io_(io), consumer_(io.get_executor(), api, std::move(url), std::move(handle), std::move(options))
     {}
 
@@ -39,8 +40,10 @@ private:
 
 subject_factory real_consumer()
 {
-    return [](asio::io_context& io, sqs::api& api, std::string url, handler handle, consumer_options options) {
-        return std::make_unique<real>(io, api, std::move(url), std::move(handle), std::move(options));
+    return [](asio::io_context& io, sqs::api& api, std::string url, handlers handle, consumer_options options) {
+        if (handle.many)
+            return std::make_unique<real>(io, api, std::move(url), std::move(handle.many), std::move(options));
+        return std::make_unique<real>(io, api, std::move(url), std::move(handle.one), std::move(options));
     };
 }
 

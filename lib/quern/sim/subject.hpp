@@ -18,7 +18,7 @@ public:
 };
 
 using subject_factory = std::function<std::unique_ptr<subject>(
-    boost::asio::io_context&, sqs::api&, std::string queue_url, handler, consumer_options)>;
+    boost::asio::io_context&, sqs::api&, std::string queue_url, handlers, consumer_options)>; // one or many of them
 
 /// quern::consumer.
 subject_factory real_consumer();

@@ -42,6 +42,7 @@ void witness::sent(int number, std::string group, std::string const& body)
 {
     if (!numbers_.emplace(body, number).second) throw std::invalid_argument("two messages with one body: " + body);
     messages_[number].group = std::move(group);
+    messages_[number].bytes = body.size();
     note("message " + std::to_string(number) + ": sent");
 }
 
@@ -66,6 +67,7 @@ void witness::started(int process, int number)
         complain("process " + std::to_string(process) + " runs more than " + std::to_string(rules_.in_flight) +
             " handlers");
     }
+    bytes_[process] += m.bytes;
     mine.handled = mine.rejectable = mine.discarded = mine.failed = mine.lapsed = false;
     mine.accepted = mine.gone = mine.settling = false;
 }
@@ -98,6 +100,7 @@ void witness::ended(int process, int number, verdict const& said, bool obeys_can
     auto const now = time_.now();
     --mine.running;
     --running_[process];
+    bytes_[process] -= m.bytes;
     --in_group_[{process, m.group}];
     static constexpr char const* words[] = {"succeeds", "fails", "is cancelled", "rejects it", "throws it away"};
     note(name(process, number) + ": handler " + words[static_cast<int>(said.how)]);

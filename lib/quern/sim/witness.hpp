@@ -35,6 +35,7 @@ public:
         verdict damaged;                ///< of a message that arrives so
         bool acks_unseen = false;       ///< a handler may await its delete, and does not say so: see acks()
         std::chrono::seconds lease{30}; ///< as long as a receive or an extension makes it
+        std::size_t bytes = 0;          ///< with that many in its handlers a process asks for no more; 0: no limit
     };
 
     witness(clock const& time, rules r);
@@ -119,6 +120,7 @@ private:
     };
     struct message {
         std::string group;
+        std::size_t bytes = 0; // of its body
         std::string handle;    // the newest of all
         int receives = 0;
         tick until{};             // hidden, at the service
@@ -156,7 +158,7 @@ private:
     std::map<std::string, int> attempts_;                 // attempt id -> requests
     std::map<std::string, int> last_success_;             // group -> number
     std::map<std::pair<int, std::string>, int> in_group_; // process, group -> handlers running
-    std::map<int, std::size_t> running_;                  // process -> handlers
+    std::map<int, std::size_t> running_, bytes_;          // process -> handlers, bytes that they work on
     std::map<int, tick> woke_at_, last_end_;              // the latter: of a handler
     std::map<int, stop> stops_;
     std::set<int> asleep_, ended_, left_nothing_open_; // processes

@@ -117,6 +117,12 @@ public:
 
     void asks(sqs::receive_message_request const& asked) override
     {
+        auto const held = w_.bytes_[process_];
+        auto const repeated = asked.attempt_id && w_.attempts_.contains(*asked.attempt_id);
+        if (w_.rules_.bytes != 0 && held >= w_.rules_.bytes && !repeated) {
+            w_.complain("process " + std::to_string(process_) + " asks for more while its handlers hold " +
+                std::to_string(held) + " bytes");
+        }
         if (!asked.attempt_id) return;
         if (++w_.attempts_[*asked.attempt_id] > 1)
             w_.note("process " + std::to_string(process_) + ": a receive is asked for again");

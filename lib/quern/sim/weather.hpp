@@ -1,0 +1,18 @@
+#pragma once
+
+#include <quern/sim/dice.hpp>
+#include <quern/sim/scenario.hpp>
+
+#include <chrono>
+
+namespace quern::sim {
+
+// The spells of a day, drawn.
+
+void weather(scenario&, dice&);       ///< a little of everything goes wrong
+void outages(scenario&, dice&);       ///< one thing goes wrong always
+void lose_receives(scenario&, dice&); ///< whose answers do not arrive
+/// Of a dependency, or of the credentials.
+void blackouts(scenario&, dice&, bool spell::*what, std::chrono::milliseconds longest);
+
+} // namespace quern::sim
