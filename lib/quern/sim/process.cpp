@@ -126,7 +126,7 @@ struct process::attempt {
     attempt(process& p, delivery& d, bool alone)
         : in(p), number(p.books_.number_of(d.body())),
           role(draw_part(p.day_, number, d.receive_count(), p.tries_[number]++ != 0, p.clock_.now())),
-          obeys(p.handle_ || (alone && role.obeys_cancellation()))
+          obeys(alone && (p.handle_ || role.obeys_cancellation()))
     {
         in.books_.started(in.id, number);
     }
