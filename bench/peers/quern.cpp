@@ -1,0 +1,141 @@
+// Quern as a contender: one consumer with its usual settings. BENCH_IN_FLIGHT is its max_in_flight, and that is all the
+// tuning there is. With BENCH_THREADS=2 there are two consumers, each on an io_context and a thread of its own, which is
+// how one uses a second core.
+#include <quern/quern.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace asio = boost::asio;
+
+namespace {
+
+std::uint64_t number(std::string_view text)
+{
+    std::uint64_t out = 0;
+    if (std::from_chars(text.data(), text.data() + text.size(), out).ec != std::errc())
+        throw std::runtime_error("not a number: " + std::string(text));
+    return out;
+}
+
+std::string variable(char const* name, char const* otherwise)
+{
+    auto const* value = std::getenv(name);
+    return value ? value : otherwise;
+}
+
+/// A latency without all but its two highest digits.
+std::uint64_t floored(std::uint64_t micros)
+{
+    std::uint64_t unit = 1;
+    while (micros / unit >= 100)
+        unit *= 10;
+    return micros / unit * unit;
+}
+
+struct settings {
+    std::uint64_t in_flight = number(variable("BENCH_IN_FLIGHT", "1000"));
+    std::chrono::milliseconds wait{number(variable("BENCH_HANDLER_MS", "0"))};
+    std::uint64_t fail_one_in = number(variable("BENCH_FAIL_ONE_IN", "0"));
+    std::uint64_t threads = number(variable("BENCH_THREADS", "1"));
+    std::string queue = variable("BENCH_QUEUE_URL", "");
+};
+
+/// One consumer on one thread, with what it counted.
+struct worker {
+    worker(settings const& all)
+        : its(all), consumer(
+                        io, all.queue, [this](quern::delivery& d) { return handle(d); }, options(all))
+    {}
+
+    static quern::consumer_options options(settings const& all)
+    {
+        quern::consumer_options out;
+        out.max_in_flight = std::max<std::size_t>(1, all.in_flight / all.threads);
+        return out;
+    }
+
+    asio::awaitable<void> handle(quern::delivery& d)
+    {
+        auto const due = number(d.body().substr(0, 16));
+        auto const which = number(d.body().substr(17));
+        auto const now = std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
+        ++latency[floored(static_cast<std::uint64_t>(now.time_since_epoch().count()) - due)];
+        if (its.wait.count() > 0) {
+            auto const ex = co_await asio::this_coro::executor;
+            asio::steady_timer timer(ex, its.wait);
+            co_await timer.async_wait(asio::use_awaitable);
+        }
+        if (its.fail_one_in > 0 && which % its.fail_one_in == 0 && d.receive_count() == 1) {
+            ++failed;
+            throw std::runtime_error("told to fail");
+        }
+        ++handled;
+    }
+
+    settings const& its;
+    std::uint64_t handled = 0, failed = 0;
+    std::map<std::uint64_t, std::uint64_t> latency;
+    asio::io_context io{1};
+    quern::consumer consumer;
+};
+
+void report(std::vector<std::unique_ptr<worker>> const& workers)
+{
+    std::uint64_t handled = 0, failed = 0;
+    std::map<std::uint64_t, std::uint64_t> latency;
+    for (auto const& one : workers) {
+        handled += one->handled;
+        failed += one->failed;
+        for (auto const [value, many] : one->latency)
+            latency[value] += many;
+    }
+    std::ofstream out(variable("BENCH_RESULT", "/dev/null"));
+    out << R"({"handled": )" << handled << R"(, "failed": )" << failed << R"(, "version": "quern )" << QUERN_VERSION
+        << R"(", "latency_us": {)";
+    auto const* between = "";
+    for (auto const [value, many] : latency) {
+        out << between << '"' << value << "\": " << many;
+        between = ", ";
+    }
+    out << "}}\n";
+}
+
+} // namespace
+
+int main()
+try {
+    settings const all;
+    std::vector<std::unique_ptr<worker>> workers;
+    for (std::uint64_t i = 0; i < all.threads; ++i) {
+        workers.push_back(std::make_unique<worker>(all));
+        workers.back()->consumer.drain_on({SIGTERM, SIGINT});
+        workers.back()->consumer.start();
+    }
+    std::puts("ready");
+    std::fflush(stdout);
+    std::vector<std::thread> threads;
+    for (std::size_t i = 1; i < workers.size(); ++i)
+        threads.emplace_back([&io = workers[i]->io] { io.run(); });
+    workers[0]->io.run();
+    for (auto& one : threads)
+        one.join();
+    report(workers);
+} catch (std::exception const& e) {
+    std::fprintf(stderr, "quern: %s\n", e.what());
+    return 1;
+}
