@@ -1,0 +1,76 @@
+"""Who is measured: wrk and Quern here, others out of bench/peers."""
+import importlib.util
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PEERS = Path(__file__).resolve().parent.parent / "peers"
+
+
+@dataclass(frozen=True)
+class Contender:
+    name: str
+    version: str
+    command: tuple
+    env: dict = field(default_factory=dict)
+    absent: str = ""  # why it can't be run here
+    threads: int = 1
+    bare: bool = False  # a load generator: it never says that it is ready, handles nothing and reports nothing
+    start: float = 1.0  # seconds that it takes to start and to end, for the estimate
+    warm_up: float = 0.0  # seconds more than others need
+    guess: float = 5_000  # messages a second, for the estimate
+
+
+# What an SDK's users write: a loop of receive, handle, delete.
+LOOPS = ("aws-sdk-js", "aws-sdk-go", "aws-sdk-rust", "aws-sdk-java", "boto3")
+
+
+def wrk():
+    there = shutil.which("wrk")
+    version = "-"
+    if there:
+        said = subprocess.run([there, "-v"], capture_output=True, text=True).stdout
+        version = said.split()[1] if said.startswith("wrk ") else "-"
+    command = (there or "wrk", "-t1", "-c32", "-d600", "-s", str(PEERS / "wrk.lua"), "{url}")
+    return Contender("wrk", version, command, bare=True, guess=500_000,
+                     absent="" if there else "wrk is not installed (Debian package wrk)")
+
+
+def quern(program, threads):
+    absent = "" if Path(program).exists() else f"{program} is not built"
+    return Contender("quern" if threads == 1 else f"quern-{threads}t", "this tree", (str(program),), threads=threads,
+                     absent=absent, guess=100_000)
+
+
+def others():
+    """Of bench/peers/peers.py, where that is there."""
+    if not (PEERS / "peers.py").exists():
+        return []
+    peers = load_peers()
+    out = []
+    for one in peers.contenders(peers.FOLDER):
+        java = one["command"][-1] in ("Sdk", "Spring")
+        out.append(Contender(one["name"], one["version"], tuple(one["command"]), one["env"], one["absent"] or "",
+                             start=2.5 if java else 1.5, warm_up=3.0 if java else 0.0))
+    return out
+
+
+def load_peers():
+    spec = importlib.util.spec_from_file_location("peers", PEERS / "peers.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def install_others(names):
+    """Fetches and builds what is missing, of all others or of those named; what cannot be had stays absent."""
+    if (PEERS / "peers.py").exists():
+        peers = load_peers()
+        wanted = [name for name in names if name in peers.CONTENDERS]
+        if wanted or not names:
+            peers.install(peers.FOLDER, wanted)
+
+
+def everyone(program):
+    return [wrk(), quern(program, 1), quern(program, 2), *others()]

@@ -1,0 +1,204 @@
+"""One run: a fresh server, a contender, a warm-up, a window."""
+import json
+import os
+import select
+import signal
+import subprocess
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from . import machine, numbers
+from .yardstick import Yardstick
+
+BOOT = 60  # seconds until a contender says that it is ready; a JVM on a busy machine takes ten
+LEAVE = 30  # and to end
+
+
+class Failed(Exception):
+    """Why a run has no result."""
+
+
+def environment(contender, scenario, server, certificates, result):
+    """What bench/peers agrees on with us; nothing of the user's own settings for AWS."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "BENCH_"))}
+    queue = "bench.fifo" if scenario.fifo else "bench"
+    told = {"AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "AKIABENCH",
+            "AWS_SECRET_ACCESS_KEY": "bench", "AWS_ENDPOINT_URL": server.url, "AWS_ENDPOINT_URL_SQS": server.url,
+            "AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": os.devnull,
+            "AWS_SHARED_CREDENTIALS_FILE": os.devnull, "NODE_NO_WARNINGS": "1",
+            "BENCH_QUEUE_URL": server.queue_url(queue), "BENCH_THREADS": str(contender.threads),
+            "BENCH_RESULT": str(result), **scenario.env(), **contender.env}
+    if contender.bare:
+        told["BENCH_HANDLE"] = server.handle()
+    if certificates:
+        told |= {"AWS_CA_BUNDLE": str(certificates.authority), "NODE_EXTRA_CA_CERTS": str(certificates.authority)}
+    return {**kept, **told}
+
+
+class Running:
+    """A contender that runs."""
+
+    def __init__(self, contender, scenario, server, cores, certificates):
+        self.contender = contender
+        self.folder = tempfile.TemporaryDirectory(prefix="quern-bench-")
+        self.result = Path(self.folder.name) / "result.json"
+        self.errors = Path(self.folder.name) / "errors"
+        command = [word.replace("{url}", server.url) for word in contender.command]
+        with self.errors.open("w") as errors:
+            self.process = subprocess.Popen(
+                ["taskset", "-c", ",".join(map(str, cores)), *command], stdout=subprocess.PIPE, stderr=errors, text=True,
+                stdin=subprocess.DEVNULL, start_new_session=True,
+                env=environment(contender, scenario, server, certificates, self.result))
+        self.group = self.process.pid
+
+    def wait_until_ready(self):
+        if self.contender.bare:
+            return
+        ready, _, _ = select.select([self.process.stdout], [], [], BOOT)
+        line = self.process.stdout.readline() if ready else ""
+        if line.strip() != "ready":
+            raise Failed(f"was not ready within {BOOT} s: {self.complaint() or line.strip() or 'it said nothing'}")
+
+    def check(self):
+        if self.process.poll() is not None:
+            raise Failed(f"ended by itself with status {self.process.returncode}: {self.complaint()}")
+
+    def complaint(self):
+        lines = self.errors.read_text(errors="replace").strip().splitlines()
+        return lines[-1][:200] if lines else ""
+
+    def stop(self):
+        """What it reports when it is told to end."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(LEAVE)
+        except subprocess.TimeoutExpired:
+            raise Failed(f"did not end within {LEAVE} s of SIGTERM") from None
+        if self.contender.bare:
+            return {}
+        if self.process.returncode != 0 or not self.result.exists():
+            raise Failed(f"ended with status {self.process.returncode} and "
+                         f"{'a' if self.result.exists() else 'no'} report: {self.complaint()}")
+        return json.loads(self.result.read_text())
+
+    def kill(self):
+        try:
+            os.killpg(self.group, signal.SIGKILL)  # it leads a group of its own
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        self.process.stdout.close()
+        self.folder.cleanup()
+
+
+@contextmanager
+def running(*arguments):
+    one = Running(*arguments)
+    try:
+        yield one
+    finally:
+        one.kill()
+
+
+def server_options(scenario, contender, rate):
+    options = list(scenario.server)
+    if contender.bare:
+        options.append("--forget")
+    if rate:
+        options += ["--rate", f"{rate:.1f}", "--seed", 1]
+    return options
+
+
+def per_message(value, messages):
+    return value / messages if messages else None
+
+
+def steady(client, server, warm_up, window):
+    """Rates within the window, and latencies from its begin to the end of the contender."""
+    time.sleep(warm_up)
+    client.check()
+    server.reset()
+    cpu, others, began = machine.Usage(client.group), machine.Others(), time.monotonic()
+    time.sleep(window)
+    client.check()
+    spent, seconds = cpu.seconds(), time.monotonic() - began
+    seen = server.stats()
+    foreign = others.seconds(spent + seen["cpu_us"] / 1e6)
+    memory = machine.resident(client.group)
+    report = client.stop()
+    messages, requests = seen["deleted"], seen["receives"] + seen["deletes"] + seen["changes"] + seen["others"]
+    return {"seconds": seconds, "messages": messages, "rate": messages / seconds, "cpu_seconds": spent,
+            "cpu_us": per_message(spent * 1e6, messages), "per_cpu_second": messages / spent if spent else None,
+            "requests": per_message(requests, messages), "server_busy": seen["cpu_us"] / seen["elapsed_us"],
+            "others_busy": foreign / seconds, "resident": memory, "in_flight": seen["in_flight_mean"],
+            "redelivered": per_message(seen["redelivered"], seen["handed"]), "refused": seen["unknown"],
+            "behind_us": seen["behind_us"], "deleted_us": seen["latency_us"],
+            "handler_us": numbers.measured(report.get("latency_us", {})), "version": report.get("version", "")}
+
+
+def held(client, server, count, limit):
+    """Memory while so many messages are in handlers, above that of a start without any."""
+    reached, deadline = 0, time.monotonic() + limit
+    while time.monotonic() < deadline:
+        client.check()
+        time.sleep(0.1)
+        before, reached = reached, server.stats()["in_flight"]
+        if reached >= count and reached == before:
+            break
+    return {"reached": reached, "resident": machine.resident(client.group)}
+
+
+def idle(client, server, warm_up, window):
+    time.sleep(warm_up)
+    client.check()
+    server.reset()
+    cpu, began = machine.Usage(client.group), time.monotonic()
+    time.sleep(window)
+    client.check()
+    seconds, seen = time.monotonic() - began, server.stats()
+    requests = seen["receives"] + seen["others"]
+    return {"seconds": seconds, "cpu_per_hour": cpu.seconds() * 3600 / seconds, "requests_per_hour": requests * 3600 / seconds,
+            "resident": machine.resident(client.group), "connections": seen["connections"]}
+
+
+class Bench:
+    """Carries out runs with one server program."""
+
+    def __init__(self, program, pace):
+        self.program, self.pace = program, pace
+        self.made = None
+
+    def certificates(self):
+        if not self.made:
+            from .yardstick import Certificates
+            self.made = Certificates()
+        return self.made
+
+    def run(self, scenario, contender, rate=0):
+        """A run's figures; raises Failed when there are none."""
+        server_cores, client_cores, _ = machine.pins(contender.threads)
+        certificates = self.certificates() if scenario.tls else None
+        options = server_options(scenario, contender, rate)
+        with Yardstick(self.program, options, server_cores[0], certificates) as server:
+            if scenario.kind == "held":
+                return self.run_held(scenario, contender, server, client_cores)
+            with running(contender, scenario, server, client_cores, certificates) as client:
+                client.wait_until_ready()
+                warm_up = self.pace.warm_up + contender.warm_up
+                if scenario.kind == "idle":
+                    return idle(client, server, warm_up, self.pace.idle)
+                found = steady(client, server, warm_up, self.pace.window)
+                return {**found, "offered": rate or None}
+
+    def run_held(self, scenario, contender, server, cores):
+        with Yardstick(self.program, ("--limit", 0), cores[0]) as empty, \
+                running(contender, scenario, empty, cores, None) as client:
+            client.wait_until_ready()
+            time.sleep(1)
+            before = machine.resident(client.group)
+        with running(contender, scenario, server, cores, None) as client:
+            client.wait_until_ready()
+            found = held(client, server, scenario.in_flight, self.pace.fill)
+        return {**found, "above_idle": found["resident"] - before}

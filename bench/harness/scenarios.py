@@ -1,0 +1,115 @@
+"""What is measured. Each scenario says what the queue is like, what the contender is told, and who takes part."""
+from dataclasses import dataclass, field
+
+IN_FLIGHT = 320  # for 32 loops of ten: enough for every contender to fill its core, few enough to cost it nothing
+
+# Those that take part where a run of all would take too long: Quern, and of each platform what is used most.
+FEW = ("quern", "sqs-consumer", "aws-sdk-go", "aws-sdk-rust")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    name: str
+    title: str
+    server: tuple = ()  # options of the server
+    in_flight: int = IN_FLIGHT
+    handler_ms: int = 0
+    fail_one_in: int = 0
+    load: float = 0  # share of the contender's own capacity at which messages arrive; 0: there is always another one
+    kind: str = "steady"  # steady: a window after a warm-up; held: until memory is full; idle: all at once, long
+    tls: bool = False
+    fifo: bool = False
+    everyone: bool = False
+    bare: bool = False  # a load generator can send the same requests
+    rounds: int = 1
+    quick_rounds: int = 0  # 0: not in a quick run
+    quick_few: tuple = field(default=())  # who takes part in a quick one, if not the same
+
+    def env(self):
+        return {"BENCH_IN_FLIGHT": str(self.in_flight), "BENCH_HANDLER_MS": str(self.handler_ms),
+                "BENCH_FAIL_ONE_IN": str(self.fail_one_in)}
+
+
+def group(count):
+    return f"{count:,} group{'s' if count > 1 else ''}"
+
+
+SCENARIOS = {scenario.name: scenario for scenario in (
+    Scenario("saturated", "a backlog of 256 B messages", everyone=True, bare=True, rounds=3, quick_rounds=2),
+    Scenario("saturated-4k", "a backlog of 4 KiB messages", server=("--body", 4096), everyone=True, bare=True),
+    *(Scenario(f"load-{percent}", f"messages arrive at random at {percent} % of what the contender can do",
+               server=("--poisson",), load=percent / 100, everyone=True, quick_rounds=1 if percent == 10 else 0)
+      for percent in (10, 50, 80)),
+    *(Scenario(f"latency-{ms}", f"a backlog, the server answers after {ms} ms", server=("--delay", ms), in_flight=3_200,
+               quick_rounds=1 if ms == 10 else 0) for ms in (1, 10, 30)),
+    *(Scenario(f"waiting-{many}", f"handlers wait for 100 ms, up to {many:,} at once", in_flight=many, handler_ms=100,
+               quick_rounds=1 if many == 1_000 else 0, quick_few=("quern", "aws-sdk-go"))
+      for many in (10, 1_000, 10_000, 100_000)),
+    *(Scenario(f"held-{many}", f"memory: {many:,} messages in handlers that wait", kind="held", in_flight=many,
+               handler_ms=30_000, server=("--visibility", 120), quick_rounds=1 if many == 100_000 else 0,
+               quick_few=("quern", "aws-sdk-go")) for many in (10, 1_000, 10_000, 100_000)),
+    *(Scenario(f"failures-{percent}", f"a backlog, {percent} % of the handlers fail at first", fail_one_in=100 // percent,
+               server=("--visibility", 2)) for percent in (1, 20)),
+    Scenario("tls", "a backlog, over TLS", tls=True, everyone=True, quick_rounds=1,
+             quick_few=("quern", "aws-sdk-go", "aws-sdk-rust")),
+    *(Scenario(f"fifo-{many}", f"a backlog in {group(many)} of a FIFO queue", server=("--groups", many), fifo=True,
+               quick_rounds=1 if many == 100 else 0, quick_few=("quern", "aws-sdk-go")) for many in (1, 100, 10_000)),
+    Scenario("idle", "no messages at all", kind="idle", server=("--limit", 0), everyone=True, quick_rounds=1),
+)}
+
+CAPACITY = "saturated"  # where a contender's capacity is taken from
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds. A contender may need a longer warm-up than others."""
+    warm_up: float
+    window: float
+    idle: float
+    fill: float = 12.0  # as long as memory may take to fill
+
+    def of(self, scenario, contender):
+        warm_up = self.warm_up + contender.warm_up
+        if scenario.kind == "idle":
+            return warm_up + self.idle
+        if scenario.kind == "held":
+            return 2 + min(self.fill, scenario.in_flight / contender.guess)
+        return warm_up + self.window + contender.start
+
+
+FULL = Pace(warm_up=1.2, window=2.5, idle=40)
+QUICK = Pace(warm_up=1.0, window=2.0, idle=20)
+
+
+def rounds_of(scenario, quick, told):
+    """How often it is measured; `told`, if the caller says how often."""
+    if told:
+        return told
+    return scenario.quick_rounds if quick else scenario.rounds
+
+
+def takes_part(contender, scenario, quick, named):
+    """Whether it is measured there. Who is named by the caller takes part wherever that makes sense."""
+    if contender.bare:
+        return scenario.bare
+    if contender.threads > 1 and scenario.name not in ("saturated", "saturated-4k", "tls") and contender.name not in named:
+        return False
+    if named:
+        return True
+    if quick and scenario.quick_few:
+        return contender.name in scenario.quick_few
+    return scenario.everyone or contender.name in FEW
+
+
+def plan(contenders, scenarios, quick, named=(), rounds=0):
+    """[(scenario, round, contender)] in the order of the measurement: round by round, so that a slow minute of the machine
+    meets all of them. What an arrival rate depends on comes first."""
+    chosen = [SCENARIOS[name] for name in SCENARIOS if name in scenarios]
+    if any(scenario.load for scenario in chosen) and SCENARIOS[CAPACITY] not in chosen:
+        chosen.insert(0, SCENARIOS[CAPACITY])
+    out = []
+    for scenario in chosen:
+        for number in range(1, rounds_of(scenario, quick, rounds) + 1):
+            out += [(scenario, number, contender) for contender in contenders
+                    if takes_part(contender, scenario, quick, named)]
+    return out

@@ -1,0 +1,93 @@
+"""What Quern promises, as rules over a summary: each says what was measured, and whether that will do."""
+from dataclasses import dataclass
+
+from .contenders import LOOPS
+from .numbers import figure, time_of
+from .results import median, percentile
+
+CPP_SDK = 16_000  # messages per CPU second of a plain loop of the AWS SDK for C++ 1.11.332, measured outside of this harness
+
+
+@dataclass(frozen=True)
+class Verdict:
+    what: str
+    target: str
+    measured: str
+    met: bool | None  # None: this run cannot say
+
+    @property
+    def word(self):
+        return "not measured" if self.met is None else "met" if self.met else "MISSED"
+
+
+def ratio(above, below):
+    return above / below if above is not None and below else None
+
+
+def at_most(what, value, limit, unit, missing):
+    if value is None:
+        return Verdict(what, f"<= {limit}{unit}", missing, None)
+    return Verdict(what, f"<= {limit}{unit}", f"{figure(value)}{unit}", value <= limit)
+
+
+def at_least(what, value, limit, missing):
+    if value is None:
+        return Verdict(what, f">= {limit} x", missing, None)
+    return Verdict(what, f">= {limit} x", f"{figure(value)} x", value >= limit)
+
+
+def verdicts(summary, cores):
+    """All of them, of a summary as results.py makes it, on a machine with so many cores."""
+    def cell(scenario, contender):
+        return summary.get(scenario, {}).get(contender)
+
+    def of(scenario, contender, metric):
+        return median(cell(scenario, contender), metric)
+
+    ours = of("saturated", "quern", "per_cpu_second")
+    loops = {name: rate for name in LOOPS if (rate := of("saturated", name, "per_cpu_second"))}
+    fastest = max(loops, key=loops.get, default=None)
+    memory = cell("held-100000", "quern")
+    whole = memory and (median(memory, "reached") or 0) >= 100_000
+    above_idle = median(memory, "above_idle")
+    return [
+        at_most("CPU per message, saturated, against wrk's for the same requests",
+                ratio(of("saturated", "quern", "cpu_us"), of("saturated", "wrk", "cpu_us")), 1.6, " x", "no wrk, or no Quern"),
+        at_least(f"messages per CPU second against a loop of the AWS SDK for C++ ({CPP_SDK:,}, measured elsewhere)",
+                 ratio(ours, CPP_SDK), 12, "no Quern"),
+        at_least(f"messages per CPU second against the fastest SDK loop{f' ({fastest})' if fastest else ''}",
+                 ratio(ours, loops.get(fastest)), 4, "no SDK loop"),
+        at_least("messages per CPU second against sqs-consumer",
+                 ratio(ours, of("saturated", "sqs-consumer", "per_cpu_second")), 20, "no sqs-consumer"),
+        at_most("requests per message, saturated", of("saturated", "quern", "requests"), 0.21, "", "no Quern"),
+        at_most("requests per message, at 10 % load", of("load-10", "quern", "requests"), 0.6, "", "not run"),
+        promptness(summary.get("load-10", {})),
+        at_most("CPU per message, TLS against plain HTTP",
+                ratio(of("tls", "quern", "cpu_us"), of("saturated", "quern", "cpu_us")), 1.6, " x", "not run"),
+        at_most("memory at 100,000 in flight, above idle", above_idle / 2**20 if whole and above_idle else None, 200, " MiB",
+                "100,000 in flight were not reached" if memory else "not run"),
+        second_thread(of("saturated", "quern", "rate"), of("saturated", "quern-2t", "rate"), cores),
+    ]
+
+
+def promptness(cells):
+    what = "p99 from send to handler at 10 % load, against the fastest contender's"
+    late = {name: p99 for name, cell in cells.items() if (p99 := percentile(cell, "handler_us", 0.99)) is not None}
+    others = {name: p99 for name, p99 in late.items() if not name.startswith("quern")}
+    if "quern" not in late or not others:
+        return Verdict(what, "< 2 x", "not run, or nobody to compare with", None)
+    fastest = min(others, key=others.get)
+    times = late["quern"] / max(1, others[fastest])
+    return Verdict(what, "< 2 x", f"{figure(times)} x ({time_of(late['quern'])}; {fastest} {time_of(others[fastest])})",
+                   times < 2)
+
+
+def second_thread(one, two, cores):
+    what = "two threads against one, saturated"
+    times = ratio(two, one)
+    if times is None:
+        return Verdict(what, ">= 1.8 x", "not run", None)
+    if cores < 3:
+        return Verdict(what, ">= 1.8 x", f"{figure(times)} x, where the second thread shares its core with the server: "
+                       f"{cores} cores cannot show it", None)
+    return Verdict(what, ">= 1.8 x", f"{figure(times)} x", times >= 1.8)
