@@ -32,18 +32,20 @@ class Kit:
     manifests: tuple  # the files that say what is fetched
     fetch: callable  # (folder) -> the commands that do, each a list
     build: callable = lambda folder: []  # and those that build our own sources
+    home: Path = HERE  # where the folder with its sources is
+    cache: Path = CACHE
 
     @property
     def folder(self):
-        return CACHE / self.name
+        return self.cache / self.name
 
     def lacking(self):
         return [tool for tool in self.tools if not shutil.which(tool)]
 
     def fingerprint(self, names=("**/*",)):
         seen = hashlib.sha256()
-        for file in sorted({file for name in names for file in (HERE / self.name).glob(name) if file.is_file()}):
-            seen.update(str(file.relative_to(HERE)).encode() + b"\0" + file.read_bytes() + b"\0")
+        for file in sorted({file for name in names for file in (self.home / self.name).glob(name) if file.is_file()}):
+            seen.update(str(file.relative_to(self.home)).encode() + b"\0" + file.read_bytes() + b"\0")
         return seen.hexdigest()
 
     def is_installed(self):
@@ -56,7 +58,7 @@ class Kit:
             raise Missing(f"there is no {' and no '.join(absent)} on this machine")
         if self.is_installed():
             return
-        shutil.copytree(HERE / self.name, self.folder, dirs_exist_ok=True)
+        shutil.copytree(self.home / self.name, self.folder, dirs_exist_ok=True)
         self.step("fetched", self.fingerprint(self.manifests), self.fetch)
         self.step("stamp", self.fingerprint(), self.build)
 
@@ -89,7 +91,7 @@ def maven(folder):
             f"-DoutputDirectory={folder / 'lib'}"]
 
 
-# The folder of a kit beside this file has its name.
+# The sources of a kit are in the folder of its name, beside this file.
 KITS = {kit.name: kit for kit in (
     Kit("python", ("python3",), ("requirements.txt",), lambda at: [
         ["python3", "-m", "venv", "--clear", at / "venv"],
