@@ -31,7 +31,7 @@ def wrk():
     version = "-"
     if there:
         said = subprocess.run([there, "-v"], capture_output=True, text=True).stdout
-        version = said.split()[1] if said.startswith("wrk ") else "-"
+        version = said.split()[1].removeprefix("debian/") if said.startswith("wrk ") else "-"
     command = (there or "wrk", "-t1", "-c32", "-d600", "-s", str(PEERS / "wrk.lua"), "{url}")
     return Contender("wrk", version, command, bare=True, guess=500_000,
                      absent="" if there else "wrk is not installed (Debian package wrk)")

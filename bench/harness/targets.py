@@ -3,7 +3,7 @@ from dataclasses import dataclass
 
 from .contenders import LOOPS
 from .numbers import figure, time_of
-from .results import median, percentile
+from .results import BUSY, median, percentile
 
 CPP_SDK = 16_000  # messages per CPU second of a plain loop of the AWS SDK for C++ 1.11.332, measured outside of this harness
 
@@ -66,7 +66,7 @@ def verdicts(summary, cores):
                 ratio(of("tls", "quern", "cpu_us"), of("saturated", "quern", "cpu_us")), 1.6, " x", "not run"),
         at_most("memory at 100,000 in flight, above idle", above_idle / 2**20 if whole and above_idle else None, 200, " MiB",
                 "100,000 in flight were not reached" if memory else "not run"),
-        second_thread(of("saturated", "quern", "rate"), of("saturated", "quern-2t", "rate"), cores),
+        second_thread(of("saturated", "quern", "rate"), cell("saturated", "quern-2t"), cores),
     ]
 
 
@@ -84,10 +84,12 @@ def promptness(cells):
 
 def second_thread(one, two, cores):
     what = "two threads against one, saturated"
-    times = ratio(two, one)
+    times = ratio(median(two, "rate"), one)
     if times is None:
         return Verdict(what, ">= 1.8 x", "not run", None)
     if cores < 3:
         return Verdict(what, ">= 1.8 x", f"{figure(times)} x, where the second thread shares its core with the server: "
                        f"{cores} cores cannot show it", None)
+    if times < 1.8 and (median(two, "server_busy") or 0) > BUSY:
+        return Verdict(what, ">= 1.8 x", f"{figure(times)} x, where the server is the limit", None)
     return Verdict(what, ">= 1.8 x", f"{figure(times)} x", times >= 1.8)
