@@ -7,6 +7,7 @@ figure is the median of its rounds. Writes a table to standard output, and every
 import argparse
 import json
 import shlex
+import signal
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -164,4 +165,8 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that nothing that was started is left behind
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("bench: stopped; nothing was written")

@@ -24,6 +24,7 @@ class Contender:
 
 # What an SDK's users write: a loop of receive, handle, delete.
 LOOPS = ("aws-sdk-js", "aws-sdk-go", "aws-sdk-rust", "aws-sdk-java", "boto3")
+JVM = ("aws-sdk-java", "spring-cloud-aws")  # take longer to start, and to become what they are
 
 
 def wrk():
@@ -50,7 +51,7 @@ def others():
     peers = load_peers()
     out = []
     for one in peers.contenders(peers.FOLDER):
-        java = one["command"][-1] in ("Sdk", "Spring")
+        java = one["name"] in JVM
         out.append(Contender(one["name"], one["version"], tuple(one["command"]), one["env"], one["absent"] or "",
                              start=2.5 if java else 1.5, warm_up=3.0 if java else 0.0))
     return out

@@ -36,22 +36,25 @@ class Usage:
 
     def __init__(self, group):
         self.group = group
-        self.exact, self.ticks = self.read()
+        self.exact, self.user, self.kernel = self.read()
 
     def read(self):
-        exact, ticks = {}, 0
+        exact, user, kernel = {}, 0, 0
         for pid in members(self.group):
             for task in (PROC / str(pid) / "task").glob("*"):
                 if told := read(task / "schedstat"):
                     exact[task.name] = int(told.split()[0])
-            fields = stat_of(pid)
-            ticks += sum(int(field) for field in fields[11:15]) if fields else 0
-        return exact, ticks
+            if fields := stat_of(pid):
+                user += int(fields[11]) + int(fields[13])
+                kernel += int(fields[12]) + int(fields[14])
+        return exact, user, kernel
 
-    def seconds(self):
-        exact, ticks = self.read()
+    def spent(self):
+        """(CPU seconds, the kernel's share of them) since it was made."""
+        exact, user, kernel = self.read()
         precise = sum(now - self.exact.get(task, 0) for task, now in exact.items()) / 1e9
-        return max(precise, (ticks - self.ticks) * TICK - 2 * TICK)
+        user, kernel = user - self.user, kernel - self.kernel
+        return max(precise, (user + kernel - 2) * TICK), kernel / max(1, user + kernel)
 
 
 def resident(group):

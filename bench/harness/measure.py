@@ -123,13 +123,13 @@ def steady(client, server, warm_up, window):
     cpu, others, began = machine.Usage(client.group), machine.Others(), time.monotonic()
     time.sleep(window)
     client.check()
-    spent, seconds = cpu.seconds(), time.monotonic() - began
+    (spent, kernel), seconds = cpu.spent(), time.monotonic() - began
     seen = server.stats()
     foreign = others.seconds(spent + seen["cpu_us"] / 1e6)
     memory = machine.resident(client.group)
     report = client.stop()
     messages, requests = seen["deleted"], seen["receives"] + seen["deletes"] + seen["changes"] + seen["others"]
-    return {"seconds": seconds, "messages": messages, "rate": messages / seconds, "cpu_seconds": spent,
+    return {"seconds": seconds, "messages": messages, "rate": messages / seconds, "cpu_seconds": spent, "kernel": kernel,
             "cpu_us": per_message(spent * 1e6, messages), "per_cpu_second": messages / spent if spent else None,
             "requests": per_message(requests, messages), "server_busy": seen["cpu_us"] / seen["elapsed_us"],
             "others_busy": foreign / seconds, "resident": memory, "in_flight": seen["in_flight_mean"],
@@ -159,7 +159,7 @@ def idle(client, server, warm_up, window):
     client.check()
     seconds, seen = time.monotonic() - began, server.stats()
     requests = seen["receives"] + seen["others"]
-    return {"seconds": seconds, "cpu_per_hour": cpu.seconds() * 3600 / seconds, "requests_per_hour": requests * 3600 / seconds,
+    return {"seconds": seconds, "cpu_per_hour": cpu.spent()[0] * 3600 / seconds, "requests_per_hour": requests * 3600 / seconds,
             "resident": machine.resident(client.group), "connections": seen["connections"]}
 
 

@@ -1,7 +1,7 @@
 """Runs put together: for each scenario and contender the median of its rounds, with their spread."""
 from . import numbers
 
-METRICS = ("rate", "cpu_us", "per_cpu_second", "requests", "server_busy", "others_busy", "resident", "above_idle", "reached",
+METRICS = ("rate", "cpu_us", "kernel", "per_cpu_second", "requests", "server_busy", "others_busy", "resident", "above_idle", "reached",
            "in_flight", "redelivered", "refused", "behind_us", "offered", "cpu_per_hour", "requests_per_hour", "connections")
 LATENCIES = ("handler_us", "deleted_us")
 

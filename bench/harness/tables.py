@@ -23,6 +23,7 @@ def share_of(metric):
 
 RATE = ("messages/s", spread_of("rate"))
 CPU = ("CPU us a message", spread_of("cpu_us"))
+KERNEL = ("kernel's share", share_of("kernel"))
 PER_CPU = ("messages a CPU second", spread_of("per_cpu_second"))
 REQUESTS = ("requests a message", spread_of("requests"))
 SERVER = ("server busy", share_of("server_busy"))
@@ -45,7 +46,7 @@ def columns(scenario):
         extra = [("in flight", spread_of("in_flight")), RESIDENT]
     if scenario.fail_one_in:
         extra = [("came again", share_of("redelivered"))]
-    return [RATE, CPU, PER_CPU, REQUESTS, *extra, SERVER]
+    return [RATE, CPU, KERNEL, PER_CPU, REQUESTS, *extra, SERVER]
 
 
 def rows(scenario, cells):

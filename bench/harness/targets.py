@@ -14,10 +14,13 @@ class Verdict:
     target: str
     measured: str
     met: bool | None  # None: this run cannot say
+    by: float = 0  # how far it was missed, as a share of the limit
 
     @property
     def word(self):
-        return "not measured" if self.met is None else "met" if self.met else "MISSED"
+        if self.met is None:
+            return "not measured"
+        return "met" if self.met else f"MISSED by {max(self.by, 0.01):.0%}"
 
 
 def ratio(above, below):
@@ -27,13 +30,13 @@ def ratio(above, below):
 def at_most(what, value, limit, unit, missing):
     if value is None:
         return Verdict(what, f"<= {limit}{unit}", missing, None)
-    return Verdict(what, f"<= {limit}{unit}", f"{figure(value)}{unit}", value <= limit)
+    return Verdict(what, f"<= {limit}{unit}", f"{figure(value)}{unit}", value <= limit, value / limit - 1)
 
 
 def at_least(what, value, limit, missing):
     if value is None:
         return Verdict(what, f">= {limit} x", missing, None)
-    return Verdict(what, f">= {limit} x", f"{figure(value)} x", value >= limit)
+    return Verdict(what, f">= {limit} x", f"{figure(value)} x", value >= limit, 1 - value / limit)
 
 
 def verdicts(summary, cores):
@@ -79,7 +82,7 @@ def promptness(cells):
     fastest = min(others, key=others.get)
     times = late["quern"] / max(1, others[fastest])
     return Verdict(what, "< 2 x", f"{figure(times)} x ({time_of(late['quern'])}; {fastest} {time_of(others[fastest])})",
-                   times < 2)
+                   times < 2, times / 2 - 1)
 
 
 def second_thread(one, two, cores):
@@ -92,4 +95,4 @@ def second_thread(one, two, cores):
                        f"{cores} cores cannot show it", None)
     if times < 1.8 and (median(two, "server_busy") or 0) > BUSY:
         return Verdict(what, ">= 1.8 x", f"{figure(times)} x, where the server is the limit", None)
-    return Verdict(what, ">= 1.8 x", f"{figure(times)} x", times >= 1.8)
+    return Verdict(what, ">= 1.8 x", f"{figure(times)} x", times >= 1.8, 1 - times / 1.8)
