@@ -54,14 +54,14 @@ def listing(everyone):
         print(f"{one.name:18}{one.version:12}{one.absent or 'ready'}")
 
 
-def rate_for(scenario, contender, runs):
-    """At which messages arrive; raises Failed where the contender's capacity is not known."""
-    if not scenario.load:
+def capacity_of(scenario, contender, runs):
+    """The contender's messages a second, where the scenario depends on it; raises Failed where they are not known."""
+    if not scenario.needs_capacity:
         return 0
     capacity = median(summary(runs).get(scenarios.CAPACITY, {}).get(contender.name), "rate")
     if not capacity:
         raise Failed("its capacity is not known")
-    return scenario.load * capacity
+    return capacity
 
 
 def told(run):
@@ -83,7 +83,7 @@ def carry_out(bench, steps, progress):
     def one(scenario, number, contender):
         run = {"scenario": scenario.name, "round": number, "contender": contender.name}
         try:
-            return run | bench.run(scenario, contender, rate_for(scenario, contender, runs))
+            return run | bench.run(scenario, contender, capacity_of(scenario, contender, runs))
         except (Failed, OSError, ValueError, RuntimeError) as why:
             return run | {"error": str(why)}
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from . import machine, numbers
-from .yardstick import Yardstick
+from .yardstick import Certificates, Yardstick
 
 BOOT = 60  # seconds until a contender says that it is ready; a JVM on a busy machine takes ten
 LEAVE = 30  # and to end
@@ -20,7 +20,7 @@ class Failed(Exception):
     """Why a run has no result."""
 
 
-def environment(contender, scenario, server, certificates, result):
+def environment(contender, scenario, in_flight, server, certificates, result):
     """What bench/peers agrees on with us; nothing of the user's own settings for AWS."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "BENCH_"))}
     queue = "bench.fifo" if scenario.fifo else "bench"
@@ -29,7 +29,7 @@ def environment(contender, scenario, server, certificates, result):
             "AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": os.devnull,
             "AWS_SHARED_CREDENTIALS_FILE": os.devnull, "NODE_NO_WARNINGS": "1",
             "BENCH_QUEUE_URL": server.queue_url(queue), "BENCH_THREADS": str(contender.threads),
-            "BENCH_RESULT": str(result), **scenario.env(), **contender.env}
+            "BENCH_RESULT": str(result), **scenario.env(in_flight), **contender.env}
     if contender.bare:
         told["BENCH_HANDLE"] = server.handle()
     if certificates:
@@ -40,8 +40,9 @@ def environment(contender, scenario, server, certificates, result):
 class Running:
     """A contender that runs."""
 
-    def __init__(self, contender, scenario, server, cores, certificates):
+    def __init__(self, contender, scenario, server, cores, certificates=None, in_flight=None):
         self.contender = contender
+        self.in_flight = in_flight or scenario.in_flight
         self.folder = tempfile.TemporaryDirectory(prefix="quern-bench-")
         self.result = Path(self.folder.name) / "result.json"
         self.errors = Path(self.folder.name) / "errors"
@@ -50,7 +51,7 @@ class Running:
             self.process = subprocess.Popen(
                 ["taskset", "-c", ",".join(map(str, cores)), *command], stdout=subprocess.PIPE, stderr=errors, text=True,
                 stdin=subprocess.DEVNULL, start_new_session=True,
-                env=environment(contender, scenario, server, certificates, self.result))
+                env=environment(contender, scenario, self.in_flight, server, certificates, self.result))
         self.group = self.process.pid
 
     def wait_until_ready(self):
@@ -94,34 +95,39 @@ class Running:
 
 
 @contextmanager
-def running(*arguments):
-    one = Running(*arguments)
+def running(*arguments, **more):
+    one = Running(*arguments, **more)
     try:
         yield one
     finally:
         one.kill()
 
 
-def server_options(scenario, contender, rate):
-    options = list(scenario.server)
-    if contender.bare:
-        options.append("--forget")
-    if rate:
-        options += ["--rate", f"{rate:.1f}", "--seed", 1]
-    return options
-
-
 def per_message(value, messages):
     return value / messages if messages else None
 
 
-def steady(client, server, warm_up, window):
-    """Rates within the window, and latencies from its begin to the end of the contender."""
+def warm(client, server, warm_up, longer):
+    """Waits, also until as many messages are done as the contender may hold: false when that took too long.
+
+    Until then it receives more than it deletes.
+    """
     time.sleep(warm_up)
+    deadline = time.monotonic() + longer
+    while server.stats()["deleted"] < client.in_flight and time.monotonic() < deadline:
+        client.check()
+        time.sleep(0.1)
     client.check()
+    return server.stats()["deleted"] >= client.in_flight
+
+
+def steady(client, server, pace, scenario):
+    """Rates within the window, and latencies from its begin to the end of the contender."""
+    longer = 0 if scenario.load or client.contender.bare else pace.turn_over
+    turned = warm(client, server, pace.warm_up + client.contender.warm_up, longer) or not longer
     server.reset()
     cpu, others, began = machine.Usage(client.group), machine.Others(), time.monotonic()
-    time.sleep(window)
+    time.sleep(pace.window)
     client.check()
     (spent, kernel), seconds = cpu.spent(), time.monotonic() - began
     seen = server.stats()
@@ -134,7 +140,7 @@ def steady(client, server, warm_up, window):
             "requests": per_message(requests, messages), "server_busy": seen["cpu_us"] / seen["elapsed_us"],
             "others_busy": foreign / seconds, "resident": memory, "in_flight": seen["in_flight_mean"],
             "redelivered": per_message(seen["redelivered"], seen["handed"]), "refused": seen["unknown"],
-            "behind_us": seen["behind_us"], "deleted_us": seen["latency_us"],
+            "behind_us": seen["behind_us"], "deleted_us": seen["latency_us"], "filling": not turned,
             "handler_us": numbers.measured(report.get("latency_us", {})), "version": report.get("version", "")}
 
 
@@ -150,17 +156,18 @@ def held(client, server, count, limit):
     return {"reached": reached, "resident": machine.resident(client.group)}
 
 
-def idle(client, server, warm_up, window):
-    time.sleep(warm_up)
+def idle(client, server, pace):
+    time.sleep(pace.warm_up + client.contender.warm_up + pace.settle)
     client.check()
     server.reset()
     cpu, began = machine.Usage(client.group), time.monotonic()
-    time.sleep(window)
+    time.sleep(pace.idle)
     client.check()
     seconds, seen = time.monotonic() - began, server.stats()
     requests = seen["receives"] + seen["others"]
-    return {"seconds": seconds, "cpu_per_hour": cpu.spent()[0] * 3600 / seconds, "requests_per_hour": requests * 3600 / seconds,
-            "resident": machine.resident(client.group), "connections": seen["connections"]}
+    return {"seconds": seconds, "cpu_per_hour": cpu.spent()[0] * 3600 / seconds,
+            "requests_per_hour": requests * 3600 / seconds, "resident": machine.resident(client.group),
+            "connections": seen["connections"]}
 
 
 class Bench:
@@ -171,34 +178,33 @@ class Bench:
         self.made = None
 
     def certificates(self):
-        if not self.made:
-            from .yardstick import Certificates
-            self.made = Certificates()
+        self.made = self.made or Certificates()
         return self.made
 
-    def run(self, scenario, contender, rate=0):
-        """A run's figures; raises Failed when there are none."""
-        server_cores, client_cores, _ = machine.pins(contender.threads)
-        certificates = self.certificates() if scenario.tls else None
-        options = server_options(scenario, contender, rate)
-        with Yardstick(self.program, options, server_cores[0], certificates) as server:
+    def run(self, scenario, contender, capacity=0):
+        """A run's figures; raises Failed when there are none. `capacity`: its messages a second, where that matters."""
+        server_cores, cores, _ = machine.pins(contender.threads)
+        tls = self.certificates() if scenario.tls else None
+        options, in_flight = scenario.given(capacity)
+        if contender.bare:
+            options.append("--forget")
+        with Yardstick(self.program, options, server_cores[0], tls) as server:
             if scenario.kind == "held":
-                return self.run_held(scenario, contender, server, client_cores)
-            with running(contender, scenario, server, client_cores, certificates) as client:
+                return self.run_held(scenario, contender, server, cores)
+            with running(contender, scenario, server, cores, tls, in_flight) as client:
                 client.wait_until_ready()
-                warm_up = self.pace.warm_up + contender.warm_up
                 if scenario.kind == "idle":
-                    return idle(client, server, warm_up, self.pace.idle)
-                found = steady(client, server, warm_up, self.pace.window)
-                return {**found, "offered": rate or None}
+                    return idle(client, server, self.pace)
+                found = steady(client, server, self.pace, scenario)
+                return {**found, "offered": scenario.load * capacity or None, "allowed": in_flight}
 
     def run_held(self, scenario, contender, server, cores):
         with Yardstick(self.program, ("--limit", 0), cores[0]) as empty, \
-                running(contender, scenario, empty, cores, None) as client:
+                running(contender, scenario, empty, cores) as client:
             client.wait_until_ready()
             time.sleep(1)
             before = machine.resident(client.group)
-        with running(contender, scenario, server, cores, None) as client:
+        with running(contender, scenario, server, cores) as client:
             client.wait_until_ready()
             found = held(client, server, scenario.in_flight, self.pace.fill)
         return {**found, "above_idle": found["resident"] - before}

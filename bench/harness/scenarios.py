@@ -16,6 +16,7 @@ class Scenario:
     handler_ms: int = 0
     fail_one_in: int = 0
     load: float = 0  # share of the contender's own capacity at which messages arrive; 0: there is always another one
+    delay_ms: int = 0  # of the server's answers
     kind: str = "steady"  # steady: a window after a warm-up; held: until memory is full; idle: all at once, long
     tls: bool = False
     fifo: bool = False
@@ -25,8 +26,23 @@ class Scenario:
     quick_rounds: int = 0  # 0: not in a quick run
     quick_few: tuple = field(default=())  # who takes part in a quick one, if not the same
 
-    def env(self):
-        return {"BENCH_IN_FLIGHT": str(self.in_flight), "BENCH_HANDLER_MS": str(self.handler_ms),
+    @property
+    def needs_capacity(self):
+        return bool(self.load or self.delay_ms)
+
+    def given(self, capacity):
+        """What is left open until a contender's messages a second are known: (options of the server, in flight)."""
+        options, in_flight = list(self.server), self.in_flight
+        if self.load:
+            options += ["--rate", f"{self.load * capacity:.1f}"]
+        if self.delay_ms:
+            # A message is in flight for two answers. Three times what that takes at full speed lets nobody wait for permits.
+            options += ["--delay", self.delay_ms]
+            in_flight += 10 * round(3 * capacity * 2 * self.delay_ms / 10_000)
+        return options, in_flight
+
+    def env(self, in_flight):
+        return {"BENCH_IN_FLIGHT": str(in_flight), "BENCH_HANDLER_MS": str(self.handler_ms),
                 "BENCH_FAIL_ONE_IN": str(self.fail_one_in)}
 
 
@@ -40,7 +56,7 @@ SCENARIOS = {scenario.name: scenario for scenario in (
     *(Scenario(f"load-{percent}", f"messages arrive at random at {percent} % of what the contender can do",
                server=("--poisson",), load=percent / 100, everyone=True, quick_rounds=1 if percent == 10 else 0)
       for percent in (10, 50, 80)),
-    *(Scenario(f"latency-{ms}", f"a backlog, the server answers after {ms} ms", server=("--delay", ms), in_flight=3_200,
+    *(Scenario(f"latency-{ms}", f"a backlog, the server answers after {ms} ms", delay_ms=ms,
                quick_rounds=1 if ms == 10 else 0) for ms in (1, 10, 30)),
     *(Scenario(f"waiting-{many}", f"handlers wait for 100 ms, up to {many:,} at once", in_flight=many, handler_ms=100,
                quick_rounds=1 if many == 1_000 else 0, quick_few=("quern", "aws-sdk-go"))
@@ -66,15 +82,18 @@ class Pace:
     warm_up: float
     window: float
     idle: float
+    settle: float = 5.0  # before an idle one is measured
+    turn_over: float = 4.0  # added to a warm-up, at most, until as many messages are done as may be in flight
     fill: float = 12.0  # as long as memory may take to fill
 
     def of(self, scenario, contender):
         warm_up = self.warm_up + contender.warm_up
         if scenario.kind == "idle":
-            return warm_up + self.idle
+            return warm_up + self.settle + self.idle
         if scenario.kind == "held":
             return 2 + min(self.fill, scenario.in_flight / contender.guess)
-        return warm_up + self.window + contender.start
+        turn_over = 0 if scenario.load or contender.bare else max(0, scenario.in_flight / contender.guess - warm_up)
+        return warm_up + min(self.turn_over, turn_over) + self.window + contender.start
 
 
 FULL = Pace(warm_up=1.2, window=2.5, idle=40)
@@ -105,7 +124,7 @@ def plan(contenders, scenarios, quick, named=(), rounds=0):
     """[(scenario, round, contender)] in the order of the measurement: round by round, so that a slow minute of the machine
     meets all of them. What an arrival rate depends on comes first."""
     chosen = [SCENARIOS[name] for name in SCENARIOS if name in scenarios]
-    if any(scenario.load for scenario in chosen) and SCENARIOS[CAPACITY] not in chosen:
+    if any(scenario.needs_capacity for scenario in chosen) and SCENARIOS[CAPACITY] not in chosen:
         chosen.insert(0, SCENARIOS[CAPACITY])
     out = []
     for scenario in chosen:

@@ -44,6 +44,8 @@ def columns(scenario):
     extra = []
     if scenario.handler_ms:
         extra = [("in flight", spread_of("in_flight")), RESIDENT]
+    if scenario.delay_ms:
+        extra = [("allowed in flight", spread_of("allowed")), ("in flight", spread_of("in_flight"))]
     if scenario.fail_one_in:
         extra = [("came again", share_of("redelivered"))]
     return [RATE, CPU, KERNEL, PER_CPU, REQUESTS, *extra, SERVER]

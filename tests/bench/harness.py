@@ -95,6 +95,12 @@ class Plan(unittest.TestCase):
         self.assertEqual(steps[0][0], "saturated")
         self.assertEqual([step for step in steps if step[0] == "load-50"], [("load-50", 1, "quern"), ("load-50", 1, "boto3")])
 
+    def test_what_depends_on_the_capacity_is_worked_out_from_it(self):
+        self.assertEqual(scenarios.SCENARIOS["load-50"].given(1_000), (["--poisson", "--rate", "500.0"], 320))
+        # Ten milliseconds for each of two answers, at 10,000 a second: 200 in flight, and three times that is allowed.
+        self.assertEqual(scenarios.SCENARIOS["latency-10"].given(10_000), (["--delay", 10], 320 + 600))
+        self.assertEqual(scenarios.SCENARIOS["saturated"].given(0), ([], 320))
+
     def test_who_is_named_takes_part_where_only_few_do(self):
         self.assertEqual(self.steps(["waiting-10"]), [("waiting-10", 1, "quern")])
         self.assertIn(("waiting-10", 1, "boto3"), self.steps(["waiting-10"], named=["boto3"]))
