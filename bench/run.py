@@ -116,6 +116,15 @@ def pins():
     return {"server": server, "one": one, "two": two, "remark": remark}
 
 
+def command(options):
+    """What to type for such a run again; where its results went is nobody's business."""
+    words = ["./dev", "bench"] + ["--quick"] * options.quick
+    for name, values in (("--scenario", options.scenario), ("--contender", options.contender)):
+        for value in values:
+            words += [name, value]
+    return shlex.join(words + (["--rounds", str(options.rounds)] if options.rounds else []))
+
+
 def measure(options, everyone):
     there = [one for one in everyone if not one.absent]
     bench = Bench(options.bin / "yardstick-server", scenarios.QUICK if options.quick else scenarios.FULL)
@@ -126,7 +135,7 @@ def measure(options, everyone):
     runs = carry_out(bench, steps, Progress(seconds_of(steps, bench.pace)))
     versions = {run["contender"]: run["version"] for run in runs if run.get("version")}
     return {"format": 1, "date": at.strftime("%Y-%m-%d %H:%M UTC"), "minutes": (time.monotonic() - began) / 60,
-            "command": shlex.join(["./dev", "bench", *sys.argv[1:]]), "quick": options.quick, "machine": machine.description(),
+            "command": command(options), "quick": options.quick, "machine": machine.description(),
             "pins": pins(), "absent": [{"name": one.name, "why": one.absent} for one in everyone if one.absent],
             "contenders": [{"name": one.name, "version": one.version, "told": versions.get(one.name, ""),
                             "command": Path(one.command[0]).name} for one in there], "runs": runs}

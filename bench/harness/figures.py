@@ -14,7 +14,7 @@ def figures(summary):
         rows.sort(key=lambda row: row[1]["median"], reverse=descending)
         out[file] = plot.bars(title, rows, say, names)
 
-    bars("throughput", "Messages a second on one core, a backlog of 256 B messages", "saturated", "rate", figure, True)
+    bars("throughput", "Messages a second, a backlog of 256 B messages", "saturated", "rate", figure, True)
     bars("cpu", "CPU microseconds a message, a backlog of 256 B messages", "saturated", "cpu_us", figure, False)
     bars("requests-10", "Requests a message at 10 % load", "load-10", "requests", figure, False)
     bars("requests", "Requests a message, a backlog", "saturated", "requests", figure, False)

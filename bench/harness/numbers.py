@@ -38,12 +38,21 @@ def percentile(buckets, share):
     return max(buckets)
 
 
+def percentiles(buckets, shares):
+    """Of each share, or None where that is beyond the slowest of all."""
+    total = sum(buckets.values())
+    return [percentile(buckets, share) if total * (1 - share) >= 0.999 else None for share in shares]
+
+
 def distribution(buckets):
-    """[(share of the messages, microseconds that they took at the most)], for drawing."""
+    """[(share of the messages, microseconds that they took at the most)], for drawing.
+
+    The slowest of n stands for the last nth, so a curve ends where there is nothing more to know.
+    """
     total, seen, points = sum(buckets.values()), 0, []
     for floor in sorted(buckets):
         seen += buckets[floor]
-        points.append((seen / total, floor))
+        points.append(((seen - 0.5) / total, floor))
     return points
 
 

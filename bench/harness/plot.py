@@ -3,7 +3,8 @@ import html
 import math
 
 INK, FAINT, PAPER = "#24292f", "#d0d7de", "#ffffff"
-COLOURS = ("#0969da", "#cf222e", "#1a7f37", "#8250df", "#bf8700", "#0a7ea4", "#bc4c00", "#6e7781", "#b35900", "#953800", "#116329")
+COLOURS = ("#0969da", "#cf222e", "#1a7f37", "#8250df", "#bf8700", "#1b9e9e", "#bc4c00", "#6e7781", "#bf3989", "#24292f",
+           "#7d4e00", "#79c0ff")
 WIDTH, SIDE, RIGHT = 760, 150, 190
 
 

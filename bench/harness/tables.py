@@ -1,8 +1,8 @@
 """The tables: the same rows for the terminal, for Markdown and for HTML."""
 import html
 
-from .numbers import figure, time_of, with_spread
-from .results import median, percentile
+from .numbers import figure, percentiles, time_of, with_spread
+from .results import median
 from .scenarios import SCENARIOS
 
 MIB = 1 / 2**20
@@ -14,7 +14,7 @@ def spread_of(metric, scale=1.0):
 
 def latency_of(name):
     shares = (0.5, 0.99, 0.999)
-    return lambda cell: " / ".join(time_of(percentile(cell, name, share)) for share in shares)
+    return lambda cell: " / ".join(time_of(value) for value in percentiles(cell[name], shares))
 
 
 def share_of(metric):

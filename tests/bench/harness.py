@@ -46,13 +46,14 @@ class Numbers(unittest.TestCase):
         self.assertEqual([numbers.percentile(buckets, share) for share in (0.5, 0.9, 0.91, 0.99, 0.999)],
                          [10, 10, 20, 20, 500])
         self.assertIsNone(numbers.percentile({}, 0.5))
+        self.assertEqual(numbers.percentiles(buckets, (0.5, 0.99, 0.999)), [10, 20, None])  # of a hundred there is no 99.9 %
 
     def test_the_warm_up_does_not_count(self):
         self.assertEqual(numbers.measured({"120": 5, "1700000000000000": 9}), {120: 5})
 
     def test_rounds_are_put_together_by_bucket(self):
         self.assertEqual(numbers.merged([{"10": 1}, {10: 2, 20: 3}]), {10: 3, 20: 3})
-        self.assertEqual(numbers.distribution({10: 3, 20: 1}), [(0.75, 10), (1.0, 20)])
+        self.assertEqual(numbers.distribution({10: 3, 20: 1}), [(0.625, 10), (0.875, 20)])
 
     def test_figures_have_the_digits_that_count(self):
         said = {0: "0", 0.2046: "0.205", 1.454: "1.45", 12.34: "12.3", 123.4: "123", 1234: "1,230", 342_871: "343,000",
