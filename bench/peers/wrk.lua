@@ -8,7 +8,8 @@ local function post(operation, body)
     return wrk.format("POST", "/", {
         ["Content-Type"] = "application/x-amz-json-1.0",
         ["X-Amz-Target"] = "AmazonSQS." .. operation,
-        ["User-Agent"] = "wrk",
+        ["x-amzn-query-mode"] = "true",
+        ["User-Agent"] = "quern",
     }, body)
 end
 
