@@ -113,16 +113,20 @@ final class Harness {
         latency.computeIfAbsent(Math.max(0, microseconds / unit * unit), bucket -> new LongAdder()).increment();
     }
 
-    /** At SIGTERM stops, and waits until half a second has passed without a handler: then the last deletes are through. */
+    /**
+     * At SIGTERM stops, and waits until half a second has passed without a handler, so that the last deletes are through, ten
+     * seconds at most.
+     */
     static void run(String version, Runnable start, Runnable stop) {
         Runtime.getRuntime().addShutdownHook(new Thread(() -> {
             try {
                 stop.run();
+                var deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
                 long before;
                 do {
                     before = started.sum();
                     Thread.sleep(500);
-                } while (started.sum() != before || handled.sum() + failed.sum() != before);
+                } while ((started.sum() != before || handled.sum() + failed.sum() != before) && System.nanoTime() < deadline);
                 report(version);
                 Runtime.getRuntime().halt(0); // the JVM's own status after SIGTERM is 143
             } catch (InterruptedException | IOException error) {

@@ -34,7 +34,7 @@ final class Spring {
                 .maxMessagesPerPoll(Harness.BATCH)
                 .messageSystemAttributeNames(List.of(MessageSystemAttributeName.APPROXIMATE_RECEIVE_COUNT))
                 .componentsTaskExecutor(executor())
-                .listenerShutdownTimeout(Duration.ofSeconds(12))
+                .listenerShutdownTimeout(Duration.ofSeconds(10))
                 .acknowledgementShutdownTimeout(Duration.ofSeconds(5)))
             .build();
         var version = SqsMessageListenerContainer.class.getPackage().getImplementationVersion();

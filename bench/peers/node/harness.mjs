@@ -48,15 +48,16 @@ export async function handle({ Body, Attributes }) {
 }
 
 // Starts, and at SIGTERM stops: waits until half a second has passed without a handler, so that the last deletes are
-// through, and leaves the polls that still wait for nothing.
+// through, ten seconds at most, and leaves the polls that still wait for nothing.
 export function run(version, start, stop) {
   process.once("SIGTERM", async () => {
     stop();
+    const deadline = performance.now() + 10_000;
     let before;
     do {
       before = started;
       await sleep(500);
-    } while (running > 0 || started !== before);
+    } while ((running > 0 || started !== before) && performance.now() < deadline);
     const report = { handled, failed, latency_us: Object.fromEntries(latency), version };
     writeFileSync(process.env.BENCH_RESULT, JSON.stringify(report));
     process.exit(0);

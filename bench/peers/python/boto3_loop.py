@@ -85,7 +85,7 @@ def main():
     print("ready", flush=True)
     stopped.wait()
     # What a thread has in hand is finished. One that waits for messages cannot be woken, and is left.
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 10
     for _, busy in threads:
         busy.acquire(timeout=max(0, deadline - time.monotonic()))
     latency = sum((tally.latency for tally, _ in threads), collections.Counter())
