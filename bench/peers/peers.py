@@ -40,6 +40,10 @@ KITS = {kit.name: replace(kit, home=HERE) for kit in (
 )}
 
 
+# CPU seconds until the code is compiled, and a contender as fast as it gets.
+WARM_UP = {"java": 30, "node": 3}
+
+
 def node(script):
     """With the Node of the kit, where its registry has one for this machine, else with that of the machine."""
     def command(at):
@@ -80,13 +84,13 @@ def absent(kit):
 
 
 def contenders(kits_dir=FOLDER):
-    """All of them as {name, version, command, env, absent}; absent is None, or the reason why it cannot run here."""
+    """All of them as {name, version, command, env, warm_up, absent}; absent is None, or the reason why it cannot run here."""
     having = kits(kits_dir)
     found = []
     for name, (kit, manifest, pin, command) in CONTENDERS.items():
         version = re.search(pin, (HERE / kit / manifest).read_text())[1]
         found.append({"name": name, "version": version, "command": [str(word) for word in command(having[kit].folder)],
-                      "env": dict(ALONE), "absent": absent(having[kit])})
+                      "env": dict(ALONE), "warm_up": WARM_UP.get(kit, 0), "absent": absent(having[kit])})
     return found
 
 

@@ -135,6 +135,9 @@ func version() string {
 
 func main() {
 	runtime.GOMAXPROCS(setting("BENCH_THREADS", 1))
+	if os.Getenv("GOGC") == "" && inFlight <= 5000 {
+		debug.SetGCPercent(400) // a heap of a few MiB would be collected many times a second
+	}
 	receiving, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 
