@@ -1,5 +1,6 @@
 #include <quern/net/client.hpp>
 #include <quern/net/connect_race.hpp>
+#include <quern/net/connection.hpp>
 
 #include "support/loopback.hpp"
 
@@ -10,6 +11,7 @@
 
 #include <sys/socket.h>
 
+#include <optional>
 #include <vector>
 
 namespace asio = boost::asio;
@@ -109,6 +111,42 @@ BOOST_AUTO_TEST_CASE(it_can_be_cancelled)
     asio::post(io, [&] { signal.emit(asio::cancellation_type::terminal); });
     io.run();
     BOOST_TEST(ended == asio::error::operation_aborted);
+}
+
+// Cancelled in the turn in which an address had just refused, the race went on without its connection, and with it run().
+BOOST_AUTO_TEST_CASE(whenever_a_connection_is_cancelled_nothing_goes_on)
+{
+    silent_port const silent(io);
+    auto const dead = dead_port(io);
+    net::route way;
+    way.peer = net::parse_endpoint("http://127.0.0.1").value();
+    for (int turns = 0; turns < 12; ++turns) {
+        asio::cancellation_signal signal;
+        bool has_ended = false;
+        auto const done = [&](std::exception_ptr) { has_ended = true; };
+        auto const open = [&](std::optional<net::connection>& link) -> asio::awaitable<void> {
+            struct gone { // with its request
+                std::optional<net::connection>& link;
+                ~gone() { link.reset(); }
+            } const after{link};
+            net::tcp_addresses const both{dead, silent.address()};
+            auto const opened = co_await link->open(way, both);
+            BOOST_TEST(!opened);
+        };
+        std::optional<net::connection> link(std::in_place, io.get_executor(), nullptr, 1024, 1024);
+        link->deadline = std::chrono::steady_clock::now() + 1h;
+        io.restart();
+        asio::co_spawn(io, open(link), asio::bind_cancellation_slot(signal.slot(), done));
+        for (int i = 0; i < turns; ++i)
+            io.poll_one();
+        signal.emit(asio::cancellation_type::terminal);
+        io.poll();
+        BOOST_TEST_CONTEXT("after " << turns << " turns")
+        {
+            BOOST_TEST(has_ended);
+            BOOST_TEST(io.stopped());
+        }
+    }
 }
 
 // "localhost" is ::1 and 127.0.0.1 on most machines; this server has the latter only.

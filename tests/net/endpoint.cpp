@@ -53,4 +53,12 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_an_endpoint_is_refused_with_the_reason)
     BOOST_TEST(reason("http://host/a\r\nx-evil: 1").find("character") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(this_machine_is_told_by_its_names)
+{
+    for (auto const* const here : {"localhost", "LocalHost", "127.0.0.1", "127.9.9.9", "::1"})
+        BOOST_TEST(quern::net::is_this_machine(here), here);
+    for (auto const* const elsewhere : {"", "localhost.example", "a.localhost", "10.0.0.1", "128.0.0.1", "::2"})
+        BOOST_TEST(!quern::net::is_this_machine(elsewhere), elsewhere);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -185,6 +185,24 @@ BOOST_AUTO_TEST_CASE(a_session_is_resumed_by_the_connections_that_follow)
     }
 }
 
+// A server that could not go on with a session it had agreed to was offered it again and again.
+BOOST_AUTO_TEST_CASE(a_session_is_forgotten_when_a_handshake_fails)
+{
+    auto shown = leaf.server();
+    auto client = connect();
+    auto part = [](peers& p, context& c) -> asio::awaitable<void> {
+        co_await p.serve(c, 1);
+        auto const cut = co_await p.server.accept();
+        (void)cut.available();
+    };
+    play(io, part(*this, shown));
+    BOOST_TEST(run(io, ask(client, 1)).value().body == "hello");
+    BOOST_TEST(run(io, ask(client, 1)).has_error());
+    play(io, serve(shown, 2));
+    BOOST_TEST(run(io, ask(client, 2)).value().body == "hello");
+    BOOST_TEST(client.counters().resumptions == 1u);
+}
+
 // What was agreed with one server says nothing about another that has taken its place.
 BOOST_AUTO_TEST_CASE(a_session_does_not_excuse_another_server_s_certificate)
 {

@@ -22,10 +22,9 @@ failure refused(std::string why)
 bool is_near(std::string const& host)
 {
     boost::system::error_code ec;
-    auto const address = boost::asio::ip::make_address(host, ec);
-    if (ec) return host == "localhost";
-    auto const text = address.to_string();
-    return address.is_loopback() || text == "169.254.170.2" || text == "169.254.170.23" || text == "fd00:ec2::23";
+    auto const text = boost::asio::ip::make_address(host, ec).to_string();
+    return net::is_this_machine(host) || text == "169.254.170.2" || text == "169.254.170.23" ||
+        text == "fd00:ec2::23";
 }
 
 /// Empty when there is none.

@@ -34,6 +34,7 @@ connection::connection(asio::any_io_executor ex, tls_client* tls, std::size_t ma
 
 connection::~connection()
 {
+    if (race_) race_->stop(); // cancelled between two of its waits it goes on by itself
     if (tls_) keep_resumable(*tls_);
 }
 
@@ -114,6 +115,7 @@ asio::awaitable<result<void>> connection::shake_hands(route const& way)
     }
     auto const [ec] = co_await tls_->async_handshake(asio::ssl::stream_base::client, as_values);
     if (!ec) co_return result<void>();
+    how_->forget_session(); // the server may have choked on it
     if (aborted_ || ec == asio::error::operation_aborted) co_return not_opened(phase, ec);
     abort(errc::tls_failed);
     auto why = why_refused(ec, certificate_fault_);

@@ -1,5 +1,7 @@
 #include <quern/net/endpoint.hpp>
 
+#include <boost/asio/ip/address.hpp>
+
 #include <algorithm>
 #include <charconv>
 
@@ -28,6 +30,15 @@ std::string endpoint::authority() const
 std::string endpoint::origin() const
 {
     return (tls ? "https://" : "http://") + authority();
+}
+
+bool is_this_machine(std::string_view host)
+{
+    boost::system::error_code no_address;
+    auto const address = boost::asio::ip::make_address(host, no_address);
+    if (!no_address) return address.is_loopback();
+    auto const lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+    return std::ranges::equal(host, std::string_view("localhost"), {}, lower);
 }
 
 result<endpoint> parse_endpoint(std::string_view url)

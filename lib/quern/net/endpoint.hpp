@@ -27,6 +27,9 @@ struct endpoint {
     }
 };
 
+/// "localhost", 127.0.0.0/8 or ::1.
+bool is_this_machine(std::string_view host);
+
 /// Reads an absolute http or https URL. Refuses user info, a query, a fragment and a port outside 1..65535.
 result<endpoint> parse_endpoint(std::string_view url);
 

@@ -72,14 +72,6 @@ std::string host_and_port(endpoint const& at)
     return host + ':' + std::to_string(at.port);
 }
 
-bool is_this_machine(std::string const& name)
-{
-    auto const host = lower(name);
-    error_code no_address;
-    auto const address = ip::make_address(host, no_address);
-    return no_address ? host == "localhost" || host.ends_with(".localhost") : address.is_loopback();
-}
-
 bool is_in_network(ip::address const& address, std::string const& network)
 {
     error_code ec;
@@ -170,7 +162,7 @@ std::string proxy_for(endpoint const& to, std::function<std::string(char const*)
         found = first("http_proxy", "HTTP_PROXY");
     else
         found = environment("http_proxy");
-    if (found.empty() || is_this_machine(to.host)) return {};
+    if (found.empty() || is_this_machine(to.host) || lower(to.host).ends_with(".localhost")) return {};
     return is_listed(first("no_proxy", "NO_PROXY"), to) ? std::string() : found;
 }
 

@@ -33,6 +33,9 @@ public:
     /// then there must be no handshake, for any certificate would do.
     [[nodiscard]] bool prepare(tls_stream&, std::string const& host, std::string& fault);
 
+    /// The next handshake is a whole one.
+    void forget_session() { session_.reset(); }
+
 private:
     static int keep_session(SSL*, SSL_SESSION*);
 
