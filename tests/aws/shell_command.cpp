@@ -7,7 +7,9 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <cerrno>
 #include <csignal>
+#include <sys/wait.h>
 
 namespace asio = boost::asio;
 namespace aws = quern::aws;
@@ -84,6 +86,20 @@ BOOST_AUTO_TEST_CASE(a_cancelled_command_is_ended)
     BOOST_REQUIRE(end.has_value());
     BOOST_TEST((*end)->cancelled);
     BOOST_TEST((*end)->signal == SIGTERM);
+}
+
+// A program that ended while a command ran left it behind, and a context that went before its program a zombie.
+BOOST_AUTO_TEST_CASE(a_command_does_not_outlive_its_context)
+{
+    {
+        asio::io_context io;
+        auto const done = [](std::exception_ptr, result<aws::command_end> const&) { BOOST_TEST(false); };
+        asio::co_spawn(io, aws::run_shell_command(kept("sleep 600")), done);
+        io.poll();
+        BOOST_TEST(::waitpid(-1, nullptr, WNOHANG) == 0); // it runs
+    }
+    BOOST_TEST(::waitpid(-1, nullptr, WNOHANG) == -1);
+    BOOST_TEST(errno == ECHILD);
 }
 
 BOOST_AUTO_TEST_CASE(more_output_than_allowed_is_a_failure)

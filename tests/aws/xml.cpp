@@ -50,6 +50,17 @@ BOOST_AUTO_TEST_CASE(depth_is_limited)
     BOOST_TEST(!read_xml(nested(100'000)).has_value());
 }
 
+// Each element's path holds the names of all that it stands in: 16 long ones made a small document costly.
+BOOST_AUTO_TEST_CASE(names_are_limited)
+{
+    auto const named = [](std::size_t size) {
+        string const name(size, 'A');
+        return "<B " + name + "=\"\"><" + name + "></" + name + "></B>";
+    };
+    BOOST_TEST(read_xml(named(100)).has_value());
+    BOOST_TEST(!read_xml(named(101)).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(a_document_that_is_cut_off_anywhere_is_refused)
 {
     string const whole = "<?xml version=\"1.0\"?><A a=\"b\"><B>x &amp; y</B><!-- c --><C/></A>";

@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 // Not Boost.Process: that of 1.81 forks, where posix_spawn() shares the memory until the exec, leaves SIGPIPE ignored in
 // the child, and its signals reach the shell alone but not what the shell has started.
@@ -138,11 +139,31 @@ private:
     posix_spawnattr_t attributes_;
 };
 
-/// After the process has ended. Fails where SIGCHLD is ignored, or somebody else reaps: nobody knows then how it ended.
-result<command_end> reap(pid_t child)
+/// The command and what it has started. None of it outlives the coroutine that runs it, and no zombie is left.
+class process_group {
+public:
+    explicit process_group(pid_t leader) : leader_(leader) {}
+    process_group(process_group const&) = delete;
+    ~process_group()
+    {
+        if (leader_ == 0) return;
+        signal(SIGKILL);
+        (void)reap();
+    }
+
+    void signal(int number) const { ::kill(-leader_, number); }
+    result<command_end> reap();
+
+private:
+    pid_t leader_; ///< 0 once it is reaped
+};
+
+/// After the leader has ended. Fails where SIGCHLD is ignored, or somebody else reaps: nobody knows then how it ended.
+result<command_end> process_group::reap()
 {
     command_end out;
     int status = 0;
+    auto const child = std::exchange(leader_, 0);
     while (::waitpid(child, &status, 0) < 0) {
         if (errno != EINTR) return system_failure(errno, "how the command ended (is SIGCHLD ignored?)");
     }
@@ -154,16 +175,16 @@ result<command_end> reap(pid_t child)
 }
 
 /// Completes when the process has ended by itself, by SIGTERM or, after `grace`, by SIGKILL.
-asio::awaitable<void> killed(pid_t child, stream_descriptor& process, std::chrono::milliseconds grace)
+asio::awaitable<void> killed(process_group const& group, stream_descriptor& process, std::chrono::milliseconds grace)
 {
-    ::kill(-child, SIGTERM);
+    group.signal(SIGTERM);
     asio::steady_timer patience(process.get_executor(), grace);
     auto race = asio::experimental::make_parallel_group(
         process.async_wait(stream_descriptor::wait_read, asio::deferred), patience.async_wait(asio::deferred));
     auto const [order, ended, waited] =
         co_await race.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
     if (!ended) co_return;
-    ::kill(-child, SIGKILL);
+    group.signal(SIGKILL);
     co_await process.async_wait(stream_descriptor::wait_read, asio::as_tuple(asio::use_awaitable));
 }
 
@@ -181,15 +202,11 @@ asio::awaitable<result<command_end>> run_shell_command(shell_command what)
     spawn_setup setup(input.get(), output ? std::optional(output->get()) : std::nullopt);
     auto const child = setup.spawn(std::move(what.text), std::move(what.environment));
     if (!child) co_return child.error();
+    process_group group(*child);
 
     // By its number: glibc 2.36 declares pidfd_open() without C linkage.
     auto const watch = static_cast<int>(::syscall(SYS_pidfd_open, *child, 0));
-    if (watch < 0) {
-        auto const error = errno;
-        ::kill(-*child, SIGKILL);
-        (void)reap(*child);
-        co_return system_failure(error, "pidfd_open");
-    }
+    if (watch < 0) co_return system_failure(errno, "pidfd_open");
     auto const ex = co_await asio::this_coro::executor;
     stream_descriptor process(ex, watch);
     asio::steady_timer patience(ex, asio::steady_timer::time_point::max());
@@ -200,9 +217,9 @@ asio::awaitable<result<command_end>> run_shell_command(shell_command what)
         co_await race.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
     if (running) {
         co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-        co_await killed(*child, process, what.grace);
+        co_await killed(group, process, what.grace);
     }
-    auto end = reap(*child);
+    auto end = group.reap();
     if (!end) co_return end;
     end->timed_out = running && !waited;
     end->cancelled = running && waited;

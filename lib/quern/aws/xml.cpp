@@ -103,11 +103,14 @@ private:
 
     void skip_blanks() { rest_.remove_prefix(std::min(rest_.find_first_not_of(blanks), rest_.size())); }
 
+    /// Empty when there is none, or no end of it.
     std::string name()
     {
+        constexpr std::size_t longest = 100; // the paths of all elements are made of them
         std::size_t size = 0;
         while (size < rest_.size() && is_name_character(rest_[size]))
             ++size;
+        if (size > longest) return {};
         std::string found(rest_.substr(0, size));
         rest_.remove_prefix(size);
         return found;
