@@ -4,6 +4,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <deque>
@@ -198,17 +199,71 @@ BOOST_AUTO_TEST_CASE(refused_ones_are_loaded_again_once_however_many_say_so)
     auto const refused = *got[0];
     source.latency = 1s;
     for (int i = 0; i < 50; ++i) {
-        BOOST_TEST(provider->renew(refused));
+        BOOST_TEST((provider->renew(refused) == aws::renewal::now));
         BOOST_TEST(!provider->at_hand());
         ask();
     }
     pass(1s);
     BOOST_TEST(source.loads == 2);
     BOOST_TEST((*got.back())->access_key_id == "B");
-    BOOST_TEST(provider->renew(refused)); // a late answer: others are there
+    BOOST_TEST((provider->renew(refused) == aws::renewal::now)); // a late answer: others are there
     BOOST_TEST(id() == "B");
-    BOOST_TEST(!provider->renew(*got.back())); // these too, so soon: it is not their age
+    BOOST_TEST((provider->renew(*got.back()) == aws::renewal::later)); // these too, so soon: it is not their age
     BOOST_TEST(id() == "B");
+    BOOST_TEST(source.loads == 2);
+}
+
+// The keys of an environment variable, say: nobody will change those.
+BOOST_AUTO_TEST_CASE(refused_ones_that_come_again_are_taken_for_static_unless_they_end)
+{
+    for (bool const ends : {false, true}) {
+        aws::credentials same{"A", "secret", "token"};
+        if (ends) same.expires_at = time.wall() + 6h;
+        source.answers = {same};
+        got.clear();
+        for (int i = 0; i < 2; ++i) {
+            ask();
+            pass(1s);
+            auto const expected = i == 0 ? aws::renewal::now : ends ? aws::renewal::later : aws::renewal::never;
+            BOOST_TEST((provider->renew(*got.back()) == expected));
+        }
+        pass(10min);
+    }
+}
+
+// Files were opened, and processes started, in the middle of whoever found that it was time.
+BOOST_AUTO_TEST_CASE(a_load_never_begins_within_the_call_that_finds_it_due)
+{
+    source.answers = {until("A", 1h), until("B", 3h)};
+    ask();
+    pass(45min);
+    asio::post(io, [this] {
+        BOOST_TEST(id() == "A");
+        BOOST_TEST(source.loads == 1);
+    });
+    pass(0s);
+    BOOST_TEST(source.loads == 2);
+    BOOST_TEST(id() == "B");
+}
+
+BOOST_AUTO_TEST_CASE(a_source_that_never_answers_is_asked_again_after_five_minutes)
+{
+    source.answers = {until("A", 6h)};
+    source.latency = 24h;
+    for (int minute = 0; minute < 6; ++minute) {
+        ask();
+        pass(1min);
+    }
+    BOOST_TEST(source.cancelled == 1);
+    BOOST_REQUIRE(got.size() == 6u); // all waited for the same
+    for (auto const& one : got) {
+        BOOST_TEST((one.error().code == errc::timed_out));
+        BOOST_TEST(one.error().retryable);
+    }
+    source.latency = 1s;
+    ask();
+    pass(1s);
+    BOOST_TEST(got.back().has_value());
     BOOST_TEST(source.loads == 2);
 }
 

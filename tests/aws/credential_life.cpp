@@ -93,7 +93,7 @@ asio::awaitable<void> call(world& w, aws::credentials_provider& provider, timer&
             *keys->expires_at <= w.time.wall() || (w.time.now() >= w.revoked_at && issued < w.revoked_at);
         if (!is_refused) co_return;
         ++(attempt == 0 ? w.refused : w.refused_twice);
-        if (!provider.renew(keys)) co_return;
+        if (provider.renew(keys) != aws::renewal::now) co_return;
     }
 }
 

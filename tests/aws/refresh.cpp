@@ -112,18 +112,35 @@ BOOST_AUTO_TEST_CASE(a_failure_without_old_ones_fails_until_the_next_attempt_is_
     BOOST_TEST((rule.at(at(2s)) == advice::use));
 }
 
-BOOST_AUTO_TEST_CASE(refused_ones_are_not_used_again_and_a_second_refusal_within_a_minute_changes_nothing)
+BOOST_AUTO_TEST_CASE(refused_ones_are_not_used_again_and_a_second_refusal_so_soon_changes_nothing)
 {
     auto rule = loaded(6h);
-    BOOST_TEST(rule.refused(at(1s)));
+    BOOST_TEST(rule.refused(at(1s), 0));
     BOOST_TEST((rule.at(at(1s)) == advice::wait));
-    BOOST_TEST(rule.refused(at(1s))); // another call with the same ones: new ones are on their way
+    BOOST_TEST(rule.refused(at(1s), 0)); // another call with the same ones: new ones are on their way
     BOOST_TEST(rule.loaded(at(2s), start + 6h, 1));
     BOOST_TEST((rule.at(at(2s)) == advice::use));
-    BOOST_TEST(!rule.refused(at(60s)));
-    BOOST_TEST((rule.at(at(60s)) == advice::use));
-    BOOST_TEST(rule.refused(at(61s)));
-    BOOST_TEST((rule.at(at(61s)) == advice::wait));
+    BOOST_TEST(!rule.refused(at(11s - 1ns), 0));
+    BOOST_TEST((rule.at(at(11s - 1ns)) == advice::use));
+    BOOST_TEST(rule.refused(at(11s), 0));
+    BOOST_TEST((rule.at(at(11s)) == advice::wait));
+}
+
+// A minute without another try was long where a role's new session took some seconds to be known everywhere.
+BOOST_AUTO_TEST_CASE(refusals_count_again_after_seconds_at_first_then_ever_later)
+{
+    auto rule = loaded(6h);
+    auto t = 0s;
+    for (auto const pause : {10s, 20s, 40s, 60s, 60s}) {
+        BOOST_TEST(rule.refused(at(t), 0));
+        BOOST_TEST(rule.loaded(at(t), start + 6h, 1));
+        BOOST_TEST(!rule.refused(at(t + pause - 1ns), 0));
+        t += pause;
+    }
+    t += 60s; // a quiet time: it begins anew
+    BOOST_TEST(rule.refused(at(t), 1));
+    BOOST_TEST(rule.loaded(at(t), start + 6h, 1));
+    BOOST_TEST(rule.refused(at(t + 5s), 1)); // jitter takes half
 }
 
 BOOST_AUTO_TEST_SUITE_END()

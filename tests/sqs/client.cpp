@@ -6,6 +6,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 #include <boost/test/unit_test.hpp>
@@ -78,6 +79,19 @@ send_message_request test_message()
 {
     return {"http://localhost/1/q", "test"};
 }
+
+/// Credentials that never come.
+class vault final : public quern::aws::credentials_provider {
+public:
+    asio::awaitable<quern::result<quern::aws::shared_credentials>> get() override
+    {
+        on_asked();
+        asio::steady_timer never(co_await asio::this_coro::executor, quern::tick::max());
+        co_await never.async_wait(asio::use_awaitable);
+        co_return nullptr;
+    }
+    std::function<void()> on_asked;
+};
 
 bool contains(string const& text, string const& part)
 {
@@ -275,6 +289,34 @@ BOOST_AUTO_TEST_CASE(destroying_a_client_ends_what_is_under_way)
     auto const answer = run(io, sqs->receive_message(receive_message_request("http://localhost/1/q")));
     BOOST_REQUIRE(!answer);
     BOOST_TEST(answer.error().code == make_error_code(errc::stopped));
+}
+
+// It waited on for the program's own provider, and run() with it.
+BOOST_AUTO_TEST_CASE(closing_a_client_ends_the_wait_for_the_programs_credentials)
+{
+    auto const closed = std::make_shared<vault>();
+    options.credentials = closed;
+    client sqs(io.get_executor(), options);
+    BOOST_TEST(sqs.credentials() == closed);
+    closed->on_asked = [&] { asio::post(io, [&] { sqs.close(); }); };
+    auto const answer = run(io, sqs.list_queues(list_queues_request()));
+    BOOST_REQUIRE(!answer);
+    BOOST_TEST(answer.error().code == make_error_code(errc::stopped));
+}
+
+BOOST_AUTO_TEST_CASE(a_context_may_go_while_credentials_are_waited_for)
+{
+    auto const closed = std::make_shared<vault>();
+    options.credentials = closed;
+    closed->on_asked = [&] { io.stop(); };
+    auto sqs = std::make_unique<client>(io.get_executor(), options);
+    auto const ask = [](client& c) -> asio::awaitable<void> {
+        co_await c.list_queues(list_queues_request());
+        BOOST_TEST(false); // it never ends
+    };
+    quern::test::play(io, ask(*sqs));
+    io.run();
+    sqs.reset();
 }
 
 BOOST_AUTO_TEST_CASE(settings_that_cannot_work_are_refused_by_name)

@@ -1,16 +1,17 @@
 #include <quern/aws/cached_credentials.hpp>
 #include <quern/aws/date.hpp>
 #include <quern/aws/refresh.hpp>
-#include <quern/core/alarm.hpp>
+#include <quern/core/alarm_line.hpp>
+#include <quern/core/random_part.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <exception>
-#include <list>
-#include <random>
 #include <utility>
 
 namespace quern::aws {
@@ -21,12 +22,8 @@ namespace {
 
 using advice = refresh_rule::advice;
 
-std::function<double()> make_jitter()
-{
-    return [engine = std::minstd_rand(std::random_device{}())]() mutable {
-        return std::uniform_real_distribution<double>(0, 1)(engine);
-    };
-}
+/// Far beyond what any way to credentials takes: whoever is silent for so long will stay so.
+constexpr std::chrono::minutes longest_load{5};
 
 /// What outlives the provider: a load that has begun ends by itself.
 class cache : public std::enable_shared_from_this<cache> {
@@ -34,7 +31,7 @@ public:
     cache(asio::any_io_executor ex, std::unique_ptr<credentials_source> source, clock& time,
         std::function<double()> jitter)
         : executor_(std::move(ex)), source_(std::move(source)), clock_(time),
-          jitter_(jitter ? std::move(jitter) : make_jitter())
+          jitter_(jitter ? std::move(jitter) : random_part)
     {}
 
     shared_credentials at_hand()
@@ -51,8 +48,9 @@ public:
         if (!self->loading_ && self->rule_.at(self->moment()) == advice::fail) co_return self->last_failure_;
         self->start();
         if (self->loading_) {
-            waiter here(*self);
-            co_await here.bell.wait();
+            alarm bell(self->clock_, self->executor_);
+            alarm_line::place const here(self->waiting_, bell);
+            co_await bell.wait();
             auto const state = co_await asio::this_coro::cancellation_state;
             if (state.cancelled() != asio::cancellation_type::none) {
                 co_return failure(errc::stopped, "cancelled while waiting for credentials");
@@ -63,36 +61,31 @@ public:
         co_return self->keys_;
     }
 
-    bool renew(shared_credentials const& refused) { return refused != keys_ || rule_.refused(moment()); }
+    renewal renew(shared_credentials const& refused)
+    {
+        if (refused != keys_ || rule_.refused(moment(), jitter_())) return renewal::now;
+        return came_again_ ? renewal::never : renewal::later;
+    }
 
     void stop()
     {
         if (std::exchange(stopped_, true)) return;
         if (loading_) cancel_.emit(asio::cancellation_type::terminal);
-        ring();
+        waiting_.ring();
     }
 
 private:
-    struct waiter {
-        explicit waiter(cache& c)
-            : bell(c.clock_, c.executor_), owner(c), at(c.waiting_.insert(c.waiting_.end(), this))
-        {}
-        waiter(waiter const&) = delete;
-        ~waiter() { owner.waiting_.erase(at); }
-
-        alarm bell;
-        cache& owner;
-        std::list<waiter*>::iterator at;
-    };
-
     static failure closed() { return failure(errc::stopped, "the provider of credentials is closed"); }
 
     refresh_rule::moment moment() const { return {clock_.now(), clock_.wall()}; }
 
     void start()
     {
-        if (loading_ || stopped_) return;
+        if (stopped_) return;
+        if (loading_) return give_up_what_hangs();
         loading_ = true;
+        is_given_up_ = false;
+        began_ = clock_.now();
         // Where the context goes first, nothing is left of the load that could be cancelled.
         std::shared_ptr<void> const going(nullptr, [self = shared_from_this()](void*) { self->loading_ = false; });
         auto const done = [self = shared_from_this(), going](std::exception_ptr thrown, result<credentials> found) {
@@ -102,9 +95,17 @@ private:
         asio::co_spawn(executor_, load(shared_from_this()), asio::bind_cancellation_slot(cancel_.slot(), done));
     }
 
+    void give_up_what_hangs()
+    {
+        if (is_given_up_ || clock_.now() - began_ < longest_load) return;
+        is_given_up_ = true;
+        cancel_.emit(asio::cancellation_type::terminal);
+    }
+
     /// Its frame keeps the source alive.
     static asio::awaitable<result<credentials>> load(std::shared_ptr<cache> self)
     {
+        co_await asio::post(self->executor_, asio::use_awaitable); // sources open files, and start processes
         co_return co_await self->source_->load();
     }
 
@@ -122,6 +123,9 @@ private:
     void finish(result<credentials> found)
     {
         loading_ = false;
+        if (is_given_up_ && !found) {
+            found = failure(errc::timed_out, "the source of credentials had not answered after 5 minutes", true);
+        }
         if (found) {
             if (auto const flaw = flaw_of(*found))
                 found = failure(errc::no_credentials, "the credentials are unusable: " + *flaw);
@@ -134,19 +138,14 @@ private:
         }
         last_failed_ = !found;
         if (found) {
+            came_again_ = keys_ && *keys_ == *found && !found->expires_at;
             keys_ = std::make_shared<credentials const>(std::move(*found));
         } else {
             last_failure_ = found.error();
             last_failure_.retryable = last_failure_.retryable || keys_; // there have been some
             rule_.failed(moment(), jitter_());
         }
-        ring();
-    }
-
-    void ring()
-    {
-        for (auto* const one : waiting_)
-            one->bell.ring();
+        waiting_.ring();
     }
 
     asio::any_io_executor executor_;
@@ -159,7 +158,10 @@ private:
     bool last_failed_ = false;
     bool loading_ = false;
     bool stopped_ = false;
-    std::list<waiter*> waiting_;
+    bool came_again_ = false; ///< when they were loaded anew they were the same, and without an end
+    tick began_{};            ///< the load
+    bool is_given_up_ = false;
+    alarm_line waiting_;
     asio::cancellation_signal cancel_;
 };
 
@@ -172,7 +174,7 @@ public:
 
     shared_credentials at_hand() override { return cache_->at_hand(); }
     asio::awaitable<result<shared_credentials>> get() override { return cache::get(cache_); }
-    bool renew(shared_credentials const& refused) override { return cache_->renew(refused); }
+    renewal renew(shared_credentials const& refused) override { return cache_->renew(refused); }
 
 private:
     std::shared_ptr<cache> cache_;

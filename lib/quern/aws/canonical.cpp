@@ -179,6 +179,11 @@ canonical_headers canonicalize(std::vector<header_view> const& headers)
     return out;
 }
 
+bool has_control_character(std::string_view text)
+{
+    return std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
 std::string lower_case(std::string_view ascii)
 {
     std::string out(ascii);

@@ -57,4 +57,7 @@ canonical_headers canonicalize(std::vector<header_view> const&);
 
 std::string lower_case(std::string_view ascii);
 
+/// A line break or any other control character: it would end a header early.
+bool has_control_character(std::string_view);
+
 } // namespace quern::aws

@@ -1,7 +1,6 @@
+#include <quern/aws/canonical.hpp>
 #include <quern/aws/credentials.hpp>
 #include <quern/aws/date.hpp>
-
-#include <algorithm>
 
 namespace quern::aws {
 namespace {
@@ -16,12 +15,6 @@ public:
 private:
     shared_credentials keys_;
 };
-
-/// A line break or any other control character would end a header early.
-bool has_control_character(std::string const& value)
-{
-    return std::any_of(value.begin(), value.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
-}
 
 std::string unless_blank(std::string value)
 {

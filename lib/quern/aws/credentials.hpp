@@ -25,6 +25,13 @@ struct credentials {
 
 using shared_credentials = std::shared_ptr<credentials const>;
 
+/// What becomes of credentials that the service refuses, having expired.
+enum class renewal {
+    never, ///< there are no others, and will not be
+    later, ///< asked so soon, what hands them out would give the same: a later call may be accepted
+    now,   ///< get() may answer with others
+};
+
 /// Where signatures take their key from. Asked before every attempt of every call, so it answers from memory whenever
 /// it can.
 ///
@@ -42,8 +49,8 @@ public:
     /// Cancellation  terminal.
     virtual boost::asio::awaitable<result<shared_credentials>> get() = 0;
 
-    /// The service says that these have expired. True when get() may answer with others now.
-    virtual bool renew(shared_credentials const& /*refused*/) { return false; }
+    /// The service says that these have expired.
+    virtual renewal renew(shared_credentials const& /*refused*/) { return renewal::never; }
 
     /// For its owner: ends whatever is under way, each get() with errc::stopped, and begins nothing more.
     virtual void close() {}

@@ -8,6 +8,16 @@ using std::chrono::duration_cast;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
+namespace {
+
+nanoseconds pause_after(int earlier_ones, seconds first, double jitter)
+{
+    auto const pause = std::min<seconds>(first * (1 << std::min(earlier_ones, 6)), refresh_rule::longest_pause);
+    return duration_cast<nanoseconds>(pause * (1 - 0.5 * jitter));
+}
+
+} // namespace
+
 bool refresh_rule::usable(wall_time wall) const
 {
     return any_ && !refused_ && (!expires_at_ || wall < *expires_at_ - slack);
@@ -39,16 +49,15 @@ bool refresh_rule::loaded(moment m, std::optional<wall_time> expires_at, double 
 
 void refresh_rule::failed(moment m, double jitter)
 {
-    auto const doublings = std::min(failures_++, 6);
-    auto const pause = std::min<seconds>(seconds(1 << doublings), longest_pause);
-    not_before_ = m.now + duration_cast<nanoseconds>(pause * (1 - 0.5 * jitter));
+    not_before_ = m.now + pause_after(failures_++, seconds(1), jitter);
 }
 
-bool refresh_rule::refused(moment m)
+bool refresh_rule::refused(moment m, double jitter)
 {
     if (refused_) return true; // new ones are being asked for
     if (trust_refusals_at_ && m.now < *trust_refusals_at_) return false;
-    trust_refusals_at_ = m.now + longest_pause;
+    if (trust_refusals_at_ && m.now >= *trust_refusals_at_ + longest_pause) refusals_ = 0;
+    trust_refusals_at_ = m.now + pause_after(refusals_++, seconds(10), jitter);
     refused_ = any_;
     return any_;
 }

@@ -14,6 +14,9 @@ namespace quern::aws {
 ///          the same with less life left: the quarter is then one of that, which spaces the questions out.
 /// Failing  keeps the old ones. The next attempt follows after 1 s, 2 s, 4 s .. 60 s, of which jitter takes up to half.
 /// Expiry   counts 10 s early (as in the AWS SDK for Rust): a signature must still be good when it arrives.
+/// Refused  ones are not used again, and others asked for at once. Where those are refused too it was not their age, or
+///          what hands them out is behind: they are used, and the next refusal counts after 10 s, 20 s .. 60 s, of which
+///          jitter takes up to half.
 class refresh_rule {
 public:
     static constexpr std::chrono::minutes earliest{15};
@@ -39,9 +42,9 @@ public:
     /// None have come.
     void failed(moment, double jitter);
 
-    /// The service refuses them, having expired: they are not used again. False within a minute of the last time, since
-    /// asking for others has not helped then.
-    bool refused(moment);
+    /// The service refuses them, having expired: they are not used again. False so soon after the last time that asking
+    /// for others would not help.
+    bool refused(moment, double jitter);
 
 private:
     bool usable(wall_time) const;
@@ -52,6 +55,7 @@ private:
     std::optional<tick> not_before_;        ///< the next attempt, after one that failed
     std::optional<tick> trust_refusals_at_; ///< from then on another refusal is news
     int failures_ = 0;
+    int refusals_ = 0; ///< one soon after the other
 };
 
 } // namespace quern::aws

@@ -196,7 +196,13 @@ client::~client()
 void client::close()
 {
     state_->http.close();
+    state_->service.close();
     if (state_->own_keys) state_->own_keys->close();
+}
+
+std::shared_ptr<aws::credentials_provider> client::credentials() const
+{
+    return state_->options.credentials;
 }
 
 net::endpoint const& client::endpoint() const

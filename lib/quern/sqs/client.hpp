@@ -60,6 +60,10 @@ public:
     /// Ends every operation under way with errc::stopped and closes all connections.
     void close();
 
+    /// Where its keys come from: another client of the same strand that is given them too looks for none itself. They end
+    /// with this client unless they are the program's.
+    std::shared_ptr<aws::credentials_provider> credentials() const;
+
     net::endpoint const& endpoint() const;
     net::client_counters const& counters() const;
 
