@@ -4,6 +4,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstdlib>
+#include <fstream>
+
 namespace aws = quern::aws;
 using namespace quern;
 using quern::test::surrounded;
@@ -58,6 +61,22 @@ struct chain : surrounded {
     }
 
     static string keys(string id) { return "aws_access_key_id = " + id + "\naws_secret_access_key = s"; }
+};
+
+/// Of this process, for a while.
+class set_variable {
+public:
+    set_variable(char const* name, string const& value) : name_(name)
+    {
+        if (char const* const old = std::getenv(name)) before_ = old;
+        ::setenv(name, value.c_str(), 1);
+    }
+    set_variable(set_variable const&) = delete;
+    ~set_variable() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
+
+private:
+    char const* name_;
+    std::optional<string> before_;
 };
 
 } // namespace
@@ -192,7 +211,15 @@ BOOST_AUTO_TEST_CASE(a_source_by_its_name_must_be_there)
     BOOST_TEST(key().starts_with("credential_source EcsContainer: neither"));
     files.text.clear();
     in_profile("default", "role_arn = a\ncredential_source = Ec2InstanceMetadata");
-    BOOST_TEST(key() == "switched off by AWS_EC2_METADATA_DISABLED");
+    BOOST_TEST(key() == "credential_source Ec2InstanceMetadata: switched off by AWS_EC2_METADATA_DISABLED");
+    variables.erase("AWS_EC2_METADATA_DISABLED");
+    for (int i = 0; i < 3; ++i)
+        web.add(503, "");
+    auto const unwell = found().error();
+    BOOST_TEST((unwell.code == errc::no_credentials));
+    BOOST_TEST(unwell.message == "credential_source Ec2InstanceMetadata: the service refused (HTTP 503)");
+    BOOST_TEST(unwell.retryable);
+    web.asked.clear();
     in_container();
     files.text.clear();
     in_profile("default", "role_arn = a\ncredential_source = EcsContainer");
@@ -241,6 +268,22 @@ BOOST_AUTO_TEST_CASE(the_default_provider_reads_this_process)
     auto const none = run(provider->get());
     BOOST_REQUIRE(!none);
     BOOST_TEST(none.error().message.find("no such profile, surely") != string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(the_default_provider_trusts_whom_the_profile_trusts)
+{
+    auto const path = string(std::getenv("QUERN_TMP_DIR")) + "/trusting";
+    std::ofstream(path) << "[profile trusting]\nregion = eu-west-1\nca_bundle = /nowhere/ca.pem\n"
+                           "role_arn = arn\nsource_profile = base\n[profile base]\n"
+                        << keys("BASE");
+    set_variable const file("AWS_CONFIG_FILE", path), nobody_else("AWS_CA_BUNDLE", ""),
+        no_keys("AWS_ACCESS_KEY_ID", "");
+    auto const provider = aws::default_credentials(io.get_executor(), {.profile = "trusting"}, {}, time);
+    auto const none = run(provider->get());
+    BOOST_REQUIRE(!none);
+    BOOST_TEST(none.error().message.starts_with("the role arn: "), none.error().message);
+    BOOST_TEST_INFO(none.error().message);
+    BOOST_TEST(none.error().message.find("ca_bundle \"/nowhere/ca.pem\"") != string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -79,6 +79,30 @@ BOOST_AUTO_TEST_CASE(each_attempt_is_signed_anew)
     BOOST_TEST(web.asked.size() == 3u);
 }
 
+// On a machine whose clock was wrong SQS' calls were corrected, and those for its role were not.
+BOOST_AUTO_TEST_CASE(a_wrong_clock_is_corrected_and_the_end_is_told_in_its_time)
+{
+    net::response refused;
+    refused.status = 403;
+    refused.fields.add("date", "Fri, 02 Jan 2026 02:04:05 GMT"); // ours is an hour ahead
+    refused.body = error("SignatureDoesNotMatch");
+    refused.body.replace(refused.body.find("first line"), 10, "Signature not yet current: 2026");
+    web.answers.emplace_back(refused);
+    auto whole = answer("AssumeRole");
+    whole.replace(whole.find("2026-01-02T04:04:05Z"), 20, "2026-01-02T03:04:05Z");
+    web.add(200, whole);
+    auto const found = assume({"a"});
+    BOOST_REQUIRE(found.has_value());
+    BOOST_TEST((found->expires_at == aws::parse_rfc3339("2026-01-02T04:04:05Z")));
+    BOOST_TEST(web.header(0, "X-Amz-Date") == "20260102T030405Z");
+    BOOST_TEST(web.header(1, "X-Amz-Date") == "20260102T020405Z");
+
+    for (int i = 0; i < 3; ++i)
+        web.answers.emplace_back(refused);
+    BOOST_TEST(assume({"a"}).error().service_code == "SignatureDoesNotMatch");
+    BOOST_TEST(web.asked.size() == 4u);
+}
+
 BOOST_AUTO_TEST_CASE(a_web_identity_is_sent_unsigned_and_read_each_time)
 {
     for (string const token : {"one", "two\n"}) {

@@ -93,6 +93,20 @@ BOOST_AUTO_TEST_CASE(a_request_that_cannot_be_made_is_not_sent)
     BOOST_TEST(web.asked.empty());
 }
 
+// It was an exception, and the error said neither for whom nor which option.
+BOOST_AUTO_TEST_CASE(a_file_of_authorities_that_has_vanished_is_named_with_the_place_and_the_option)
+{
+    net::client_options options;
+    options.ca_bundle = "/nowhere/ca.pem";
+    auto const real = aws::real_web(io.get_executor(), options);
+    aws::web_request request("https://sts.example/");
+    auto const got = test::run(io, real->send(std::move(request)));
+    BOOST_REQUIRE(!got.has_value());
+    BOOST_TEST((got.error().code == errc::invalid_option));
+    BOOST_TEST(got.error().message.starts_with("https://sts.example: "));
+    BOOST_TEST(got.error().message.find("ca_bundle \"/nowhere/ca.pem\"") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(the_real_one_reaches_a_server)
 {
     test::loopback server(io);

@@ -15,6 +15,9 @@ public:
     /// Now, as the service would put it.
     wall_time corrected(wall_time now) const { return now + offset_; }
 
+    /// What a point of the service's time is on our clock.
+    wall_time ours(wall_time theirs) const { return theirs - offset_; }
+
     /// Looks at an answer that is an error. True when it was signed with a time so wrong that the next attempt, with the
     /// corrected one, may succeed: the answer says so, or its Date header is 4 minutes or more away (as in the AWS SDK
     /// for C++; the service's own limit is 15).

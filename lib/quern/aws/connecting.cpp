@@ -6,11 +6,16 @@
 
 namespace quern::aws {
 
+std::string chosen_ca_bundle(std::string of_program, environment const& env, profile_settings const& profile)
+{
+    if (of_program.empty()) of_program = env("AWS_CA_BUNDLE");
+    return of_program.empty() ? profile.ca_bundle : of_program;
+}
+
 net::client_options completed(
     net::client_options options, net::endpoint const& to, environment const& env, profile_settings const& profile)
 {
-    if (options.ca_bundle.empty()) options.ca_bundle = env("AWS_CA_BUNDLE");
-    if (options.ca_bundle.empty()) options.ca_bundle = profile.ca_bundle;
+    options.ca_bundle = chosen_ca_bundle(std::move(options.ca_bundle), env, profile);
     if (!options.proxy) options.proxy = net::proxy_for(to, env);
     return options;
 }

@@ -6,9 +6,12 @@
 
 namespace quern::aws {
 
+/// The first of these that says something: the program, AWS_CA_BUNDLE, the profile.
+std::string chosen_ca_bundle(std::string of_program, environment const&, profile_settings const&);
+
 /// Fills in what a program left open about how connections to an endpoint are made:
 ///
-/// ca_bundle  AWS_CA_BUNDLE, then the profile's ca_bundle
+/// ca_bundle  see chosen_ca_bundle()
 /// proxy      what net::proxy_for() finds in the environment; an empty one stays: none
 net::client_options completed(
     net::client_options, net::endpoint const& to, environment const&, profile_settings const& = profile_settings());

@@ -1,8 +1,8 @@
+#include <quern/aws/connecting.hpp>
 #include <quern/aws/container_credentials.hpp>
 #include <quern/aws/credential_chain.hpp>
 #include <quern/aws/credential_process.hpp>
-
-#include <random>
+#include <quern/core/random_part.hpp>
 
 namespace quern::aws {
 
@@ -13,6 +13,11 @@ namespace {
 bool is_set(std::string const& value)
 {
     return value.find_first_not_of(" \t") != value.npos;
+}
+
+std::string plainly(failure const& why)
+{
+    return why.code == make_error_code(errc::no_credentials) ? why.message : describe(why);
 }
 
 /// What went wrong at a place, with its name: the error of a call to SQS has to say that it is not about SQS.
@@ -98,9 +103,9 @@ private:
 
     awaitable<finding> container()
     {
-        auto const url = container_url(around_.variable);
+        auto url = container_url(around_.variable);
         if (!url) co_return url.error();
-        if (*url) co_return co_await begin(from_container());
+        if (*url) co_return co_await at_container(std::move(**url));
         nothing("the container", "neither AWS_CONTAINER_CREDENTIALS_RELATIVE_URI nor .._FULL_URI is set");
         co_return finding();
     }
@@ -108,11 +113,10 @@ private:
     /// The last place: nobody need have meant it.
     awaitable<finding> instance()
     {
-        auto const found = co_await begin(from_instance());
+        auto const found = co_await at_instance();
         if (found || found.error().code == make_error_code(errc::stopped)) co_return found;
         may_come_ = found.error().retryable;
-        bool const is_plain = found.error().code == make_error_code(errc::no_credentials);
-        nothing("the instance", is_plain ? found.error().message : describe(found.error()));
+        nothing("the instance", plainly(found.error()));
         co_return finding();
     }
 
@@ -149,18 +153,31 @@ private:
 
     awaitable<result<credentials>> begin(from_container)
     {
-        auto const url = container_url(around_.variable);
+        auto url = container_url(around_.variable);
         if (!url) co_return url.error();
-        if (*url) {
-            auto found = co_await container_credentials(around_, **url);
-            co_return at("the container's endpoint", std::move(found));
-        }
+        if (*url) co_return co_await at_container(std::move(**url));
         co_return failure(errc::no_credentials,
             "credential_source EcsContainer: neither AWS_CONTAINER_CREDENTIALS_RELATIVE_URI nor "
             "AWS_CONTAINER_CREDENTIALS_FULL_URI is set");
     }
 
+    awaitable<result<credentials>> at_container(std::string url)
+    {
+        auto found = co_await container_credentials(around_, std::move(url));
+        co_return at("the container's endpoint", std::move(found));
+    }
+
     awaitable<result<credentials>> begin(from_instance)
+    {
+        auto found = co_await at_instance();
+        if (!found && found.error().code != make_error_code(errc::stopped)) {
+            co_return failure(errc::no_credentials,
+                "credential_source Ec2InstanceMetadata: " + plainly(found.error()), found.error().retryable);
+        }
+        co_return found;
+    }
+
+    awaitable<result<credentials>> at_instance()
     {
         auto const service = find_instance_service(around_.variable, config_.profile(name_), options_.instance);
         if (!service) co_return service.error();
@@ -220,12 +237,6 @@ private:
     credential_chain chain_;
 };
 
-double random_part()
-{
-    thread_local std::minstd_rand engine(std::random_device{}());
-    return std::uniform_real_distribution<double>(0, 1)(engine);
-}
-
 } // namespace
 
 credential_chain::credential_chain(surroundings around, chain_options options, std::function<double()> jitter)
@@ -241,6 +252,11 @@ awaitable<result<credentials>> credential_chain::load()
 std::shared_ptr<credentials_provider> default_credentials(
     boost::asio::any_io_executor ex, chain_options options, net::client_options connections, clock& time)
 {
+    environment const variable = process_environment;
+    profile_settings settings; // of files that cannot be read, the search says why
+    if (auto const config = load_shared_config(variable))
+        settings = settings_of(*config, selected_profile(variable, options.profile), sts_service);
+    connections.ca_bundle = chosen_ca_bundle(std::move(connections.ca_bundle), variable, settings);
     auto http = real_web(ex, std::move(connections));
     auto chain = std::make_unique<real_chain>(std::move(http), std::move(options), time, random_part);
     return cached_credentials(std::move(ex), std::move(chain), time, random_part);

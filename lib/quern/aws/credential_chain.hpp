@@ -49,7 +49,8 @@ private:
     std::function<double()> jitter_;
 };
 
-/// The chain over the real environment, disk and network, cached: see cached_credentials().
+/// The chain over the real environment, disk and network, cached: see cached_credentials(). Where the connections name no
+/// ca_bundle, AWS_CA_BUNDLE counts, then that of the profile, as they are now.
 std::shared_ptr<credentials_provider> default_credentials(boost::asio::any_io_executor,
     chain_options = chain_options(), net::client_options = net::client_options(), clock& time = real_clock());
 

@@ -46,9 +46,12 @@ result<web_request> signed_by(web_request request, regional_endpoint const& sts,
     return request;
 }
 
-awaitable<result<credentials>> credentials_for(surroundings const& around, std::function<result<web_request>()> make)
+awaitable<result<credentials>> credentials_for(
+    surroundings const& around, std::function<result<web_request>()> make, clock_skew* skew = nullptr)
 {
-    auto const answer = co_await fetch(around.http, around.time, std::move(make), decode_sts_error, patience());
+    patience how;
+    how.skew = skew;
+    auto const answer = co_await fetch(around.http, around.time, std::move(make), decode_sts_error, how);
     if (!answer) co_return answer.error();
     co_return credentials_in_sts_answer(answer->body);
 }
@@ -102,13 +105,16 @@ result<credentials> credentials_in_sts_answer(std::string_view body)
 awaitable<result<credentials>> assume_role(
     surroundings const& around, regional_endpoint sts, role what, credentials by)
 {
+    clock_skew skew;
     std::function<result<web_request>()> const make = [&] {
-        auto const now = around.time.wall();
+        auto const now = skew.corrected(around.time.wall());
         auto body = form("AssumeRole", what, now);
         if (!what.external_id.empty()) body += "&ExternalId=" + uri_encode(what.external_id);
         return signed_by(post(sts, std::move(body)), sts, by, now);
     };
-    co_return co_await credentials_for(around, make);
+    auto found = co_await credentials_for(around, make, &skew);
+    if (found) found->expires_at = skew.ours(*found->expires_at);
+    co_return found;
 }
 
 awaitable<result<credentials>> assume_role_with_web_identity(

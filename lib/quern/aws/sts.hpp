@@ -18,7 +18,8 @@ struct role {
     bool operator==(role const&) const = default;
 };
 
-/// STS AssumeRole: the credentials of a role for those of somebody who may have it. Three attempts.
+/// STS AssumeRole: the credentials of a role for those of somebody who may have it. Three attempts, and another where
+/// the clock is wrong: it is corrected for this one call, and the credentials end by our clock.
 ///
 /// Fails with    errc::service_error, throttled, no_credentials (an answer without any), and as net::client::exchange
 /// Cancellation  terminal.

@@ -1,11 +1,15 @@
+#include <quern/aws/canonical.hpp>
 #include <quern/aws/connecting.hpp>
 #include <quern/aws/retry.hpp>
 #include <quern/aws/web.hpp>
+#include <quern/core/random_part.hpp>
 
 #include <boost/asio/this_coro.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <algorithm>
-#include <random>
+#include <optional>
+#include <utility>
 
 namespace quern::aws {
 
@@ -29,10 +33,15 @@ public:
         if (request.is_next_door) options.proxy = ""; // none
         options.max_reply_bytes = 1024 * 1024;        // keys and tokens
         options = completed(std::move(options), address->at, variable_);
-        net::client client(executor_, address->at, std::move(options));
+        std::optional<net::client> client;
+        try {
+            client.emplace(executor_, address->at, std::move(options));
+        } catch (boost::system::system_error const& e) { // a file of authorities that has vanished, say
+            co_return failure(errc::invalid_option, address->at.origin() + ": " + e.what());
+        }
         net::request ask(std::move(*text));
         ask.timeout = request.timeout;
-        co_return co_await client.exchange(std::move(ask));
+        co_return co_await client->exchange(std::move(ask));
     }
 
 private:
@@ -40,17 +49,6 @@ private:
     net::client_options options_;
     environment variable_;
 };
-
-bool breaks_the_line(std::string_view text)
-{
-    return std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
-}
-
-double random_part()
-{
-    thread_local std::minstd_rand engine(std::random_device{}());
-    return std::uniform_real_distribution<double>(0, 1)(engine);
-}
 
 } // namespace
 
@@ -79,7 +77,7 @@ result<std::string> wire_text(web_request const& request, web_address const& to)
 {
     auto text = request.method + ' ' + to.target + " HTTP/1.1\r\nhost: " + to.at.authority() + "\r\n";
     for (auto const& [name, value] : request.headers) {
-        if (breaks_the_line(name) || breaks_the_line(value)) {
+        if (has_control_character(name) || has_control_character(value)) {
             return failure(errc::invalid_request,
                 "the header " + name + " would contain a line break or another control character");
         }
@@ -98,6 +96,7 @@ asio::awaitable<result<net::response>> fetch(
     options.max_attempts = how.attempts;
     retry_quota quota(options.quota);
     retries rule(options, quota, false);
+    bool is_corrected = false;
     auto const pause = time.make_timer(co_await asio::this_coro::executor);
     for (;;) {
         auto request = make();
@@ -105,6 +104,11 @@ asio::awaitable<result<net::response>> fetch(
         auto answer = co_await via.send(std::move(*request));
         if (answer && answer->status >= 200 && answer->status < 300) co_return answer;
         auto const why = answer ? read_error(*answer) : answer.error();
+        bool const may_learn = answer && how.skew && !is_corrected;
+        if (may_learn && how.skew->learn(why, answer->fields.find("date"), time.wall())) {
+            is_corrected = true;
+            continue;
+        }
         if (!answer && !how.with_the_silent) co_return why;
         auto const next = rule.failed(why, {}, random_part());
         if (next.is != retry_advice::verdict::again) co_return why;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <quern/aws/clock_skew.hpp>
 #include <quern/aws/environment.hpp>
 #include <quern/core/clock.hpp>
 #include <quern/core/error.hpp>
@@ -39,8 +40,9 @@ public:
 
     /// Completes with the answer, whatever its status.
     ///
-    /// Fails with    as net::client::exchange, and errc::invalid_request for a URL that is none or a header that would
-    ///               break the line; shows nothing of the header
+    /// Fails with    as net::client::exchange; errc::invalid_request for a URL that is none or a header that would break
+    ///               the line, and shows nothing of the header; errc::invalid_option where connections cannot be made as
+    ///               they are set up, and names the host and the option
     /// Cancellation  terminal.
     virtual boost::asio::awaitable<result<net::response>> send(web_request) = 0;
 };
@@ -66,6 +68,7 @@ using error_reader = failure (*)(net::response const&);
 struct patience {
     int attempts = 3;
     bool with_the_silent = true; ///< a request that was not answered at all is repeated too
+    clock_skew* skew = nullptr;  ///< that a refused request may teach, which is then made anew at once; null: none is
 };
 
 /// Sends what `make` makes, anew for each attempt, until an answer is of status 2xx, and again where that may help; pauses
