@@ -40,6 +40,8 @@ std::string advice(failure const& why, net::endpoint const& at)
         return "is `quern broker` running there? check --endpoint";
     }
     if (why.code == errc::tls_failed) return "check --endpoint: " + at.origin();
+    if (why.code == errc::timed_out && why.message.find("credentials") != why.message.npos)
+        return "what hands them out (a credential_process, a role, SSO, the instance) does not answer";
     if (why.code == errc::timed_out || why.code == errc::connection_lost || why.code == errc::bad_reply) {
         return "is that SQS, at " + at.origin() + "? check --endpoint";
     }
@@ -57,6 +59,11 @@ std::string explain(failure const& why, net::endpoint const& at)
     return text;
 }
 
+bool blames_usage(failure const& why)
+{
+    return why.code == errc::invalid_option || (why.code == errc::no_credentials && !why.retryable);
+}
+
 exit_code complain(std::string_view what, exit_code code)
 {
     say(stderr, "quern: {}\n", what);
@@ -65,8 +72,7 @@ exit_code complain(std::string_view what, exit_code code)
 
 exit_code complain(failure const& why)
 {
-    bool const is_usage = why.code == errc::invalid_option || why.code == errc::no_credentials;
-    return complain(why.message, is_usage ? usage : failed);
+    return complain(why.message, blames_usage(why) ? usage : failed);
 }
 
 log_sink to_stderr()

@@ -14,6 +14,9 @@ namespace quern::app {
 /// One line: what went wrong, and what to do about it where that is known.
 std::string explain(failure const&, net::endpoint const& at);
 
+/// The command line or the environment is wrong, rather than something that may pass.
+bool blames_usage(failure const&);
+
 /// Writes "quern: <what>" to standard error. Returns the exit code.
 exit_code complain(std::string_view what, exit_code = failed);
 

@@ -105,9 +105,11 @@ consumer_options options_from(consume_options const& o)
 }
 
 /// As a consumer makes its own client: it is the consumer that tries again, and it has to know how a call ended long
-/// before a lease ends.
-sqs::client_options client_options_from(sqs::client_options options, consumer_options const& o)
+/// before a lease ends. Keys are found once for both.
+sqs::client_options client_options_from(session const& s, consumer_options const& o)
 {
+    auto options = s.options;
+    options.credentials = s.sqs.credentials();
     options.retries.max_attempts = 1;
     options.request_timeout = std::min(options.request_timeout, std::chrono::milliseconds(o.visibility_timeout) / 6);
     return options;
@@ -258,7 +260,7 @@ asio::awaitable<int> consume(session& s, consume_options const& o)
         settings.poison_queue_url = *poison;
     }
     if (auto const wrong = settings.validate()) co_return complain(*wrong);
-    auto& client = s.consumers.emplace(ex, client_options_from(s.options, settings));
+    auto& client = s.consumers.emplace(ex, client_options_from(s, settings));
     consumer c(ex, client, *url, std::move(handle), settings);
     co_await consume_until_drained(s, o, *url, c, heard);
     auto const done = c.counters();

@@ -33,9 +33,10 @@ Environment:
   AWS_PROFILE, AWS_CONFIG_FILE                         where what is not said here comes from; ~/.aws/config
   AWS_CA_BUNDLE                                        PEM file of the authorities to trust, instead of the system's
   HTTPS_PROXY, HTTP_PROXY, NO_PROXY                    the way to it; lower case too
-  AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,            what requests are signed with. Else: web identity, the profile, the
-  AWS_SESSION_TOKEN                                    container, the instance; at an endpoint that is not Amazon's, and
-                                                       with no profile named, test and test
+  AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,            what requests are signed with, unless --profile names a profile.
+  AWS_SESSION_TOKEN                                    Else the profile of AWS_PROFILE, web identity, the profile default,
+                                                       the container, the instance; at an endpoint that is not Amazon's,
+                                                       and with no profile named, test and test
 
 Exit status:
   0  done; for consume: everything received was settled

@@ -25,7 +25,7 @@ struct session {
 
     exit_code complain(failure const& why) const
     {
-        return app::complain(explain(why, sqs.endpoint()), why.code == errc::no_credentials ? usage : failed);
+        return app::complain(explain(why, sqs.endpoint()), blames_usage(why) ? usage : failed);
     }
 };
 
