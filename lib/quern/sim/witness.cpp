@@ -220,7 +220,7 @@ void witness::drained(int process, drain_report const& said, bool undisturbed)
         auto const at = m.shares.find(process);
         if (at == m.shares.end() || m.deleted) continue;
         auto const& mine = at->second;
-        if (mine.handle != m.handle || mine.postponed || mine.let_go) continue;
+        if (mine.handle != m.handle || mine.postponed || mine.let_go || mine.doubtful) continue;
         if (std::min(m.until, mine.until) <= now)
             continue; // what was extended, and the answer was lost, counts as over
         note(name(process, number) + ": left hidden for " + in_seconds(m.until - now));

@@ -100,6 +100,8 @@ private:
         tick not_before{};
         bool postponed = false; ///< at the service, for that long at least
         bool let_go = false;    ///< given back, deleted, or no longer known to the service, which has said so
+        bool doubtful =
+            false; ///< it woke after the lease's end, to an answer that had extended it, or somebody else's
     };
     /// How often something happens within a second.
     class pace {

@@ -166,7 +166,7 @@ public:
             mine.receive = receive;
             mine.since = since;
             mine.until = until;
-            mine.failed = mine.postponed = mine.let_go = false;
+            mine.failed = mine.postponed = mine.let_go = mine.doubtful = false;
             return &mine;
         };
         for (auto const& one : got.messages)
@@ -195,6 +195,9 @@ public:
             auto const its_delete_decides = mine->accepted && mine->running != 0; // it may have been carried out
             if (expired(done, entry.id) && !its_delete_decides) mine->until = now();
             if (!succeeded(done, entry.id)) continue;
+            auto const ran = mine->running != 0 || mine->ended_at == now();
+            mine->doubtful =
+                ran && now() >= mine->until; // it may have cancelled its handler already, and must not count it
             mine->since = sent_at;
             mine->until = sent_at + entry.visibility_timeout;
         }
