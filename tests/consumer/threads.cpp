@@ -87,8 +87,10 @@ struct crowd {
             break;
         case 6: co_return retry_after(0s);
         case 7:
-            if (auto const deleted = co_await d.ack(); !deleted) co_return retry();
-            break;
+            ++acks; // before it is told, for by then it may have been deleted
+            if (auto const deleted = co_await d.ack(); deleted) co_return ack();
+            --acks;
+            co_return retry();
         case 8:
             if (auto const longer = co_await d.extend(40s); !longer) co_return retry();
             break;
