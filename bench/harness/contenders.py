@@ -18,13 +18,17 @@ class Contender:
     threads: int = 1
     bare: bool = False  # a load generator: it never says that it is ready, handles nothing and reports nothing
     start: float = 1.0  # seconds that it takes to start and to end, for the estimate
-    warm_up: float = 0.0  # seconds more than others need
+    warm_up: float = 0.0  # CPU seconds until its code is compiled
     guess: float = 5_000  # messages a second, for the estimate
+
+    @property
+    def slow(self):
+        """Takes too long to warm up to be measured often."""
+        return self.warm_up >= 10
 
 
 # What an SDK's users write: a loop of receive, handle, delete.
 LOOPS = ("aws-sdk-js", "aws-sdk-go", "aws-sdk-rust", "aws-sdk-java", "boto3")
-JVM = ("aws-sdk-java", "spring-cloud-aws")  # take longer to start, and to become what they are
 
 
 def wrk():
@@ -51,9 +55,8 @@ def others():
     peers = load_peers()
     out = []
     for one in peers.contenders(peers.FOLDER):
-        java = one["name"] in JVM
         out.append(Contender(one["name"], one["version"], tuple(one["command"]), one["env"], one["absent"] or "",
-                             start=2.5 if java else 1.5, warm_up=3.0 if java else 0.0))
+                             start=1.5, warm_up=one.get("warm_up", 0)))
     return out
 
 

@@ -53,6 +53,7 @@ class Running:
                 stdin=subprocess.DEVNULL, start_new_session=True,
                 env=environment(contender, scenario, self.in_flight, server, certificates, self.result))
         self.group = self.process.pid
+        self.used = machine.Usage(self.group)
 
     def wait_until_ready(self):
         if self.contender.bare:
@@ -107,24 +108,33 @@ def per_message(value, messages):
     return value / messages if messages else None
 
 
-def warm(client, server, warm_up, longer):
-    """Waits, also until as many messages are done as the contender may hold: false when that took too long.
+def warm(client, server, pace, scenario):
+    """Waits until the contender is as fast as it gets; what may be missing yet: {cold, filling}.
 
-    Until then it receives more than it deletes.
+    That is when its code is compiled, which takes so many CPU seconds, and when as many messages are done as it may hold:
+    until then it receives more than it deletes.
     """
-    time.sleep(warm_up)
-    deadline = time.monotonic() + longer
-    while server.stats()["deleted"] < client.in_flight and time.monotonic() < deadline:
-        client.check()
-        time.sleep(0.1)
+    time.sleep(pace.warm_up)
     client.check()
-    return server.stats()["deleted"] >= client.in_flight
+    began, cpu = time.monotonic(), client.contender.warm_up
+    patience = min(pace.patience, 2 * cpu) - pace.warm_up
+    fill = 0 if scenario.load or client.contender.bare else pace.turn_over
+    while True:
+        cold = cpu > 0 and client.used.spent()[0] < cpu
+        filling = fill > 0 and server.stats()["deleted"] < client.in_flight
+        waited = time.monotonic() - began
+        if not (cold and waited < patience or filling and waited < fill):
+            return {"cold": cold, "filling": filling}
+        time.sleep(0.2)
+        client.check()
 
 
 def steady(client, server, pace, scenario):
     """Rates within the window, and latencies from its begin to the end of the contender."""
-    longer = 0 if scenario.load or client.contender.bare else pace.turn_over
-    turned = warm(client, server, pace.warm_up + client.contender.warm_up, longer) or not longer
+    lacking = warm(client, server, pace, scenario)
+    if scenario.load:
+        server.reset()  # the backlog is over, messages arrive by the schedule
+        time.sleep(pace.calm)
     server.reset()
     cpu, others, began = machine.Usage(client.group), machine.Others(), time.monotonic()
     time.sleep(pace.window)
@@ -140,7 +150,7 @@ def steady(client, server, pace, scenario):
             "requests": per_message(requests, messages), "server_busy": seen["cpu_us"] / seen["elapsed_us"],
             "others_busy": foreign / seconds, "resident": memory, "in_flight": seen["in_flight_mean"],
             "redelivered": per_message(seen["redelivered"], seen["handed"]), "refused": seen["unknown"],
-            "behind_us": seen["behind_us"], "deleted_us": seen["latency_us"], "filling": not turned,
+            "behind_us": seen["behind_us"], "deleted_us": seen["latency_us"], **lacking,
             "handler_us": numbers.measured(report.get("latency_us", {})), "version": report.get("version", "")}
 
 
@@ -157,7 +167,7 @@ def held(client, server, count, limit):
 
 
 def idle(client, server, pace):
-    time.sleep(pace.warm_up + client.contender.warm_up + pace.settle)
+    time.sleep(pace.settle)
     client.check()
     server.reset()
     cpu, began = machine.Usage(client.group), time.monotonic()

@@ -1,8 +1,9 @@
 """Runs put together: for each scenario and contender the median of its rounds, with their spread."""
 from . import numbers
 
-METRICS = ("rate", "cpu_us", "kernel", "per_cpu_second", "requests", "server_busy", "others_busy", "resident", "above_idle", "reached",
-           "in_flight", "redelivered", "refused", "behind_us", "offered", "allowed", "filling", "cpu_per_hour", "requests_per_hour", "connections")
+METRICS = ("rate", "cpu_us", "kernel", "per_cpu_second", "requests", "server_busy", "others_busy", "resident",
+           "above_idle", "reached", "in_flight", "redelivered", "refused", "behind_us", "offered",
+           "allowed", "filling", "cold", "cpu_per_hour", "requests_per_hour", "connections")
 LATENCIES = ("handler_us", "deleted_us")
 
 BUSY = 0.9  # of the server: above it, the server may be what was measured
@@ -44,6 +45,8 @@ def flags(cell):
         found.append(f"fell {numbers.time_of(median(cell, 'behind_us'))} behind the arrivals")
     if median(cell, "filling"):
         found.append("had not yet done as many messages as it may hold")
+    if median(cell, "cold"):
+        found.append("measured while its code was still being compiled")
     if median(cell, "refused"):
         found.append("deleted with handles that nobody was given")
     if median(cell, "rate") == 0:

@@ -5,6 +5,8 @@ IN_FLIGHT = 320  # for 32 loops of ten: enough for every contender to fill its c
 
 # Those that take part where a run of all would take too long: Quern, and of each platform what is used most.
 FEW = ("quern", "sqs-consumer", "aws-sdk-go", "aws-sdk-rust")
+SLOW = ("saturated", "load-10", "idle")  # where those take part, once, that need half a minute to warm up
+TWO_THREADS = ("saturated", "saturated-4k", "tls")
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Scenario:
         """What is left open until a contender's messages a second are known: (options of the server, in flight)."""
         options, in_flight = list(self.server), self.in_flight
         if self.load:
-            options += ["--rate", f"{self.load * capacity:.1f}"]
+            options += ["--rehearse", "--rate", f"{self.load * capacity:.1f}"]
         if self.delay_ms:
             # A message is in flight for two answers. Three times what that takes at full speed lets nobody wait for permits.
             options += ["--delay", self.delay_ms]
@@ -78,26 +80,29 @@ CAPACITY = "saturated"  # where a contender's capacity is taken from
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds. A contender may need a longer warm-up than others."""
+    """Seconds."""
     warm_up: float
+    patience: float  # the longest warm-up, for those whose code is compiled while it runs
     window: float
     idle: float
     settle: float = 5.0  # before an idle one is measured
+    calm: float = 1.0  # from the backlog of the warm-up to measured arrivals
     turn_over: float = 4.0  # added to a warm-up, at most, until as many messages are done as may be in flight
     fill: float = 12.0  # as long as memory may take to fill
 
     def of(self, scenario, contender):
-        warm_up = self.warm_up + contender.warm_up
+        """About how long a run takes."""
         if scenario.kind == "idle":
-            return warm_up + self.settle + self.idle
+            return contender.start + self.settle + self.idle
         if scenario.kind == "held":
-            return 2 + min(self.fill, scenario.in_flight / contender.guess)
-        turn_over = 0 if scenario.load or contender.bare else max(0, scenario.in_flight / contender.guess - warm_up)
-        return warm_up + min(self.turn_over, turn_over) + self.window + contender.start
+            return 2 * contender.start + 1 + min(self.fill, scenario.in_flight / contender.guess)
+        turn_over = 0 if scenario.load or contender.bare else min(self.turn_over, scenario.in_flight / contender.guess)
+        warm_up = max(self.warm_up, turn_over, min(self.patience, contender.warm_up))
+        return warm_up + bool(scenario.load) * self.calm + self.window + contender.start
 
 
-FULL = Pace(warm_up=1.2, window=2.5, idle=40)
-QUICK = Pace(warm_up=1.0, window=2.0, idle=20)
+FULL = Pace(warm_up=1.2, patience=30, window=2.5, idle=40)
+QUICK = Pace(warm_up=1.0, patience=5, window=2.0, idle=20)
 
 
 def rounds_of(scenario, quick, told):
@@ -111,10 +116,10 @@ def takes_part(contender, scenario, quick, named):
     """Whether it is measured there. Who is named by the caller takes part wherever that makes sense."""
     if contender.bare:
         return scenario.bare
-    if contender.threads > 1 and scenario.name not in ("saturated", "saturated-4k", "tls") and contender.name not in named:
-        return False
     if named:
         return True
+    if contender.threads > 1 and scenario.name not in TWO_THREADS or contender.slow and scenario.name not in SLOW:
+        return False
     if quick and scenario.quick_few:
         return contender.name in scenario.quick_few
     return scenario.everyone or contender.name in FEW
@@ -130,5 +135,5 @@ def plan(contenders, scenarios, quick, named=(), rounds=0):
     for scenario in chosen:
         for number in range(1, rounds_of(scenario, quick, rounds) + 1):
             out += [(scenario, number, contender) for contender in contenders
-                    if takes_part(contender, scenario, quick, named)]
+                    if takes_part(contender, scenario, quick, named) and (number == 1 or not contender.slow or named)]
     return out

@@ -1,6 +1,6 @@
-// Quern as a contender: one consumer with its usual settings but two. BENCH_IN_FLIGHT is its max_in_flight, and it may have
-// a receive under way for each ten of them, as the loops of the SDKs have. With BENCH_THREADS=2 there are two consumers, each on an io_context and a thread of its own, which is
-// how one uses a second core.
+// Quern as a contender: one consumer with its usual settings but two. BENCH_IN_FLIGHT is its max_in_flight, and it
+// may have a receive under way for each ten of them, as the loops of the SDKs have. With BENCH_THREADS=2 there are
+// two consumers, each on an io_context and a thread of its own, which is how one uses a second core.
 #include <quern/quern.hpp>
 
 #include <boost/asio/io_context.hpp>

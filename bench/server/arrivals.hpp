@@ -11,17 +11,23 @@ namespace yardstick {
 class arrivals {
 public:
     explicit arrivals(options const& what)
-        : gap_(what.rate > 0 ? 1e6 / what.rate : 0), poisson_(what.poisson), left_(what.limit), dice_(what.seed)
+        : gap_(what.rate > 0 ? 1e6 / what.rate : 0), poisson_(what.poisson), endless_(gap_ == 0 || what.rehearse),
+          left_(what.limit), dice_(what.seed)
     {}
 
     /// The first becomes due a gap after `now`; what was due before and has not been taken is not counted any more.
-    void start(micros now) { next_ = static_cast<double>(now) + gap(); }
+    void start(micros now)
+    {
+        endless_ = gap_ == 0;
+        next_ = static_cast<double>(now) + gap();
+    }
+    bool is_rehearsal() const { return endless_ && gap_ != 0; }
 
     /// When the next one is due; not before start(), and nothing when there are no more. An endless backlog is due by now.
     std::optional<micros> next(micros now) const
     {
         if (left_ == 0) return {};
-        if (gap_ == 0) return now;
+        if (endless_) return now;
         if (!next_) return {};
         return static_cast<micros>(*next_);
     }
@@ -32,7 +38,7 @@ public:
         auto const due = next(now);
         if (!due || *due > now) return {};
         --left_;
-        if (gap_ != 0) *next_ += gap();
+        if (!endless_) *next_ += gap();
         return due;
     }
 
@@ -40,7 +46,7 @@ private:
     double gap() { return poisson_ ? std::exponential_distribution<double>(1)(dice_) * gap_ : gap_; }
 
     double gap_;
-    bool poisson_;
+    bool poisson_, endless_;
     std::uint64_t left_;
     std::mt19937_64 dice_;
     std::optional<double> next_; // not a whole number: at 300,000 a second a third of a microsecond counts

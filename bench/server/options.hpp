@@ -14,6 +14,7 @@ struct options {
     std::size_t body = 256; ///< bytes of a body, at least 64
 
     double rate = 0;                 ///< messages that become due each second; 0: there is always another one
+    bool rehearse = false;           ///< until the first reset there is always another one all the same
     bool poisson = false;            ///< they come at random rather than evenly
     std::uint64_t seed = 1;          ///< of the random ones
     std::uint64_t limit = ~0ull;     ///< there are no more messages than these

@@ -14,13 +14,13 @@ void queue::wake(micros now)
 {
     if (awake_) return;
     awake_ = true;
-    arrivals_.start(now);
+    if (!arrivals_.is_rehearsal()) arrivals_.start(now);
 }
 
 void queue::measure(micros now)
 {
     measured_ = true;
-    if (awake_) arrivals_.start(now);
+    if (awake_ || arrivals_.is_rehearsal()) arrivals_.start(now);
 }
 
 void queue::take(std::size_t max, micros visibility, micros now, std::vector<handed>& out)

@@ -1,4 +1,4 @@
-"""The harness for real, but without a clock: Quern handles and deletes thousands of messages, and strands none when it ends."""
+"""The harness for real, but without a clock: Quern handles and deletes thousands of messages, and strands none."""
 import json
 import os
 import sys

@@ -72,7 +72,7 @@ class Results(unittest.TestCase):
 
     def test_what_cannot_be_relied_on_says_so(self):
         for figures, remark in (({"server_busy": 0.93}, "server 93% busy"), ({"others_busy": 0.4}, "other processes"),
-                                ({"behind_us": 2_000_000}, "2.0 s behind"), ({"refused": 3}, "handles"),
+                                ({"behind_us": 2_000_000}, "2.0 s behind"), ({"refused": 3}, "handles"), ({"cold": True}, "compiled"),
                                 ({"rate": 0}, "nothing"), ({"error": "it fell"}, "it fell")):
             flags = results.summary([run("x", **figures)])["saturated"]["x"]["flags"]
             self.assertEqual(len(flags), 1, flags)
@@ -97,7 +97,7 @@ class Plan(unittest.TestCase):
         self.assertEqual([step for step in steps if step[0] == "load-50"], [("load-50", 1, "quern"), ("load-50", 1, "boto3")])
 
     def test_what_depends_on_the_capacity_is_worked_out_from_it(self):
-        self.assertEqual(scenarios.SCENARIOS["load-50"].given(1_000), (["--poisson", "--rate", "500.0"], 320))
+        self.assertEqual(scenarios.SCENARIOS["load-50"].given(1_000), (["--poisson", "--rehearse", "--rate", "500.0"], 320))
         # Ten milliseconds for each of two answers, at 10,000 a second: 200 in flight, and three times that is allowed.
         self.assertEqual(scenarios.SCENARIOS["latency-10"].given(10_000), (["--delay", 10], 320 + 600))
         self.assertEqual(scenarios.SCENARIOS["saturated"].given(0), ([], 320))
@@ -107,13 +107,19 @@ class Plan(unittest.TestCase):
         self.assertIn(("waiting-10", 1, "boto3"), self.steps(["waiting-10"], named=["boto3"]))
         self.assertNotIn(("waiting-10", 1, "wrk"), self.steps(["waiting-10"], named=["wrk"]))
 
+    def test_who_takes_long_to_warm_up_is_measured_once(self):
+        slow = [Contender("jvm", "", ("x",), warm_up=30)]
+        names = [(scenario.name, number) for scenario, number, _ in scenarios.plan(slow, scenarios.SCENARIOS, False)]
+        self.assertEqual(names, [("saturated", 1), ("load-10", 1), ("idle", 1)])
+        self.assertEqual(len(scenarios.plan(slow, ["saturated"], False, ["jvm"])), 3)
+
     def test_a_whole_run_takes_no_longer_than_was_promised(self):
-        peers = [Contender(name, "", ("x",), start=1.5) for name in
-                 ("sqs-consumer", "squiss-ts", "aws-sdk-js", "aws-sdk-go", "aws-sdk-rust")]
-        java = [Contender(name, "", ("x",), start=2.5, warm_up=3.0) for name in ("aws-sdk-java", "spring-cloud-aws")]
+        node = [Contender(name, "", ("x",), warm_up=3) for name in ("sqs-consumer", "squiss-ts", "aws-sdk-js")]
+        java = [Contender(name, "", ("x",), warm_up=30) for name in ("aws-sdk-java", "spring-cloud-aws")]
+        peers = node + java + [Contender(name, "", ("x",)) for name in ("aws-sdk-go", "aws-sdk-rust")]
         for quick, pace, limit in ((True, scenarios.QUICK, 280), (False, scenarios.FULL, 18 * 60)):
             names = [name for name, one in scenarios.SCENARIOS.items() if one.quick_rounds or not quick]
-            steps = scenarios.plan(self.ALL + peers + java, names, quick)
+            steps = scenarios.plan(self.ALL + peers, names, quick)
             busy = sum(pace.of(scenario, contender) for scenario, _, contender in steps if scenario.kind != "idle")
             self.assertLess(busy + pace.idle + 5, limit)
 

@@ -82,6 +82,16 @@ BOOST_AUTO_TEST_CASE(measuring_drops_what_had_piled_up_and_gives_due_times)
     BOOST_TEST(got[0].due == 51'000);
 }
 
+BOOST_AUTO_TEST_CASE(a_rehearsal_has_a_backlog_and_ends_with_the_first_reset)
+{
+    taking from({.rate = 1000, .rehearse = true});
+    BOOST_TEST(from.take(10, 1).size() == 10u);
+    BOOST_TEST(from.take(10, 1).size() == 10u);
+    from.queue.measure(5000);
+    BOOST_TEST(from.take(10, 5999).empty());
+    BOOST_TEST(from.take(10, 6000).size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(only_the_newest_handle_deletes)
 {
     taking from({.limit = 1});
