@@ -4,8 +4,9 @@
 usage: check.py --quern PROGRAM [--messages N] [--in-flight N] [NAME...]
 
 Of each that is installed: it drains a queue of N messages (20,000), and the queue is empty then; it handles again what failed
-at first, and waits in its handlers; it speaks TLS to a server whose authority only AWS_CA_BUNDLE names. Each run is ended by
-SIGTERM, within 30 seconds. The messages per CPU second are for orientation: the broker is no yardstick.
+at first, and waits in its handlers; it takes one message at a time; it drains a FIFO queue; it speaks TLS to a server whose
+authority only AWS_CA_BUNDLE names. Each run is ended by SIGTERM, within 30 seconds. The messages per CPU second are for
+orientation: the broker is no yardstick.
 """
 import argparse
 import json
@@ -53,12 +54,16 @@ class Broker:
     def ask(self, *words, stdin=""):
         return subprocess.run([self.quern, *words], env=self.where, input=stdin, text=True, capture_output=True, check=True).stdout
 
-    def filled(self, messages, visibility):
-        """A new queue with so many messages of 256 bytes."""
+    def filled(self, messages, visibility, groups):
+        """A new queue with so many messages of 256 bytes; a FIFO queue if there are groups."""
         self.number += 1
-        url = self.ask("queue", "create", f"check-{self.number}", "--attribute", f"VisibilityTimeout={visibility}").strip()
-        self.ask("send", url, stdin="".join(f"{time.time_ns() // 1000:016} {number} ".ljust(256, "x") + "\n"
-                                            for number in range(messages)))
+        url = self.ask("queue", "create", f"check-{self.number}", *(["--fifo"] if groups else []),
+                       "--attribute", f"VisibilityTimeout={visibility}",
+                       *(["--attribute", "ContentBasedDeduplication=true"] if groups else [])).strip()
+        for group in range(groups or 1):
+            self.ask("send", url, *(["--group", f"g{group}"] if groups else []),
+                     stdin="".join(f"{time.time_ns() // 1000:016} {number} ".ljust(256, "x") + "\n"
+                                   for number in range(group, messages, groups or 1)))
         return url
 
     def left(self, url):
@@ -92,9 +97,9 @@ def started(peer, where, errors):
         process.stdout.close()
 
 
-def drained(peer, broker, folder, messages, visibility=300, **settings):
+def drained(peer, broker, folder, messages, visibility=300, groups=0, **settings):
     """Runs a contender until its queue is empty, then ends it: its report, and its CPU seconds since it was ready."""
-    url = broker.filled(messages, visibility)
+    url = broker.filled(messages, visibility, groups)
     result = folder / "result.json"
     result.unlink(missing_ok=True)
     told = {f"BENCH_{name}": str(value) for name, value in settings.items()}
@@ -143,6 +148,10 @@ def single(peer, brokers, folder, options):
     drained(peer, brokers[0], folder, 50, IN_FLIGHT=1)
 
 
+def fifo(peer, brokers, folder, options):
+    drained(peer, brokers[0], folder, 300, groups=10, IN_FLIGHT=40)
+
+
 def tls(peer, brokers, folder, options):
     drained(peer, brokers[1], folder, 500, IN_FLIGHT=40)
 
@@ -163,7 +172,7 @@ def main():
             for peer in contenders():
                 if options.names and peer["name"] not in options.names:
                     continue
-                for check in () if peer["absent"] else (plain, failing, single, tls):
+                for check in () if peer["absent"] else (plain, failing, single, fifo, tls):
                     try:
                         said = check(peer, brokers, folder, options) or "yes"
                     except Wrong as why:

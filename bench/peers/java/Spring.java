@@ -22,6 +22,12 @@ final class Spring {
         return executor;
     }
 
+    /** Only what is used: the receive count, and the group where the container itself needs it. */
+    private static List<MessageSystemAttributeName> attributes() {
+        var count = MessageSystemAttributeName.APPROXIMATE_RECEIVE_COUNT;
+        return Harness.QUEUE.endsWith(".fifo") ? List.of(count, MessageSystemAttributeName.MESSAGE_GROUP_ID) : List.of(count);
+    }
+
     public static void main(String[] arguments) throws Exception {
         AsyncMessageListener<String> listener = message -> Harness.handle(message.getPayload(),
             (String) message.getHeaders().get(SqsHeaders.MessageSystemAttributes.SQS_APPROXIMATE_RECEIVE_COUNT));
@@ -32,7 +38,7 @@ final class Spring {
             .configure(options -> options
                 .maxConcurrentMessages(Harness.IN_FLIGHT)
                 .maxMessagesPerPoll(Harness.BATCH)
-                .messageSystemAttributeNames(List.of(MessageSystemAttributeName.APPROXIMATE_RECEIVE_COUNT))
+                .messageSystemAttributeNames(attributes())
                 .componentsTaskExecutor(executor())
                 .listenerShutdownTimeout(Duration.ofSeconds(10))
                 .acknowledgementShutdownTimeout(Duration.ofSeconds(5)))
