@@ -102,7 +102,7 @@ class Pace:
 
 
 FULL = Pace(warm_up=1.2, patience=30, window=2.5, idle=40)
-QUICK = Pace(warm_up=1.0, patience=5, window=2.0, idle=20)
+QUICK = Pace(warm_up=1.0, patience=4, window=2.0, idle=20)
 
 
 def rounds_of(scenario, quick, told):

@@ -29,8 +29,8 @@ int run(int argc, char* argv[])
            "--rate", what.rate, "Messages that become due each second, whoever receives them; 0: an endless backlog")
         ->check(CLI::Range(0.0, 1e6))
         ->capture_default_str();
-    app.add_flag(
-        "--rehearse", what.rehearse, "An endless backlog until the first reset, for warming up; then the --rate");
+    app.add_flag("--rehearse", what.rehearse,
+        "An endless backlog until a first reset, to warm up with; then the --rate, to be measured after another one");
     app.add_flag("--poisson", what.poisson, "They come at random, not evenly");
     app.add_option("--seed", what.seed, "Of the random ones")->capture_default_str();
     app.add_option("--limit", what.limit, "There are no more messages than these");

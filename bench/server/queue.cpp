@@ -19,8 +19,8 @@ void queue::wake(micros now)
 
 void queue::measure(micros now)
 {
-    measured_ = true;
-    if (awake_ || arrivals_.is_rehearsal()) arrivals_.start(now);
+    measured_ = !arrivals_.is_rehearsal();
+    if (awake_) arrivals_.start(now);
 }
 
 void queue::take(std::size_t max, micros visibility, micros now, std::vector<handed>& out)

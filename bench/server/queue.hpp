@@ -32,7 +32,8 @@ class queue {
 public:
     explicit queue(options const& what);
 
-    /// Messages get a due time from now on, those of a schedule are counted from now on.
+    /// Messages get a due time from now on, those of a schedule are counted from now on. A rehearsal ends instead: what is
+    /// left of it is not to be measured, so that takes a second call.
     void measure(micros now);
     /// The schedule begins, if it did not yet.
     void wake(micros now);

@@ -89,7 +89,9 @@ BOOST_AUTO_TEST_CASE(a_rehearsal_has_a_backlog_and_ends_with_the_first_reset)
     BOOST_TEST(from.take(10, 1).size() == 10u);
     from.queue.measure(5000);
     BOOST_TEST(from.take(10, 5999).empty());
-    BOOST_TEST(from.take(10, 6000).size() == 1u);
+    BOOST_TEST(from.take(10, 6000).at(0).due == 0);
+    from.queue.measure(7000);
+    BOOST_TEST(from.take(10, 8000).at(0).due == 8000);
 }
 
 BOOST_AUTO_TEST_CASE(only_the_newest_handle_deletes)
