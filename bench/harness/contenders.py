@@ -2,6 +2,7 @@
 import importlib.util
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -73,7 +74,7 @@ def install_others(names):
         peers = load_peers()
         wanted = [name for name in names if name in peers.CONTENDERS]
         if wanted or not names:
-            peers.install(peers.FOLDER, wanted)
+            peers.install(peers.FOLDER, wanted, say=lambda line: print(line, file=sys.stderr, flush=True))
 
 
 def everyone(program):
