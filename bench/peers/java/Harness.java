@@ -120,7 +120,7 @@ final class Harness {
     static void run(String version, Runnable start, Runnable stop) {
         Runtime.getRuntime().addShutdownHook(new Thread(() -> {
             try {
-                stop.run();
+                halt(stop);
                 var deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
                 long before;
                 do {
@@ -135,6 +135,14 @@ final class Harness {
         }));
         start.run();
         System.out.println("ready");
+    }
+
+    private static void halt(Runnable stop) {
+        try {
+            stop.run();
+        } catch (RuntimeException error) {
+            System.err.println(error); // what was counted is reported all the same
+        }
     }
 
     private static void report(String version) throws IOException {

@@ -1,7 +1,7 @@
 // What the Node contenders share: the settings of the run, the handler, and the report at the end. Nothing in here is
 // particular to a library.
 import { writeFileSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
 
 const number = (name, otherwise) => Number(process.env[name] ?? otherwise);
 const wait = number("BENCH_HANDLER_MS", 0);
@@ -47,11 +47,14 @@ export async function handle({ Body, Attributes }) {
   ++handled;
 }
 
-// Starts, and at SIGTERM stops: waits until half a second has passed without a handler, so that the last deletes are
+// Starts one after the other, a few in each turn of the event loop, since ten thousand first requests at once would keep it from
+// anything else. At SIGTERM stops: waits until half a second has passed without a handler, so that the last deletes are
 // through, ten seconds at most, and leaves the polls that still wait for nothing.
-export function run(version, start, stop) {
+export async function run(version, consumers) {
+  let stopped = false;
   process.once("SIGTERM", async () => {
-    stop();
+    stopped = true;
+    for (const consumer of consumers) consumer.stop();
     const deadline = performance.now() + 10_000;
     let before;
     do {
@@ -62,8 +65,12 @@ export function run(version, start, stop) {
     writeFileSync(process.env.BENCH_RESULT, JSON.stringify(report));
     process.exit(0);
   });
-  start();
   console.log("ready");
+  for (const [n, consumer] of consumers.entries()) {
+    if (stopped) break;
+    consumer.start();
+    if (n % 16 === 15) await turn();
+  }
 }
 
 export const told = (error) => console.error(`${error.name}: ${error.message}`);

@@ -32,4 +32,4 @@ async function loop() {
   }
 }
 
-run(`@aws-sdk/client-sqs ${version}`, () => { for (let n = 0; n < loops; ++n) loop(); }, () => { stopped = true; });
+run(`@aws-sdk/client-sqs ${version}`, Array.from({ length: loops }, () => ({ start: loop, stop: () => { stopped = true; } })));

@@ -18,4 +18,4 @@ const consumers = Array.from({ length: loops }, () => Consumer.create({
   },
 }).on("error", told));
 
-run(`sqs-consumer ${version}`, () => consumers.forEach((c) => c.start()), () => consumers.forEach((c) => c.stop()));
+run(`sqs-consumer ${version}`, consumers);

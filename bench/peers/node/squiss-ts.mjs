@@ -28,4 +28,4 @@ const pollers = Array.from({ length: count }, (_, n) => new Squiss({
   }
 }));
 
-run(`squiss-ts ${version}`, () => pollers.forEach((p) => p.start()), () => pollers.forEach((p) => p.stop()));
+run(`squiss-ts ${version}`, pollers);
