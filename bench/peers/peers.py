@@ -101,7 +101,7 @@ def install(kits_dir=FOLDER, names=(), say=lambda line: print(line, flush=True))
         if kit.is_installed():
             say(f"{kit.name}: is there")
             continue
-        say(f"{kit.name}: installing into {kit.folder}; the Rust SDK takes ten minutes" if kit.name == "rust"
+        say(f"{kit.name}: installing into {kit.folder}; the Rust SDK takes six minutes of a core" if kit.name == "rust"
             else f"{kit.name}: installing into {kit.folder}")
         began = time.monotonic()
         try:
