@@ -47,6 +47,7 @@ def parse():
 
 
 def listing(everyone):
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # for `--list | head`
     for scenario in scenarios.SCENARIOS.values():
         print(f"{scenario.name:16}{'quick  ' if scenario.quick_rounds else '       '}{scenario.title}")
     print()

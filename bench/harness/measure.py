@@ -163,6 +163,7 @@ def held(client, server, count, limit):
         before, reached = reached, server.stats()["in_flight"]
         if reached >= count and reached == before:
             break
+    time.sleep(0.5)  # what was sent last has been read, too
     return {"reached": reached, "resident": machine.resident(client.group)}
 
 

@@ -68,7 +68,7 @@ SCENARIOS = {scenario.name: scenario for scenario in (
                quick_few=("quern", "aws-sdk-go")) for many in (10, 1_000, 10_000, 100_000)),
     *(Scenario(f"failures-{percent}", f"a backlog, {percent} % of the handlers fail at first", fail_one_in=100 // percent,
                server=("--visibility", 2)) for percent in (1, 20)),
-    Scenario("tls", "a backlog, over TLS", tls=True, everyone=True, quick_rounds=1,
+    Scenario("tls", "a backlog, over TLS", tls=True, everyone=True, rounds=2, quick_rounds=1,
              quick_few=("quern", "aws-sdk-go", "aws-sdk-rust")),
     *(Scenario(f"fifo-{many}", f"a backlog in {group(many)} of a FIFO queue", server=("--groups", many), fifo=True,
                quick_rounds=1 if many == 100 else 0, quick_few=("quern", "aws-sdk-go")) for many in (1, 100, 10_000)),

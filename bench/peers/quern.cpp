@@ -1,6 +1,7 @@
-// Quern as a contender: one consumer with its usual settings but two. BENCH_IN_FLIGHT is its max_in_flight, and it
-// may have a receive under way for each ten of them, as the loops of the SDKs have. With BENCH_THREADS=2 there are
-// two consumers, each on an io_context and a thread of its own, which is how one uses a second core.
+// Quern as a contender: one consumer with its usual settings but three. BENCH_IN_FLIGHT is its max_in_flight, and it
+// may have a receive and a delete under way for each ten of them, as the loops of the SDKs have. With
+// BENCH_THREADS=2 there are two consumers, each on an io_context and a thread of its own, which is how one uses a
+// second core.
 #include <quern/quern.hpp>
 
 #include <boost/asio/io_context.hpp>
@@ -67,7 +68,9 @@ struct worker {
     {
         quern::consumer_options out;
         out.max_in_flight = std::max<std::size_t>(1, all.in_flight / all.threads);
-        out.max_polls = std::clamp<std::size_t>(out.max_in_flight / 10, out.max_polls, 1000);
+        auto const loops = std::min<std::size_t>(out.max_in_flight / 10, 1000);
+        out.max_polls = std::max(out.max_polls, loops);
+        out.max_settle_calls = std::max(out.max_settle_calls, loops);
         return out;
     }
 
