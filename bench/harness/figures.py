@@ -4,6 +4,8 @@ from .numbers import distribution, figure, time_of
 from .results import median
 from .scenarios import SCENARIOS
 
+LEAST = 0.1  # MiB: less is a matter of a few pages
+
 
 def figures(summary):
     names = sorted({name for cells in summary.values() for name in cells})
@@ -36,13 +38,13 @@ def memory(summary, names):
         counts.append(scenario.in_flight)
         for contender, cell in summary[name].items():
             reached, above = median(cell, "reached"), median(cell, "above_idle")
-            if reached and above and above > 0:
-                series.setdefault(contender, []).append((reached, above / 2**20))
+            if reached and above is not None:
+                series.setdefault(contender, []).append((reached, max(above / 2**20, LEAST)))
     if len(counts) < 2:
         return None
     low, high = plot.math.log10(min(counts)), plot.math.log10(max(counts))
 
     def places(count):
         return min(1.0, max(0.0, (plot.math.log10(max(1, count)) - low) / (high - low)))
-    return plot.lines("Memory above idle, MiB, over messages in flight", series, "messages in flight",
+    return plot.lines(f"Memory above idle, MiB ({LEAST} and less as {LEAST}), over messages in flight", series, "messages in flight",
                       [(count, f"{count:,}") for count in counts], places, figure, names)
