@@ -3,6 +3,7 @@
 #include <quern/core/clock.hpp>
 
 #include <optional>
+#include <utility>
 
 namespace quern {
 
@@ -16,8 +17,7 @@ public:
     /// Wakes the waiter, or the next one to come.
     void ring()
     {
-        rung_ = true;
-        timer_->cancel();
+        if (!std::exchange(rung_, true)) timer_->cancel();
     }
 
     /// Completes with true when rung, with false at the deadline. Without a deadline only a ring wakes.

@@ -1,63 +1,66 @@
 #pragma once
 
+#include <quern/core/task.hpp>
+
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/execution/context.hpp>
 #include <boost/asio/execution_context.hpp>
-#include <boost/asio/require.hpp>
-#include <boost/asio/strand.hpp>
 
 #include <memory>
 #include <utility>
 
 namespace quern {
 
-/// A strand that fits into any_io_executor as it is. Asio's own does not (1.81): each coroutine, and each operation that one
-/// waits for, puts a copy of it on the heap, half a kilobyte for a handler that waits for a timer.
+/// A strand that fits into any_io_executor as it is, over any executor. Asio's own does not fit (1.81): each coroutine, and
+/// each operation that one waits for, puts a copy of it on the heap, half a kilobyte for a handler that waits for a timer.
+/// And over any_io_executor it asks that one for a property each time it is used, which allocates.
+///
+/// What is posted runs in its order, never two at once. What is dispatched from within runs at once; from outside, at
+/// once when the strand is idle and the executor beneath allows it. When a function throws, the exception goes to whoever
+/// runs the context, and the rest runs later.
 ///
 /// Threads  any, as asio::strand.
 class compact_strand {
 public:
-    using whole = boost::asio::strand<boost::asio::any_io_executor>;
-
     /// (No constructor: Asio would try it on every copy.)
-    static compact_strand on(boost::asio::any_io_executor inner)
-    {
-        return {std::make_shared<whole const>(boost::asio::make_strand(std::move(inner))), false};
-    }
+    static compact_strand on(boost::asio::any_io_executor inner);
 
-    boost::asio::execution_context& query(boost::asio::execution::context_t) const noexcept
-    {
-        return strand_->get_inner_executor().query(boost::asio::execution::context);
-    }
+    boost::asio::any_io_executor const& inner() const;
+
+    boost::asio::execution_context& query(boost::asio::execution::context_t) const noexcept;
     boost::asio::execution::blocking_t query(boost::asio::execution::blocking_t) const noexcept
     {
         if (never_blocks_) return boost::asio::execution::blocking.never;
         return boost::asio::execution::blocking.possibly;
     }
-    compact_strand require(boost::asio::execution::blocking_t::never_t) const { return {strand_, true}; }
-    compact_strand require(boost::asio::execution::blocking_t::possibly_t) const { return {strand_, false}; }
+    compact_strand require(boost::asio::execution::blocking_t::never_t) const { return {queue_, true}; }
+    compact_strand require(boost::asio::execution::blocking_t::possibly_t) const { return {queue_, false}; }
 
     template <class F>
-    void execute(F&& f) const
+    void execute(F f) const
     {
-        if (never_blocks_)
-            boost::asio::require(*strand_, boost::asio::execution::blocking.never).execute(std::forward<F>(f));
+        if (!never_blocks_ && is_running_here())
+            f();
         else
-            strand_->execute(std::forward<F>(f));
+            enqueue(task(std::move(f)));
     }
 
     friend bool operator==(compact_strand const& a, compact_strand const& b) noexcept
     {
-        return a.strand_ == b.strand_ && a.never_blocks_ == b.never_blocks_;
+        return a.queue_ == b.queue_ && a.never_blocks_ == b.never_blocks_;
     }
 
 private:
-    compact_strand(std::shared_ptr<whole const> of, bool never_blocks)
-        : strand_(std::move(of)), never_blocks_(never_blocks)
+    class queue;
+
+    compact_strand(std::shared_ptr<queue> of, bool never_blocks) : queue_(std::move(of)), never_blocks_(never_blocks)
     {}
 
-    std::shared_ptr<whole const> strand_;
+    bool is_running_here() const;
+    void enqueue(task) const;
+
+    std::shared_ptr<queue> queue_;
     bool never_blocks_ = false;
 };
 static_assert(sizeof(compact_strand) <= sizeof(std::shared_ptr<void>) + sizeof(void*));

@@ -2,6 +2,7 @@
 
 #include <quern/aws/digest.hpp>
 #include <quern/core/alarm.hpp>
+#include <quern/core/compact_strand.hpp>
 #include <quern/producer/send_queue.hpp>
 #include <quern/sqs/batch.hpp>
 #include <quern/sqs/client.hpp>
@@ -13,7 +14,6 @@
 #include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/require.hpp>
-#include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
@@ -88,8 +88,8 @@ class producer::state : public std::enable_shared_from_this<state> {
 public:
     /// `given` may be null: then the producer makes a client of its own.
     state(asio::any_io_executor ex, sqs::api* given, std::string queue_url, producer_options settings)
-        : strand(asio::make_strand(ex)), fifo_(queue_url.ends_with(".fifo")), options_(std::move(settings)),
-          time_(options_.time ? *options_.time : real_clock()),
+        : strand(compact_strand::on(std::move(ex))), fifo_(queue_url.ends_with(".fifo")),
+          options_(std::move(settings)), time_(options_.time ? *options_.time : real_clock()),
           own_client_(given ? nullptr : make_client(strand, queue_url)), api_(given ? *given : *own_client_),
           queue_url_(std::move(queue_url)), queue_(options_, fifo_, seeded(options_.seed)), log_(options_.log),
           wake_(time_, strand), id_prefix_(own_prefix(options_.seed))
@@ -101,7 +101,7 @@ public:
     void forget(onlooker_ptr const&);
     void abandon();
 
-    asio::strand<asio::any_io_executor> const strand;
+    compact_strand const strand;
 
 private:
     asio::awaitable<void> run();
