@@ -21,13 +21,15 @@ public:
         if (!kind_ || !context_) throw std::runtime_error(std::string("OpenSSL has no ") + name);
     }
 
-    template <class Digest, class... Parts>
-    Digest operator()(Parts... parts)
+    template <class Digest>
+    Digest of(text_parts parts, std::string_view before = {})
     {
         Digest out;
         unsigned size = 0;
         auto good = EVP_DigestInit_ex2(context_.get(), kind_.get(), nullptr) == 1;
-        ((good = good && EVP_DigestUpdate(context_.get(), parts.data(), parts.size()) == 1), ...);
+        if (!before.empty()) good = good && EVP_DigestUpdate(context_.get(), before.data(), before.size()) == 1;
+        for (auto const part : parts)
+            good = good && EVP_DigestUpdate(context_.get(), part.data(), part.size()) == 1;
         good = good && EVP_DigestFinal_ex(context_.get(), reinterpret_cast<unsigned char*>(out.data()), &size) == 1;
         if (!good || size != out.size()) throw std::runtime_error("OpenSSL could not compute a digest");
         return out;
@@ -48,23 +50,33 @@ hasher& sha256_of_this_thread()
 
 sha256_digest sha256(std::string_view text)
 {
-    return sha256_of_this_thread().operator()<sha256_digest>(text);
+    return sha256(text_parts(&text, 1));
+}
+
+sha256_digest sha256(text_parts parts)
+{
+    return sha256_of_this_thread().of<sha256_digest>(parts);
 }
 
 sha1_digest sha1(std::string_view text)
 {
     hasher instance("SHA1"); // for names of files
-    return instance.operator()<sha1_digest>(text);
+    return instance.of<sha1_digest>({&text, 1});
 }
 
 md5_digest md5(std::string_view text)
 {
     thread_local hasher instance("MD5");
-    return instance.operator()<md5_digest>(text);
+    return instance.of<md5_digest>({&text, 1});
+}
+
+sha256_digest hmac_sha256(std::string_view key, std::string_view text)
+{
+    return hmac_sha256(key, text_parts(&text, 1));
 }
 
 // RFC 2104, with the block of SHA-256. Two digests through the context at hand: EVP_MAC costs several times that.
-sha256_digest hmac_sha256(std::string_view key, std::string_view text)
+sha256_digest hmac_sha256(std::string_view key, text_parts text)
 {
     std::array<char, 64> inner, outer;
     inner.fill(0x36);
@@ -79,8 +91,9 @@ sha256_digest hmac_sha256(std::string_view key, std::string_view text)
         outer[i] = static_cast<char>(outer[i] ^ key[i]);
     }
     auto& hash = sha256_of_this_thread();
-    auto const first = hash.operator()<sha256_digest>(inner, text);
-    return hash.operator()<sha256_digest>(outer, first);
+    auto const first = hash.of<sha256_digest>(text, {inner.data(), inner.size()});
+    auto const second = bytes_of(first);
+    return hash.of<sha256_digest>({&second, 1}, {outer.data(), outer.size()});
 }
 
 void append_hex(std::string& to, std::span<std::byte const> bytes)

@@ -21,6 +21,11 @@ sha1_digest sha1(std::string_view);
 md5_digest md5(std::string_view);
 sha256_digest hmac_sha256(std::string_view key, std::string_view text);
 
+/// Of all parts, one after the other.
+using text_parts = std::span<std::string_view const>;
+sha256_digest sha256(text_parts);
+sha256_digest hmac_sha256(std::string_view key, text_parts);
+
 /// The bytes of a digest as text, for use as a key.
 inline std::string_view bytes_of(std::span<std::byte const> digest)
 {
@@ -30,5 +35,23 @@ inline std::string_view bytes_of(std::span<std::byte const> digest)
 /// Lower-case hexadecimal.
 std::string hex(std::span<std::byte const>);
 void append_hex(std::string& to, std::span<std::byte const>);
+
+/// The same of a digest, in place.
+template <std::size_t Size>
+class hex_text {
+public:
+    explicit hex_text(std::array<std::byte, Size> const& digest)
+    {
+        constexpr std::string_view digits = "0123456789abcdef";
+        for (std::size_t i = 0; i < Size; ++i) {
+            text_[2 * i] = digits[std::to_integer<unsigned>(digest[i]) >> 4];
+            text_[2 * i + 1] = digits[std::to_integer<unsigned>(digest[i]) & 15];
+        }
+    }
+    operator std::string_view() const { return {text_.data(), text_.size()}; }
+
+private:
+    std::array<char, 2 * Size> text_;
+};
 
 } // namespace quern::aws

@@ -39,19 +39,19 @@ std::string json_signer::request(
     std::string_view operation, std::string_view body, credentials const& who, wall_time now)
 {
     auto const& fixed = prepare(operation, who.session_token);
-    signing_scope const scope{timestamp(now), target_.region, target_.service};
-
-    std::string canonical;
-    canonical.reserve(fixed.before_date.size() + fixed.after_date.size() + 80);
-    canonical.append(fixed.before_date).append(scope.at.text()).append(fixed.after_date);
-    append_hex(canonical, sha256(body));
-    auto const signature = seal(std::move(canonical), who.secret_access_key, scope, keys_).signature;
+    timestamp const at(now);
+    auto const scope = signing_scope{at, target_.region, target_.service}.text();
+    hex_text const payload(sha256(body));
+    std::array<std::string_view, 4> const request{fixed.before_date, at.text(), fixed.after_date, payload};
+    hex_text const canonical(sha256(text_parts(request)));
+    auto const& key = keys_.get(who.secret_access_key, at.day(), target_.region, target_.service);
+    hex_text const signature(signature_of(key, at, scope, canonical));
 
     std::string out;
     out.reserve(fixed.head.size() + fixed.signed_names.size() + body.size() + 320);
-    out.append(fixed.head).append(std::to_string(body.size())).append("\r\nx-amz-date: ").append(scope.at.text());
+    out.append(fixed.head).append(std::to_string(body.size())).append("\r\nx-amz-date: ").append(at.text());
     out.append("\r\nauthorization: ").append(sigv4_algorithm).append(" Credential=").append(who.access_key_id);
-    out.append("/").append(scope.text()).append(", SignedHeaders=").append(fixed.signed_names);
+    out.append("/").append(scope).append(", SignedHeaders=").append(fixed.signed_names);
     return out.append(", Signature=").append(signature).append("\r\n\r\n").append(body);
 }
 

@@ -4,8 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cstring>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 namespace quern::aws {
 namespace {
@@ -25,10 +30,20 @@ constexpr auto escapes = [] {
     return table;
 }();
 
-/// The first of those that need an escape. Most text has none for long stretches: eight bytes are ruled out at a time,
-/// by the borrow that a subtraction takes from the high bit of each byte below a bound.
+/// The first of those that need an escape. Most text has none for long stretches: many bytes are ruled out at a time, where
+/// there is no vector unit by the borrow that a subtraction takes from the high bit of each byte below a bound.
 char const* find_escaped(char const* at, char const* end)
 {
+#ifdef __SSE2__
+    auto const quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'), control = _mm_set1_epi8(0x1f);
+    for (; end - at >= 16; at += 16) {
+        auto const some = _mm_loadu_si128(reinterpret_cast<__m128i const*>(at));
+        auto const is_control = _mm_cmpeq_epi8(_mm_min_epu8(some, control), some);
+        auto const is_quoted = _mm_or_si128(_mm_cmpeq_epi8(some, quote), _mm_cmpeq_epi8(some, backslash));
+        auto const found = static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(is_control, is_quoted)));
+        if (found != 0) return at + std::countr_zero(found);
+    }
+#else
     constexpr std::uint64_t ones = 0x0101010101010101, high = 0x80 * ones;
     for (; end - at >= 8; at += 8) {
         std::uint64_t eight;
@@ -37,6 +52,7 @@ char const* find_escaped(char const* at, char const* end)
         auto const control = (eight - 0x20 * ones) & ~eight;
         if (((control | ((quote - ones) & ~quote) | ((backslash - ones) & ~backslash)) & high) != 0) break;
     }
+#endif
     return std::find_if(at, end, [](char c) { return escapes[static_cast<unsigned char>(c)] != 0; });
 }
 
@@ -49,7 +65,7 @@ void append_json_string(std::string& to, std::string_view utf8)
     auto const end = run + utf8.size();
     for (auto at = find_escaped(run, end); at != end; at = find_escaped(run, end)) {
         auto const c = static_cast<unsigned char>(*at);
-        to.append(run, at);
+        to.append(run, static_cast<std::size_t>(at - run));
         to.push_back('\\');
         to.push_back(escapes[c]);
         if (escapes[c] == 'u') {
@@ -59,7 +75,7 @@ void append_json_string(std::string& to, std::string_view utf8)
         }
         run = at + 1;
     }
-    to.append(run, end);
+    to.append(run, static_cast<std::size_t>(end - run));
     to.push_back('"');
 }
 
@@ -93,6 +109,15 @@ json_writer& json_writer::key(std::string_view name)
     return *this;
 }
 
+json_writer& json_writer::plain_key(std::string_view name)
+{
+    separate();
+    to_.push_back('"');
+    to_.append(name).append("\":");
+    comma_ = false;
+    return *this;
+}
+
 json_writer& json_writer::string(std::string_view utf8)
 {
     separate();
@@ -114,7 +139,7 @@ json_writer& json_writer::integer(std::int64_t value)
     separate();
     std::array<char, 24> digits;
     auto const [end, ec] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-    to_.append(digits.data(), end);
+    to_.append(digits.data(), static_cast<std::size_t>(end - digits.data()));
     return *this;
 }
 

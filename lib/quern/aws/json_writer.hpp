@@ -17,6 +17,7 @@ public:
     json_writer& end_array() { return close(']'); }
 
     json_writer& key(std::string_view name);
+    json_writer& plain_key(std::string_view name); ///< of which it is known that nothing in it needs an escape
 
     json_writer& string(std::string_view utf8);
     json_writer& base64(std::string_view bytes); ///< as a string

@@ -48,8 +48,9 @@ sha256_digest const& signing_keys::get(
 
 std::string signing_scope::text() const
 {
-    std::string out(at.day());
-    return out.append("/").append(region).append("/").append(service).append("/aws4_request");
+    std::string out;
+    out.reserve(48);
+    return out.append(at.day()).append("/").append(region).append("/").append(service).append("/aws4_request");
 }
 
 std::string canonical_request(std::string_view method, std::string_view path, std::string_view query,
@@ -61,16 +62,33 @@ std::string canonical_request(std::string_view method, std::string_view path, st
     return out.append(payload_hash);
 }
 
+namespace {
+
+/// The string to sign.
+std::array<std::string_view, 7> to_sign(timestamp const& at, std::string_view scope, std::string_view canonical)
+{
+    return {sigv4_algorithm, "\n", at.text(), "\n", scope, "\n", canonical};
+}
+
+} // namespace
+
 signature_steps seal(std::string canonical, std::string_view secret, signing_scope const& scope, signing_keys& keys)
 {
     signature_steps out;
     out.canonical_request = std::move(canonical);
-    out.string_to_sign.append(sigv4_algorithm).append("\n").append(scope.at.text()).append("\n");
-    out.string_to_sign.append(scope.text()).append("\n");
-    append_hex(out.string_to_sign, sha256(out.canonical_request));
+    auto const in = scope.text();
+    hex_text const hash(sha256(out.canonical_request));
+    for (auto const part : to_sign(scope.at, in, hash))
+        out.string_to_sign.append(part);
     auto const& key = keys.get(secret, scope.at.day(), scope.region, scope.service);
-    out.signature = hex(hmac_sha256(bytes_of(key), out.string_to_sign));
+    out.signature = hex(signature_of(key, scope.at, in, hash));
     return out;
+}
+
+sha256_digest signature_of(
+    sha256_digest const& key, timestamp const& at, std::string_view scope, std::string_view canonical)
+{
+    return hmac_sha256(bytes_of(key), text_parts(to_sign(at, scope, canonical)));
 }
 
 signed_headers sign(request_view const& request, credentials const& who, signing_scope const& scope,

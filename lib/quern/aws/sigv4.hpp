@@ -77,6 +77,10 @@ presigned_target presign(request_view const&, credentials const&, signing_scope 
 std::string canonical_request(std::string_view method, std::string_view path, std::string_view query,
     canonical_headers const&, std::string_view payload_hash);
 
+/// `scope`: its text. `canonical`: the canonical request's SHA-256 in hexadecimal.
+sha256_digest signature_of(
+    sha256_digest const& key, timestamp const& at, std::string_view scope, std::string_view canonical);
+
 signature_steps seal(std::string canonical, std::string_view secret, signing_scope const&, signing_keys&);
 
 } // namespace quern::aws

@@ -29,6 +29,12 @@ std::pair<std::string_view, std::string_view> headers::operator[](std::size_t in
     return {name_and_value.substr(0, f.name_size), name_and_value.substr(f.name_size)};
 }
 
+void headers::reserve_usual()
+{
+    text_.reserve(384);
+    fields_.reserve(12);
+}
+
 void headers::clear()
 {
     text_.clear();

@@ -24,6 +24,7 @@ public:
     std::pair<std::string_view, std::string_view> operator[](std::size_t) const;
 
     void clear();
+    void reserve_usual(); ///< room for the headers of one of SQS' answers
 
 private:
     struct field {

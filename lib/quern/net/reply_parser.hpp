@@ -18,6 +18,7 @@ public:
         header_limit(static_cast<std::uint32_t>(max_header));
         body_limit(max_body);
         eager(true);
+        out.fields.reserve_usual();
     }
 
 private:

@@ -7,39 +7,36 @@
 
 #include <charconv>
 #include <iterator>
+#include <map>
 
 namespace quern::sqs {
 namespace {
 
 namespace asio = boost::asio;
 
-using refusals = std::vector<std::optional<failure>>; // by position
+using refusals = std::map<std::size_t, failure>; // by position
 
 /// Gives each entry its position as id and takes out those that break a limit.
 template <class Entry>
 refusals prepare(std::vector<Entry>& entries)
 {
-    refusals refused(entries.size());
-    std::vector<Entry> good;
-    good.reserve(entries.size());
+    refusals refused;
     for (std::size_t i = 0; i != entries.size(); ++i) {
-        refused[i] = check(entries[i]);
-        if (refused[i]) continue;
         entries[i].id = std::to_string(i);
-        good.push_back(std::move(entries[i]));
+        if (auto why = check(entries[i])) refused.emplace(i, std::move(*why));
     }
-    entries = std::move(good);
+    std::size_t at = 0;
+    if (!refused.empty()) std::erase_if(entries, [&](Entry const&) { return refused.contains(at++); });
     return refused;
 }
 
 /// The results of one call by position: what was refused here, and the answer or the failure of the call.
 template <class Outcomes, class Response>
-Outcomes conclude(refusals refused, result<Response> answer)
+Outcomes conclude(std::size_t count, refusals refused, result<Response> answer)
 {
-    Outcomes out = answer ? join(refused.size(), std::move(*answer)) : Outcomes(refused.size(), answer.error());
-    for (std::size_t i = 0; i != refused.size(); ++i) {
-        if (refused[i]) out[i] = std::move(*refused[i]);
-    }
+    Outcomes out = answer ? join(count, std::move(*answer)) : Outcomes(count, answer.error());
+    for (auto& [position, why] : refused)
+        out[position] = std::move(why);
     return out;
 }
 
@@ -47,13 +44,14 @@ template <class Outcomes, class Entry, class Request, class Response>
 asio::awaitable<Outcomes> one_call(
     api& service, std::string queue_url, std::vector<Entry> entries, answer<Response> (api::*call)(Request))
 {
+    auto const count = entries.size();
     refusals refused = prepare(entries);
     result<Response> reply = Response();
     if (!entries.empty()) {
         Request request(std::move(queue_url), std::move(entries));
         reply = co_await (service.*call)(std::move(request));
     }
-    co_return conclude<Outcomes>(std::move(refused), std::move(reply));
+    co_return conclude<Outcomes>(count, std::move(refused), std::move(reply));
 }
 
 template <class Outcomes, class Entry, class Request, class Response>
@@ -91,7 +89,7 @@ std::optional<std::size_t> position(std::string const& id, std::size_t count)
 template <class Outcomes, class Done, class Value>
 Outcomes join_by_position(std::size_t count, batch_response<Done> answer, Value value_of)
 {
-    Outcomes out(count, failure(errc::not_confirmed, "the answer does not mention this entry", true));
+    Outcomes out(count);
     std::vector<int> mentions(count);
     for (auto& entry : answer.successful) {
         auto const at = position(entry.id, count);
@@ -102,6 +100,7 @@ Outcomes join_by_position(std::size_t count, batch_response<Done> answer, Value 
         if (at && mentions[*at]++ == 0) out[*at] = entry_failure(std::move(entry));
     }
     for (std::size_t i = 0; i != count; ++i) {
+        if (mentions[i] == 0) out[i] = failure(errc::not_confirmed, "the answer does not mention this entry", true);
         if (mentions[i] > 1) out[i] = failure(errc::not_confirmed, "the answer mentions this entry twice", true);
     }
     return out;

@@ -1,5 +1,6 @@
 #include <quern/sqs/checksums.hpp>
 
+#include <quern/aws/digest.hpp>
 #include <quern/sqs/failures.hpp>
 #include <quern/sqs/md5.hpp>
 
@@ -10,7 +11,7 @@ namespace {
 
 bool matches(std::string_view digest, std::string_view body)
 {
-    return digest.empty() || digest == md5_of_body(body);
+    return digest.empty() || digest == aws::hex_text(aws::md5(body));
 }
 
 template <class Attributes>

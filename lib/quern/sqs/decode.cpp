@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 namespace quern::sqs {
 
 struct decoder::parser {
     simdjson::ondemand::parser json;
+    std::shared_ptr<std::byte[]> arena; ///< for the next answer
+    std::size_t size = 0;
 };
 
 namespace {
@@ -201,6 +204,7 @@ error_code member(json_reader& in, std::string_view name, od_value v, message& o
     if (name == "MD5OfBody") return in.read(v, out.md5_of_body);
     if (name == "MD5OfMessageAttributes") return in.read(v, out.md5_of_attributes);
     if (name == "Attributes") {
+        out.system_attributes.reserve(4); // two, or four of a FIFO queue, unless somebody asks for more
         return in.members(v, [&](std::string_view key, od_value part) {
             auto const known = known_name(key);
             auto& made = out.system_attributes.emplace_back(system_attribute{known.empty() ? key : known, {}});
@@ -266,7 +270,7 @@ void each_view(message& m, Visit visit)
     for (auto* const view : {&m.id, &m.receipt_handle, &m.body, &m.md5_of_body, &m.md5_of_attributes})
         visit(*view);
     for (auto& a : m.system_attributes) {
-        if (known_name(a.name).empty()) visit(a.name);
+        visit(a.name);
         visit(a.value);
     }
     for (auto& a : m.attributes) {
@@ -289,12 +293,17 @@ void each_view(receive_message_response& all, Visit visit)
 /// the answer held besides stays, too.
 void pack(receive_message_response& out, std::size_t had)
 {
+    auto const* const begin = reinterpret_cast<char const*>(out.storage.get());
+    auto const is_there = [=](std::string_view part) { // names of system attributes may be ours
+        return !std::less()(part.data(), begin) && std::less()(part.data(), begin + had);
+    };
     std::size_t needed = 0;
-    each_view(out, [&](std::string_view const& part) { needed += part.size(); });
+    each_view(out, [&](std::string_view const& part) { needed += is_there(part) ? part.size() : 0; });
     if (needed > had - had / 8) return;
     auto packed = std::make_shared_for_overwrite<std::byte[]>(needed);
     auto* next = reinterpret_cast<char*>(packed.get());
     each_view(out, [&](std::string_view& part) {
+        if (!is_there(part)) return;
         part = {next, part.copy(next, part.size())};
         next += part.size();
     });
@@ -304,7 +313,7 @@ void pack(receive_message_response& out, std::size_t had)
 error_code end(json_reader& in, receive_message_response& out)
 {
     if (out.messages.empty() && out.damaged.empty()) return SUCCESS;
-    out.storage = std::move(in.storage);
+    out.storage = in.storage;
     pack(out, in.room);
     return SUCCESS;
 }
@@ -333,12 +342,22 @@ decoder::~decoder() = default;
 template <class Response>
 result<Response> decoder::read(std::string& body)
 {
-    body.reserve(body.size() + simdjson::SIMDJSON_PADDING);
-    auto& json = parser_->json;
-    json_reader in(json, body.size());
+    auto const room = body.size() + simdjson::SIMDJSON_PADDING;
+    body.reserve(room);
+    auto& [json, arena, size] = *parser_;
+    if (size < room) {
+        arena = std::make_shared_for_overwrite<std::byte[]>(room);
+        size = room;
+    }
+    json_reader in(json, arena, size);
     Response out;
     auto const e = read_answer(json, body, in, out);
     if (json.capacity() > kept_capacity) json = simdjson::ondemand::parser();
+    in.storage.reset();
+    if (arena.use_count() > 1 || size > kept_capacity) { // messages have it now
+        arena.reset();
+        size = 0;
+    }
     if (e) return in.problem(e);
     return out;
 }

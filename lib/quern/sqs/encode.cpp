@@ -9,17 +9,17 @@ using aws::json_writer;
 
 void write(json_writer& json, std::string_view name, std::string const& value)
 {
-    json.member(name, value);
+    json.plain_key(name).string(value);
 }
 
 void write(json_writer& json, std::string_view name, seconds value)
 {
-    json.member(name, std::int64_t{value.count()});
+    json.plain_key(name).integer(value.count());
 }
 
 void write(json_writer& json, std::string_view name, int value)
 {
-    json.member(name, value);
+    json.plain_key(name).integer(value);
 }
 
 template <class T>
@@ -30,7 +30,7 @@ void write(json_writer& json, std::string_view name, std::optional<T> const& val
 
 void write(json_writer& json, std::string_view name, std::vector<std::string> const& values)
 {
-    json.key(name).begin_array();
+    json.plain_key(name).begin_array();
     for (auto const& value : values)
         json.string(value);
     json.end_array();
@@ -38,7 +38,7 @@ void write(json_writer& json, std::string_view name, std::vector<std::string> co
 
 void write(json_writer& json, std::string_view name, string_map const& values)
 {
-    json.key(name).begin_object();
+    json.plain_key(name).begin_object();
     for (auto const& [key, value] : values)
         json.member(key, value);
     json.end_object();
@@ -46,13 +46,13 @@ void write(json_writer& json, std::string_view name, string_map const& values)
 
 void write(json_writer& json, std::string_view name, attribute_map const& attributes)
 {
-    json.key(name).begin_object();
+    json.plain_key(name).begin_object();
     for (auto const& [key, value] : attributes) {
-        json.key(key).begin_object().member("DataType", value.data_type);
+        json.key(key).begin_object().plain_key("DataType").string(value.data_type);
         if (value.is_binary()) {
-            json.key("BinaryValue").base64(value.value);
+            json.plain_key("BinaryValue").base64(value.value);
         } else {
-            json.member("StringValue", value.value);
+            json.plain_key("StringValue").string(value.value);
         }
         json.end_object();
     }
@@ -150,7 +150,7 @@ void write_entry(json_writer& json, change_visibility_entry const& entry)
 template <class Entry>
 void write(json_writer& json, std::string_view name, std::vector<Entry> const& entries)
 {
-    json.key(name).begin_array();
+    json.plain_key(name).begin_array();
     for (auto const& entry : entries)
         write_entry(json, entry);
     json.end_array();

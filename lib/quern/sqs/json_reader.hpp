@@ -20,13 +20,14 @@ using simdjson::error_code;
 /// One answer on its way from JSON to our types, in one pass. Every function returns simdjson's error code and, when
 /// that is not SUCCESS, leaves in `where` the path of the member at fault, as far as it has unwound.
 ///
-/// Text is unescaped into an arena as large as the body: no text is longer unescaped than it was in the answer, and
+/// Text is unescaped into an arena at least as large as the body: no text is longer unescaped than it was in the answer, and
 /// each is read once, so all of them fit.
 class json_reader {
 public:
-    json_reader(od::parser& parser, std::size_t body_size)
-        : room(body_size + simdjson::SIMDJSON_PADDING), storage(std::make_shared_for_overwrite<std::byte[]>(room)),
-          parser_(parser), next_(reinterpret_cast<std::uint8_t*>(storage.get()))
+    /// `size`: of the arena, that of the body and SIMDJSON_PADDING at least.
+    json_reader(od::parser& parser, std::shared_ptr<std::byte[]> arena, std::size_t size)
+        : room(size), storage(std::move(arena)), parser_(parser),
+          next_(reinterpret_cast<std::uint8_t*>(storage.get()))
     {}
 
     std::size_t const room; ///< of the storage

@@ -141,13 +141,13 @@ problem check_entries(std::vector<Entry> const& entries)
     }
     for (std::size_t i = 0; i != entries.size(); ++i) {
         auto const& id = entries[i].id;
-        auto const field = "Entries[" + std::to_string(i) + ']';
-        if (!is_entry_id(id)) return refuse(field + ".Id", "must be 1 to 80 of A-Z, a-z, 0-9, '_' and '-'");
+        auto const field = [i] { return "Entries[" + std::to_string(i) + ']'; };
+        if (!is_entry_id(id)) return refuse(field() + ".Id", "must be 1 to 80 of A-Z, a-z, 0-9, '_' and '-'");
         auto const before = entries.begin() + static_cast<std::ptrdiff_t>(i);
         if (std::ranges::find(entries.begin(), before, id, &Entry::id) != before) {
-            return refuse(field + ".Id", "is that of an earlier entry");
+            return refuse(field() + ".Id", "is that of an earlier entry");
         }
-        if (auto bad = within(field, check(entries[i]))) return bad;
+        if (auto bad = check(entries[i])) return within(field(), std::move(bad));
     }
     return {};
 }
