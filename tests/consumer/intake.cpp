@@ -54,8 +54,28 @@ BOOST_AUTO_TEST_CASE(a_few_messages_neither_grow_nor_shrink)
     polls(rule, 0, t0);
     rule.answered(10, 10, t0 - 20s, t0);
     BOOST_TEST(polls(rule, 0, t0).size() == 2u);
-    rule.answered(10, 1, t0 - 20s, t0);
+    rule.answered(10, 2, t0 - 20s, t0);
     BOOST_TEST(polls(rule, 0, t0).size() == 1u);
+    BOOST_TEST(rule.polls() == 2u);
+}
+
+// With sixteen receives open each arrival cost a request of its own, at a tenth of the load of which one would do.
+BOOST_AUTO_TEST_CASE(single_messages_make_the_receives_fewer_down_to_one)
+{
+    intake rule(1'000, 4, 1);
+    for (int i = 0; i < 3; ++i) {
+        polls(rule, 0, t0);
+        rule.answered(10, 10, t0 - 20s, t0);
+    }
+    polls(rule, 0, t0);
+    BOOST_TEST(rule.polls() == 4u);
+    for (std::size_t left : {3u, 2u, 1u, 1u}) {
+        rule.answered(10, 1, t0 - 20s, t0);
+        while (rule.polls() > left)
+            rule.answered(10, 2, t0 - 20s, t0);
+        polls(rule, 0, t0);
+        BOOST_TEST(rule.polls() == left);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(never_asks_for_more_than_is_free_counting_what_is_asked_for_already)
