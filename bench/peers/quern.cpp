@@ -1,7 +1,8 @@
-// Quern as a contender: one consumer with its usual settings but three. BENCH_IN_FLIGHT is its max_in_flight, and it
-// may have a receive and a delete under way for each ten of them, as the loops of the SDKs have. With
-// BENCH_THREADS=2 there are two consumers, each on an io_context and a thread of its own, which is how one uses a
-// second core.
+// Quern as a contender: one consumer, with a plain function as its handler, or a coroutine where handlers wait.
+//
+// Its usual settings but three: BENCH_IN_FLIGHT is its max_in_flight, and it may have a receive and a delete under way for
+// each ten of them, as the loops of the SDKs have. With BENCH_THREADS=2 there are two consumers, each on an io_context and
+// a thread of its own, which is how one uses a second core.
 #include <quern/quern.hpp>
 
 #include <boost/asio/io_context.hpp>
@@ -17,6 +18,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -59,32 +61,44 @@ struct settings {
 
 /// One consumer on one thread, with what it counted.
 struct worker {
-    worker(settings const& all)
-        : its(all), consumer(
-                        io, all.queue, [this](quern::delivery& d) { return handle(d); }, options(all))
-    {}
+    explicit worker(settings const& all) : its(all)
+    {
+        if (its.wait.count() > 0)
+            consumer.emplace(
+                io, all.queue, [this](quern::delivery& d) { return wait_and_handle(d); }, options(all));
+        else
+            consumer.emplace(
+                io, all.queue, [this](quern::delivery& d) { begin(d), end(d); }, options(all));
+    }
 
     static quern::consumer_options options(settings const& all)
     {
         quern::consumer_options out;
         out.max_in_flight = std::max<std::size_t>(1, all.in_flight / all.threads);
-        auto const loops = std::min<std::size_t>(out.max_in_flight / 10, 1000);
-        out.max_polls = std::max(out.max_polls, loops);
-        out.max_settle_calls = std::max(out.max_settle_calls, loops);
+        out.max_polls = std::clamp<std::size_t>(out.max_in_flight / 10, out.max_polls, 1000);
+        out.max_settle_calls = std::max(out.max_settle_calls, out.max_polls);
         return out;
     }
 
-    asio::awaitable<void> handle(quern::delivery& d)
+    asio::awaitable<void> wait_and_handle(quern::delivery& d)
+    {
+        begin(d);
+        auto const ex = co_await asio::this_coro::executor;
+        asio::steady_timer timer(ex, its.wait);
+        co_await timer.async_wait(asio::use_awaitable);
+        end(d);
+    }
+
+    void begin(quern::delivery& d)
     {
         auto const due = number(d.body().substr(0, 16));
-        auto const which = number(d.body().substr(17));
         auto const now = std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
         ++latency[floored(static_cast<std::uint64_t>(now.time_since_epoch().count()) - due)];
-        if (its.wait.count() > 0) {
-            auto const ex = co_await asio::this_coro::executor;
-            asio::steady_timer timer(ex, its.wait);
-            co_await timer.async_wait(asio::use_awaitable);
-        }
+    }
+
+    void end(quern::delivery& d)
+    {
+        auto const which = number(d.body().substr(17));
         if (its.fail_one_in > 0 && which % its.fail_one_in == 0 && d.receive_count() == 1) {
             ++failed;
             throw std::runtime_error("told to fail");
@@ -96,7 +110,7 @@ struct worker {
     std::uint64_t handled = 0, failed = 0;
     std::map<std::uint64_t, std::uint64_t> latency;
     asio::io_context io{1};
-    quern::consumer consumer;
+    std::optional<quern::consumer> consumer;
 };
 
 void report(std::vector<std::unique_ptr<worker>> const& workers)
@@ -128,8 +142,8 @@ try {
     std::vector<std::unique_ptr<worker>> workers;
     for (std::uint64_t i = 0; i < all.threads; ++i) {
         workers.push_back(std::make_unique<worker>(all));
-        workers.back()->consumer.drain_on({SIGTERM, SIGINT});
-        workers.back()->consumer.start();
+        workers.back()->consumer->drain_on({SIGTERM, SIGINT});
+        workers.back()->consumer->start();
     }
     std::puts("ready");
     std::fflush(stdout);

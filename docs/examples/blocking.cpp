@@ -10,11 +10,10 @@
 
 using namespace std::chrono_literals;
 
-boost::asio::awaitable<void> handle(quern::delivery& order)
+void handle(quern::delivery& order)
 {
     std::this_thread::sleep_for(100ms); // a driver that knows no coroutines
     std::osyncstream(std::cout) << order.body() << std::endl;
-    co_return;
 }
 
 int main(int argc, char* argv[])

@@ -30,6 +30,7 @@ using batch_handler = std::function<boost::asio::awaitable<std::vector<outcome>>
 
 /// One of them is set.
 struct handlers {
+    std::function<outcome(delivery&)> call; ///< a plain function
     handler one;
     std::function<boost::asio::awaitable<void>(delivery&)> plain; ///< its end counts as ack()
     batch_handler many;
@@ -37,7 +38,7 @@ struct handlers {
 
 namespace detail {
 
-/// Of a function that returns awaitable<void>: it has to throw, or all went well.
+/// Of a function that returns void or awaitable<void>: it has to throw, or all went well.
 template <class F>
 handlers make_handlers(F f)
 {
@@ -46,9 +47,16 @@ handlers make_handlers(F f)
         using returned = std::invoke_result_t<F&, delivery&>;
         if constexpr (std::same_as<returned, boost::asio::awaitable<void>>) {
             out.plain = std::move(f);
+        } else if constexpr (std::same_as<returned, void>) {
+            out.call = [f = std::move(f)](delivery& d) mutable {
+                f(d);
+                return ack();
+            };
+        } else if constexpr (std::same_as<returned, outcome>) {
+            out.call = std::move(f);
         } else {
             static_assert(std::same_as<returned, boost::asio::awaitable<outcome>>,
-                "a handler returns awaitable<void> or awaitable<quern::outcome>");
+                "a handler returns awaitable<void> or awaitable<quern::outcome>, or void or quern::outcome");
             out.one = std::move(f);
         }
     } else {
@@ -74,7 +82,8 @@ handlers make_handlers(F f)
 /// Consumes one queue: every message runs through the handler and is deleted once the handler is done.
 ///
 /// A handler is a coroutine `awaitable<void>(delivery&)`, where returning acknowledges and throwing retries, or
-/// `awaitable<outcome>(delivery&)`; or one that takes several messages at once, `awaitable<void>(deliveries)` or
+/// `awaitable<outcome>(delivery&)`; or a plain function that returns void or outcome, which cannot be cancelled and while
+/// it runs occupies a thread (see consumer_options::handler_executor); or a coroutine that takes several messages at once, `awaitable<void>(deliveries)` or
 /// `awaitable<std::vector<outcome>>(deliveries)`, see consumer_options::batch_size. Delivery is at least once: a crash, a lost lease or the service itself may
 /// bring a message again, so handlers must bear a repetition.
 ///

@@ -24,7 +24,7 @@ namespace {
 /// is not waited for. When the head is late, another consumer has it: postponing takes up to a second, receiving less.
 constexpr std::chrono::seconds longest_wait_for_head{20}, grace_of_head{5};
 
-asio::awaitable<std::vector<outcome>> call(batch_handler const& handle, std::vector<held_ptr> what)
+asio::awaitable<std::vector<outcome>> handle_all(batch_handler const& handle, std::vector<held_ptr> what)
 {
     std::vector<std::reference_wrapper<delivery>> messages;
     for (auto const& h : what)
@@ -71,21 +71,25 @@ void consumer::pipeline::start(held_ptr h)
 std::shared_ptr<handler_run> consumer::pipeline::begin_run(std::span<held_ptr const> messages)
 {
     auto const run = std::make_shared<handler_run>(handler_strand(), messages.size());
-    if (running_ == 0) busy_ = asio::prefer(strand.get_inner_executor(), asio::execution::outstanding_work.tracked);
-    running_ += messages.size();
     for (auto const& h : messages) {
-        h->at = held::stage::running;
-        h->overdue = false;
+        begin_run(*h);
         h->run = run;
-        runs_.started(*h, now());
     }
     return run;
+}
+
+void consumer::pipeline::begin_run(held& h)
+{
+    if (running_++ == 0) busy_ = asio::prefer(strand.inner(), asio::execution::outstanding_work.tracked);
+    h.at = held::stage::running;
+    h.overdue = false;
+    runs_.started(h, now());
 }
 
 /// One of its own where handlers may block. Otherwise they share a few, since a strand each costs memory.
 compact_strand consumer::pipeline::handler_strand()
 {
-    if (!options.handler_executor) return shared_strands_[next_strand_++ % shared_strands_.size()];
+    if (!options.handler_executor) return shared_strands_[next_strand_++ / strand_share_ % shared_strands_.size()];
     return compact_strand::on(asio::prefer(*options.handler_executor, asio::execution::outstanding_work.tracked));
 }
 
@@ -99,7 +103,7 @@ void consumer::pipeline::launch(compact_strand const& on, Work work, Done done)
     asio::post(on, std::move(begin));
 }
 
-/// Comes back to the strand with what a handler said or threw.
+/// Comes back with what a handler said or threw.
 struct consumer::pipeline::homecoming {
     std::shared_ptr<pipeline> to;
     held_ptr h;
@@ -112,17 +116,58 @@ struct consumer::pipeline::homecoming {
     {
         std::optional<outcome> verdict;
         if (!thrown) verdict = std::move(said);
-        auto& back = to->strand;
-        asio::dispatch(back, [to = std::move(to), h = std::move(h), thrown, verdict = std::move(verdict)] {
-            to->handled(h, thrown, verdict);
-        });
+        to->come_home({std::move(h), std::move(thrown), std::move(verdict)});
     }
 };
+
+/// Those that end at about the same time are fetched together.
+void consumer::pipeline::come_home(finished one)
+{
+    {
+        std::lock_guard const lock(door_);
+        home_.push_back(std::move(one));
+        if (std::exchange(expected_, true)) return;
+    }
+    asio::post(strand, [self = shared_from_this()] { self->welcome(); });
+}
+
+void consumer::pipeline::welcome()
+{
+    {
+        std::lock_guard const lock(door_);
+        welcomed_.swap(home_);
+        expected_ = false;
+    }
+    for (auto& one : welcomed_)
+        handled(std::move(one.what), std::move(one.thrown), std::move(one.said));
+    welcomed_.clear();
+}
+
+/// A plain function, which knows nothing of cancellation.
+void consumer::pipeline::call(held_ptr h)
+{
+    begin_run(*h);
+    auto work = [self = shared_from_this(), h = std::move(h)]() mutable {
+        finished done;
+        try {
+            done.said = self->handle_.call(h->message);
+        } catch (...) {
+            done.thrown = std::current_exception();
+        }
+        done.what = std::move(h);
+        self->come_home(std::move(done));
+    };
+    if (options.handler_executor)
+        asio::post(*options.handler_executor, std::move(work));
+    else
+        asio::post(handler_strand(), std::move(work));
+}
 
 /// The function is called within the coroutine that is spawned, so a handler that throws before its first await is only a
 /// failed message. No frame stands between the two, because each costs memory for as long as the handler waits.
 void consumer::pipeline::dispatch(held_ptr h)
 {
+    if (handle_.call) return call(std::move(h));
     auto const run = begin_run({&h, 1});
     auto& d = h->message;
     homecoming done{shared_from_this(), std::move(h)};
@@ -141,7 +186,7 @@ void consumer::pipeline::dispatch(std::vector<held_ptr> messages)
     auto done = [self = shared_from_this(), messages](
                     std::exception_ptr thrown, std::vector<outcome> said) { self->handled(messages, thrown, said); };
     auto home = asio::bind_cancellation_slot(run->cancel.slot(), asio::bind_executor(strand, std::move(done)));
-    launch(run->on, call(handle_.many, std::move(messages)), std::move(home));
+    launch(run->on, handle_all(handle_.many, std::move(messages)), std::move(home));
 }
 
 /// In bad times nobody waits for company: what may run runs, the rest goes back or waits as others do.
@@ -186,9 +231,10 @@ void consumer::pipeline::handled(held_ptr h, std::exception_ptr thrown, std::opt
     if (drain_) ++(thrown && h->cancelled && !h->lost ? report_.cancelled : report_.finished);
     wake_.ring();
     if (h->asks && h->asks->ack != handler_asks::deletion::none) return ended_after_ack(std::move(h), thrown, said);
-    auto const over = h->message.lease_deadline() <= now();
+    auto const time = now();
+    auto const over = h->message.lease_deadline() <= time;
     if (thrown && !h->cancelled && !over) said = meaning_of(*h, thrown);
-    outage_.ended(*h, over || !said ? outage::sign::none : outage::sign_of(*said), now());
+    outage_.ended(*h, over || !said ? outage::sign::none : outage::sign_of(*said), time);
     if (over || (h->lost && !h->back)) { // another consumer may have the message
         note_lost(*h);
         tell_asks(*h, too_late());
@@ -319,6 +365,7 @@ void consumer::pipeline::cancel(held& h)
 /// Emits where the handler runs, and never before its coroutine has begun: either would be undefined.
 void consumer::pipeline::tell(held& h)
 {
+    if (!h.run) return; // a plain function: nothing can stop it
     if (++h.run->told % h.run->messages == 0)
         asio::post(h.run->on, [run = h.run] { run->cancel.emit(asio::cancellation_type::terminal); });
 }

@@ -71,7 +71,7 @@ asio::awaitable<result<sqs::receive_message_response>> consumer::pipeline::recei
     }
     bool lost = false; // an answer: a repeat that is refused changes nothing about what it held
     for (int attempt = 1;; ++attempt) {
-        auto copy = request;
+        auto copy = fifo_ ? request : std::move(request); // only that of a FIFO queue goes out again
         started = now();
         auto got = co_await api_.receive_message(std::move(copy));
         lost = lost || (!got && may_have_received(got.error()));
@@ -108,6 +108,7 @@ void consumer::pipeline::accept(sqs::receive_message_response got, tick received
     if (count != 0) bytes_.seen(largest);
     auto whole = got.messages.begin();
     auto damaged = got.damaged.begin();
+    auto const time = now();
     bool blind = false; // a message of a FIFO queue is missing, and nobody knows of which group
     for (std::size_t at = 0; at < count; ++at) { // in the order of the answer
         auto const is_damaged =
@@ -115,7 +116,7 @@ void consumer::pipeline::accept(sqs::receive_message_response got, tick received
         blind = blind || (fifo_ && is_damaged && damaged->known.group_id().empty());
         auto h = is_damaged ? take_in(std::move(*damaged++), from) : take_in(std::move(*whole++), from);
         if (!h) continue;
-        if (h->message.lease_deadline() <= now())
+        if (h->message.lease_deadline() <= time)
             lose(h);
         else if (intake_.stopped() || (blind && !is_damaged))
             settle(std::move(h), settlement::purpose::postpone);

@@ -10,6 +10,7 @@
 #include <boost/intrusive/list_hook.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -17,7 +18,6 @@
 #include <memory>
 #include <optional>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 namespace quern {
@@ -86,13 +86,14 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
     std::unique_ptr<char[]> handle_storage;        ///< of one that was adopted
     tick received_at;                              ///< of the newest handle
     int receive_count;                             ///< of the newest handle
+    int handles = 0;                               ///< that took the place of an earlier one
     int extensions = 0;                            ///< asked for; only the newest is worth sending
     std::optional<std::chrono::seconds> postponed; ///< the postpone that waits for an extension's answer
     std::unique_ptr<std::string> reason;           ///< of the rejection
     policy::breaker::ticket ticket{};              ///< of its handler's start
     std::unique_ptr<failure> damage;               ///< it arrived unreadable: no handler can run
     tick started_at{};                             ///< of its handler
-    std::shared_ptr<handler_run> run;              ///< while running
+    std::shared_ptr<handler_run> run;              ///< while a coroutine handles it
     std::unique_ptr<handler_asks> asks;            ///< null: nothing yet
     std::shared_ptr<answer> came_in;               ///< null in tests: then it counts for nothing
 
@@ -137,6 +138,7 @@ public:
     bool adopt(held& entry, sqs::message const& again, tick now)
     {
         if (again.receive_count() < entry.receive_count) return false;
+        if (again.receipt_handle != entry.handle) ++entry.handles;
         auto const size = again.receipt_handle.size();
         entry.handle_storage = std::make_unique<char[]>(size); // of that answer nothing else is needed
         again.receipt_handle.copy(entry.handle_storage.get(), size);
@@ -173,6 +175,7 @@ public:
 private:
     struct by_id {
         using is_transparent = void;
+        using is_avalanching = void;
         static std::string_view id(std::string_view s) { return s; }
         static std::string_view id(held_ptr const& h) { return h->message.id(); }
 
@@ -188,7 +191,7 @@ private:
         }
     };
 
-    std::unordered_set<held_ptr, by_id, by_id> entries_;
+    boost::unordered_flat_set<held_ptr, by_id, by_id> entries_;
     counter size_;
     std::size_t bytes_ = 0;
 };

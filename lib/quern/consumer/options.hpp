@@ -54,8 +54,8 @@ struct consumer_options {
     /// heads of groups count); what still has to wait has its lease extended. Absent: as many as come.
     std::optional<policy::rate> rate;
 
-    /// Long polls at once, at most; 1 to 1000. The number adapts: full answers double it, an empty one returns it to one,
-    /// so that an idle queue costs one request every `wait_time`.
+    /// Long polls at once, at most; 1 to 1000. The number adapts: full answers double it, one with a single message takes
+    /// one away, an empty one returns it to one, so that an idle queue costs one request every `wait_time`.
     std::size_t max_polls = 16;
 
     /// How long a receive waits for a message; 0 to 20 s, 20 is the cheapest. Shortened to two thirds of
@@ -66,7 +66,8 @@ struct consumer_options {
     /// its delete is confirmed; 30 s bounds the delay after a crash. 3 s to 12 h.
     std::chrono::seconds visibility_timeout{30};
 
-    /// The longest that one handler may run; then it is cancelled and its message tried again as one that failed.
+    /// The longest that one handler may run; then it is cancelled and its message tried again as one that failed. A plain
+    /// function cannot be cancelled: what it returns still counts.
     /// Zero: as long as its lease can be extended, 12 hours at most.
     std::chrono::milliseconds handler_timeout{0};
 

@@ -9,13 +9,13 @@ namespace quern {
 
 namespace asio = boost::asio;
 
-void consumer::pipeline::admit(held_ptr h)
+void consumer::pipeline::admit(held_ptr h, tick time)
 {
     if (intake_.stopped())
         fail(std::move(h), release()); // a head before it has halted the consumer
     else if (h->damage)
         start(std::move(h));
-    else if (auto const time = now(); !outage_.admits(time))
+    else if (!outage_.admits(time))
         stand_back(std::move(h));
     else if (!pace_.admits(time))
         pace_.wait(std::move(h));

@@ -4,6 +4,7 @@
 #include <boost/asio/error.hpp>
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 namespace quern {
@@ -42,11 +43,20 @@ std::vector<compact_strand> make_strands(asio::any_io_executor const& ex)
     return out;
 }
 
+/// A strand costs less a message when several come at once, and as long as each thread that there may be has two of the
+/// strands to choose from, none idles.
+std::size_t share_of_strand(std::size_t starting)
+{
+    static std::size_t const threads = std::max(1U, std::thread::hardware_concurrency());
+    return std::clamp<std::size_t>(starting / (2 * threads), 1, 8);
+}
+
 } // namespace
 
 consumer::pipeline::pipeline(
     asio::any_io_executor ex, sqs::api* given, std::string queue_url, handlers handle, consumer_options settings)
-    : strand(asio::make_strand(ex)), options(std::move(settings)), time_(options.time ? *options.time : real_clock()),
+    : strand(compact_strand::on(std::move(ex))), options(std::move(settings)),
+      time_(options.time ? *options.time : real_clock()),
       own_client_(given ? nullptr : make_client(strand, options, queue_url)), api_(given ? *given : *own_client_),
       queue_url_(std::move(queue_url)), handle_(std::move(handle)),
       intake_(options.max_in_flight, options.max_polls, seeded(options.seed)), bytes_(options.max_bytes_in_flight),
@@ -55,7 +65,7 @@ consumer::pipeline::pipeline(
       leases_(options.visibility_timeout), runs_(options.handler_timeout),
       settle_(options.settle_linger, seeded(options.seed)), random_(seeded(options.seed)), log_(options.log),
       stall_(options.stall_after, time_.now()), stall_log_(options.log), wake_(time_, strand),
-      shared_strands_(make_strands(strand.get_inner_executor()))
+      shared_strands_(make_strands(strand.inner()))
 {}
 
 void consumer::pipeline::start()
@@ -120,14 +130,15 @@ std::optional<tick> consumer::pipeline::turn(tick time)
     }
 
     // After the polls, which use the frames of those that have ended again: a handler would keep them, large as they are.
+    strand_share_ = share_of_strand(arrived_.size());
     for (auto& h : std::exchange(arrived_, {}))
-        if (h->at == held::stage::waiting) admit(std::move(h)); // else its lease was lost just now
+        if (h->at == held::stage::waiting) admit(std::move(h), time); // else its lease was lost just now
 
     stop_overdue(time);
     for (auto& h : groups_.take_forsaken(time))
         settle(std::move(h), settlement::purpose::postpone);
     for (auto& head : groups_.runnable())
-        admit(std::move(head));
+        admit(std::move(head), time);
     run_batches(time);
 
     if (intake_.polls() == 0 || (drain_ && !drain_->keeps_back(time))) {

@@ -13,11 +13,12 @@
 #include <quern/consumer/settle_queue.hpp>
 #include <quern/consumer/stall_watch.hpp>
 #include <quern/core/alarm.hpp>
+#include <quern/core/compact_strand.hpp>
 #include <quern/sqs/client.hpp>
 
 #include <boost/asio/signal_set.hpp>
-#include <boost/asio/strand.hpp>
 
+#include <mutex>
 #include <optional>
 
 namespace quern {
@@ -46,7 +47,7 @@ public:
     void join(std::shared_ptr<drain_waiter>); ///< told when the drain has ended
     void leave(std::shared_ptr<drain_waiter> const&);
 
-    boost::asio::strand<boost::asio::any_io_executor> const strand;
+    compact_strand const strand;
     consumer_options const options;
     consumer_numbers<counter> counters;
     ledger in_flight;
@@ -67,17 +68,26 @@ private:
     std::chrono::seconds wait_time() const;
 
     // dispatch
-    void admit(held_ptr);
+    void admit(held_ptr, tick now);
     void admit_waiting(tick now);
     void begin(held_ptr, tick now);
     void start(held_ptr);
     std::shared_ptr<handler_run> begin_run(std::span<held_ptr const>);
+    void begin_run(held&);
     compact_strand handler_strand();
     template <class Work, class Done>
     static void launch(compact_strand const& on, Work, Done);
     struct homecoming;
+    struct finished {
+        held_ptr what;
+        std::exception_ptr thrown;
+        std::optional<outcome> said;
+    };
     void dispatch(held_ptr);
     void dispatch(std::vector<held_ptr>);
+    void call(held_ptr);
+    void come_home(finished);
+    void welcome();
     void handled(held_ptr, std::exception_ptr, std::optional<outcome>);
     void handled(std::vector<held_ptr> const&, std::exception_ptr, std::vector<outcome> const&);
     outcome meaning_of(held const&, std::exception_ptr);
@@ -116,7 +126,7 @@ private:
     boost::asio::awaitable<void> change(std::vector<settlement>);
     boost::asio::awaitable<void> hand_off(std::vector<settlement>);
     void settled_for_good(held&, settled, std::chrono::seconds timeout);
-    void answered(settlement, std::string_view handle, result<void> const&, tick sent_at);
+    void answered(settlement, result<void> const&, tick sent_at, tick time);
     void returned();
 
     // explain
@@ -152,8 +162,13 @@ private:
     alarm wake_;
 
     std::vector<held_ptr> arrived_;                    // to be admitted
+    std::mutex door_;                                  // of the next two
+    std::vector<finished> home_;                       // what became of handlers that have ended, on any thread
+    bool expected_ = false;                            // welcome() will come for them
+    std::vector<finished> welcomed_;                   // being looked at; a member for its memory
     std::vector<compact_strand> const shared_strands_; // of handlers
     std::size_t next_strand_ = 0;                      // of these
+    std::size_t strand_share_ = 1;                     // how many in a row get the same one
     std::size_t running_ = 0;                          // handlers
     std::optional<boost::asio::any_io_executor> busy_; // while some run, the context does not run out of work
     std::size_t settle_calls_ = 0;                     // under way

@@ -14,7 +14,7 @@ using std::chrono::seconds;
 
 void consumer::pipeline::settle(held_ptr h, settlement::purpose why, std::chrono::milliseconds delay)
 {
-    auto const timeout = whole_seconds(*h, delay);
+    auto const timeout = delay.count() == 0 ? seconds(0) : whole_seconds(*h, delay);
     h->at = held::stage::settling;
     h->removing = why == settlement::purpose::remove;
     wake_.ring();
@@ -37,17 +37,28 @@ seconds consumer::pipeline::whole_seconds(held const& h, std::chrono::millisecon
     return std::clamp(std::chrono::ceil<seconds>(delay), seconds(0), std::max(left, seconds(0)));
 }
 
+namespace {
+
+/// That goes over the wire with it, and is noted.
+std::string_view handle_of(settlement& entry)
+{
+    entry.handle = entry.what->handles;
+    return entry.what->handle;
+}
+
+} // namespace
+
 asio::awaitable<void> consumer::pipeline::remove(std::vector<settlement> entries)
 {
     std::vector<std::string> handles;
     handles.reserve(entries.size());
-    for (auto const& e : entries)
-        handles.emplace_back(e.what->handle);
-    auto used = handles;
+    for (auto& e : entries)
+        handles.emplace_back(handle_of(e));
     auto const sent_at = now();
-    auto const answers = co_await sqs::delete_batch(api_, queue_url_, std::move(used));
+    auto const answers = co_await sqs::delete_batch(api_, queue_url_, std::move(handles));
+    auto const time = now();
     for (std::size_t i = 0; i < entries.size(); ++i)
-        answered(std::move(entries[i]), handles[i], answers[i], sent_at);
+        answered(std::move(entries[i]), answers[i], sent_at, time);
     returned();
 }
 
@@ -59,17 +70,16 @@ asio::awaitable<void> consumer::pipeline::change(std::vector<settlement> entries
         return over;
     });
     std::vector<sqs::change_visibility_entry> changes;
-    std::vector<std::string> handles;
     for (auto& e : entries) {
         e.what->extending = e.why == settlement::purpose::extend;
         e.timeout = std::min(e.timeout, whole_seconds(*e.what, e.timeout)); // the horizon has come nearer
-        changes.emplace_back(std::string(), std::string(e.what->handle), e.timeout);
-        handles.emplace_back(e.what->handle);
+        changes.emplace_back(std::string(), std::string(handle_of(e)), e.timeout);
     }
     auto const sent_at = now();
     auto const answers = co_await sqs::change_visibility_batch(api_, queue_url_, std::move(changes));
+    auto const time = now();
     for (std::size_t i = 0; i < entries.size(); ++i)
-        answered(std::move(entries[i]), handles[i], answers[i], sent_at);
+        answered(std::move(entries[i]), answers[i], sent_at, time);
     --change_calls_;
     returned();
 }
@@ -80,7 +90,8 @@ asio::awaitable<void> consumer::pipeline::hand_off(std::vector<settlement> entri
     constexpr std::size_t most_attributes = 10, attribute_overhead = std::string_view("QuernReasonString").size();
     std::vector<sqs::send_message_entry> copies;
     auto const fifo = options.poison_queue_url.ends_with(".fifo");
-    for (auto const& e : entries) {
+    for (auto& e : entries) {
+        handle_of(e);
         auto const& m = e.what->message.message();
         auto& copy = copies.emplace_back(std::string(m.body));
         for (auto const& a : m.attributes)
@@ -97,10 +108,10 @@ asio::awaitable<void> consumer::pipeline::hand_off(std::vector<settlement> entri
     }
     auto const sent_at = now();
     auto const answers = co_await sqs::send_all(api_, options.poison_queue_url, std::move(copies));
+    auto const time = now();
     for (std::size_t i = 0; i < entries.size(); ++i) {
         result<void> const said = answers[i] ? result<void>() : result<void>(answers[i].error());
-        auto const handle = std::string(entries[i].what->handle);
-        answered(std::move(entries[i]), handle, said, sent_at);
+        answered(std::move(entries[i]), said, sent_at, time);
     }
     returned();
 }
@@ -112,16 +123,15 @@ void consumer::pipeline::returned()
     wake_.ring();
 }
 
-void consumer::pipeline::answered(settlement entry, std::string_view handle, result<void> const& answer, tick sent_at)
+void consumer::pipeline::answered(settlement entry, result<void> const& answer, tick sent_at, tick time)
 {
     auto& h = *entry.what;
-    auto const time = now();
     if (!answer) log_.write(log_level::warning, "settlement failed", describe(answer.error()), time);
     if (h.at == held::stage::gone) return; // redelivered while it was given back: another entry stands for it now
-    auto const verdict = judge(entry, handle, answer, time);
+    auto const verdict = judge(entry, answer, time);
     if (entry.why == settlement::purpose::extend) {
         h.extending = false;
-        if (verdict == settled::done && handle == h.handle && (!h.lost || h.back)) {
+        if (verdict == settled::done && entry.has_newest_handle() && (!h.lost || h.back)) {
             ++counters.extended;
             leases_.extended(h, sent_at, entry.timeout);
             extended(entry.what, entry.timeout);
@@ -129,7 +139,7 @@ void consumer::pipeline::answered(settlement entry, std::string_view handle, res
             extend_as_asked(entry.what); // of a handle that is no longer the newest
         }
         auto const its_delete_decides = h.asks && h.asks->ack != handler_asks::deletion::none;
-        auto const refused = verdict == settled::lost && handle == h.handle && !its_delete_decides;
+        auto const refused = verdict == settled::lost && entry.has_newest_handle() && !its_delete_decides;
         if (refused) leases_.refused(h, time); // nor is it postponed then
         if (auto const postponed = std::exchange(h.postponed, std::nullopt)) {
             settle_.add({std::move(entry.what), settlement::purpose::postpone, *postponed}, time);

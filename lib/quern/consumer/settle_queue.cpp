@@ -130,16 +130,16 @@ std::optional<tick> settle_queue::wake_at(bool only_changes) const
     return first;
 }
 
-settled judge(settlement const& entry, std::string_view handle, result<void> const& answer, tick now)
+settled judge(settlement const& entry, result<void> const& answer, tick now)
 {
     if (answer) {
         // Redelivered meanwhile: SQS accepts an older handle, but the message may still be there.
         auto const of_the_receive =
             entry.why == settlement::purpose::remove || entry.why == settlement::purpose::postpone;
-        return of_the_receive && handle != entry.what->handle ? settled::again : settled::done;
+        return of_the_receive && !entry.has_newest_handle() ? settled::again : settled::done;
     }
     if (answer.error().code == errc::receipt_expired) {
-        return handle == entry.what->handle ? settled::lost : settled::again; // only the newest handle says that
+        return entry.has_newest_handle() ? settled::lost : settled::again; // only the newest handle says that
     }
     // An extension that left in time may have been carried out: only its answer can say that the lease is over.
     auto const undecided = entry.why != settlement::purpose::extend && entry.what->extending;

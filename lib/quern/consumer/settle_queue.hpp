@@ -26,8 +26,11 @@ struct settlement {
     std::chrono::seconds timeout{}; ///< of a visibility change, from the moment of sending
     int attempts = 0;
     int extension = 0; ///< which of the message's, counted from 1
+    int handle = 0;    ///< that it was sent with, see held::handles
     tick asked_at{};
     tick deadline{}; ///< of the lease when it joined the line
+
+    bool has_newest_handle() const { return handle == what->handles; }
 };
 
 /// The settle stage's rule: which deletes and visibility changes share a request, and when it goes.
@@ -83,7 +86,6 @@ private:
 /// What becomes of an entry after its call.
 enum class settled { done, again, lost };
 
-/// `handle`: the receipt handle that the call used.
-settled judge(settlement const&, std::string_view handle, result<void> const& answer, tick now);
+settled judge(settlement const&, result<void> const& answer, tick now);
 
 } // namespace quern
