@@ -1,0 +1,129 @@
+// The steps of a message, to have their instructions counted: guard-cycles STEP COUNT
+//
+//   sign   a signed DeleteMessageBatch of ten, from its body to the bytes on the wire
+//   build  the body of a DeleteMessageBatch of ten
+//   parse  the answer to a ReceiveMessage, ten messages of 256 bytes, their digests compared
+//   cycle  receive, handle, delete: messages of the queue BENCH_QUEUE_URL, by a plain function
+//   wait   the same, by a coroutine
+//
+// guard.py runs each twice, with different counts: what the second one takes longer is what the difference costs.
+#include <quern/aws/digest.hpp>
+#include <quern/aws/json_signer.hpp>
+#include <quern/consumer/consumer.hpp>
+#include <quern/sqs/checksums.hpp>
+#include <quern/sqs/decode.hpp>
+#include <quern/sqs/encode.hpp>
+
+#include <boost/asio/io_context.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+namespace asio = boost::asio;
+using namespace quern;
+
+namespace {
+
+std::string const receipt(400, 'A'); // a receipt handle is about as long
+
+sqs::delete_message_batch_request ten_deletes()
+{
+    std::vector<sqs::delete_message_entry> entries;
+    for (int i = 0; i < 10; ++i)
+        entries.emplace_back(std::to_string(i), receipt);
+    return {"https://sqs.us-east-1.amazonaws.com/123456789012/orders", std::move(entries)};
+}
+
+std::string ten_messages()
+{
+    std::string const body(256, 'x');
+    std::string out = R"({"Messages":[)";
+    for (int i = 0; i < 10; ++i) {
+        if (i != 0) out += ',';
+        out += R"({"MessageId":"11111111-2222-3333-4444-00000000000)" + std::to_string(i) + R"(","ReceiptHandle":")" +
+            receipt + R"(","MD5OfBody":")" + aws::hex(aws::md5(body)) + R"(","Body":")" + body +
+            R"(","Attributes":{"ApproximateReceiveCount":"1","ApproximateFirstReceiveTimestamp":"1763000000000"}})";
+    }
+    return out + "]}";
+}
+
+void sign(long count)
+{
+    aws::json_target target;
+    target.host = "sqs.us-east-1.amazonaws.com";
+    target.region = "us-east-1";
+    aws::json_signer signer(std::move(target));
+    aws::credentials const who{"AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", ""};
+    auto const body = sqs::encode(ten_deletes());
+    wall_time const at{std::chrono::hours(490'000)};
+    for (long i = 0; i < count; ++i) {
+        if (signer.request("DeleteMessageBatch", body, who, at).size() < body.size())
+            throw std::logic_error("too short");
+    }
+}
+
+void build(long count)
+{
+    auto const request = ten_deletes();
+    for (long i = 0; i < count; ++i) {
+        if (sqs::encode(request).size() < 10 * receipt.size()) throw std::logic_error("too short");
+    }
+}
+
+void parse(long count)
+{
+    sqs::decoder in;
+    auto const text = ten_messages();
+    for (long i = 0; i < count; ++i) {
+        auto body = text;
+        auto answer = in.read<sqs::receive_message_response>(body).value();
+        sqs::verify(answer);
+        if (answer.messages.size() != 10) throw std::logic_error("not ten");
+    }
+}
+
+template <class Handle>
+void consume(long count, Handle handle)
+{
+    auto const* const queue = std::getenv("BENCH_QUEUE_URL");
+    if (!queue) throw std::runtime_error("BENCH_QUEUE_URL is not set");
+    asio::io_context io(1);
+    consumer_options options;
+    options.seed = 1;
+    consumer it(io, queue, handle, options);
+    it.start();
+    while (it.counters().acked < static_cast<std::uint64_t>(count))
+        io.run_one();
+    std::_Exit(0); // how it ends is not what is counted
+}
+
+asio::awaitable<void> wait_for_nothing(delivery&)
+{
+    co_return;
+}
+
+} // namespace
+
+int main(int argc, char* argv[])
+try {
+    if (argc != 3) throw std::runtime_error("usage: guard-cycles sign|build|parse|cycle|wait COUNT");
+    std::string const step = argv[1];
+    auto const count = std::stol(argv[2]);
+    if (step == "sign")
+        sign(count);
+    else if (step == "build")
+        build(count);
+    else if (step == "parse")
+        parse(count);
+    else if (step == "cycle")
+        consume(count, [](delivery&) {});
+    else if (step == "wait")
+        consume(count, wait_for_nothing);
+    else
+        throw std::runtime_error("no such step: " + step);
+} catch (std::exception const& e) {
+    std::fprintf(stderr, "guard-cycles: %s\n", e.what());
+    return 1;
+}
