@@ -53,6 +53,17 @@ BOOST_AUTO_TEST_CASE(a_service_that_blames_the_clock_is_believed)
     BOOST_TEST(!believed(refused("ThrottlingException", "Signature expired: no")));
 }
 
+BOOST_AUTO_TEST_CASE(only_a_clock_that_was_blamed_has_times_of_its_own)
+{
+    aws::clock_skew skew;
+    auto const ours = theirs + 1h;
+    skew.learn(refused("Busy"), header, ours);
+    BOOST_TEST((skew.corrected(ours) == theirs));
+    BOOST_TEST((skew.ours(theirs + 5h) == theirs + 5h));
+    skew.learn(refused("RequestTimeTooSkewed"), header, ours);
+    BOOST_TEST((skew.ours(theirs + 5h) == ours + 5h));
+}
+
 BOOST_AUTO_TEST_CASE(without_a_date_there_is_nothing_to_learn)
 {
     aws::clock_skew skew;

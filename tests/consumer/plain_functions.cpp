@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(a_drain_waits_for_those_on_their_own_threads)
     BOOST_TEST(!report);
     may_end.set_value();
     workers.join();
-    BOOST_TEST(until(1s, [this] { return report.has_value(); }));
+    BOOST_REQUIRE(until(10s, [this] { return report.has_value(); }));
     BOOST_TEST(report->finished == 2u);
     BOOST_TEST(report->stranded == 0u);
     BOOST_TEST(it->counters().acked == 2u);

@@ -25,7 +25,9 @@ bool clock_skew::learn(failure const& why, std::string_view date_header, wall_ti
     auto const theirs = parse_http_date(date_header);
     if (!theirs) return false;
     auto const wrong_by = std::chrono::abs(*theirs - corrected(now));
-    if (wrong_by < tolerated && !blames_the_clock(why)) return false;
+    auto const is_blamed = blames_the_clock(why);
+    if (wrong_by < tolerated && !is_blamed) return false;
+    is_blamed_ = is_blamed_ || is_blamed;
     offset_ = std::chrono::round<std::chrono::seconds>(*theirs - now);
     return true;
 }
