@@ -16,7 +16,7 @@ struct settling {
 
     sim::virtual_clock time;
     tick const t0 = time.now() + 1h;
-    settle_queue queue{10ms, 1};
+    settle_queue queue{10ms, 30s, 1};
     lease_book leases{30s};
     std::deque<std::string> names;
 
@@ -238,6 +238,51 @@ BOOST_AUTO_TEST_CASE(urgency_is_that_of_the_lease_as_it_stands)
     auto const first = queue.take(t0 + 20s, false);
     BOOST_REQUIRE(first.has_value());
     BOOST_TEST((first->what == settle_queue::call::change));
+}
+
+// All calls hung, each for a sixth of the lease. Deletes whose leases were over, and others that had been sent before, took the
+// call that the one extension that had never been asked for was waiting for.
+BOOST_AUTO_TEST_CASE(a_lease_that_can_still_be_saved_goes_before_one_that_is_over)
+{
+    auto const over = message(), saved = message();
+    leases.hold(*over, t0 - 30s);
+    leases.hold(*saved, t0 - 28s);
+    queue.add_again({over, purpose::remove}, t0 - 1s);
+    queue.add_again({saved, purpose::extend, 30s}, t0 - 1s);
+    auto const first = queue.take(t0, false), second = queue.take(t0, false);
+    BOOST_REQUIRE((first && second));
+    BOOST_TEST((first->what == settle_queue::call::change));
+    BOOST_TEST(second->entries.size() == 1u); // it may still succeed
+}
+
+BOOST_AUTO_TEST_CASE(leases_that_are_over_take_no_places_from_those_that_can_be_saved)
+{
+    for (int i = 0; i < 10; ++i) {
+        auto const over = message();
+        leases.hold(*over, t0 - 31s);
+        queue.add({over, purpose::remove}, t0);
+    }
+    auto const saved = message();
+    leases.hold(*saved, t0 - 20s);
+    queue.add({saved, purpose::remove}, t0);
+    auto const first = queue.take(t0, false);
+    BOOST_REQUIRE(first.has_value());
+    BOOST_TEST(first->entries.size() == 10u);
+    BOOST_TEST(first->entries[0].what->message.id() == saved->message.id());
+    BOOST_TEST(queue.take(t0, false)->entries.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_never_asked_goes_before_what_may_have_been_carried_out)
+{
+    auto const tried = message(), fresh = message(), later = message();
+    leases.hold(*tried, t0 - 28s);
+    leases.hold(*fresh, t0 - 24s);
+    leases.hold(*later, t0 - 20s);
+    queue.add_again({tried, purpose::remove}, t0 - 1s);
+    queue.add({fresh, purpose::extend, 30s}, t0);
+    BOOST_TEST((queue.take(t0, false)->what == settle_queue::call::change));
+    queue.add({later, purpose::extend, 30s}, t0); // that one can wait for as long as a call may hang
+    BOOST_TEST((queue.take(t0, false)->what == settle_queue::call::remove));
 }
 
 // Deletes that hang must not hold every call while leases run out.

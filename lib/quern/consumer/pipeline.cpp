@@ -63,8 +63,8 @@ consumer::pipeline::pipeline(
       pace_(options.rate, time_.now()), outage_(options.breaker, options.max_in_flight, seeded(options.seed)),
       batches_(std::min(options.batch_size, options.max_in_flight), options.batch_window),
       leases_(options.visibility_timeout), runs_(options.handler_timeout),
-      settle_(options.settle_linger, seeded(options.seed)), random_(seeded(options.seed)), log_(options.log),
-      stall_(options.stall_after, time_.now()), stall_log_(options.log), wake_(time_, strand),
+      settle_(options.settle_linger, options.visibility_timeout, seeded(options.seed)), random_(seeded(options.seed)),
+      log_(options.log), stall_(options.stall_after, time_.now()), stall_log_(options.log), wake_(time_, strand),
       shared_strands_(make_strands(strand.inner()))
 {}
 

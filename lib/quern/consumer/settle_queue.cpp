@@ -29,7 +29,7 @@ bool is_void(settlement const& entry, tick now)
 
 bool later(settlement const& a, settlement const& b)
 {
-    return std::tie(a.deadline, a.asked_at) > std::tie(b.deadline, b.asked_at);
+    return std::tie(a.rank, a.asked_at) > std::tie(b.rank, b.asked_at);
 }
 
 } // namespace
@@ -49,6 +49,20 @@ settlement settle_queue::line::pop()
     return out;
 }
 
+void settle_queue::line::tidy(tick now, milliseconds lease)
+{
+    while (!entries.empty()) {
+        auto const& front = entries.front();
+        auto const over = front.rank <= now && front.what->message.lease_deadline() <= now;
+        auto const dropped = is_void(front, now);
+        if (!over && !dropped) return;
+        auto entry = pop();
+        if (dropped) continue;
+        entry.rank = now + lease;
+        push(std::move(entry));
+    }
+}
+
 bool settle_queue::line::due(tick now, milliseconds linger, bool more_to_come) const
 {
     return !entries.empty() && (entries.size() >= full || !more_to_come || now - oldest >= linger);
@@ -56,7 +70,8 @@ bool settle_queue::line::due(tick now, milliseconds linger, bool more_to_come) c
 
 void settle_queue::enqueue(settlement entry)
 {
-    entry.deadline = entry.what->message.lease_deadline();
+    auto const may_hang = lease_ / 6; // as the consumer's own client has it
+    entry.rank = entry.what->message.lease_deadline() - (entry.attempts == 0 ? may_hang : milliseconds(0));
     auto const to = entry.why == settlement::purpose::remove ? call::remove
         : entry.why == settlement::purpose::hand_off         ? call::hand_off
                                                              : call::change;
@@ -96,25 +111,24 @@ std::optional<settle_queue::batch> settle_queue::take(tick now, bool more_to_com
             std::move(later_.extract(later_.begin()).mapped())); // its asked_at is old: it goes with the next request
 
     batch out;
-    while (out.entries.empty()) {
-        line* from = nullptr;
-        for (auto& waiting : lines_) {
-            auto const what = static_cast<call>(&waiting - lines_.data());
-            if (!waiting.due(now, linger_, more_to_come) || (only_changes && what != call::change)) continue;
-            if (from && !later(from->entries.front(), waiting.entries.front())) continue;
-            from = &waiting;
-            out.what = what;
-        }
-        if (!from) return {};
-        while (out.entries.size() < full && !from->entries.empty()) {
-            auto entry = from->pop();
-            if (!is_void(entry, now)) out.entries.push_back(std::move(entry));
-        }
-        from->oldest = now;
-        if (from->entries.size() >= full) continue; // due anyway
-        for (auto const& left : from->entries)
-            from->oldest = std::min(from->oldest, left.asked_at);
+    line* from = nullptr;
+    for (auto& waiting : lines_) {
+        auto const what = static_cast<call>(&waiting - lines_.data());
+        waiting.tidy(now, lease_);
+        if (!waiting.due(now, linger_, more_to_come) || (only_changes && what != call::change)) continue;
+        if (from && !later(from->entries.front(), waiting.entries.front())) continue;
+        from = &waiting;
+        out.what = what;
     }
+    if (!from) return {};
+    while (out.entries.size() < full && !from->entries.empty()) {
+        out.entries.push_back(from->pop());
+        from->tidy(now, lease_);
+    }
+    from->oldest = now;
+    if (from->entries.size() >= full) return out; // due anyway
+    for (auto const& left : from->entries)
+        from->oldest = std::min(from->oldest, left.asked_at);
     return out;
 }
 

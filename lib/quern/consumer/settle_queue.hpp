@@ -28,7 +28,7 @@ struct settlement {
     int extension = 0; ///< which of the message's, counted from 1
     int handle = 0;    ///< that it was sent with, see held::handles
     tick asked_at{};
-    tick deadline{}; ///< of the lease when it joined the line
+    tick rank{}; ///< in its line, the earliest in front: see settle_queue
 
     bool has_newest_handle() const { return handle == what->handles; }
 };
@@ -37,11 +37,14 @@ struct settlement {
 ///
 /// A request goes when it is full, when its oldest entry has waited for `linger`, or when no handler is
 /// running that could add to it. What has the least of its lease left goes first: where requests are scarce, a
-/// flood of deletes must not let leases run out. What failed joins a later request, after a pause.
+/// flood of deletes must not let leases run out. What failed joins a later request, after a pause; it may have been carried
+/// out, so it ranks behind what was never asked by as long as a call may hang. Whose lease is over has none left to
+/// save: it ranks as if it had just been received.
 class settle_queue {
 public:
-    settle_queue(std::chrono::milliseconds linger, std::uint64_t seed)
-        : linger_(linger), random_(seed), phase_(std::uniform_int_distribution(0, 1'249'999)(random_))
+    settle_queue(std::chrono::milliseconds linger, std::chrono::seconds visibility_timeout, std::uint64_t seed)
+        : linger_(linger), lease_(visibility_timeout), random_(seed),
+          phase_(std::uniform_int_distribution(0, 1'249'999)(random_))
     {}
 
     enum class call { remove, change, hand_off };
@@ -66,17 +69,18 @@ public:
 
 private:
     struct line {
-        std::vector<settlement> entries; // a heap: the earliest deadline in front
+        std::vector<settlement> entries; // a heap: the first in rank in front
         tick oldest{};                   // asked_at; exact while less than a request waits
 
         void push(settlement);
         settlement pop();
+        void tidy(tick now, std::chrono::milliseconds lease); // then the front is worth sending
         bool due(tick now, std::chrono::milliseconds linger, bool more_to_come) const;
     };
 
     void enqueue(settlement);
 
-    std::chrono::milliseconds linger_;
+    std::chrono::milliseconds linger_, lease_;
     std::mt19937_64 random_;
     std::chrono::microseconds phase_; // of retries: processes shall not keep time together
     std::array<line, 3> lines_;       // by call
