@@ -119,7 +119,10 @@ class Yardstick:
 
     def __enter__(self):
         self.server = subprocess.Popen([str(self.program), "--body", "256"], stdout=subprocess.PIPE, text=True)
-        return self.server.stdout.readline().split()[-1]
+        said = self.server.stdout.readline().split()
+        if not said:
+            sys.exit(f"guard: {self.program} does not start")
+        return said[-1]
 
     def __exit__(self, *_):
         self.server.terminate()
@@ -135,9 +138,11 @@ def main():
 
     file = HERE / "baseline.json"
     baseline = json.loads(file.read_text()) if file.exists() else {}
-    if baseline.get("compiler", compiler()) != compiler() and not told.update:
+    if baseline.get("compiler", compiler()) != compiler():
         print(f"guard: the baseline is of {baseline['compiler']}, this is {compiler()}: nothing can be compared")
-        return 0
+        if not told.update:
+            return 0
+        baseline = {}
 
     failed = False
     with Yardstick(told.programs / "yardstick-server") as url, tempfile.TemporaryDirectory() as folder:

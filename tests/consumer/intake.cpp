@@ -78,6 +78,18 @@ BOOST_AUTO_TEST_CASE(single_messages_make_the_receives_fewer_down_to_one)
     }
 }
 
+// Then SQS asks only some of its servers, and one message says nothing about how many there are.
+BOOST_AUTO_TEST_CASE(single_messages_of_receives_that_do_not_wait_say_nothing)
+{
+    intake rule(1'000, 4, 1, false);
+    polls(rule, 0, t0);
+    rule.answered(10, 10, t0 - 20s, t0);
+    polls(rule, 0, t0);
+    rule.answered(10, 1, t0 - 20s, t0);
+    polls(rule, 0, t0);
+    BOOST_TEST(rule.polls() == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(never_asks_for_more_than_is_free_counting_what_is_asked_for_already)
 {
     for (std::size_t held = 0; held <= 25; ++held) {

@@ -92,4 +92,62 @@ BOOST_AUTO_TEST_CASE(a_drain_waits_for_those_on_their_own_threads)
     BOOST_TEST(it->counters().acked == 2u);
 }
 
+// They would run for messages that others hold by then.
+BOOST_AUTO_TEST_CASE(those_that_wait_for_a_thread_are_called_off_by_a_drain)
+{
+    asio::thread_pool workers(1);
+    options.handler_executor = workers.get_executor();
+    options.drain_deadline = 10s; // for which the receive under way is short enough
+    send(3);
+    std::promise<void> may_end;
+    auto const until_told = may_end.get_future().share();
+    std::atomic<int> begun{0};
+    auto const handle = [&](delivery&) {
+        ++begun;
+        until_told.wait();
+    };
+    it.emplace(io.get_executor(), api, url, handle, options);
+    it->start();
+    BOOST_TEST(until(1s, [this] { return it->in_flight() == 3; }));
+    while (begun == 0)
+        std::this_thread::yield();
+    begin_drain(10s);
+    io.poll();
+    may_end.set_value();
+    workers.join();
+    BOOST_REQUIRE(until(10s, [this] { return report.has_value(); }));
+    BOOST_TEST(begun == 1);
+    BOOST_TEST(report->finished == 1u);
+    BOOST_TEST(report->released == 2u);
+    BOOST_TEST(visible() == 2);
+}
+
+BOOST_AUTO_TEST_CASE(those_that_wait_for_a_thread_until_their_lease_is_lost_do_not_begin)
+{
+    asio::thread_pool workers(1);
+    options.handler_executor = workers.get_executor();
+    api.on_change = [] { return failure(errc::service_error, "no extension today"); };
+    send(2);
+    std::promise<void> may_end;
+    auto const until_told = may_end.get_future().share();
+    std::atomic<int> begun{0};
+    auto const handle = [&](delivery&) {
+        ++begun;
+        until_told.wait();
+    };
+    options.max_in_flight = 2;
+    it.emplace(io.get_executor(), api, url, handle, options);
+    it->start();
+    BOOST_TEST(until(1s, [this] { return it->in_flight() == 2; }));
+    while (begun == 0)
+        std::this_thread::yield();
+    it->pause();
+    BOOST_TEST(until(1min, [this] { return it->counters().lost == 2; }));
+    may_end.set_value();
+    workers.join();
+    until(1s, [this] { return it->in_flight() == 0; });
+    BOOST_TEST(begun == 1);
+    BOOST_TEST(it->counters().acked == 0u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

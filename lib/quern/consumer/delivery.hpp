@@ -72,7 +72,8 @@ public:
     /// deleted all the same. Otherwise what the handler returns or throws later
     /// changes nothing any more.
     ///
-    /// Not to be cancelled, since the delete cannot be taken back.
+    /// Not to be cancelled, since the delete cannot be taken back. To be awaited: where the handler returns before this has
+    /// reached the consumer, what it returns decides.
     boost::asio::awaitable<result<void>> ack();
 
     /// Has the message hidden for `at_least` from now, 12 hours after its receive at most; completes when SQS has

@@ -1,8 +1,6 @@
 // The pipeline's dispatch and lease keeper: the handler runs while the message is ours.
 
 #include <quern/consumer/pipeline.hpp>
-#include <quern/consumer/thrown.hpp>
-#include <quern/policy/age.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -12,6 +10,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
 
+#include <iterator>
 #include <utility>
 
 namespace quern {
@@ -19,10 +18,6 @@ namespace quern {
 namespace asio = boost::asio;
 
 namespace {
-
-/// So long those behind a failed head wait for it here, their leases extended; what an outage puts off for 30 s and more
-/// is not waited for. When the head is late, another consumer has it: postponing takes up to a second, receiving less.
-constexpr std::chrono::seconds longest_wait_for_head{20}, grace_of_head{5};
 
 asio::awaitable<std::vector<outcome>> handle_all(batch_handler const& handle, std::vector<held_ptr> what)
 {
@@ -32,28 +27,6 @@ asio::awaitable<std::vector<outcome>> handle_all(batch_handler const& handle, st
     deliveries const all(messages);
     auto said = co_await handle(all);
     co_return said;
-}
-
-/// Safe in a log line and in an attribute of a message: short, and printable ASCII.
-std::string printable(std::string_view text, std::size_t longest)
-{
-    std::string out(text.substr(0, longest));
-    for (auto& c : out) { // not even UTF-8: the cut may fall inside a character
-        auto const byte = static_cast<unsigned char>(c);
-        if (byte < 0x20 || byte > 0x7e) c = '?';
-    }
-    return out;
-}
-
-std::string what_happened(std::exception_ptr const& thrown)
-{
-    try {
-        std::rethrow_exception(thrown);
-    } catch (std::exception const& e) {
-        return e.what();
-    } catch (...) {
-        return "an exception that is no std::exception";
-    }
 }
 
 } // namespace
@@ -89,7 +62,7 @@ void consumer::pipeline::begin_run(held& h)
 /// One of its own where handlers may block. Otherwise they share a few, since a strand each costs memory.
 compact_strand consumer::pipeline::handler_strand()
 {
-    if (!options.handler_executor) return shared_strands_[next_strand_++ / strand_share_ % shared_strands_.size()];
+    if (!options.handler_executor) return shared_strands_[next_strand_++ % shared_strands_.size()];
     return compact_strand::on(asio::prefer(*options.handler_executor, asio::execution::outstanding_work.tracked));
 }
 
@@ -116,51 +89,55 @@ struct consumer::pipeline::homecoming {
     {
         std::optional<outcome> verdict;
         if (!thrown) verdict = std::move(said);
-        to->come_home({std::move(h), std::move(thrown), std::move(verdict)});
+        come_home(std::move(to), {std::move(h), std::move(thrown), std::move(verdict)});
     }
 };
 
-/// Those that end at about the same time are fetched together.
-void consumer::pipeline::come_home(finished one)
+/// Those that end at about the same time are fetched together. `to` is let go of where welcome() still holds it: on the
+/// thread of a handler the pipeline must not end.
+void consumer::pipeline::come_home(std::shared_ptr<pipeline> to, finished one)
 {
     {
-        std::lock_guard const lock(door_);
-        home_.push_back(std::move(one));
-        if (std::exchange(expected_, true)) return;
+        auto& of = *to;
+        std::lock_guard const lock(of.door_);
+        of.home_.push_back(std::move(one));
+        if (std::exchange(of.expected_, true)) return to.reset();
     }
-    asio::post(strand, [self = shared_from_this()] { self->welcome(); });
+    auto const back = to->strand;
+    asio::post(back, [to = std::move(to)] { to->welcome(); });
 }
 
 void consumer::pipeline::welcome()
 {
     {
         std::lock_guard const lock(door_);
-        welcomed_.swap(home_);
+        std::move(home_.rbegin(), home_.rend(), std::back_inserter(welcomed_));
+        home_.clear();
         expected_ = false;
     }
-    for (auto& one : welcomed_)
+    while (!welcomed_.empty()) { // what throws must not take the others with it
+        auto one = std::move(welcomed_.back());
+        welcomed_.pop_back();
         handled(std::move(one.what), std::move(one.thrown), std::move(one.said));
-    welcomed_.clear();
+    }
 }
 
-/// A plain function, which knows nothing of cancellation.
+/// A plain function. Nothing can stop it, but until it has begun it can be called off. It needs no strand.
 void consumer::pipeline::call(held_ptr h)
 {
     begin_run(*h);
     auto work = [self = shared_from_this(), h = std::move(h)]() mutable {
         finished done;
         try {
-            done.said = self->handle_.call(h->message);
+            auto const in_time = !h->called_off && h->message.remaining().count() > 0;
+            if (in_time) done.said = self->handle_.call(h->message);
         } catch (...) {
             done.thrown = std::current_exception();
         }
         done.what = std::move(h);
-        self->come_home(std::move(done));
+        come_home(std::move(self), std::move(done));
     };
-    if (options.handler_executor)
-        asio::post(*options.handler_executor, std::move(work));
-    else
-        asio::post(handler_strand(), std::move(work));
+    asio::post(options.handler_executor ? *options.handler_executor : strand.inner(), std::move(work));
 }
 
 /// The function is called within the coroutine that is spawned, so a handler that throws before its first await is only a
@@ -222,136 +199,10 @@ void consumer::pipeline::handled(
     }
 }
 
-void consumer::pipeline::handled(held_ptr h, std::exception_ptr thrown, std::optional<outcome> said)
-{
-    if (--running_ == 0) busy_.reset();
-    run_limit::ended(*h);
-    h->run.reset();
-    h->at = held::stage::settling;
-    if (drain_) ++(thrown && h->cancelled && !h->lost ? report_.cancelled : report_.finished);
-    wake_.ring();
-    if (h->asks && h->asks->ack != handler_asks::deletion::none) return ended_after_ack(std::move(h), thrown, said);
-    auto const time = now();
-    auto const over = h->message.lease_deadline() <= time;
-    if (thrown && !h->cancelled && !over) said = meaning_of(*h, thrown);
-    outage_.ended(*h, over || !said ? outage::sign::none : outage::sign_of(*said), time);
-    if (over || (h->lost && !h->back)) { // another consumer may have the message
-        note_lost(*h);
-        tell_asks(*h, too_late());
-        give_back_tail(*h);
-        groups_.leave(*h);
-        in_flight.remove(*h);
-    } else if (h->lost || !said) { // it has come back here since its lease was lost; or the drain cancelled it
-        fail(std::move(h), release());
-    } else {
-        conclude(std::move(h), *said);
-    }
-}
-
-outcome consumer::pipeline::meaning_of(held const& h, std::exception_ptr thrown)
-{
-    if (options.classify && !h.overdue) {
-        try {
-            if (auto given = options.classify(thrown)) return *std::move(given);
-        } catch (...) {
-            log_.write(log_level::error, "classify", "threw an exception; ignored", now());
-        }
-    }
-    auto const why = h.overdue ? "ran for longer than handler_timeout" : what_happened(thrown);
-    if (!h.overdue && is_parse_error(thrown)) {
-        ++counters.malformed;
-        return malformed(h, why);
-    }
-    log_.write(log_level::warning, "handler failed", std::string(h.message.id()) + ": " + why, now());
-    return retry();
-}
-
-outcome consumer::pipeline::malformed(held const& h, std::string const& why)
-{
-    log_.write(log_level::error, "malformed message",
-        std::string(h.message.id()) + ": " + why + "; it begins: " + printable(h.message.body(), 80), now());
-    switch (options.on_malformed) {
-    case malformed_policy::reject: return quern::reject("malformed: " + why);
-    case malformed_policy::discard: return ack();
-    case malformed_policy::retry: break;
-    }
-    return retry();
-}
-
-void consumer::pipeline::conclude(held_ptr h, outcome const& verdict)
-{
-    switch (verdict.what()) {
-    case outcome::kind::ack: groups_.leave(*h); return settle(std::move(h), settlement::purpose::remove);
-    case outcome::kind::reject: return reject(std::move(h), verdict.reason());
-    case outcome::kind::unavailable:
-        log_.write(log_level::warning, "unavailable",
-            std::string(h->message.id()) + ": what its handler needs is down", now());
-        return stand_back(std::move(h));
-    case outcome::kind::retry:
-        if (fifo_ && options.on_group_failure == group_policy::skip_head) {
-            return reject(std::move(h), "failed at the head of its group");
-        }
-        [[fallthrough]];
-    case outcome::kind::retry_after:
-    case outcome::kind::release: return fail(std::move(h), verdict);
-    }
-}
-
-/// It comes back, and whatever stands behind it in its group waits for it.
-void consumer::pipeline::fail(held_ptr h, outcome const& verdict)
-{
-    auto delay = verdict.at() ? policy::delay_until(*verdict.at(), time_.wall()) : verdict.delay();
-    if (verdict.what() == outcome::kind::retry) {
-        delay = options.backoff.delay(h->message.receive_count(), random_);
-        if (fifo_ && options.on_group_failure == group_policy::park_group) delay = options.park_for;
-        if (fifo_ && options.on_group_failure == group_policy::halt) {
-            delay = {};
-            log_.write(log_level::error, "halted",
-                std::string(h->message.id()) + ": the head of its group failed; the consumer drains", now());
-            if (!drain_) begin_drain(options.drain_deadline);
-        }
-    }
-    if (verdict.what() != outcome::kind::release && options.max_age.count() != 0) {
-        auto const within = policy::within_age(
-            h->message.first_received_at().value_or(time_.wall()), time_.wall(), delay, options.max_age);
-        if (!within) return reject(std::move(h), "older than max_age");
-        delay = *within;
-    }
-    fail_for(std::move(h), delay, verdict.what() != outcome::kind::release && delay <= longest_wait_for_head);
-}
-
-void consumer::pipeline::fail_for(held_ptr h, std::chrono::milliseconds delay, bool short_pause)
-{
-    auto const room = 2 * in_flight.size() <= options.max_in_flight && // for other groups, and for the head
-        bytes_.room(in_flight.bytes(), intake_.coming()) != 0;
-    if (short_pause && room && fifo_ && !drain_) {
-        groups_.await(*h, now() + delay + grace_of_head);
-    } else {
-        give_back_tail(*h);
-        groups_.leave(*h);
-    }
-    settle(std::move(h), settlement::purpose::postpone, delay);
-}
-
-/// A group goes on behind a rejected head only when its rejection is confirmed: until then it may come again.
-void consumer::pipeline::reject(held_ptr h, std::string const& reason)
-{
-    log_.write(log_level::error, "message rejected", std::string(h->message.id()) + ": " + reason, now());
-    h->rejected = true;
-    h->reason = std::make_unique<std::string>(printable(reason, 256));
-    settle(
-        std::move(h), options.poison_queue_url.empty() ? settlement::purpose::remove : settlement::purpose::hand_off);
-}
-
-void consumer::pipeline::give_back_tail(held const& head)
-{
-    for (auto& h : groups_.take_tail(head))
-        settle(std::move(h), settlement::purpose::postpone);
-}
-
 void consumer::pipeline::stop_overdue(tick time)
 {
     for (auto const& h : runs_.overdue(time)) {
+        if (!h->run) continue; // a plain function: there is no way to tell it
         h->overdue = true;
         tell(*h);
     }
@@ -359,13 +210,13 @@ void consumer::pipeline::stop_overdue(tick time)
 
 void consumer::pipeline::cancel(held& h)
 {
-    if (h.at == held::stage::running && !std::exchange(h.cancelled, true)) tell(h);
+    h.called_off = true;
+    if (h.at == held::stage::running && h.run && !std::exchange(h.cancelled, true)) tell(h);
 }
 
 /// Emits where the handler runs, and never before its coroutine has begun: either would be undefined.
 void consumer::pipeline::tell(held& h)
 {
-    if (!h.run) return; // a plain function: nothing can stop it
     if (++h.run->told % h.run->messages == 0)
         asio::post(h.run->on, [run = h.run] { run->cancel.emit(asio::cancellation_type::terminal); });
 }

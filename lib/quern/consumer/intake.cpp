@@ -57,7 +57,7 @@ void intake::answered(int asked, int got, tick started, tick now)
         }
     } else if (2 * got >= asked) {
         target_ = std::min(2 * target_, max_polls_);
-    } else if (got == 1 && target_ > 1) {
+    } else if (got == 1 && target_ > 1 && they_wait_) {
         --target_; // it had waited for that one: fewer receives bring as much, several at a time
     }
 }

@@ -16,8 +16,9 @@ namespace quern {
 /// that is less, `patience` at the most), because a receive of one costs as much as a receive of ten.
 class intake {
 public:
-    intake(std::size_t max_in_flight, std::size_t max_polls, std::uint64_t seed)
-        : max_in_flight_(max_in_flight), max_polls_(max_polls), random_(seed)
+    /// `they_wait`: receives are long polls.
+    intake(std::size_t max_in_flight, std::size_t max_polls, std::uint64_t seed, bool they_wait = true)
+        : max_in_flight_(max_in_flight), max_polls_(max_polls), random_(seed), they_wait_(they_wait)
     {}
 
     static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
@@ -49,6 +50,7 @@ private:
     std::size_t max_in_flight_;
     std::size_t max_polls_;
     std::mt19937_64 random_;
+    bool they_wait_;
     std::size_t target_ = 1; // polls wanted
     std::size_t polls_ = 0;
     std::size_t coming_ = 0;

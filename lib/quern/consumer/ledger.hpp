@@ -12,6 +12,7 @@
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -105,7 +106,8 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
     bool rejected = false;    ///< settling by a hand-off to the poison queue, then a delete
     bool overdue = false;     ///< its handler was told to end because it ran for too long
     bool cancelled = false;   ///< because of the drain, or of the lease
-    bool lost = false;        ///< the lease ran out or was refused: whatever the handler says, it no longer counts
+    std::atomic<bool> called_off{false}; ///< a plain function that has not begun need not begin
+    bool lost = false; ///< the lease ran out or was refused: whatever the handler says, it no longer counts
     bool back = false; ///< lost, received here again since, and not lost again: there is something to give back
 };
 using held_ptr = boost::intrusive_ptr<held>;

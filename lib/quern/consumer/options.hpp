@@ -66,8 +66,8 @@ struct consumer_options {
     /// its delete is confirmed; 30 s bounds the delay after a crash. 3 s to 12 h.
     std::chrono::seconds visibility_timeout{30};
 
-    /// The longest that one handler may run; then it is cancelled and its message tried again as one that failed. A plain
-    /// function cannot be cancelled: what it returns still counts.
+    /// The longest that one handler may run; then it is cancelled and its message tried again as one that failed. Nothing
+    /// for a plain function, which cannot be cancelled.
     /// Zero: as long as its lease can be extended, 12 hours at most.
     std::chrono::milliseconds handler_timeout{0};
 

@@ -2,9 +2,10 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
+#include <boost/asio/prefer.hpp>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 namespace quern {
@@ -43,14 +44,6 @@ std::vector<compact_strand> make_strands(asio::any_io_executor const& ex)
     return out;
 }
 
-/// A strand costs less a message when several come at once, and as long as each thread that there may be has two of the
-/// strands to choose from, none idles.
-std::size_t share_of_strand(std::size_t starting)
-{
-    static std::size_t const threads = std::max(1U, std::thread::hardware_concurrency());
-    return std::clamp<std::size_t>(starting / (2 * threads), 1, 8);
-}
-
 } // namespace
 
 consumer::pipeline::pipeline(
@@ -59,8 +52,9 @@ consumer::pipeline::pipeline(
       time_(options.time ? *options.time : real_clock()),
       own_client_(given ? nullptr : make_client(strand, options, queue_url)), api_(given ? *given : *own_client_),
       queue_url_(std::move(queue_url)), handle_(std::move(handle)),
-      intake_(options.max_in_flight, options.max_polls, seeded(options.seed)), bytes_(options.max_bytes_in_flight),
-      pace_(options.rate, time_.now()), outage_(options.breaker, options.max_in_flight, seeded(options.seed)),
+      intake_(options.max_in_flight, options.max_polls, seeded(options.seed), options.wait_time.count() != 0),
+      bytes_(options.max_bytes_in_flight), pace_(options.rate, time_.now()),
+      outage_(options.breaker, options.max_in_flight, seeded(options.seed)),
       batches_(std::min(options.batch_size, options.max_in_flight), options.batch_window),
       leases_(options.visibility_timeout), runs_(options.handler_timeout),
       settle_(options.settle_linger, options.visibility_timeout, seeded(options.seed)), random_(seeded(options.seed)),
@@ -76,7 +70,9 @@ void consumer::pipeline::start()
 
 void consumer::pipeline::spawn(asio::awaitable<void> work)
 {
+    if (spawned_++ == 0) at_work_ = asio::prefer(strand.inner(), asio::execution::outstanding_work.tracked);
     asio::co_spawn(strand, std::move(work), [self = shared_from_this()](std::exception_ptr bug) {
+        if (--self->spawned_ == 0) self->at_work_.reset();
         if (bug) std::rethrow_exception(bug); // values carry every expected failure: this must not vanish
     });
 }
@@ -130,7 +126,6 @@ std::optional<tick> consumer::pipeline::turn(tick time)
     }
 
     // After the polls, which use the frames of those that have ended again: a handler would keep them, large as they are.
-    strand_share_ = share_of_strand(arrived_.size());
     for (auto& h : std::exchange(arrived_, {}))
         if (h->at == held::stage::waiting) admit(std::move(h), time); // else its lease was lost just now
 
@@ -199,6 +194,7 @@ void consumer::pipeline::begin_drain(std::chrono::milliseconds limit)
         drain_.emplace(
             time, std::clamp<std::chrono::milliseconds>(limit, std::chrono::seconds(0), lease_book::horizon));
         intake_.stop();
+        if (handle_.call) in_flight.for_each([](held_ptr const& h) { h->called_off = true; });
         for (auto& h : groups_.take_waiting())
             settle(std::move(h), settlement::purpose::postpone);
         for (auto& h : batches_.take_waiting()) {

@@ -86,7 +86,7 @@ private:
     void dispatch(held_ptr);
     void dispatch(std::vector<held_ptr>);
     void call(held_ptr);
-    void come_home(finished);
+    static void come_home(std::shared_ptr<pipeline>, finished);
     void welcome();
     void handled(held_ptr, std::exception_ptr, std::optional<outcome>);
     void handled(std::vector<held_ptr> const&, std::exception_ptr, std::vector<outcome> const&);
@@ -161,19 +161,20 @@ private:
     log_throttle stall_log_; // of its own: no problem, but what is said about them
     alarm wake_;
 
-    std::vector<held_ptr> arrived_;                    // to be admitted
-    std::mutex door_;                                  // of the next two
-    std::vector<finished> home_;                       // what became of handlers that have ended, on any thread
-    bool expected_ = false;                            // welcome() will come for them
-    std::vector<finished> welcomed_;                   // being looked at; a member for its memory
-    std::vector<compact_strand> const shared_strands_; // of handlers
-    std::size_t next_strand_ = 0;                      // of these
-    std::size_t strand_share_ = 1;                     // how many in a row get the same one
-    std::size_t running_ = 0;                          // handlers
-    std::optional<boost::asio::any_io_executor> busy_; // while some run, the context does not run out of work
-    std::size_t settle_calls_ = 0;                     // under way
-    std::size_t change_calls_ = 0;                     // of these, changes of visibility
-    std::vector<held_ptr> kept_back_;                  // to be released once no receive of ours is open
+    std::vector<held_ptr> arrived_;                       // to be admitted
+    std::mutex door_;                                     // of the next two
+    std::vector<finished> home_;                          // what became of handlers that have ended, on any thread
+    bool expected_ = false;                               // welcome() will come for them
+    std::vector<finished> welcomed_;                      // being looked at, the last first; a member for its memory
+    std::vector<compact_strand> const shared_strands_;    // of handlers
+    std::size_t next_strand_ = 0;                         // of these
+    std::size_t running_ = 0;                             // handlers
+    std::optional<boost::asio::any_io_executor> busy_;    // while some run, the context does not run out of work
+    std::size_t spawned_ = 0;                             // coroutines of the pipeline, which as well
+    std::optional<boost::asio::any_io_executor> at_work_; // keep the context from running out of work
+    std::size_t settle_calls_ = 0;                        // under way
+    std::size_t change_calls_ = 0;                        // of these, changes of visibility
+    std::vector<held_ptr> kept_back_;                     // to be released once no receive of ours is open
     bool started_ = false;
     std::chrono::milliseconds drain_budget_ = options.drain_deadline; // of the shortest drain that may come
     std::optional<class drain> drain_;

@@ -20,6 +20,7 @@ namespace quern {
 /// once when the strand is idle and the executor beneath allows it. When a function throws, the exception goes to whoever
 /// runs the context, and the rest runs later.
 ///
+/// Work     a strand is none: a context may run out of work while a coroutine on it waits for something elsewhere.
 /// Threads  any, as asio::strand.
 class compact_strand {
 public:
