@@ -37,7 +37,7 @@ struct crowd {
     std::size_t sent = 0;
     consumer_options options;
     int kinds = 10; // of handlers
-    std::atomic<int> started{0}, cancelled{0}, acks{0};
+    std::atomic<int> started{0}, hung{0}, cancelled{0}, acks{0};
     std::atomic<std::size_t> looked_at{0};
     four_threads threads;
     std::optional<consumer> it;
@@ -102,6 +102,7 @@ struct crowd {
 
     asio::awaitable<void> hang()
     {
+        ++hung;
         try {
             co_await rest(1h);
         } catch (boost::system::system_error const&) {
@@ -191,8 +192,8 @@ struct crowd {
         consume(place);
         it->start();
         callers all([this](int) { look(); });
-        wait_until(
-            [this] { return cancelled >= 10 && it->counters().lost >= 10; }); // of 25, less those begun too late
+        // Of 25, less those whose lease was lost before they began.
+        wait_until([this] { return it->counters().received >= sent && hung >= 10 && cancelled == hung; });
         all.stop();
         broker.ask([](broker::engine& queues, broker::instant) { queues.set_faults({}); });
         wait_until([this] { return it->counters().acked == sent; });
