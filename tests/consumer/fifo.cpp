@@ -232,6 +232,33 @@ BOOST_AUTO_TEST_CASE(a_lost_receive_is_recovered_although_its_repeat_is_refused)
     BOOST_TEST(it->counters().repeated_polls == 2u);
 }
 
+// In a drain it does not wait at SQS: what lies on the way for three seconds has used up three of its lease.
+BOOST_AUTO_TEST_CASE(the_lease_of_what_a_repeat_in_a_drain_brings_late_counts_from_its_request)
+{
+    send_to("a", {"1"});
+    options.visibility_timeout = 5s;
+    bool lost = false;
+    tick asked{}, named{};
+    api.lose_answer = [&] { return !std::exchange(lost, true); };
+    api.on_receive = [&] {
+        asked = time.now();
+        return std::optional<failure>();
+    };
+    api.before_received = [&](sqs::receive_message_response&) -> asio::awaitable<void> {
+        if (api.receives == 2) co_await pause(3s);
+    };
+    api.on_change = [&] {
+        named = time.now();
+        return std::optional(failure(errc::throttled, "too fast", true));
+    };
+    consume_failing("", 0);
+    BOOST_TEST(until(1s, [&] { return lost; }));
+    drained();
+    BOOST_TEST(api.receives == 2);
+    BOOST_TEST((named > asked + 3s));
+    BOOST_TEST((named <= asked + 5s));
+}
+
 BOOST_AUTO_TEST_CASE(a_drain_gives_back_what_waits_behind_a_running_head)
 {
     send_to("a", {"1", "2", "3", "4"});

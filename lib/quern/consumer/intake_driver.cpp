@@ -35,7 +35,8 @@ std::string random_id(std::mt19937_64& random)
 asio::awaitable<void> consumer::pipeline::poll(int ask)
 {
     auto started = now();
-    auto got = co_await receive(ask, started);
+    auto wait = wait_time();
+    auto got = co_await receive(ask, started, wait);
     auto const time = now();
     ++counters.polls;
     if (got) {
@@ -43,7 +44,7 @@ asio::awaitable<void> consumer::pipeline::poll(int ask)
         if (count == 0) ++counters.empty_polls;
         intake_.answered(ask, static_cast<int>(count), started, time);
         // SQS answers when the wait is over at the latest: what lay here unread for longer has used up its lease.
-        accept(std::move(*got), std::min(time, started + wait_time()));
+        accept(std::move(*got), std::min(time, started + wait));
     } else {
         ++counters.failed_polls;
         intake_.failed(ask, time);
@@ -53,13 +54,15 @@ asio::awaitable<void> consumer::pipeline::poll(int ask)
 }
 
 /// One receive; of a FIFO queue, repeated under one attempt id when its answer is lost: SQS then answers once more with
-/// the same messages, which nobody else can have until their visibility timeout (ReceiveRequestAttemptId).
-asio::awaitable<result<sqs::receive_message_response>> consumer::pipeline::receive(int ask, tick& started)
+/// the same messages, which nobody else can have until their visibility timeout (ReceiveRequestAttemptId). `started` and
+/// `wait` become those of the request that was answered.
+asio::awaitable<result<sqs::receive_message_response>> consumer::pipeline::receive(
+    int ask, tick& started, seconds& wait)
 {
     sqs::receive_message_request request(queue_url_);
     request.max_messages = ask;
     request.visibility_timeout = options.visibility_timeout;
-    request.wait_time = wait_time();
+    request.wait_time = wait;
     request.system_attribute_names = options.system_attributes;
     request.system_attribute_names.insert(
         request.system_attribute_names.end(), {"ApproximateReceiveCount", "ApproximateFirstReceiveTimestamp"});
@@ -80,7 +83,7 @@ asio::awaitable<result<sqs::receive_message_response>> consumer::pipeline::recei
         auto const pause = time_.make_timer(strand);
         co_await pause->wait_until(now() + between_attempts);
         if (ended_) co_return got; // nobody may use the api any more
-        if (intake_.stopped()) request.wait_time = seconds(0);
+        if (intake_.stopped()) request.wait_time = wait = seconds(0);
     }
 }
 

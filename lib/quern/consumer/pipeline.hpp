@@ -60,7 +60,8 @@ private:
 
     // intake
     boost::asio::awaitable<void> poll(int ask);
-    boost::asio::awaitable<result<sqs::receive_message_response>> receive(int ask, tick& started);
+    boost::asio::awaitable<result<sqs::receive_message_response>> receive(
+        int ask, tick& started, std::chrono::seconds& wait);
     void accept(sqs::receive_message_response, tick now);
     held_ptr take_in(sqs::message, std::shared_ptr<answer> const&);
     held_ptr take_in(sqs::damaged_message, std::shared_ptr<answer> const&);
