@@ -15,6 +15,11 @@ set(quern_limit_conformance 300)
 set(quern_limit_integration 300)
 set(quern_limit_interop 300)
 
+# The tests of a ring that are programs, to be built without the others.
+foreach(ring unit component simulation)
+    add_custom_target(${ring}_tests)
+endforeach()
+
 # The sanitizers of these compilers lose their shadow memory on kernels that randomise addresses with more bits than they
 # knew of. Where the system lets us, tests run without randomising.
 set(quern_run)
@@ -47,6 +52,9 @@ function(quern_test name)
     target_precompile_headers(${target} REUSE_FROM quern_test_main)
     target_link_libraries(${target} PRIVATE quern_test_main ${arg_LIBS})
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin")
+    if(TARGET ${ring}_tests)
+        add_dependencies(${ring}_tests ${target})
+    endif()
 
     set(scratch "${PROJECT_BINARY_DIR}/tests/tmp/${name}")
     file(MAKE_DIRECTORY "${scratch}")
@@ -59,7 +67,7 @@ function(quern_test name)
         "AWS_SHARED_CREDENTIALS_FILE=/dev/null"
         "AWS_EC2_METADATA_DISABLED=true" # nor whether the machine is an instance
         "UBSAN_OPTIONS=print_stacktrace=1"
-        "TSAN_OPTIONS=second_deadlock_stack=1")
+        "TSAN_OPTIONS=second_deadlock_stack=1:suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
     set_tests_properties(${name} PROPERTIES
         LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${environment}")
 endfunction()
