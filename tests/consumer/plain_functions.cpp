@@ -2,7 +2,9 @@
 
 #include <boost/asio/thread_pool.hpp>
 
+#include <atomic>
 #include <future>
+#include <optional>
 #include <thread>
 
 namespace asio = boost::asio;
@@ -62,30 +64,55 @@ BOOST_AUTO_TEST_CASE(in_a_fifo_group_one_runs_after_the_other)
     BOOST_TEST(order == "abcd");
 }
 
+BOOST_AUTO_TEST_SUITE_END()
+
+namespace {
+
+/// Functions on threads of their own, each of which waits until it is told to end.
+struct blocking : mill {
+    std::atomic<int> begun{0};
+
+    void begin(int messages, std::size_t threads)
+    {
+        workers.emplace(threads);
+        options.handler_executor = workers->get_executor();
+        options.drain_deadline = 10s; // for which the receive under way is short enough
+        send(messages);
+        auto const handle = [this](delivery&) {
+            ++begun;
+            until_told.wait();
+        };
+        it.emplace(io.get_executor(), api, url, handle, options);
+        it->start();
+        BOOST_TEST(until(1s, [&] { return it->in_flight() == static_cast<std::size_t>(messages); }));
+        while (begun != static_cast<int>(threads))
+            std::this_thread::yield();
+    }
+
+    void let_them_end()
+    {
+        may_end.set_value();
+        workers->join();
+    }
+
+private:
+    std::promise<void> may_end;
+    std::shared_future<void> until_told = may_end.get_future().share();
+    std::optional<asio::thread_pool> workers;
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(plain_functions_that_block, blocking)
+
 // Nothing can stop one, and what it returns still counts.
 BOOST_AUTO_TEST_CASE(a_drain_waits_for_those_on_their_own_threads)
 {
-    asio::thread_pool workers(2);
-    options.handler_executor = workers.get_executor();
-    options.drain_deadline = 10s;
-    send(2);
-    std::promise<void> may_end;
-    auto const until_told = may_end.get_future().share();
-    std::atomic<int> begun{0};
-    auto const handle = [&](delivery&) {
-        ++begun;
-        until_told.wait();
-    };
-    it.emplace(io.get_executor(), api, url, handle, options);
-    it->start();
-    BOOST_TEST(until(1s, [this] { return it->in_flight() == 2; }));
-    while (begun != 2)
-        std::this_thread::yield();
+    begin(2, 2);
     begin_drain(10s);
     io.poll();
     BOOST_TEST(!report);
-    may_end.set_value();
-    workers.join();
+    let_them_end();
     BOOST_REQUIRE(until(10s, [this] { return report.has_value(); }));
     BOOST_TEST(report->finished == 2u);
     BOOST_TEST(report->stranded == 0u);
@@ -95,26 +122,10 @@ BOOST_AUTO_TEST_CASE(a_drain_waits_for_those_on_their_own_threads)
 // They would run for messages that others hold by then.
 BOOST_AUTO_TEST_CASE(those_that_wait_for_a_thread_are_called_off_by_a_drain)
 {
-    asio::thread_pool workers(1);
-    options.handler_executor = workers.get_executor();
-    options.drain_deadline = 10s; // for which the receive under way is short enough
-    send(3);
-    std::promise<void> may_end;
-    auto const until_told = may_end.get_future().share();
-    std::atomic<int> begun{0};
-    auto const handle = [&](delivery&) {
-        ++begun;
-        until_told.wait();
-    };
-    it.emplace(io.get_executor(), api, url, handle, options);
-    it->start();
-    BOOST_TEST(until(1s, [this] { return it->in_flight() == 3; }));
-    while (begun == 0)
-        std::this_thread::yield();
+    begin(3, 1);
     begin_drain(10s);
     io.poll();
-    may_end.set_value();
-    workers.join();
+    let_them_end();
     BOOST_REQUIRE(until(10s, [this] { return report.has_value(); }));
     BOOST_TEST(begun == 1);
     BOOST_TEST(report->finished == 1u);
@@ -124,28 +135,13 @@ BOOST_AUTO_TEST_CASE(those_that_wait_for_a_thread_are_called_off_by_a_drain)
 
 BOOST_AUTO_TEST_CASE(those_that_wait_for_a_thread_until_their_lease_is_lost_do_not_begin)
 {
-    asio::thread_pool workers(1);
-    options.handler_executor = workers.get_executor();
     api.on_change = [] { return failure(errc::service_error, "no extension today"); };
-    send(2);
-    std::promise<void> may_end;
-    auto const until_told = may_end.get_future().share();
-    std::atomic<int> begun{0};
-    auto const handle = [&](delivery&) {
-        ++begun;
-        until_told.wait();
-    };
     options.max_in_flight = 2;
-    it.emplace(io.get_executor(), api, url, handle, options);
-    it->start();
-    BOOST_TEST(until(1s, [this] { return it->in_flight() == 2; }));
-    while (begun == 0)
-        std::this_thread::yield();
+    begin(2, 1);
     it->pause();
     BOOST_TEST(until(1min, [this] { return it->counters().lost == 2; }));
-    may_end.set_value();
-    workers.join();
-    until(1s, [this] { return it->in_flight() == 0; });
+    let_them_end();
+    BOOST_TEST(until(1s, [this] { return it->in_flight() == 0; }));
     BOOST_TEST(begun == 1);
     BOOST_TEST(it->counters().acked == 0u);
 }

@@ -96,15 +96,20 @@ sha256_digest hmac_sha256(std::string_view key, text_parts text)
     return hash.of<sha256_digest>({&second, 1}, {outer.data(), outer.size()});
 }
 
-void append_hex(std::string& to, std::span<std::byte const> bytes)
+void write_hex(char* to, std::span<std::byte const> bytes)
 {
     constexpr std::string_view digits = "0123456789abcdef";
-    auto at = to.size();
-    to.resize(at + 2 * bytes.size());
     for (auto const b : bytes) {
-        to[at++] = digits[std::to_integer<unsigned>(b) >> 4];
-        to[at++] = digits[std::to_integer<unsigned>(b) & 15];
+        *to++ = digits[std::to_integer<unsigned>(b) >> 4];
+        *to++ = digits[std::to_integer<unsigned>(b) & 15];
     }
+}
+
+void append_hex(std::string& to, std::span<std::byte const> bytes)
+{
+    auto const at = to.size();
+    to.resize(at + 2 * bytes.size());
+    write_hex(to.data() + at, bytes);
 }
 
 std::string hex(std::span<std::byte const> bytes)

@@ -35,19 +35,13 @@ inline std::string_view bytes_of(std::span<std::byte const> digest)
 /// Lower-case hexadecimal.
 std::string hex(std::span<std::byte const>);
 void append_hex(std::string& to, std::span<std::byte const>);
+void write_hex(char* to, std::span<std::byte const>); ///< two characters a byte
 
 /// The same of a digest, in place.
 template <std::size_t Size>
 class hex_text {
 public:
-    explicit hex_text(std::array<std::byte, Size> const& digest)
-    {
-        constexpr std::string_view digits = "0123456789abcdef";
-        for (std::size_t i = 0; i < Size; ++i) {
-            text_[2 * i] = digits[std::to_integer<unsigned>(digest[i]) >> 4];
-            text_[2 * i + 1] = digits[std::to_integer<unsigned>(digest[i]) & 15];
-        }
-    }
+    explicit hex_text(std::array<std::byte, Size> const& digest) { write_hex(text_.data(), digest); }
     operator std::string_view() const { return {text_.data(), text_.size()}; }
 
 private:

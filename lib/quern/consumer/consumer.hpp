@@ -83,9 +83,10 @@ handlers make_handlers(F f)
 ///
 /// A handler is a coroutine `awaitable<void>(delivery&)`, where returning acknowledges and throwing retries, or
 /// `awaitable<outcome>(delivery&)`; or a plain function that returns void or outcome, which cannot be cancelled and while
-/// it runs occupies a thread (see consumer_options::handler_executor); or a coroutine that takes several messages at once, `awaitable<void>(deliveries)` or
-/// `awaitable<std::vector<outcome>>(deliveries)`, see consumer_options::batch_size. Delivery is at least once: a crash, a lost lease or the service itself may
-/// bring a message again, so handlers must bear a repetition.
+/// it runs occupies a thread (see consumer_options::handler_executor); or a coroutine that takes several messages at once,
+/// `awaitable<void>(deliveries)` or `awaitable<std::vector<outcome>>(deliveries)`, see consumer_options::batch_size.
+/// Delivery is at least once: a crash, a lost lease or the service itself may bring a message again, so handlers must bear
+/// a repetition.
 ///
 /// A handler whose lease is lost is cancelled (terminal cancellation of its coroutine) and its outcome is
 /// dropped, since another consumer may have the message by then.

@@ -126,10 +126,10 @@ struct consumer_options {
     /// User attributes to receive: names, "prefix.*" or "All".
     std::vector<std::string> attributes{"All"};
 
-    /// Where handlers run, each on a strand of its own: they may block as long as there are threads. Give those that block
-    /// a boost::asio::thread_pool, which has to outlive the consumer. Absent: the executor of the consumer, where they
-    /// share a few dozen strands, because one each would cost memory; one that blocks would stop the consumer's own work,
-    /// lease extensions included.
+    /// Where handlers run, coroutines each on a strand of its own: they may block as long as there are threads. Give those
+    /// that block a boost::asio::thread_pool, which has to outlive the consumer. Absent: the executor of the consumer, where
+    /// coroutines share a few dozen strands, because one each would cost memory; one that blocks would stop the consumer's
+    /// own work, lease extensions included.
     std::optional<boost::asio::any_io_executor> handler_executor;
 
     log_sink log;
