@@ -69,11 +69,13 @@ BOOST_AUTO_TEST_CASE(single_messages_make_the_receives_fewer_down_to_one)
     }
     polls(rule, 0, t0);
     BOOST_TEST(rule.polls() == 4u);
+    auto now = t0;
     for (std::size_t left : {3u, 2u, 1u, 1u}) {
-        rule.answered(10, 1, t0 - 20s, t0);
+        now += 1s;
+        rule.answered(10, 1, t0, now);
         while (rule.polls() > left)
-            rule.answered(10, 2, t0 - 20s, t0);
-        polls(rule, 0, t0);
+            rule.answered(10, 2, t0, now);
+        polls(rule, 0, now + 5ms);
         BOOST_TEST(rule.polls() == left);
     }
 }
@@ -88,6 +90,61 @@ BOOST_AUTO_TEST_CASE(single_messages_of_receives_that_do_not_wait_say_nothing)
     rule.answered(10, 1, t0 - 20s, t0);
     polls(rule, 0, t0);
     BOOST_TEST(rule.polls() == 2u);
+}
+
+// Else a queue where a thousand messages a second arrive costs a thousand receives a second.
+BOOST_AUTO_TEST_CASE(where_messages_arrive_fast_the_next_receive_waits_for_several)
+{
+    intake rule(1'000, 4, 1);
+    auto const arrived = [](tick at) { return static_cast<int>((at - t0) / 1ms); }; // one each millisecond
+    auto now = t0;
+    auto longest = 0ns;
+    int received = 0, receives = 0;
+    while (received < 1'000) {
+        auto const began = now;
+        while (polls(rule, 0, now).empty())
+            now = rule.wake_at().value();
+        longest = std::max<std::chrono::nanoseconds>(longest, now - began);
+        now = std::max(now, t0 + (received + 1) * 1ms);
+        auto const got = std::min(arrived(now) - received, 10);
+        received += got;
+        ++receives;
+        rule.answered(10, got, now, now);
+        BOOST_TEST(rule.polls() == 0u); // no reason to have more than one
+    }
+    BOOST_TEST(receives < 300);
+    BOOST_TEST((longest > 0ms && longest <= 5ms));
+}
+
+BOOST_AUTO_TEST_CASE(where_they_arrive_slowly_nothing_waits)
+{
+    intake rule(1'000, 4, 1);
+    auto now = t0;
+    for (int i = 0; i < 20; ++i) {
+        BOOST_TEST(polls(rule, 0, now).size() == 1u);
+        now += 20ms;
+        rule.answered(10, 1, now - 20ms, now);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_backlog_is_not_waited_for_and_answers_that_come_together_put_nothing_off)
+{
+    intake rule(1'000, 4, 1);
+    auto now = t0;
+    for (int i = 0; i < 50; ++i) {
+        BOOST_TEST(!polls(rule, 0, now).empty());
+        now += 1ms;
+        while (rule.polls() != 0)
+            rule.answered(10, 10, now - 1ms, now);
+    }
+    BOOST_TEST(polls(rule, 0, now).size() == 4u);
+    rule.answered(10, 2, now, now + 1us);
+    BOOST_TEST(polls(rule, 0, now + 1us).empty());
+    auto const ends = rule.wake_at().value();
+    rule.answered(10, 2, now, now + 2us);
+    BOOST_TEST(polls(rule, 0, now + 2us).empty());
+    BOOST_TEST((rule.wake_at() == ends));
+    BOOST_TEST(polls(rule, 0, ends).size() == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(never_asks_for_more_than_is_free_counting_what_is_asked_for_already)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace quern {
 
@@ -12,7 +13,8 @@ namespace {
 constexpr std::size_t most = 10;                  // of one receive
 constexpr std::chrono::milliseconds patience{20}; // the longest that a free place is left unused
 constexpr std::chrono::milliseconds first_pause{100}, longest_pause{10'000};
-constexpr std::chrono::seconds between_empty_answers{1}; // at least
+constexpr std::chrono::seconds between_empty_answers{1};  // at least
+constexpr std::chrono::milliseconds longest_gathering{5}; // half of what a delete waits for others
 
 } // namespace
 
@@ -27,6 +29,10 @@ int intake::next_poll(std::size_t held, tick now, std::size_t most_held, std::si
     }
     if (now < not_before_) {
         wake_at_ = not_before_;
+        return 0;
+    }
+    if (now < gathers_until_) {
+        wake_at_ = gathers_until_;
         return 0;
     }
     auto const free = std::min(most_held - taken, more);
@@ -55,11 +61,34 @@ void intake::answered(int asked, int got, tick started, tick now)
         if (started + between_empty_answers > now) {
             not_before_ = std::max(not_before_, started + between_empty_answers);
         }
-    } else if (2 * got >= asked) {
+        return;
+    }
+    auto const more_are_coming = gathers(asked, got, now);
+    if (got == asked || (2 * got >= asked && !more_are_coming)) {
         target_ = std::min(2 * target_, max_polls_);
     } else if (got == 1 && target_ > 1 && they_wait_) {
         --target_; // it had waited for that one: fewer receives bring as much, several at a time
     }
+}
+
+/// Whether the next receive waits for company: for two thirds of a full answer, so that few answers are full while all that
+/// has arrived fits into one. A full one means a backlog, for which nobody waits.
+bool intake::gathers(int asked, int got, tick now)
+{
+    constexpr double fade = 7.0 / 8;
+    auto const since = now - std::exchange(brought_at_, now);
+    if (since > 20 * longest_gathering) { // what was before says nothing
+        arriving_ = {};
+        arrived_ = 0;
+        return false;
+    }
+    arriving_ = arriving_ * fade + since;
+    arrived_ = arrived_ * fade + got;
+    auto const each = arriving_ / arrived_;
+    auto const wait = std::min<std::chrono::duration<double>>(each * asked * 2 / 3, longest_gathering);
+    if (got == asked || !they_wait_ || wait <= 2 * each) return false;
+    if (now >= gathers_until_) gathers_until_ = now + std::chrono::duration_cast<tick::duration>(wait);
+    return true;
 }
 
 void intake::failed(int asked, tick now)

@@ -13,7 +13,8 @@ namespace quern {
 /// The intake's rule: how many long polls, and how many messages each may bring.
 ///
 /// A receive asks only for places that are free, and waits for ten of them (a quarter of `max_in_flight` when
-/// that is less, `patience` at the most), because a receive of one costs as much as a receive of ten.
+/// that is less, `patience` at the most), because a receive of one costs as much as a receive of ten. For the same reason
+/// none begins right after an answer that was not full, when others arrive so fast that a few milliseconds bring several.
 class intake {
 public:
     /// `they_wait`: receives are long polls.
@@ -47,6 +48,8 @@ public:
     std::optional<tick> wake_at() const { return wake_at_; }
 
 private:
+    bool gathers(int asked, int got, tick now);
+
     std::size_t max_in_flight_;
     std::size_t max_polls_;
     std::mt19937_64 random_;
@@ -56,6 +59,10 @@ private:
     std::size_t coming_ = 0;
     int failures_ = 0; // in a row
     tick not_before_{};
+    tick gathers_until_{};
+    tick brought_at_{};                        // the last answer that was not empty
+    std::chrono::duration<double> arriving_{}; // of late, for so many
+    double arrived_ = 0;
     std::optional<tick> waiting_since_; // for more places to come free
     std::optional<tick> wake_at_;
     bool stopped_ = false;
