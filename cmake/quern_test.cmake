@@ -17,7 +17,9 @@ set(quern_limit_interop 300)
 
 # The tests of a ring that are programs, to be built without the others.
 foreach(ring unit component simulation)
-    add_custom_target(${ring}_tests)
+    if(NOT TARGET ${ring}_tests)
+        add_custom_target(${ring}_tests)
+    endif()
 endforeach()
 
 # The sanitizers of these compilers lose their shadow memory on kernels that randomise addresses with more bits than they
