@@ -2,6 +2,7 @@
 
 #include <quern/aws/base64.hpp>
 #include <quern/aws/digest.hpp>
+#include <quern/core/md5.hpp>
 #include <quern/sqs/checksums.hpp>
 #include <quern/sqs/failures.hpp>
 #include <quern/sqs/md5.hpp>
@@ -76,7 +77,7 @@ std::string md5_with_lists(json::value const& vector)
                 append(decoded(element.as_string()));
         }
     }
-    return aws::hex(aws::md5(text));
+    return aws::hex(md5(text));
 }
 
 void run_vector(json::value const& vector, checked_case& verdict)

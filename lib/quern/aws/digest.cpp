@@ -64,12 +64,6 @@ sha1_digest sha1(std::string_view text)
     return instance.of<sha1_digest>({&text, 1});
 }
 
-md5_digest md5(std::string_view text)
-{
-    thread_local hasher instance("MD5");
-    return instance.of<md5_digest>({&text, 1});
-}
-
 sha256_digest hmac_sha256(std::string_view key, std::string_view text)
 {
     return hmac_sha256(key, text_parts(&text, 1));

@@ -10,15 +10,13 @@ namespace quern::aws {
 
 using sha256_digest = std::array<std::byte, 32>;
 using sha1_digest = std::array<std::byte, 20>;
-using md5_digest = std::array<std::byte, 16>;
 
 /// Digests of OpenSSL. Algorithms and contexts are fetched once a thread.
 ///
-/// Throws  std::runtime_error when OpenSSL refuses (MD5 in a FIPS provider).
+/// Throws  std::runtime_error when OpenSSL refuses.
 /// Threads any.
 sha256_digest sha256(std::string_view);
 sha1_digest sha1(std::string_view);
-md5_digest md5(std::string_view);
 sha256_digest hmac_sha256(std::string_view key, std::string_view text);
 
 /// Of all parts, one after the other.

@@ -1,6 +1,7 @@
 #include <quern/sqs/checksums.hpp>
 
 #include <quern/aws/digest.hpp>
+#include <quern/core/md5.hpp>
 #include <quern/sqs/failures.hpp>
 #include <quern/sqs/md5.hpp>
 
@@ -9,9 +10,9 @@
 namespace quern::sqs {
 namespace {
 
-bool matches(std::string_view digest, std::string_view body)
+bool matches(std::string_view digest, md5_digest const& body)
 {
-    return digest.empty() || digest == aws::hex_text(aws::md5(body));
+    return digest.empty() || digest == aws::hex_text(body);
 }
 
 template <class Attributes>
@@ -24,7 +25,7 @@ bool matches_attributes(std::string_view digest, Attributes const& attributes)
 template <class Sent>
 std::string_view mismatch(Sent const& sent, send_message_response const& answer)
 {
-    if (!matches(answer.md5_of_body, sent.body)) return "MD5OfMessageBody";
+    if (!matches(answer.md5_of_body, md5(sent.body))) return "MD5OfMessageBody";
     if (!matches_attributes(answer.md5_of_attributes, sent.attributes)) return "MD5OfMessageAttributes";
     if (!matches_attributes(answer.md5_of_system_attributes, sent.system_attributes)) {
         return "MD5OfMessageSystemAttributes";
@@ -35,6 +36,15 @@ std::string_view mismatch(Sent const& sent, send_message_response const& answer)
 std::string stored_otherwise(std::string_view digest, send_message_response const& answer)
 {
     return std::string(digest) + " does not match what was sent; the service stored message " + answer.message_id;
+}
+
+std::vector<md5_digest> digests_of_bodies(std::vector<message> const& messages)
+{
+    std::vector<std::string_view> bodies(messages.size());
+    std::ranges::transform(messages, bodies.begin(), &message::body);
+    std::vector<md5_digest> out(messages.size());
+    md5(bodies, out);
+    return out;
 }
 
 } // namespace
@@ -61,12 +71,14 @@ void verify(send_message_batch_request const& sent, send_message_batch_response&
 
 void verify(receive_message_response& answer)
 {
+    auto const digests = digests_of_bodies(answer.messages);
+    auto of_body = digests.begin();
     std::size_t position = 0;
     auto const is_taken = [&](damaged_message const& other) { return other.position == position; };
     auto const arrived_otherwise = [&](message const& m) {
         while (std::ranges::any_of(answer.damaged, is_taken))
             ++position;
-        bool const body = matches(m.md5_of_body, m.body);
+        bool const body = matches(m.md5_of_body, *of_body++);
         bool const whole = body && matches_attributes(m.md5_of_attributes, m.attributes);
         if (!whole) {
             std::string const digest = body ? "MD5OfMessageAttributes" : "MD5OfBody";

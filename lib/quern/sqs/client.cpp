@@ -8,7 +8,6 @@
 #include <quern/sqs/encode.hpp>
 #include <quern/sqs/failures.hpp>
 #include <quern/sqs/limits.hpp>
-#include <quern/sqs/md5.hpp>
 
 #include <algorithm>
 #include <stdexcept>
@@ -119,13 +118,6 @@ std::optional<failure> client_options::validate() const
     }
     if (!works(receive_slack)) {
         return failure(errc::invalid_option, "receive_slack: must be above zero, and a day at most");
-    }
-    if (verify_checksums) {
-        try {
-            md5_of_body("");
-        } catch (std::runtime_error const& e) {
-            return failure(errc::invalid_option, std::string("verify_checksums: ") + e.what() + "; set it to false");
-        }
     }
     if (auto const wrong = retries.validate()) return wrong;
     return connections.validate();

@@ -25,7 +25,7 @@ struct client_options {
     /// A ReceiveMessage may take its wait time (20 s when it names none: the queue's own may be that long) and this:
     /// for the way there and back and an answer of up to ten messages.
     std::chrono::milliseconds receive_slack{5'000};
-    bool verify_checksums = true; ///< compare the service's MD5 digests; off where OpenSSL has no MD5 (FIPS)
+    bool verify_checksums = true; ///< compare the service's MD5 digests: damage does not get past us
 
     /// The first setting that cannot work, by name.
     std::optional<failure> validate() const;

@@ -1,6 +1,7 @@
 #include <quern/sqs/md5.hpp>
 
 #include <quern/aws/digest.hpp>
+#include <quern/core/md5.hpp>
 
 #include <algorithm>
 
@@ -23,16 +24,16 @@ void append_attribute(
     append_part(to, value);
 }
 
-std::string md5(std::string_view text)
+std::string in_hex(std::string_view text)
 {
-    return aws::hex(aws::md5(text));
+    return aws::hex(md5(text));
 }
 
 } // namespace
 
 std::string md5_of_body(std::string_view body)
 {
-    return md5(body);
+    return in_hex(body);
 }
 
 std::string md5_of_attributes(attribute_map const& attributes)
@@ -41,7 +42,7 @@ std::string md5_of_attributes(attribute_map const& attributes)
     for (auto const& [name, each] : attributes) {
         append_attribute(text, name, each.data_type, each.is_binary(), each.value);
     }
-    return md5(text);
+    return in_hex(text);
 }
 
 std::string md5_of_attributes(std::vector<message_attribute> const& attributes)
@@ -51,7 +52,7 @@ std::string md5_of_attributes(std::vector<message_attribute> const& attributes)
     std::string text;
     for (auto const& each : sorted)
         append_attribute(text, each.name, each.data_type, each.is_binary(), each.value);
-    return md5(text);
+    return in_hex(text);
 }
 
 } // namespace quern::sqs

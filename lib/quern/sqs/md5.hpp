@@ -10,7 +10,6 @@
 namespace quern::sqs {
 
 // The digests by which SQS lets both sides check what arrived, in lower-case hexadecimal.
-// Throw std::runtime_error where OpenSSL has no MD5 (FIPS).
 
 /// MD5OfMessageBody, MD5OfBody.
 std::string md5_of_body(std::string_view body);
