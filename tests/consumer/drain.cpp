@@ -28,6 +28,19 @@ BOOST_AUTO_TEST_CASE(cancels_once_at_nine_tenths_and_ends_at_the_limit_whatever_
     BOOST_TEST((rule.next({0, 3}, t0 + 10s) == drain::step::end));
 }
 
+// The process was stopped meanwhile, or its drain had no time at all: handlers must not run on as if nothing had been said.
+BOOST_AUTO_TEST_CASE(late_as_it_may_be_it_cancels_before_it_ends)
+{
+    tick const t0{};
+    drain late(t0, 10s);
+    BOOST_TEST((late.next({0, 3}, t0 + 8s) == drain::step::wait));
+    BOOST_TEST((late.next({0, 3}, t0 + 30s) == drain::step::cancel));
+    BOOST_TEST((late.next({0, 3}, t0 + 30s) == drain::step::end));
+    drain at_once(t0, 0s);
+    BOOST_TEST((at_once.next({0, 3}, t0) == drain::step::cancel));
+    BOOST_TEST((at_once.next({0, 3}, t0) == drain::step::end));
+}
+
 BOOST_AUTO_TEST_CASE(a_second_request_brings_the_cancelling_forward)
 {
     tick const t0{};

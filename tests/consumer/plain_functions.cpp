@@ -1,12 +1,5 @@
 #include "consumer/mill.hpp"
 
-#include <boost/asio/thread_pool.hpp>
-
-#include <atomic>
-#include <future>
-#include <optional>
-#include <thread>
-
 namespace asio = boost::asio;
 using namespace quern;
 using namespace quern::test;
@@ -62,88 +55,6 @@ BOOST_AUTO_TEST_CASE(in_a_fifo_group_one_runs_after_the_other)
     it->start();
     BOOST_TEST(until(1min, [this] { return empty(); }));
     BOOST_TEST(order == "abcd");
-}
-
-BOOST_AUTO_TEST_SUITE_END()
-
-namespace {
-
-/// Functions on threads of their own, each of which waits until it is told to end.
-struct blocking : mill {
-    std::atomic<int> begun{0};
-
-    void begin(int messages, std::size_t threads)
-    {
-        workers.emplace(threads);
-        options.handler_executor = workers->get_executor();
-        options.drain_deadline = 10s; // for which the receive under way is short enough
-        send(messages);
-        auto const handle = [this](delivery&) {
-            ++begun;
-            until_told.wait();
-        };
-        it.emplace(io.get_executor(), api, url, handle, options);
-        it->start();
-        BOOST_TEST(until(1s, [&] { return it->in_flight() == static_cast<std::size_t>(messages); }));
-        while (begun != static_cast<int>(threads))
-            std::this_thread::yield();
-    }
-
-    void let_them_end()
-    {
-        may_end.set_value();
-        workers->join();
-    }
-
-private:
-    std::promise<void> may_end;
-    std::shared_future<void> until_told = may_end.get_future().share();
-    std::optional<asio::thread_pool> workers;
-};
-
-} // namespace
-
-BOOST_FIXTURE_TEST_SUITE(plain_functions_that_block, blocking)
-
-// Nothing can stop one, and what it returns still counts.
-BOOST_AUTO_TEST_CASE(a_drain_waits_for_those_on_their_own_threads)
-{
-    begin(2, 2);
-    begin_drain(10s);
-    io.poll();
-    BOOST_TEST(!report);
-    let_them_end();
-    BOOST_REQUIRE(until(10s, [this] { return report.has_value(); }));
-    BOOST_TEST(report->finished == 2u);
-    BOOST_TEST(report->stranded == 0u);
-    BOOST_TEST(it->counters().acked == 2u);
-}
-
-// They would run for messages that others hold by then.
-BOOST_AUTO_TEST_CASE(those_that_wait_for_a_thread_are_called_off_by_a_drain)
-{
-    begin(3, 1);
-    begin_drain(10s);
-    io.poll();
-    let_them_end();
-    BOOST_REQUIRE(until(10s, [this] { return report.has_value(); }));
-    BOOST_TEST(begun == 1);
-    BOOST_TEST(report->finished == 1u);
-    BOOST_TEST(report->released == 2u);
-    BOOST_TEST(visible() == 2);
-}
-
-BOOST_AUTO_TEST_CASE(those_that_wait_for_a_thread_until_their_lease_is_lost_do_not_begin)
-{
-    api.on_change = [] { return failure(errc::service_error, "no extension today"); };
-    options.max_in_flight = 2;
-    begin(2, 1);
-    it->pause();
-    BOOST_TEST(until(1min, [this] { return it->counters().lost == 2; }));
-    let_them_end();
-    BOOST_TEST(until(1s, [this] { return it->in_flight() == 0; }));
-    BOOST_TEST(begun == 1);
-    BOOST_TEST(it->counters().acked == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -55,8 +55,9 @@ void consumer::pipeline::begin_run(held& h)
 {
     if (running_++ == 0) busy_ = asio::prefer(strand.inner(), asio::execution::outstanding_work.tracked);
     h.at = held::stage::running;
+    h.its_turn = held::turn::waits; // again, if an outage has kept it
     h.overdue = false;
-    runs_.started(h, now());
+    if (!options.handler_executor) runs_.started(h, now()); // else it may have to wait for a thread
 }
 
 /// One of its own where handlers may block. Otherwise they share a few, since a strand each costs memory.
@@ -64,16 +65,6 @@ compact_strand consumer::pipeline::handler_strand()
 {
     if (!options.handler_executor) return shared_strands_[next_strand_++ % shared_strands_.size()];
     return compact_strand::on(asio::prefer(*options.handler_executor, asio::execution::outstanding_work.tracked));
-}
-
-/// Posted: begun from here, a handler would run its first stretch on the strand of the pipeline.
-template <class Work, class Done>
-void consumer::pipeline::launch(compact_strand const& on, Work work, Done done)
-{
-    auto begin = [on, work = std::move(work), done = std::move(done)]() mutable {
-        asio::co_spawn(on, std::move(work), std::move(done));
-    };
-    asio::post(on, std::move(begin));
 }
 
 /// Comes back with what a handler said or threw.
@@ -122,15 +113,41 @@ void consumer::pipeline::welcome()
     }
 }
 
-/// A plain function. Nothing can stop it, but until it has begun it can be called off. It needs no strand.
+/// On the thread of a handler that is about to begin. Null when it must not: it has been called off, perhaps long ago, and
+/// its message with it; or its lease is over, and it comes home from here.
+std::shared_ptr<consumer::pipeline> consumer::pipeline::begins(std::weak_ptr<pipeline> const& line, held_ptr const& h)
+{
+    if (h->is_called_off()) return {};
+    auto const in_time = h->message.remaining().count() > 0;
+    auto const has_the_say = in_time ? h->begin() : h->call_off();
+    auto self = has_the_say ? line.lock() : nullptr;
+    if (!self) return {};
+    if (!in_time) {
+        come_home(std::move(self), {h, {}, {}});
+        return {};
+    }
+    if (self->options.handler_executor && self->options.handler_timeout.count() != 0) {
+        auto const on = self->strand;
+        asio::post(on, [self, h] { self->has_begun(h); });
+    }
+    return self;
+}
+
+void consumer::pipeline::has_begun(held_ptr h)
+{
+    if (h->at == held::stage::running && !h->run_hook::is_linked()) runs_.started(*h, now());
+}
+
+/// A plain function. It needs no strand. Until it begins it keeps its message alive, and nothing else.
 void consumer::pipeline::call(held_ptr h)
 {
     begin_run(*h);
-    auto work = [self = shared_from_this(), h = std::move(h)]() mutable {
+    auto work = [line = weak_from_this(), h = std::move(h)]() mutable {
+        auto self = begins(line, h);
+        if (!self) return;
         finished done;
         try {
-            auto const in_time = !h->called_off && h->message.remaining().count() > 0;
-            if (in_time) done.said = self->handle_.call(h->message);
+            done.said = self->handle_.call(h->message);
         } catch (...) {
             done.thrown = std::current_exception();
         }
@@ -140,30 +157,50 @@ void consumer::pipeline::call(held_ptr h)
     asio::post(options.handler_executor ? *options.handler_executor : strand.inner(), std::move(work));
 }
 
+/// Posted: begun from here, a handler would run its first stretch on the strand of the pipeline.
+///
 /// The function is called within the coroutine that is spawned, so a handler that throws before its first await is only a
 /// failed message. No frame stands between the two, because each costs memory for as long as the handler waits.
 void consumer::pipeline::dispatch(held_ptr h)
 {
     if (handle_.call) return call(std::move(h));
-    auto const run = begin_run({&h, 1});
-    auto& d = h->message;
-    homecoming done{shared_from_this(), std::move(h)};
-    if (handle_.plain) {
-        auto handle = [this, &d] { return handle_.plain(d); };
-        launch(run->on, std::move(handle), std::move(done));
-    } else {
-        auto handle = [this, &d] { return handle_.one(d); };
-        launch(run->on, std::move(handle), std::move(done));
-    }
+    auto const on = begin_run({&h, 1})->on;
+    auto begin = [line = weak_from_this(), h = std::move(h), on]() mutable {
+        auto self = begins(line, h);
+        if (!self) return;
+        auto const& its = self->handle_;
+        auto& d = h->message;
+        homecoming done{std::move(self), std::move(h)};
+        if (its.plain)
+            asio::co_spawn(
+                on, [&its, &d] { return its.plain(d); }, std::move(done));
+        else
+            asio::co_spawn(
+                on, [&its, &d] { return its.one(d); }, std::move(done));
+    };
+    asio::post(on, std::move(begin));
 }
 
 void consumer::pipeline::dispatch(std::vector<held_ptr> messages)
 {
     auto const run = begin_run(messages);
-    auto done = [self = shared_from_this(), messages](
-                    std::exception_ptr thrown, std::vector<outcome> said) { self->handled(messages, thrown, said); };
-    auto home = asio::bind_cancellation_slot(run->cancel.slot(), asio::bind_executor(strand, std::move(done)));
-    launch(run->on, handle_all(handle_.many, std::move(messages)), std::move(home));
+    auto begin = [line = weak_from_this(), run, messages = std::move(messages)]() mutable {
+        std::shared_ptr<pipeline> self;
+        std::erase_if(messages, [&](held_ptr const& h) {
+            auto alive = begins(line, h);
+            if (!alive) return true;
+            self = std::move(alive);
+            return false;
+        });
+        if (!self) return;
+        auto all = handle_all(self->handle_.many, messages);
+        auto const back = self->strand;
+        auto done = [self = std::move(self), messages = std::move(messages)](std::exception_ptr thrown,
+                        std::vector<outcome> said) { self->handled(messages, thrown, said); };
+        auto home = asio::bind_cancellation_slot(run->cancel.slot(), asio::bind_executor(back, std::move(done)));
+        asio::co_spawn(run->on, std::move(all), std::move(home));
+    };
+    asio::post(run->on, std::move(begin));
 }
 
 /// In bad times nobody waits for company: what may run runs, the rest goes back or waits as others do.
@@ -208,17 +245,32 @@ void consumer::pipeline::stop_overdue(tick time)
     }
 }
 
+/// True when its handler had not begun, and now never will.
+bool consumer::pipeline::call_off(held& h)
+{
+    if (h.at != held::stage::running || !h.call_off()) return false;
+    come_home(shared_from_this(), {held_ptr(&h), {}, {}});
+    return true;
+}
+
 void consumer::pipeline::cancel(held& h)
 {
-    h.called_off = true;
+    if (call_off(h)) return;
     if (h.at == held::stage::running && h.run && !std::exchange(h.cancelled, true)) tell(h);
 }
 
-/// Emits where the handler runs, and never before its coroutine has begun: either would be undefined.
+/// Emits where the handler runs, and never before its coroutine has begun: either would be undefined. Of a batch, once
+/// each of its messages says so.
 void consumer::pipeline::tell(held& h)
 {
-    if (++h.run->told % h.run->messages == 0)
-        asio::post(h.run->on, [run = h.run] { run->cancel.emit(asio::cancellation_type::terminal); });
+    ++h.run->told;
+    tell_when_all_say_so(h.run);
+}
+
+void consumer::pipeline::tell_when_all_say_so(std::shared_ptr<handler_run> const& run)
+{
+    if (run->messages == 0 || run->told == 0 || run->told % run->messages != 0) return;
+    asio::post(run->on, [run] { run->cancel.emit(asio::cancellation_type::terminal); });
 }
 
 void consumer::pipeline::lose(held_ptr const& h)

@@ -1,13 +1,14 @@
 #include <quern/consumer/drain.hpp>
 
+#include <utility>
+
 namespace quern {
 
 drain::step drain::next(state const& now_held, tick now)
 {
-    if (now_held.polls + now_held.held == 0 || now >= end_at_) return step::end;
-    if (now < cancel_at_ || cancelled_) return step::wait;
-    cancelled_ = true;
-    return step::cancel;
+    if (now_held.polls + now_held.held == 0) return step::end;
+    if (now >= cancel_at_ && !std::exchange(cancelled_, true)) return step::cancel; // however late
+    return now < end_at_ ? step::wait : step::end;
 }
 
 std::string to_json(drain_report const& r)

@@ -82,6 +82,17 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
           receive_count(message.receive_count())
     {}
 
+    /// Of a handler that was posted to where it runs: whoever changes this first has the say.
+    enum class turn : unsigned char {
+        waits,
+        begun,
+        called_off, ///< never begins: the drain wants its message back, or the lease is lost
+    };
+    bool begin() { return leave_queue(turn::begun); }
+    bool call_off() { return leave_queue(turn::called_off); }
+    bool has_begun() const { return its_turn == turn::begun; }
+    bool is_called_off() const { return its_turn == turn::called_off; }
+
     delivery message;
     std::string_view handle;                       ///< the newest: SQS accepts an older one without deleting anything
     std::unique_ptr<char[]> handle_storage;        ///< of one that was adopted
@@ -106,9 +117,16 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
     bool rejected = false;    ///< settling by a hand-off to the poison queue, then a delete
     bool overdue = false;     ///< its handler was told to end because it ran for too long
     bool cancelled = false;   ///< because of the drain, or of the lease
-    std::atomic<bool> called_off{false}; ///< a plain function that has not begun need not begin
+    std::atomic<turn> its_turn{turn::waits};
     bool lost = false; ///< the lease ran out or was refused: whatever the handler says, it no longer counts
     bool back = false; ///< lost, received here again since, and not lost again: there is something to give back
+
+private:
+    bool leave_queue(turn to)
+    {
+        auto expected = turn::waits;
+        return its_turn.compare_exchange_strong(expected, to);
+    }
 };
 using held_ptr = boost::intrusive_ptr<held>;
 

@@ -175,7 +175,7 @@ bool consumer::pipeline::is_drained(tick time)
     report_.took = std::chrono::duration_cast<std::chrono::milliseconds>(time - drain_->began_at);
     report_.polls = intake_.polls();
     in_flight.for_each([this](held_ptr const& h) {
-        if (h->at == held::stage::running)
+        if (h->at == held::stage::running && h->has_begun())
             ++report_.running;
         else if (h->removing || h->rejected)
             ++report_.at_risk;
@@ -194,7 +194,7 @@ void consumer::pipeline::begin_drain(std::chrono::milliseconds limit)
         drain_.emplace(
             time, std::clamp<std::chrono::milliseconds>(limit, std::chrono::seconds(0), lease_book::horizon));
         intake_.stop();
-        if (handle_.call) in_flight.for_each([](held_ptr const& h) { h->called_off = true; });
+        in_flight.for_each([this](held_ptr const& h) { call_off(*h); });
         for (auto& h : groups_.take_waiting())
             settle(std::move(h), settlement::purpose::postpone);
         for (auto& h : batches_.take_waiting()) {

@@ -76,8 +76,6 @@ private:
     std::shared_ptr<handler_run> begin_run(std::span<held_ptr const>);
     void begin_run(held&);
     compact_strand handler_strand();
-    template <class Work, class Done>
-    static void launch(compact_strand const& on, Work, Done);
     struct homecoming;
     struct finished {
         held_ptr what;
@@ -87,6 +85,8 @@ private:
     void dispatch(held_ptr);
     void dispatch(std::vector<held_ptr>);
     void call(held_ptr);
+    static std::shared_ptr<pipeline> begins(std::weak_ptr<pipeline> const&, held_ptr const&);
+    void has_begun(held_ptr);
     static void come_home(std::shared_ptr<pipeline>, finished);
     void welcome();
     void handled(held_ptr, std::exception_ptr, std::optional<outcome>);
@@ -102,8 +102,10 @@ private:
     void run_batches(tick now);
     boost::asio::awaitable<void> learn_max_receives();
     void stop_overdue(tick now);
+    bool call_off(held&);
     void cancel(held&);
     void tell(held&);
+    static void tell_when_all_say_so(std::shared_ptr<handler_run> const&);
 
     // what handlers ask for
     void ask_ack(held&, reply) override;

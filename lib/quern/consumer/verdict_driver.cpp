@@ -42,9 +42,13 @@ void consumer::pipeline::handled(held_ptr h, std::exception_ptr thrown, std::opt
 {
     if (--running_ == 0) busy_.reset();
     run_limit::ended(*h);
-    h->run.reset();
-    h->at = held::stage::settling;
     auto const has_run = thrown || said;
+    auto const run = std::move(h->run);
+    if (!has_run && run) { // the rest of its batch goes on without it
+        --run->messages;
+        tell_when_all_say_so(run);
+    }
+    h->at = held::stage::settling;
     if (drain_ && has_run) ++(thrown && h->cancelled && !h->lost ? report_.cancelled : report_.finished);
     wake_.ring();
     if (h->asks && h->asks->ack != handler_asks::deletion::none) return ended_after_ack(std::move(h), thrown, said);
