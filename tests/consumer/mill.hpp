@@ -63,13 +63,12 @@ public:
 
     answer<sqs::attributes_response> get_queue_attributes(sqs::get_queue_attributes_request r) override
     {
-        if (!knows_attributes) co_return failure(errc::service_error, "AccessDenied");
+        if (auto f = on_attributes()) co_return *f;
         co_return co_await real_.get_queue_attributes(std::move(r));
     }
-    bool knows_attributes = false;
 
     hook on_receive = [] { return std::optional<failure>(); }, on_delete = on_receive, on_change = on_receive,
-         on_send = on_receive;
+         on_send = on_receive, on_attributes = on_receive;
     std::function<bool()> lose_answer = [] { return false; };
     std::function<void(sqs::receive_message_response&)> on_received = [](auto&) {};
     std::function<asio::awaitable<void>(sqs::receive_message_response&)> before_received =

@@ -1,5 +1,7 @@
 #include "consumer/mill.hpp"
 
+#include <algorithm>
+
 namespace asio = boost::asio;
 using namespace quern;
 using namespace quern::test;
@@ -13,14 +15,15 @@ struct stricken : mill {
     tick down_from = tick::max(), down_until = tick::max();
     std::size_t calls_while_down = 0;
 
-    stricken()
+    stricken() { allow_receives("3"); }
+
+    void allow_receives(std::string const& most)
     {
         sqs::set_queue_attributes_request redrive;
         redrive.queue_url = url;
         redrive.attributes["RedrivePolicy"] =
-            R"({"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:dead","maxReceiveCount":3})";
+            R"({"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:dead","maxReceiveCount":)" + most + "}";
         engine.set_queue_attributes(redrive, time.wall()).value();
-        api.knows_attributes = true;
     }
 
     bool down() const { return time.now() >= down_from && time.now() < down_until; }
@@ -35,14 +38,14 @@ struct stricken : mill {
         });
     }
 
-    /// A message every six seconds, and all but the first second without what they depend on; then the queue runs empty.
-    void half_an_hour_of_outage()
+    /// A message every six seconds, and all but the beginning without what they depend on; then the queue runs empty.
+    void half_an_hour_of_outage(std::chrono::milliseconds good = 1s)
     {
-        down_from = time.now() + 1s;
+        down_from = time.now() + good;
         down_until = time.now() + 30min;
         consume_what_depends();
         for (int i = 0; i < 60; ++i) {
-            send(5);
+            send_now(5);
             time.run_for(io, 30s);
         }
         BOOST_TEST(until(20min, [this] { return empty(); }));
@@ -98,6 +101,56 @@ BOOST_AUTO_TEST_CASE(without_a_breaker_what_finds_its_dependency_down_is_put_off
     });
     time.run_for(io, 1min);
     BOOST_TEST(runs.at("m0") <= 2);
+}
+
+// It was asked for once. When that failed nobody was told, and the outage reached the dead-letter queue.
+BOOST_AUTO_TEST_CASE(the_redrive_policy_is_asked_for_until_it_can_be_read)
+{
+    allow_receives("1");
+    auto const t0 = time.now();
+    int asked = 0;
+    api.on_attributes = [&]() -> std::optional<failure> {
+        ++asked;
+        if (time.now() - t0 >= 10s) return {};
+        return failure(errc::service_error, "not now");
+    };
+    half_an_hour_of_outage(40s);
+    BOOST_TEST(in(dead) == 0);
+    BOOST_TEST(asked > 2);
+    BOOST_TEST(asked < 7);
+    auto const told = [this](char const* what) { return std::ranges::count(log, what); };
+    BOOST_TEST(told("redrive policy: cannot be read (sqs:GetQueueAttributes), so an outage may fill the dead-letter "
+                    "queue until it can: the service refused: not now") == 1);
+    BOOST_TEST(told("redrive policy: read at last") == 1);
+}
+
+// Without keys, or without a queue, there is nothing else to say.
+BOOST_AUTO_TEST_CASE(where_receives_fail_as_well_the_redrive_policy_is_no_news)
+{
+    auto const broken = [] { return std::optional(failure(errc::no_credentials, "no keys")); };
+    api.on_attributes = api.on_receive = broken;
+    consume(fast);
+    time.run_for(io, 10min);
+    BOOST_TEST(std::ranges::count(log, "receive failed: no credentials: no keys") != 0);
+    BOOST_TEST(std::ranges::none_of(log, [](auto const& line) { return line.starts_with("redrive policy"); }));
+}
+
+BOOST_AUTO_TEST_CASE(a_consumer_that_drains_asks_for_no_redrive_policy)
+{
+    int asked = 0;
+    api.on_attributes = [&asked] {
+        ++asked;
+        return std::optional(failure(errc::service_error, "AccessDenied"));
+    };
+    send(1);
+    consume([this](delivery&) -> asio::awaitable<outcome> {
+        co_await pause(10min);
+        co_return ack();
+    });
+    time.run_for(io, 1s);
+    auto const before = asked;
+    BOOST_TEST(drained(15min).clean());
+    BOOST_TEST(asked == before);
 }
 
 // Handlers that only throw protect the queue as well, once everything fails.

@@ -100,10 +100,11 @@ handlers make_handlers(F f)
 ///           see options.handler_executor, the function given is called on several at once.
 class consumer {
 public:
-    /// A consumer with a client of its own, set up from the environment (AWS_REGION, AWS_ENDPOINT_URL_SQS,
-    /// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN).
+    /// A consumer with a client of its own: region, endpoint and keys from the environment, the profile and the queue's
+    /// URL (docs/guide/connecting.md, credentials.md).
     ///
-    /// Throws boost::system::system_error that names the option or the variable when one is missing or wrong.
+    /// Throws boost::system::system_error when an option is wrong or no region is known. Keys are looked for by the first
+    /// request; where there are none, `options.log` is told, and it is tried again.
     template <class F>
     consumer(
         boost::asio::io_context& io, std::string queue_url, F handle, consumer_options options = consumer_options())

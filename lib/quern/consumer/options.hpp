@@ -81,9 +81,9 @@ struct consumer_options {
     /// When a message whose handler failed is tried again.
     policy::backoff backoff;
 
-    /// How old a message may get that fails again and again, from its first receive; then it is rejected. The last try
-    /// falls within the age. At most 14 days, for which SQS keeps a message. Zero: any age, the queue's redrive policy
-    /// decides.
+    /// How old a message may get that fails again and again, from its first receive; then it is rejected: deleted for
+    /// good, unless there is a `poison_queue_url`. The last try falls within the age. At most 14 days, for which SQS
+    /// keeps a message at most. Zero: any age, the queue's redrive policy decides.
     std::chrono::milliseconds max_age{0};
 
     /// Retrying is the default because it loses nothing and lets the queue's own policy decide. Logged in any case,
@@ -132,6 +132,7 @@ struct consumer_options {
     /// own work, lease extensions included.
     std::optional<boost::asio::any_io_executor> handler_executor;
 
+    /// Where warnings and errors go, a failing receive or handler among them. Empty: nowhere, and nobody hears of them.
     log_sink log;
 
     /// Nothing received and nothing settled for so long: it says why in the log, and again after twice that, no more than

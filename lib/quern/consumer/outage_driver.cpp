@@ -9,6 +9,23 @@ namespace quern {
 
 namespace asio = boost::asio;
 
+namespace {
+
+/// 0 where there is no policy.
+int max_receives_in(sqs::attributes_response const& got)
+{
+    auto const policy = got.attributes.find("RedrivePolicy");
+    if (policy == got.attributes.end()) return 0;
+    std::string_view const text = policy->second;
+    auto const name = text.find("\"maxReceiveCount\"");
+    auto const at = name == text.npos ? name : text.find_first_of("0123456789", name);
+    int most = 0;
+    if (at != text.npos) std::from_chars(text.data() + at, text.data() + text.size(), most);
+    return most;
+}
+
+} // namespace
+
 void consumer::pipeline::admit(held_ptr h, tick time)
 {
     if (intake_.stopped())
@@ -72,23 +89,24 @@ void consumer::pipeline::force_open(bool on)
     wake_.ring();
 }
 
-/// From the queue's redrive policy. Without the permission to ask, no receive counts as the last.
+/// From the queue's redrive policy. As long as it cannot be read, no receive counts as the last.
 asio::awaitable<void> consumer::pipeline::learn_max_receives()
 {
     sqs::get_queue_attributes_request ask(queue_url_);
     ask.attribute_names = {"RedrivePolicy"};
     auto const got = co_await api_.get_queue_attributes(std::move(ask));
-    if (!got) co_return;
-    auto const policy = got->attributes.find("RedrivePolicy");
-    if (policy == got->attributes.end()) co_return;
-    std::string_view const text = policy->second;
-    auto at = text.find("\"maxReceiveCount\"");
-    if (at == text.npos) co_return;
-    at = text.find_first_of("0123456789", at);
-    if (at == text.npos) co_return;
-    int most = 0;
-    std::from_chars(text.data() + at, text.data() + text.size(), most);
-    outage_.set_max_receives(most);
+    if (drain_) co_return;
+    if (got) {
+        outage_.set_max_receives(max_receives_in(*got));
+        if (redrive_.told()) log_.write(log_level::info, "redrive policy", "read at last", now());
+        co_return;
+    }
+    wake_.ring();
+    if (!redrive_.failed(counters.polls != counters.failed_polls, now(), random_)) co_return;
+    log_.write(log_level::warning, "redrive policy",
+        "cannot be read (sqs:GetQueueAttributes), so an outage may fill the dead-letter queue until it can: " +
+            describe(got.error()),
+        now());
 }
 
 } // namespace quern

@@ -55,6 +55,7 @@ consumer::pipeline::pipeline(
       intake_(options.max_in_flight, options.max_polls, seeded(options.seed), options.wait_time.count() != 0),
       bytes_(options.max_bytes_in_flight), pace_(options.rate, time_.now()),
       outage_(options.breaker, options.max_in_flight, seeded(options.seed)),
+      redrive_(options.breaker.has_value(), time_.now()),
       batches_(std::min(options.batch_size, options.max_in_flight), options.batch_window),
       leases_(options.visibility_timeout), runs_(options.handler_timeout),
       settle_(options.settle_linger, options.visibility_timeout, seeded(options.seed)), random_(seeded(options.seed)),
@@ -84,7 +85,6 @@ asio::awaitable<void> consumer::pipeline::run()
         pipeline& of;
         ~last_act() { of.forget_asks(); }
     } const at_last{*this};
-    if (options.breaker && !drain_) spawn(learn_max_receives());
     for (auto time = now(); !is_drained(time); time = now()) {
         auto const wake_at = turn(time);
         co_await wake_.wait(wake_at);
@@ -105,6 +105,7 @@ void consumer::pipeline::end()
 /// Starts whatever is due; says when time alone will make more due.
 std::optional<tick> consumer::pipeline::turn(tick time)
 {
+    if (!drain_ && redrive_.due(time)) spawn(learn_max_receives());
     auto leases = leases_.poll(time);
     for (auto& due : leases.extend) {
         if (due.what->extending) continue; // as its handler asked: two on the wire could overtake each other
@@ -158,7 +159,7 @@ std::optional<tick> consumer::pipeline::turn(tick time)
     std::optional<tick> wake_at;
     for (auto const& at : {intake_.wake_at(), pace_.wake_at(outage_.lets_go(time)), outage_.wake_at(), leases.wake_at,
              runs_.wake_at(), stall_.wake_at(), groups_.wake_at(), batches_.wake_at(),
-             drain_ ? std::optional(drain_->wake_at(time)) : std::nullopt,
+             drain_ ? std::optional(drain_->wake_at(time)) : redrive_.wake_at(),
              settle_calls_ < options.max_settle_calls ? settle_.wake_at(only_changes()) : std::nullopt}) {
         if (at) wake_at = std::min(wake_at.value_or(*at), *at);
     }

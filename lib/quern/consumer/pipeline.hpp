@@ -9,6 +9,7 @@
 #include <quern/consumer/ledger.hpp>
 #include <quern/consumer/outage.hpp>
 #include <quern/consumer/pace.hpp>
+#include <quern/consumer/redrive_inquiry.hpp>
 #include <quern/consumer/run_limit.hpp>
 #include <quern/consumer/settle_queue.hpp>
 #include <quern/consumer/stall_watch.hpp>
@@ -153,6 +154,7 @@ private:
     byte_limit bytes_;
     pace pace_;
     outage outage_;
+    redrive_inquiry redrive_;
     fifo_groups groups_;
     batches batches_;
     lease_book leases_;

@@ -157,11 +157,12 @@ void consumer::pipeline::fail_for(held_ptr h, std::chrono::milliseconds delay, b
 /// A group goes on behind a rejected head only when its rejection is confirmed: until then it may come again.
 void consumer::pipeline::reject(held_ptr h, std::string const& reason)
 {
-    log_.write(log_level::error, "message rejected", std::string(h->message.id()) + ": " + reason, now());
+    auto const nowhere = options.poison_queue_url.empty();
+    log_.write(log_level::error, "message rejected",
+        std::string(h->message.id()) + ": " + reason + (nowhere ? "; deleted, there is no poison queue" : ""), now());
     h->rejected = true;
     h->reason = std::make_unique<std::string>(printable(reason, 256));
-    settle(
-        std::move(h), options.poison_queue_url.empty() ? settlement::purpose::remove : settlement::purpose::hand_off);
+    settle(std::move(h), nowhere ? settlement::purpose::remove : settlement::purpose::hand_off);
 }
 
 void consumer::pipeline::give_back_tail(held const& head)
