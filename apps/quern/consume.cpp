@@ -45,12 +45,13 @@ struct consume_options {
     double handler_timeout = 0;
     int max_age = 0;
     std::string poison_queue;
-    group_policy on_group_failure = group_policy::retry_head;
+    std::string on_group_failure = "retry";
+    std::optional<int> park_for;
     std::string report;
 };
 
-std::map<std::string, group_policy> const group_policies{
-    {"retry", group_policy::retry_head}, {"skip", group_policy::skip_head}, {"halt", group_policy::halt}};
+std::map<std::string, group_policy> const group_policies{{"retry", group_policy::retry_head},
+    {"skip", group_policy::skip_head}, {"park", group_policy::park_group}, {"halt", group_policy::halt}};
 
 /// "50", "0.5", "30/min"; nothing when it is none of these.
 std::optional<policy::rate> rate_from(std::string_view text)
@@ -98,7 +99,8 @@ consumer_options options_from(consume_options const& o)
     out.drain_deadline = std::chrono::seconds(o.drain_deadline);
     out.handler_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(o.handler_timeout * 1000));
     out.max_age = std::chrono::seconds(o.max_age);
-    out.on_group_failure = o.on_group_failure;
+    out.on_group_failure = group_policies.at(o.on_group_failure);
+    if (o.park_for) out.park_for = std::chrono::seconds(*o.park_for);
     out.system_attributes = {"SentTimestamp", "MessageGroupId"};
     out.log = to_stderr();
     return out;
@@ -232,6 +234,11 @@ int judge(consume_options const& o, news const& heard)
 
 asio::awaitable<int> consume(session& s, consume_options const& o)
 {
+    if (o.on_group_failure == "skip" && o.poison_queue.empty()) {
+        co_return complain("--on-group-failure skip needs --poison-queue, where the skipped message goes", usage);
+    }
+    if (o.park_for && o.on_group_failure != "park")
+        co_return complain("--park-for needs --on-group-failure park", usage);
     auto const url = co_await queue_url(s.sqs, o.queue);
     if (!url) co_return s.complain(url.error());
     auto const there = co_await queue_depth(s.sqs, *url);
@@ -249,9 +256,6 @@ asio::awaitable<int> consume(session& s, consume_options const& o)
     } else {
         // A handler is cancelled at nine tenths of a drain: the command has to be gone before its end.
         handle = run_for_each(o.exec, *url, std::chrono::milliseconds(o.drain_deadline * 1000 / 20));
-    }
-    if (o.on_group_failure == group_policy::skip_head && o.poison_queue.empty()) {
-        co_return complain("--on-group-failure skip needs --poison-queue, where the skipped message goes", usage);
     }
     auto settings = options_from(o);
     if (!o.poison_queue.empty()) {
@@ -297,7 +301,8 @@ oldest. It says so by itself when nothing was received and nothing settled for -
 time --burst of them may begin at once. What has not begun when it drains is given back.
 
 On a FIFO queue the messages of a group run one after the other, in order. When one fails, those behind it wait: until it
-comes again (retry), until it is in the --poison-queue (skip), or for you, since the program drains and ends (halt).
+comes again (retry), until it is in the --poison-queue (skip), until it comes again after --park-for (park), or for you, since
+the program drains and ends (halt).
 
 Delivery is at least once: a message may come more than once.
 
@@ -346,16 +351,21 @@ void add_consume(CLI::App& app, command_line& line)
             "--handler-timeout", o->handler_timeout, "Cancel a handler that runs longer, and try again [never]")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.0, 43'200.0));
-    command->add_option("--max-age", o->max_age, "Reject what still fails so long after its first receive [never]")
+    command
+        ->add_option("--max-age", o->max_age,
+            "Reject what still fails so long after its first receive; deletes it without --poison-queue [never]")
         ->type_name("SECONDS")
         ->check(CLI::Range(1, 1'209'600));
     command
         ->add_option("--poison-queue", o->poison_queue, "Where rejected messages go, URL or name [they are deleted]")
         ->type_name("QUEUE");
     command
-        ->add_option("--on-group-failure", o->on_group_failure, "FIFO queues: retry, skip or halt, see below [retry]")
+        ->add_option("--on-group-failure", o->on_group_failure, "FIFO queues: what a group does, see below [retry]")
         ->type_name("POLICY")
-        ->transform(CLI::CheckedTransformer(group_policies));
+        ->check(CLI::IsMember(group_policies));
+    command->add_option("--park-for", o->park_for, "With --on-group-failure park: how long [3600]")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(1, 43'200));
     command
         ->add_option("--wait-time", o->wait_time, "How long a receive waits for a message [20; with --until-empty 2]")
         ->type_name("SECONDS")

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 import unittest
 
 from program import LIMIT, Broker, ProgramTest, wait_for
@@ -86,6 +87,28 @@ class Printing(ProgramTest):
         self.assertEqual([m["body"] for m in poison], ["bad"])
         self.assertIn("max_age", poison[0]["attributes"]["QuernReason"]["value"])
         self.refuse("consume", "orders", "--on-group-failure", "skip", status=2, mentions=["--poison-queue"])
+        self.refuse("consume", "orders", "--park-for", "9", status=2, mentions=["--on-group-failure park"])
+
+    def test_without_a_poison_queue_the_log_says_that_a_rejected_message_is_deleted(self):
+        self.create("orders")
+        self.send("orders", "bad")
+        _, err = self.quern("consume", "orders", "--until-empty", "--exec", "false", "--max-age", "1")
+        self.assertRegex(err, "error: message rejected: .*: older than max_age; deleted, there is no poison queue")
+
+    def test_a_parked_group_waits_for_its_head_and_others_do_not(self):
+        self.create("ledger", "--fifo")
+        for group in "ab":
+            self.quern("send", "ledger.fifo", "--group", group, stdin=f"{group}1\n{group}2\n")
+        seen = self.folder + "/seen"
+        command = f'read n; echo $n >> {seen}; test $n != a1 || test $QUERN_RECEIVE_COUNT -gt 1'
+        began = time.monotonic()
+        self.quern("consume", "ledger.fifo", "--until-empty", "--exec", command, "--max-in-flight", "8",
+                   "--on-group-failure", "park", "--park-for", "5")
+        self.assertGreaterEqual(time.monotonic() - began, 5)
+        with open(seen, encoding="utf-8") as lines:
+            tries = lines.read().split()
+        self.assertEqual([n for n in tries if n[0] == "a"], ["a1", "a1", "a2"])
+        self.assertLess(tries.index("b2"), len(tries) - 2)
 
 
 class Draining(ProgramTest):
