@@ -1,5 +1,6 @@
 """The tables: the same rows for the terminal, for Markdown and for HTML."""
 import html
+import re
 
 from .numbers import figure, percentiles, time_of, with_spread
 from .results import median
@@ -102,7 +103,8 @@ def as_html(table):
 
 def machine(result):
     it = result["machine"]
-    return (f"{it['cpu']}, {it['cores']} cores, {figure(it['memory_mib'] / 1024)} GiB, {it['system']}, Linux {it['kernel']}; "
+    kernel = re.match(r"[0-9]+(\.[0-9]+){0,2}|", it["kernel"])[0]  # what follows is the host's own name for it
+    return (f"{it['cpu']}, {it['cores']} cores, {figure(it['memory_mib'] / 1024)} GiB, {it['system']}, Linux {kernel}; "
             f"server on core {','.join(map(str, result['pins']['server']))}, "
             f"clients on core {','.join(map(str, result['pins']['one']))}, with two threads on cores "
             f"{','.join(map(str, result['pins']['two']))}"

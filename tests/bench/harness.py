@@ -171,6 +171,12 @@ class Reports(unittest.TestCase):
         for foreign in (r"https?://", r"\bsrc\s*=", r"\bhref\s*=", r"url\(", r"@import", r"<script", r"<link"):
             self.assertIsNone(re.search(foreign, named), foreign)
 
+    def test_the_kernel_has_a_version_and_no_name_of_its_host(self):
+        for release, told in (("6.1.2-host-v9", "6.1.2"), ("6.1", "6.1"), ("5.15.167.4-host", "5.15.167")):
+            it = result(SAMPLE)
+            it["machine"]["kernel"] = release
+            self.assertIn(f", Linux {told}; ", tables.machine(it))
+
     def test_plots_are_well_formed_and_draw_everybody(self):
         import xml.dom.minidom
         _, _, drawn = report.pieces(result(SAMPLE))

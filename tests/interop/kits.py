@@ -11,7 +11,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "quern" / "interop"
-LIMIT = 1200  # seconds for one step; compiling the Rust SDK takes four minutes of a core
+LIMIT = 1200  # seconds for one step; compiling the Rust SDK takes six minutes of a core
 
 # A machine without a way to a registry shall learn it soon.
 HASTE = {
