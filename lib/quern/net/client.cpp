@@ -75,6 +75,7 @@ private:
     connections::iterator take(lane_state&);
     connections::iterator add(lane_state&);
     void give_back(lane_state&, connections::iterator);
+    void distrust(tick heard_before);
     void blame_proxy(result<response>& answer) const;
     void watch(connection&, tick deadline);
     void enforce();
@@ -118,10 +119,13 @@ asio::awaitable<result<response>> client::pool::exchange(request ask)
                 if (!ready) co_return ready.error();
             }
             watch(*held.at, deadline);
+            auto const began = now();
             auto answer = co_await held.at->exchange(ask.text);
             held.at->deadline = tick::max();
             auto const died_waiting =
                 !answer && answer.error().code == errc::connection_lost && held.at->unanswered();
+            auto const went_silent = !answer && answer.error().code == errc::timed_out;
+            if (!fresh && (died_waiting || went_silent)) distrust(began);
             if (is_passed_on) blame_proxy(answer);
             if (fresh || !died_waiting || !ask.repeatable || closed_) co_return answer;
 
@@ -213,6 +217,14 @@ void client::pool::give_back(lane_state& lane, connections::iterator link)
         watchdog_.cancel();
         watching_until_ = tick::max(); // the cancelled wait does not reset it: the next deadline must arm the timer
     }
+}
+
+/// A NAT or a load balancer that fails over forgets all connections, and no reset says so: where one was found dead, those
+/// unheard of since before are given up as well. Else each would cost a request its whole timeout, a lease extension its lease.
+void client::pool::distrust(tick heard_before)
+{
+    for (auto& lane : lanes_)
+        lane.idle.remove_if([&](connection const& link) { return link.idle_since < heard_before; });
 }
 
 /// One timer for all connections: it stands at the earliest deadline, and a later one costs nothing.
