@@ -222,6 +222,22 @@ BOOST_AUTO_TEST_CASE(an_extension_lasts_as_long_as_was_asked)
     BOOST_TEST(it->counters().extended == 1u);
 }
 
+// The conversion overflowed, and what had overflowed was granted without a word to SQS.
+BOOST_AUTO_TEST_CASE(an_extension_of_any_length_is_cut_to_what_sqs_allows)
+{
+    send(1);
+    consume([](delivery& d) -> asio::awaitable<outcome> {
+        auto const none = co_await d.extend(std::chrono::seconds::min());
+        BOOST_TEST(none.has_value());
+        auto const all = co_await d.extend(std::chrono::seconds::max());
+        BOOST_TEST(all.has_value());
+        BOOST_TEST((d.remaining() > 11h));
+        co_return ack();
+    });
+    BOOST_TEST(until(1s, [this] { return empty(); }));
+    BOOST_TEST(it->counters().extended == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(an_extension_that_is_not_needed_costs_no_request)
 {
     send(1);

@@ -277,6 +277,20 @@ BOOST_AUTO_TEST_CASE(close_fails_what_is_left_at_its_deadline)
     BOOST_TEST(take_all().size() == 20u); // ten were under way: they "may be in the queue"
 }
 
+// It overflowed to a limit of centuries.
+BOOST_AUTO_TEST_CASE(a_close_with_a_limit_below_zero_ends_at_once)
+{
+    produce();
+    api.before = [] { return transport(errc::connect_failed); };
+    send("never sent");
+    pass(1s);
+    std::optional<std::size_t> failed;
+    ask(it->close(std::chrono::milliseconds::min()), [&](std::size_t n) { failed = n; });
+    pass(0ms);
+    BOOST_TEST((failed == 1u));
+    BOOST_TEST((error_of("never sent") == errc::stopped));
+}
+
 BOOST_AUTO_TEST_CASE(destruction_fails_what_waits_and_lets_requests_end)
 {
     options.max_calls = 1;

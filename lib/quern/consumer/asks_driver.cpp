@@ -53,7 +53,7 @@ void consumer::pipeline::ask_extend(held& of, std::chrono::seconds at_least, del
             auto& asks = asks_of(*h);
             auto const running = h->at == held::stage::running && !h->lost && !self->ended_;
             if (!running || asks.deleted()) return tell(too_late());
-            at_least = self->whole_seconds(*h, at_least);
+            at_least = self->whole_seconds(*h, std::clamp(at_least, std::chrono::seconds(0), lease_book::horizon));
             if (h->message.remaining() >= at_least) return tell({});
             asks.lease = std::max(asks.lease, at_least);
             asks.extensions.push_back(std::move(tell));
@@ -71,7 +71,7 @@ void consumer::pipeline::extend_as_asked(held_ptr const& h)
 void consumer::pipeline::extended(held_ptr const& h, std::chrono::seconds timeout)
 {
     if (!h->asks) return;
-    if (timeout >= h->asks->lease) {
+    if (timeout >= whole_seconds(*h, h->asks->lease)) { // the horizon may have cut it when it was sent
         h->asks->lease = {};
         tell_all(h->asks->extensions, result<void>());
     } else {

@@ -158,7 +158,7 @@ void producer::state::flush(onlooker_ptr who)
     if (who->closes_within) {
         closed_ = true;
         constexpr std::chrono::milliseconds longest = std::chrono::hours(48); // no message lives longer
-        auto const at = now() + std::min(*who->closes_within, longest);
+        auto const at = now() + std::clamp(*who->closes_within, std::chrono::milliseconds(0), longest);
         close_at_ = std::min(close_at_.value_or(at), at);
     }
     queue_.hurry();

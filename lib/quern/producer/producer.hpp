@@ -68,7 +68,8 @@ public:
     /// Cancellation  terminal: ends the wait and nothing else.
     boost::asio::awaitable<std::size_t> flush();
 
-    /// Takes no more messages, and flushes. What is not done after `limit` fails with errc::stopped; if it was under way
+    /// Takes no more messages, and flushes. What is not done after `limit` (0 to 48 h; what is beyond is cut) fails with
+    /// errc::stopped; if it was under way
     /// it may or may not be in the queue. Of several calls the shortest limit counts.
     ///
     /// Cancellation  as flush().
