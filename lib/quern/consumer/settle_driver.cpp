@@ -5,6 +5,7 @@
 #include <quern/sqs/limits.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace quern {
@@ -89,6 +90,7 @@ asio::awaitable<void> consumer::pipeline::hand_off(std::vector<settlement> entri
 {
     constexpr std::size_t most_attributes = 10, attribute_overhead = std::string_view("QuernReasonString").size();
     std::vector<sqs::send_message_entry> copies;
+    std::vector<std::size_t> sizes;
     auto const fifo = options.poison_queue_url.ends_with(".fifo");
     for (auto& e : entries) {
         handle_of(e);
@@ -102,16 +104,24 @@ asio::awaitable<void> consumer::pipeline::hand_off(std::vector<settlement> entri
         if (copy.attributes.size() < most_attributes && size <= sqs::max_message_bytes && !reason.empty()) {
             copy.attributes.try_emplace("QuernReason", sqs::attribute_value{"String", reason});
         }
+        sizes.push_back(sqs::message_size(copy.body, copy.attributes));
         if (!fifo) continue;
         copy.group_id = e.what->message.group().empty() ? "rejected" : std::string(e.what->message.group());
         copy.deduplication_id = std::string(m.id);
     }
-    auto const sent_at = now();
-    auto const answers = co_await sqs::send_all(api_, options.poison_queue_url, std::move(copies));
-    auto const time = now();
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-        result<void> const said = answers[i] ? result<void>() : result<void>(answers[i].error());
-        answered(std::move(entries[i]), said, sent_at, time);
+    auto entry = entries.begin();
+    auto copy = std::make_move_iterator(copies.begin());
+    for (auto const count : sqs::split(sizes)) { // of large messages not all fit into a request
+        std::vector<sqs::send_message_entry> part(copy, copy + static_cast<std::ptrdiff_t>(count));
+        copy += static_cast<std::ptrdiff_t>(count);
+        auto const sent_at = now();
+        auto const answers = co_await sqs::send_batch(api_, options.poison_queue_url, std::move(part));
+        auto const time = now();
+        for (auto const& sent : answers) {
+            result<void> const said = sent ? result<void>() : result<void>(sent.error());
+            answered(std::move(*entry++), said, sent_at, time);
+        }
+        if (ended_) break; // nobody may use the api any more
     }
     returned();
 }
