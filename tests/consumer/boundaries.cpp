@@ -62,4 +62,44 @@ BOOST_AUTO_TEST_CASE(the_api_is_not_used_after_the_drain)
     BOOST_TEST(sends == 1);
 }
 
+// Called on a thread of the context, each of them may hold a lock that a callback wants.
+BOOST_AUTO_TEST_CASE(no_call_runs_a_callback_on_the_stack_of_its_caller)
+{
+    bool calling = false;
+    int callbacks = 0;
+    auto const called = [&] {
+        BOOST_TEST(!calling);
+        ++callbacks;
+        return std::optional<failure>();
+    };
+    options.log = [&](log_level, std::string_view) { called(); };
+    options.classify = [&](std::exception_ptr) {
+        called();
+        return std::optional<outcome>();
+    };
+    api.on_receive = api.on_change = called;
+    send(3);
+    auto const fails = [](delivery&) -> asio::awaitable<void> { throw std::runtime_error("as told by the test"); };
+    it.emplace(io.get_executor(), api, url, fails, options);
+    auto const call = [&](auto what) {
+        auto const before = callbacks;
+        asio::post(io, [&, what] {
+            calling = true;
+            what();
+            calling = false;
+            BOOST_TEST(callbacks == before);
+        });
+        time.run_for(io, 1s);
+    };
+    call([this] { it->start(); });
+    BOOST_TEST(callbacks > 0);
+    call([this] { it->pause(); });
+    call([this] { it->resume(); });
+    call([this] { it->report_outage(true); });
+    call([this] { it->report_outage(false); });
+    call([this] { begin_drain(30s); });
+    BOOST_TEST(until(31s, [this] { return report.has_value(); }));
+    call([this] { it.reset(); });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

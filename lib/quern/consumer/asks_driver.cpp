@@ -2,7 +2,7 @@
 
 #include <quern/consumer/pipeline.hpp>
 
-#include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -35,7 +35,7 @@ result<void> consumer::pipeline::too_late()
 
 void consumer::pipeline::ask_ack(held& of, delivery::keeper::reply tell)
 {
-    asio::dispatch(strand, [self = shared_from_this(), h = held_ptr(&of), tell = std::move(tell)]() mutable {
+    asio::post(strand, [self = shared_from_this(), h = held_ptr(&of), tell = std::move(tell)]() mutable {
         auto& asks = asks_of(*h);
         if (asks.deleted()) return tell({});
         if (h->at != held::stage::running || h->lost || self->ended_) return tell(too_late());
@@ -48,17 +48,16 @@ void consumer::pipeline::ask_ack(held& of, delivery::keeper::reply tell)
 
 void consumer::pipeline::ask_extend(held& of, std::chrono::seconds at_least, delivery::keeper::reply tell)
 {
-    asio::dispatch(
-        strand, [self = shared_from_this(), h = held_ptr(&of), at_least, tell = std::move(tell)]() mutable {
-            auto& asks = asks_of(*h);
-            auto const running = h->at == held::stage::running && !h->lost && !self->ended_;
-            if (!running || asks.deleted()) return tell(too_late());
-            at_least = self->whole_seconds(*h, std::clamp(at_least, std::chrono::seconds(0), lease_book::horizon));
-            if (h->message.remaining() >= at_least) return tell({});
-            asks.lease = std::max(asks.lease, at_least);
-            asks.extensions.push_back(std::move(tell));
-            if (!h->extending) self->extend_as_asked(h); // two on the wire could overtake each other
-        });
+    asio::post(strand, [self = shared_from_this(), h = held_ptr(&of), at_least, tell = std::move(tell)]() mutable {
+        auto& asks = asks_of(*h);
+        auto const running = h->at == held::stage::running && !h->lost && !self->ended_;
+        if (!running || asks.deleted()) return tell(too_late());
+        at_least = self->whole_seconds(*h, std::clamp(at_least, std::chrono::seconds(0), lease_book::horizon));
+        if (h->message.remaining() >= at_least) return tell({});
+        asks.lease = std::max(asks.lease, at_least);
+        asks.extensions.push_back(std::move(tell));
+        if (!h->extending) self->extend_as_asked(h); // two on the wire could overtake each other
+    });
 }
 
 void consumer::pipeline::extend_as_asked(held_ptr const& h)

@@ -2,7 +2,6 @@
 
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
-#include <boost/asio/dispatch.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -19,21 +18,24 @@ consumer::consumer(
         std::make_shared<pipeline>(std::move(ex), api, std::move(queue_url), std::move(handle), std::move(options));
 }
 
+// Posted, all of them: on a thread of the context a dispatched call could run what waits on the strand, classify and the log
+// included, on the stack of its caller, who may hold the lock that these want.
+
 consumer::~consumer()
 {
-    asio::dispatch(pipeline_->strand, [p = pipeline_] { p->abandon(); });
+    asio::post(pipeline_->strand, [p = pipeline_] { p->abandon(); });
 }
 
 void consumer::start()
 {
-    asio::dispatch(pipeline_->strand, [p = pipeline_] { p->start(); });
+    asio::post(pipeline_->strand, [p = pipeline_] { p->start(); });
 }
 
 // Neither touches the consumer once it has returned its awaitable, and nothing of the caller's runs on the strand.
 
 asio::awaitable<drain_report> consumer::drain(std::chrono::milliseconds limit)
 {
-    asio::dispatch(pipeline_->strand, [p = pipeline_, limit] { p->begin_drain(limit); });
+    asio::post(pipeline_->strand, [p = pipeline_, limit] { p->begin_drain(limit); });
     return drained();
 }
 
@@ -57,7 +59,7 @@ asio::awaitable<drain_report> consumer::drained()
                 std::move (*resume)(ec, report);
             });
         };
-        asio::dispatch(to->strand, [to, one] { to->join(one); });
+        asio::post(to->strand, [to, one] { to->join(one); });
     };
     return asio::async_initiate<asio::use_awaitable_t<> const, void(boost::system::error_code, drain_report)>(
         std::move(join), asio::use_awaitable);
@@ -65,17 +67,17 @@ asio::awaitable<drain_report> consumer::drained()
 
 void consumer::pause(std::string why)
 {
-    asio::dispatch(pipeline_->strand, [p = pipeline_, why = std::move(why)]() mutable { p->pause(std::move(why)); });
+    asio::post(pipeline_->strand, [p = pipeline_, why = std::move(why)]() mutable { p->pause(std::move(why)); });
 }
 
 void consumer::resume()
 {
-    asio::dispatch(pipeline_->strand, [p = pipeline_] { p->resume(); });
+    asio::post(pipeline_->strand, [p = pipeline_] { p->resume(); });
 }
 
 void consumer::report_outage(bool down)
 {
-    asio::dispatch(pipeline_->strand, [p = pipeline_, down] { p->force_open(down); });
+    asio::post(pipeline_->strand, [p = pipeline_, down] { p->force_open(down); });
 }
 
 asio::awaitable<explanation> consumer::explain() const
@@ -83,7 +85,7 @@ asio::awaitable<explanation> consumer::explain() const
     auto ask = [of = pipeline_](auto caller) mutable {
         auto const work = asio::make_work_guard(asio::get_associated_executor(caller));
         auto const resume = std::make_shared<decltype(caller)>(std::move(caller));
-        asio::dispatch(of->strand, [of, resume, work] {
+        asio::post(of->strand, [of, resume, work] {
             asio::post(work.get_executor(), [resume, said = of->explain()] { std::move (*resume)(said); });
         });
     };
@@ -94,7 +96,7 @@ asio::awaitable<explanation> consumer::explain() const
 void consumer::drain_on(std::initializer_list<int> signals, std::optional<std::chrono::milliseconds> given)
 {
     auto const limit = given.value_or(pipeline_->options.drain_deadline);
-    asio::dispatch(
+    asio::post(
         pipeline_->strand, [p = pipeline_, limit, list = std::vector<int>(signals)] { p->drain_on(list, limit); });
 }
 

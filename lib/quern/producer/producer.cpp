@@ -10,7 +10,6 @@
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/dispatch.hpp>
 #include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/require.hpp>
@@ -292,7 +291,7 @@ asio::awaitable<T> ask(std::shared_ptr<State> whom, std::shared_ptr<What> what,
         }
         w->done = posting<T>(std::move(handler));
         auto const strand = s->strand;
-        asio::dispatch(strand, [s = std::move(s), w = std::move(w), at_begin] { (*s.*at_begin)(w); });
+        asio::post(strand, [s = std::move(s), w = std::move(w), at_begin] { (*s.*at_begin)(w); });
     };
     return asio::async_initiate<asio::use_awaitable_t<> const, void(T)>(
         start, asio::use_awaitable, std::move(whom), std::move(what), begin, cancel);
@@ -319,7 +318,7 @@ producer::producer(asio::any_io_executor ex, sqs::api& api, std::string queue_ur
 producer::~producer()
 {
     auto const strand = state_->strand;
-    asio::dispatch(strand, [s = std::move(state_)] { s->abandon(); });
+    asio::post(strand, [s = std::move(state_)] { s->abandon(); });
 }
 
 asio::awaitable<result<sqs::send_message_response>> producer::send(sqs::send_message_entry entry)
