@@ -261,6 +261,8 @@ asio::awaitable<int> consume(session& s, consume_options const& o)
     if (!o.poison_queue.empty()) {
         auto const poison = co_await queue_url(s.sqs, o.poison_queue);
         if (!poison) co_return s.complain(poison.error());
+        if (*poison == *url)
+            co_return complain("--poison-queue is the queue itself: what is rejected would come again", usage);
         settings.poison_queue_url = *poison;
     }
     if (auto const wrong = settings.validate()) co_return complain(*wrong);

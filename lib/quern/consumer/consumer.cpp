@@ -6,14 +6,45 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <csignal>
+
 namespace quern {
 
 namespace asio = boost::asio;
 
+namespace {
+
+std::optional<failure> unusable(std::string const& queue_url, handlers const& handle, consumer_options const& options)
+{
+    auto const wrong = [](char const* what) { return failure(errc::invalid_option, what); };
+    if (!handle.call && !handle.one && !handle.plain && !handle.many) {
+        return wrong("the handler is an empty function: give the consumer one that can be called");
+    }
+    if (!options.poison_queue_url.empty() && options.poison_queue_url == queue_url) {
+        return wrong("poison_queue_url is the queue that is consumed: rejected messages would come back for ever");
+    }
+    return options.validate();
+}
+
+/// On the strand it would be thrown out of the context.
+void check_signal(int number)
+{
+    struct sigaction now = {};
+    if (number != SIGKILL && number != SIGSTOP && ::sigaction(number, nullptr, &now) == 0) return;
+    throw_exception_from_error(failure(errc::invalid_option,
+                                   "drain_on: signal " + std::to_string(number) +
+                                       " cannot be caught; those that ask a process to end are SIGTERM and SIGINT"),
+        BOOST_CURRENT_LOCATION);
+}
+
+} // namespace
+
 consumer::consumer(
     asio::any_io_executor ex, sqs::api* api, std::string queue_url, handlers handle, consumer_options options)
 {
-    if (auto const wrong = options.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
+    if (auto const wrong = unusable(queue_url, handle, options)) {
+        throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
+    }
     pipeline_ =
         std::make_shared<pipeline>(std::move(ex), api, std::move(queue_url), std::move(handle), std::move(options));
 }
@@ -95,6 +126,8 @@ asio::awaitable<explanation> consumer::explain() const
 
 void consumer::drain_on(std::initializer_list<int> signals, std::optional<std::chrono::milliseconds> given)
 {
+    for (auto const s : signals)
+        check_signal(s);
     auto const limit = given.value_or(pipeline_->options.drain_deadline);
     asio::post(
         pipeline_->strand, [p = pipeline_, limit, list = std::vector<int>(signals)] { p->drain_on(list, limit); });

@@ -28,7 +28,7 @@ using handler = std::function<boost::asio::awaitable<outcome>(delivery&)>;
 /// all.
 using batch_handler = std::function<boost::asio::awaitable<std::vector<outcome>>(deliveries)>;
 
-/// One of them is set.
+/// One of them is set, or none where the function given was empty.
 struct handlers {
     std::function<outcome(delivery&)> call; ///< a plain function
     handler one;
@@ -38,11 +38,24 @@ struct handlers {
 
 namespace detail {
 
+/// A std::function or a pointer that stands for no function.
+template <class F>
+bool is_empty(F const& f)
+{
+    if constexpr (std::is_pointer_v<F>)
+        return !f;
+    else if constexpr (requires { f.operator bool(); })
+        return !f.operator bool();
+    else
+        return false;
+}
+
 /// Of a function that returns void or awaitable<void>: it has to throw, or all went well.
 template <class F>
 handlers make_handlers(F f)
 {
     handlers out;
+    if (is_empty(f)) return out;
     if constexpr (std::invocable<F&, delivery&>) {
         using returned = std::invoke_result_t<F&, delivery&>;
         if constexpr (std::same_as<returned, boost::asio::awaitable<void>>) {
@@ -103,8 +116,9 @@ public:
     /// A consumer with a client of its own: region, endpoint and keys from the environment, the profile and the queue's
     /// URL (docs/guide/connecting.md, credentials.md).
     ///
-    /// Throws boost::system::system_error when an option is wrong or no region is known. Keys are looked for by the first
-    /// request; where there are none, `options.log` is told, and it is tried again.
+    /// Throws boost::system::system_error that names the option when one is wrong, when no region is known, for an empty
+    /// function, and for a poison queue that is the queue itself. Keys are looked for by the first request; where there
+    /// are none, `options.log` is told, and it is tried again.
     template <class F>
     consumer(
         boost::asio::io_context& io, std::string queue_url, F handle, consumer_options options = consumer_options())
@@ -112,8 +126,13 @@ public:
               std::move(options))
     {}
 
-    /// A consumer that speaks through `api`, which outlives it and is safe to call on the consumer's strand: for an
-    /// sqs::client on a context that several threads run, give both the same strand as their executor.
+    /// A consumer that speaks through `api`, which is safe to call on the consumer's strand: for an sqs::client on a
+    /// context that several threads run, give both the same strand as their executor.
+    ///
+    /// `api` outlives the drain: once the report is there no call begins any more, and one that is still under way ends
+    /// as it may. options.time, where given, outlives the context.
+    ///
+    /// Throws as the other.
     template <class F>
     consumer(boost::asio::any_io_executor ex, sqs::api& api, std::string queue_url, F handle,
         consumer_options options = consumer_options())
@@ -137,7 +156,10 @@ public:
     boost::asio::awaitable<drain_report> drain(std::chrono::milliseconds limit);
 
     /// Drains when one of the signals comes, within `limit` or options.drain_deadline; the process lives on until
-    /// io_context::run() returns. Call it before start(): receives wait no longer than such a drain allows.
+    /// io_context::run() returns. Call it before start(): receives wait no longer than such a drain allows. Further calls
+    /// add signals; one that is named again gets the new limit.
+    ///
+    /// Throws boost::system::system_error when a signal cannot be caught, as SIGKILL.
     void drain_on(std::initializer_list<int> signals, std::optional<std::chrono::milliseconds> limit = {});
 
     /// No more receives, and no more handlers; those that run go on. What arrives meanwhile becomes visible again within

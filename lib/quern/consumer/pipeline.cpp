@@ -218,18 +218,21 @@ void consumer::pipeline::drain_on(std::vector<int> const& signals, std::chrono::
 {
     if (ended_) return;
     drain_budget_ = std::clamp<std::chrono::milliseconds>(limit, std::chrono::seconds(0), drain_budget_);
-    signals_.emplace(strand);
-    for (auto const s : signals)
+    auto const first = !signals_;
+    if (first) signals_.emplace(strand);
+    for (auto const s : signals) {
         signals_->add(s);
-    await_signal(limit);
+        signal_limits_[s] = limit;
+    }
+    if (first) await_signal();
 }
 
-void consumer::pipeline::await_signal(std::chrono::milliseconds limit)
+void consumer::pipeline::await_signal()
 {
-    signals_->async_wait([self = shared_from_this(), limit](boost::system::error_code ec, int) {
+    signals_->async_wait([self = shared_from_this()](boost::system::error_code ec, int signal) {
         if (ec || !self->signals_) return;
-        self->begin_drain(limit);
-        self->await_signal(limit);
+        self->begin_drain(self->signal_limits_.at(signal));
+        self->await_signal();
     });
 }
 

@@ -19,6 +19,7 @@
 
 #include <boost/asio/signal_set.hpp>
 
+#include <map>
 #include <mutex>
 #include <optional>
 
@@ -139,7 +140,7 @@ private:
 
     bool only_changes() const { return settle_calls_ - change_calls_ + 1 >= options.max_settle_calls; }
     tick now() const { return time_.now(); }
-    void await_signal(std::chrono::milliseconds limit);
+    void await_signal();
     void spawn(boost::asio::awaitable<void>);
     std::chrono::seconds whole_seconds(held const&, std::chrono::milliseconds delay) const;
 
@@ -187,6 +188,7 @@ private:
     bool ended_ = false;
     std::vector<std::shared_ptr<drain_waiter>> waiting_; // for the end of the drain
     std::optional<boost::asio::signal_set> signals_;
+    std::map<int, std::chrono::milliseconds> signal_limits_; // of the drains that they begin
 };
 
 } // namespace quern
