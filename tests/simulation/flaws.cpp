@@ -51,6 +51,8 @@ constexpr expectation expectations[] = {
     {FLAW(extends_all_the_time), "calm", "requests in a second"},
     {FLAW(abandons_overdue), "kills", twice},
     {FLAW(never_times_out), "stops", stuck},
+    {FLAW(begins_without_lease), "functions", "starts without a lease"},
+    {FLAW(begins_while_stopping), "functions", "starts though its process is stopping"},
     {FLAW(forgets_failed_calls), "weather", expires},
     {FLAW(forgets_failed_entries), "weather", expires},
     {FLAW(keys_deletes_by_id), "duplicates", "without need"},

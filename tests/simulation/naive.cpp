@@ -27,6 +27,7 @@ void naive_worker::run_next()
 
 void naive_worker::begin(std::vector<job_ptr> batch)
 {
+    if (handle_.call) return call_function(batch.front());
     auto const cancel = std::make_shared<asio::cancellation_signal>();
     for (auto const& j : batch) {
         j->cancel = cancel;
@@ -41,6 +42,28 @@ void naive_worker::begin(std::vector<job_ptr> batch)
     };
     auto home = asio::bind_cancellation_slot(cancel->slot(), std::move(done));
     asio::co_spawn(io_, call(handle_, std::move(batch)), std::move(home));
+}
+
+/// One that begins late may no longer have to.
+void naive_worker::call_function(job_ptr j)
+{
+    auto work = [self = shared_from_this(), j] {
+        auto const& flaws = self->flaws_;
+        auto const too_late = (j->lost || self->now() >= j->lease) && !flaws.begins_without_lease;
+        auto const called_off = self->stopping_ && !flaws.begins_while_stopping;
+        std::exception_ptr thrown;
+        std::optional<outcome> said;
+        try {
+            if (!too_late && !called_off) said = self->handle_.call(j->given);
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+        asio::post(self->io_, [self, j, thrown, said] { self->handled(j, thrown, said); });
+    };
+    if (options_.handler_executor)
+        asio::post(*options_.handler_executor, std::move(work));
+    else
+        asio::post(io_, std::move(work));
 }
 
 // ---- leases

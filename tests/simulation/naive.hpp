@@ -30,6 +30,9 @@ struct flaws {
     bool extends_all_the_time = false;    ///< every 5 ms, where 5 s were meant
     bool abandons_overdue = false;        ///< a handler that ran for too long counts as failed, and runs on
     bool never_times_out = false;         ///< handler_timeout is not obeyed
+    // plain functions
+    bool begins_without_lease = false;  ///< one whose lease is over by the time a thread is free
+    bool begins_while_stopping = false; ///< one that has waited for its thread
     // settling
     bool says_deleted_at_once = false;   ///< to a handler that awaits its delete
     bool forgets_failed_calls = false;   ///< a delete call that fails is not made again

@@ -250,10 +250,12 @@ private:
 
     void run_next();
     void begin(std::vector<job_ptr> batch);
+    void call_function(job_ptr j);
 
     /// No other of its group runs or is being put off.
     bool may_run(job_ptr const& j) const
     {
+        if (now() >= j->lease && !flaws_.acks_without_lease) return false; // about to be lost, after a pause
         if (!fifo_ || flaws_.ignores_groups) return true;
         return std::ranges::none_of(jobs_, [&](job_ptr const& other) {
             auto const busy = other->running || (other->giving_back && !flaws_.overtakes_failed);
@@ -285,7 +287,8 @@ private:
 
     void tell(job_ptr const& j)
     {
-        if (j->running) asio::post(io_, [call = j->cancel] { call->emit(asio::cancellation_type::terminal); });
+        if (j->running && j->cancel)
+            asio::post(io_, [call = j->cancel] { call->emit(asio::cancellation_type::terminal); });
     }
 
     void handled(job_ptr const& j, std::exception_ptr thrown, std::optional<outcome> said)
@@ -304,7 +307,7 @@ private:
             return give_back(j, 0ms);                // but it has come back
         }
         auto const failed = j->told && !j->overdue ? release() : retry();
-        auto const verdict = thrown ? failed : *said;
+        auto const verdict = thrown ? failed : said.value_or(release());
         auto const backoff = options_.backoff.delay(j->receives, random_);
         switch (verdict.what()) {
         default: // it knows no other verdict

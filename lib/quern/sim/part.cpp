@@ -83,6 +83,26 @@ asio::awaitable<void> work(part role, clock& time, milliseconds length)
 
 } // namespace
 
+outcome last_words(part const& role)
+{
+    switch (role.what) {
+    case part::kind::fails: throw std::runtime_error("a try that fails");
+    case part::kind::backs_off: return retry_after(role.delay);
+    case part::kind::releases: return release();
+    case part::kind::rejects: return reject("a message that is rejected");
+    case part::kind::misreads: throw parse_error("a message that cannot be read");
+    case part::kind::condemns: throw condemned("a message that is condemned");
+    case part::kind::unavailable: throw dependency_down("what it needs is down");
+    case part::kind::succeeds:
+    case part::kind::hangs:
+    case part::kind::deaf:
+    case part::kind::blocks:
+    case part::kind::acks:
+    case part::kind::extends: break;
+    }
+    return ack();
+}
+
 asio::awaitable<outcome> play(part role, stage on)
 {
     if (!role.obeys_cancellation()) co_await asio::this_coro::throw_if_cancelled(false);
@@ -102,22 +122,7 @@ asio::awaitable<outcome> play(part role, stage on)
         co_await work(role, on.time, role.takes);
         if (role.delay > milliseconds(45'000)) throw std::runtime_error("a failure after the fact");
     }
-    switch (role.what) {
-    case part::kind::fails: throw std::runtime_error("a try that fails");
-    case part::kind::backs_off: co_return retry_after(role.delay);
-    case part::kind::releases: co_return release();
-    case part::kind::rejects: co_return reject("a message that is rejected");
-    case part::kind::misreads: throw parse_error("a message that cannot be read");
-    case part::kind::condemns: throw condemned("a message that is condemned");
-    case part::kind::unavailable: throw dependency_down("what it needs is down");
-    case part::kind::succeeds:
-    case part::kind::hangs:
-    case part::kind::deaf:
-    case part::kind::blocks:
-    case part::kind::acks:
-    case part::kind::extends: break;
-    }
-    co_return ack();
+    co_return last_words(role);
 }
 
 std::string draw_body(scenario const& day, int number)

@@ -52,6 +52,9 @@ struct stage {
 
 boost::asio::awaitable<outcome> play(part, stage);
 
+/// What it returns in the end, or throws.
+outcome last_words(part const&);
+
 /// The number, and what fills it up.
 std::string draw_body(scenario const&, int number);
 

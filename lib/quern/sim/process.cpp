@@ -36,7 +36,8 @@ process::process(surroundings const& s, int number)
                    [&day = s.day, &books = s.books](sqs::message const& m) {
                        return arrives_damaged(day, books.number_of(m.body), m.receive_count());
                    }},
-          request_timeout(s.day))
+          request_timeout(s.day)),
+      order_(s.day.seed + static_cast<std::uint64_t>(number))
 {
     auto options = day_.consumer;
     options.time = &clock_;
@@ -44,9 +45,15 @@ process::process(surroundings const& s, int number)
     options.seed += static_cast<std::uint64_t>(id) * 2;
     options.log = [this](log_level, std::string_view text) { books_.logged(id, text); };
     if (day_.on_a_pool) options.handler_executor = pool_.get_executor();
+    if (day_.threads > 0) {
+        threads_.emplace(io_, clock_, static_cast<std::size_t>(day_.threads));
+        options.handler_executor = threads_->get_executor();
+    }
     handlers mine;
     if (day_.batches)
         mine.many = [this](deliveries all) { return handle(all); };
+    else if (day_.functions && !handle_)
+        mine.call = [this](delivery& d) { return call(d); };
     else
         mine.one = [this](delivery& d) { return handle(d); };
     subject_ = s.make(io_, network_, s.queue_url, std::move(mine), std::move(options));
@@ -58,6 +65,7 @@ process::~process()
 {
     if (!ended_) books_.killed(id);
     ended_ = true; // what the frames still report does not count
+    threads_.reset();
     pool_.shutdown();
 }
 
@@ -68,7 +76,9 @@ std::size_t process::run()
     for (std::size_t done = 1; done != 0 && !paused; all += done) {
         io_.restart();
         pool_.restart();
-        done = io_.poll() + pool_.poll();
+        done = threads_ && order_.one_in(2) ? threads_->run() : 0;
+        done += io_.poll() + pool_.poll();
+        if (threads_) done += threads_->run();
     }
     books_.holds(id, subject_->in_flight());
     return all;
@@ -123,10 +133,10 @@ void process::drained(drain_report const& said)
 
 /// A try of a message: the books hear of its beginning and of its end, however the frame ends.
 struct process::attempt {
-    attempt(process& p, delivery& d, bool alone)
+    attempt(process& p, delivery& d, bool cancellable)
         : in(p), number(p.books_.number_of(d.body())),
           role(draw_part(p.day_, number, d.receive_count(), p.tries_[number]++ != 0, p.clock_.now())),
-          obeys(alone && (p.handle_ || role.obeys_cancellation()))
+          obeys(cancellable && (p.handle_ || role.obeys_cancellation()))
     {
         in.books_.started(in.id, number);
     }
@@ -173,6 +183,26 @@ asio::awaitable<outcome> process::handle(delivery& d)
     record.means = record.acked ? verdict{verdict::kind::succeeded} : judge(day_, d, how);
     if (how.thrown) std::rethrow_exception(how.thrown);
     co_return *std::move(how.said);
+}
+
+/// Nothing tells it to end.
+outcome process::call(delivery& d)
+{
+    attempt record(*this, d, false);
+    ending how;
+    try {
+        if (threads_)
+            threads_->stand_still(record.role.takes);
+        else if (record.role.what == part::kind::blocks)
+            block_(record.role.takes);
+        how.said = last_words(record.role);
+    } catch (...) {
+        how.thrown = std::current_exception();
+    }
+    how.took = std::chrono::duration_cast<milliseconds>(clock_.now() - record.began);
+    record.means = judge(day_, d, how);
+    if (how.thrown) std::rethrow_exception(how.thrown);
+    return *std::move(how.said);
 }
 
 /// What one message throws is no reason to try the others again. Those that a cancellation leaves over are given back.

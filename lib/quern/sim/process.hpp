@@ -1,8 +1,10 @@
 #pragma once
 
+#include <quern/sim/dice.hpp>
 #include <quern/sim/network.hpp>
 #include <quern/sim/scenario.hpp>
 #include <quern/sim/subject.hpp>
+#include <quern/sim/virtual_threads.hpp>
 #include <quern/sim/witness.hpp>
 
 #include <boost/asio/io_context.hpp>
@@ -10,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -72,6 +75,7 @@ private:
     };
 
     struct attempt;
+    outcome call(delivery&);
     boost::asio::awaitable<outcome> handle(delivery&);
     boost::asio::awaitable<std::vector<outcome>> handle(deliveries);
     boost::asio::awaitable<ending> play(delivery&, attempt&);
@@ -85,6 +89,8 @@ private:
     network network_;
     context pool_; // what the contexts destroy refers to the members above
     boost::asio::io_context io_;
+    std::optional<virtual_threads> threads_;
+    dice order_; // of what happens on these and in the process at one moment
     std::unique_ptr<subject> subject_;
     std::map<int, int> tries_; // of each message
     drain_report report_;

@@ -130,6 +130,20 @@ void ordered(scenario& s, dice& d)
     s.patience *= 2;
 }
 
+/// More slow ones than threads, as a rule: many are called off before they begin.
+void functions(scenario& s, dice& d)
+{
+    s.functions = true;
+    s.threads = d.one_in(4) ? 0 : static_cast<int>(d.between(1, 8));
+    s.handlers.hangs = 0; // for good
+    if (d.one_in(2)) s.handlers.blocks = d.up_to(0.2);
+    auto const twice = d.one_in(3);
+    for (auto& one : s.spells)
+        if (twice) one.faults.everywhere.duplicated = d.up_to(0.2);
+    auto const tries = s.messages * (s.handlers.troubled_tries + 1);
+    s.patience += tries * 3 * milliseconds(s.consumer.visibility_timeout) / std::max(s.threads, 1);
+}
+
 constexpr auto every_incident = {kind::pause, kind::clock, kind::kill, kind::stop, kind::hurry, kind::start};
 
 struct entry {
@@ -220,6 +234,14 @@ entry const catalogue[] = {
             s.consumer.batch_size = static_cast<std::size_t>(d.between(2, 20));
             if (d.one_in(2)) s.consumer.batch_window = d.between(1ms, 5s);
             s.patience *= 4; // one slow message holds up all of its batch
+        }},
+    {{"functions", "handlers are plain functions, which nothing can stop; they wait for a few threads"},
+        [](scenario& s, dice& d) {
+            crowd(s, d);
+            if (d.one_in(2)) weather(s, d);
+            if (d.one_in(3)) ordered(s, d);
+            incidents(s, d, every_incident);
+            functions(s, d);
         }},
     {{"dead-letters", "a dead-letter queue takes what has been received too often"},
         [](scenario& s, dice& d) {

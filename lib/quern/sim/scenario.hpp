@@ -85,6 +85,8 @@ struct scenario {
     double jitter = 0.5;    ///< the largest part that consumer.backoff leaves to chance
     bool on_a_pool = false; ///< handlers run on an executor of their own
     bool batches = false;   ///< handlers take several messages at once, and play their parts one after the other
+    bool functions = false; ///< handlers are plain functions: none hangs, or asks for anything. Yours never is one
+    int threads = 0;        ///< that these occupy; 0: that of the process, where they take no time, but may hold it
     handler_mix handlers;
     std::chrono::milliseconds latency{1}; ///< of the network, there and back, when nothing is wrong
     std::vector<spell> spells;

@@ -43,6 +43,8 @@ subject_factory real_consumer()
     return [](asio::io_context& io, sqs::api& api, std::string url, handlers handle, consumer_options options) {
         if (handle.many)
             return std::make_unique<real>(io, api, std::move(url), std::move(handle.many), std::move(options));
+        if (handle.call)
+            return std::make_unique<real>(io, api, std::move(url), std::move(handle.call), std::move(options));
         return std::make_unique<real>(io, api, std::move(url), std::move(handle.one), std::move(options));
     };
 }

@@ -59,6 +59,8 @@ void witness::started(int process, int number)
     auto& mine = m.shares[process];
     note(name(process, number) + ": handler starts");
     if (mine.running++ != 0) complain(name(process, number) + ": runs twice at once");
+    if (time_.now() > mine.until) complain(name(process, number) + ": starts without a lease");
+    if (is_stopping(process)) complain(name(process, number) + ": starts though its process is stopping");
     if (rules_.ordered && in_group_[{process, m.group}]++ != 0) {
         complain(name(process, number) + ": runs beside another message of its group");
     }
@@ -91,6 +93,14 @@ bool witness::is_settled(message const& m, int process) const
     if (rules_.max_receives != 0 && m.receives >= rules_.max_receives && m.until <= time_.now()) return true;
     auto const mine = m.shares.find(process); // it cannot know that the lease was over in time
     return mine != m.shares.end() && (mine->second.handled || mine->second.accepted || mine->second.discarded);
+}
+
+/// It has heard of that before this moment, or is done.
+bool witness::is_stopping(int process) const
+{
+    auto const at = stops_.find(process);
+    auto const heard = at != stops_.end() && at->second.heard_at && *at->second.heard_at < time_.now();
+    return heard || ended_.contains(process);
 }
 
 void witness::ended(int process, int number, verdict const& said, bool obeys_cancellation)
@@ -172,6 +182,7 @@ void witness::logged(int process, std::string_view text)
 void witness::sleeps(int process)
 {
     asleep_.insert(process);
+    slept_at_[process] = time_.now();
     note("process " + std::to_string(process) + " stands still");
 }
 
@@ -201,13 +212,15 @@ void witness::killed(int process)
 void witness::stops(int process, std::chrono::milliseconds limit)
 {
     note("process " + std::to_string(process) + " is told to stop within " + std::to_string(limit.count()) + " ms");
-    stops_.emplace(process, stop{time_.now() + limit, limit, false});
+    stops_.emplace(process, stop{time_.now() + limit, limit, {}});
 }
 
 void witness::hears(int process)
 {
     auto const at = stops_.find(process);
-    if (at != stops_.end() && !std::exchange(at->second.heard, true)) at->second.by = time_.now() + at->second.limit;
+    if (at == stops_.end() || at->second.heard_at) return;
+    at->second.heard_at = time_.now();
+    at->second.by = time_.now() + at->second.limit;
 }
 
 void witness::drained(int process, drain_report const& said, bool undisturbed)
@@ -221,6 +234,7 @@ void witness::drained(int process, drain_report const& said, bool undisturbed)
         if (at == m.shares.end() || m.deleted) continue;
         auto const& mine = at->second;
         if (mine.handle != m.handle || mine.postponed || mine.let_go || mine.doubtful) continue;
+        if (mine.arrived_at == now && said.polls != 0) continue; // one of these has brought it, unread
         if (std::min(m.until, mine.until) <= now)
             continue; // what was extended, and the answer was lost, counts as over
         note(name(process, number) + ": left hidden for " + in_seconds(m.until - now));

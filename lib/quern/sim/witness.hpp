@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -85,8 +86,9 @@ private:
         tick lost_at = tick::max(); ///< that receive's answer, and nobody has asked again since
         std::string handle;         ///< the newest that has arrived
         int receive = 0;            ///< its receive count
-        tick since{}, until{};      ///< hidden, as far as the process can know
-        tick named{};               ///< by a change of visibility that left the process
+        tick arrived_at{};
+        tick since{}, until{}; ///< hidden, as far as the process can know
+        tick named{};          ///< by a change of visibility that left the process
         int running = 0;
         bool lapsed = false;     ///< the lease, while it ran: what the handler says no longer counts
         tick ended_at{};         ///< its last run, of which:
@@ -99,6 +101,7 @@ private:
         bool failed = false;     ///< and is to be tried again, but not before:
         tick not_before{};
         bool postponed = false; ///< at the service, for that long at least
+        bool adopted = false;   ///< it came again while it may have been held
         bool let_go = false;    ///< given back, deleted, or no longer known to the service, which has said so
         bool doubtful =
             false; ///< it woke after the lease's end, to an answer that had extended it, or somebody else's
@@ -141,7 +144,7 @@ private:
     struct stop {
         tick by;
         std::chrono::milliseconds limit;
-        bool heard; // the process may have stood still before it had its turn
+        std::optional<tick> heard_at; // the process may have stood still before it had its turn
     };
 
     void received_again(int number); // by time, or by whoever had it
@@ -149,6 +152,7 @@ private:
     void take_turn(int process, int number);
     void check_turn(int process, int number);
     bool is_settled(message const&, int process) const;
+    bool is_stopping(int process) const;
     bool is_awake(int process, tick since) const;
     bool wakes(int process) const;
 
@@ -161,7 +165,7 @@ private:
     std::map<std::string, int> last_success_;             // group -> number
     std::map<std::pair<int, std::string>, int> in_group_; // process, group -> handlers running
     std::map<int, std::size_t> running_, bytes_;          // process -> handlers, bytes that they work on
-    std::map<int, tick> woke_at_, last_end_;              // the latter: of a handler
+    std::map<int, tick> slept_at_, woke_at_, last_end_;   // the latter: of a handler
     std::map<int, stop> stops_;
     std::set<int> asleep_, ended_, left_nothing_open_; // processes
     std::map<int, pace> log_lines_, failed_receives_;

@@ -161,9 +161,12 @@ public:
             w_.note(name(process_, number) + ": arrives, receive " + std::to_string(receive));
             auto const held = mine.running != 0 || (!mine.let_go && !mine.postponed && now() < mine.until);
             if (receive < mine.receive && held) return nullptr; // overtaken by the answer to a later receive
+            mine.settling = mine.settling && held;              // else that was for an earlier receive
+            mine.adopted = mine.receive != 0 && !mine.let_go && !mine.postponed;
             mine.lapsed = mine.lapsed || (mine.running != 0 && now() >= mine.until);
             mine.handle = one.receipt_handle;
             mine.receive = receive;
+            mine.arrived_at = now();
             mine.since = since;
             mine.until = until;
             mine.failed = mine.postponed = mine.let_go = mine.doubtful = false;
@@ -195,7 +198,9 @@ public:
             auto const its_delete_decides = mine->accepted && mine->running != 0; // it may have been carried out
             if (expired(done, entry.id) && !its_delete_decides) mine->until = now();
             if (!succeeded(done, entry.id)) continue;
-            auto const ran = mine->running != 0 || mine->ended_at == now();
+            auto const unread =
+                w_.wakes(process_) && mine->ended_at >= w_.slept_at_[process_]; // what its handler said
+            auto const ran = mine->running != 0 || mine->ended_at == now() || unread;
             mine->doubtful =
                 ran && now() >= mine->until; // it may have cancelled its handler already, and must not count it
             mine->since = sent_at;
@@ -245,11 +250,12 @@ private:
     }
 
     /// It goes back because of bad times, or because the poison queue does not take it. An extension, which may be as
-    /// long, comes late in a lease.
+    /// long, comes late in a lease, unless it is one of the lease before that is tried again.
     bool is_put_off(share const& mine, std::chrono::seconds timeout, tick sent_at) const
     {
         if (mine.running != 0 || mine.handled || mine.accepted) return false;
-        return timeout != w_.rules_.lease || sent_at < mine.since + w_.rules_.lease / 2;
+        auto const early = sent_at < mine.since + w_.rules_.lease / 2 && !mine.adopted;
+        return timeout != w_.rules_.lease || early;
     }
 
     /// What left at the moment at which the handler ended may be an extension of before.
