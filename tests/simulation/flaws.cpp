@@ -52,6 +52,7 @@ constexpr expectation expectations[] = {
     {FLAW(abandons_overdue), "kills", twice},
     {FLAW(never_times_out), "stops", stuck},
     {FLAW(begins_without_lease), "functions", "starts without a lease"},
+    {FLAW(waits_for_threads), "functions", "handlers running, and"},
     {FLAW(begins_while_stopping), "functions", "starts though its process is stopping"},
     {FLAW(forgets_failed_calls), "weather", expires},
     {FLAW(forgets_failed_entries), "weather", expires},

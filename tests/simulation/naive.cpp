@@ -48,6 +48,8 @@ void naive_worker::begin(std::vector<job_ptr> batch)
 void naive_worker::call_function(job_ptr j)
 {
     auto work = [self = shared_from_this(), j] {
+        if (j->called_off) return;
+        j->begun = true;
         auto const& flaws = self->flaws_;
         auto const too_late = (j->lost || self->now() >= j->lease) && !flaws.begins_without_lease;
         auto const called_off = self->stopping_ && !flaws.begins_while_stopping;
@@ -64,6 +66,16 @@ void naive_worker::call_function(job_ptr j)
         asio::post(*options_.handler_executor, std::move(work));
     else
         asio::post(io_, std::move(work));
+}
+
+void naive_worker::call_off_functions()
+{
+    if (!handle_.call || flaws_.waits_for_threads || flaws_.begins_while_stopping) return;
+    for (auto const& j : std::vector<job_ptr>(jobs_)) {
+        if (!j->running || j->begun) continue;
+        j->called_off = true;
+        handled(j, nullptr, std::nullopt);
+    }
 }
 
 // ---- leases
@@ -217,6 +229,7 @@ asio::awaitable<void> naive_worker::stop(milliseconds limit)
         j->beat.ring();
         if (flaws_.releases_running && j->running) spawn(nack(j));
     }
+    call_off_functions();
     if (flaws_.drops_unstarted) {
         for (auto const& j : std::exchange(waiting_, {}))
             forget(j);

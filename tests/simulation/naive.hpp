@@ -32,6 +32,7 @@ struct flaws {
     bool never_times_out = false;         ///< handler_timeout is not obeyed
     // plain functions
     bool begins_without_lease = false;  ///< one whose lease is over by the time a thread is free
+    bool waits_for_threads = false;     ///< with what has not begun when it stops, and says that it runs
     bool begins_while_stopping = false; ///< one that has waited for its thread
     // settling
     bool says_deleted_at_once = false;   ///< to a handler that awaits its delete

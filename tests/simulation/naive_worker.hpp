@@ -37,6 +37,7 @@ struct job {
     alarm beat;                                        // rung when there is news for the heartbeat
     alarm idle;                                        // rung when no extension is on the wire
     std::shared_ptr<asio::cancellation_signal> cancel; // of the call that it is in
+    bool begun = false, called_off = false;            // a plain function that waits for a thread
     bool running = false, told = false, deleting = false, giving_back = false;
     bool extending = false, overdue = false, lost = false, gone = false;
 };
@@ -251,6 +252,7 @@ private:
     void run_next();
     void begin(std::vector<job_ptr> batch);
     void call_function(job_ptr j);
+    void call_off_functions();
 
     /// No other of its group runs or is being put off.
     bool may_run(job_ptr const& j) const

@@ -276,6 +276,23 @@ BOOST_AUTO_TEST_CASE(blames_nobody_for_what_an_answer_hides_that_was_read_before
     b.expect_nothing();
 }
 
+BOOST_AUTO_TEST_CASE(wants_no_handler_called_running_that_is_not)
+{
+    book good, bad;
+    for (auto* b : {&good, &bad}) {
+        b->receive(0, 1, 1);
+        b->receive(0, 2, 1);
+        b->books.started(0, 1);
+        b->pass(1s);
+        drain_report said;
+        said.running = b == &good ? 1 : 2;
+        said.stranded = b == &good ? 1 : 0;
+        b->books.drained(0, said, false);
+    }
+    good.expect_nothing();
+    bad.expect("reports 2 handlers running, and 1 are");
+}
+
 // asks, seed 195 of its day: an extension was on the wire when the process stood still, until after its lease. Whether it was
 // carried out in time, before somebody else had the message, cannot be told from an answer that late.
 BOOST_AUTO_TEST_CASE(blames_nobody_for_what_an_answer_hides_that_was_read_after_its_lease)

@@ -246,6 +246,10 @@ void witness::drained(int process, drain_report const& said, bool undisturbed)
         last_end_[process] + 1s < now; // a handler that ends with the drain leaves its settlement behind
     if (undisturbed && said.stranded + (idle ? said.at_risk : 0) != 0)
         complain(who + " strands messages without need: " + to_json(said));
+    auto const verdicts_unread = last_end_[process] == now || wakes(process);
+    if (said.running > running_[process] && !verdicts_unread)
+        complain(who + " reports " + std::to_string(said.running) + " handlers running, and " +
+            std::to_string(running_[process]) + " are");
     if (auto const at = stops_.find(process); at != stops_.end()) {
         if (now > at->second.by) complain(who + " drains for longer than it may: " + to_json(said));
         stops_.erase(at);
