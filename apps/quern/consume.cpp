@@ -4,6 +4,7 @@
 #include "session.hpp"
 #include "standard_streams.hpp"
 
+#include <quern/consumer/client_options.hpp>
 #include <quern/core/alarm.hpp>
 #include <quern/sqs/limits.hpp>
 
@@ -106,15 +107,12 @@ consumer_options options_from(consume_options const& o)
     return out;
 }
 
-/// As a consumer makes its own client: it is the consumer that tries again, and it has to know how a call ended long
-/// before a lease ends. Keys are found once for both.
+/// Keys are found once for both.
 sqs::client_options client_options_from(session const& s, consumer_options const& o)
 {
     auto options = s.options;
     options.credentials = s.sqs.credentials();
-    options.retries.max_attempts = 1;
-    options.request_timeout = std::min(options.request_timeout, std::chrono::milliseconds(o.visibility_timeout) / 6);
-    return options;
+    return client_options_for(o, std::move(options));
 }
 
 /// Whole or not at all: whoever watches the file never sees half of it.

@@ -1,3 +1,4 @@
+#include <quern/consumer/client_options.hpp>
 #include <quern/consumer/options.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -64,6 +65,29 @@ BOOST_AUTO_TEST_CASE(zero_is_no_limit_where_the_header_says_so)
     BOOST_TEST(refused([](auto& o) { o.max_bytes_in_flight = 0; }) == "");
     BOOST_TEST(refused([](auto& o) { o.max_age = 0ms; }) == "");
     BOOST_TEST(refused([](auto& o) { o.handler_timeout = 0ms; }) == "");
+}
+
+// A client with its own defaults tries three times for 10 s: no lease of 30 s survives a server that hangs.
+BOOST_AUTO_TEST_CASE(a_client_for_a_consumer_leaves_it_the_time_for_two_attempts_at_an_extension)
+{
+    consumer_options options;
+    options.visibility_timeout = 18s;
+    options.max_polls = 100;
+    options.max_settle_calls = 50;
+    sqs::client_options base;
+    base.where.region = "eu-west-1";
+    auto const fit = client_options_for(options, base);
+    BOOST_TEST((fit.retries.max_attempts == 1));
+    BOOST_TEST((fit.request_timeout == 3s));
+    BOOST_TEST(fit.connections.data_connections == 100u);
+    BOOST_TEST(fit.connections.control_connections == 50u);
+    BOOST_TEST(fit.where.region == "eu-west-1");
+
+    base.request_timeout = 1s;
+    base.connections.data_connections = 500;
+    auto const kept = client_options_for(options, base);
+    BOOST_TEST((kept.request_timeout == 1s));
+    BOOST_TEST(kept.connections.data_connections == 500u);
 }
 
 // Longer than any clock can count: refused by name as well, not by what an addition overflows to.

@@ -129,6 +129,8 @@ public:
     /// A consumer that speaks through `api`, which is safe to call on the consumer's strand: for an sqs::client on a
     /// context that several threads run, give both the same strand as their executor.
     ///
+    /// An sqs::client needs settings that fit the leases: client_options_for(options).
+    ///
     /// `api` outlives the drain: once the report is there no call begins any more, and one that is still under way ends
     /// as it may. options.time, where given, outlives the context.
     ///

@@ -1,3 +1,4 @@
+#include <quern/consumer/client_options.hpp>
 #include <quern/consumer/pipeline.hpp>
 
 #include <boost/asio/co_spawn.hpp>
@@ -20,19 +21,12 @@ std::uint64_t seeded(std::uint64_t seed)
     return seed != 0 ? seed : std::random_device()();
 }
 
-/// Every attempt comes back to its stage, which knows how long the lease still lasts; two fit into the third of it
-/// that is left when it is extended.
 std::unique_ptr<sqs::client> make_client(
     asio::any_io_executor ex, consumer_options const& options, std::string const& queue_url)
 {
-    using std::chrono::milliseconds;
     sqs::client_options settings;
     settings.where.queue_url = queue_url;
-    settings.retries.max_attempts = 1;
-    settings.connections.data_connections = options.max_polls;
-    settings.connections.control_connections = options.max_settle_calls; // none waits for a connection
-    settings.request_timeout = std::min(settings.request_timeout, milliseconds(options.visibility_timeout) / 6);
-    return std::make_unique<sqs::client>(std::move(ex), std::move(settings));
+    return std::make_unique<sqs::client>(std::move(ex), client_options_for(options, std::move(settings)));
 }
 
 /// Enough that two handlers that are busy at the same time, on a few threads, hardly ever share one.
