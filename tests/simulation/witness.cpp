@@ -256,6 +256,43 @@ BOOST_AUTO_TEST_CASE(takes_an_extension_for_one_when_it_is_tried_again_in_the_ne
     b.expect_nothing();
 }
 
+// handlers, seed 449: its process woke, its handler had failed, and the answer that brought it again was there. It was put off
+// for exactly as long as a lease, which was taken for an extension.
+BOOST_AUTO_TEST_CASE(lets_a_message_be_put_off_for_as_long_as_a_lease_when_it_came_again_as_its_handler_ended)
+{
+    book b;
+    b.receive(0, 1, 1);
+    b.books.started(0, 1);
+    b.books.sleeps(0);
+    b.pass(4s);
+    b.books.woke(0);
+    b.books.ended(0, 1, {kind::failed, 3s}, false);
+    b.receive(0, 1, 2);
+    b.pass(10ms);
+    b.hide(0, 1, 2, 3s);
+    b.pass(3s);
+    b.receive(0, 1, 3);
+    b.expect_nothing();
+}
+
+// functions, seed 3755: in the very moment at which its lease ended the answer came that had extended it. Either may be seen first.
+BOOST_AUTO_TEST_CASE(lets_a_handler_go_on_when_its_lease_is_extended_at_the_last_moment)
+{
+    book b;
+    b.receive(0, 1, 1);
+    b.books.started(0, 1);
+    b.pass(2s);
+    auto const asked_at = b.time.now();
+    auto const asked = b.change(0, 1, 1, 3s);
+    b.pass(1s);
+    b.confirm(0, asked, asked_at);
+    b.pass(1500ms);
+    b.hide(0, 1, 1, 3s);
+    b.books.ended(0, 1, {kind::succeeded}, true);
+    b.remove(0, 1, 1);
+    b.expect_nothing();
+}
+
 // functions, seed 711 of its day: it held the thread of its process until after its lease, and returned. The answer that had
 // extended it was read first.
 BOOST_AUTO_TEST_CASE(blames_nobody_for_what_an_answer_hides_that_was_read_before_the_verdict)

@@ -193,7 +193,7 @@ public:
             auto const [m, mine, number] = find(entry.receipt_handle);
             if (!mine || mine->handle != entry.receipt_handle || sent_at >= mine->until) continue; // too late
             auto const late = now() >= mine->until && !w_.wakes(process_);
-            if (late && mine->running != 0) continue;                 // it had to end
+            if (late && mine->running != 0 && now() > mine->until) continue; // it had to end
             mine->let_go = mine->let_go || (late && !mine->settling); // it had to give up, and may now give it back
             auto const its_delete_decides = mine->accepted && mine->running != 0; // it may have been carried out
             if (expired(done, entry.id) && !its_delete_decides) mine->until = now();
@@ -249,13 +249,15 @@ private:
         }
     }
 
-    /// It goes back because of bad times, or because the poison queue does not take it. An extension, which may be as
-    /// long, comes late in a lease, unless it is one of the lease before that is tried again.
+    /// It goes back because of bad times, because the poison queue does not take it, or because its handler had said so in the
+    /// moment in which it came again. An extension, which may be as long, comes late in a lease, unless it is one of the lease
+    /// before that is tried again.
     bool is_put_off(share const& mine, std::chrono::seconds timeout, tick sent_at) const
     {
         if (mine.running != 0 || mine.handled || mine.accepted) return false;
         auto const early = sent_at < mine.since + w_.rules_.lease / 2 && !mine.adopted;
-        return timeout != w_.rules_.lease || early;
+        auto const as_said = mine.ended_at == mine.arrived_at;
+        return timeout != w_.rules_.lease || early || as_said;
     }
 
     /// What left at the moment at which the handler ended may be an extension of before.
