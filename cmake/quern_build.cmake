@@ -35,13 +35,14 @@ if(QUERN_SANITIZE)
 endif()
 
 # ccache, when it is there. The two kinds of sloppiness are what it asks for before it will store anything that was
-# compiled with a precompiled header.
+# compiled with a precompiled header. Paths count from the root of the tree, so that every clone shares what one has compiled.
 if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
     find_program(QUERN_CCACHE ccache)
     mark_as_advanced(QUERN_CCACHE)
     if(QUERN_CCACHE)
         set(CMAKE_CXX_COMPILER_LAUNCHER
-            "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${QUERN_CCACHE}")
+            "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+            "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=true "${QUERN_CCACHE}")
     endif()
 endif()
 

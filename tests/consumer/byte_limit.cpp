@@ -1,5 +1,5 @@
-#include <quern/consumer/byte_limit.hpp>
-#include <quern/consumer/ledger.hpp>
+#include <quern/consumer/detail/intake/byte_limit.hpp>
+#include <quern/consumer/detail/message/ledger.hpp>
 #include <quern/sim/virtual_clock.hpp>
 
 #include <boost/test/unit_test.hpp>

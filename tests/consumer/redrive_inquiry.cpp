@@ -1,4 +1,4 @@
-#include <quern/consumer/redrive_inquiry.hpp>
+#include <quern/consumer/detail/dispatch/redrive_inquiry.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
-#include <quern/consumer/lease_book.hpp>
-#include <quern/consumer/settle_queue.hpp>
+#include <quern/consumer/detail/lease/lease_book.hpp>
+#include <quern/consumer/detail/settle/settle_queue.hpp>
 #include <quern/sim/virtual_clock.hpp>
 
 #include <boost/test/unit_test.hpp>

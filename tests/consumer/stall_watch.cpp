@@ -1,5 +1,5 @@
+#include <quern/consumer/detail/stall_watch.hpp>
 #include <quern/consumer/explanation.hpp>
-#include <quern/consumer/stall_watch.hpp>
 
 #include <boost/test/unit_test.hpp>
 

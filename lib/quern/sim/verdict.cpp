@@ -1,6 +1,6 @@
 #include <quern/sim/verdict.hpp>
 
-#include <quern/consumer/thrown.hpp>
+#include <quern/consumer/detail/message/thrown.hpp>
 
 #include <random>
 

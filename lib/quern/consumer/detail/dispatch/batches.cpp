@@ -1,4 +1,4 @@
-#include <quern/consumer/batches.hpp>
+#include <quern/consumer/detail/dispatch/batches.hpp>
 
 #include <deque>
 #include <utility>

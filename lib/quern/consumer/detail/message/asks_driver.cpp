@@ -1,6 +1,6 @@
 // What handlers ask for while they run: their message deleted now, its lease extended.
 
-#include <quern/consumer/pipeline.hpp>
+#include <quern/consumer/detail/pipeline.hpp>
 
 #include <boost/asio/post.hpp>
 

@@ -1,6 +1,6 @@
 // The pipeline's settle stage: SQS is told, until it confirms.
 
-#include <quern/consumer/pipeline.hpp>
+#include <quern/consumer/detail/pipeline.hpp>
 #include <quern/sqs/batch.hpp>
 #include <quern/sqs/limits.hpp>
 

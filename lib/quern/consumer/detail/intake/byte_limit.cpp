@@ -1,4 +1,4 @@
-#include <quern/consumer/byte_limit.hpp>
+#include <quern/consumer/detail/intake/byte_limit.hpp>
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include <quern/consumer/outage.hpp>
+#include <quern/consumer/detail/dispatch/outage.hpp>
 
 #include <algorithm>
 #include <utility>

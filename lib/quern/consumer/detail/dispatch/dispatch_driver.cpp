@@ -1,6 +1,6 @@
 // The pipeline's dispatch and lease keeper: the handler runs while the message is ours.
 
-#include <quern/consumer/pipeline.hpp>
+#include <quern/consumer/detail/pipeline.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>

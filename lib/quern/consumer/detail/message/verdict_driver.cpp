@@ -1,7 +1,7 @@
 // What becomes of a message when its handler has ended.
 
-#include <quern/consumer/pipeline.hpp>
-#include <quern/consumer/thrown.hpp>
+#include <quern/consumer/detail/message/thrown.hpp>
+#include <quern/consumer/detail/pipeline.hpp>
 #include <quern/policy/age.hpp>
 
 #include <utility>

@@ -1,4 +1,4 @@
-#include <quern/consumer/fifo_groups.hpp>
+#include <quern/consumer/detail/dispatch/fifo_groups.hpp>
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,6 @@
 // The pipeline in bad times, and at its pace: who may start, who waits, who goes back.
 
-#include <quern/consumer/pipeline.hpp>
+#include <quern/consumer/detail/pipeline.hpp>
 
 #include <charconv>
 #include <utility>

@@ -1,4 +1,4 @@
-#include <quern/consumer/settle_queue.hpp>
+#include <quern/consumer/detail/settle/settle_queue.hpp>
 
 #include <algorithm>
 #include <tuple>

@@ -1,6 +1,6 @@
 // The pipeline's intake: a long poll brings messages.
 
-#include <quern/consumer/pipeline.hpp>
+#include <quern/consumer/detail/pipeline.hpp>
 
 #include <algorithm>
 #include <cstdio>

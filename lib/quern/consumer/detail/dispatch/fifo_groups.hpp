@@ -1,6 +1,6 @@
 #pragma once
 
-#include <quern/consumer/ledger.hpp>
+#include <quern/consumer/detail/message/ledger.hpp>
 
 #include <deque>
 #include <map>

@@ -1,4 +1,4 @@
-#include <quern/consumer/intake.hpp>
+#include <quern/consumer/detail/intake/intake.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // The pipeline tells what it waits for: when asked, and by itself when nothing moves.
 
-#include <quern/consumer/pipeline.hpp>
+#include <quern/consumer/detail/pipeline.hpp>
 
 #include <cstdio>
 #include <set>
