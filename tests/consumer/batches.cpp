@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace quern;
+using namespace quern::detail;
 using namespace std::chrono_literals;
 
 namespace {
@@ -16,6 +17,7 @@ struct gathering {
     held_ptr add(tick at)
     {
         auto out = make_held(sqs::message(), nullptr, time, at);
+        out->life.on(message_life::event::gather);
         rule.add(out, at);
         return out;
     }
@@ -42,7 +44,9 @@ BOOST_AUTO_TEST_CASE(a_full_batch_goes_at_once_and_the_rest_waits_for_company)
 BOOST_AUTO_TEST_CASE(without_a_window_nothing_waits)
 {
     batches eager(3, 0ms);
-    eager.add(make_held(sqs::message(), nullptr, time, t0), t0);
+    auto const only = make_held(sqs::message(), nullptr, time, t0);
+    only->life.on(message_life::event::gather);
+    eager.add(only, t0);
     BOOST_TEST(eager.take(t0).size() == 1u);
 }
 
@@ -51,7 +55,8 @@ BOOST_AUTO_TEST_CASE(what_has_lost_its_lease_is_not_in_the_batch)
     auto const lost = add(t0);
     auto const second = add(t0 + 10ms);
     add(t0 + 10ms);
-    lost->at = held::stage::gone;
+    lost->life.on(message_life::event::lease_lost);
+    BOOST_TEST((rule.take_lost() == std::vector{lost}));
     BOOST_TEST(rule.take(t0 + 100ms).empty()); // those that are left came later
     auto const got = rule.take(t0 + 110ms);
     BOOST_TEST(got.size() == 2u);
@@ -61,7 +66,8 @@ BOOST_AUTO_TEST_CASE(what_has_lost_its_lease_is_not_in_the_batch)
 BOOST_AUTO_TEST_CASE(a_drain_takes_away_what_waits)
 {
     add(t0);
-    add(t0)->at = held::stage::gone;
+    add(t0)->life.on(message_life::event::lease_lost);
+    BOOST_TEST(rule.take_lost().size() == 1u);
     BOOST_TEST(rule.take_waiting().size() == 1u);
     BOOST_TEST(!rule.wake_at());
     BOOST_TEST(rule.take(t0 + 1h).empty());

@@ -7,6 +7,7 @@
 #include <limits>
 
 using namespace quern;
+using namespace quern::detail;
 
 namespace {
 

@@ -1,8 +1,10 @@
-#include <quern/consumer/drain.hpp>
+#include <quern/consumer/detail/drain.hpp>
+#include <quern/consumer/drain_report.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 using namespace quern;
+using namespace quern::detail;
 using namespace std::chrono_literals;
 
 BOOST_AUTO_TEST_SUITE(drain_rule)

@@ -6,6 +6,7 @@
 #include <deque>
 
 using namespace quern;
+using namespace quern::detail;
 using namespace std::chrono_literals;
 
 namespace {

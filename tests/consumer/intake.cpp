@@ -5,6 +5,7 @@
 #include <vector>
 
 using namespace quern;
+using namespace quern::detail;
 using namespace std::chrono_literals;
 
 namespace {

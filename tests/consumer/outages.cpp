@@ -118,9 +118,10 @@ BOOST_AUTO_TEST_CASE(the_redrive_policy_is_asked_for_until_it_can_be_read)
     BOOST_TEST(in(dead) == 0);
     BOOST_TEST(asked > 2);
     BOOST_TEST(asked < 7);
-    auto const told = [this](char const* what) { return std::ranges::count(log, what); };
-    BOOST_TEST(told("redrive policy: cannot be read (sqs:GetQueueAttributes), so an outage may fill the dead-letter "
-                    "queue until it can: the service refused: not now") == 1);
+    auto const told = [this](std::string const& what) { return std::ranges::count(log, what); };
+    BOOST_TEST(told("redrive policy: " + url +
+                   ": cannot be read (sqs:GetQueueAttributes), so an outage may fill the dead-letter "
+                   "queue until it can: the service refused: not now") == 1);
     BOOST_TEST(told("redrive policy: read at last") == 1);
 }
 
@@ -131,7 +132,7 @@ BOOST_AUTO_TEST_CASE(where_receives_fail_as_well_the_redrive_policy_is_no_news)
     api.on_attributes = api.on_receive = broken;
     consume(fast);
     time.run_for(io, 10min);
-    BOOST_TEST(std::ranges::count(log, "receive failed: no credentials: no keys") != 0);
+    BOOST_TEST(std::ranges::count(log, "receive failed: " + url + ": no credentials: no keys") != 0);
     BOOST_TEST(std::ranges::none_of(log, [](auto const& line) { return line.starts_with("redrive policy"); }));
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 using namespace quern;
+using namespace quern::detail;
 using namespace std::chrono_literals;
 
 namespace {
@@ -64,12 +65,11 @@ BOOST_AUTO_TEST_CASE(who_lost_its_lease_leaves_the_line)
     auto const first = message(), second = message();
     rule.wait(first);
     rule.wait(second);
-    first->at = held::stage::gone;
+    first->life.on(message_life::event::lease_lost);
     BOOST_TEST(rule.next() == second);
     BOOST_TEST(rule.next() == nullptr);
     rule.wait(second);
-    first->at = held::stage::waiting;
-    rule.wait(first);
+    rule.wait(message());
     BOOST_TEST(rule.take_waiting().size() == 2u);
     BOOST_TEST(rule.waiting() == 0u);
 }

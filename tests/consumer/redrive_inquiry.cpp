@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace quern;
+using namespace quern::detail;
 using namespace std::chrono_literals;
 
 namespace {

@@ -7,6 +7,7 @@
 #include <deque>
 
 using namespace quern;
+using namespace quern::detail;
 using namespace std::chrono_literals;
 
 namespace {
@@ -20,12 +21,23 @@ struct settling {
     lease_book leases{30s};
     std::deque<std::string> names;
 
-    held_ptr message()
+    using event = message_life::event;
+
+    held_ptr received()
     {
         sqs::message m;
         m.id = m.receipt_handle = names.emplace_back("m" + std::to_string(names.size()));
         auto out = make_held(m, nullptr, time, t0);
         leases.hold(*out, t0);
+        return out;
+    }
+
+    /// One that is being deleted.
+    held_ptr message()
+    {
+        auto out = received();
+        for (auto const e : {event::begin, event::end, event::remove})
+            out->life.on(e);
         return out;
     }
 
@@ -46,13 +58,12 @@ BOOST_FIXTURE_TEST_SUITE(settle_queue_rule, settling)
 // Its handler had asked for the delete, then the lease was lost, and the message has come back since.
 BOOST_AUTO_TEST_CASE(a_delete_does_not_go_out_for_a_message_that_is_given_back)
 {
-    auto const h = message();
-    h->asks = std::make_unique<handler_asks>();
-    h->asks->ack = handler_asks::deletion::asked;
-    h->at = held::stage::running;
+    auto const h = received();
+    h->life.on(event::begin);
+    h->life.on(event::delete_asked);
     queue.add({h, purpose::remove, 0s}, t0);
-    h->asks->ack = handler_asks::deletion::none;
-    h->at = held::stage::settling;
+    for (auto const e : {event::lease_lost, event::received_again, event::end, event::postpone})
+        h->life.on(e);
     queue.add({h, purpose::postpone, 0s}, t0);
     auto const only = queue.take(t0, false);
     BOOST_REQUIRE(only.has_value());
@@ -170,12 +181,12 @@ BOOST_AUTO_TEST_CASE(a_delete_that_failed_is_not_given_up_while_an_extension_is_
 {
     auto const h = message();
     settlement const removal{h, purpose::remove}, copy{h, purpose::hand_off}, extension{h, purpose::extend, 30s};
-    h->extending = true;
+    h->life.extension_sent();
     BOOST_TEST((judge(removal, failed(errc::timed_out), t0 + 30s) == settled::again));
     BOOST_TEST((judge(copy, failed(errc::timed_out), t0 + 30s) == settled::again));
     BOOST_TEST((judge(removal, failed(errc::receipt_expired, true), t0 + 30s) == settled::lost));
     BOOST_TEST((judge(extension, failed(errc::timed_out), t0 + 30s) == settled::lost));
-    h->extending = false;
+    h->life.on(event::extension_answered);
     BOOST_TEST((judge(removal, failed(errc::timed_out), t0 + 30s) == settled::lost));
 }
 
@@ -197,8 +208,8 @@ BOOST_AUTO_TEST_CASE(the_message_with_the_least_lease_left_goes_first)
 
 BOOST_AUTO_TEST_CASE(an_extension_of_what_is_given_back_is_dropped)
 {
-    auto const back = message();
-    back->giving_back = true;
+    auto const back = received();
+    back->life.on(event::postpone);
     queue.add({back, purpose::extend, 30s}, t0);
     queue.add({back, purpose::postpone, 90s}, t0);
     auto const batch = queue.take(t0, false);

@@ -6,6 +6,7 @@
 #include <vector>
 
 using namespace quern;
+using namespace quern::detail;
 using namespace std::chrono_literals;
 
 namespace {

@@ -2,8 +2,9 @@
 
 #include <quern/consumer/counters.hpp>
 #include <quern/consumer/delivery.hpp>
-#include <quern/consumer/drain.hpp>
+#include <quern/consumer/drain_report.hpp>
 #include <quern/consumer/explanation.hpp>
+#include <quern/consumer/handler.hpp>
 #include <quern/consumer/options.hpp>
 #include <quern/consumer/outcome.hpp>
 #include <quern/sqs/api.hpp>
@@ -11,86 +12,17 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 
-#include <concepts>
 #include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
-#include <type_traits>
 #include <vector>
 
 namespace quern {
 
-/// What runs for each message. Returns the outcome; an exception counts as retry().
-using handler = std::function<boost::asio::awaitable<outcome>(delivery&)>;
-
-/// What runs for several messages at once. Returns their outcomes, in the same order; an exception counts as retry() of
-/// all.
-using batch_handler = std::function<boost::asio::awaitable<std::vector<outcome>>(deliveries)>;
-
-/// One of them is set, or none where the function given was empty.
-struct handlers {
-    std::function<outcome(delivery&)> call; ///< a plain function
-    handler one;
-    std::function<boost::asio::awaitable<void>(delivery&)> plain; ///< its end counts as ack()
-    batch_handler many;
-};
-
 namespace detail {
-
-/// A std::function or a pointer that stands for no function.
-template <class F>
-bool is_empty(F const& f)
-{
-    if constexpr (std::is_pointer_v<F>)
-        return !f;
-    else if constexpr (requires { f.operator bool(); })
-        return !f.operator bool();
-    else
-        return false;
+class pipeline;
 }
-
-/// Of a function that returns void or awaitable<void>: it has to throw, or all went well.
-template <class F>
-handlers make_handlers(F f)
-{
-    handlers out;
-    if (is_empty(f)) return out;
-    if constexpr (std::invocable<F&, delivery&>) {
-        using returned = std::invoke_result_t<F&, delivery&>;
-        if constexpr (std::same_as<returned, boost::asio::awaitable<void>>) {
-            out.plain = std::move(f);
-        } else if constexpr (std::same_as<returned, void>) {
-            out.call = [f = std::move(f)](delivery& d) mutable {
-                f(d);
-                return ack();
-            };
-        } else if constexpr (std::same_as<returned, outcome>) {
-            out.call = std::move(f);
-        } else {
-            static_assert(std::same_as<returned, boost::asio::awaitable<outcome>>,
-                "a handler returns awaitable<void> or awaitable<quern::outcome>, or void or quern::outcome");
-            out.one = std::move(f);
-        }
-    } else {
-        static_assert(std::invocable<F&, deliveries>, "a handler takes a quern::delivery& or a quern::deliveries");
-        using returned = std::invoke_result_t<F&, deliveries>;
-        if constexpr (std::same_as<returned, boost::asio::awaitable<void>>) {
-            out.many = [f = std::move(f)](deliveries all) mutable -> boost::asio::awaitable<std::vector<outcome>> {
-                co_await f(all);
-                std::vector<outcome> said(all.size(), ack());
-                co_return said;
-            };
-        } else {
-            static_assert(std::same_as<returned, boost::asio::awaitable<std::vector<outcome>>>,
-                "a batch handler returns awaitable<void> or awaitable<std::vector<quern::outcome>>");
-            out.many = std::move(f);
-        }
-    }
-    return out;
-}
-
-} // namespace detail
 
 /// Consumes one queue: every message runs through the handler and is deleted once the handler is done.
 ///
@@ -190,8 +122,7 @@ public:
 private:
     consumer(boost::asio::any_io_executor, sqs::api*, std::string queue_url, handlers, consumer_options);
 
-    class pipeline;
-    std::shared_ptr<pipeline> pipeline_;
+    std::shared_ptr<detail::pipeline> pipeline_;
 };
 
 } // namespace quern

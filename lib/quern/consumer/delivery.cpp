@@ -1,5 +1,5 @@
 #include <quern/consumer/delivery.hpp>
-#include <quern/consumer/detail/message/ledger.hpp>
+#include <quern/consumer/detail/message/held.hpp>
 
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/executor_work_guard.hpp>

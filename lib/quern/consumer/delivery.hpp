@@ -16,7 +16,10 @@
 
 namespace quern {
 
+namespace detail {
 struct held;
+class lease_book;
+} // namespace detail
 
 /// A message in the hands of its handler, with the lease that comes with it.
 ///
@@ -29,8 +32,8 @@ public:
     class keeper {
     public:
         using reply = std::function<void(result<void>)>;
-        virtual void ask_ack(held&, reply) = 0;
-        virtual void ask_extend(held&, std::chrono::seconds, reply) = 0;
+        virtual void ask_ack(detail::held&, reply) = 0;
+        virtual void ask_extend(detail::held&, std::chrono::seconds, reply) = 0;
 
     protected:
         ~keeper() = default;
@@ -82,7 +85,7 @@ public:
     boost::asio::awaitable<result<void>> extend(std::chrono::seconds at_least);
 
     /// Where both go. Without a keeper, as in the test of a handler, both succeed at once.
-    void kept_by(keeper& who, held& as)
+    void kept_by(keeper& who, detail::held& as)
     {
         keeper_ = &who;
         held_ = &as;
@@ -92,7 +95,7 @@ public:
     void forget_system_attributes() { std::vector<sqs::system_attribute>().swap(message_.system_attributes); }
 
 private:
-    friend class lease_book;
+    friend class detail::lease_book;
 
     sqs::message message_;
     std::shared_ptr<std::byte[]> storage_;
@@ -101,7 +104,7 @@ private:
     int receive_count_;
     wall_time first_received_at_;
     keeper* keeper_ = nullptr;
-    held* held_ = nullptr;
+    detail::held* held_ = nullptr;
 };
 
 /// What a batch handler gets: `for (quern::delivery& d : messages)`.

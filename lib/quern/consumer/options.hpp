@@ -19,8 +19,6 @@
 
 namespace quern {
 
-struct drain_report;
-
 /// What becomes of a message that nobody can read: its handler throws parse_error, or it arrived damaged.
 enum class malformed_policy {
     retry,   ///< as one that failed: the redrive policy of the queue ends it

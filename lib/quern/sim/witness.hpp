@@ -1,6 +1,6 @@
 #pragma once
 
-#include <quern/consumer/drain.hpp>
+#include <quern/consumer/drain_report.hpp>
 #include <quern/core/clock.hpp>
 #include <quern/sim/network.hpp>
 #include <quern/sim/verdict.hpp>

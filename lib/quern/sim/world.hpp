@@ -1,6 +1,6 @@
 #pragma once
 
-#include <quern/consumer/drain.hpp>
+#include <quern/consumer/drain_report.hpp>
 #include <quern/sim/process.hpp>
 #include <quern/sim/scenario.hpp>
 #include <quern/sim/subject.hpp>

@@ -37,6 +37,13 @@ void log_throttle::write(log_level level, std::string const& cause, std::string_
     pass(level, line);
 }
 
+void log_throttle::write_each(log_level level, std::string const& cause, std::string_view text, tick now)
+{
+    auto const line = cause + ": " + shortened(text);
+    if (level >= log_level::warning) last_problem_ = problem{line, now};
+    if (sink_) pass(level, line);
+}
+
 void log_throttle::flush(tick now)
 {
     if (!std::exchange(holds_back_, false)) return;

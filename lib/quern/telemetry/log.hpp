@@ -25,6 +25,9 @@ public:
 
     void write(log_level level, std::string const& cause, std::string_view text, tick now);
 
+    /// Passes a line that must not be missed, however many there are: what it tells of cannot be found out later.
+    void write_each(log_level level, std::string const& cause, std::string_view text, tick now);
+
     /// Tells of what was held back more than a second ago.
     void flush(tick now);
 

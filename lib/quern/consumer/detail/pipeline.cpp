@@ -1,25 +1,18 @@
 #include <quern/consumer/client_options.hpp>
 #include <quern/consumer/detail/pipeline.hpp>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/asio/execution/outstanding_work.hpp>
-#include <boost/asio/prefer.hpp>
 
 #include <algorithm>
 #include <utility>
 
-namespace quern {
+namespace quern::detail {
 
 namespace asio = boost::asio;
 using std::chrono::seconds;
+using life = message_life;
 
 namespace {
-
-std::uint64_t seeded(std::uint64_t seed)
-{
-    return seed != 0 ? seed : std::random_device()();
-}
 
 std::unique_ptr<sqs::client> make_client(
     asio::any_io_executor ex, consumer_options const& options, std::string const& queue_url)
@@ -29,191 +22,123 @@ std::unique_ptr<sqs::client> make_client(
     return std::make_unique<sqs::client>(std::move(ex), client_options_for(options, std::move(settings)));
 }
 
-/// Enough that two handlers that are busy at the same time, on a few threads, hardly ever share one.
-std::vector<compact_strand> make_strands(asio::any_io_executor const& ex)
+} // namespace
+
+std::shared_ptr<pipeline> pipeline::make(
+    asio::any_io_executor ex, sqs::api* given, std::string queue_url, handlers handle, consumer_options options)
 {
-    std::vector<compact_strand> out;
-    for (int i = 0; i < 64; ++i)
-        out.push_back(compact_strand::on(ex));
+    std::shared_ptr<pipeline> out(new pipeline(
+        compact_strand::on(std::move(ex)), given, std::move(queue_url), std::move(handle), std::move(options)));
+    out->line_.owner = out;
+    out->dispatch_.open();
     return out;
 }
 
-} // namespace
-
-consumer::pipeline::pipeline(
-    asio::any_io_executor ex, sqs::api* given, std::string queue_url, handlers handle, consumer_options settings)
-    : strand(compact_strand::on(std::move(ex))), options(std::move(settings)),
-      time_(options.time ? *options.time : real_clock()),
-      own_client_(given ? nullptr : make_client(strand, options, queue_url)), api_(given ? *given : *own_client_),
-      queue_url_(std::move(queue_url)), handle_(std::move(handle)),
-      intake_(options.max_in_flight, options.max_polls, seeded(options.seed), options.wait_time.count() != 0),
-      bytes_(options.max_bytes_in_flight), pace_(options.rate, time_.now()),
-      outage_(options.breaker, options.max_in_flight, seeded(options.seed)),
-      redrive_(options.breaker.has_value(), time_.now()),
-      batches_(std::min(options.batch_size, options.max_in_flight), options.batch_window),
-      leases_(options.visibility_timeout), runs_(options.handler_timeout),
-      settle_(options.settle_linger, options.visibility_timeout, seeded(options.seed)), random_(seeded(options.seed)),
-      log_(options.log), stall_(options.stall_after, time_.now()), stall_log_(options.log), wake_(time_, strand),
-      shared_strands_(make_strands(strand.inner()))
-{}
-
-void consumer::pipeline::start()
+pipeline::pipeline(
+    compact_strand strand, sqs::api* given, std::string queue_url, handlers handle, consumer_options options)
+    : own_client_(given ? nullptr : make_client(strand, options, queue_url)),
+      line_(std::move(strand), given ? *given : *own_client_, std::move(queue_url), std::move(options)),
+      settle_(line_), leases_(line_, settle_), dispatch_(line_, settle_, std::move(handle)),
+      intake_(line_, dispatch_), stall_(line_.options.stall_after, line_.now()), stall_log_(line_.options.log)
 {
-    if (std::exchange(started_, true) || drain_) return;
-    spawn(run());
+    line_.halt = [this] {
+        if (!line_.ending) begin_drain(line_.options.drain_deadline);
+    };
 }
 
-void consumer::pipeline::spawn(asio::awaitable<void> work)
+void pipeline::start()
 {
-    if (spawned_++ == 0) at_work_ = asio::prefer(strand.inner(), asio::execution::outstanding_work.tracked);
-    asio::co_spawn(strand, std::move(work), [self = shared_from_this()](std::exception_ptr bug) {
-        if (--self->spawned_ == 0) self->at_work_.reset();
-        if (bug) std::rethrow_exception(bug); // values carry every expected failure: this must not vanish
-    });
+    if (std::exchange(started_, true) || line_.ending) return;
+    line_.spawn(run());
 }
 
-asio::awaitable<void> consumer::pipeline::run()
+asio::awaitable<void> pipeline::run()
 {
     // Also when the context is destroyed in the middle of it all.
     struct last_act {
-        pipeline& of;
+        settle_stage& of;
         ~last_act() { of.forget_asks(); }
-    } const at_last{*this};
-    for (auto time = now(); !is_drained(time); time = now()) {
+    } const at_last{settle_};
+    for (auto time = line_.now(); !is_drained(time); time = line_.now()) {
         auto const wake_at = turn(time);
-        co_await wake_.wait(wake_at);
+        co_await line_.wake.wait(wake_at);
     }
     end();
 }
 
-void consumer::pipeline::end()
+/// Gives each stage its turn; says when time alone will make more due.
+///
+/// Intake comes before dispatch, so that receives use the frames of those that have ended again: a handler would keep them,
+/// large as they are.
+std::optional<tick> pipeline::turn(tick time)
 {
-    ended_ = true;
-    signals_.reset(); // from now on they do what they did before
-    if (own_client_) own_client_->close();
-    in_flight.for_each([](held_ptr const& h) { tell_asks(*h, failure(errc::stopped, "the drain has ended")); });
-    for (auto const& waiter : std::exchange(waiting_, {}))
-        waiter->tell({}, report_);
-}
-
-/// Starts whatever is due; says when time alone will make more due.
-std::optional<tick> consumer::pipeline::turn(tick time)
-{
-    if (!drain_ && redrive_.due(time)) spawn(learn_max_receives());
-    auto leases = leases_.poll(time);
-    for (auto& due : leases.extend) {
-        if (due.what->extending) continue; // as its handler asked: two on the wire could overtake each other
-        auto const timeout = std::max(due.timeout, due.what->asks ? due.what->asks->lease : seconds(0));
-        settle_.add({std::move(due.what), settlement::purpose::extend, timeout}, time);
-    }
-    for (auto const& gone : leases.lost)
-        lose(gone);
-
-    admit_waiting(time);
-    for (;;) { // a poll may be answered before spawn() returns
-        auto const room = outage_.room(in_flight.size(), arrived_.size() + pace_.waiting(), time);
-        auto const coming = intake_.coming();
-        auto const more =
-            std::min(bytes_.room(in_flight.bytes(), coming), pace_.room(coming + arrived_.size(), time));
-        auto const ask = intake_.next_poll(room.taken, time, room.all, more);
-        if (ask == 0) break;
-        spawn(poll(ask));
-    }
-
-    // After the polls, which use the frames of those that have ended again: a handler would keep them, large as they are.
-    for (auto& h : std::exchange(arrived_, {}))
-        if (h->at == held::stage::waiting) admit(std::move(h), time); // else its lease was lost just now
-
-    stop_overdue(time);
-    for (auto& h : groups_.take_forsaken(time))
-        settle(std::move(h), settlement::purpose::postpone);
-    for (auto& head : groups_.runnable())
-        admit(std::move(head), time);
-    run_batches(time);
-
-    if (intake_.polls() == 0 || (drain_ && !drain_->keeps_back(time))) {
-        for (auto& h : std::exchange(kept_back_, {}))
-            settle(std::move(h), settlement::purpose::postpone);
-    }
-    while (settle_calls_ < options.max_settle_calls) {
-        auto due = settle_.take(time, running_ != 0, only_changes());
-        if (!due) break;
-        ++settle_calls_;
-        if (due->what == settle_queue::call::change) ++change_calls_;
-        switch (due->what) {
-        case settle_queue::call::remove: spawn(remove(std::move(due->entries))); break;
-        case settle_queue::call::change: spawn(change(std::move(due->entries))); break;
-        case settle_queue::call::hand_off: spawn(hand_off(std::move(due->entries))); break;
-        }
-    }
-
+    auto const leases = leases_.turn(time);
+    dispatch_.admit_waiting(time);
+    auto const receives = intake_.turn(time);
+    auto const handlers = dispatch_.turn(time);
+    auto const settlements = settle_.turn(time);
     watch_for_stall(time);
-    log_.flush(time);
+    line_.log.flush(time);
 
     std::optional<tick> wake_at;
-    for (auto const& at : {intake_.wake_at(), pace_.wake_at(outage_.lets_go(time)), outage_.wake_at(), leases.wake_at,
-             runs_.wake_at(), stall_.wake_at(), groups_.wake_at(), batches_.wake_at(),
-             drain_ ? std::optional(drain_->wake_at(time)) : redrive_.wake_at(),
-             settle_calls_ < options.max_settle_calls ? settle_.wake_at(only_changes()) : std::nullopt}) {
+    auto const drains = line_.ending ? std::optional(line_.ending->wake_at(time)) : std::nullopt;
+    for (auto const& at : {leases, receives, handlers, settlements, drains, stall_.wake_at()})
         if (at) wake_at = std::min(wake_at.value_or(*at), *at);
-    }
     return wake_at;
 }
 
-bool consumer::pipeline::is_drained(tick time)
+bool pipeline::is_drained(tick time)
 {
-    if (!drain_) return false;
-    auto const step = drain_->next({intake_.polls(), in_flight.size()}, time);
-    if (step == drain::step::cancel) in_flight.for_each([this](held_ptr const& h) { cancel(*h); });
+    if (!line_.ending) return false;
+    auto const step = line_.ending->next({line_.open_receives, line_.in_flight.size()}, time);
+    if (step == drain::step::cancel) dispatch_.cancel_all();
     if (step != drain::step::end) return false;
-
-    report_.took = std::chrono::duration_cast<std::chrono::milliseconds>(time - drain_->began_at);
-    report_.polls = intake_.polls();
-    in_flight.for_each([this](held_ptr const& h) {
-        if (h->at == held::stage::running && h->has_begun())
-            ++report_.running;
-        else if (h->removing || h->rejected)
-            ++report_.at_risk;
-        else
-            ++report_.stranded;
-    });
+    report_what_is_left(time);
     return true;
 }
 
-void consumer::pipeline::begin_drain(std::chrono::milliseconds limit)
+void pipeline::report_what_is_left(tick time)
 {
-    auto const time = now();
-    if (drain_) {
-        drain_->hurry(time);
-    } else {
-        drain_.emplace(
-            time, std::clamp<std::chrono::milliseconds>(limit, std::chrono::seconds(0), lease_book::horizon));
-        intake_.stop();
-        in_flight.for_each([this](held_ptr const& h) { call_off(*h); });
-        for (auto& h : groups_.take_waiting())
-            settle(std::move(h), settlement::purpose::postpone);
-        for (auto& h : batches_.take_waiting()) {
-            outage_.ended(*h, outage::sign::none, time);
-            groups_.leave(*h);
-            settle(std::move(h), settlement::purpose::postpone);
-        }
-        for (auto waiting : {outage_.take_kept(), pace_.take_waiting()}) {
-            for (auto& h : waiting) {
-                groups_.leave(*h);
-                settle(std::move(h), settlement::purpose::postpone);
-            }
-        }
-        if (!std::exchange(started_, true)) spawn(run());
-    }
-    wake_.ring();
+    auto& report = line_.report;
+    report.took = std::chrono::duration_cast<std::chrono::milliseconds>(time - line_.ending->began_at);
+    report.polls = line_.open_receives;
+    line_.in_flight.for_each([&](held_ptr const& h) {
+        if (h->life.is_running() && h->turn.has_begun())
+            ++report.running;
+        else if (h->life.is_at_risk())
+            ++report.at_risk;
+        else
+            ++report.stranded;
+    });
 }
 
-void consumer::pipeline::drain_on(std::vector<int> const& signals, std::chrono::milliseconds limit)
+void pipeline::end()
 {
-    if (ended_) return;
-    drain_budget_ = std::clamp<std::chrono::milliseconds>(limit, std::chrono::seconds(0), drain_budget_);
+    line_.ended = true;
+    signals_.reset(); // from now on they do what they did before
+    if (own_client_) own_client_->close();
+    line_.in_flight.for_each([](held_ptr const& h) { tell_asks(*h, failure(errc::stopped, "the drain has ended")); });
+    for (auto const& waiter : std::exchange(waiting_, {}))
+        waiter->tell({}, line_.report);
+}
+
+void pipeline::begin_drain(std::chrono::milliseconds limit)
+{
+    auto const time = line_.now();
+    line_.wake.ring();
+    if (line_.ending) return line_.ending->hurry(time);
+    line_.ending.emplace(time, std::clamp<std::chrono::milliseconds>(limit, seconds(0), lease_book::horizon));
+    intake_.stop();
+    dispatch_.begin_drain(time);
+    if (!std::exchange(started_, true)) line_.spawn(run());
+}
+
+void pipeline::drain_on(std::vector<int> const& signals, std::chrono::milliseconds limit)
+{
+    if (line_.ended) return;
+    intake_.expect_drain(limit);
     auto const first = !signals_;
-    if (first) signals_.emplace(strand);
+    if (first) signals_.emplace(line_.strand);
     for (auto const s : signals) {
         signals_->add(s);
         signal_limits_[s] = limit;
@@ -221,7 +146,7 @@ void consumer::pipeline::drain_on(std::vector<int> const& signals, std::chrono::
     if (first) await_signal();
 }
 
-void consumer::pipeline::await_signal()
+void pipeline::await_signal()
 {
     signals_->async_wait([self = shared_from_this()](boost::system::error_code ec, int signal) {
         if (ec || !self->signals_) return;
@@ -230,23 +155,23 @@ void consumer::pipeline::await_signal()
     });
 }
 
-void consumer::pipeline::abandon()
+void pipeline::abandon()
 {
     signals_.reset();
-    if (!drain_) begin_drain(options.drain_deadline);
+    if (!line_.ending) begin_drain(line_.options.drain_deadline);
 }
 
-void consumer::pipeline::join(std::shared_ptr<drain_waiter> waiter)
+void pipeline::join(std::shared_ptr<drain_waiter> waiter)
 {
-    if (ended_)
-        waiter->tell({}, report_);
+    if (line_.ended)
+        waiter->tell({}, line_.report);
     else
         waiting_.push_back(std::move(waiter));
 }
 
-void consumer::pipeline::leave(std::shared_ptr<drain_waiter> const& waiter)
+void pipeline::leave(std::shared_ptr<drain_waiter> const& waiter)
 {
     if (waiter && std::erase(waiting_, waiter) != 0) waiter->tell(asio::error::operation_aborted, {});
 }
 
-} // namespace quern
+} // namespace quern::detail

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace quern {
+namespace quern::detail {
 
 /// When a consumer that has come to a standstill should say why: after a while, then after twice that, and so on, and
 /// never twice in a minute.
@@ -45,4 +45,4 @@ private:
     tick not_before_{};
 };
 
-} // namespace quern
+} // namespace quern::detail

@@ -3,23 +3,26 @@
 #include <deque>
 #include <utility>
 
-namespace quern {
+namespace quern::detail {
 
 void batches::add(held_ptr h, tick now)
 {
-    h->at = held::stage::gathering;
     line_.push_back({std::move(h), now + window_});
 }
 
-/// Those whose lease has run out have left without a word.
-void batches::forget_lost()
+std::vector<held_ptr> batches::take_lost()
 {
-    std::erase_if(line_, [](entry const& e) { return e.what->at != held::stage::gathering; });
+    std::vector<held_ptr> out;
+    std::erase_if(line_, [&](entry& e) {
+        if (e.what->life.is(message_life::state::gathering)) return false;
+        out.push_back(std::move(e.what));
+        return true;
+    });
+    return out;
 }
 
 std::vector<held_ptr> batches::take(tick now, bool no_more)
 {
-    forget_lost();
     std::vector<held_ptr> out;
     if (line_.empty() || (line_.size() < size_ && !no_more && line_.front().due > now)) return out;
     while (out.size() < size_ && !line_.empty()) {
@@ -31,7 +34,6 @@ std::vector<held_ptr> batches::take(tick now, bool no_more)
 
 std::vector<held_ptr> batches::take_waiting()
 {
-    forget_lost();
     std::vector<held_ptr> out;
     for (auto& e : std::exchange(line_, {}))
         out.push_back(std::move(e.what));
@@ -44,4 +46,4 @@ std::optional<tick> batches::wake_at() const
     return line_.front().due;
 }
 
-} // namespace quern
+} // namespace quern::detail

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-namespace quern {
+namespace quern::detail {
 
 /// Which messages share a call of a batch handler: a full batch at once, what there is when the first of it has waited
 /// for `window`.
@@ -23,6 +23,9 @@ public:
     /// Takes away everything, to be given back.
     std::vector<held_ptr> take_waiting();
 
+    /// Takes away those whose lease has run out.
+    std::vector<held_ptr> take_lost();
+
     std::optional<tick> wake_at() const;
 
 private:
@@ -31,11 +34,9 @@ private:
         tick due;
     };
 
-    void forget_lost();
-
     std::size_t size_;
     std::chrono::milliseconds window_;
     std::deque<entry> line_;
 };
 
-} // namespace quern
+} // namespace quern::detail

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace quern {
+namespace quern::detail {
 
 namespace {
 
@@ -124,4 +124,4 @@ std::vector<held_ptr> fifo_groups::take_waiting()
     return out;
 }
 
-} // namespace quern
+} // namespace quern::detail

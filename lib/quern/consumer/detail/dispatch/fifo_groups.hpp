@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace quern {
+namespace quern::detail {
 
 /// The order of a FIFO queue: of each message group one message at a time, in the order of sending, however many
 /// receives bring the group. Groups run side by side.
@@ -61,4 +61,4 @@ private:
     std::multimap<tick, std::string> waits_;        // by `until`; some are over already
 };
 
-} // namespace quern
+} // namespace quern::detail

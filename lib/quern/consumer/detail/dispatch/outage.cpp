@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace quern {
+namespace quern::detail {
 
 using namespace std::chrono_literals;
 
@@ -92,7 +92,6 @@ bool outage::keeps(held const& h) const
 
 void outage::keep(held_ptr h)
 {
-    h->at = held::stage::waiting;
     kept_.push_back(std::move(h));
 }
 
@@ -104,7 +103,7 @@ std::chrono::milliseconds outage::put_off()
 
 held_ptr outage::next_kept(tick now)
 {
-    while (!kept_.empty() && kept_.front()->at != held::stage::waiting)
+    while (!kept_.empty() && !kept_.front()->life.is(message_life::state::waiting))
         kept_.pop_front(); // its lease was lost
     if (kept_.empty() || !admits(now)) return nullptr;
     auto out = std::move(kept_.front());
@@ -116,7 +115,7 @@ std::vector<held_ptr> outage::take_kept()
 {
     std::vector<held_ptr> out;
     for (auto& h : std::exchange(kept_, {}))
-        if (h->at == held::stage::waiting) out.push_back(std::move(h));
+        if (h->life.is(message_life::state::waiting)) out.push_back(std::move(h));
     return out;
 }
 
@@ -135,4 +134,4 @@ std::string outage::explain(tick now) const
     return why;
 }
 
-} // namespace quern
+} // namespace quern::detail

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace quern {
+namespace quern::detail {
 
 /// The rule of bad times: how many messages may be worked on while what handlers depend on is down, or the user has
 /// paused, and what becomes of those that are here already.
@@ -77,4 +77,4 @@ private:
     std::string why_paused_; // for a human; may be empty
 };
 
-} // namespace quern
+} // namespace quern::detail

@@ -5,9 +5,13 @@
 
 #include <optional>
 #include <random>
+#include <string_view>
 #include <utility>
 
-namespace quern {
+namespace quern::detail {
+
+/// The maxReceiveCount of a RedrivePolicy; 0 where there is none.
+int max_receives_in(std::string_view redrive_policy);
 
 /// When the queue is asked for its redrive policy: at the start, and again after each failure until there is an answer.
 class redrive_inquiry {
@@ -44,4 +48,4 @@ private:
     bool told_ = false;
 };
 
-} // namespace quern
+} // namespace quern::detail

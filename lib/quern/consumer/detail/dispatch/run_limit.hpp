@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-namespace quern {
+namespace quern::detail {
 
 /// Which handlers have run for too long. All have the same limit, so the oldest is the next.
 class run_limit {
@@ -46,4 +46,4 @@ private:
         running_; // by start
 };
 
-} // namespace quern
+} // namespace quern::detail

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-namespace quern {
+namespace quern::detail {
 
 std::size_t bytes_of(sqs::message const& m)
 {
@@ -34,4 +34,4 @@ void byte_limit::seen(std::size_t largest)
         expected_ -= (expected_ - largest) / 8;
 }
 
-} // namespace quern
+} // namespace quern::detail

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-namespace quern {
+namespace quern::detail {
 
 /// What a received message takes in memory: everything in it that is a view into its answer.
 std::size_t bytes_of(sqs::message const&);
@@ -32,4 +32,4 @@ private:
     bool seen_any_ = false;
 };
 
-} // namespace quern
+} // namespace quern::detail

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-namespace quern {
+namespace quern::detail {
 
 using namespace std::chrono_literals;
 
@@ -104,4 +104,4 @@ void intake::failed(int asked, tick now)
     not_before_ = now + std::chrono::milliseconds(static_cast<std::int64_t>(jitter(random_)));
 }
 
-} // namespace quern
+} // namespace quern::detail

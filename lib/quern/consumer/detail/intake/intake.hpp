@@ -8,7 +8,7 @@
 #include <optional>
 #include <random>
 
-namespace quern {
+namespace quern::detail {
 
 /// The intake's rule: how many long polls, and how many messages each may bring.
 ///
@@ -68,4 +68,4 @@ private:
     bool stopped_ = false;
 };
 
-} // namespace quern
+} // namespace quern::detail

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-namespace quern {
+namespace quern::detail {
 
 pace::pace(std::optional<policy::rate> const& rate, tick now)
 {
@@ -30,7 +30,7 @@ held_ptr pace::next()
     while (!line_.empty()) {
         auto h = std::move(line_.front());
         line_.pop_front();
-        if (h->at == held::stage::waiting) return h;
+        if (h->life.is(message_life::state::waiting)) return h;
     }
     return nullptr;
 }
@@ -61,4 +61,4 @@ std::optional<tick> pace::wake_at(bool other) const
     return std::min(room_at_.value_or(turn), turn);
 }
 
-} // namespace quern
+} // namespace quern::detail

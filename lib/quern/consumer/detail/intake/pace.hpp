@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-namespace quern {
+namespace quern::detail {
 
 /// The rule of a rate limit: who may begin to be handled now, and how many more messages are worth receiving.
 ///
@@ -49,4 +49,4 @@ private:
     std::deque<held_ptr> line_;
 };
 
-} // namespace quern
+} // namespace quern::detail

@@ -1,14 +1,14 @@
 #pragma once
 
-#include <quern/consumer/detail/message/ledger.hpp>
+#include <quern/consumer/detail/message/held.hpp>
 
-#include <boost/intrusive/list.hpp>
+#include <boost/intrusive/set.hpp>
 
 #include <chrono>
 #include <optional>
 #include <vector>
 
-namespace quern {
+namespace quern::detail {
 
 /// The lease keeper's rule: when each lease must be extended, and when it is lost.
 ///
@@ -48,8 +48,12 @@ public:
     plan poll(tick now);
 
 private:
-    using entries = boost::intrusive::list<held, boost::intrusive::base_hook<lease_hook>,
-        boost::intrusive::constant_time_size<false>>;
+    struct deadline_of {
+        using type = tick;
+        tick operator()(held const& h) const { return h.message.lease_deadline(); }
+    };
+    using entries = boost::intrusive::multiset<held, boost::intrusive::base_hook<lease_hook>,
+        boost::intrusive::key_of_value<deadline_of>, boost::intrusive::constant_time_size<false>>;
 
     tick due(held const& h) const
     {
@@ -59,8 +63,8 @@ private:
 
     std::chrono::seconds visibility_;
     std::chrono::duration<double> margin_;
-    entries fresh_;     // by deadline: to be extended
+    entries fresh_;     // by deadline, nearly always filed behind the last: to be extended
     entries extending_; // by deadline: asked for, not yet confirmed
 };
 
-} // namespace quern
+} // namespace quern::detail

@@ -4,7 +4,7 @@
 
 #include <exception>
 
-namespace quern {
+namespace quern::detail {
 
 /// What a handler has thrown says that its message cannot be read.
 inline bool is_parse_error(std::exception_ptr const& thrown)
@@ -18,4 +18,4 @@ inline bool is_parse_error(std::exception_ptr const& thrown)
     }
 }
 
-} // namespace quern
+} // namespace quern::detail

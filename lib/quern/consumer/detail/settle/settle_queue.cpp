@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace quern {
+namespace quern::detail {
 
 using std::chrono::milliseconds;
 
@@ -17,14 +17,10 @@ constexpr milliseconds first_pause{50}, longest_pause{5'000};
 bool is_void(settlement const& entry, tick now)
 {
     auto const& h = *entry.what;
-    if (h.at == held::stage::gone) return true;
-    if (entry.why == settlement::purpose::remove) {
-        auto const asked = h.asks && h.asks->ack != handler_asks::deletion::none;
-        return !asked && (h.at == held::stage::running || (h.at == held::stage::settling && !h.removing));
-    }
+    if (h.life.is(message_life::state::gone)) return true;
+    if (entry.why == settlement::purpose::remove) return !h.life.wants_delete();
     if (entry.why != settlement::purpose::extend) return false;
-    if (h.asks && h.asks->deleted()) return true;
-    return h.giving_back || entry.extension != h.extensions || h.message.lease_deadline() <= now;
+    return !h.life.wants_extension() || entry.extension != h.extensions || h.message.lease_deadline() <= now;
 }
 
 bool later(settlement const& a, settlement const& b)
@@ -156,8 +152,8 @@ settled judge(settlement const& entry, result<void> const& answer, tick now)
         return entry.has_newest_handle() ? settled::lost : settled::again; // only the newest handle says that
     }
     // An extension that left in time may have been carried out: only its answer can say that the lease is over.
-    auto const undecided = entry.why != settlement::purpose::extend && entry.what->extending;
+    auto const undecided = entry.why != settlement::purpose::extend && entry.what->life.is_extending();
     return undecided || now < entry.what->message.lease_deadline() ? settled::again : settled::lost;
 }
 
-} // namespace quern
+} // namespace quern::detail

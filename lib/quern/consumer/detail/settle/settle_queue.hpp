@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-namespace quern {
+namespace quern::detail {
 
 /// One thing to tell SQS about one message.
 struct settlement {
@@ -92,4 +92,4 @@ enum class settled { done, again, lost };
 
 settled judge(settlement const&, result<void> const& answer, tick now);
 
-} // namespace quern
+} // namespace quern::detail

@@ -1,15 +1,6 @@
-#include <quern/consumer/drain.hpp>
-
-#include <utility>
+#include <quern/consumer/drain_report.hpp>
 
 namespace quern {
-
-drain::step drain::next(state const& now_held, tick now)
-{
-    if (now_held.polls + now_held.held == 0) return step::end;
-    if (now >= cancel_at_ && !std::exchange(cancelled_, true)) return step::cancel; // however late
-    return now < end_at_ ? step::wait : step::end;
-}
 
 std::string to_json(drain_report const& r)
 {

@@ -6,7 +6,7 @@
 #include <set>
 #include <string_view>
 
-namespace quern {
+namespace quern::detail {
 
 using std::chrono::milliseconds;
 
@@ -24,85 +24,79 @@ std::string in_seconds(tick at, tick now)
     return text;
 }
 
-char const* name_of(held::stage at)
+char const* state_of(message_life const& its)
 {
-    switch (at) {
-    case held::stage::running: return "running";
-    case held::stage::settling: return "settling";
-    case held::stage::waiting:
-    case held::stage::gathering:
-    case held::stage::gone: break;
-    }
-    return "waiting";
+    return its.is_running() ? "running" : its.is_settling() ? "settling" : "waiting";
 }
 
 constexpr std::size_t ceiling = 120'000; // SQS developer guide, quotas: in flight, in standard and in FIFO queues
 
 } // namespace
 
-explanation consumer::pipeline::explain()
+explanation pipeline::explain()
 {
-    auto const time = now();
+    auto const time = line_.now();
     explanation out;
-    out.polls = intake_.polls();
-    out.in_flight = in_flight.size();
-    out.bytes = in_flight.bytes();
+    out.polls = line_.open_receives;
+    out.in_flight = line_.in_flight.size();
+    out.bytes = line_.in_flight.bytes();
     out.quiet = between(stall_.since(), time);
-    out.running = running_;
+    out.running = line_.running;
     out.obstacles = obstacles(time);
-    if (auto const& last = log_.last_problem()) out.last_problem = {last->text, between(last->at, time)};
+    if (auto const& last = line_.log.last_problem()) out.last_problem = {last->text, between(last->at, time)};
 
     held const* oldest = nullptr;
     std::set<std::string_view> groups;
-    in_flight.for_each([&](held_ptr const& h) {
+    line_.in_flight.for_each([&](held_ptr const& h) {
         if (!oldest || h->came_in->received_at < oldest->came_in->received_at) oldest = h.get();
-        if (fifo_) groups.insert(h->message.group());
+        if (line_.fifo) groups.insert(h->message.group());
     });
     if (oldest) {
         out.oldest = {
-            std::string(oldest->message.id()), between(oldest->came_in->received_at, time), name_of(oldest->at)};
+            std::string(oldest->message.id()), between(oldest->came_in->received_at, time), state_of(oldest->life)};
     }
     if (!groups.empty()) {
         out.remarks.push_back("SQS gives nothing of " + std::to_string(groups.size()) +
             " message groups while they have messages in flight");
     }
-    if (in_flight.size() >= ceiling) {
+    if (line_.in_flight.size() >= ceiling) {
         out.remarks.push_back("SQS gives nothing more while " + std::to_string(ceiling) + " messages are in flight");
     }
     return out;
 }
 
-std::vector<explanation::obstacle> consumer::pipeline::obstacles(tick time)
+std::vector<explanation::obstacle> pipeline::obstacles(tick time)
 {
+    auto const& bad = dispatch_.bad_times();
+    auto& pace = dispatch_.speed();
     std::vector<explanation::obstacle> out;
-    if (ended_)
+    if (line_.ended)
         out.push_back({"ended", "ended"});
     else if (!started_)
         out.push_back({"not_started", "not started"});
-    else if (drain_)
+    else if (line_.ending)
         out.push_back({"draining", "draining"});
-    if (auto const bad = outage_.explain(time); !bad.empty())
-        out.push_back({outage_.paused() ? "paused" : "breaker", bad});
-    if (in_flight.size() >= options.max_in_flight) {
+    if (auto const why = bad.explain(time); !why.empty()) out.push_back({bad.paused() ? "paused" : "breaker", why});
+    if (line_.in_flight.size() >= line_.options.max_in_flight) {
         out.push_back({"max_in_flight",
-            "max_in_flight is reached: " + std::to_string(running_) + " are being handled, " +
-                std::to_string(in_flight.size() - running_) + " wait or are being settled"});
+            "max_in_flight is reached: " + std::to_string(line_.running) + " are being handled, " +
+                std::to_string(line_.in_flight.size() - line_.running) + " wait or are being settled"});
     }
-    auto const coming = intake_.coming();
-    if (bytes_.room(in_flight.bytes(), coming) == 0) {
+    auto const coming = line_.coming;
+    if (line_.bytes_room() == 0) {
         out.push_back({"max_bytes_in_flight",
-            "max_bytes_in_flight leaves no room: " + std::to_string(in_flight.bytes()) + " bytes of " +
-                std::to_string(options.max_bytes_in_flight) + " are held, " + std::to_string(coming) +
+            "max_bytes_in_flight leaves no room: " + std::to_string(line_.in_flight.bytes()) + " bytes of " +
+                std::to_string(line_.options.max_bytes_in_flight) + " are held, " + std::to_string(coming) +
                 " messages may come"});
     }
-    if (pace_.room(coming, time) == 0) {
-        auto const at = pace_.wake_at();
+    if (pace.room(coming, time) == 0) {
+        auto const at = pace.wake_at();
         out.push_back({"rate",
-            "rate: " + std::to_string(pace_.waiting()) + " messages wait for their turn, the next " +
+            "rate: " + std::to_string(pace.waiting()) + " messages wait for their turn, the next " +
                 (at ? in_seconds(*at, time) : "when one that was asked for has come")});
     }
-    if (auto const at = intake_.pauses_until(); at > time) {
-        auto const failures = intake_.failures();
+    if (auto const at = intake_.rule().pauses_until(); at > time) {
+        auto const failures = intake_.rule().failures();
         if (failures != 0)
             out.push_back({"receives_fail",
                 "receives fail, " + std::to_string(failures) + " in a row: the next " + in_seconds(at, time)});
@@ -113,15 +107,15 @@ std::vector<explanation::obstacle> consumer::pipeline::obstacles(tick time)
     return out;
 }
 
-void consumer::pipeline::watch_for_stall(tick time)
+void pipeline::watch_for_stall(tick time)
 {
-    auto const& c = counters;
+    auto const& c = line_.counters;
     auto const progress = c.polls - c.failed_polls + c.acked + c.retried + c.released + c.rejected + c.lost;
-    auto const on_purpose = drain_ || outage_.paused() || pace_.wake_at();
+    auto const on_purpose = line_.ending || dispatch_.bad_times().paused() || dispatch_.speed().wake_at();
     if (!stall_.due(progress, on_purpose, time)) return;
     auto const quiet = std::chrono::floor<std::chrono::seconds>(time - stall_.since()).count();
     stall_log_.write(log_level::warning, "stalled",
         "nothing received and nothing settled for " + std::to_string(quiet) + " s: " + to_string(explain()), time);
 }
 
-} // namespace quern
+} // namespace quern::detail

@@ -1,0 +1,191 @@
+// The stage's turn, and admission: who may start, who waits, who goes back.
+
+#include <quern/consumer/detail/dispatch/dispatch_stage.hpp>
+#include <quern/consumer/detail/settle/settle_stage.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace quern::detail {
+
+namespace asio = boost::asio;
+using life = message_life;
+
+namespace {
+
+/// Enough that two handlers that are busy at the same time, on a few threads, hardly ever share one.
+std::vector<compact_strand> make_strands(asio::any_io_executor const& ex)
+{
+    std::vector<compact_strand> out;
+    for (int i = 0; i < 64; ++i)
+        out.push_back(compact_strand::on(ex));
+    return out;
+}
+
+} // namespace
+
+dispatch_stage::dispatch_stage(line& l, settle_stage& to, handlers handle)
+    : line_(l), settle_(to), door_(std::make_shared<door>(std::move(handle))), pace_(l.options.rate, l.now()),
+      outage_(l.options.breaker, l.options.max_in_flight, seeded(l.options.seed)),
+      redrive_(l.options.breaker.has_value(), l.now()),
+      batches_(std::min(l.options.batch_size, l.options.max_in_flight), l.options.batch_window),
+      runs_(l.options.handler_timeout), shared_strands_(make_strands(l.strand.inner()))
+{}
+
+void dispatch_stage::open()
+{
+    door_->open(line_.strand, line_.owner, *this);
+}
+
+void dispatch_stage::take(held_ptr h, bool blind)
+{
+    if (h->message.lease_deadline() <= line_.now())
+        carry_out(h, h->life.on(life::event::lease_lost));
+    else if (line_.ending || (blind && !h->damage()))
+        settle_.postpone(std::move(h));
+    else if (blind)
+        conclude(std::move(h), retry());
+    else if (line_.fifo)
+        groups_.add(std::move(h)); // its turn comes
+    else
+        arrived_.push_back(std::move(h));
+}
+
+outage::places dispatch_stage::room(tick now)
+{
+    return outage_.room(line_.in_flight.size(), arrived_.size() + pace_.waiting(), now);
+}
+
+std::size_t dispatch_stage::room_at_this_pace(tick now)
+{
+    return pace_.room(line_.coming + arrived_.size(), now);
+}
+
+std::optional<tick> dispatch_stage::turn(tick now)
+{
+    if (!line_.ending && redrive_.due(now)) line_.spawn(learn_max_receives());
+    for (auto& h : std::exchange(arrived_, {}))
+        if (h->life.is(life::state::waiting)) admit(std::move(h), now); // else its lease was lost just now
+    stop_overdue(now);
+    for (auto& h : groups_.take_forsaken(now))
+        settle_.postpone(std::move(h));
+    for (auto& head : groups_.runnable())
+        admit(std::move(head), now);
+    run_batches(now);
+
+    std::optional<tick> wake_at;
+    for (auto const& at : {pace_.wake_at(outage_.lets_go(now)), outage_.wake_at(), runs_.wake_at(), groups_.wake_at(),
+             batches_.wake_at(), line_.ending ? std::nullopt : redrive_.wake_at()}) {
+        if (at) wake_at = std::min(wake_at.value_or(*at), *at);
+    }
+    return wake_at;
+}
+
+void dispatch_stage::admit(held_ptr h, tick now)
+{
+    if (line_.ending)
+        give_back(std::move(h)); // a head before it has halted the consumer
+    else if (auto const* damage = h->damage()) {
+        auto const its = meaning_of_malformed(describe(*damage), h->message.body(), line_.options);
+        note(*h, its);
+        conclude(std::move(h), its.said);
+    } else if (!outage_.admits(now))
+        stand_back(std::move(h));
+    else if (!pace_.admits(now))
+        pace_.wait(std::move(h));
+    else
+        place(std::move(h), now);
+}
+
+void dispatch_stage::place(held_ptr h, tick now)
+{
+    pace_.started(now);
+    outage_.started(*h);
+    if (!door_->handle.many) return run(std::move(h));
+    h->life.on(life::event::gather);
+    batches_.add(std::move(h), now);
+}
+
+/// Those that waited for better times, then those that waited for their turn. In bad times nobody waits for a turn.
+void dispatch_stage::admit_waiting(tick now)
+{
+    for (auto& n : std::exchange(line_.notices, {}))
+        heed(n.what, n.todo);
+    for (;;) {
+        auto const good = outage_.admits(now);
+        if (good && !pace_.has_turn(now)) return;
+        auto h = outage_.next_kept(now);
+        if (!h) h = pace_.next();
+        if (!h) return;
+        if (good)
+            place(std::move(h), now);
+        else
+            stand_back(std::move(h));
+    }
+}
+
+/// A group whose head waits here waits with it.
+void dispatch_stage::stand_back(held_ptr h)
+{
+    if (line_.ending) return give_back(std::move(h));
+    if (!outage_.keeps(*h)) return postpone(std::move(h), outage_.put_off());
+    h->life.on(life::event::keep);
+    outage_.keep(std::move(h));
+}
+
+/// In bad times nobody waits for company: what may run runs, the rest goes back or waits as others do.
+void dispatch_stage::run_batches(tick now)
+{
+    for (auto const& h : batches_.take_lost())
+        outage_.ended(*h, outage::sign::none, now);
+    auto const allowed = outage_.allowance(now);
+    if (allowed == 0) {
+        for (auto& h : batches_.take_waiting()) {
+            outage_.ended(*h, outage::sign::none, now);
+            stand_back(std::move(h));
+        }
+    }
+    auto const most = line_.options.max_in_flight;
+    auto const full = line_.in_flight.size() >= most || line_.bytes.room(line_.in_flight.bytes(), 0) == 0;
+    auto const no_more = allowed < most || (full && line_.running == 0);
+    for (auto due = batches_.take(now, no_more); !due.empty(); due = batches_.take(now, no_more))
+        run(std::move(due));
+}
+
+void dispatch_stage::begin_drain(tick now)
+{
+    line_.in_flight.for_each([this](held_ptr const& h) { call_off(*h); });
+    for (auto& h : groups_.take_waiting())
+        settle_.postpone(std::move(h));
+    for (auto& h : batches_.take_waiting()) {
+        outage_.ended(*h, outage::sign::none, now);
+        groups_.leave(*h);
+        settle_.postpone(std::move(h));
+    }
+    for (auto waiting : {outage_.take_kept(), pace_.take_waiting()}) {
+        for (auto& h : waiting) {
+            groups_.leave(*h);
+            settle_.postpone(std::move(h));
+        }
+    }
+}
+
+void dispatch_stage::pause(std::string why)
+{
+    outage_.pause(std::move(why));
+    line_.wake.ring();
+}
+
+void dispatch_stage::resume()
+{
+    outage_.resume();
+    line_.wake.ring();
+}
+
+void dispatch_stage::report_outage(bool down)
+{
+    outage_.force_open(down);
+    line_.wake.ring();
+}
+
+} // namespace quern::detail

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <quern/consumer/detail/dispatch/batches.hpp>
+#include <quern/consumer/detail/dispatch/door.hpp>
+#include <quern/consumer/detail/dispatch/fifo_groups.hpp>
+#include <quern/consumer/detail/dispatch/outage.hpp>
+#include <quern/consumer/detail/dispatch/redrive_inquiry.hpp>
+#include <quern/consumer/detail/dispatch/run_limit.hpp>
+#include <quern/consumer/detail/intake/pace.hpp>
+#include <quern/consumer/detail/line.hpp>
+#include <quern/consumer/detail/message/verdict.hpp>
+#include <quern/consumer/handler.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace quern::detail {
+
+class settle_stage;
+
+/// The middle stage: which message runs when, its handler, and what its end means.
+///
+///     take -> admit -> place -> run -> ended -> conclude
+///
+/// admit   bad times and the rate decide whether it may run now, waits here, or goes back
+/// place   alone, or with others in a batch
+/// run     where handlers run, posted
+/// ended   back on the strand: the verdict
+class dispatch_stage final : private door_keeper {
+public:
+    dispatch_stage(line&, settle_stage& to, handlers);
+
+    /// Opens the way home for handlers. Requires  line::owner is set.
+    void open();
+
+    /// Handlers that end from now on are dropped: the context ends.
+    void close() { door_->close(); }
+
+    /// A message that was just received. `blind`: one before it in the same answer is unreadable, and nobody knows of which
+    /// group, so that it must not run.
+    void take(held_ptr, bool blind);
+
+    /// Makes the handler of a message reach us.
+    void attend(held& h) { h.message.kept_by(*door_, h); }
+
+    /// How many messages may be here, and how many are, as far as bad times and the rate allow.
+    outage::places room(tick now);
+    std::size_t room_at_this_pace(tick now);
+
+    /// What waited for better times or its turn, before new messages are asked for.
+    void admit_waiting(tick now);
+
+    /// Starts whatever may run; says when time alone will let more.
+    std::optional<tick> turn(tick now);
+
+    void begin_drain(tick now); ///< what has not begun goes back
+    void cancel_all();          ///< running handlers are told to end
+
+    void pause(std::string why);
+    void resume();
+    void report_outage(bool);
+
+    outage const& bad_times() const { return outage_; }
+    pace& speed() { return pace_; }
+
+private:
+    // admission.cpp
+    void admit(held_ptr, tick now);
+    void place(held_ptr, tick now);
+    void stand_back(held_ptr);
+    void heed_notices(tick now);
+    void run_batches(tick now);
+    boost::asio::awaitable<void> learn_max_receives();
+
+    // running.cpp
+    void run(held_ptr);
+    void run(std::vector<held_ptr>);
+    void call(held_ptr);
+    std::shared_ptr<handler_run> begin_run(std::span<held_ptr const>);
+    void begin_run(held&);
+    compact_strand handler_strand();
+    void stop_overdue(tick now);
+    void cancel(held&);
+    bool call_off(held&);
+    void tell(held&);
+    static void tell_when_all_say_so(std::shared_ptr<handler_run> const&);
+
+    // ended.cpp
+    void welcome() override;
+    void has_begun(held_ptr) override;
+    void delete_asked(held_ptr, reply) override;
+    void extend_asked(held_ptr, std::chrono::seconds, reply) override;
+    void ended(finished);
+    void ended_after_ack(held_ptr const&, finished const&);
+    void carry_out(held_ptr const&, message_life::actions);
+    void heed(held_ptr const&, message_life::actions);
+    meaning meaning_of_end(held const&, finished const&);
+    void note(held const&, meaning const&);
+    void conclude(held_ptr, outcome const&);
+    void postpone(held_ptr, std::chrono::milliseconds delay, bool waits_for_head = false);
+    void give_back(held_ptr);
+    void give_back_tail(held const&);
+
+    line& line_;
+    settle_stage& settle_;
+    std::shared_ptr<door> const door_;
+
+    pace pace_;
+    outage outage_;
+    redrive_inquiry redrive_;
+    fifo_groups groups_;
+    batches batches_;
+    run_limit runs_;
+
+    std::vector<held_ptr> arrived_;                    // to be admitted
+    std::vector<finished> welcomed_;                   // being looked at; a member for its memory
+    std::vector<compact_strand> const shared_strands_; // of handlers
+    std::size_t next_strand_ = 0;                      // of these
+    std::optional<boost::asio::any_io_executor> busy_; // while some run, the context does not run out of work
+};
+
+} // namespace quern::detail

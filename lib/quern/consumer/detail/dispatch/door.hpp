@@ -1,0 +1,81 @@
+#pragma once
+
+#include <quern/consumer/detail/message/held.hpp>
+#include <quern/consumer/handler.hpp>
+#include <quern/consumer/outcome.hpp>
+#include <quern/core/compact_strand.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace quern::detail {
+
+/// How a handler ended.
+struct finished {
+    held_ptr what;
+    std::exception_ptr thrown;
+    std::optional<outcome> said; ///< neither: it never began
+};
+
+/// Whom handlers reach through the door, on the strand.
+class door_keeper {
+public:
+    using reply = delivery::keeper::reply;
+
+    virtual void welcome() = 0; ///< handlers have ended: take() them
+    virtual void has_begun(held_ptr) = 0;
+    virtual void delete_asked(held_ptr, reply) = 0;
+    virtual void extend_asked(held_ptr, std::chrono::seconds at_least, reply) = 0;
+
+protected:
+    ~door_keeper() = default;
+};
+
+/// The handlers' function, and their way back to the strand from whatever threads they run on. Those that end at about the
+/// same time are fetched together.
+///
+/// A handler may outlive the pipeline, and the context with it: once closed, the door drops what comes home and refuses
+/// what is asked. A handler that runs keeps the door alive, and nothing else; one that waits for a thread keeps nothing.
+///
+/// Threads  any.
+class door final : public delivery::keeper, public std::enable_shared_from_this<door> {
+public:
+    explicit door(handlers given) : handle(std::move(given)) {}
+
+    /// Opens it, for as long as `owner` lives, which owns `who`.
+    void open(compact_strand to, std::weak_ptr<void> owner, door_keeper& who);
+
+    /// Nothing is posted to the strand from now on, and no handler begins: its context ends.
+    void close();
+    bool is_open() const { return open_.load(std::memory_order_relaxed); }
+
+    void come_home(finished);
+    void note_begun(held_ptr);
+    void ask_ack(held&, reply) override;
+    void ask_extend(held&, std::chrono::seconds, reply) override;
+
+    /// Swaps what has come home, in its order, into an empty vector.
+    void take(std::vector<finished>& into);
+
+    handlers const handle;
+
+private:
+    template <class Call>
+    void post(Call call);
+
+    std::mutex mutex_;
+    std::optional<compact_strand> to_; // absent: closed
+    std::atomic<bool> open_{false};    // the same, without the lock
+    std::weak_ptr<void> owner_;
+    door_keeper* who_ = nullptr;
+    std::vector<finished> home_;
+    bool expected_ = false; // welcome() will come for them
+};
+
+} // namespace quern::detail

@@ -1,0 +1,178 @@
+// What handlers come home with: the verdict, and what follows from it.
+
+#include <quern/consumer/detail/dispatch/dispatch_stage.hpp>
+#include <quern/consumer/detail/settle/settle_stage.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace quern::detail {
+
+using life = message_life;
+
+namespace {
+
+/// When a head that failed is late by so much, another consumer has it: postponing takes up to a second, receiving less.
+constexpr std::chrono::seconds grace_of_head{5};
+
+} // namespace
+
+void dispatch_stage::welcome()
+{
+    if (welcomed_.empty()) door_->take(welcomed_);
+    std::ranges::reverse(welcomed_);
+    while (!welcomed_.empty()) { // what throws must not take the others with it
+        auto one = std::move(welcomed_.back());
+        welcomed_.pop_back();
+        ended(std::move(one));
+    }
+}
+
+void dispatch_stage::has_begun(held_ptr h)
+{
+    if (h->life.is_running() && !h->run_hook::is_linked()) runs_.started(*h, line_.now());
+}
+
+void dispatch_stage::delete_asked(held_ptr h, reply tell)
+{
+    settle_.delete_asked(std::move(h), std::move(tell));
+}
+
+void dispatch_stage::extend_asked(held_ptr h, std::chrono::seconds at_least, reply tell)
+{
+    settle_.extend_asked(std::move(h), at_least, std::move(tell));
+}
+
+void dispatch_stage::ended(finished end)
+{
+    auto const h = end.what;
+    auto& its = h->life;
+    if (--line_.running == 0) busy_.reset();
+    run_limit::ended(*h);
+    auto const has_run = end.thrown || end.said;
+    auto const run = std::move(h->run);
+    if (!has_run && run) { // the rest of its batch goes on without it
+        --run->messages;
+        tell_when_all_say_so(run);
+    }
+    auto const was_cancelled = end.thrown && its.is_cancelled() && !its.was_lost();
+    if (line_.ending && has_run) ++(was_cancelled ? line_.report.cancelled : line_.report.finished);
+    line_.wake.ring();
+    if (its.is_deleted_by_handler()) return ended_after_ack(h, end);
+
+    auto const time = line_.now();
+    auto const over = h->message.lease_deadline() <= time; // another consumer may have the message
+    auto const has_spoken = has_run && !(end.thrown && its.is_cancelled());
+    auto const what = has_spoken && !over ? meaning_of_end(*h, end) : meaning::nothing();
+    outage_.ended(*h, what.news ? outage::sign_of(*what.news) : outage::sign::none, time);
+    if (over) carry_out(h, its.on(life::event::lease_lost));
+    auto const todo = its.on(life::event::end);
+    carry_out(h, todo);
+    if (its.is(life::state::gone)) return;
+    if ((todo & life::release) || !has_spoken) // received again since its lease was lost; or called off by the drain
+        return give_back(h);
+    note(*h, what);
+    conclude(h, what.said);
+}
+
+/// Whatever it says after it has asked for the delete comes too late.
+void dispatch_stage::ended_after_ack(held_ptr const& h, finished const& end)
+{
+    auto sign = end.said ? outage::sign_of(*end.said) : outage::sign::none;
+    if (end.thrown && !h->life.is_cancelled()) {
+        line_.log.write(
+            log_level::warning, "handler failed after its ack", std::string(h->message.id()), line_.now());
+        sign = outage::sign::bad;
+    }
+    outage_.ended(*h, sign, line_.now());
+    carry_out(h, h->life.on(life::event::end));
+}
+
+meaning dispatch_stage::meaning_of_end(held const& h, finished const& end)
+{
+    if (end.thrown) {
+        auto out = meaning_of(end.thrown, h.life.is_overdue(), line_.options);
+        if (!out.malformed) return out;
+        ++line_.counters.malformed;
+        return meaning_of_malformed(out.text, h.message.body(), line_.options);
+    }
+    meaning out;
+    out.news = out.said = *end.said;
+    return out;
+}
+
+void dispatch_stage::note(held const& h, meaning const& what)
+{
+    if (what.cause)
+        line_.log.write(what.level, what.cause, std::string(h.message.id()) + ": " + what.text, line_.now());
+}
+
+/// Carries out what an event asks for, our own part at once.
+void dispatch_stage::carry_out(held_ptr const& h, life::actions todo)
+{
+    line_.carry_out(h, static_cast<life::actions>(todo & ~for_dispatch));
+    heed(h, todo);
+}
+
+void dispatch_stage::heed(held_ptr const& h, life::actions todo)
+{
+    if (todo & life::give_back_tail) give_back_tail(*h);
+    if (todo & life::leave_group) groups_.leave(*h);
+    if (todo & life::cancel) cancel(*h);
+    if (todo & life::send_delete) settle_.remove_early(h);
+    if (todo & life::try_later) postpone(h, line_.options.backoff.delay(h->message.receive_count(), line_.random));
+}
+
+void dispatch_stage::conclude(held_ptr h, outcome const& said)
+{
+    circumstances its;
+    its.receive_count = h->message.receive_count();
+    its.first_received_at = h->message.first_received_at();
+    its.now = line_.time.wall();
+    its.fifo = line_.fifo;
+    auto const what = verdict_of(said, its, line_.options, line_.random);
+    switch (what.what) {
+    case verdict::kind::remove: groups_.leave(*h); return settle_.remove(std::move(h));
+    case verdict::kind::reject: // its group goes on only when this is confirmed: until then it may come again
+        if (line_.options.poison_queue_url.empty()) return settle_.discard(std::move(h), what.reason);
+        return settle_.hand_off(std::move(h), what.reason);
+    case verdict::kind::stand_back:
+        line_.log.write(log_level::warning, "unavailable",
+            std::string(h->message.id()) + ": what its handler needs is down", line_.now());
+        return stand_back(std::move(h));
+    case verdict::kind::postpone: break;
+    }
+    if (what.halts) {
+        line_.log.write(log_level::error, "halted",
+            std::string(h->message.id()) + ": the head of its group failed; the consumer drains", line_.now());
+        line_.halt();
+    }
+    postpone(std::move(h), what.delay, what.waits_for_head);
+}
+
+/// It comes back, and whatever stands behind it in its group waits for it: here after a short pause, where there is room.
+void dispatch_stage::postpone(held_ptr h, std::chrono::milliseconds delay, bool waits_for_head)
+{
+    auto const room = // for other groups, and for the head
+        2 * line_.in_flight.size() <= line_.options.max_in_flight && line_.bytes_room() != 0;
+    if (waits_for_head && room && line_.fifo && !line_.ending) {
+        groups_.await(*h, line_.now() + delay + grace_of_head);
+    } else {
+        give_back_tail(*h);
+        groups_.leave(*h);
+    }
+    settle_.postpone(std::move(h), delay);
+}
+
+void dispatch_stage::give_back(held_ptr h)
+{
+    postpone(std::move(h), {});
+}
+
+void dispatch_stage::give_back_tail(held const& head)
+{
+    for (auto& h : groups_.take_tail(head))
+        settle_.postpone(std::move(h));
+}
+
+} // namespace quern::detail

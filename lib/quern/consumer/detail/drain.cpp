@@ -1,0 +1,14 @@
+#include <quern/consumer/detail/drain.hpp>
+
+#include <utility>
+
+namespace quern::detail {
+
+drain::step drain::next(state const& now_held, tick now)
+{
+    if (now_held.polls + now_held.held == 0) return step::end;
+    if (now >= cancel_at_ && !std::exchange(cancelled_, true)) return step::cancel; // however late
+    return now < end_at_ ? step::wait : step::end;
+}
+
+} // namespace quern::detail

@@ -1,0 +1,209 @@
+#include <quern/consumer/detail/dispatch/dispatch_stage.hpp>
+#include <quern/consumer/detail/intake/intake_stage.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+namespace quern::detail {
+
+namespace asio = boost::asio;
+using std::chrono::seconds;
+using life = message_life;
+
+namespace {
+
+/// A receive whose answer was lost may have hidden messages all the same.
+bool may_have_received(failure const& why)
+{
+    return why.code == errc::timed_out || why.code == errc::connection_lost || why.code == errc::bad_reply;
+}
+
+constexpr int attempts = 3; // at one receive of a FIFO queue
+constexpr std::chrono::milliseconds between_attempts{200};
+
+std::string random_id(std::mt19937_64& random)
+{
+    char text[33];
+    std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(random()),
+        static_cast<unsigned long long>(random()));
+    return text;
+}
+
+} // namespace
+
+intake_stage::intake_stage(line& l, dispatch_stage& to)
+    : line_(l), to_(to),
+      rule_(l.options.max_in_flight, l.options.max_polls, seeded(l.options.seed), l.options.wait_time.count() != 0),
+      drain_budget_(l.options.drain_deadline)
+{}
+
+std::optional<tick> intake_stage::turn(tick now)
+{
+    for (;;) { // a poll may be answered before spawn() returns
+        line_.coming = rule_.coming();
+        auto const places = to_.room(now);
+        auto const more = std::min(line_.bytes_room(), to_.room_at_this_pace(now));
+        auto const ask = rule_.next_poll(places.taken, now, places.all, more);
+        if (ask == 0) return rule_.wake_at();
+        ++line_.open_receives;
+        line_.spawn(poll(ask));
+    }
+}
+
+void intake_stage::expect_drain(std::chrono::milliseconds limit)
+{
+    drain_budget_ = std::clamp<std::chrono::milliseconds>(limit, seconds(0), drain_budget_);
+}
+
+/// Short enough for a drain to let the receives under way end.
+seconds intake_stage::wait_time() const
+{
+    return std::min(line_.options.wait_time, std::chrono::floor<seconds>(drain_budget_ * 2 / 3));
+}
+
+asio::awaitable<void> intake_stage::poll(int ask)
+{
+    auto started = line_.now();
+    auto wait = wait_time();
+    auto got = co_await receive(ask, started, wait);
+    auto const time = line_.now();
+    --line_.open_receives;
+    ++line_.counters.polls;
+    if (got) {
+        auto const count = got->messages.size() + got->damaged.size();
+        if (count == 0) ++line_.counters.empty_polls;
+        // SQS answers when the wait is over at the latest: what lay here unread for longer has used up its lease.
+        auto const usable = accept(std::move(*got), std::min(time, started + wait));
+        if (usable == 0 && count != 0)
+            rule_.failed(ask, time); // nothing of it can be settled: asking at once would bring the same again
+        else
+            rule_.answered(ask, static_cast<int>(count), started, time);
+    } else {
+        ++line_.counters.failed_polls;
+        rule_.failed(ask, time);
+        line_.log.write(log_level::warning, "receive failed", line_.queue_url + ": " + describe(got.error()), time);
+    }
+    line_.coming = rule_.coming();
+    line_.wake.ring();
+}
+
+sqs::receive_message_request intake_stage::request_for(int ask, seconds wait)
+{
+    auto const& options = line_.options;
+    sqs::receive_message_request request(line_.queue_url);
+    request.max_messages = ask;
+    request.visibility_timeout = options.visibility_timeout;
+    request.wait_time = wait;
+    auto& wanted = request.system_attribute_names;
+    wanted = options.system_attributes;
+    wanted.insert(wanted.end(), {"ApproximateReceiveCount", "ApproximateFirstReceiveTimestamp"});
+    request.attribute_names = options.attributes;
+    if (!options.poison_queue_url.empty()) wanted.emplace_back("AWSTraceHeader"); // goes along
+    if (!line_.fifo) return request;
+    request.attempt_id = random_id(line_.random);
+    wanted.insert(wanted.end(), {"MessageGroupId", "SequenceNumber"});
+    return request;
+}
+
+/// One receive; of a FIFO queue, repeated under one attempt id when its answer is lost: SQS then answers once more with
+/// the same messages, which nobody else can have until their visibility timeout (ReceiveRequestAttemptId). `started` and
+/// `wait` become those of the request that was answered.
+asio::awaitable<result<sqs::receive_message_response>> intake_stage::receive(int ask, tick& started, seconds& wait)
+{
+    auto request = request_for(ask, wait);
+    auto const fifo = line_.fifo;
+    bool lost = false; // an answer: a repeat that is refused changes nothing about what it held
+    for (int attempt = 1;; ++attempt) {
+        auto copy = fifo ? request : std::move(request); // only that of a FIFO queue goes out again
+        started = line_.now();
+        auto got = co_await line_.api.receive_message(std::move(copy));
+        lost = lost || (!got && may_have_received(got.error()));
+        if (got || !fifo || attempt == attempts || !lost) co_return got;
+        ++line_.counters.repeated_polls;
+        auto const pause = line_.time.make_timer(line_.strand);
+        co_await pause->wait_until(line_.now() + between_attempts);
+        if (line_.ended) co_return got; // nobody may use the api any more
+        if (rule_.stopped()) request.wait_time = wait = seconds(0);
+    }
+}
+
+std::shared_ptr<answer> intake_stage::weighed(response& got, tick received_at)
+{
+    auto const from = std::make_shared<answer>(answer{std::move(got.storage), received_at});
+    std::size_t largest = 0;
+    auto const weigh = [&](sqs::message const& m) {
+        auto const bytes = bytes_of(m);
+        from->bytes += bytes;
+        largest = std::max(largest, bytes);
+    };
+    for (auto const& m : got.messages)
+        weigh(m);
+    for (auto const& d : got.damaged)
+        weigh(d.known);
+    if (from->bytes != 0) line_.bytes.seen(largest);
+    return from;
+}
+
+/// Hands each message on, in the order of the answer. Returns how many of them can be settled at all.
+std::size_t intake_stage::accept(response got, tick received_at)
+{
+    auto const count = got.messages.size() + got.damaged.size();
+    line_.counters.received += count;
+    auto const from = weighed(got, received_at);
+    auto whole = got.messages.begin();
+    auto damaged = got.damaged.begin();
+    bool blind = false; // a message of a FIFO queue is missing, and nobody knows of which group
+    std::size_t usable = 0;
+    for (std::size_t at = 0; at < count; ++at) {
+        auto const is_damaged =
+            damaged != got.damaged.end() && (damaged->position == at || whole == got.messages.end());
+        auto const& known = is_damaged ? damaged->known : *whole;
+        usable += !known.id.empty() && !known.receipt_handle.empty();
+        blind = blind || (line_.fifo && is_damaged && known.group_id().empty());
+        auto h = is_damaged ? take_in(std::move(*damaged++), from) : take_in(std::move(*whole++), from);
+        if (h) to_.take(std::move(h), blind);
+    }
+    return usable;
+}
+
+/// Null when the message is held here already, and all that counts is its newest handle.
+held_ptr intake_stage::take_in(sqs::message message, std::shared_ptr<answer> const& from)
+{
+    if (auto const known = line_.in_flight.find(message.id)) {
+        auto const overtaken = message.receive_count() < known->receive_count; // its handle is dead
+        if (!known->life.is_given_back()) {
+            ++line_.counters.adopted;
+            if (overtaken) return nullptr;
+            ledger::adopt(*known, message, from->received_at);
+            line_.leases.hold(*known, from->received_at);
+            line_.carry_out(known, known->life.on(life::event::received_again));
+            return nullptr;
+        }
+        if (overtaken) return nullptr;
+        line_.carry_out(known, known->life.on(life::event::received_again)); // it has come back before the answer
+    }
+    auto h = make_held(std::move(message), from->storage, line_.time, from->received_at);
+    to_.attend(*h);
+    auto const& m = h->message.message();
+    if (!line_.fifo && line_.options.system_attributes.empty() && m.system("AWSTraceHeader").empty())
+        h->message.forget_system_attributes();
+    h->came_in = from;
+    line_.in_flight.add(h);
+    line_.leases.hold(*h, from->received_at);
+    return h;
+}
+
+/// Null as well when so little of it can be read that it must come back by itself.
+held_ptr intake_stage::take_in(sqs::damaged_message damaged, std::shared_ptr<answer> const& from)
+{
+    ++line_.counters.damaged;
+    line_.log.write(log_level::error, "damaged message", std::string(damaged.known.id) + ": " + describe(damaged.why),
+        line_.now());
+    if (damaged.known.id.empty() || damaged.known.receipt_handle.empty()) return nullptr;
+    auto h = take_in(std::move(damaged.known), from);
+    if (h) h->in_trouble().damage = std::move(damaged.why);
+    return h;
+}
+
+} // namespace quern::detail

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <quern/consumer/detail/intake/intake.hpp>
+#include <quern/consumer/detail/line.hpp>
+#include <quern/sqs/api.hpp>
+
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace quern::detail {
+
+class dispatch_stage;
+
+/// The first stage: long polls bring messages, no more than there is room for, and each becomes an entry of the ledger.
+class intake_stage {
+public:
+    intake_stage(line&, dispatch_stage& to);
+
+    /// Begins the receives that there is room for. Says when time alone will make more room.
+    std::optional<tick> turn(tick now);
+
+    /// No more receives; those under way end.
+    void stop() { rule_.stop(); }
+
+    /// No receive waits longer than such a drain allows: it lets them end.
+    void expect_drain(std::chrono::milliseconds limit);
+
+    intake const& rule() const { return rule_; }
+
+private:
+    using response = sqs::receive_message_response;
+
+    boost::asio::awaitable<void> poll(int ask);
+    boost::asio::awaitable<result<response>> receive(int ask, tick& started, std::chrono::seconds& wait);
+    sqs::receive_message_request request_for(int ask, std::chrono::seconds wait);
+    std::size_t accept(response, tick received_at);
+    held_ptr take_in(sqs::message, std::shared_ptr<answer> const&);
+    held_ptr take_in(sqs::damaged_message, std::shared_ptr<answer> const&);
+    std::shared_ptr<answer> weighed(response&, tick received_at);
+    std::chrono::seconds wait_time() const;
+
+    line& line_;
+    dispatch_stage& to_;
+    intake rule_;
+    std::chrono::milliseconds drain_budget_; // of the shortest drain that may come
+};
+
+} // namespace quern::detail

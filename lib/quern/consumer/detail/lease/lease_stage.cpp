@@ -1,0 +1,24 @@
+#include <quern/consumer/detail/lease/lease_stage.hpp>
+#include <quern/consumer/detail/settle/settle_stage.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace quern::detail {
+
+std::optional<tick> lease_stage::turn(tick now)
+{
+    auto plan = line_.leases.poll(now);
+    for (auto& due : plan.extend) {
+        if (due.what->life.is_extending())
+            continue; // as its handler asked: two on the wire could overtake each other
+        auto const asked = due.what->asks ? due.what->asks->lease : std::chrono::seconds(0);
+        settle_.extend(std::move(due.what), std::max(due.timeout, asked));
+    }
+    for (auto const& h : plan.lost)
+        line_.carry_out(h, h->life.on(message_life::event::lease_lost));
+    return plan.wake_at;
+}
+
+} // namespace quern::detail

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <quern/consumer/counters.hpp>
+#include <quern/consumer/detail/drain.hpp>
+#include <quern/consumer/detail/intake/byte_limit.hpp>
+#include <quern/consumer/detail/lease/lease_book.hpp>
+#include <quern/consumer/detail/message/ledger.hpp>
+#include <quern/consumer/drain_report.hpp>
+#include <quern/consumer/options.hpp>
+#include <quern/core/alarm.hpp>
+#include <quern/core/compact_strand.hpp>
+#include <quern/sqs/api.hpp>
+#include <quern/telemetry/counter.hpp>
+#include <quern/telemetry/log.hpp>
+
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace quern::detail {
+
+/// What the stages share: what is in flight with its leases, the settings, time, chance, the log, and the way to SQS.
+///
+/// The stages pass messages on in one direction, intake -> dispatch -> settle, and each knows only those behind it. What a
+/// later stage learns about a message that concerns an earlier one (its lease is lost, its group may go on) it leaves
+/// here as a notice, which that stage takes up in its next turn.
+///
+/// Threads  everything on the strand, but for `in_flight.size()` and the counters, which any thread may read.
+struct line {
+    line(compact_strand, sqs::api&, std::string queue_url, consumer_options);
+
+    /// Runs `work` on the strand. While it does, the context does not run out of work and `owner` stays alive.
+    void spawn(boost::asio::awaitable<void> work);
+
+    /// Carries out what an event in the life of a message asks for, and leaves notice of what others have to do.
+    void carry_out(held_ptr const&, message_life::actions);
+
+    /// Rounds up, so that the message never comes early; within the 12 hours that SQS counts from the receive.
+    std::chrono::seconds whole_seconds(held const&, std::chrono::milliseconds delay) const;
+
+    /// How many more messages fit into max_bytes_in_flight.
+    std::size_t bytes_room() const { return bytes.room(in_flight.bytes(), coming); }
+
+    /// The drain has not yet come to its last tenth: what is not wanted may wait until no receive is open.
+    bool keeps_back(tick at) const { return ending && ending->keeps_back(at) && open_receives != 0; }
+
+    tick now() const { return time.now(); }
+
+    compact_strand const strand;
+    consumer_options const options;
+    clock& time;
+    sqs::api& api;
+    std::string const queue_url;
+    bool const fifo;
+    std::weak_ptr<void> owner; ///< of this line and its stages
+
+    consumer_numbers<counter> counters;
+    ledger in_flight;
+    lease_book leases;
+    std::mt19937_64 random;
+    log_throttle log;
+    alarm wake;
+
+    byte_limit bytes;
+    std::size_t coming = 0; ///< messages that the open receives may bring
+    std::size_t open_receives = 0;
+    std::size_t running = 0; ///< handlers
+    std::optional<drain> ending;
+    drain_report report;
+    bool ended = false;         ///< nobody may use the api any more
+    std::function<void()> halt; ///< begins a drain
+
+    /// A message, and what dispatch has to do about it: give_back_tail, leave_group, cancel, try_later.
+    struct notice {
+        held_ptr what;
+        message_life::actions todo;
+    };
+    std::vector<notice> notices;
+
+private:
+    void note_lost(held&);
+    void note_rejected(held const&);
+
+    std::size_t spawned_ = 0;                             // coroutines under way, which
+    std::optional<boost::asio::any_io_executor> at_work_; // keep the context from running out of work
+};
+
+/// What dispatch has to do about a message; the rest line::carry_out() does itself.
+inline constexpr message_life::actions for_dispatch = message_life::give_back_tail | message_life::leave_group |
+    message_life::cancel | message_life::send_delete | message_life::try_later;
+
+/// Answers whoever waits for a delete of this message (`deleted`) or an extension, which comes too late in any case.
+void tell_asks(held&, result<void> const& deleted);
+
+/// "The message is settled, or its lease is lost": errc::receipt_expired.
+result<void> too_late();
+
+std::uint64_t seeded(std::uint64_t seed); ///< by the system where it is 0
+
+} // namespace quern::detail

@@ -1,0 +1,139 @@
+#pragma once
+
+#include <quern/consumer/delivery.hpp>
+#include <quern/consumer/detail/message/message_life.hpp>
+#include <quern/core/compact_strand.hpp>
+#include <quern/core/error.hpp>
+#include <quern/policy/breaker.hpp>
+
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/intrusive/list_hook.hpp>
+#include <boost/intrusive/options.hpp>
+#include <boost/intrusive/set_hook.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace quern::detail {
+
+/// A place in the lease book, and one among the running handlers: gone with the message.
+using lease_hook = boost::intrusive::set_base_hook<boost::intrusive::tag<class lease_book>,
+    boost::intrusive::link_mode<boost::intrusive::auto_unlink>, boost::intrusive::optimize_size<true>>;
+using run_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<class run_limit>,
+    boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
+/// One call of a handler, with one message or with a batch.
+struct handler_run {
+    boost::asio::cancellation_signal cancel; ///< emit on the strand below
+    compact_strand on;
+    std::uint32_t messages, told = 0; ///< of a batch, the handler is cancelled when all its messages say so
+
+    handler_run(compact_strand where, std::size_t how_many)
+        : on(std::move(where)), messages(static_cast<std::uint32_t>(how_many))
+    {}
+};
+
+/// What a handler waits for while it runs.
+struct handler_asks {
+    using answers = std::vector<delivery::keeper::reply>;
+
+    answers deletes;
+    std::chrono::seconds lease{}; ///< wanted, and not confirmed yet
+    answers extensions;
+};
+
+/// What one receive brought. Its messages are views into one storage, which lasts until the last of them is gone.
+struct answer {
+    std::shared_ptr<std::byte[]> storage;
+    tick received_at;
+    std::size_t bytes = 0;   ///< of all its messages, see bytes_of()
+    std::size_t entries = 0; ///< of the ledger
+};
+
+/// Who has the say about a handler that was posted to where it runs: whoever changes this first.
+class handler_turn {
+public:
+    /// It begins now. False when it was called off.
+    bool begin() { return leave(state::begun); }
+
+    /// It never begins: the drain wants its message back, or the lease is lost. False when it has begun.
+    bool call_off() { return leave(state::called_off); }
+
+    /// It waits once more, if an outage has kept its message.
+    void wait() { now_ = state::waits; }
+
+    bool has_begun() const { return now_ == state::begun; }
+    bool is_called_off() const { return now_ == state::called_off; }
+
+private:
+    enum class state : unsigned char { waits, begun, called_off };
+    bool leave(state to)
+    {
+        auto expected = state::waits;
+        return now_.compare_exchange_strong(expected, to);
+    }
+    std::atomic<state> now_{state::waits};
+};
+
+/// A message that this consumer holds, from its receive until its settlement is confirmed. A hundred thousand of them may
+/// wait in their handlers: what few of them need stands apart.
+struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
+    held(sqs::message m, std::shared_ptr<std::byte[]> from, clock const& time, tick now)
+        : message(std::move(m), std::move(from), time), handle(message.message().receipt_handle), received_at(now),
+          receive_count(message.receive_count())
+    {}
+
+    /// What only a message in trouble has.
+    struct trouble {
+        std::string reason;            ///< of its rejection
+        std::optional<failure> damage; ///< it arrived unreadable: no handler can run
+    };
+    trouble& in_trouble()
+    {
+        if (!rare) rare = std::make_unique<trouble>();
+        return *rare;
+    }
+    failure const* damage() const { return rare && rare->damage ? &*rare->damage : nullptr; }
+
+    handler_asks& asking()
+    {
+        if (!asks) asks = std::make_unique<handler_asks>();
+        return *asks;
+    }
+
+    delivery message;
+    std::string_view handle;                ///< the newest: SQS accepts an older one without deleting anything
+    std::unique_ptr<char[]> handle_storage; ///< of one that was adopted
+    tick received_at;                       ///< of the newest handle
+    int receive_count;                      ///< of the newest handle
+    int handles = 0;                        ///< that took the place of an earlier one
+    int extensions = 0;                     ///< asked for; only the newest is worth sending
+    std::chrono::seconds postponed{};       ///< of the postpone that waits for an extension's answer
+    std::unique_ptr<trouble> rare;
+    policy::breaker::ticket ticket{};   ///< of its handler's start
+    tick started_at{};                  ///< of its handler
+    std::shared_ptr<handler_run> run;   ///< while a coroutine handles it
+    std::unique_ptr<handler_asks> asks; ///< null: nothing yet
+    std::shared_ptr<answer> came_in;    ///< null in tests: then it counts for nothing
+    handler_turn turn;
+    message_life life;
+};
+using held_ptr = boost::intrusive_ptr<held>;
+
+template <class... Arguments>
+held_ptr make_held(Arguments&&... arguments)
+{
+    return held_ptr(new held(std::forward<Arguments>(arguments)...));
+}
+
+} // namespace quern::detail

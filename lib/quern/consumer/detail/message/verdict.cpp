@@ -1,0 +1,123 @@
+#include <quern/consumer/detail/message/thrown.hpp>
+#include <quern/consumer/detail/message/verdict.hpp>
+#include <quern/policy/age.hpp>
+
+#include <utility>
+
+namespace quern::detail {
+
+namespace {
+
+/// So long those behind a failed head wait for it here, their leases extended; what is put off for longer is not waited for.
+constexpr std::chrono::seconds longest_wait_for_head{20};
+
+std::string what_happened(std::exception_ptr const& thrown)
+{
+    try {
+        std::rethrow_exception(thrown);
+    } catch (std::exception const& e) {
+        return e.what();
+    } catch (...) {
+        return "an exception that is no std::exception";
+    }
+}
+
+verdict rejected(std::string reason)
+{
+    verdict out;
+    out.what = verdict::kind::reject;
+    out.reason = printable(reason, 256);
+    return out;
+}
+
+} // namespace
+
+std::string printable(std::string_view text, std::size_t longest)
+{
+    std::string out(text.substr(0, longest));
+    for (auto& c : out) { // not even UTF-8: the cut may fall inside a character
+        auto const byte = static_cast<unsigned char>(c);
+        if (byte < 0x20 || byte > 0x7e) c = '?';
+    }
+    return out;
+}
+
+meaning meaning_of(std::exception_ptr const& thrown, bool overdue, consumer_options const& options)
+{
+    meaning out;
+    if (options.classify && !overdue) {
+        try {
+            if (auto given = options.classify(thrown)) {
+                out.news = out.said = *std::move(given);
+                return out;
+            }
+        } catch (...) {
+            out.level = log_level::error;
+            out.cause = "classify";
+            out.text = "classify threw an exception, which is ignored";
+        }
+    }
+    auto const why = overdue ? "ran for longer than handler_timeout" : what_happened(thrown);
+    if (!overdue && is_parse_error(thrown)) {
+        out.malformed = true;
+        out.text = why;
+        return out;
+    }
+    out.news = out.said = retry();
+    if (out.cause) return out;
+    out.level = log_level::warning;
+    out.cause = "handler failed";
+    out.text = why;
+    return out;
+}
+
+meaning meaning_of_malformed(std::string const& why, std::string_view body, consumer_options const& options)
+{
+    meaning out;
+    out.news.reset();
+    out.malformed = true;
+    out.level = log_level::error;
+    out.cause = "malformed message";
+    out.text = why + "; it begins: " + printable(body, 80);
+    switch (options.on_malformed) {
+    case malformed_policy::reject: out.said = reject("malformed: " + why); break;
+    case malformed_policy::discard: out.said = ack(); break;
+    case malformed_policy::retry: out.said = retry(); break;
+    }
+    return out;
+}
+
+verdict verdict_of(
+    outcome const& said, circumstances const& its, consumer_options const& options, std::mt19937_64& random)
+{
+    using kind = outcome::kind;
+    verdict out;
+    auto const group_fails = its.fifo && said.what() == kind::retry;
+    switch (said.what()) {
+    case kind::ack: out.what = verdict::kind::remove; return out;
+    case kind::reject: return rejected(said.reason());
+    case kind::unavailable: out.what = verdict::kind::stand_back; return out;
+    case kind::release: return out;
+    case kind::retry:
+        if (group_fails && options.on_group_failure == group_policy::skip_head)
+            return rejected("failed at the head of its group");
+        out.delay = options.backoff.delay(its.receive_count, random);
+        if (group_fails && options.on_group_failure == group_policy::park_group) out.delay = options.park_for;
+        if (group_fails && options.on_group_failure == group_policy::halt) {
+            out.delay = {};
+            out.halts = true;
+        }
+        break;
+    case kind::retry_after: out.delay = said.at() ? policy::delay_until(*said.at(), its.now) : said.delay(); break;
+    }
+    if (options.max_age.count() != 0) {
+        auto const within =
+            policy::within_age(its.first_received_at.value_or(its.now), its.now, out.delay, options.max_age);
+        if (!within) return rejected("older than max_age");
+        out.delay = *within;
+    }
+    out.waits_for_head = out.delay <= longest_wait_for_head;
+    return out;
+}
+
+} // namespace quern::detail

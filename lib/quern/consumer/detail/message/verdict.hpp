@@ -1,0 +1,70 @@
+#pragma once
+
+#include <quern/consumer/options.hpp>
+#include <quern/consumer/outcome.hpp>
+#include <quern/core/clock.hpp>
+
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+
+namespace quern::detail {
+
+// What becomes of a message when its handler has ended: first what the end means, then what follows from it. Pure.
+
+/// What an end of a handler means.
+struct meaning {
+    outcome said;
+    std::optional<outcome> news =
+        said; ///< what it tells about the dependency; nothing of a message that blames itself
+    log_level level = log_level::debug;
+    char const* cause = nullptr; ///< of the line in the log, null for none
+    std::string text;
+    bool malformed = false;
+
+    /// A handler that never began, or was cancelled, or whose lease is over.
+    static meaning nothing()
+    {
+        meaning out;
+        out.news.reset();
+        return out;
+    }
+};
+
+/// Of an exception, with consumer_options::classify asked first; `overdue`: thrown because it ran for too long.
+meaning meaning_of(std::exception_ptr const& thrown, bool overdue, consumer_options const&);
+
+/// Of a message that cannot be read. `body`: its beginning is shown.
+meaning meaning_of_malformed(std::string const& why, std::string_view body, consumer_options const&);
+
+/// What is known about the message.
+struct circumstances {
+    int receive_count = 1;
+    std::optional<wall_time> first_received_at;
+    wall_time now;
+    bool fifo = false;
+};
+
+struct verdict {
+    enum class kind {
+        remove,
+        reject,
+        postpone,
+        stand_back, ///< what it needs is down
+    };
+    kind what = kind::postpone;
+    std::chrono::milliseconds delay{}; ///< of postpone
+    bool waits_for_head = false;       ///< of postpone: those behind it in its group may wait here meanwhile
+    bool halts = false;                ///< the consumer drains
+    std::string reason;                ///< of reject
+};
+
+verdict verdict_of(outcome const&, circumstances const&, consumer_options const&, std::mt19937_64&);
+
+/// Makes a text safe in a log line and in an attribute of a message: short, and printable ASCII.
+std::string printable(std::string_view text, std::size_t longest);
+
+} // namespace quern::detail

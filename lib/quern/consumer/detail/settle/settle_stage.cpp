@@ -1,0 +1,236 @@
+#include <quern/consumer/detail/settle/poison_copy.hpp>
+#include <quern/consumer/detail/settle/settle_stage.hpp>
+#include <quern/sqs/batch.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace quern::detail {
+
+namespace asio = boost::asio;
+using std::chrono::seconds;
+using life = message_life;
+using purpose = settlement::purpose;
+
+settle_stage::settle_stage(line& l)
+    : line_(l), queue_(l.options.settle_linger, l.options.visibility_timeout, seeded(l.options.seed))
+{}
+
+void settle_stage::queue(held_ptr h, purpose why, seconds timeout)
+{
+    queue_.add({std::move(h), why, timeout}, line_.now());
+    line_.wake.ring();
+}
+
+void settle_stage::remove(held_ptr h)
+{
+    h->life.on(life::event::remove);
+    queue(std::move(h), purpose::remove);
+}
+
+void settle_stage::remove_early(held_ptr h)
+{
+    queue(std::move(h), purpose::remove);
+}
+
+void settle_stage::hand_off(held_ptr h, std::string reason)
+{
+    h->in_trouble().reason = std::move(reason);
+    h->life.on(life::event::hand_off);
+    queue(std::move(h), purpose::hand_off);
+}
+
+void settle_stage::discard(held_ptr h, std::string reason)
+{
+    h->in_trouble().reason = std::move(reason);
+    h->life.on(life::event::discard);
+    queue(std::move(h), purpose::remove);
+}
+
+void settle_stage::extend(held_ptr h, seconds timeout)
+{
+    queue(std::move(h), purpose::extend, timeout);
+}
+
+void settle_stage::postpone(held_ptr h, std::chrono::milliseconds delay)
+{
+    auto const timeout = delay.count() == 0 ? seconds(0) : line_.whole_seconds(*h, delay);
+    if (timeout.count() == 0 && line_.keeps_back(line_.now())) { // a receive of ours would only bring it back
+        h->life.on(life::event::keep_back);
+        kept_back_.push_back(std::move(h));
+        line_.wake.ring();
+        return;
+    }
+    h->life.on(life::event::postpone);
+    if (h->life.is(life::state::giving_back_later))
+        h->postponed = timeout;
+    else
+        queue(std::move(h), purpose::postpone, timeout);
+}
+
+std::optional<tick> settle_stage::turn(tick now)
+{
+    if (!line_.keeps_back(now)) {
+        for (auto& h : std::exchange(kept_back_, {}))
+            if (h->life.is(life::state::kept_back)) postpone(std::move(h));
+    }
+    while (calls_ < line_.options.max_settle_calls) {
+        auto due = queue_.take(now, line_.running != 0, only_changes());
+        if (!due) break;
+        ++calls_;
+        switch (due->what) {
+        case settle_queue::call::remove: line_.spawn(send_deletes(std::move(due->entries))); break;
+        case settle_queue::call::hand_off: line_.spawn(send_copies(std::move(due->entries))); break;
+        case settle_queue::call::change:
+            ++change_calls_;
+            line_.spawn(send_changes(std::move(due->entries)));
+            break;
+        }
+    }
+    if (calls_ >= line_.options.max_settle_calls) return {};
+    return queue_.wake_at(only_changes());
+}
+
+namespace {
+
+/// Records the receipt handle that this entry is sent with, and returns it.
+std::string_view handle_of(settlement& entry)
+{
+    entry.handle = entry.what->handles;
+    return entry.what->handle;
+}
+
+} // namespace
+
+asio::awaitable<void> settle_stage::send_deletes(std::vector<settlement> entries)
+{
+    std::vector<std::string> handles;
+    handles.reserve(entries.size());
+    for (auto& e : entries)
+        handles.emplace_back(handle_of(e));
+    auto const sent_at = line_.now();
+    auto const answers = co_await sqs::delete_batch(line_.api, line_.queue_url, std::move(handles));
+    auto const time = line_.now();
+    for (std::size_t i = 0; i < entries.size(); ++i)
+        answered(std::move(entries[i]), answers[i], sent_at, time);
+    returned();
+}
+
+asio::awaitable<void> settle_stage::send_changes(std::vector<settlement> entries)
+{
+    std::erase_if(entries, [this](settlement const& e) { // its message may be another consumer's by now
+        auto const over = e.why == purpose::postpone && e.what->message.lease_deadline() <= line_.now();
+        if (over) line_.carry_out(e.what, e.what->life.on(life::event::postpone_refused));
+        return over;
+    });
+    std::vector<sqs::change_visibility_entry> changes;
+    for (auto& e : entries) {
+        if (e.why == purpose::extend) e.what->life.extension_sent();
+        e.timeout = std::min(e.timeout, line_.whole_seconds(*e.what, e.timeout)); // the horizon has come nearer
+        changes.emplace_back(std::string(), std::string(handle_of(e)), e.timeout);
+    }
+    auto const sent_at = line_.now();
+    auto const answers = co_await sqs::change_visibility_batch(line_.api, line_.queue_url, std::move(changes));
+    auto const time = line_.now();
+    for (std::size_t i = 0; i < entries.size(); ++i)
+        answered(std::move(entries[i]), answers[i], sent_at, time);
+    --change_calls_;
+    returned();
+}
+
+asio::awaitable<void> settle_stage::send_copies(std::vector<settlement> entries)
+{
+    poison_copies copies(line_.queue_url, line_.options.poison_queue_url);
+    for (auto& e : entries) {
+        handle_of(e);
+        copies.add(*e.what);
+    }
+    auto entry = entries.begin();
+    for (auto& part : copies.take()) { // of large messages not all fit into a request
+        auto const sent_at = line_.now();
+        auto const answers = co_await sqs::send_batch(line_.api, line_.options.poison_queue_url, std::move(part));
+        auto const time = line_.now();
+        for (auto const& sent : answers) {
+            result<void> const said = sent ? result<void>() : result<void>(sent.error());
+            answered(std::move(*entry++), said, sent_at, time);
+        }
+        if (line_.ended) break; // nobody may use the api any more
+    }
+    returned();
+}
+
+void settle_stage::returned()
+{
+    ++line_.counters.settle_calls;
+    --calls_;
+    line_.wake.ring();
+}
+
+void settle_stage::answered(settlement entry, result<void> const& answer, tick sent_at, tick time)
+{
+    auto const h = entry.what;
+    auto& its = h->life;
+    if (!answer) {
+        line_.log.write(log_level::warning, "settlement failed",
+            (entry.why == purpose::hand_off ? line_.options.poison_queue_url : line_.queue_url) + ": " +
+                describe(answer.error()),
+            time);
+    }
+    auto const verdict = judge(entry, answer, time);
+    auto const moved_on = [&](life::event e) { line_.carry_out(h, its.on(e)); };
+    switch (entry.why) {
+    case purpose::extend: return extension_answered(std::move(entry), verdict, sent_at, time);
+    case purpose::hand_off:
+        if (!answer && !answer.error().retryable) return moved_on(life::event::hand_off_impossible);
+        if (verdict == settled::lost) return moved_on(life::event::hand_off_refused);
+        if (verdict == settled::again || its.is(life::state::gone)) break;
+        moved_on(life::event::discard);
+        return queue(h, purpose::remove);
+    case purpose::remove:
+        if (verdict == settled::again) break;
+        return moved_on(verdict == settled::done ? life::event::delete_done : life::event::delete_refused);
+    case purpose::postpone:
+        if (verdict == settled::again) break;
+        if (verdict == settled::lost) return moved_on(life::event::postpone_refused);
+        if (!its.is(life::state::gone)) given_back(*h, entry.timeout);
+        return moved_on(life::event::postpone_done);
+    }
+    if (!its.is(life::state::gone)) queue_.add_again(std::move(entry), time);
+}
+
+void settle_stage::extension_answered(settlement entry, settled verdict, tick sent_at, tick time)
+{
+    auto const h = entry.what;
+    auto& its = h->life;
+    auto const todo = its.on(life::event::extension_answered);
+    if (its.is(life::state::gone)) return;
+    if (verdict == settled::done && entry.has_newest_handle() && its.is_held()) {
+        ++line_.counters.extended;
+        line_.leases.extended(*h, sent_at, entry.timeout);
+        extended(h, entry.timeout);
+    } else if (verdict == settled::done) {
+        extend_as_asked(h); // of a handle that is no longer the newest
+    }
+    auto const its_delete_decides = its.is_deleted_by_handler() || its.is_deleted();
+    auto const refused = verdict == settled::lost && entry.has_newest_handle() && !its_delete_decides;
+    if (refused) line_.leases.refused(*h, time); // nor is it postponed then
+    if (todo & life::send_postpone)
+        queue(h, purpose::postpone, h->postponed);
+    else if (verdict == settled::again)
+        queue_.add_again(std::move(entry), time);
+    else if (refused)
+        line_.carry_out(h, its.on(life::event::lease_lost));
+}
+
+void settle_stage::given_back(held const&, seconds timeout)
+{
+    if (timeout.count() != 0) {
+        ++line_.counters.retried;
+        return;
+    }
+    ++line_.counters.released;
+    if (line_.ending) ++line_.report.released;
+}
+
+} // namespace quern::detail

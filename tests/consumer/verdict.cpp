@@ -1,0 +1,140 @@
+#include <quern/consumer/detail/message/verdict.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <stdexcept>
+#include <string>
+
+using namespace quern;
+using namespace quern::detail;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct handling {
+    consumer_options options;
+    std::mt19937_64 random{1};
+    circumstances its;
+
+    handling()
+    {
+        its.now = wall_time(24h * 365);
+        options.backoff = policy::backoff::fixed({5s, 60s});
+    }
+
+    verdict of(outcome const& said) { return verdict_of(said, its, options, random); }
+    meaning of_thrown(std::exception_ptr e, bool overdue = false) const { return meaning_of(e, overdue, options); }
+};
+
+template <class E>
+std::exception_ptr thrown(E e)
+{
+    return std::make_exception_ptr(std::move(e));
+}
+
+using kind = verdict::kind;
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(verdict_rule, handling)
+
+BOOST_AUTO_TEST_CASE(each_outcome_has_its_verdict)
+{
+    BOOST_TEST((of(ack()).what == kind::remove));
+    BOOST_TEST((of(reject("no")).what == kind::reject));
+    BOOST_TEST(of(reject("no\n")).reason == "no?");
+    BOOST_TEST((of(unavailable()).what == kind::stand_back));
+    BOOST_TEST((of(release()).what == kind::postpone));
+    BOOST_TEST(of(release()).delay.count() == 0);
+    BOOST_TEST(of(retry_after(7s)).delay.count() == 7'000);
+    BOOST_TEST(of(retry_at(its.now + 90s)).delay.count() == 90'000);
+    BOOST_TEST(of(retry_at(its.now - 90s)).delay.count() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_is_put_off_by_its_receive_count)
+{
+    BOOST_TEST(of(retry()).delay.count() == 5'000);
+    its.receive_count = 2;
+    BOOST_TEST(of(retry()).delay.count() == 60'000);
+}
+
+BOOST_AUTO_TEST_CASE(those_behind_a_head_wait_here_for_a_short_pause_only)
+{
+    its.fifo = true;
+    BOOST_TEST(of(retry()).waits_for_head);
+    BOOST_TEST(!of(release()).waits_for_head);
+    its.receive_count = 2;
+    BOOST_TEST(!of(retry()).waits_for_head);
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_head_goes_the_way_of_its_policy)
+{
+    options.poison_queue_url = "http://localhost/1/poison";
+    for (bool const fifo : {false, true}) {
+        its.fifo = fifo;
+        options.on_group_failure = group_policy::skip_head;
+        BOOST_TEST((of(retry()).what == kind::reject) == fifo);
+        options.on_group_failure = group_policy::park_group;
+        options.park_for = 1h;
+        BOOST_TEST((of(retry()).delay == 1h) == fifo);
+        options.on_group_failure = group_policy::halt;
+        BOOST_TEST(of(retry()).halts == fifo);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_too_old_is_rejected_and_the_last_try_falls_within_the_age)
+{
+    options.max_age = 1min;
+    its.first_received_at = its.now - 58s;
+    BOOST_TEST(of(retry()).delay.count() == 2'000);
+    its.first_received_at = its.now - 2min;
+    BOOST_TEST((of(retry()).what == kind::reject));
+    BOOST_TEST((of(retry_after(1s)).what == kind::reject));
+}
+
+// They merely stood back, and no handler of theirs has failed.
+BOOST_AUTO_TEST_CASE(age_does_not_touch_what_stands_back_or_is_released)
+{
+    options.max_age = 1min;
+    its.first_received_at = its.now - 1h;
+    BOOST_TEST((of(unavailable()).what == kind::stand_back));
+    BOOST_TEST((of(release()).what == kind::postpone));
+    BOOST_TEST((of(ack()).what == kind::remove));
+}
+
+BOOST_AUTO_TEST_CASE(an_exception_is_a_retry_and_is_logged)
+{
+    auto const its_meaning = of_thrown(thrown(std::runtime_error("disk full")));
+    BOOST_TEST((its_meaning.said.what() == outcome::kind::retry));
+    BOOST_TEST((its_meaning.news && its_meaning.news->what() == outcome::kind::retry));
+    BOOST_TEST(its_meaning.text == "disk full");
+    BOOST_TEST(its_meaning.cause == "handler failed");
+    BOOST_TEST(of_thrown(thrown(42)).text == "an exception that is no std::exception");
+    BOOST_TEST(of_thrown(thrown(42), true).text == "ran for longer than handler_timeout");
+}
+
+BOOST_AUTO_TEST_CASE(classify_has_the_first_word_but_not_about_time)
+{
+    options.classify = [](std::exception_ptr) { return std::optional(release()); };
+    BOOST_TEST((of_thrown(thrown(42)).said.what() == outcome::kind::release));
+    BOOST_TEST((of_thrown(thrown(42), true).said.what() == outcome::kind::retry));
+    options.classify = [](std::exception_ptr) -> std::optional<outcome> { throw 1; };
+    BOOST_TEST((of_thrown(thrown(42)).said.what() == outcome::kind::retry));
+    BOOST_TEST(of_thrown(thrown(42)).cause == "classify");
+}
+
+// What a message says about itself is no news about what its handler depends on.
+BOOST_AUTO_TEST_CASE(a_malformed_message_goes_by_its_policy_and_is_no_news)
+{
+    BOOST_TEST(of_thrown(thrown(parse_error("not JSON"))).malformed);
+    for (auto const& [policy, what] : {std::pair{malformed_policy::retry, outcome::kind::retry},
+             {malformed_policy::reject, outcome::kind::reject}, {malformed_policy::discard, outcome::kind::ack}}) {
+        options.on_malformed = policy;
+        auto const its_meaning = meaning_of_malformed("not JSON", "{\"a\":\n", options);
+        BOOST_TEST((its_meaning.said.what() == what));
+        BOOST_TEST(!its_meaning.news.has_value());
+        BOOST_TEST(its_meaning.text == "not JSON; it begins: {\"a\":?");
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
