@@ -54,6 +54,25 @@ BOOST_AUTO_TEST_CASE(a_host_is_amazon_s_when_it_has_the_name_of_an_endpoint_of_s
         BOOST_TEST(!is_amazons(not_ours), not_ours);
 }
 
+// Of whatever is asked, an endpoint or an error comes back.
+BOOST_AUTO_TEST_CASE(no_region_and_no_url_throws)
+{
+    std::string const long_name(300, 'a');
+    for (std::string const region :
+        {"", " ", "-", ".", "-global", "aws-global", "cn-", "us-gov-", "a..b", "\xff", "%00", long_name}) {
+        for (std::string const url : {"", "x", "http://", "https://[", "https://host:99999"}) {
+            for (auto const& service : {sqs_service, sts_service, sso_service, sso_oidc_service}) {
+                for (bool const extra : {false, true}) {
+                    endpoint_parameters const asked{
+                        .region = region, .url = url, .fips = extra, .dual_stack = extra, .sts_global = extra};
+                    BOOST_CHECK_NO_THROW((void)endpoint_for(service, asked));
+                }
+            }
+        }
+    }
+    BOOST_TEST(endpoint_for(sqs_service, {}).error().message.find("AWS_REGION") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(the_host_names_service_region_and_partition)
 {
     BOOST_TEST(url(sqs_service, {.region = "eusc-de-east-1"}) == "https://sqs.eusc-de-east-1.amazonaws.eu");
