@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(no_region_and_no_url_throws)
 {
     std::string const long_name(300, 'a');
     for (std::string const region :
-        {"", " ", "-", ".", "-global", "aws-global", "cn-", "us-gov-", "a..b", "\xff", "%00", long_name}) {
+        {"", " ", "-", ".", "-global", "aws-global", "cn-", "us-gov-", "a..b", "\xff", "%00", long_name.c_str()}) {
         for (std::string const url : {"", "x", "http://", "https://[", "https://host:99999"}) {
             for (auto const& service : {sqs_service, sts_service, sso_service, sso_oidc_service}) {
                 for (bool const extra : {false, true}) {
