@@ -3,6 +3,7 @@
 #include "standard_streams.hpp"
 
 #include <quern/aws/partitions.hpp>
+#include <quern/core/printable.hpp>
 
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -72,7 +73,7 @@ exit_code complain(std::string_view what, exit_code code)
 
 exit_code complain(failure const& why)
 {
-    return complain(why.message, blames_usage(why) ? usage : failed);
+    return complain(printable(why.message), blames_usage(why) ? usage : failed);
 }
 
 log_sink to_stderr()
@@ -80,7 +81,7 @@ log_sink to_stderr()
     return [](log_level level, std::string_view text) {
         constexpr spdlog::level::level_enum levels[] = {
             spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err};
-        spdlog::log(levels[static_cast<int>(level)], "{}", text);
+        spdlog::log(levels[static_cast<int>(level)], "{}", printable(std::string(text)));
     };
 }
 

@@ -1,6 +1,9 @@
 #include "endpoint_options.hpp"
 
+#include <quern/aws/clear_text.hpp>
 #include <quern/aws/partitions.hpp>
+
+#include <spdlog/spdlog.h>
 
 namespace quern::app {
 
@@ -50,14 +53,17 @@ result<sqs::client_options> client_options_from(
             "--endpoint or set AWS_ENDPOINT_URL_SQS");
     }
 
+    std::string key; // unknown as long as they have to be looked for
     bool const is_named = !aws::selected_profile(variable, where.profile, "").empty();
     if (is_local && !is_named) {
         auto keys = local_keys(variable);
         if (!keys) return keys.error();
+        key = keys->access_key_id;
         options.credentials = aws::static_credentials(std::move(*keys));
     }
     auto const resolved = sqs::resolve(options.where, variable, profile);
     if (!resolved) return resolved.error();
+    if (auto const risk = aws::clear_text_warning(resolved->at, key)) spdlog::warn(*risk);
     return options;
 }
 

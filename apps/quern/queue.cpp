@@ -2,6 +2,8 @@
 #include "session.hpp"
 #include "standard_streams.hpp"
 
+#include <quern/core/printable.hpp>
+
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
@@ -38,7 +40,7 @@ asio::awaitable<int> create(session& s, queue_options const& o)
     }
     auto const made = co_await s.sqs.create_queue(std::move(request));
     if (!made) co_return s.complain(made.error());
-    say(stdout, "{}\n", made->queue_url);
+    say(stdout, "{}\n", printable(made->queue_url));
     co_return ok;
 }
 
@@ -53,7 +55,7 @@ asio::awaitable<int> list(session& s, queue_options const& o)
         auto const page = co_await s.sqs.list_queues(std::move(request));
         if (!page) co_return s.complain(page.error());
         for (auto const& url : page->queue_urls)
-            say(stdout, "{}\n", url);
+            say(stdout, "{}\n", printable(url));
         token = page->next_token;
     } while (!token.empty());
     co_return ok;
@@ -71,7 +73,7 @@ asio::awaitable<int> attributes(session& s, queue_options const& o)
         if (o.json)
             object[name] = value;
         else
-            say(stdout, "{}={}\n", name, value);
+            say(stdout, "{}={}\n", printable(name), printable(value));
     }
     if (o.json) say(stdout, "{}\n", boost::json::serialize(object));
     co_return ok;

@@ -58,4 +58,11 @@ BOOST_AUTO_TEST_CASE(a_target_splits_at_its_first_question_mark)
     BOOST_TEST(request.header("none") == "");
 }
 
+// RFC 9112, 5.2: a fold is white space, and so the lines are one value, not several.
+BOOST_AUTO_TEST_CASE(a_folded_value_is_one_value)
+{
+    BOOST_TEST(aws::canonicalize({{"My-Header1", "value1\r\n  value2\r\n\t value3"}, {"my-header1", "b"}}).lines ==
+        "my-header1:value1 value2 value3,b\n");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -56,6 +56,19 @@ BOOST_AUTO_TEST_CASE(a_token_goes_in_the_clear_only_next_door)
     BOOST_TEST(!accepted("https://any.example/"));
 }
 
+// It was printed whole: its path is a secret of one task among others.
+BOOST_AUTO_TEST_CASE(a_uri_that_is_none_is_not_shown)
+{
+    for (string const uri : {"https://user:hidden@any.example/hidden?hidden", "http://any.example/hidden",
+             "ftp://any.example/hidden", "http://localhost:0/hidden", "http://localhost/hid den"}) {
+        variables["AWS_CONTAINER_CREDENTIALS_FULL_URI"] = uri;
+        auto const found = aws::container_url([this](char const* name) { return variable(name); });
+        BOOST_REQUIRE(found.has_error());
+        BOOST_TEST(found.error().message.find("hid") == string::npos, found.error().message);
+        BOOST_TEST(found.error().message.starts_with("AWS_CONTAINER_CREDENTIALS_FULL_URI"));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(the_token_of_the_file_wins_and_is_read_each_time)
 {
     variables["AWS_CONTAINER_AUTHORIZATION_TOKEN"] = "of the variable";

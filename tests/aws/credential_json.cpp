@@ -47,6 +47,23 @@ BOOST_AUTO_TEST_CASE(credentials_are_read_as_all_the_sources_write_them)
     BOOST_TEST((*process == aws::credentials{"A", "s", "", {}, "1"}));
 }
 
+// Who means never writes 9999, and was told that this is no time.
+BOOST_AUTO_TEST_CASE(an_expiration_in_the_far_future_means_the_end_of_the_year_2200)
+{
+    for (auto const* const time : {"\"9999-12-31T23:59:59Z\"", "99999999999999", "9223372036854775807"}) {
+        auto const found = aws::credentials_in_json(
+            string(R"({"AccessKeyId":"A","SecretAccessKey":"s","Expiration":)") + time + '}', "it");
+        BOOST_REQUIRE(found.has_value());
+        BOOST_TEST((found->expires_at == aws::last_moment), time);
+    }
+}
+
+// A terminal takes 9b, or c2 9b, for the begin of a command.
+BOOST_AUTO_TEST_CASE(what_the_other_side_says_reaches_no_terminal_as_a_command)
+{
+    BOOST_TEST(error_of(R"({"Code":"Evil\u001b[2J","Message":"\u009b2J"})") == "it: Evil [2J  2J");
+}
+
 BOOST_AUTO_TEST_CASE(what_is_wrong_is_said_without_showing_a_secret)
 {
     BOOST_TEST(error_of("hidden") == "it: the answer is not a JSON object with credentials");
@@ -57,7 +74,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_said_without_showing_a_secret)
     BOOST_TEST(
         error_of(R"({"Code":"AssumeRoleUnauthorizedAccess","Message":"EC2\ncannot","SecretAccessKey":"hidden"})") ==
         "it: AssumeRoleUnauthorizedAccess EC2 cannot");
-    for (auto const* const time : {"\"tomorrow\"", "-1", "99999999999999"}) {
+    for (auto const* const time : {"\"tomorrow\"", "-1"}) {
         BOOST_TEST(error_of(string(R"({"AccessKeyId":"A","SecretAccessKey":"hidden","Expiration":)") + time + '}')
                        .starts_with("it: the expiration is not a time"));
     }

@@ -58,9 +58,13 @@ BOOST_AUTO_TEST_CASE(a_time_of_rfc_3339_is_read_in_all_the_forms_that_are_met)
         BOOST_TEST((*read == at), text);
     }
     BOOST_TEST(quern::aws::rfc3339(at) == "2022-05-02T18:36:00Z");
-    for (auto const* const text : {"", "2022-05-02", "2022-05-02T18:36:00", "2022-05-02T18:36:00X",
-             "2022-05-02 18:36:00Z", "2022-13-02T18:36:00Z", "2022-05-02T18:36:00.Z", "2022-05-02T18:36:00.1",
-             "2022-05-02T18:36:00+24:00", "2022-05-02T18:36:00+00:00Z", "2022-05-02T18:36:00Zx"}) {
+    for (auto const* const never : {"2201-01-01T00:00:00Z", "2204-02-29T00:00:00Z", "9999-12-31T23:59:59Z"})
+        BOOST_TEST((quern::aws::parse_rfc3339(never) == quern::aws::last_moment), never);
+    BOOST_TEST(quern::aws::rfc3339(quern::aws::last_moment) == "2200-12-31T23:59:59Z");
+    for (auto const* const text :
+        {"", "2022-05-02", "2022-05-02T18:36:00", "2022-05-02T18:36:00X", "2022-05-02 18:36:00Z",
+            "2022-13-02T18:36:00Z", "2022-05-02T18:36:00.Z", "2022-05-02T18:36:00.1", "2022-05-02T18:36:00+24:00",
+            "9999-13-31T23:59:59Z", "2022-05-02T18:36:00+00:00Z", "2022-05-02T18:36:00Zx"}) {
         BOOST_TEST(!quern::aws::parse_rfc3339(text), text);
     }
 }

@@ -35,14 +35,42 @@ BOOST_AUTO_TEST_CASE(a_region_lies_in_one_partition)
         BOOST_TEST(partition_of(unheard_of).name == "aws", unheard_of);
 }
 
-BOOST_AUTO_TEST_CASE(a_host_is_amazon_s_by_its_domain)
+// Anybody can have a bucket or a machine in Amazon's domains.
+BOOST_AUTO_TEST_CASE(a_host_is_amazon_s_when_it_has_the_name_of_an_endpoint_of_sqs)
 {
     for (auto const* const ours : {"sqs.eu-west-1.amazonaws.com", "sqs.cn-north-1.amazonaws.com.cn",
-             "queue.amazonaws.com", "sqs.us-east-1.api.aws", "sqs.eusc-de-east-1.amazonaws.eu"})
+             "sqs-fips.us-gov-west-1.amazonaws.com", "queue.amazonaws.com", "us-west-2.queue.amazonaws.com",
+             "cn-north-1.queue.amazonaws.com.cn", "sqs.us-east-1.api.aws", "sqs-fips.us-east-1.api.aws",
+             "sqs.eusc-de-east-1.amazonaws.eu", "vpce-0f-1e.sqs.eu-west-1.vpce.amazonaws.com",
+             "vpce-0f-1e-eu-west-1a.sqs-fips.eu-west-1.vpce.amazonaws.com"})
         BOOST_TEST(is_amazons(ours), ours);
-    for (auto const* const not_ours : {"localhost", "amazonaws.com", "sqs.eu-west-1.amazonaws.com.evil.example",
-             "myamazonaws.com", "127.0.0.1", ""})
+    for (auto const* const not_ours :
+        {"localhost", "amazonaws.com", "sqs.eu-west-1.amazonaws.com.evil.example", "myamazonaws.com", "127.0.0.1", "",
+            "sqs.amazonaws.com", ".amazonaws.com", "sqs..amazonaws.com", "evil.s3.eu-west-1.amazonaws.com",
+            "ec2-1-2-3-4.eu-west-1.compute.amazonaws.com", "evil.queue.amazonaws.com", "queue.evil.amazonaws.com",
+            "sqs.eu-west-1.evil.amazonaws.com", "evil.sqs.eu-west-1.vpce.amazonaws.com",
+            "vpce-0f.sqs.eu-west-1.amazonaws.com", "vpce-0f.s3.eu-west-1.vpce.amazonaws.com", "queue.api.aws",
+            "vpce-0f.sqs.eu-west-1.evil.vpce.amazonaws.com", "sqs.eu-west-1.amazonaws.com."})
         BOOST_TEST(!is_amazons(not_ours), not_ours);
+}
+
+// Of whatever is asked, an endpoint or an error comes back.
+BOOST_AUTO_TEST_CASE(no_region_and_no_url_throws)
+{
+    std::string const long_name(300, 'a');
+    for (std::string const region :
+        {"", " ", "-", ".", "-global", "aws-global", "cn-", "us-gov-", "a..b", "\xff", "%00", long_name.c_str()}) {
+        for (std::string const url : {"", "x", "http://", "https://[", "https://host:99999"}) {
+            for (auto const& service : {sqs_service, sts_service, sso_service, sso_oidc_service}) {
+                for (bool const extra : {false, true}) {
+                    endpoint_parameters const asked{
+                        .region = region, .url = url, .fips = extra, .dual_stack = extra, .sts_global = extra};
+                    BOOST_CHECK_NO_THROW((void)endpoint_for(service, asked));
+                }
+            }
+        }
+    }
+    BOOST_TEST(endpoint_for(sqs_service, {}).error().message.find("AWS_REGION") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(the_host_names_service_region_and_partition)

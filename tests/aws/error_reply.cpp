@@ -54,6 +54,20 @@ BOOST_AUTO_TEST_CASE(that_header_counts_only_as_code_and_fault)
     BOOST_TEST(why.sender_fault);
 }
 
+// They moved the cursor of whoever read the error on a terminal, and forged lines of logs.
+BOOST_AUTO_TEST_CASE(nothing_of_an_answer_commands_a_terminal)
+{
+    auto const why = decoded(400, R"({"__type":"a#Evil\u001b[2J","message":"no\rsuch\u0007\u009bthing"})",
+        {{"x-amzn-RequestId",
+            "e5\x9b"
+            "31m"}});
+    BOOST_TEST(why.service_code == "Evil [2J");
+    BOOST_TEST(why.message == "no such  thing");
+    BOOST_TEST(why.request_id == "e5?31m");
+    BOOST_TEST(decoded(400, "{}", {{"x-amzn-query-error", "Evil\x9b;Sender"}}).service_code == "Evil?");
+    BOOST_TEST(decoded(400, "{}", {{"x-amzn-errortype", "Evil\x9b"}}).service_code == "Evil?");
+}
+
 BOOST_AUTO_TEST_CASE(the_message_may_have_a_capital_letter_and_escapes)
 {
     BOOST_TEST(decoded(400, R"({"Message":"a \"b\" \u00e4"})").message == "a \"b\" ä");

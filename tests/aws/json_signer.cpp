@@ -88,7 +88,12 @@ BOOST_AUTO_TEST_CASE(signs_as_the_general_signer_does)
     auto behind_gateway = sqs();
     behind_gateway.host = "gateway.local:8443";
     behind_gateway.path = "/queues/a~b";
-    for (auto const& target : {sqs(), dynamo, behind_gateway}) {
+    auto parameters = sqs();
+    parameters.service = "ssm";
+    parameters.target_prefix = "AmazonSSM";
+    parameters.version = aws::json_version::v1_1;
+    parameters.query_compatible = false;
+    for (auto const& target : {sqs(), dynamo, parameters, behind_gateway}) {
         aws::json_signer signer(target);
         for (auto const& who : {keys, temporary, keys}) {
             for (auto const* const operation : {"SendMessage", "DeleteMessage", "SendMessage"}) {
@@ -96,12 +101,19 @@ BOOST_AUTO_TEST_CASE(signs_as_the_general_signer_does)
                 received const request(text);
                 BOOST_TEST(request.view.header("authorization") == general_authorization(request, who, target));
                 BOOST_TEST(request.view.header("x-amz-target") == target.target_prefix + '.' + operation);
+                BOOST_TEST(request.view.header("content-type") == content_type(target.version));
                 BOOST_TEST(request.view.header("x-amz-security-token") == who.session_token);
                 BOOST_TEST(request.view.header("x-amzn-query-mode") == (target.query_compatible ? "true" : ""));
                 BOOST_TEST(request.view.body == body);
             }
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(the_content_type_says_which_version_it_is)
+{
+    BOOST_TEST(content_type(aws::json_version::v1_0) == "application/x-amz-json-1.0");
+    BOOST_TEST(content_type(aws::json_version::v1_1) == "application/x-amz-json-1.1");
 }
 
 BOOST_AUTO_TEST_CASE(the_other_side_accepts_it)

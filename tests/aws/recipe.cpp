@@ -86,6 +86,26 @@ BOOST_AUTO_TEST_CASE(a_role_of_a_session_begins_with_sso)
     BOOST_TEST(std::holds_alternative<aws::from_sso>((*how)->first));
 }
 
+// It was found out when credentials were asked for, by an error that did not name the key.
+BOOST_AUTO_TEST_CASE(a_role_of_sso_needs_an_account_and_an_account_a_role)
+{
+    string const p = "profile \"default\": ";
+    string const session = "\n[sso-session s]\nsso_region = r\nsso_start_url = u\n";
+    for (string const kind : {"[default]\nsso_session = s\n", "[default]\nsso_start_url = u\nsso_region = r\n"}) {
+        BOOST_TEST(error_in(kind + "sso_role_name = n" + session) == p + "sso_account_id is missing");
+        BOOST_TEST(error_in(kind + "sso_account_id = 1" + session) == p + "sso_role_name is missing");
+        BOOST_TEST(
+            error_in(kind + "sso_account_id =\nsso_role_name = n" + session) == p + "sso_account_id is missing");
+        BOOST_TEST(error_in(kind + "sso_account_id = 1\nsso_role_name = n" + session) == "accepted");
+    }
+    BOOST_TEST(error_in("[default]\nsso_start_url = u\nsso_region = r\n") == p + "sso_account_id is missing");
+    BOOST_TEST(error_in("[default]\nsso_role_name = n\n").starts_with(p + "sso_start_url and sso_region"));
+    BOOST_TEST(error_in("[default]\nrole_arn = a\nsource_profile = b\n[profile b]\nsso_session = s\n"
+                        "sso_role_name = n" +
+                   session) == "profile \"b\": sso_account_id is missing");
+    BOOST_TEST(first_in<aws::from_sso>("[default]\nsso_session = s" + session).what.account_id == ""); // for a token
+}
+
 BOOST_AUTO_TEST_CASE(errors_name_the_profile_and_the_key_and_show_no_secret)
 {
     string const p = "profile \"default\": ";

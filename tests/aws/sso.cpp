@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(a_good_token_buys_the_credentials_of_the_role)
         (*found == aws::credentials{"A", "s", "t", aws::parse_rfc3339("2026-01-02T05:04:05Z"), "123456789012"}));
     BOOST_TEST(web.asked.size() == 1u);
     BOOST_TEST(web.asked[0].url ==
-        "https://portal.sso.eu-west-1.amazonaws.com/federation/credentials?role_name=Role&account_id=123456789012");
+        "https://portal.sso.eu-west-1.amazonaws.com/federation/credentials?account_id=123456789012&role_name=Role");
     BOOST_TEST(web.header(0, "x-amz-sso_bearer_token") == "old-token");
 }
 

@@ -139,6 +139,14 @@ BOOST_AUTO_TEST_CASE(errors_are_read_and_sorted)
     BOOST_TEST(aws::decode_sts_error(busy).http_status == 400);
 }
 
+BOOST_AUTO_TEST_CASE(an_error_commands_no_terminal)
+{
+    quern::net::response hostile;
+    hostile.status = 400;
+    hostile.body = error("Evil\x1b[2J", "Sender");
+    BOOST_TEST(aws::decode_sts_error(hostile).service_code == "Evil [2J");
+}
+
 BOOST_AUTO_TEST_CASE(an_answer_that_is_not_as_agreed_is_refused_without_showing_it)
 {
     auto const whole = answer("AssumeRole");

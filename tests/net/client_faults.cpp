@@ -12,6 +12,7 @@ namespace asio = boost::asio;
 using namespace quern;
 using namespace quern::test;
 using namespace std::chrono_literals;
+using std::string;
 
 namespace {
 
@@ -90,6 +91,51 @@ BOOST_AUTO_TEST_CASE(what_is_not_http_is_a_bad_reply)
             BOOST_TEST(mentions(f, "not a valid HTTP answer"));
         }
     }
+}
+
+// What one reader takes for the end of an answer and another does not is how one answer is made to look like two.
+BOOST_AUTO_TEST_CASE(an_answer_whose_end_could_be_read_in_two_ways_is_a_bad_reply)
+{
+    string const chunks = "\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
+    for (string const head : {"HTTP/1.1 200 OK\r\ntransfer-encoding: xchunked",
+             "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip", "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked",
+             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked, gzip",
+             "HTTP/1.1 200 OK\r\ntransfer-encoding: identity\r\ncontent-length: 20",
+             "HTTP/1.1 200 OK\r\ntransfer-encoding:",
+             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntransfer-encoding: chunked",
+             "HTTP/1.0 200 OK\r\ntransfer-encoding: chunked", "HTTP/1.1 200 OK\r\ncontent-length: 20\r\nx: a\r\n b",
+             "HTTP/1.1 200 OK\r\nx:\r\n\tb\r\ncontent-length: 20"}) {
+        BOOST_TEST_CONTEXT(head)
+        {
+            auto const f = after(head + chunks);
+            BOOST_TEST(f.code == make_error_code(errc::bad_reply));
+            BOOST_TEST(mentions(f, "not a valid HTTP answer"));
+        }
+    }
+}
+
+// They were answered by reading on until the deadline.
+BOOST_AUTO_TEST_CASE(interim_answers_without_end_and_another_protocol_are_bad_replies)
+{
+    string endless;
+    for (int i = 0; i < 9; ++i)
+        endless += "HTTP/1.1 100 Continue\r\n\r\n";
+    hang = true;
+    for (string const& text : {endless, string("HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\n\r\n")}) {
+        auto const f = after(text);
+        BOOST_TEST(f.code == make_error_code(errc::bad_reply));
+        BOOST_TEST(mentions(f, "not a valid HTTP answer"));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(trailers_beyond_the_limit_of_headers_are_refused_though_nobody_reads_them)
+{
+    options.max_header_bytes = 1024;
+    string text = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n";
+    for (int i = 0; i < 200; ++i)
+        text += "x-more: more\r\n";
+    auto const f = after(text + "\r\n");
+    BOOST_TEST(f.code == make_error_code(errc::reply_too_large));
 }
 
 BOOST_AUTO_TEST_CASE(headers_without_end_are_refused_at_their_limit)

@@ -53,6 +53,19 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_an_endpoint_is_refused_with_the_reason)
     BOOST_TEST(reason("http://host/a\r\nx-evil: 1").find("character") != std::string::npos);
 }
 
+// A password stood in the error wherever something else was wrong with the URL as well.
+BOOST_AUTO_TEST_CASE(no_error_shows_a_user_a_password_or_a_query)
+{
+    for (auto const* const url : {"https://user:secret@host/?x", "http://user:sec@secret/ret@host",
+             "ftp://user:secret@host", "user:secret@host", "http://user:secret@ho st", "https://user:secret?#@host",
+             "https://host:0/?token=secret", "https://host/#secret", "http://user:secret@[::1"}) {
+        auto const why = parse_endpoint(url).error().message;
+        BOOST_TEST(why.find("secret") == std::string::npos, why);
+    }
+    BOOST_TEST(quern::net::shown_url("https://user:secret@host/path?x=1") == "https://host/path?...");
+    BOOST_TEST(quern::net::shown_url("http://host:80/path") == "http://host:80/path");
+}
+
 BOOST_AUTO_TEST_CASE(this_machine_is_told_by_its_names)
 {
     for (auto const* const here : {"localhost", "LocalHost", "127.0.0.1", "127.9.9.9", "::1"})

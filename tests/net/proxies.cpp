@@ -4,6 +4,7 @@
 #include "support/loopback.hpp"
 #include "support/proxy.hpp"
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/system/system_error.hpp>
 #include <boost/test/unit_test.hpp>
@@ -174,6 +175,62 @@ BOOST_AUTO_TEST_CASE(what_the_proxy_puts_before_the_handshake_is_refused)
         play(io, part(liar, answer));
         BOOST_TEST(refusal_of(https).code == make_error_code(errc::connect_failed));
     }
+}
+
+// It was taken for a refusal.
+BOOST_AUTO_TEST_CASE(a_proxy_may_ask_for_patience_before_it_opens_a_tunnel)
+{
+    loopback slow(io);
+    options.proxy = slow.url();
+    auto part = [](behind_a_proxy& here, loopback& l) -> asio::awaitable<void> {
+        auto socket = co_await l.accept();
+        co_await read_request(socket);
+        co_await say(socket, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\nx: y\r\n\r\n");
+        co_await say(socket, "HTTP/1.1 200 OK\r\n\r\n");
+        asio::ssl::stream<loopback::socket> stream(std::move(socket), here.tls);
+        co_await stream.async_handshake(asio::ssl::stream_base::server, asio::use_awaitable);
+        co_await read_request(stream);
+        co_await say(stream, http_reply("through"));
+    };
+    auto client = connect(https);
+    play(io, part(*this, slow));
+    BOOST_TEST(run(io, ask(client)).value().body == "through");
+}
+
+BOOST_AUTO_TEST_CASE(a_proxy_that_asks_for_patience_without_end_is_refused_and_so_is_another_protocol)
+{
+    loopback liar(io);
+    options.proxy = liar.url();
+    string endless;
+    for (int i = 0; i < 20; ++i)
+        endless += "HTTP/1.1 100 Continue\r\n\r\n";
+    for (string const& answer : {endless, string("HTTP/1.1 101 Switching Protocols\r\n\r\n")}) {
+        auto part = [](loopback& l, string text) -> asio::awaitable<void> {
+            auto socket = co_await l.accept();
+            co_await read_request(socket);
+            co_await say(socket, std::move(text));
+            co_await read_request(socket); // which never comes
+        };
+        auto ended = [](std::exception_ptr) {};
+        asio::co_spawn(io, part(liar, answer), ended);
+        BOOST_TEST(refusal_of(https).code == make_error_code(errc::connect_failed));
+    }
+}
+
+// OpenSSL falls back to the common name where there is no other.
+BOOST_AUTO_TEST_CASE(a_common_name_alone_is_no_name)
+{
+    shown = certificate::without_names("sqs.test.example");
+    tls = shown.server();
+    options.ca_bundle = shown.save(string(std::getenv("QUERN_TMP_DIR")) + "/nameless.pem");
+    auto part = [](behind_a_proxy& here) -> asio::awaitable<void> {
+        asio::ssl::stream<loopback::socket> stream(co_await here.server.accept(), here.tls);
+        co_await stream.async_handshake(asio::ssl::stream_base::server, asio::as_tuple(asio::use_awaitable));
+    };
+    play(io, part(*this));
+    auto const refused = refusal_of(https);
+    BOOST_TEST(refused.code == make_error_code(errc::tls_failed));
+    BOOST_TEST(refused.message.find("names no host") != string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_proxy_that_never_answers_uses_up_the_time_to_connect_and_no_more)

@@ -95,33 +95,4 @@ BOOST_AUTO_TEST_CASE(a_message_waits_until_a_time_of_day)
     BOOST_TEST((delay_until(first + 36h, first, -1s) == 0ms));
 }
 
-BOOST_AUTO_TEST_CASE(retry_after_is_a_number_of_seconds)
-{
-    BOOST_TEST((parse_retry_after("120", first) == 2min));
-    BOOST_TEST((parse_retry_after("0", first) == 0ms));
-    BOOST_TEST((parse_retry_after("007", first) == 7s));
-    BOOST_TEST((parse_retry_after("43200", first) == 12h));
-    for (auto const* const text :
-        {"43201", "9223372036854775807", "9223372036854775808", "99999999999999999999999999"})
-        BOOST_TEST((parse_retry_after(text, first) == 12h), text);
-}
-
-BOOST_AUTO_TEST_CASE(retry_after_is_a_date)
-{
-    // 1'700'000'000 s: Tue, 14 Nov 2023 22:13:20 GMT
-    BOOST_TEST((parse_retry_after("Tue, 14 Nov 2023 22:14:20 GMT", first) == 1min));
-    BOOST_TEST((parse_retry_after("Tue, 14 Nov 2023 22:13:20 GMT", first) == 0ms));
-    BOOST_TEST((parse_retry_after("Sun, 06 Nov 1994 08:49:37 GMT", first) == 0ms));
-    BOOST_TEST((parse_retry_after("Fri, 31 Dec 2100 23:59:59 GMT", first) == 12h));
-}
-
-BOOST_AUTO_TEST_CASE(retry_after_that_is_neither_says_nothing)
-{
-    for (auto const* const text :
-        {"", " ", " 5", "5 ", "-1", "+1", "1.5", "1e3", "0x10", "10s", "soon", "Tuesday, 14-Nov-23 22:14:20 GMT",
-            "Tue Nov 14 22:14:20 2023", "Tue, 14 Nov 2023 22:14:20", "Tue, 14 Nov 2023 22:14:20 CET",
-            "Tue, 32 Nov 2023 22:14:20 GMT", "Tue, 14 Nov 2023 25:14:20 GMT", "Tue, 14 Nov 2023 22:14:20 GMT "})
-        BOOST_TEST(!parse_retry_after(text, first), text);
-}
-
 BOOST_AUTO_TEST_SUITE_END()

@@ -48,6 +48,7 @@ BOOST_AUTO_TEST_CASE(the_url_of_a_queue_tells_where_it_lives)
     BOOST_TEST(home("http://localhost:9324/000000000000/q") == "|http://localhost:9324");
     BOOST_TEST(home("https://sqs.eu-west-1.amazonaws.com.evil.example/1/q") ==
         "|https://sqs.eu-west-1.amazonaws.com.evil.example");
+    BOOST_TEST(home("https://evil.queue.amazonaws.com/1/q") == "|https://evil.queue.amazonaws.com");
     BOOST_TEST(home("orders") == "|");
     BOOST_TEST(home("") == "|");
 }

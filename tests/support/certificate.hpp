@@ -28,6 +28,12 @@ public:
         : certificate(name, &authority, when)
     {}
 
+    /// One whose subject alone says whose it is.
+    static certificate without_names(std::string const& subject)
+    {
+        return certificate(subject, nullptr, validity(), false);
+    }
+
     /// A context for a server that shows this certificate.
     boost::asio::ssl::context server() const
     {
@@ -50,7 +56,7 @@ public:
     }
 
 private:
-    certificate(std::string const& name, certificate const* authority, validity when)
+    certificate(std::string const& name, certificate const* authority, validity when, bool is_named = true)
         : key_(EVP_EC_gen("P-256"), EVP_PKEY_free), cert_(X509_new(), X509_free)
     {
         static long serial = 0;
@@ -64,7 +70,7 @@ private:
             subject, "CN", MBSTRING_UTF8, reinterpret_cast<unsigned char const*>(name.c_str()), -1, -1, 0);
         X509_set_issuer_name(cert_.get(), authority ? X509_get_subject_name(authority->cert_.get()) : subject);
         auto const is_address = name.find_first_not_of("0123456789.") == std::string::npos;
-        extend(NID_subject_alt_name, (is_address ? "IP:" : "DNS:") + name);
+        if (is_named) extend(NID_subject_alt_name, (is_address ? "IP:" : "DNS:") + name);
         if (!authority) extend(NID_basic_constraints, "critical,CA:TRUE");
         auto* const signer = authority ? authority->key_.get() : key_.get();
         if (X509_sign(cert_.get(), signer, EVP_sha256()) == 0) throw std::runtime_error("X509_sign");

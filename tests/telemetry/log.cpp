@@ -81,6 +81,14 @@ BOOST_AUTO_TEST_CASE(causes_do_not_silence_one_another)
     BOOST_TEST(lines.size() == 2u);
 }
 
+// The id of a message, or what a handler has thrown, could forge lines and command a terminal.
+BOOST_AUTO_TEST_CASE(a_line_is_one_line_whatever_stands_in_it)
+{
+    log.write(log_level::warning, "handler failed", "m1\n2026-01-01 all is well\x1b[2J", t0);
+    BOOST_TEST(lines.at(0) == "handler failed: m1 2026-01-01 all is well [2J");
+    BOOST_TEST(log.last_problem()->text == lines.at(0));
+}
+
 BOOST_AUTO_TEST_CASE(what_was_held_back_is_told_though_nothing_more_happens)
 {
     for (int i = 0; i < 3; ++i)

@@ -55,7 +55,9 @@ result<std::optional<std::string>> container_url(environment const& variable)
     auto url = variable(full_uri);
     if (url.empty()) return std::optional<std::string>();
     auto const address = parse_address(url);
-    if (!address) return refused(std::string(full_uri) + ": " + address.error().message);
+    if (!address) { // and its path is a secret
+        return refused(std::string(full_uri) + " must be a URL like http://169.254.170.23/v1/credentials");
+    }
     if (!address->at.tls && !is_near(address->at.host)) {
         return refused(std::string(full_uri) + ": " + address->at.host +
             " is not this machine, 169.254.170.2, 169.254.170.23 or fd00:ec2::23: use https");

@@ -1,6 +1,7 @@
 #include <quern/aws/canonical.hpp>
 #include <quern/aws/credential_json.hpp>
 #include <quern/aws/date.hpp>
+#include <quern/core/printable.hpp>
 
 #include <simdjson.h>
 
@@ -21,19 +22,18 @@ std::optional<wall_time> time_in(std::string const& text)
     std::int64_t milliseconds = 0;
     auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), milliseconds);
     if (ec != std::errc() || end != text.data() + text.size()) return parse_rfc3339(text);
-    constexpr std::int64_t year_2200 = 7'258'118'400'000;
-    if (milliseconds < 0 || milliseconds > year_2200) return {};
-    return wall_time(std::chrono::milliseconds(milliseconds));
+    if (milliseconds < 0) return {};
+    std::chrono::milliseconds const since(milliseconds);
+    auto const last = std::chrono::floor<std::chrono::milliseconds>(last_moment.time_since_epoch());
+    return wall_time(std::min(since, last));
 }
 
 /// One line that may stand in a log.
-std::string printable(std::string text)
+std::string one_line(std::string text)
 {
     constexpr std::size_t longest = 200;
     if (text.size() > longest) text.resize(longest);
-    for (auto& c : text)
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-    return text;
+    return printable(std::move(text));
 }
 
 } // namespace
@@ -61,7 +61,7 @@ std::optional<section> read_flat_json(std::string_view text, std::string_view in
 result<credentials> credentials_in(section const& object, std::string_view whose)
 {
     auto const code = object.get("code");
-    if (!code.empty() && code != "Success") return broken(whose, printable(code + ' ' + object.get("message")));
+    if (!code.empty() && code != "Success") return broken(whose, one_line(code + ' ' + object.get("message")));
     credentials found{object.get("accesskeyid"), object.get("secretaccesskey"), object.get("sessiontoken")};
     if (found.session_token.empty()) found.session_token = object.get("token");
     found.account_id = object.get("accountid");

@@ -50,12 +50,17 @@ struct reader {
     }
 };
 
-std::optional<wall_time> make_time(bool ok, int y, unsigned m, int d, int h, int min, int s)
+constexpr int last_year = 2200;
+
+enum class beyond { is_no_time, is_last_moment };
+
+std::optional<wall_time> make_time(
+    bool ok, int y, unsigned m, int d, int h, int min, int s, beyond the_last_year = beyond::is_no_time)
 {
     year_month_day const date(year(y), month(m), day(static_cast<unsigned>(d)));
-    if (!ok || !date.ok() || h > 23 || min > 59 || s > 60) return {}; // 60: a leap second
-    if (y < 1970 || y > 2200) return {};                              // nanoseconds since 1970 overflow in 2262
-    return sys_days(date) + hours(h) + minutes(min) + seconds(s);
+    if (!ok || !date.ok() || h > 23 || min > 59 || s > 60 || y < 1970) return {}; // 60: a leap second
+    if (y <= last_year) return sys_days(date) + hours(h) + minutes(min) + seconds(s);
+    return the_last_year == beyond::is_last_moment ? std::optional(last_moment) : std::nullopt;
 }
 
 } // namespace
@@ -121,7 +126,8 @@ std::optional<wall_time> parse_rfc3339(std::string_view text)
         offset = hours(hours_) + minutes(minutes_);
         if (is_west) offset = -offset;
     }
-    auto const local = make_time(in.ok && in.rest.empty(), y, static_cast<unsigned>(m), d, h, min, s);
+    auto const local =
+        make_time(in.ok && in.rest.empty(), y, static_cast<unsigned>(m), d, h, min, s, beyond::is_last_moment);
     return local ? std::optional(*local - offset) : local;
 }
 

@@ -1,6 +1,7 @@
 #include <quern/aws/endpoint_rules.hpp>
 
 #include <quern/aws/partitions.hpp>
+#include <quern/net/endpoint.hpp>
 
 #include <algorithm>
 #include <array>
@@ -48,8 +49,8 @@ result<regional_endpoint> endpoint_for(service_name const& service, endpoint_par
         return failure(errc::invalid_option, "region: \"" + p.region + "\" is not the name of a region");
     if (!p.url.empty() && (p.fips || p.dual_stack)) {
         return failure(errc::invalid_option,
-            "endpoint: \"" + p.url + "\" cannot be combined with a " + (p.fips ? "FIPS" : "dual-stack") +
-                " endpoint; leave one of the two out (" +
+            "endpoint: \"" + net::shown_url(p.url) + "\" cannot be combined with a " +
+                (p.fips ? "FIPS" : "dual-stack") + " endpoint; leave one of the two out (" +
                 (p.fips ? "AWS_USE_FIPS_ENDPOINT" : "AWS_USE_DUALSTACK_ENDPOINT") + ")");
     }
     if (!p.url.empty()) return regional_endpoint{p.url, p.region, service.signing_name};

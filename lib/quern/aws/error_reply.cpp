@@ -1,4 +1,5 @@
 #include <quern/aws/error_reply.hpp>
+#include <quern/core/printable.hpp>
 
 #include <simdjson.h>
 
@@ -110,9 +111,10 @@ failure decode_error(int http_status, net::headers const& fields, std::string_vi
     auto const query_code = has_both ? query_error.substr(0, semicolon) : std::string_view();
     auto const fault = has_both ? query_error.substr(semicolon + 1) : std::string_view();
 
-    failure why(errc::service_error, std::string(first_line(said.message)));
-    why.service_code = !query_code.empty() ? query_code : shape_name(header_type.empty() ? said.type : header_type);
-    why.request_id = fields.find("x-amzn-requestid");
+    failure why(errc::service_error, printable(std::string(first_line(said.message))));
+    auto const code = !query_code.empty() ? query_code : shape_name(header_type.empty() ? said.type : header_type);
+    why.service_code = printable(std::string(code));
+    why.request_id = printable(std::string(fields.find("x-amzn-requestid")));
     why.http_status = http_status;
     why.sender_fault = fault.empty() ? http_status >= 400 && http_status < 500 : fault == "Sender";
     if (why.message.empty() && !said.is_object) why.message = excerpt(body);

@@ -22,7 +22,8 @@ bool says_expired_credentials(std::string_view service_code);
 
 /// What an answer other than 2xx says, in awsJson with or without the query-compatible header. The code is that of
 /// x-amzn-query-error where there is one ("AWS.SimpleQueueService.NonExistentQueue"), else the shape's name.
-/// Anything may come in: an answer that is not JSON gives its status and a short, printable piece of its text.
+/// Anything may come in: an answer that is not JSON gives its status and a short piece of its text; all of it is
+/// printable().
 ///
 /// The code is errc::throttled or errc::service_error.
 failure decode_error(int http_status, net::headers const&, std::string_view body);

@@ -14,7 +14,7 @@ json_signer::prepared const& json_signer::prepare(std::string_view operation, st
 
     auto const target = target_.target_prefix + '.' + std::string(operation);
     std::vector<header_view> headers{
-        {"host", target_.host}, {"content-type", target_.content_type}, {"x-amz-target", target}};
+        {"host", target_.host}, {"content-type", content_type(target_.version)}, {"x-amz-target", target}};
     if (target_.query_compatible) headers.push_back({"x-amzn-query-mode", "true"});
     if (!session_token.empty()) headers.push_back({"x-amz-security-token", session_token});
 

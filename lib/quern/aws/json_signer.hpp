@@ -9,6 +9,14 @@
 
 namespace quern::aws {
 
+/// Versions of the awsJson protocol: for a caller they differ in the content type alone.
+enum class json_version { v1_0, v1_1 };
+
+constexpr std::string_view content_type(json_version v)
+{
+    return v == json_version::v1_0 ? "application/x-amz-json-1.0" : "application/x-amz-json-1.1";
+}
+
 /// Where awsJson calls go, and how the service wants them.
 struct json_target {
     std::string host;       ///< value of the Host header, with a port that is not the scheme's own
@@ -16,7 +24,7 @@ struct json_target {
     std::string region;
     std::string service = "sqs";             ///< the signing name
     std::string target_prefix = "AmazonSQS"; ///< of X-Amz-Target
-    std::string content_type = "application/x-amz-json-1.0";
+    json_version version = json_version::v1_0;
     bool query_compatible = true; ///< x-amzn-query-mode: only for services with that trait, and there required
 };
 

@@ -32,9 +32,43 @@ bool is_word_and_number(std::string_view text)
     return std::ranges::all_of(text.substr(0, dash), letter) && std::ranges::all_of(text.substr(dash + 1), digit);
 }
 
-bool is_below(std::string_view host, std::string_view domain)
+/// Takes text up to the next dot, and the dot.
+std::string_view take_label(std::string_view& host)
 {
-    return host.size() > domain.size() && host.ends_with(domain) && host[host.size() - domain.size() - 1] == '.';
+    auto const label = host.substr(0, host.find('.'));
+    host.remove_prefix(std::min(label.size() + 1, host.size()));
+    return label;
+}
+
+bool is_region(std::string_view label)
+{
+    auto const last = label.rfind('-');
+    return last != label.npos && last != 0 && last + 1 < label.size();
+}
+
+bool is_sqs(std::string_view label)
+{
+    return label == "sqs" || label == "sqs-fips";
+}
+
+/// "sqs.eu-west-1", "queue", "eu-west-1.queue", "vpce-0f1e-2d.sqs.eu-west-1.vpce": what may stand before a partition's domain.
+bool is_endpoint_of_sqs(std::string_view name, bool is_dual_stack)
+{
+    auto const first = take_label(name);
+    if (is_sqs(first)) return is_region(name) && name.find('.') == name.npos;
+    if (is_dual_stack) return false;
+    if (first == "queue") return name.empty();
+    if (is_region(first) && name == "queue") return true;
+    if (!first.starts_with("vpce-") || !is_sqs(take_label(name))) return false;
+    return is_region(take_label(name)) && name == "vpce";
+}
+
+/// What stands before the domain and its dot; empty when the host is not below it.
+std::string_view below(std::string_view host, std::string_view domain)
+{
+    bool const is =
+        host.size() > domain.size() && host.ends_with(domain) && host[host.size() - domain.size() - 1] == '.';
+    return is ? host.substr(0, host.size() - domain.size() - 1) : std::string_view();
 }
 
 } // namespace
@@ -55,7 +89,8 @@ partition const& partition_of(std::string_view region)
 bool is_amazons(std::string_view host)
 {
     return std::ranges::any_of(all, [&](known const& each) {
-        return is_below(host, each.what.dns_suffix) || is_below(host, each.what.dual_stack_dns_suffix);
+        return is_endpoint_of_sqs(below(host, each.what.dns_suffix), false) ||
+            is_endpoint_of_sqs(below(host, each.what.dual_stack_dns_suffix), true);
     });
 }
 

@@ -17,7 +17,8 @@ struct partition {
 ///         partitions listed there have FIPS and dual-stack hosts.
 partition const& partition_of(std::string_view region);
 
-/// Whether a host is Amazon's: in a domain of one of the partitions.
+/// Whether a host has the name of an endpoint of SQS in one of the partitions: a region's own, one of the older ones
+/// ("eu-west-1.queue.amazonaws.com") or a VPC's. Others in the same domains can be anybody's: buckets, machines.
 bool is_amazons(std::string_view host);
 
 } // namespace quern::aws

@@ -1,11 +1,15 @@
 #include <quern/aws/recipe.hpp>
 
 #include <algorithm>
+#include <array>
 
 namespace quern::aws {
 namespace {
 
 using maybe_first = std::optional<first_credentials>;
+
+/// Keys by any of which a profile means IAM Identity Center.
+constexpr std::array sso_keys{"sso_session", "sso_start_url", "sso_account_id", "sso_role_name"};
 
 class planner {
 public:
@@ -89,9 +93,8 @@ private:
             if (!what) return what.error();
             return maybe_first(from_web_identity{std::move(*what), file});
         }
-        if (profile.has("sso_session") || profile.has("sso_start_url") || profile.has("sso_account_id")) {
-            return sso(profile);
-        }
+        auto const has = [&](char const* key) { return profile.has(key); };
+        if (std::ranges::any_of(sso_keys, has)) return sso(profile);
         if (has_keys(profile)) return keys(profile);
         if (auto const command = profile.get("credential_process"); !command.empty()) {
             return maybe_first(from_process{command, profile.get("aws_account_id")});
@@ -147,6 +150,10 @@ private:
         } else if (out.start_url.empty() || out.region.empty()) {
             return here("sso_start_url and sso_region, or an sso_session, are missing");
         }
+        bool const is_for_a_token = !out.session.empty() && out.account_id.empty() && out.role_name.empty();
+        if (is_for_a_token) return maybe_first(from_sso{std::move(out)});
+        if (out.account_id.empty()) return here("sso_account_id is missing");
+        if (out.role_name.empty()) return here("sso_role_name is missing");
         return maybe_first(from_sso{std::move(out)});
     }
 

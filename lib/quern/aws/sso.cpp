@@ -144,8 +144,8 @@ awaitable<result<credentials>> sso_credentials(
     auto url = portal.url;
     while (url.ends_with('/'))
         url.pop_back();
-    url += "/federation/credentials?role_name=" + uri_encode(profile.role_name) +
-        "&account_id=" + uri_encode(profile.account_id);
+    url += "/federation/credentials?account_id=" + uri_encode(profile.account_id) +
+        "&role_name=" + uri_encode(profile.role_name);
     std::function<result<web_request>()> const make = [&]() -> result<web_request> {
         web_request request(url);
         request.headers.emplace_back("x-amz-sso_bearer_token", token->access_token);

@@ -4,6 +4,7 @@
 #include <quern/aws/sigv4.hpp>
 #include <quern/aws/sts.hpp>
 #include <quern/aws/xml.hpp>
+#include <quern/core/printable.hpp>
 
 namespace quern::aws {
 
@@ -73,10 +74,10 @@ failure decode_sts_error(net::response const& answer)
 {
     auto const said = read_xml(answer.body);
     if (!said || said->get("Error/Code").empty()) return decode_error(answer);
-    failure why(errc::service_error, said->get("Error/Message"));
-    why.message = why.message.substr(0, why.message.find('\n'));
-    why.service_code = said->get("Error/Code");
-    why.request_id = said->get("RequestId");
+    auto const message = said->get("Error/Message");
+    failure why(errc::service_error, printable(message.substr(0, message.find('\n'))));
+    why.service_code = printable(said->get("Error/Code"));
+    why.request_id = printable(said->get("RequestId"));
     why.http_status = answer.status;
     why.sender_fault = said->get("Error/Type") == "Sender";
     auto const kind = classify(answer.status, why.service_code);

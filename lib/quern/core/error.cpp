@@ -1,4 +1,5 @@
 #include <quern/core/error.hpp>
+#include <quern/core/printable.hpp>
 
 #include <boost/system/system_error.hpp>
 
@@ -55,7 +56,7 @@ std::string describe(failure const& why)
         if (!why.request_id.empty()) text += ", request " + why.request_id;
         text += ')';
     }
-    return text;
+    return printable(std::move(text));
 }
 
 void throw_exception_from_error(failure const& why, boost::source_location const& where)

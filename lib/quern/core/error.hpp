@@ -45,7 +45,7 @@ struct failure {
     {}
 };
 
-/// "throttled: RequestThrottled, Rate exceeded (HTTP 403, request 1f2e…)"
+/// "throttled: RequestThrottled, Rate exceeded (HTTP 403, request 1f2e…)"; see printable().
 std::string describe(failure const&);
 
 /// A value or a failure; `.value()` throws `boost::system::system_error` with describe()'s text.

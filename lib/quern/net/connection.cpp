@@ -36,6 +36,14 @@ failure refused(boost::system::error_code const& ec)
     return {errc::bad_reply, "not a valid HTTP answer: " + ec.message(), true};
 }
 
+failure not_the_answer(int interim_status)
+{
+    return {errc::bad_reply,
+        interim_status == 101 ? "not a valid HTTP answer: it changes the protocol (101)"
+                              : "not a valid HTTP answer: interim answers without end",
+        true};
+}
+
 } // namespace
 
 asio::awaitable<result<response>> connection::exchange(std::string const& text)
@@ -55,6 +63,7 @@ asio::awaitable<result<response>> connection::exchange_over(Stream& stream, std:
 
     response out;
     std::optional<reply_parser> parser(std::in_place, out, max_header_, max_body_);
+    int interim = 0;
     while (!parser->is_done()) {
         auto const expected = parser->is_header_done() ? parser->content_length_remaining().value_or(0) : 0;
         auto const room = std::clamp<std::size_t>(expected, usual_read, largest_read);
@@ -75,7 +84,7 @@ asio::awaitable<result<response>> connection::exchange_over(Stream& stream, std:
         unanswered_ = false;
         unread_.commit(size);
         while (unread_.size() != 0 && !parser->is_done()) {
-            auto const used = parser->put(unread_.data(), ec);
+            auto const used = parser->read(unread_.data(), ec);
             unread_.consume(used);
             if (ec == http::error::need_more && unread_.size() > max_header_) {
                 ec = http::error::header_limit; // Beast does not limit what stands beside a chunk, nor trailers
@@ -88,6 +97,10 @@ asio::awaitable<result<response>> connection::exchange_over(Stream& stream, std:
                 co_return refused(ec);
             }
             if (parser->is_done() && out.status / 100 == 1) { // interim, the real one follows (RFC 9110, 15.2)
+                if (out.status == 101 || ++interim > most_interim_answers) { // nobody asked for another protocol
+                    abort(errc::bad_reply);
+                    co_return not_the_answer(out.status);
+                }
                 out.fields.clear();
                 parser.emplace(out, max_header_, max_body_);
             }

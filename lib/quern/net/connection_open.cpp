@@ -81,15 +81,26 @@ asio::awaitable<result<void>> connection::tunnel(route const& way)
     if (write_error) co_return not_opened(phase, write_error);
 
     response out;
-    reply_parser parser(out, max_header_, 0);
-    parser.skip(true);
-    while (!parser.is_header_done()) {
+    std::optional<reply_parser> parser;
+    int begun = 0; // the answer, after a few interim ones
+    auto const begin = [&] {
+        out.fields.clear();
+        parser.emplace(out, max_header_, 0);
+        parser->skip(true);
+        ++begun;
+    };
+    begin();
+    while (!parser->is_header_done()) {
         constexpr std::size_t usual_answer = 1024;
         auto const [read_error, size] = co_await socket_.async_read_some(unread_.prepare(usual_answer), as_values);
         if (read_error) co_return not_opened(phase, read_error);
         unread_.commit(size);
         boost::system::error_code ec;
-        unread_.consume(parser.put(unread_.data(), ec));
+        while (unread_.size() != 0 && !parser->is_header_done() && !ec) {
+            unread_.consume(parser->read(unread_.data(), ec));
+            bool const is_interim = parser->is_header_done() && out.status / 100 == 1 && out.status != 101;
+            if (is_interim && begun <= most_interim_answers) begin();
+        }
         if (ec && ec != http::error::need_more) {
             abort(errc::connect_failed);
             co_return failure(errc::connect_failed, phase + ": not a valid HTTP answer, " + ec.message());

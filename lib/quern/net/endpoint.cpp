@@ -10,7 +10,7 @@ namespace {
 
 failure malformed(std::string_view url, std::string_view why)
 {
-    return {errc::invalid_option, "endpoint \"" + std::string(url) + "\": " + std::string(why)};
+    return {errc::invalid_option, "endpoint \"" + shown_url(url) + "\": " + std::string(why)};
 }
 
 bool plain(char c)
@@ -41,6 +41,16 @@ bool is_this_machine(std::string_view host)
     return std::ranges::equal(host, std::string_view("localhost"), {}, lower);
 }
 
+std::string shown_url(std::string_view url)
+{
+    auto const scheme_end = url.find("://");
+    auto const scheme = scheme_end == url.npos ? std::string_view() : url.substr(0, scheme_end + 3);
+    auto rest = url.substr(scheme.size());
+    if (auto const secret_end = rest.rfind('@'); secret_end != rest.npos) rest.remove_prefix(secret_end + 1);
+    auto const query = rest.find_first_of("?#");
+    return std::string(scheme).append(rest.substr(0, query)).append(query == rest.npos ? "" : "?...");
+}
+
 result<endpoint> parse_endpoint(std::string_view url)
 {
     endpoint out;
@@ -61,8 +71,7 @@ result<endpoint> parse_endpoint(std::string_view url)
     auto const slash = std::min(rest.find('/'), rest.size());
     std::string_view authority = rest.substr(0, slash);
     if (slash < rest.size()) out.path = rest.substr(slash);
-    if (authority.find('@') != authority.npos)
-        return malformed(rest.substr(authority.rfind('@') + 1), "must not carry a user name"); // nor be shown
+    if (authority.find('@') != authority.npos) return malformed(url, "must not carry a user name");
 
     std::string_view port;
     if (authority.starts_with('[')) {

@@ -115,13 +115,10 @@ bool names(std::string entry, endpoint const& to, std::string const& host)
     return host == entry || host.ends_with('.' + entry);
 }
 
-/// Shows what stands behind the last @: a password may have slashes that should have been encoded.
 failure wrong(std::string_view url, std::string_view why)
 {
-    auto const secret_end = url.rfind('@');
-    auto const where = secret_end == url.npos ? url : url.substr(secret_end + 1);
     return {errc::invalid_option,
-        "proxy \"" + std::string(where) + "\" (HTTPS_PROXY, HTTP_PROXY or the option proxy): " + std::string(why)};
+        "proxy \"" + shown_url(url) + "\" (HTTPS_PROXY, HTTP_PROXY or the option proxy): " + std::string(why)};
 }
 
 } // namespace

@@ -59,7 +59,7 @@ std::string hosts_of(X509* shown)
     GENERAL_NAMES_free(names);
     for (char& c : text)
         c = c > ' ' && c < '\x7f' ? c : ' '; // a stranger wrote it, and it goes into a log
-    return text.empty() ? "nobody" : text;
+    return text;
 }
 
 std::string describe_fault(X509_STORE_CTX* check, std::string const& host)
@@ -69,7 +69,9 @@ std::string describe_fault(X509_STORE_CTX* check, std::string const& host)
     switch (error) {
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
-        return "its certificate is for " + (shown ? hosts_of(shown) : "another host") + ", not for " + host;
+        if (auto const hosts = shown ? hosts_of(shown) : std::string(); !hosts.empty())
+            return "its certificate is for " + hosts + ", not for " + host;
+        return "its certificate names no host (subjectAltName), and a common name does not count; not for " + host;
     case X509_V_ERR_CERT_HAS_EXPIRED:
         return "its certificate expired on " + day_of(shown ? X509_get0_notAfter(shown) : nullptr);
     case X509_V_ERR_CERT_NOT_YET_VALID:
@@ -132,7 +134,7 @@ bool tls_client::prepare(tls_stream& stream, std::string const& host, std::strin
     if (is_address(host)) {
         is_expected = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(native), host.c_str()) == 1;
     } else {
-        SSL_set_hostflags(native, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+        SSL_set_hostflags(native, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
         is_expected = SSL_set1_host(native, host.c_str()) == 1 && SSL_set_tlsext_host_name(native, host.c_str()) == 1;
     }
     if (!is_expected) return false;

@@ -1,8 +1,6 @@
-#include <quern/aws/date.hpp>
 #include <quern/policy/age.hpp>
 
 #include <algorithm>
-#include <charconv>
 
 namespace quern::policy {
 
@@ -34,20 +32,6 @@ milliseconds delay_until(wall_time at, wall_time now, milliseconds horizon_left)
 {
     auto const delay = std::chrono::ceil<milliseconds>(at) - std::chrono::floor<milliseconds>(now);
     return std::clamp(delay, 0ms, std::max(horizon_left, 0ms));
-}
-
-std::optional<milliseconds> parse_retry_after(std::string_view text, wall_time now)
-{
-    if (text.find_first_not_of("0123456789") != text.npos) {
-        auto const at = aws::parse_http_date(text);
-        if (!at) return {};
-        return delay_until(*at, now);
-    }
-    seconds::rep value = 0;
-    auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (ec == std::errc::result_out_of_range) return sqs::max_visibility;
-    if (ec != std::errc()) return {};
-    return std::min(seconds(value), sqs::max_visibility);
 }
 
 } // namespace quern::policy

@@ -5,9 +5,8 @@
 
 #include <chrono>
 #include <optional>
-#include <string_view>
 
-// Delays that follow from the calendar. Times are wall_time because they come from elsewhere: SQS, a user, a header.
+// Delays that follow from the calendar. Times are wall_time because they come from elsewhere: SQS, or a user.
 
 namespace quern::policy {
 
@@ -25,9 +24,5 @@ std::optional<std::chrono::milliseconds> within_age(
 /// which one receive can hide a message. A message for a later time comes back earlier and is put off again.
 std::chrono::milliseconds delay_until(
     wall_time at, wall_time now, std::chrono::milliseconds horizon_left = sqs::max_visibility);
-
-/// The delay that a Retry-After header asks for: seconds or an HTTP date (RFC 9110, 10.2.3); 0 for a date that is
-/// past, 12 h for anything longer, since nothing here can wait longer. Nothing when the header is neither.
-std::optional<std::chrono::milliseconds> parse_retry_after(std::string_view text, wall_time now);
 
 } // namespace quern::policy

@@ -3,10 +3,7 @@
 #include <quern/sqs/failures.hpp>
 #include <quern/sqs/limits.hpp>
 
-#include <boost/asio/this_coro.hpp>
-
 #include <charconv>
-#include <iterator>
 #include <map>
 
 namespace quern::sqs {
@@ -54,30 +51,6 @@ asio::awaitable<Outcomes> one_call(
     co_return conclude<Outcomes>(count, std::move(refused), std::move(reply));
 }
 
-template <class Outcomes, class Entry, class Request, class Response>
-asio::awaitable<Outcomes> calls(api& service, std::string queue_url, std::vector<Entry> entries,
-    std::vector<std::size_t> counts, answer<Response> (api::*call)(Request))
-{
-    Outcomes out;
-    out.reserve(entries.size());
-    auto next = std::make_move_iterator(entries.begin());
-    for (std::size_t const count : counts) {
-        auto const end = next + static_cast<std::ptrdiff_t>(count);
-        std::vector<Entry> part(next, end);
-        next = end;
-
-        // Awaiting anything once cancelled would throw.
-        auto const state = co_await asio::this_coro::cancellation_state;
-        if (state.cancelled() != asio::cancellation_type::none) {
-            out.insert(out.end(), count, failure(errc::stopped, "cancelled before this call of the batch"));
-            continue;
-        }
-        auto done = co_await one_call<Outcomes>(service, queue_url, std::move(part), call);
-        out.insert(out.end(), std::make_move_iterator(done.begin()), std::make_move_iterator(done.end()));
-    }
-    co_return out;
-}
-
 std::optional<std::size_t> position(std::string const& id, std::size_t count)
 {
     std::size_t out = 0;
@@ -113,11 +86,6 @@ std::vector<delete_message_entry> entries_of(std::vector<std::string> receipt_ha
     for (auto& handle : receipt_handles)
         entries.emplace_back(std::string(), std::move(handle));
     return entries;
-}
-
-std::vector<std::size_t> split_by_count(std::size_t count)
-{
-    return split(std::vector<std::size_t>(count));
 }
 
 } // namespace
@@ -166,31 +134,6 @@ asio::awaitable<outcomes> change_visibility_batch(
 {
     return one_call<outcomes>(
         service, std::move(queue_url), std::move(entries), &api::change_message_visibility_batch);
-}
-
-asio::awaitable<send_outcomes> send_all(api& service, std::string queue_url, std::vector<send_message_entry> entries)
-{
-    std::vector<std::size_t> sizes;
-    sizes.reserve(entries.size());
-    for (auto const& entry : entries)
-        sizes.push_back(message_size(entry.body, entry.attributes));
-    return calls<send_outcomes>(
-        service, std::move(queue_url), std::move(entries), split(sizes), &api::send_message_batch);
-}
-
-asio::awaitable<outcomes> delete_all(api& service, std::string queue_url, std::vector<std::string> receipt_handles)
-{
-    auto counts = split_by_count(receipt_handles.size());
-    return calls<outcomes>(service, std::move(queue_url), entries_of(std::move(receipt_handles)), std::move(counts),
-        &api::delete_message_batch);
-}
-
-asio::awaitable<outcomes> change_visibility_all(
-    api& service, std::string queue_url, std::vector<change_visibility_entry> entries)
-{
-    auto counts = split_by_count(entries.size());
-    return calls<outcomes>(
-        service, std::move(queue_url), std::move(entries), std::move(counts), &api::change_message_visibility_batch);
 }
 
 } // namespace quern::sqs

@@ -24,14 +24,6 @@ boost::asio::awaitable<outcomes> delete_batch(api&, std::string queue_url, std::
 boost::asio::awaitable<outcomes> change_visibility_batch(
     api&, std::string queue_url, std::vector<change_visibility_entry>);
 
-/// Any number of entries, in as few calls as keep their order, one call after the other.
-///
-/// Cancellation  terminal; entries of calls not yet made fail with errc::stopped as well.
-boost::asio::awaitable<send_outcomes> send_all(api&, std::string queue_url, std::vector<send_message_entry>);
-boost::asio::awaitable<outcomes> delete_all(api&, std::string queue_url, std::vector<std::string> receipt_handles);
-boost::asio::awaitable<outcomes> change_visibility_all(
-    api&, std::string queue_url, std::vector<change_visibility_entry>);
-
 /// Cuts entries of these sizes, in order, into calls: the number of entries of each. A call has at most 10 entries and
 /// max_message_bytes; an entry above that stands alone.
 std::vector<std::size_t> split(std::span<std::size_t const> sizes);

@@ -1,3 +1,4 @@
+#include <quern/core/printable.hpp>
 #include <quern/telemetry/log.hpp>
 
 namespace quern {
@@ -21,7 +22,7 @@ std::string shortened(std::string_view text)
 
 void log_throttle::write(log_level level, std::string const& cause, std::string_view text, tick now)
 {
-    auto line = cause + ": " + shortened(text);
+    auto line = cause + ": " + printable(shortened(text));
     if (level >= log_level::warning) last_problem_ = problem{line, now};
     if (!sink_) return;
     auto const [at, first] = causes_.try_emplace(cause, history{now});

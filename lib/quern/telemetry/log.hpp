@@ -18,7 +18,8 @@ enum class log_level { debug, info, warning, error };
 using log_sink = std::function<void(log_level, std::string_view text)>;
 
 /// Passes at most one line a second per cause, and says how many were held back: with the next line of that cause, or
-/// in a line of its own when flush() is called after that second. A text of more than 1,000 bytes is cut.
+/// in a line of its own when flush() is called after that second. A text of more than 1,000 bytes is cut. What
+/// is passed is printable().
 class log_throttle {
 public:
     explicit log_throttle(log_sink sink) : sink_(std::move(sink)) {}

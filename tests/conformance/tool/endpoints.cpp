@@ -33,7 +33,7 @@ void compare_signing(json::value const& endpoint, aws::regional_endpoint const& 
 
 void run_case(aws::service_name const& service, json::value const& given, checked_case& out)
 {
-    auto const& params = given.at("params");
+    auto const& params = part(given, "params");
     aws::endpoint_parameters asked;
     asked.region = text_at(params, "Region");
     asked.url = text_at(params, "Endpoint");

@@ -21,6 +21,7 @@ std::vector<fs::path> json_files(fs::path const&);
 
 /// Members of an object; what is absent or of another kind gives the fallback.
 json::value const* find(json::value const&, std::string_view member);
+json::value const& part(json::value const&, std::string_view member); ///< a null when it is absent
 std::string text_at(json::value const&, std::string_view member, std::string_view fallback = "");
 double number_at(json::value const&, std::string_view member, double fallback);
 bool flag_at(json::value const&, std::string_view member, bool fallback = false);

@@ -43,6 +43,13 @@ json::value const* find(json::value const& in, std::string_view member)
     return object ? object->if_contains(member) : nullptr;
 }
 
+json::value const& part(json::value const& in, std::string_view member)
+{
+    static json::value const none;
+    auto const* const value = find(in, member);
+    return value ? *value : none;
+}
+
 std::string text_at(json::value const& in, std::string_view member, std::string_view fallback)
 {
     auto const* const value = find(in, member);

@@ -80,7 +80,7 @@ json::value steps(aws::recipe const& how)
 template <class T>
 void check(json::value const& each, result<T> const& found, std::string const& value, checked_case& out)
 {
-    auto const& expected = each.at("result");
+    auto const& expected = part(each, "result");
     if (find(expected, "Ok"))
         out.equal("url", text_at(expected, "Ok"), found ? value : found.error().message);
     else if (found && !value.empty())
@@ -96,8 +96,8 @@ void run_assume_role(fs::path const& path, report& results)
         if (!cases.is_array()) throw std::runtime_error(file.string() + " is not a list of cases");
         for (auto const& each : cases.as_array()) {
             checked_case out(results, text_at(each, "docs"));
-            auto const& input = each.at("input");
-            auto const& expected = each.at("output");
+            auto const& input = part(each, "input");
+            auto const& expected = part(each, "output");
             aws::shared_config config;
             config.profiles = sections_in(input, find(input, "profiles") ? "profiles" : "profile");
             config.sso_sessions = sections_in(input, "sso_sessions");
@@ -118,7 +118,7 @@ void run_ecs(fs::path const& path, report& results)
     for (auto const& file : json_files(path)) {
         for (auto const& each : list_at(read_json(file), "tests")) {
             checked_case out(results, text_at(each, "docs"));
-            auto const variable = [&](char const* of) { return text_at(each.at("env"), of); };
+            auto const variable = [&](char const* of) { return text_at(part(each, "env"), of); };
             auto const found = aws::container_url(variable);
             check(each, found, found ? found->value_or("") : "", out);
         }
@@ -130,10 +130,10 @@ void run_imds(fs::path const& path, report& results)
     for (auto const& file : json_files(path)) {
         for (auto const& each : list_at(read_json(file), "tests")) {
             checked_case out(results, text_at(each, "docs"));
-            auto const variable = [&](char const* of) { return text_at(each.at("env"), of); };
+            auto const variable = [&](char const* of) { return text_at(part(each, "env"), of); };
             auto const at = aws::locate_shared_files(variable);
-            auto const config = aws::parse_shared_config({at.config, text_at(each.at("fs"), at.config)},
-                {at.credentials, text_at(each.at("fs"), at.credentials)});
+            auto const config = aws::parse_shared_config({at.config, text_at(part(each, "fs"), at.config)},
+                {at.credentials, text_at(part(each, "fs"), at.credentials)});
             if (!config) {
                 out.fail(config.error().message);
                 continue;

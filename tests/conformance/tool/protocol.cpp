@@ -29,16 +29,18 @@ void run_empty_request(json::value const& metadata, json::value const& given, ch
     target.region = "us-east-1";
     target.service = "service";
     target.target_prefix = text_at(metadata, "targetPrefix");
+    target.version = text_at(metadata, "jsonVersion") == "1.1" ? aws::json_version::v1_1 : aws::json_version::v1_0;
     target.query_compatible = find(metadata, "awsQueryCompatible") != nullptr;
     aws::json_signer signer(target);
     aws::credentials const keys{"AKID", "secret", ""};
-    auto const text = signer.request(text_at(given.at("given"), "name"), "{}", keys, wall_time());
+    auto const text = signer.request(text_at(part(given, "given"), "name"), "{}", keys, wall_time());
 
     auto const end = text.find("\r\n\r\n");
     auto const request_line = text_at(expected, "method") + ' ' + text_at(expected, "uri") + " HTTP/1.1";
     out.equal("request line", request_line, text.substr(0, text.find("\r\n")));
-    out.equal(
-        "body", json::serialize(parsed(text_at(expected, "body"))), json::serialize(parsed(text.substr(end + 4))));
+    if (auto const* const body = find(expected, "body"))
+        out.equal("body", json::serialize(parsed(std::string(body->as_string()))),
+            json::serialize(parsed(text.substr(end + 4))));
     net::headers sent;
     for (auto at = text.find("\r\n") + 2; at < end;) {
         auto const line_end = text.find("\r\n", at);
@@ -89,7 +91,7 @@ bool is_empty(json::value const* object)
 /// What the case is about and SQS has none of; empty when the case says something about SQS.
 std::string_view foreign_to_sqs(json::value const& given)
 {
-    auto const& operation = given.at("given");
+    auto const& operation = part(given, "given");
     auto const name = text_at(operation, "name");
     if (find(operation, "endpoint")) return "no operation of SQS puts a prefix before the host";
     if (find(operation, "requestcompression")) return "SQS takes no compressed requests";
@@ -111,7 +113,7 @@ void run_case(json::value const& suite, json::value const& given, std::string co
     checked_case out(results, name);
     try {
         if (is_request)
-            run_empty_request(suite.at("metadata"), given, out);
+            run_empty_request(part(suite, "metadata"), given, out);
         else if (is_error)
             run_error(given, out);
         else

@@ -36,8 +36,9 @@ http_text parse(std::string_view text)
     while (!text.empty()) {
         auto const line = next_line();
         if (line.empty()) break;
-        if (line.front() == ' ' && !out.headers.empty()) { // the suite counts a continued line as one more value
-            out.headers.emplace_back(out.headers.back().first, line);
+        bool const is_continued = line.front() == ' ' || line.front() == '\t';
+        if (is_continued && !out.headers.empty()) { // one value: a fold is white space (RFC 9112, 5.2)
+            out.headers.back().second.append(" ").append(line);
             continue;
         }
         auto const colon = std::min(line.find(':'), line.size());

@@ -36,8 +36,8 @@ void run_profile(fs::path const& path, report& results)
     for (auto const& file : json_files(path)) {
         for (auto const& each : list_at(read_json(file), "tests")) {
             checked_case out(results, text_at(each, "name"));
-            auto const& input = each.at("input");
-            auto const& expected = each.at("output");
+            auto const& input = part(each, "input");
+            auto const& expected = part(each, "output");
             auto const read = aws::parse_shared_config(
                 {"config", text_at(input, "configFile")}, {"credentials", text_at(input, "credentialsFile")});
             if (auto const* const config = find(expected, "config")) {
@@ -62,7 +62,7 @@ void run_file_location(fs::path const& path, report& results)
                 continue;
             }
             checked_case out(results, name);
-            auto const variable = [&](char const* of) { return text_at(each.at("environment"), of); };
+            auto const variable = [&](char const* of) { return text_at(part(each, "environment"), of); };
             auto const at = aws::locate_shared_files(variable);
             out.equal("config", text_at(each, "configLocation"), at.config);
             out.equal("credentials", text_at(each, "credentialsLocation"), at.credentials);

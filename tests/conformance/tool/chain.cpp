@@ -74,10 +74,16 @@ void check(json::value const& expected, result<aws::credentials> const& found, c
     if (found && find(*good, "account_id")) out.equal("account", text_at(*good, "account_id"), found->account_id);
 }
 
+json::value environment_of(fs::path const& folder)
+{
+    auto const file = folder / "env.json";
+    return fs::exists(file) ? read_json(file) : json::value();
+}
+
 /// `profile`: what the program chooses; empty: nothing.
 void run_case(fs::path const& folder, std::string profile, checked_case& out)
 {
-    auto const environment = read_json(folder / "env.json");
+    auto const environment = environment_of(folder);
     auto const traffic = folder / "http-traffic.json";
     recorded_web web(fs::exists(traffic) ? read_json(traffic) : json::value(), out);
     case_files files(folder / "fs");
@@ -110,7 +116,7 @@ void run_folders(fs::path const& path, bool is_profile, report& results)
     for (auto const& folder : cases) {
         checked_case out(results, folder.filename().string());
         try {
-            auto const named = is_profile ? text_at(read_json(folder / "env.json"), "AWS_PROFILE", "default") : "";
+            auto const named = is_profile ? text_at(environment_of(folder), "AWS_PROFILE", "default") : "";
             run_case(folder, named, out);
         } catch (std::exception const& e) {
             out.fail(e.what());
