@@ -30,13 +30,16 @@ BOOST_AUTO_TEST_CASE(a_queue_has_a_url_and_an_arn)
         s.engine.get_queue_url(request, s.now).error().service_code == "AWS.SimpleQueueService.NonExistentQueue");
 }
 
-BOOST_AUTO_TEST_CASE(of_a_url_the_last_segment_counts)
+BOOST_AUTO_TEST_CASE(of_a_url_the_account_and_the_name_count)
 {
     service s;
     s.create("q");
-    for (auto const* url : {"q", "/q", "https://sqs.us-east-1.amazonaws.com/123456789012/q", "http://other:9/q"}) {
+    for (auto const* url : {"q", "/q", "https://sqs.eu-west-1.amazonaws.com/000000000000/q", "http://other:9/q",
+             "http://other:9/queue/q"}) {
         BOOST_TEST(s.engine.send_message({url, "m"}, s.now).has_value(), url);
     }
+    BOOST_TEST(s.engine.send_message({"http://h/123456789012/q", "m"}, s.now).error().service_code ==
+        "AWS.SimpleQueueService.NonExistentQueue");
     auto const unknown = s.engine.send_message({"http://h/0/unknown", "m"}, s.now);
     BOOST_TEST(why(unknown) == "AWS.SimpleQueueService.NonExistentQueue: The specified queue does not exist.");
     BOOST_TEST(unknown.error().http_status == 400);

@@ -12,6 +12,22 @@ failure no_such_queue()
     return fail(error::queue_does_not_exist, "The specified queue does not exist.");
 }
 
+struct queue_path {
+    std::string_view account; ///< empty: none was named
+    std::string_view name;
+};
+
+/// The last two segments of a QueueUrl, the last one of a url whose last but one is no account.
+queue_path account_and_name(std::string_view url)
+{
+    auto const slash = url.rfind('/');
+    if (slash == url.npos) return {{}, url};
+    auto const before = url.substr(0, slash);
+    auto const account = before.substr(before.rfind('/') + 1);
+    bool const is_account = account.size() == 12 && account.find_first_not_of("0123456789") == account.npos;
+    return {is_account ? account : std::string_view(), url.substr(slash + 1)};
+}
+
 /// The urls of one page, out of all queues in the order of their names. The token is the last name of the page
 /// before.
 template <class State, class Wanted>
@@ -43,12 +59,12 @@ result<sqs::queue_urls_response> page(State const& of, std::optional<std::string
 result<queue*> engine::state::by_url(std::string_view url)
 {
     if (url.empty()) return missing_parameter("QueueUrl");
-    auto const name = url.substr(url.rfind('/') + 1);
+    auto const [account, name] = account_and_name(url);
     if (name.empty()) {
         return fail(error::invalid_address, "The address " + std::string(url) + " is not valid for this endpoint.");
     }
     auto* const found = by_name(name);
-    if (!found) return no_such_queue();
+    if (!found || (!account.empty() && account != options.account_id)) return no_such_queue();
     return found;
 }
 
@@ -89,7 +105,7 @@ result<sqs::queue_url_response> engine::create_queue(sqs::create_queue_request c
     auto& name = request.queue_name;
     auto const wants_fifo = request.attributes.find("FifoQueue");
     queue_settings settings;
-    settings.fifo = wants_fifo != request.attributes.end() && wants_fifo->second == "true";
+    settings.fifo = wants_fifo != request.attributes.end() && flag_of(wants_fifo->second).value_or(false);
 
     if (auto* const existing = state_->by_name(name)) {
         // The same name with the same values of the attributes that are given is the same queue.

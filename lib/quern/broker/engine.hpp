@@ -29,6 +29,11 @@ struct engine_options {
     fault_settings faults{};
 };
 
+/// What is known of who calls, beside the request.
+struct caller {
+    std::string trace_header; ///< AWSTraceHeader of the messages sent without one; empty: none
+};
+
 /// A long poll that waits for a message.
 using poll_id = std::uint64_t;
 
@@ -52,7 +57,7 @@ struct ready_poll {
 /// Requests  an empty string counts as a missing parameter. max_messages has no "absent": a server puts the
 ///           service's default, 1, there.
 /// Urls      all start with engine_options::base_url, so that a server may put the origin there by which its caller
-///           reached it. Of a QueueUrl in a request only the last segment counts; a bare name will do.
+///           reached it. Of a QueueUrl in a request the account and the name count; a bare name will do.
 /// Threads   none; one caller at a time.
 class engine {
 public:
@@ -62,6 +67,9 @@ public:
     engine& operator=(engine const&) = delete;
 
     engine_options const& options() const;
+
+    /// Whom the calls from now on come from.
+    void set_caller(caller);
 
     /// For the server, which carries out the faults of the connection.
     fault_plan& faults();

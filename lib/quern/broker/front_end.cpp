@@ -2,6 +2,7 @@
 
 #include <quern/broker/errors.hpp>
 #include <quern/broker/wire_encode.hpp>
+#include <quern/sqs/limits.hpp>
 
 #include <algorithm>
 #include <type_traits>
@@ -200,6 +201,8 @@ served front_end::serve(
         return out;
     default: break;
     }
+    auto const trace = request.fields.find("x-amzn-trace-id");
+    queues_.set_caller({std::string(sqs::is_message_text(trace) ? trace : std::string_view())});
     call c{queues_, decoder_, request, origin, now, answer};
     out.parked = wanted->carry_out(c);
     return out;

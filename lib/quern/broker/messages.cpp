@@ -70,7 +70,8 @@ sqs::send_message_response store(services& with, queue& to, sqs::send_message_en
     m->md5_of_body = out.md5_of_body;
     m->attributes = std::move(sent.attributes);
     m->md5_of_attributes = out.md5_of_attributes;
-    if (!sent.system_attributes.empty()) m->trace_header = std::move(sent.system_attributes.begin()->second.value);
+    m->trace_header = sent.system_attributes.empty() ? with.from.trace_header
+                                                     : std::move(sent.system_attributes.begin()->second.value);
     if (sent.group_id) m->group_id = std::move(*sent.group_id);
     m->deduplication_id = std::move(deduplication_id);
     m->sequence_number = out.sequence_number;

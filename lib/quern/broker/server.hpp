@@ -33,7 +33,7 @@ struct server_counters {
 ///
 /// Routes    by X-Amz-Target, whatever the path. GET /health answers 200 without a signature.
 /// Urls      a QueueUrl in an answer starts with the origin of the request's Host header, so it works wherever the
-///           broker is reached from; of a QueueUrl in a request only the last segment counts.
+///           broker is reached from; of a QueueUrl in a request the account and the name count.
 /// Lifetime  connections end soon after the object does, without answering what is under way: stop() first. The clock
 ///           outlives them.
 /// Threads   none of its own; all calls on the executor, which runs one handler at a time (a strand, or an io_context

@@ -14,6 +14,7 @@ struct services {
     {}
 
     engine_options options;
+    caller from; ///< whom the call under way comes from
     agenda times;
     id_source ids;
     receipt_codec receipts;
