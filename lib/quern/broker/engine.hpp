@@ -24,7 +24,11 @@ struct engine_options {
     std::string account_id = "000000000000";
     std::string base_url = "http://127.0.0.1:9324";  ///< origin of every QueueUrl that the engine returns
     std::string sender_id = "AIDAQUERNLOCALBROKER0"; ///< SenderId of every message
-    std::uint64_t seed = 1;              ///< message ids, receipt handles; equal seeds and calls, equal answers
+
+    /// Of message ids and receipt handles: equal seeds and calls, equal answers. Absent: the system draws one, so that
+    /// no id comes twice and no handle outlives the run that gave it.
+    std::optional<std::uint64_t> seed;
+
     std::size_t max_in_flight = 120'000; ///< a queue: SQS developer guide, quotas
     fault_settings faults{};
 };

@@ -5,13 +5,13 @@
 #include <quern/broker/ids.hpp>
 #include <quern/broker/receipt.hpp>
 
+#include <random>
+
 namespace quern::broker {
 
 /// What all queues of an engine share.
 struct services {
-    explicit services(engine_options given)
-        : options(std::move(given)), ids(options.seed), receipts(options.seed), faults(options.faults)
-    {}
+    explicit services(engine_options given) : services(std::move(given), drawn_seed()) {}
 
     engine_options options;
     caller from; ///< whom the call under way comes from
@@ -20,6 +20,18 @@ struct services {
     receipt_codec receipts;
     fault_plan faults;
     std::uint64_t last_number = 0; ///< of queues, messages, receives, polls and places in an order
+
+private:
+    services(engine_options given, std::uint64_t drawn)
+        : options(std::move(given)), ids(options.seed.value_or(drawn)), receipts(options.seed.value_or(drawn)),
+          faults(options.faults)
+    {}
+
+    static std::uint64_t drawn_seed()
+    {
+        std::random_device system;
+        return std::uint64_t{system()} << 32 | system();
+    }
 };
 
 } // namespace quern::broker
