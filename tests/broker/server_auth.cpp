@@ -179,7 +179,7 @@ BOOST_FIXTURE_TEST_CASE(a_signature_for_another_service_is_refused, guarded)
     aws::request_view view;
     view.method = "POST";
     view.target = "/";
-    view.headers = {{"Host", "broker.test:9324"}};
+    view.headers = {{"Host", "broker.test:9324"}, {"X-Amz-Target", "AmazonSQS.ListQueues"}};
     view.body = "{}";
     aws::signing_keys keys;
     std::string headers;
