@@ -105,7 +105,7 @@ void queue::emptied()
     constexpr std::size_t many = 10'000;
     disarm();
     if (std::exchange(most_held_, 0) < many) return;
-    messages_ = {};
+    decltype(messages_)().swap(messages_); // the table too
 #ifdef __GLIBC__
     ::malloc_trim(0);
 #endif
