@@ -249,6 +249,31 @@ BOOST_AUTO_TEST_CASE(a_missing_or_malformed_date_is_incomplete_and_another_day_d
     BOOST_TEST(verdict(request) == "SignatureDoesNotMatch");
 }
 
+// A signed GetQueueAttributes became a PurgeQueue: its x-amz-target was not signed.
+BOOST_AUTO_TEST_CASE(every_x_amz_header_must_be_signed)
+{
+    auto request = in_headers();
+    request.headers.emplace_back("X-Amz-Target", "AmazonSQS.PurgeQueue");
+    BOOST_TEST(verdict(request) == "SignatureDoesNotMatch");
+    BOOST_TEST(message(request).ends_with("which were not signed: x-amz-target"));
+    request.header("X-Amz-Target") = "";
+    BOOST_TEST(verdict(request) == "SignatureDoesNotMatch");
+    request = in_headers();
+    request.headers.emplace_back("X-Amzn-Trace-Id", "proxies add it");
+    BOOST_TEST(verdict(request) == "ok");
+}
+
+BOOST_AUTO_TEST_CASE(what_no_body_could_mend_is_told_before_there_is_one)
+{
+    aws::verifier const checker(known);
+    auto request = in_headers();
+    request.body = "another";
+    BOOST_TEST(!checker.refusal_without_body(request.view(), signed_at).has_value());
+    BOOST_TEST(checker.refusal_without_body(request.view(), signed_at + 1h)->service_code == "SignatureDoesNotMatch");
+    request.headers.clear();
+    BOOST_TEST(checker.refusal_without_body(request.view(), signed_at)->service_code == "MissingAuthenticationToken");
+}
+
 BOOST_AUTO_TEST_CASE(the_host_must_be_signed)
 {
     auto request = in_headers();

@@ -112,4 +112,18 @@ BOOST_AUTO_TEST_CASE(a_batch_of_deletes_reports_each_entry)
     BOOST_TEST(s.counts(url) == "0/0/0");
 }
 
+// A handle of the run before deleted a message of this one.
+BOOST_AUTO_TEST_CASE(a_handle_of_another_run_is_invalid)
+{
+    service before, now;
+    auto const url = before.create("q");
+    BOOST_TEST(now.create("q") == url);
+    before.send(url, "m");
+    now.send(url, "m");
+    auto const stale = before.handle(url);
+    now.handle(url);
+    BOOST_TEST(now.remove(url, stale).error().service_code == "ReceiptHandleIsInvalid");
+    BOOST_TEST(now.counts(url) == "0/0/1");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

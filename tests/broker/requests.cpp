@@ -52,6 +52,10 @@ BOOST_AUTO_TEST_CASE(bodies_with_forbidden_characters_are_refused_alone)
 BOOST_AUTO_TEST_CASE(attributes_are_checked)
 {
     BOOST_TEST(refused("attr.1\xC3\xB8", "String", "Valida") == "");
+    for (auto const* letter : {"\xC3\xB8", "\xC3\x9F", "\xC3\xA4", "\xC3\x80", "\xC5\xBF"})
+        BOOST_TEST(refused(letter, "String", "v") == "", letter);
+    for (auto const* sign : {"\xC2\xA7", "\xC3\x97", "\xC3\xB7", "\xE2\x82\xAC", "\xF0\x9F\x98\x80"})
+        BOOST_TEST(refused("a" + std::string(sign), "String", "v") == "InvalidParameterValue", sign);
     BOOST_TEST(refused("a", "Number.float", "-4563442423554324324264524243.32543234e10") == "");
     BOOST_TEST(refused("a", "Binary", std::string(1, '\0')) == "");
     BOOST_TEST(refused(std::string(256, 'L'), "String", "v") == "");

@@ -42,8 +42,8 @@ inline std::string request_text(std::string_view operation, std::string_view bod
 }
 
 /// The Authorization, X-Amz-Date and other headers that sign such a request.
-inline std::string signature_headers(
-    std::string_view operation, std::string_view body, aws::credentials const& who, wall_time at)
+inline std::string signature_headers(std::string_view operation, std::string_view body, aws::credentials const& who,
+    wall_time at, std::string_view region = "us-east-1")
 {
     auto const target = "AmazonSQS." + std::string(operation);
     aws::request_view view;
@@ -53,7 +53,7 @@ inline std::string signature_headers(
         {"Host", "broker.test:9324"}, {"Content-Type", "application/x-amz-json-1.0"}, {"X-Amz-Target", target}};
     view.body = body;
     aws::signing_keys keys;
-    aws::signing_scope const scope{aws::timestamp(at), "us-east-1", "sqs"};
+    aws::signing_scope const scope{aws::timestamp(at), region, "sqs"};
     std::string out;
     for (auto const& [name, value] : aws::sign(view, who, scope, {}, keys).added)
         out += name + ": " + value + "\r\n";
@@ -76,6 +76,16 @@ public:
         while (!text.empty()) {
             auto const n = ::send(socket_.native_handle(), text.data(), text.size(), MSG_NOSIGNAL);
             BOOST_REQUIRE_MESSAGE(n > 0, "the server no longer takes what is sent");
+            text.remove_prefix(static_cast<std::size_t>(n));
+        }
+    }
+
+    /// As far as the server lets it.
+    void send_some(std::string_view text)
+    {
+        while (!text.empty()) {
+            auto const n = ::send(socket_.native_handle(), text.data(), text.size(), MSG_NOSIGNAL);
+            if (n <= 0) return;
             text.remove_prefix(static_cast<std::size_t>(n));
         }
     }
@@ -146,10 +156,17 @@ private:
 class running_server {
 public:
     explicit running_server(broker::server_options options = unsigned_options(), broker::engine_options queues = {})
-        : on_(std::move(options), std::move(queues), clock_)
+        : on_(under_test_names(std::move(options)), std::move(queues), clock_)
     {}
 
     static broker::server_options unsigned_options() { return server_thread::unsigned_options(); }
+
+    /// The hosts that the texts of the tests name.
+    static broker::server_options under_test_names(broker::server_options options)
+    {
+        options.hosts.insert(options.hosts.end(), {"broker.test", "h"});
+        return options;
+    }
 
     raw_client connect() const { return raw_client(port()); }
     std::uint16_t port() const { return on_.server.port(); }

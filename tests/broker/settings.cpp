@@ -90,6 +90,31 @@ BOOST_AUTO_TEST_CASE(names_are_allowed_by_type_of_queue)
     BOOST_TEST(refused("Policy", "not json") == "InvalidAttributeValue");
 }
 
+BOOST_AUTO_TEST_CASE(booleans_are_taken_in_letters_of_either_case)
+{
+    service s;
+    for (auto const* yes : {"true", "True", "TRUE", "tRuE"}) {
+        BOOST_TEST(refused("SqsManagedSseEnabled", yes) == "", yes);
+        BOOST_TEST(refused("FifoQueue", yes, true) == "", yes);
+        auto const url =
+            s.create(yes + std::string(".fifo"), {{"FifoQueue", yes}, {"ContentBasedDeduplication", yes}});
+        BOOST_TEST(s.attributes(url).at("FifoQueue") == "true");
+        BOOST_TEST(s.create(yes + std::string(".fifo"), {{"FifoQueue", "true"}}) == url);
+    }
+    BOOST_TEST(refused("FifoQueue", "False", true) == "InvalidAttributeValue");
+    for (auto const* neither : {"", "yes", "1", "true "})
+        BOOST_TEST(refused("SqsManagedSseEnabled", neither) == "InvalidAttributeValue", neither);
+}
+
+BOOST_AUTO_TEST_CASE(the_reuse_of_a_data_key_is_shown_beside_the_key)
+{
+    queue_settings s;
+    using quern::broker::text_of;
+    BOOST_TEST(!text_of(s, "KmsDataKeyReusePeriodSeconds").has_value());
+    BOOST_TEST(!apply(s, {{"KmsMasterKeyId", "key"}}));
+    BOOST_TEST(text_of(s, "KmsDataKeyReusePeriodSeconds").value_or("none") == "300");
+}
+
 BOOST_AUTO_TEST_CASE(throughput_per_group_needs_deduplication_per_group)
 {
     queue_settings s;

@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(quiet_tenants_come_before_a_noisy_one)
 
 BOOST_AUTO_TEST_CASE(ids_and_receipts_are_distinct_and_the_same_for_the_same_seed)
 {
-    auto const run = [](std::uint64_t seed) {
+    auto const run = [](std::optional<std::uint64_t> seed) {
         service s(broker::engine_options{.seed = seed});
         auto const url = s.create("q");
         std::vector<std::string> seen;
@@ -218,6 +218,7 @@ BOOST_AUTO_TEST_CASE(ids_and_receipts_are_distinct_and_the_same_for_the_same_see
     BOOST_TEST(std::set<std::string>(once.begin(), once.end()).size() == 40u);
     BOOST_TEST(once == run(7), per_element());
     BOOST_TEST(once.front() != run(8).front());
+    BOOST_TEST(run({}).front() != run({}).front()); // the system's seed
     BOOST_TEST(once.front().size() == 36u);
     BOOST_TEST(once.front()[14] == '4');
 }

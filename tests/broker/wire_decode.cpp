@@ -267,6 +267,25 @@ BOOST_AUTO_TEST_CASE(a_member_of_another_type_is_named_with_what_it_should_be)
         begin + "BinaryValue is not valid base64.");
 }
 
+BOOST_AUTO_TEST_CASE(list_values_of_message_attributes_are_not_supported_even_empty)
+{
+    auto const one = [](std::string const& lists) {
+        return R"({"QueueUrl":"q","MessageBody":"b","MessageAttributes":{"a":{"DataType":"String","StringValue":"v",)" +
+            lists + "}}}";
+    };
+    auto const text = [](std::string const& operation) {
+        return "AWS.SimpleQueueService.UnsupportedOperation: Message attribute list values in " + operation +
+            " operation are not supported.";
+    };
+    for (auto const* lists : {R"("StringListValues":[])", R"("BinaryListValues":[])", R"("StringListValues":["x"])"})
+        BOOST_TEST(refusal<sqs::send_message_request>(one(lists)) == text("SendMessage"));
+    BOOST_TEST(refusal<sqs::send_message_request>(one(R"("StringListValues":null)")) == "none");
+    BOOST_TEST(refusal<sqs::send_message_batch_request>(
+                   R"({"QueueUrl":"q","Entries":[{"Id":"1","MessageBody":"b",)"
+                   R"("MessageAttributes":{"a":{"DataType":"String","StringValue":"v","StringListValues":[]}}}]})") ==
+        text("SendMessageBatch"));
+}
+
 BOOST_AUTO_TEST_CASE(what_is_no_json_object_is_refused)
 {
     for (std::string const body : {"[]", "\"x\"", "1", "null", "{", "}", "{]", "{\"a\"", "{\"a\":}", "{\"a\":1,}",

@@ -7,10 +7,8 @@
 
 namespace quern::aws {
 
-namespace {
-
 /// What a request says about its own signature.
-struct claim {
+struct signature_claim {
     std::string access_key_id, day, region, service;
     std::string names; ///< of the signed headers
     std::string signature;
@@ -18,7 +16,12 @@ struct claim {
     std::string date;
     wall_time signed_at;
     std::optional<std::chrono::seconds> lifetime; ///< presigned only
+    credentials who;                              ///< whose it would be
 };
+
+namespace {
+
+using claim = signature_claim;
 
 failure refusal(std::string_view code, int status, std::string message)
 {
@@ -192,10 +195,23 @@ constexpr auto no_match = "The request signature we calculated does not match th
 
 } // namespace
 
-result<caller> verifier::check(request_view const& request, wall_time now)
+std::optional<caller> claimed_caller(request_view const& request)
+{
+    auto const authorization = trimmed(request.header("authorization"));
+    std::string credential;
+    if (authorization.starts_with(sigv4_algorithm))
+        credential = field(authorization.substr(sigv4_algorithm.size()), "Credential");
+    else if (authorization.empty())
+        credential = get(parse_query(request.query()), "X-Amz-Credential");
+    claim told;
+    if (read_credential(credential, told)) return {};
+    return caller{told.access_key_id, told.region, told.service};
+}
+
+result<signature_claim> verifier::examine(
+    request_view const& request, query_parameters& parameters, wall_time now) const
 {
     claim told;
-    auto parameters = parse_query(request.query());
     if (!request.header("authorization").empty()) {
         if (auto why = read_header_form(request, told)) return *why;
     } else if (told.signature = take(parameters, "X-Amz-Signature"); !told.signature.empty()) {
@@ -212,11 +228,34 @@ result<caller> verifier::check(request_view const& request, wall_time now)
     if (timestamp(*date).day() != told.day) {
         return mismatch("Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP");
     }
-    auto const who = known_(told.access_key_id);
+    for (auto const& h : request.headers) {
+        auto const name = lower_case(h.name);
+        if (name.starts_with("x-amz-") && !is_listed(told.names, name))
+            return mismatch("There were headers present in the request which were not signed: " + name);
+    }
+    auto who = known_(told.access_key_id);
     if (!who || !equal_in_constant_time(who->session_token, told.session_token)) {
         return refusal("InvalidClientTokenId", 403, "The security token included in the request is invalid.");
     }
     if (auto why = outside(window_, told, now)) return *why;
+    told.who = std::move(*who);
+    return told;
+}
+
+std::optional<failure> verifier::refusal_without_body(request_view const& request, wall_time now) const
+{
+    auto parameters = parse_query(request.query());
+    auto const told = examine(request, parameters, now);
+    if (told) return {};
+    return told.error();
+}
+
+result<caller> verifier::check(request_view const& request, wall_time now)
+{
+    auto parameters = parse_query(request.query());
+    auto const examined = examine(request, parameters, now);
+    if (!examined) return examined.error();
+    auto const& told = *examined;
 
     std::string payload(request.header("x-amz-content-sha256"));
     if (payload != "UNSIGNED-PAYLOAD") {
@@ -233,7 +272,7 @@ result<caller> verifier::check(request_view const& request, wall_time now)
     auto const canonical = canonicalize(headers);
     auto const path = canonical_path(request.path(), true);
     auto const steps = seal(canonical_request(request.method, path, canonical_query(parameters), canonical, payload),
-        who->secret_access_key, {timestamp(*date), told.region, told.service}, keys_);
+        told.who.secret_access_key, {timestamp(told.signed_at), told.region, told.service}, keys_);
     if (!equal_in_constant_time(steps.signature, told.signature)) return mismatch(no_match);
     return caller{told.access_key_id, told.region, told.service};
 }

@@ -17,6 +17,11 @@ struct caller {
     std::string service;
 };
 
+struct signature_claim;
+
+/// Whom a request says it comes from, unchecked; absent when it does not say, or not in the form of a signature.
+std::optional<caller> claimed_caller(request_view const&);
+
 /// The other side of a signature: computes again what the caller claims to have computed.
 ///
 /// Threads  one strand.
@@ -30,8 +35,8 @@ public:
         : known_(std::move(known)), window_(window)
     {}
 
-    /// Checks an Authorization header or, without one, a presigned query. Where x-amz-content-sha256 is present, the
-    /// body must have that hash (UNSIGNED-PAYLOAD: any body).
+    /// Checks an Authorization header or, without one, a presigned query. Every x-amz-* header that is there must be
+    /// signed. Where x-amz-content-sha256 is present, the body must have that hash (UNSIGNED-PAYLOAD: any body).
     ///
     /// Fails with  errc::service_error, http_status and the service's own code (those of its query protocol):
     ///             MissingAuthenticationToken 403  no signature at all
@@ -40,7 +45,12 @@ public:
     ///             SignatureDoesNotMatch      403  wrong secret, changed request, or a time outside the window
     result<caller> check(request_view const&, wall_time now);
 
+    /// Why check() will fail whatever the body is, before there is one.
+    std::optional<failure> refusal_without_body(request_view const&, wall_time now) const;
+
 private:
+    result<signature_claim> examine(request_view const&, query_parameters&, wall_time now) const;
+
     directory known_;
     std::chrono::seconds window_;
     signing_keys keys_;

@@ -54,10 +54,24 @@ bool is_number(std::string_view text)
     return text.empty();
 }
 
+/// Letters with diacritics have been seen to pass on SQS, other signs beyond ASCII to be refused: of UTF-8, U+00C0 to
+/// U+017F without the signs of multiplication and division.
+bool has_only_letters_beyond_ascii(std::string_view name)
+{
+    for (std::size_t i = 0; i < name.size(); ++i) {
+        auto const lead = static_cast<unsigned char>(name[i]);
+        if (lead < 0x80) continue;
+        if (lead < 0xC3 || lead > 0xC5 || ++i == name.size()) return false;
+        auto const letter = (lead & 0x1F) << 6 | (static_cast<unsigned char>(name[i]) & 0x3F);
+        if (letter == 0xD7 || letter == 0xF7) return false;
+    }
+    return true;
+}
+
 problem check_attribute(std::string const& name, sqs::attribute_value const& value)
 {
     auto const whose = "Message (user) attribute '" + name + "' ";
-    if (!sqs::is_attribute_name(name)) {
+    if (!sqs::is_attribute_name(name) || !has_only_letters_beyond_ascii(name)) {
         if (name.size() > sqs::max_attribute_name) {
             return refuse("Message (user) attribute names must be shorter than 256 Bytes");
         }

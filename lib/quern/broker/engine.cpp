@@ -14,6 +14,11 @@ engine_options const& engine::options() const
     return state_->options;
 }
 
+void engine::set_caller(caller who)
+{
+    state_->asking = std::move(who);
+}
+
 fault_plan& engine::faults()
 {
     return state_->faults;

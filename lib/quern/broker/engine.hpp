@@ -6,6 +6,7 @@
 #include <quern/sqs/message.hpp>
 #include <quern/sqs/types.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,13 +21,26 @@ namespace quern::broker {
 using instant = wall_time;
 
 struct engine_options {
-    std::string region = "us-east-1";
-    std::string account_id = "000000000000";
+    std::string region = "us-east-1";                ///< of callers who name none
+    std::string account_id = "000000000000";         ///< likewise
     std::string base_url = "http://127.0.0.1:9324";  ///< origin of every QueueUrl that the engine returns
     std::string sender_id = "AIDAQUERNLOCALBROKER0"; ///< SenderId of every message
-    std::uint64_t seed = 1;              ///< message ids, receipt handles; equal seeds and calls, equal answers
+
+    /// Of message ids and receipt handles: equal seeds and calls, equal answers. Absent: the system draws one, so that
+    /// no id comes twice and no handle outlives the run that gave it.
+    std::optional<std::uint64_t> seed;
+
+    std::chrono::seconds name_rest{60};  ///< how long the name of a deleted queue is not given again
+    std::chrono::seconds purge_rest{60}; ///< between two PurgeQueue of a queue. SQS: 60 s, both
     std::size_t max_in_flight = 120'000; ///< a queue: SQS developer guide, quotas
     fault_settings faults{};
+};
+
+/// What is known of who calls, beside the request.
+struct caller {
+    std::string region; ///< where names of queues belong; empty: as the engine's options say, here and below
+    std::string account_id;
+    std::string trace_header; ///< AWSTraceHeader of the messages sent without one; empty: none
 };
 
 /// A long poll that waits for a message.
@@ -44,7 +58,22 @@ struct ready_poll {
     result<sqs::receive_message_response> answer;
 };
 
-/// SQS in memory: all queues of one account in one region, every rule and error of the service, no I/O.
+/// A queue as it looks from outside of SQS.
+struct queue_look {
+    std::string name, arn, url;
+    std::size_t visible = 0, delayed = 0, in_flight = 0;
+};
+
+/// A message as it looks to one who does not receive it.
+struct message_look {
+    std::string id, body, group_id;
+    std::string_view state; ///< "visible", "delayed", "in flight"
+    int receive_count = 0;
+    instant sent_at{};
+};
+
+/// SQS in memory: the queues of all accounts and regions, apart from each other; every rule and error of the service, no
+/// I/O.
 ///
 /// Time      passes only through the `now` of the calls. What is due until then is done first, each at its moment.
 /// Polls     may end in any call: after each, take what take_ready() has.
@@ -52,7 +81,7 @@ struct ready_poll {
 /// Requests  an empty string counts as a missing parameter. max_messages has no "absent": a server puts the
 ///           service's default, 1, there.
 /// Urls      all start with engine_options::base_url, so that a server may put the origin there by which its caller
-///           reached it. Of a QueueUrl in a request only the last segment counts; a bare name will do.
+///           reached it. Of a QueueUrl in a request the account and the name count; a bare name will do.
 /// Threads   none; one caller at a time.
 class engine {
 public:
@@ -62,6 +91,9 @@ public:
     engine& operator=(engine const&) = delete;
 
     engine_options const& options() const;
+
+    /// Whom the calls from now on come from.
+    void set_caller(caller);
 
     /// For the server, which carries out the faults of the connection.
     fault_plan& faults();
@@ -100,6 +132,13 @@ public:
     result<sqs::moved_response> cancel_message_move_task(sqs::cancel_message_move_task_request const&, instant now);
     result<sqs::list_message_move_tasks_response> list_message_move_tasks(
         sqs::list_message_move_tasks_request const&, instant now);
+
+    /// All queues of all regions and accounts, by ARN.
+    std::vector<queue_look> look_at_queues(instant now);
+    /// The oldest messages of a queue, which stay as they are.
+    ///
+    /// Fails with  QueueDoesNotExist  for a name, an ARN or a url that is none
+    result<std::vector<message_look>> look_at_messages(std::string_view queue, std::size_t most, instant now);
 
     /// Forgets a parked poll; its answer never comes. (SQS itself goes on when a caller hangs up in the middle of a
     /// long poll, and strands a message that arrives then: call this only to be kinder than the service.)

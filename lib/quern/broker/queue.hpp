@@ -63,6 +63,14 @@ public:
 
     /// By stored_message::number; nullptr when it is gone.
     stored_message* find(std::uint64_t message);
+    /// Oldest first, until `use` answers false.
+    template <class Use>
+    void each(Use use) const
+    {
+        for (auto const& m : ages_) {
+            if (!use(m)) return;
+        }
+    }
     delivery_order& order() { return *order_; }
 
     /// A receive begins: in flight, counted.
@@ -92,6 +100,7 @@ private:
     void enter_state(stored_message&, message_state);
     std::size_t* counter(message_state);
     void watch_oldest();
+    void emptied();
 
     services& with_;
     queue_settings settings_;
@@ -100,6 +109,7 @@ private:
     std::unique_ptr<delivery_order> order_;
     std::unordered_map<std::uint64_t, std::unique_ptr<stored_message>> messages_;
     ages ages_;
+    std::size_t most_held_ = 0; ///< since it was empty
     std::size_t visible_ = 0;
     std::size_t delayed_ = 0;
 };

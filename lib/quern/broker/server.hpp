@@ -23,17 +23,19 @@ class server_core;
 struct server_counters {
     std::uint64_t connections = 0;      ///< accepted
     std::uint64_t open_connections = 0; ///< now
+    std::uint64_t cut_connections = 0;  ///< too slow, or in the way of others before they had proved themselves
     std::uint64_t parked_polls = 0;     ///< now: long polls that wait for a message
     std::uint64_t errors = 0;           ///< answers with a status of 400 or more
     std::uint64_t faults = 0;           ///< requests that a fault of the plan hit, latency alone not counted
     std::map<std::string_view, std::uint64_t> requests; ///< by operation, "ReceiveMessage"; those refused included
 };
 
-/// Serves SQS over HTTP/1.1: awsJson1_0, the protocol of current SDKs. (The older query protocol is refused.)
+/// Serves SQS over HTTP/1.1: awsJson1_0, the protocol of current SDKs, and the query protocol with XML of those before.
 ///
-/// Routes    by X-Amz-Target, whatever the path. GET /health answers 200 without a signature.
+/// Routes    by X-Amz-Target, whatever the path, or by Action in a form or a query. GET /health answers
+///           200 without a signature.
 /// Urls      a QueueUrl in an answer starts with the origin of the request's Host header, so it works wherever the
-///           broker is reached from; of a QueueUrl in a request only the last segment counts.
+///           broker is reached from; of a QueueUrl in a request the account and the name count.
 /// Lifetime  connections end soon after the object does, without answering what is under way: stop() first. The clock
 ///           outlives them.
 /// Threads   none of its own; all calls on the executor, which runs one handler at a time (a strand, or an io_context

@@ -1,5 +1,6 @@
 #include <quern/broker/settings.hpp>
 
+#include <quern/aws/canonical.hpp>
 #include <quern/broker/errors.hpp>
 #include <quern/broker/redrive_policy.hpp>
 
@@ -41,13 +42,9 @@ problem set_number(int& out, std::string_view name, std::string_view value, int 
 
 problem set_flag(bool& out, std::string_view name, std::string_view value)
 {
-    if (value == "true" || value == "True" || value == "TRUE") {
-        out = true;
-    } else if (value == "false" || value == "False" || value == "FALSE") {
-        out = false;
-    } else {
-        return bad_value(name);
-    }
+    auto const flag = flag_of(value);
+    if (!flag) return bad_value(name);
+    out = *flag;
     return {};
 }
 
@@ -88,7 +85,8 @@ constexpr attribute attributes[] = {
         [](queue_settings const& s) -> text { return std::to_string(s.delay); }},
     {"FifoQueue", true,
         [](queue_settings&, std::string_view v) {
-            return v == "true" ? problem() : bad_value("FifoQueue", "Modifying queue type is not supported.");
+            return flag_of(v).value_or(false) ? problem()
+                                              : bad_value("FifoQueue", "Modifying queue type is not supported.");
         },
         [](queue_settings const&) { return flag(true); }},
     {"FifoThroughputLimit", true,
@@ -100,7 +98,9 @@ constexpr attribute attributes[] = {
         [](queue_settings& s, std::string_view v) {
             return set_number(s.kms_reuse, "KmsDataKeyReusePeriodSeconds", v, 60, 86'400);
         },
-        [](queue_settings const& s) { return s.kms_reuse == 300 ? text() : std::to_string(s.kms_reuse); }},
+        [](queue_settings const& s) {
+            return s.kms_key.empty() && s.kms_reuse == 300 ? text() : std::to_string(s.kms_reuse);
+        }},
     {"KmsMasterKeyId", false,
         [](queue_settings& s, std::string_view v) {
             s.kms_key = v;
@@ -199,6 +199,14 @@ problem reconcile_encryption(queue_settings& settings, sqs::string_map const& gi
 }
 
 } // namespace
+
+std::optional<bool> flag_of(std::string_view value)
+{
+    auto const lower = aws::lower_case(value);
+    if (lower == "true") return true;
+    if (lower == "false") return false;
+    return {};
+}
 
 std::optional<failure> apply(queue_settings& settings, sqs::string_map const& given)
 {

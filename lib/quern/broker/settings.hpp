@@ -45,6 +45,9 @@ struct queue_settings {
     std::optional<redrive_allow_policy> redrive_allow;
 };
 
+/// A boolean attribute, in letters of either case; absent when it is neither true nor false.
+std::optional<bool> flag_of(std::string_view value);
+
 /// Sets all the attributes or none. The failure is the service's: InvalidAttributeName, InvalidAttributeValue or
 /// InvalidParameterValue. Whether a dead-letter queue exists is not looked at.
 std::optional<failure> apply(queue_settings&, sqs::string_map const& attributes);

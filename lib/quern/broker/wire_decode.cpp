@@ -50,10 +50,23 @@ std::string_view type_name(ondemand::value& value)
     return "something else";
 }
 
+/// A member of which only its presence matters.
+struct any_value {
+    bool given = false;
+};
+
+/// The service's refusal of what its model has for later.
+failure no_list_values(std::string_view operation)
+{
+    return fail(error::unsupported_operation,
+        "Message attribute list values in " + std::string(operation) + " operation are not supported.");
+}
+
 /// Fills requests from JSON until the first problem.
 class reader {
 public:
     std::optional<failure> problem;
+    bool has_list_values = false; ///< a message attribute with StringListValues or BinaryListValues, even empty
 
     // ---- what each request is made of ----
 
@@ -204,6 +217,7 @@ private:
         }
     }
 
+    void value_of(ondemand::value, any_value& to) { to.given = true; }
     void value_of(ondemand::value in, std::string& to)
     {
         std::string_view text;
@@ -254,8 +268,11 @@ private:
         ondemand::object fields;
         if (!typed(in, in.get_object().get(fields), "an object")) return;
         std::string text, bytes;
-        members(fields, may("DataType", to.data_type), may("StringValue", text), may("BinaryValue", bytes));
+        any_value lists;
+        members(fields, may("DataType", to.data_type), may("StringValue", text), may("BinaryValue", bytes),
+            may("StringListValues", lists), may("BinaryListValues", lists));
         if (problem) return;
+        has_list_values |= lists.given;
         if (!to.is_binary()) {
             to.value = std::move(text);
         } else if (auto decoded = aws::base64_decode(bytes)) {
@@ -312,6 +329,10 @@ result<Request> wire_decoder::decode(std::string_view body)
         if (!in.problem && document.current_location().error() != simdjson::OUT_OF_BOUNDS) in.malformed();
     }
     if (in.problem) return std::move(*in.problem);
+    if (in.has_list_values) {
+        bool const batch = std::is_same_v<Request, sqs::send_message_batch_request>;
+        return no_list_values(batch ? "SendMessageBatch" : "SendMessage");
+    }
     return out;
 }
 

@@ -298,7 +298,7 @@ private:
     scenario const& day_;
     run_options const& options_;
     virtual_clock time_;
-    broker::engine engine_;
+    broker::engine engine_{broker::engine_options{.seed = 1}}; // what is random comes from the day
     witness books_;
     asio::io_context io_; // the service and the script; what it destroys refers to the members above
     local_api local_{engine_, time_, io_.get_executor()};
