@@ -1,6 +1,10 @@
 #pragma once
 
+#include <quern/consumer/detail/message/answer_frame.hpp>
 #include <quern/core/clock.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
 
 #include <chrono>
 #include <memory>
@@ -8,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace quern {
 
@@ -15,7 +20,14 @@ namespace quern {
 /// release(), reject() and unavailable().
 class outcome {
 public:
-    enum class kind { ack, retry, retry_after, release, reject, unavailable };
+    enum class kind {
+        retry,
+        ack,
+        retry_after,
+        release,
+        reject,
+        unavailable
+    }; // what nobody has set must delete nothing
 
     outcome() = default; ///< retry()
     explicit outcome(kind what, std::chrono::milliseconds delay = {}) : what_(what), delay_(delay) {}
@@ -87,3 +99,26 @@ public:
 };
 
 } // namespace quern
+
+// The coroutines that return outcomes, all of them: whoever names `outcome` has seen this.
+template <>
+class boost::asio::detail::awaitable_frame<quern::outcome, boost::asio::any_io_executor>
+    : public quern::detail::answer_frame<quern::outcome> {
+public:
+    awaitable<quern::outcome> get_return_object() noexcept
+    {
+        coro_ = coroutine_handle<awaitable_frame>::from_promise(*this);
+        return awaitable<quern::outcome>(this);
+    }
+};
+
+template <>
+class boost::asio::detail::awaitable_frame<std::vector<quern::outcome>, boost::asio::any_io_executor>
+    : public quern::detail::answer_frame<std::vector<quern::outcome>> {
+public:
+    awaitable<std::vector<quern::outcome>> get_return_object() noexcept
+    {
+        coro_ = coroutine_handle<awaitable_frame>::from_promise(*this);
+        return awaitable<std::vector<quern::outcome>>(this);
+    }
+};
