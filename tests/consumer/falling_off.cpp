@@ -19,7 +19,7 @@ namespace {
 asio::awaitable<outcome> only_second_time(delivery& d)
 {
     if (d.receive_count() > 1) co_return ack();
-}
+} // coroutine-ok: the very case
 
 asio::awaitable<std::vector<outcome>> all_only_second_time(deliveries all)
 {
@@ -28,7 +28,7 @@ asio::awaitable<std::vector<outcome>> all_only_second_time(deliveries all)
         if (d.receive_count() > 1) said.push_back(ack());
     }
     if (said.size() == all.size()) co_return said;
-}
+} // coroutine-ok: likewise
 
 } // namespace
 
