@@ -49,7 +49,8 @@ public:
     /// Brings the end forward: handlers are cancelled at once.
     void hurry(tick now) { cancel_at_ = std::min(cancel_at_, now); }
 
-    /// What is not wanted waits until no receive of ours is open that could bring it back, but not to the last.
+    /// Whether messages that are not wanted still wait: until no receive of ours is open that could bring them back,
+    /// but not to the last.
     bool keeps_back(tick now) const { return now < release_at_; }
 
     tick wake_at(tick now) const

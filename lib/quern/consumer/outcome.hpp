@@ -16,7 +16,7 @@
 
 namespace quern {
 
-/// What a handler wants done with its message. Made by ack(), retry(), retry_after(), retry_at(),
+/// A handler's wish for its message. Made by ack(), retry(), retry_after(), retry_at(),
 /// release(), reject() and unavailable().
 class outcome {
 public:
@@ -66,7 +66,8 @@ inline outcome retry_after(std::chrono::milliseconds delay)
 }
 
 /// Not before `at`; at once when that is past. Bounded like retry_after(): a message for a later time than that comes
-/// earlier, and its handler says so again. Each time costs one of the receives that the queue's redrive policy counts.
+/// earlier, and its handler says so again. Each time costs one of the receives that the queue's redrive policy
+/// counts.
 inline outcome retry_at(wall_time at)
 {
     return outcome(outcome::kind::retry_after, at);
@@ -85,8 +86,8 @@ inline outcome reject(std::string reason)
     return outcome(outcome::kind::reject, std::move(reason));
 }
 
-/// What the handler depends on is down: no fault of the message. The consumer stops receiving and tries again with one
-/// message at a time until that succeeds; see consumer_options::breaker.
+/// A dependency of the handler is down: no fault of the message. The consumer stops receiving and tries again with
+/// one message at a time until that succeeds; see consumer_options::breaker.
 inline outcome unavailable()
 {
     return outcome(outcome::kind::unavailable);
