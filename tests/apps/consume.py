@@ -192,6 +192,10 @@ class Draining(ProgramTest):
     def test_a_command_that_will_not_end_is_killed(self):
         self.end_by_second_signal("trap '' TERM; echo started; tail -f /dev/null; :")
 
+    # The shell ended at SIGTERM, and what it had started and did not heed it ran on.
+    def test_what_a_command_has_started_and_left_behind_is_killed(self):
+        self.end_by_second_signal("(trap '' TERM; tail -f /dev/null) & echo started; wait")
+
     def test_what_could_not_be_given_back_is_told(self):
         process = self.consuming("--drain-deadline", "1", "--exec", "echo started; tail -f /dev/null; :")
         self.send("orders", "a")
