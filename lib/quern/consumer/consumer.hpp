@@ -155,6 +155,8 @@ public:
     /// counted in drain_report::polls, and options.drain_deadline should say so beforehand.
     ///
     /// A second call, or a second signal, cancels the running handlers at once and completes with the first.
+    ///
+    /// Cancellation  as drained(): a drain that has begun goes on.
     boost::asio::awaitable<drain_report> drain(std::chrono::milliseconds limit);
 
     /// Drains when one of the signals comes, within `limit` or options.drain_deadline; the process lives on until
@@ -177,9 +179,13 @@ public:
     /// Completes with what it does, and why no more. to_string() makes one line of it: "0 receives open, 1000
     /// messages in flight; max_in_flight is reached: 1000 are being handled, 0 wait or are being settled; …";
     /// to_json() as well.
+    ///
+    /// Cancellation  none: the answer is there in a moment.
     boost::asio::awaitable<explanation> explain() const;
 
     /// Completes when a drain has ended, whoever began it.
+    ///
+    /// Cancellation  terminal: ends the wait, with operation_aborted, and nothing else.
     boost::asio::awaitable<drain_report> drained();
 
     /// Each number is of the moment when it is read, so on another thread two of them may be of different moments.
