@@ -64,7 +64,10 @@ add_test(NAME package.use
             "-DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE}"
             "-DQUERN_EXPECTED_VERSION=${PROJECT_VERSION}"
         --test-command "${CMAKE_CTEST_COMMAND}" --output-on-failure)
+add_test(NAME package.check_coroutines
+    COMMAND Python3::Interpreter -B "${stage}/${CMAKE_INSTALL_DATADIR}/quern/check_coroutines.py"
+        --files "${PROJECT_SOURCE_DIR}/tests/package/client.cpp")
 set_tests_properties(package.clean PROPERTIES FIXTURES_SETUP quern_clean_stage)
 set_tests_properties(package.install PROPERTIES FIXTURES_REQUIRED quern_clean_stage FIXTURES_SETUP quern_stage)
-set_tests_properties(package.use PROPERTIES FIXTURES_REQUIRED quern_stage)
-set_tests_properties(package.clean package.install package.use PROPERTIES LABELS package TIMEOUT 600)
+set_tests_properties(package.use package.check_coroutines PROPERTIES FIXTURES_REQUIRED quern_stage)
+set_tests_properties(package.clean package.install package.use package.check_coroutines PROPERTIES LABELS package TIMEOUT 600)

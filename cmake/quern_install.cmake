@@ -27,6 +27,13 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/lib/quern" DESTINATION "${CMAKE_INSTALL
     FILES_MATCHING PATTERN "*.hpp")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
+# Handlers are coroutines too: python3 <prefix>/share/quern/check_coroutines.py --files FILE...
+install(FILES
+    "${PROJECT_SOURCE_DIR}/tools/check_coroutines.py"
+    "${PROJECT_SOURCE_DIR}/tools/coroutine_ends.py"
+    "${PROJECT_SOURCE_DIR}/tools/coroutine_text.py"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/quern")
+
 configure_package_config_file(
     "${CMAKE_CURRENT_LIST_DIR}/quern-config.cmake.in" "${PROJECT_BINARY_DIR}/quern-config.cmake"
     INSTALL_DESTINATION "${quern_package_dir}")

@@ -14,6 +14,10 @@ house rule: in a statement with `co_await`, everything else has a name. The shap
              write: if/else into a variable
   detached   `asio::detached`: an exception thrown under it vanishes
              write: a completion handler that records it
+  captures   a coroutine lambda with captures that is called, not handed over: they are gone when it first awaits
+             write: co_spawn(ex, work, ...) for co_spawn(ex, work(), ...), which keeps the lambda; or parameters
+  ends       a coroutine that owes a result, and ends without one on some path
+             write: a co_return there, or a throw
 
 It reads text, not types, so it also refuses some sound code: `type{...}` is suspect unless the type is from std, though only
 aggregates break. A line that must stay as it is ends in `// coroutine-ok: <reason>`.
@@ -28,6 +32,9 @@ import re
 import sys
 from pathlib import Path
 
+from coroutine_ends import falling_off
+from coroutine_text import Group, Lambda, blank, flat, is_word, lambda_body, split, tree
+
 FOLDERS = ("lib", "apps", "tests", "bench", "docs")
 SAMPLES = Path("tests/lint/coroutines")
 
@@ -37,83 +44,9 @@ HINT = {
     "lambda": "a lambda capturing by value, or a std::function, in a statement with co_await; name it first",
     "choice": "?: in a statement with co_await; use if/else",
     "detached": "asio::detached hides exceptions; give a completion handler",
+    "captures": "this coroutine outlives the lambda that holds its captures; hand over the lambda itself",
+    "ends": "the coroutine owes a result and can get here without one; co_return or throw",
 }
-
-TEXT = re.compile(r"""
-    R"(?P<mark>[^\s()\\]{0,16})\(.*?\)(?P=mark)"   # raw string
-  | "(?:\\.|[^"\\\n])*"
-  | (?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'            # but not the separators of 1'000
-  | //[^\n]*
-  | /\*.*?\*/
-  | ^[ \t]*\#(?:\\\n|[^\n])*                       # directives
-""", re.VERBOSE | re.DOTALL | re.MULTILINE)
-TOKEN = re.compile(r"[A-Za-z_]\w*|[0-9](?:[\w.']|(?<=[eE])[+-])*|::|->|==|!=|<=|>=|&&|\|\||<<|\+\+|--|[^\s\w]|\"")
-CLOSING = {"(": ")", "[": "]", "{": "}"}
-
-
-class Token:
-    def __init__(self, text, at):
-        self.text, self.at = text, at
-
-    is_group = False
-
-
-class Group:
-    """A bracketed part, with everything in it."""
-    is_group = True
-
-    def __init__(self, text, at):
-        self.text, self.at, self.inside = text, at, []
-
-
-class Lambda:
-    is_group = False
-
-    def __init__(self, capture, at):
-        self.text, self.capture, self.at = "<lambda>", capture, at
-
-
-def blank(text):
-    """The text without comments, directives and the inside of literals; every character stays where it was."""
-    def cover(match):
-        found = match.group()
-        gone = re.sub(r"[^\n]", " ", found)
-        if found[0] in "\"'" or found.startswith('R"'):
-            return '"' + gone[1:-1] + " " if len(found) > 1 else gone
-        return gone
-    return TEXT.sub(cover, text)
-
-
-def tree(text):
-    root = Group("", 0)
-    open_groups = [root]
-    for match in TOKEN.finditer(text):
-        token, at = match.group(), match.start()
-        if token in CLOSING:
-            group = Group(token, at)
-            open_groups[-1].inside.append(group)
-            open_groups.append(group)
-        elif token in ")]}":
-            if len(open_groups) > 1 and CLOSING[open_groups[-1].text] == token:
-                open_groups.pop()
-        else:
-            open_groups[-1].inside.append(Token(token, at))
-    return root
-
-
-def is_word(item):
-    return not item.is_group and re.match(r"[A-Za-z_]", item.text) is not None
-
-
-def split(items, mark):
-    parts = [[]]
-    for item in items:
-        if not item.is_group and item.text == mark:
-            parts.append([])
-        else:
-            parts[-1].append(item)
-    return parts
-
 
 def is_block(group):
     """Braces around statements, not around values."""
@@ -135,6 +68,7 @@ def opens_block(before, group):
 class Checker:
     def __init__(self):
         self.found = []
+        self.lambdas = [set()]  # by block: names of coroutine lambdas with captures
 
     def report(self, shape, at):
         self.found.append((at, shape))
@@ -142,6 +76,11 @@ class Checker:
     # --- blocks and statements
 
     def block(self, items):
+        self.lambdas.append(set())
+        self.statements(items)
+        self.lambdas.pop()
+
+    def statements(self, items):
         statement = []
         position = 0
         while position < len(items):
@@ -158,11 +97,11 @@ class Checker:
                 else:
                     statement.append(item)
             elif item.text == "[":
-                body, after = self.lambda_body(items, position - 1)
+                body, after = lambda_body(items, position - 1)
                 if body is None:
                     statement.append(item)
                 else:
-                    statement.append(Lambda(item, item.at))
+                    statement.append(Lambda(items[position - 1:after]))
                     self.block(body.inside)
                     position = after
             elif item.text in ("if", "while", "switch", "for") and self.head_of(items, position) is not None:
@@ -196,7 +135,7 @@ class Checker:
             self.condition(tested)
 
     def condition(self, items):
-        for item in self.flat(items):
+        for item in flat(items):
             if item.text == "co_await":
                 self.report("condition", item.at)
                 return
@@ -221,25 +160,6 @@ class Checker:
 
     # --- lambdas
 
-    @staticmethod
-    def lambda_body(items, position):
-        """The braces of a lambda whose capture list stands at `position`, and where it ends; (None, _) if it is none."""
-        if position > 0:
-            before = items[position - 1]
-            if before.text in ("(", "[", ">", '"') or (is_word(before) and before.text not in
-                                                       ("return", "co_return", "co_await", "co_yield", "throw", "case")):
-                return None, position
-        for after in range(position + 1, len(items)):
-            item = items[after]
-            if item.text == "{":
-                return item, after + 1
-            if item.text in (";", ",", "=", "["):
-                # `<class T, class U>` of a generic lambda may hold commas
-                if item.text == "," and items[position + 1].text == "<":
-                    continue
-                return None, position
-        return None, position
-
     def without_lambdas(self, items):
         """The items with each lambda folded into one; its body is checked as a block of its own."""
         kept = []
@@ -248,9 +168,9 @@ class Checker:
             item = items[position]
             position += 1
             if item.text == "[" and item.is_group:
-                body, after = self.lambda_body(items, position - 1)
+                body, after = lambda_body(items, position - 1)
                 if body is not None:
-                    kept.append(Lambda(item, item.at))
+                    kept.append(Lambda(items[position - 1:after]))
                     self.block(body.inside)
                     position = after
                     continue
@@ -260,16 +180,6 @@ class Checker:
                 item = folded
             kept.append(item)
         return kept
-
-    @staticmethod
-    def flat(items):
-        for item in items:
-            yield item
-            if item.is_group:
-                yield from Checker.flat(item.inside)
-            elif isinstance(item, Lambda):
-                # what `[x = ...]` computes is computed in the expression around
-                yield from Checker.flat(item.capture.inside)
 
     @staticmethod
     def captures_by_value(capture):
@@ -283,8 +193,9 @@ class Checker:
     def expression(self, statement):
         items = self.without_lambdas(statement)
         self.detached(items)
-        everything = list(self.flat(items))
+        everything = list(flat(items))
         if not any(item.text == "co_await" for item in everything):
+            self.captures(items, False)
             return
         for item in everything:
             if item.text == "?":
@@ -309,7 +220,7 @@ class Checker:
     @staticmethod
     def suspect(items, position):
         """Whether these braces may make an aggregate; a type of std, or a number, makes none."""
-        if any(item.text == "co_await" for item in Checker.flat(items[position].inside)):
+        if any(item.text == "co_await" for item in flat(items[position].inside)):
             return True
         if items[position].inside and items[position].inside[0].text == ".":
             return True
@@ -331,8 +242,22 @@ class Checker:
         numbers = ("int", "bool", "unsigned", "long", "char", "double", "float")
         return not (first in ("std", "chrono") or first in numbers or first.endswith("_t"))
 
+    def captures(self, items, spawned):
+        """Coroutine lambdas that are called where nobody awaits them in the same statement."""
+        for position, item in enumerate(items):
+            called = position + 1 < len(items) and items[position + 1].text == "("
+            if isinstance(item, Lambda) and item.is_coroutine and item.capture.inside:
+                if called:
+                    self.report("captures", item.at)
+                if position >= 2 and items[position - 1].text == "=":
+                    self.lambdas[-1].add(items[position - 2].text)
+            if called and spawned and any(item.text in names for names in self.lambdas):
+                self.report("captures", item.at)
+            if item.is_group:
+                self.captures(item.inside, spawned or (position > 0 and items[position - 1].text == "co_spawn"))
+
     def detached(self, items):
-        everything = list(self.flat(items))
+        everything = list(flat(items))
         for before, item in zip(everything, everything[1:]):
             if item.text == "detached" and before.text == "::":
                 self.report("detached", item.at)
@@ -341,7 +266,10 @@ class Checker:
 def check(text):
     """The (line, shape) pairs found in a text."""
     checker = Checker()
-    checker.block(tree(blank(text)).inside)
+    items = tree(blank(text)).inside
+    checker.block(items)
+    for at in falling_off(items):
+        checker.report("ends", at)
     lines = text.splitlines()
     found = {(text.count("\n", 0, at) + 1, shape) for at, shape in checker.found}
     return sorted((line, shape) for line, shape in found if "// coroutine-ok:" not in lines[line - 1])

@@ -8,7 +8,10 @@
 
 #include <fmt/core.h>
 
+#include <optional>
 #include <stdexcept>
+#include <string_view>
+#include <utility>
 
 namespace quern::app {
 
@@ -37,7 +40,8 @@ asio::awaitable<outcome> run_command(
     if (end->succeeded()) co_return ack();
     if (end->cancelled) throw boost::system::system_error(asio::error::operation_aborted);
     if (end->signal != 0) throw std::runtime_error(fmt::format("the command was ended by signal {}", end->signal));
-    throw std::runtime_error(fmt::format("the command ended with status {}", end->status));
+    std::string_view const sense = end->status == 127 ? ": not found" : end->status == 126 ? ": not executable" : "";
+    throw std::runtime_error(fmt::format("the command ended with status {}{}", end->status, sense));
 }
 
 } // namespace
@@ -55,15 +59,21 @@ handler run_for_each(std::string command, std::string queue_url, std::chrono::mi
 
 std::vector<std::string> variables(delivery const& d, std::string const& queue_url)
 {
-    std::vector<std::string> out{
-        fmt::format("QUERN_MESSAGE_ID={}", d.id()),
-        fmt::format("QUERN_RECEIVE_COUNT={}", d.receive_count()),
-        "QUERN_QUEUE_URL=" + queue_url,
-        "QUERN_ATTRIBUTES=" + attributes_json(d),
+    auto const time = [](std::optional<wall_time> at) { return at ? iso_time(*at) : std::string(); };
+    std::pair<std::string_view, std::string> const all[] = {
+        {"QUERN_MESSAGE_ID", std::string(d.id())},
+        {"QUERN_RECEIVE_COUNT", std::to_string(d.receive_count())},
+        {"QUERN_QUEUE_URL", queue_url},
+        {"QUERN_ATTRIBUTES", attributes_json(d)},
+        {"QUERN_SENT_AT", time(d.message().sent_at())},
+        {"QUERN_FIRST_RECEIVED_AT", time(d.first_received_at())},
+        {"QUERN_GROUP", std::string(d.group())},
     };
-    if (auto const at = d.message().sent_at()) out.push_back("QUERN_SENT_AT=" + iso_time(*at));
-    if (auto const at = d.first_received_at()) out.push_back("QUERN_FIRST_RECEIVED_AT=" + iso_time(*at));
-    if (!d.group().empty()) out.push_back(fmt::format("QUERN_GROUP={}", d.group()));
+    std::vector<std::string> out;
+    for (auto const& [name, value] : all) {
+        auto& line = out.emplace_back(fmt::format("{}={}", name, value));
+        std::erase(line, '\0'); // it would end there, and look like another's
+    }
     return out;
 }
 

@@ -17,8 +17,9 @@ handler print_messages(std::shared_ptr<line_writer> to, std::function<void(failu
 /// Runs a shell command for each message; see variables() and aws::run_shell_command().
 handler run_for_each(std::string command, std::string queue_url, std::chrono::milliseconds grace);
 
-/// What such a command finds in its environment: QUERN_MESSAGE_ID, QUERN_RECEIVE_COUNT, QUERN_QUEUE_URL,
-/// QUERN_ATTRIBUTES (JSON), and where the message has them QUERN_SENT_AT, QUERN_FIRST_RECEIVED_AT, QUERN_GROUP.
+/// The environment of such a command: QUERN_MESSAGE_ID, QUERN_RECEIVE_COUNT, QUERN_QUEUE_URL, QUERN_ATTRIBUTES (JSON),
+/// QUERN_SENT_AT, QUERN_FIRST_RECEIVED_AT, QUERN_GROUP. Always all of them, empty where the message has no such thing, so
+/// that none comes from whoever started this program; without the bytes 0, which would cut them.
 std::vector<std::string> variables(delivery const&, std::string const& queue_url);
 
 } // namespace quern::app

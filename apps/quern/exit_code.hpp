@@ -8,6 +8,7 @@ enum exit_code {
     failed = 1,      ///< the reason is on standard error
     usage = 2,       ///< the command line or the environment
     not_drained = 3, ///< a drain left something behind; --report says what
+    deleted = 4,     ///< messages were rejected and deleted that nobody has handled
 };
 
 } // namespace quern::app

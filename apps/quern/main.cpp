@@ -42,7 +42,8 @@ Exit status:
   0  done; for consume: everything received was settled
   1  failed, the reason is on standard error; for send: some messages; for demo: a message was lost
   2  the command line or the environment is wrong
-  3  consume: the drain left something behind that SQS delivers again later; --report says what)";
+  3  consume: the drain left something behind that SQS delivers again later; --report says what
+  4  consume: messages were rejected and, for want of a --poison-queue, deleted unhandled)";
 
 int usage_error(CLI::App const& app, CLI::ParseError const& wrong)
 {

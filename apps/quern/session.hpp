@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace quern::app {
@@ -23,9 +24,11 @@ struct session {
     sqs::client sqs;
     std::optional<sqs::client> consumers; ///< another for a consumer: what that leaves under way must not outlive it
 
-    exit_code complain(failure const& why) const
+    /// `about`: the queue, where there are two of them.
+    exit_code complain(failure const& why, std::string const& about = {}) const
     {
-        return app::complain(explain(why, sqs.endpoint()), blames_usage(why) ? usage : failed);
+        auto const text = explain(why, sqs.endpoint());
+        return app::complain(about.empty() ? text : about + ": " + text, blames_usage(why) ? usage : failed);
     }
 };
 

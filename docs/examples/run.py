@@ -4,10 +4,13 @@
 usage: run.py QUERN EXAMPLE      the built programs
 """
 
+import http.server
+import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 LIMIT = 60  # seconds
@@ -41,6 +44,62 @@ def orders(program, quern, environment):
 
 
 blocking = batches = orders
+
+
+def command(*arguments, environment, **more):
+    return subprocess.run(arguments, env=environment, text=True, check=True, timeout=LIMIT, stdout=subprocess.PIPE,
+                          **more).stdout
+
+
+def json_orders(program, quern, environment):
+    """What is an order is handled, and what is none is in the other queue."""
+    urls = [command(quern, "queue", "create", name, environment=environment).strip() for name in ("orders", "bad")]
+    command(quern, "send", "orders", environment=environment,
+            input='{"item":"rolls","count":3}\nthree rolls\n{"item":"bread","count":1}\n{"item":"cake"}\n')
+    with subprocess.Popen([program, *urls], env=environment, text=True, stdout=subprocess.PIPE) as process:
+        handled = sorted(process.stdout.readline().strip() for _ in range(2))
+        bad = []
+        while len(bad) < 2:
+            said = command(quern, "consume", "bad", "--until-empty", "--wait-time", "1", environment=environment,
+                           stderr=subprocess.DEVNULL)
+            bad += [json.loads(line)["body"] for line in said.splitlines()]
+        process.send_signal(signal.SIGTERM)
+    expect(handled, ["1 bread", "3 rolls"])
+    expect(sorted(bad), ["three rolls", '{"item":"cake"}'])
+    expect(process.returncode, 0)
+
+
+def shop_call(program, quern, environment):
+    """What the shop says decides: done, rejected, or tried again."""
+    said = {"rolls": [204], "stones": [422], "cake": [503, 204]}
+
+    class Shop(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            self.send_response(said[body].pop(0))
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    url = command(quern, "queue", "create", "orders", environment=environment).strip()
+    command(quern, "send", "orders", environment=environment, input="rolls\nstones\ncake\n")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Shop) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with subprocess.Popen([program, url, "127.0.0.1", str(server.server_port)], env=environment, text=True,
+                              stdout=subprocess.PIPE) as process:
+            calls = sorted(process.stdout.readline().strip() for _ in range(4))
+            process.send_signal(signal.SIGTERM)
+            rest, _ = process.communicate(timeout=LIMIT)
+        server.shutdown()
+    expect(calls, ["cake 204", "cake 503", "rolls 204", "stones 422"])
+    expect(rest, "nothing left behind\n")
+    expect(process.returncode, 0)
+
+
+def shop_test(program, _, environment):
+    expect(output(program, environment), ["handled after 3 calls; leases extended: yes, lost: 0"])
 
 
 def output(program, environment):

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """`quern consume`: what is acknowledged, what comes again, and how it ends."""
 
+import hashlib
+import http.server
 import json
 import os
 import signal
 import subprocess
+import threading
 import time
 import unittest
 
@@ -66,6 +69,12 @@ class Printing(ProgramTest):
         self.refuse("consume", "absent", status=1, mentions=["NonExistentQueue"])
         self.refuse("consume", self.broker.url + "/000000000000/absent", status=1, mentions=["NonExistentQueue"])
 
+    # It was believed, and every hand-off failed later with an error that named no queue.
+    def test_a_poison_queue_that_does_not_exist_is_an_error_by_name_or_url(self):
+        for poison in ("absent", self.broker.url + "/000000000000/absent"):
+            self.refuse("consume", "orders", "--poison-queue", poison, status=1,
+                        mentions=["--poison-queue " + poison, "NonExistentQueue"])
+
     def test_the_messages_of_a_fifo_group_are_handled_in_order_though_they_fail(self):
         self.create("ledger", "--fifo")
         self.quern("send", "ledger.fifo", "--group", "a", stdin="".join(f"{n}\n" for n in range(6)))
@@ -92,8 +101,19 @@ class Printing(ProgramTest):
     def test_without_a_poison_queue_the_log_says_that_a_rejected_message_is_deleted(self):
         self.create("orders")
         self.send("orders", "bad")
-        _, err = self.quern("consume", "orders", "--until-empty", "--exec", "false", "--max-age", "1")
+        _, err = self.quern("consume", "orders", "--until-empty", "--exec", "false", "--max-age", "1", status=4)
         self.assertRegex(err, "error: message rejected: .*: older than max_age; deleted, there is no poison queue")
+
+    def test_the_end_says_what_was_rejected_and_whether_it_is_gone(self):
+        self.create("poison")
+        self.send("orders", "good", "bad", "worse")
+        reject = ("consume", "orders", "--until-empty", "--exec", 'test "$(cat)" = good', "--max-age", "1")
+        _, err = self.quern(*reject, status=4)
+        self.assertRegex(err, r"acknowledged 1, rejected 2 \(deleted: there is no --poison-queue\)")
+        self.assertIn("quern: 2 rejected and deleted unhandled", err)
+        self.send("orders", "bad")
+        _, err = self.quern(*reject, "--poison-queue", "poison")
+        self.assertRegex(err, "acknowledged 0, rejected 1, with")
 
     def test_a_parked_group_waits_for_its_head_and_others_do_not(self):
         self.create("ledger", "--fifo")
@@ -172,6 +192,10 @@ class Draining(ProgramTest):
     def test_a_command_that_will_not_end_is_killed(self):
         self.end_by_second_signal("trap '' TERM; echo started; tail -f /dev/null; :")
 
+    # The shell ended at SIGTERM, and what it had started and did not heed it ran on.
+    def test_what_a_command_has_started_and_left_behind_is_killed(self):
+        self.end_by_second_signal("(trap '' TERM; tail -f /dev/null) & echo started; wait")
+
     def test_what_could_not_be_given_back_is_told(self):
         process = self.consuming("--drain-deadline", "1", "--exec", "echo started; tail -f /dev/null; :")
         self.send("orders", "a")
@@ -207,10 +231,38 @@ class Draining(ProgramTest):
         process.terminate()
         self.assertEqual(process.wait(LIMIT), 0)
 
-    def test_a_report_that_cannot_be_written_is_an_error(self):
-        _, err = self.quern("consume", "orders", "--until-empty", "--wait-time", "0", "--report", "/proc/no/such",
-                            status=1)
-        self.assertIn("--report /proc/no/such", err)
+    def test_one_who_asks_while_it_is_idle_is_told_that_nothing_is_in_the_way(self):
+        process = self.consuming()
+        process.send_signal(signal.SIGUSR1)
+        wait_for(process.stderr, "0 messages in flight; nothing is in the way")
+        process.terminate()
+        self.assertEqual(process.wait(LIMIT), 0)
+
+    # It was found out in the end, when a night's messages had been consumed.
+    def test_a_report_that_cannot_be_written_is_an_error_before_anything_is_received(self):
+        self.send("orders", "a")
+        self.refuse("consume", "orders", "--until-empty", "--report", "/proc/no/such", status=1,
+                    mentions=["--report /proc/no/such", "the folder /proc/no takes no file", "No such file"])
+        self.assertEqual(self.counts("orders"), (1, 0, 0))
+        self.consume("orders")
+
+    # A name that others could foresee was opened through whatever link they had put there.
+    def test_the_draft_of_a_report_has_a_name_that_nobody_can_foresee(self):
+        process = self.consuming()
+        draft, = os.listdir(self.folder)
+        self.assertRegex(draft, r"^report\.json\.\w{6}$")
+        process.terminate()
+        self.assertEqual(process.wait(LIMIT), 0)
+        self.assertEqual(os.listdir(self.folder), ["report.json"])
+        self.assertEqual(os.stat(self.report_path).st_mode & 0o777, 0o666 & ~self.umask())
+
+    @staticmethod
+    def umask():
+        mask = os.umask(0)
+        os.umask(mask)
+        return mask
+
+    def test_a_report_over_a_folder_is_an_error(self):
         self.quern("consume", "orders", "--until-empty", "--wait-time", "0", "--report", self.folder, status=1)
         self.assertEqual([name for name in os.listdir(os.path.dirname(self.folder))
                           if name.startswith(os.path.basename(self.folder) + ".")], [])
@@ -235,6 +287,27 @@ class Executing(ProgramTest):
             self.assertRegex(told.pop(name), r"^\d{4}-.*Z$")
         self.assertEqual(told, {"QUERN_RECEIVE_COUNT": "1", "QUERN_QUEUE_URL": self.url, "QUERN_ATTRIBUTES": "{}",
                                 "QUERN_GROUP": "g1"})
+
+    def test_every_variable_is_set_whatever_the_caller_has(self):
+        self.variables["QUERN_GROUP"] = "the caller's"
+        self.send("orders", "a")
+        out, _ = self.run_for_each('echo "${QUERN_GROUP-unset}."')
+        self.assertEqual(out, ".\n")
+
+    # It failed like any command, and the messages went round until the redrive policy took them.
+    def test_a_command_that_does_not_exist_ends_the_program_at_once(self):
+        folder = self.folder
+        with open(folder + "/plain", "w", encoding="utf-8"):
+            pass
+        self.send("orders", "a")
+        for command, why in ((f"{folder}/absent --fast", "check its path"), (folder, "is a folder"),
+                             (f"{folder}/plain", "chmod +x"), ("no-such-command | cat", "check PATH")):
+            with self.subTest(command=command):
+                self.refuse("consume", "orders", "--exec", command, status=2, mentions=["--exec: ", why])
+        self.assertEqual(self.counts("orders"), (1, 0, 0))
+        self.run_for_each("if true; then :; fi")
+        self.send("orders", "b")
+        self.run_for_each("A=1 no-such-command || :")
 
     def test_a_large_body_reaches_a_command_that_reads_it_and_one_that_does_not(self):
         self.send("orders", "x" * 1_000_000)
@@ -266,6 +339,48 @@ class Executing(ProgramTest):
         sockets, ignored = out.splitlines()
         self.assertEqual(sockets, "0")
         self.assertEqual(int(ignored.split()[1], 16) & (1 << (signal.SIGPIPE - 1)), 0)
+
+
+class OfAHostileService(ProgramTest):
+    broker_options = None
+
+    # The variable ended at the NUL, and could pass for that of another message.
+    def test_an_id_is_not_cut_at_a_nul(self):
+        body = "body"
+        message = {"MessageId": "one\0two", "ReceiptHandle": "r", "Body": body,
+                   "MD5OfBody": hashlib.md5(body.encode()).hexdigest(), "Attributes": {"ApproximateReceiveCount": "1"}}
+        waiting = [message]
+
+        class Service(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                operation = self.headers["X-Amz-Target"].split(".")[1]
+                said = {}
+                if operation == "GetQueueAttributes":
+                    said["Attributes"] = {name: "0" for name in asked["AttributeNames"]}
+                if operation == "ReceiveMessage" and waiting:
+                    said["Messages"] = [waiting.pop()]
+                if operation.endswith("Batch"):
+                    said = {"Successful": [{"Id": entry["Id"]} for entry in asked["Entries"]], "Failed": []}
+                text = json.dumps(said).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/x-amz-json-1.0")
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            def log_message(self, *_):
+                pass
+
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Service) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            url = f"http://127.0.0.1:{server.server_port}/000000000000/orders"
+            out, err = self.quern("consume", url, "--until-empty", "--wait-time", "0", "--exec",
+                                  "echo $QUERN_MESSAGE_ID")
+            server.shutdown()
+        self.assertEqual(out, "onetwo\n", err)
 
 
 class AmongFaults(ProgramTest):

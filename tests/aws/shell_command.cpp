@@ -9,7 +9,11 @@
 
 #include <cerrno>
 #include <csignal>
+#include <fstream>
+#include <iterator>
+#include <string>
 #include <sys/wait.h>
+#include <thread>
 
 namespace asio = boost::asio;
 namespace aws = quern::aws;
@@ -28,6 +32,14 @@ aws::shell_command kept(std::string text)
     aws::shell_command command(std::move(text));
     command.keep_output = true;
     return command;
+}
+
+/// It is not gone, and is no zombie that nobody has reaped.
+bool runs(pid_t process)
+{
+    std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+    std::string const state(std::istreambuf_iterator<char>(file), {});
+    return !state.empty() && state.find(") Z ") == state.npos;
 }
 
 result<aws::credentials> printed_by(std::string command)
@@ -67,6 +79,20 @@ BOOST_AUTO_TEST_CASE(a_command_over_its_limit_is_ended)
     BOOST_TEST(end->timed_out);
     BOOST_TEST(!end->cancelled);
     BOOST_TEST(!end->succeeded());
+}
+
+// The shell ended at SIGTERM, and what it had started and did not heed it lived on.
+BOOST_AUTO_TEST_CASE(what_a_command_has_started_does_not_outlive_it_when_it_is_over_its_limit)
+{
+    auto command = kept("(trap '' TERM; sleep 600) & echo $!; wait");
+    command.limit = 50ms;
+    command.grace = 50ms;
+    auto const end = end_of(std::move(command));
+    BOOST_REQUIRE(end.has_value());
+    BOOST_TEST(end->signal == SIGTERM);
+    auto const child = static_cast<pid_t>(std::stol(end->output));
+    while (runs(child)) // SIGKILL is on its way
+        std::this_thread::yield();
 }
 
 BOOST_AUTO_TEST_CASE(a_cancelled_command_is_ended)

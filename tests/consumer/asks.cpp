@@ -304,7 +304,7 @@ BOOST_AUTO_TEST_CASE(without_a_consumer_both_succeed)
         auto const second = co_await d.extend(1h);
         good = first.has_value() + second.has_value();
     };
-    asio::co_spawn(io, both(), [](std::exception_ptr e) { BOOST_TEST(!e); });
+    asio::co_spawn(io, both, [](std::exception_ptr e) { BOOST_TEST(!e); });
     BOOST_TEST(until(1s, [&] { return good == 2; }));
 }
 

@@ -67,6 +67,19 @@ BOOST_AUTO_TEST_CASE(a_poison_queue_that_is_the_queue_itself)
     BOOST_TEST(why.find("poison_queue_url") != why.npos);
 }
 
+// Each receive was refused, for ever, and without a log nobody knew why.
+BOOST_AUTO_TEST_CASE(a_name_where_the_url_of_a_queue_belongs)
+{
+    for (std::string const name : {"orders", ""}) {
+        auto const why = refused([&] { consumer(io.get_executor(), api, name, fast, options); });
+        BOOST_TEST(why.find("queue_url is \"" + name + "\"") != why.npos);
+        BOOST_TEST(why.find("get_queue_url()") != why.npos);
+    }
+    options.poison_queue_url = "poison";
+    auto const why = refused([&] { consumer(io.get_executor(), api, url, fast, options); });
+    BOOST_TEST(why.find("poison_queue_url is \"poison\"") != why.npos);
+}
+
 // It was thrown out of io_context::run(), after the other signals had been taken.
 BOOST_AUTO_TEST_CASE(a_signal_that_cannot_be_caught)
 {

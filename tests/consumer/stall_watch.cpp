@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(zero_is_never)
 BOOST_AUTO_TEST_CASE(an_explanation_is_a_sentence_and_json)
 {
     explanation e;
-    BOOST_TEST(to_string(e) == "0 receives open, 0 messages in flight");
+    BOOST_TEST(to_string(e) == "0 receives open, 0 messages in flight; nothing is in the way");
     BOOST_TEST(
         to_json(e) == R"({"polls":0,"in_flight":0,"running":0,"bytes":0,"quiet_ms":0,"obstacles":[],"remarks":[]})");
     e.polls = 1;

@@ -111,7 +111,8 @@ BOOST_AUTO_TEST_CASE(senders_on_other_threads_go_on_on_their_own_executor)
     };
     std::vector<std::future<int>> all;
     for (int name = 0; name < 20; ++name)
-        all.push_back(asio::co_spawn(asio::make_strand(pool), sender(name), asio::use_future));
+        all.push_back(
+            asio::co_spawn(asio::make_strand(pool), sender(name), asio::use_future)); // coroutine-ok: get() waits
     for (auto& each : all)
         BOOST_TEST(each.get() == 0);
     work.reset();

@@ -23,6 +23,14 @@ struct logged {
 
 } // namespace
 
+BOOST_AUTO_TEST_CASE(a_log_level_has_a_name)
+{
+    std::string all;
+    for (auto const level : {log_level::debug, log_level::info, log_level::warning, log_level::error})
+        all += std::string(to_string(level)) + ' ';
+    BOOST_TEST(all == "debug info warning error ");
+}
+
 BOOST_FIXTURE_TEST_SUITE(log_lines, logged)
 
 BOOST_AUTO_TEST_CASE(what_must_not_be_missed_is_never_held_back)

@@ -142,7 +142,7 @@ private:
 /// The command and what it has started. None of it outlives the coroutine that runs it, and no zombie is left.
 class process_group {
 public:
-    explicit process_group(pid_t leader) : leader_(leader) {}
+    explicit process_group(pid_t leader) : leader_(leader), group_(leader) {}
     process_group(process_group const&) = delete;
     ~process_group()
     {
@@ -151,11 +151,15 @@ public:
         (void)reap();
     }
 
-    void signal(int number) const { ::kill(-leader_, number); }
+    void signal(int number) const { ::kill(-group_, number); }
     result<command_end> reap();
+
+    /// Whether the leader has left some behind. To be asked once it is reaped: until then it counts itself.
+    bool has_members() const { return ::kill(-group_, 0) == 0; }
 
 private:
     pid_t leader_; ///< 0 once it is reaped
+    pid_t group_;  ///< nobody else's as long as somebody is in it
 };
 
 /// After the leader has ended. Fails where SIGCHLD is ignored, or somebody else reaps: nobody knows then how it ended.
@@ -174,11 +178,10 @@ result<command_end> process_group::reap()
     return out;
 }
 
-/// Completes when the process has ended by itself, by SIGTERM or, after `grace`, by SIGKILL.
-asio::awaitable<void> killed(process_group const& group, stream_descriptor& process, std::chrono::milliseconds grace)
+/// Completes when the leader has ended by itself, by SIGTERM or, at the end of `patience`, by SIGKILL.
+asio::awaitable<void> killed(process_group const& group, stream_descriptor& process, asio::steady_timer& patience)
 {
     group.signal(SIGTERM);
-    asio::steady_timer patience(process.get_executor(), grace);
     auto race = asio::experimental::make_parallel_group(
         process.async_wait(stream_descriptor::wait_read, asio::deferred), patience.async_wait(asio::deferred));
     auto const [order, ended, waited] =
@@ -186,6 +189,23 @@ asio::awaitable<void> killed(process_group const& group, stream_descriptor& proc
     if (!ended) co_return;
     group.signal(SIGKILL);
     co_await process.async_wait(stream_descriptor::wait_read, asio::as_tuple(asio::use_awaitable));
+}
+
+/// Completes when those whom the leader has left behind have ended as well, at the end of `patience` by SIGKILL. Nothing
+/// tells of that, so it looks again and again.
+asio::awaitable<void> gone(process_group const& group, asio::steady_timer& patience)
+{
+    struct end { // in time, and where the context goes first
+        process_group const& group;
+        ~end() { group.signal(SIGKILL); }
+    } const at_last{group};
+    auto const until = patience.expiry();
+    while (group.has_members()) {
+        auto const now = asio::steady_timer::clock_type::now();
+        if (now >= until) break;
+        patience.expires_at(std::min(until, now + std::chrono::milliseconds(20)));
+        co_await patience.async_wait(asio::as_tuple(asio::use_awaitable));
+    }
 }
 
 } // namespace
@@ -217,9 +237,11 @@ asio::awaitable<result<command_end>> run_shell_command(shell_command what)
         co_await race.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
     if (running) {
         co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-        co_await killed(group, process, what.grace);
+        patience.expires_after(what.grace);
+        co_await killed(group, process, patience);
     }
     auto end = group.reap();
+    if (running) co_await gone(group, patience);
     if (!end) co_return end;
     end->timed_out = running && !waited;
     end->cancelled = running && waited;

@@ -43,7 +43,7 @@ struct command_end {
 ///
 /// Completes when it has ended.
 /// Fails with    the system's code when it cannot be started; std::errc::file_too_large beyond output_limit
-/// Cancellation  terminal: the group gets SIGTERM, and SIGKILL after `grace`. Completes when the command has ended.
+/// Cancellation  terminal: the group gets SIGTERM, and SIGKILL after `grace`. Completes when all of it has ended.
 /// Lifetime      where the context is destroyed first, the group gets SIGKILL.
 /// Threads       any; one of the executor at a time.
 boost::asio::awaitable<result<command_end>> run_shell_command(shell_command);

@@ -15,11 +15,28 @@ namespace asio = boost::asio;
 
 namespace {
 
+bool is_url(std::string_view text)
+{
+    return text.find("://") != text.npos;
+}
+
+failure no_url(char const* option, std::string const& given)
+{
+    return failure(errc::invalid_option,
+        std::string(option) + " is \"" + given +
+            "\", which is no URL as https://sqs.eu-west-1.amazonaws.com/123456789012/orders is one; "
+            "sqs::client::get_queue_url() finds the URL of a name");
+}
+
 std::optional<failure> unusable(std::string const& queue_url, handlers const& handle, consumer_options const& options)
 {
     auto const wrong = [](char const* what) { return failure(errc::invalid_option, what); };
     if (handle.is_empty()) {
         return wrong("the handler is an empty function: give the consumer one that can be called");
+    }
+    if (!is_url(queue_url)) return no_url("queue_url", queue_url);
+    if (!options.poison_queue_url.empty() && !is_url(options.poison_queue_url)) {
+        return no_url("poison_queue_url", options.poison_queue_url);
     }
     if (!options.poison_queue_url.empty() && options.poison_queue_url == queue_url) {
         return wrong("poison_queue_url is the queue that is consumed: rejected messages would come back for ever");

@@ -27,30 +27,30 @@ class pipeline;
 /// Consumes one queue: every message runs through the handler and is deleted once the handler is done.
 ///
 /// A handler is a coroutine `awaitable<void>(delivery&)`, where returning acknowledges and throwing retries, or
-/// `awaitable<outcome>(delivery&)`; or a plain function that returns void or outcome, which cannot be cancelled and while
-/// it runs occupies a thread (see consumer_options::handler_executor); or a coroutine that takes several messages at once,
-/// `awaitable<void>(deliveries)` or `awaitable<std::vector<outcome>>(deliveries)`, see consumer_options::batch_size.
-/// Delivery is at least once: a crash, a lost lease or the service itself may bring a message again, so handlers must bear
-/// a repetition.
+/// `awaitable<outcome>(delivery&)`; or a plain function that returns void or outcome, which cannot be cancelled and
+/// while it runs occupies a thread (see consumer_options::handler_executor); or a coroutine that takes several
+/// messages at once, `awaitable<void>(deliveries)` or `awaitable<std::vector<outcome>>(deliveries)`, see
+/// consumer_options::batch_size. Delivery is at least once: a crash, a lost lease or the service itself may bring a
+/// message again, so handlers must bear a repetition.
 ///
 /// A handler whose lease is lost is cancelled (terminal cancellation of its coroutine) and its outcome is
 /// dropped, since another consumer may have the message by then.
 ///
 /// A queue whose URL ends in ".fifo" is consumed group by group, each in its order; see group_policy.
 ///
-/// Lifetime  the state lives until the drain has ended; destroying the object drains without waiting for it. The context
-///           of options.handler_executor, where it is another one, outlives the drain.
-/// Threads   any, for every call and for destruction; only no call may be under way while it is destroyed. The pipeline
-///           runs on a strand of the executor, which any number of threads may run. With several threads where handlers run,
-///           see options.handler_executor, the function given is called on several at once.
+/// Lifetime  the state lives until the drain has ended; destroying the object drains without waiting for it. The
+///           context of options.handler_executor, where it is another one, outlives the drain.
+/// Threads   any, for every call and for destruction; only no call may be under way while it is destroyed. The
+///           pipeline runs on a strand of the executor, which any number of threads may run. With several threads
+///           where handlers run, see options.handler_executor, the function given is called on several at once.
 class consumer {
 public:
-    /// A consumer with a client of its own: region, endpoint and keys from the environment, the profile and the queue's
-    /// URL (docs/guide/connecting.md, credentials.md).
+    /// A consumer with a client of its own: region, endpoint and keys from the environment, the profile and the
+    /// queue's URL (docs/guide/connecting.md, credentials.md).
     ///
-    /// Throws boost::system::system_error that names the option when one is wrong, when no region is known, for an empty
-    /// function, and for a poison queue that is the queue itself. Keys are looked for by the first request; where there
-    /// are none, `options.log` is told, and it is tried again.
+    /// Throws boost::system::system_error that names the option when one is wrong, when no region is known, for an
+    /// empty function, for a name where the URL of a queue belongs, and for a poison queue that is the queue itself.
+    /// Keys are looked for by the first request; where there are none, `options.log` is told, and it is tried again.
     template <class F>
     consumer(
         boost::asio::io_context& io, std::string queue_url, F handle, consumer_options options = consumer_options())
@@ -63,8 +63,8 @@ public:
     ///
     /// An sqs::client needs settings that fit the leases: client_options_for(options).
     ///
-    /// `api` outlives the drain: once the report is there no call begins any more, and one that is still under way ends
-    /// as it may. options.time, where given, outlives the context.
+    /// `api` outlives the drain: once the report is there no call begins any more, and one that is still under way
+    /// ends as it may. options.time, where given, outlives the context.
     ///
     /// Throws as the other.
     template <class F>
@@ -87,30 +87,37 @@ public:
     /// counted in drain_report::polls, and options.drain_deadline should say so beforehand.
     ///
     /// A second call, or a second signal, cancels the running handlers at once and completes with the first.
+    ///
+    /// Cancellation  as drained(): a drain that has begun goes on.
     boost::asio::awaitable<drain_report> drain(std::chrono::milliseconds limit);
 
     /// Drains when one of the signals comes, within `limit` or options.drain_deadline; the process lives on until
-    /// io_context::run() returns. Call it before start(): receives wait no longer than such a drain allows. Further calls
-    /// add signals; one that is named again gets the new limit.
+    /// io_context::run() returns. Call it before start(): receives wait no longer than such a drain allows. Further
+    /// calls add signals; one that is named again gets the new limit.
     ///
     /// Throws boost::system::system_error when a signal cannot be caught, as SIGKILL.
     void drain_on(std::initializer_list<int> signals, std::optional<std::chrono::milliseconds> limit = {});
 
-    /// No more receives, and no more handlers; those that run go on. What arrives meanwhile becomes visible again within
-    /// a minute and a half.
+    /// No more receives, and no more handlers; those that run go on. What arrives meanwhile becomes visible again
+    /// within a minute and a half.
     /// `why` is for whoever asks explain().
     void pause(std::string why = {});
     void resume();
 
-    /// A flag from outside: what the handlers depend on is known to be down. As if the breaker had opened, until it is
-    /// false again; then one message probes. Nothing without options.breaker.
+    /// A flag from outside: what the handlers depend on is known to be down. As if the breaker had opened, until it
+    /// is false again; then one message probes. Nothing without options.breaker.
     void report_outage(bool down);
 
-    /// Completes with what it does, and why no more. to_string() makes one line of it: "0 receives open, 1000 messages in
-    /// flight; max_in_flight is reached: 1000 are being handled, 0 wait or are being settled; …"; to_json() as well.
+    /// Completes with what it does, and why no more. to_string() makes one line of it: "0 receives open, 1000
+    /// messages in flight; max_in_flight is reached: 1000 are being handled, 0 wait or are being settled; …";
+    /// to_json() as well.
+    ///
+    /// Cancellation  none: the answer is there in a moment.
     boost::asio::awaitable<explanation> explain() const;
 
     /// Completes when a drain has ended, whoever began it.
+    ///
+    /// Cancellation  terminal: ends the wait, with operation_aborted, and nothing else.
     boost::asio::awaitable<drain_report> drained();
 
     /// Each number is of the moment when it is read, so on another thread two of them may be of different moments.

@@ -4,7 +4,7 @@
 
 namespace quern {
 
-/// What a consumer has done since its start.
+/// Counts of what a consumer has done since its start.
 template <class Number>
 struct consumer_numbers {
     Number polls{};       ///< ReceiveMessage calls that ended

@@ -62,21 +62,22 @@ public:
     /// Its system attributes are those of options.system_attributes; on a FIFO queue others, too.
     sqs::message const& message() const { return message_; }
 
-    /// Until when the message is hidden from other consumers, as far as is known here. Moves as the lease is extended.
+    /// Until when the message is hidden from other consumers, as far as is known here. Moves as the lease is
+    /// extended.
     tick lease_deadline() const { return tick(tick::duration(deadline_.load(std::memory_order_relaxed))); }
 
-    /// What is left of the lease; negative when it has run out.
+    /// Time left of the lease; negative when it has run out.
     tick::duration remaining() const { return lease_deadline() - time_.now(); }
 
-    /// Deletes the message while its handler goes on; completes with what SQS says of it, when it says so. For work that
-    /// may only begin once the message cannot come again. Refusals are retried as long as the lease lasts, which is
-    /// extended meanwhile. A failure says that nobody knows: receipt_expired, the lease was lost before SQS confirmed it,
-    /// and this handler is cancelled; or stopped, a drain ended first. The message may come again, here or elsewhere, or be
-    /// deleted all the same. Otherwise what the handler returns or throws later
+    /// Deletes the message while its handler goes on; completes with what SQS says of it, when it says so. For work
+    /// that may only begin once the message cannot come again. Refusals are retried as long as the lease lasts, which
+    /// is extended meanwhile. A failure says that nobody knows: receipt_expired, the lease was lost before SQS
+    /// confirmed it, and this handler is cancelled; or stopped, a drain ended first. The message may come again, here
+    /// or elsewhere, or be deleted all the same. Otherwise what the handler returns or throws later
     /// changes nothing any more.
     ///
-    /// Not to be cancelled, since the delete cannot be taken back. To be awaited: where the handler returns before this has
-    /// reached the consumer, what it returns decides.
+    /// Not to be cancelled, since the delete cannot be taken back. Always `co_await` it. If the handler returns
+    /// first, its return value decides.
     boost::asio::awaitable<result<void>> ack();
 
     /// Has the message hidden for `at_least` from now, 12 hours after its receive at most; completes when SQS has
@@ -107,7 +108,7 @@ private:
     detail::held* held_ = nullptr;
 };
 
-/// What a batch handler gets: `for (quern::delivery& d : messages)`.
+/// The argument of a batch handler: `for (quern::delivery& d : messages)`.
 using deliveries = std::span<std::reference_wrapper<delivery> const>;
 
 } // namespace quern

@@ -38,6 +38,7 @@ std::string to_string(explanation const& e)
     auto const add = [&](std::string_view part) { text.append("; ").append(part); };
     for (auto const& o : e.obstacles)
         add(o.text);
+    if (e.obstacles.empty()) add("nothing is in the way");
     if (e.oldest) {
         add("the oldest message, " + e.oldest->id + ", has been here for " + whole_seconds(e.oldest->age) + ", " +
             std::string(words_for(e.oldest->state)));

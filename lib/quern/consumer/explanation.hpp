@@ -8,9 +8,9 @@
 
 namespace quern {
 
-/// What a consumer does at one moment, and why no more.
+/// A consumer at one moment: what it does, and why no more.
 struct explanation {
-    /// What keeps the next receive from beginning.
+    /// Something that keeps the next receive from beginning.
     struct obstacle {
         std::string
             name; ///< "max_in_flight", "max_bytes_in_flight", "rate", "receives_fail", "empty_answers", "paused",

@@ -14,11 +14,11 @@
 
 namespace quern {
 
-/// What runs for each message. Returns the outcome; an exception counts as retry().
+/// The function that runs for each message. Returns the outcome; an exception counts as retry().
 using handler = std::function<boost::asio::awaitable<outcome>(delivery&)>;
 
-/// What runs for several messages at once. Returns their outcomes, in the same order; an exception counts as retry() of
-/// all.
+/// The function that runs for several messages at once. Returns their outcomes, in the same order; an exception
+/// counts as retry() of all.
 using batch_handler = std::function<boost::asio::awaitable<std::vector<outcome>>(deliveries)>;
 
 /// One of them is set, or none where the function given was empty.

@@ -19,14 +19,14 @@
 
 namespace quern {
 
-/// What becomes of a message that nobody can read: its handler throws parse_error, or it arrived damaged.
+/// The end of a message that nobody can read: its handler throws parse_error, or it arrived damaged.
 enum class malformed_policy {
     retry,   ///< as one that failed: the redrive policy of the queue ends it
     reject,  ///< to the poison queue
     discard, ///< deleted
 };
 
-/// What a FIFO group does when its head fails. Those behind it never overtake it.
+/// The conduct of a FIFO group when its head fails. The messages behind the head never overtake it.
 enum class group_policy {
     retry_head, ///< the head comes again after its backoff, the group waits for it
     skip_head,  ///< the head is rejected, the group goes on once that is confirmed
@@ -69,7 +69,8 @@ struct consumer_options {
     /// Zero: as long as its lease can be extended, 12 hours at most.
     std::chrono::milliseconds handler_timeout{0};
 
-    /// Of a handler that takes a batch: how many messages share a call, at most; not more than max_in_flight. Of a FIFO queue, each of another group.
+    /// The most messages that share a call of a batch handler; not more than max_in_flight. On a FIFO queue each is of
+    /// another group.
     std::size_t batch_size = 10;
 
     /// How long the first of a batch waits for others, its lease extended. Zero: a call takes what is there, at most
@@ -91,7 +92,7 @@ struct consumer_options {
     /// Where rejected messages go. Empty: they are deleted, with an error in the log.
     std::string poison_queue_url;
 
-    /// What an exception of the handler means; return nothing to leave that to the defaults (parse_error is malformed,
+    /// Says what an exception of the handler means; return nothing to leave that to the defaults (parse_error is malformed,
     /// anything else is retry()). Called on the consumer's strand; must not throw.
     std::function<std::optional<outcome>(std::exception_ptr)> classify;
 

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <quern/consumer/detail/message/answer_frame.hpp>
 #include <quern/core/clock.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
 
 #include <chrono>
 #include <memory>
@@ -8,14 +12,22 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace quern {
 
-/// What a handler wants done with its message. Made by ack(), retry(), retry_after(), retry_at(),
+/// A handler's wish for its message. Made by ack(), retry(), retry_after(), retry_at(),
 /// release(), reject() and unavailable().
 class outcome {
 public:
-    enum class kind { ack, retry, retry_after, release, reject, unavailable };
+    enum class kind {
+        retry,
+        ack,
+        retry_after,
+        release,
+        reject,
+        unavailable
+    }; // what nobody has set must delete nothing
 
     outcome() = default; ///< retry()
     explicit outcome(kind what, std::chrono::milliseconds delay = {}) : what_(what), delay_(delay) {}
@@ -54,7 +66,8 @@ inline outcome retry_after(std::chrono::milliseconds delay)
 }
 
 /// Not before `at`; at once when that is past. Bounded like retry_after(): a message for a later time than that comes
-/// earlier, and its handler says so again. Each time costs one of the receives that the queue's redrive policy counts.
+/// earlier, and its handler says so again. Each time costs one of the receives that the queue's redrive policy
+/// counts.
 inline outcome retry_at(wall_time at)
 {
     return outcome(outcome::kind::retry_after, at);
@@ -73,8 +86,8 @@ inline outcome reject(std::string reason)
     return outcome(outcome::kind::reject, std::move(reason));
 }
 
-/// What the handler depends on is down: no fault of the message. The consumer stops receiving and tries again with one
-/// message at a time until that succeeds; see consumer_options::breaker.
+/// A dependency of the handler is down: no fault of the message. The consumer stops receiving and tries again with
+/// one message at a time until that succeeds; see consumer_options::breaker.
 inline outcome unavailable()
 {
     return outcome(outcome::kind::unavailable);
@@ -87,3 +100,26 @@ public:
 };
 
 } // namespace quern
+
+// The coroutines that return outcomes, all of them: whoever names `outcome` has seen this.
+template <>
+class boost::asio::detail::awaitable_frame<quern::outcome, boost::asio::any_io_executor>
+    : public quern::detail::answer_frame<quern::outcome> {
+public:
+    awaitable<quern::outcome> get_return_object() noexcept
+    {
+        coro_ = coroutine_handle<awaitable_frame>::from_promise(*this);
+        return awaitable<quern::outcome>(this);
+    }
+};
+
+template <>
+class boost::asio::detail::awaitable_frame<std::vector<quern::outcome>, boost::asio::any_io_executor>
+    : public quern::detail::answer_frame<std::vector<quern::outcome>> {
+public:
+    awaitable<std::vector<quern::outcome>> get_return_object() noexcept
+    {
+        coro_ = coroutine_handle<awaitable_frame>::from_promise(*this);
+        return awaitable<std::vector<quern::outcome>>(this);
+    }
+};

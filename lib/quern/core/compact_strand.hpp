@@ -12,13 +12,14 @@
 
 namespace quern {
 
-/// A strand that fits into any_io_executor as it is, over any executor. Asio's own does not fit (1.81): each coroutine, and
-/// each operation that one waits for, puts a copy of it on the heap, half a kilobyte for a handler that waits for a timer.
-/// And over any_io_executor it asks that one for a property each time it is used, which allocates.
+/// A strand that fits into any_io_executor as it is, over any executor. Asio's own does not fit (1.81): each
+/// coroutine, and each operation that one waits for, puts a copy of it on the heap, half a kilobyte for a handler
+/// that waits for a timer. And over any_io_executor it asks that one for a property each time it is used, which
+/// allocates.
 ///
-/// What is posted runs in its order, never two at once. What is dispatched from within runs at once; from outside, at
-/// once when the strand is idle and the executor beneath allows it. When a function throws, the exception goes to whoever
-/// runs the context, and the rest runs later.
+/// Posted functions run in their order, never two at once. A function dispatched from within runs at once; from
+/// outside, at once when the strand is idle and the executor beneath allows it. When a function throws, the exception
+/// goes to whoever runs the context, and the rest runs later.
 ///
 /// Work     a strand is none: a context may run out of work while a coroutine on it waits for something elsewhere.
 /// Threads  any, as asio::strand.

@@ -7,7 +7,7 @@
 
 namespace quern {
 
-/// What went wrong, as far as a caller may act on it. Zero is success, as everywhere with error codes.
+/// The kinds of failure, as far as a caller may act on it. Zero is success, as everywhere with error codes.
 enum class errc {
     timed_out = 1,     ///< no complete answer before the deadline
     connect_failed,    ///< name resolution or the TCP connect failed; nothing was sent

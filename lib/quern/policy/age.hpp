@@ -20,8 +20,8 @@ namespace quern::policy {
 std::optional<std::chrono::milliseconds> within_age(
     wall_time first_received_at, wall_time now, std::chrono::milliseconds delay, std::chrono::milliseconds max_age);
 
-/// The delay until `at`: rounded up, 0 when that is past, and at most `horizon_left`, what is left of the 12 hours for
-/// which one receive can hide a message. A message for a later time comes back earlier and is put off again.
+/// The delay until `at`: rounded up, 0 when that is past, and at most `horizon_left`, what is left of the 12 hours
+/// for which one receive can hide a message. A message for a later time comes back earlier and is put off again.
 std::chrono::milliseconds delay_until(
     wall_time at, wall_time now, std::chrono::milliseconds horizon_left = sqs::max_visibility);
 

@@ -47,7 +47,8 @@ class backoff {
 public:
     using milliseconds = std::chrono::milliseconds;
 
-    /// 15 minutes: a day of retries is about a hundred, and a message waits no longer than that once an outage is over.
+    /// 15 minutes: a day of retries is about a hundred, and a message waits no longer than that once an outage is
+    /// over.
     static constexpr milliseconds usual_cap{900'000};
 
     /// exponential(1 s, 2.0, 15 min): long enough to get over a hiccup at first, and as rare as bearable from the
@@ -68,7 +69,7 @@ public:
     /// down means them. They may be 0.
     static backoff fixed(std::vector<milliseconds> list);
 
-    /// What the function makes of the receive count, brought into 0 to 12 h; without jitter unless given some. Where
+    /// The function's delay for the receive count, brought into 0 to 12 h; without jitter unless given some. Where
     /// the function throws, the default series decides: a bug in it neither loses a message nor retries it hot.
     /// Called on the thread that settles, and must not block.
     static backoff custom(std::function<milliseconds(int receive_count)> function);

@@ -16,7 +16,7 @@ namespace quern::policy {
 
 /// Settings of a breaker. The defaults suit a dependency that a service calls at least a few times a second.
 struct breaker_options {
-    /// What is judged: long enough to tell an outage from a hiccup, short enough to stop within seconds.
+    /// The time that is judged: long enough to tell an outage from a hiccup, short enough to stop within seconds.
     std::chrono::milliseconds window{10'000};
 
     /// The window moves on by its length through this: a tenth, so that an old failure leaves a second late at most.
@@ -34,8 +34,8 @@ struct breaker_options {
     /// it cannot be the message's own fault.
     int unavailable_weight = 3;
 
-    /// So many `unavailable` without a success in between open at once, whatever the window says. One may be a
-    /// connection that broke; with three, each further message only spends one of its receives.
+    /// The number of `unavailable` that opens at once, without a success in between and whatever the window says. One
+    /// may be a connection that broke; with three, each further message only spends one of its receives.
     int unavailable_in_a_row = 3;
 
     /// How long it stays open: 5 s, which a restart or a failover may take, doubled with each relapse to a minute,
@@ -44,11 +44,12 @@ struct breaker_options {
     backoff open_for =
         backoff::exponential(std::chrono::seconds(5), 2.0, std::chrono::seconds(60)).with(jitter::fraction(0.25));
 
-    /// Calls in flight while half open, and successes that end it. One: enough to know, and one message risks a receive.
+    /// Calls in flight while half open, and successes that end it. One: enough to know, and one message risks a
+    /// receive.
     std::size_t probes = 1;
 
-    /// Slow start doubles the calls in flight after a round: as many more successes than failures as may be in flight,
-    /// and at least this time. With 1 s, full speed is ten seconds away; caches and pools need about that.
+    /// Slow start doubles the calls in flight after a round: as many more successes than failures as may be in
+    /// flight, and at least this time. With 1 s, full speed is ten seconds away; caches and pools need about that.
     std::chrono::milliseconds slow_start_round{1'000};
 
     /// Slow start ends, and with it the limit, when so many calls may be in flight; the usual `max_in_flight`.
@@ -93,8 +94,8 @@ public:
     /// The call found its dependency down: a failure that says more.
     void unavailable(ticket, tick now);
 
-    /// A flag from outside, which halts everything as long as it is set. Then it is half open, and not closed: who set
-    /// the flag had a reason. An opening that began before and is not over goes on.
+    /// A flag from outside, which halts everything as long as it is set. Then it is half open, and not closed: who
+    /// set the flag had a reason. An opening that began before and is not over goes on.
     void force_open(bool);
 
     /// When to ask allowance() again although nothing was reported.

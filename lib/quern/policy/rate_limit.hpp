@@ -10,15 +10,16 @@
 
 namespace quern::policy {
 
-/// `count` messages, or whatever is limited, in every `per`: {.count = 50} is 50 a second, {5, 2min} one in 24 seconds.
+/// `count` messages, or whatever is limited, in every `per`: {.count = 50} is 50 a second, {5, 2min} one in 24
+/// seconds.
 struct rate {
     /// At least 1; has no default, because only the user knows what the rate is to protect.
     std::int64_t count = 0;
 
     std::chrono::nanoseconds per = std::chrono::seconds(1);
 
-    /// How many may gather while nothing is taken. Ten: as many as one receive brings; with less, a receive would have
-    /// to ask for less and cost the same.
+    /// How many may gather while nothing is taken. Ten: as many as one receive brings; with less, a receive would
+    /// have to ask for less and cost the same.
     std::int64_t burst = 10;
 
     /// The first setting that cannot work, by name.
@@ -40,7 +41,8 @@ public:
     /// How many can be taken now; 0 as long as more was taken than there was.
     std::size_t available(tick now);
 
-    /// How many can be taken within `ahead` from now, each as soon as it comes in: of these the bucket need not hold any.
+    /// How many can be taken within `ahead` from now, each as soon as it comes in: of these the bucket need not hold
+    /// any.
     std::size_t expected(tick now, std::chrono::nanoseconds ahead);
 
     /// Takes `n`, more than there are if need be: what happened has happened, and is waited for afterwards.

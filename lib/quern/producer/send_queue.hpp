@@ -49,11 +49,11 @@ using outgoing_ptr = std::shared_ptr<outgoing>;
 /// The producer's rule: which messages share a request, when it goes, and what is tried again.
 ///
 /// A request goes when it is full (10 messages, or 1 MiB), when no other is under way, or when its oldest message has
-/// been ready for `linger`. What failed comes back after a pause, the same for all of a request that were tried as often,
-/// unless trying again cannot help or the message's time is up.
+/// been ready for `linger`. What failed comes back after a pause, the same for all of a request that were tried as
+/// often, unless trying again cannot help or the message's time is up.
 ///
-/// FIFO queues: only the first message of a group can be taken, until it is done, so that a failure of one never lets a
-/// later one pass. With gather_groups those behind it come along.
+/// FIFO queues: only the first message of a group can be taken, until it is done, so that a failure of one never lets
+/// a later one pass. With gather_groups those behind it come along.
 class send_queue {
 public:
     send_queue(producer_options const&, bool fifo, std::uint64_t seed);
@@ -64,8 +64,8 @@ public:
     /// Messages of the next request that should go now; none: no request.
     std::vector<outgoing_ptr> take(tick now);
 
-    /// A message of a request is confirmed, or has failed; `may_help`: to try it again. True when it is done, false when
-    /// it will be tried again.
+    /// A message of a request is confirmed, or has failed; `may_help`: to try it again. True when it is done, false
+    /// when it will be tried again.
     bool answered(outgoing_ptr const&, bool may_help, tick now);
 
     /// A request has ended, and each of its messages has been answered() just now.
@@ -77,7 +77,7 @@ public:
     /// Takes out what has waited too long.
     std::vector<outgoing_ptr> expired(tick now);
 
-    /// What is here goes without waiting for company.
+    /// Lets go all that is here, without waiting for company.
     void hurry() { hurried_ = next_number_; }
 
     /// Takes out all that is not under way; nothing is tried again from now on.

@@ -13,7 +13,7 @@
 
 namespace quern::sim {
 
-/// What one try of a message does, whoever runs it: drawn from the day's seed, the message and its receive count.
+/// The conduct of one try of a message, whoever runs it: drawn from the day's seed, the message and its receive count.
 struct part {
     enum class kind {
         succeeds,
@@ -41,7 +41,7 @@ struct part {
 /// is down for all.
 part draw_part(scenario const&, int number, int receive_count, bool again, tick now);
 
-/// What goes on around a part.
+/// The surroundings of a part.
 struct stage {
     delivery& message;
     clock& time;
@@ -52,7 +52,7 @@ struct stage {
 
 boost::asio::awaitable<outcome> play(part, stage);
 
-/// What it returns in the end, or throws.
+/// Returns what the part returns in the end, or throws it.
 outcome last_words(part const&);
 
 /// The number, and what fills it up.

@@ -15,7 +15,7 @@
 
 namespace quern::sim {
 
-/// What a simulated handler does with one try of a message, drawn by chance.
+/// The chances of what a simulated handler does with one try of a message.
 struct handler_mix {
     double fails = 0;     ///< throws
     double backs_off = 0; ///< retry_after, 1 to 90 s
@@ -34,7 +34,7 @@ struct handler_mix {
     int troubled_tries = 3; ///< from the next on, every try succeeds
 };
 
-/// What simulated handlers throw for consumer_options::classify to make a verdict of.
+/// An exception of simulated handlers, for consumer_options::classify to make a verdict of.
 struct condemned : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -99,7 +99,7 @@ struct scenario_name {
 };
 std::span<scenario_name const> scenarios();
 
-/// That scenario as the seed has it. Throws std::invalid_argument that lists the names when there is none such.
+/// Draws that scenario from the seed. Throws std::invalid_argument that lists the names when there is none such.
 scenario draw(std::string_view name, std::uint64_t seed);
 
 } // namespace quern::sim

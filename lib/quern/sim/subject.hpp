@@ -7,7 +7,7 @@
 
 namespace quern::sim {
 
-/// What a simulated process runs: the consumer, or in tests a deliberately naive one, which must be caught.
+/// The program of a simulated process: the consumer, or in tests a deliberately naive one, which must be caught.
 class subject {
 public:
     virtual ~subject() = default;

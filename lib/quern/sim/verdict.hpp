@@ -10,7 +10,7 @@
 
 namespace quern::sim {
 
-/// What one run of a handler means for its message.
+/// The meaning of one run of a handler for its message.
 struct verdict {
     enum class kind {
         succeeded,
@@ -34,10 +34,10 @@ struct ending {
     std::chrono::milliseconds took{};
 };
 
-/// By the rules that consumer_options states, and by nothing that a consumer computes.
+/// Judges by the rules that consumer_options states, and by nothing that a consumer computes.
 verdict judge(scenario const&, delivery const&, ending const&);
 
-/// Of a message that arrived damaged.
+/// Judges a message that arrived damaged.
 verdict judge_damaged(scenario const&);
 
 } // namespace quern::sim

@@ -60,8 +60,8 @@ public:
 
     executor_type get_executor() { return executor_type(*this); }
 
-    /// What can be done at this moment: goes on with what has stood still for long enough, and begins one task on each
-    /// thread that is free. The number of these.
+    /// Does what can be done at this moment: goes on with what has stood still for long enough, and begins one task on
+    /// each thread that is free. Returns the number of these.
     std::size_t run();
 
     /// Called by a task: its thread is occupied for so long.

@@ -12,7 +12,7 @@ namespace quern::sim {
 void weather(scenario&, dice&);       ///< a little of everything goes wrong
 void outages(scenario&, dice&);       ///< one thing goes wrong always
 void lose_receives(scenario&, dice&); ///< whose answers do not arrive
-/// Of a dependency, or of the credentials.
+/// The dependency, or the credentials, are gone for a while.
 void blackouts(scenario&, dice&, bool spell::*what, std::chrono::milliseconds longest);
 
 } // namespace quern::sim

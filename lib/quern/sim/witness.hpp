@@ -53,7 +53,7 @@ public:
     void sent(int number, std::string group, std::string const& body);
     int number_of(std::string_view body) const;
 
-    /// What the service does for that process.
+    /// The observer of what the service does for that process.
     service_observer& service_for(int process);
 
     // What happens in a process.

@@ -24,7 +24,7 @@ struct run_options {
     std::function<std::string(int number)> body;
 };
 
-/// What the drains of a day said, summed up.
+/// The reports of all drains of a day, summed up.
 struct drain_sum {
     std::size_t drains = 0, clean = 0;
     drain_report of_all; ///< took: the longest
@@ -33,7 +33,7 @@ struct drain_sum {
     void add(drain_sum const&);
 };
 
-/// What became of a simulated day.
+/// The result of a simulated day.
 struct run_result {
     std::vector<std::string> violations; ///< broken promises, see witness; empty: passed
     std::vector<std::string> trace;

@@ -20,6 +20,17 @@ std::string shortened(std::string_view text)
 
 } // namespace
 
+char const* to_string(log_level level)
+{
+    switch (level) {
+    case log_level::debug: return "debug";
+    case log_level::info: return "info";
+    case log_level::warning: return "warning";
+    case log_level::error: break;
+    }
+    return "error";
+}
+
 void log_throttle::write(log_level level, std::string const& cause, std::string_view text, tick now)
 {
     auto line = cause + ": " + printable(shortened(text));

@@ -13,6 +13,8 @@ namespace quern {
 
 enum class log_level { debug, info, warning, error };
 
+char const* to_string(log_level); ///< "debug", "info", "warning", "error"
+
 /// Where the library's messages go. Called on the strand of whoever logs; must not block; an exception is
 /// swallowed. Empty: nowhere.
 using log_sink = std::function<void(log_level, std::string_view text)>;

@@ -98,3 +98,70 @@ void forgotten()
     asio::co_spawn(io, work(), asio::detached); // expect: detached
     boost::asio::post(io, boost::asio::bind_executor(io, boost::asio::detached)); // expect: detached
 }
+
+asio::awaitable<void> captures(std::string s)
+{
+    asio::co_spawn(io, [s]() -> asio::awaitable<void> { co_await use(s); }(), handler); // expect: captures
+    auto work = [&](int n) -> asio::awaitable<int> { co_return co_await take(s, n); };
+    asio::co_spawn(io, work(1), handler); // expect: captures
+    if (s.empty()) asio::co_spawn(io, work(2), handler); // expect: captures
+    return [this]() -> asio::awaitable<void> { co_await run(); }(); // expect: captures
+}
+
+asio::awaitable<quern::outcome> one_branch(quern::delivery& d)
+{
+    if (auto const ok = co_await done(d); ok) co_return ack();
+} // expect: ends
+
+asio::awaitable<int> chain(int n) const noexcept
+{
+    if (n == 1) {
+        co_return 1;
+    } else if (n == 2) {
+        co_return 2;
+    }
+} // expect: ends
+
+boost::asio::awaitable<std::vector<quern::outcome>> in_a_catch(quern::deliveries all)
+{
+    try {
+        co_return co_await insert(all);
+    } catch (std::exception const& e) {
+        log(e.what());
+    }
+} // expect: ends
+
+auto loops() -> asio::awaitable<int, asio::io_context::executor_type>
+{
+    while (true) {
+        auto const n = co_await count();
+        for (;;) {
+            if (n == 1) co_return n;
+            break;
+        }
+        if (n == 2) break;
+    }
+} // expect: ends
+
+asio::awaitable<int> holder::cases(kind k)
+{
+    switch (k) {
+    case kind::one: co_return co_await one();
+    case kind::two: {
+        co_return 2;
+    }
+    }
+} // expect: ends
+
+asio::awaitable<int> broken_case(kind k)
+{
+    switch (k) {
+    case kind::one: note(); break;
+    default: co_return co_await one();
+    }
+} // expect: ends
+
+auto const handle = [&](quern::delivery& d) -> asio::awaitable<quern::outcome> {
+    auto inner = [&]() -> asio::awaitable<int> { co_return 1; };
+    co_await store(d);
+}; // expect: ends

@@ -92,3 +92,79 @@ asio::awaitable<void> excused()
 }
 
 bool detached_is_only_a_word(connection const& c) { return c.detached && detached(c); }
+
+asio::awaitable<void> captures(std::string s)
+{
+    auto work = [&](int n) -> asio::awaitable<int> { co_return n + co_await take(s); };
+    auto const n = co_await work(1);
+    co_await asio::co_spawn(ex, work(2), asio::use_awaitable); // awaited here: `work` is there until then
+    asio::co_spawn(ex, work, handler);
+    asio::co_spawn(ex, [&, n]() -> asio::awaitable<void> { co_await work(n); }, handler);
+    asio::co_spawn(ex, [](int m) -> asio::awaitable<void> { co_await take(m); }(n), handler);
+    auto plain = [s] { return s.size(); };
+    asio::co_spawn(ex, wait(plain()), handler);
+}
+
+asio::awaitable<int> every_branch(int n)
+{
+    co_await ready();
+    if (n == 1) {
+        co_return 1;
+    } else if (n == 2)
+        throw std::runtime_error("two");
+    else
+        co_return 3;
+}
+
+asio::awaitable<int> tried()
+{
+    try {
+        co_return co_await count();
+    } catch (int) {
+        std::rethrow_exception(std::current_exception());
+    } catch (...) {
+        throw;
+    }
+}
+
+asio::awaitable<int> endless()
+{
+    for (;;) {
+        auto const n = co_await count();
+        switch (n) {
+        case 1: break;
+        default: co_return n;
+        }
+        while (n > 2) break;
+    }
+}
+
+asio::awaitable<int> cases(kind k)
+{
+    do {
+        auto const f = [] { for (;;) break; };
+        if (co_await_nothing(f)) continue;
+    } while (true);
+}
+
+asio::awaitable<int> all_cases(kind k)
+{
+    switch (k) {
+    case kind::one: note(); [[fallthrough]];
+    case kind::two: co_return co_await one();
+    default: std::abort();
+    }
+}
+
+asio::awaitable<int> not_a_coroutine(int n); // and g++ warns of this one itself:
+asio::awaitable<int> not_a_coroutine(int n)
+{
+    auto work = [n]() -> asio::awaitable<int> { co_return n; };
+    if (n > 1) return other(work);
+}
+asio::awaitable<void> owes_nothing()
+{
+    if (auto const n = co_await count(); n > 1) co_return;
+}
+std::function<asio::awaitable<int>(int)> const table[] = {first, second};
+std::map<int, asio::awaitable<int>> kept{};

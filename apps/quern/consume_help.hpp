@@ -1,0 +1,47 @@
+#pragma once
+
+namespace quern::app {
+
+/// What `quern consume --help` says below its options.
+inline constexpr char const* consume_help =
+    R"(Without --exec each message becomes one JSON line on standard output and is acknowledged once the line is out:
+  {"message_id": …, "body": …, "receive_count": 1, "sent_at": …, "first_received_at": …, "group": …,
+   "attributes": {"kind": {"type": "String", "value": "order"}}}
+Should standard output break, what was not written is given back, and the program ends with status 1.
+
+With --exec the command runs through /bin/sh -c once a message, with the body on its standard input and these variables:
+  QUERN_MESSAGE_ID, QUERN_RECEIVE_COUNT, QUERN_QUEUE_URL, QUERN_ATTRIBUTES (JSON as above), QUERN_SENT_AT,
+  QUERN_FIRST_RECEIVED_AT, QUERN_GROUP; all of them always, and empty where the message has no such thing
+Status 0 acknowledges the message, anything else puts it off for a time that grows with its receive count. A message
+whose attributes do not fit into such a variable (128 KiB) cannot be handled: it is put off as well. The command's standard
+output is that of this program. When the lease is lost or a drain runs out of time it and all that it has started get SIGTERM,
+and SIGKILL after a twentieth of --drain-deadline. A command that is not there when the program starts ends it.
+
+With --until-empty it ends when a receive comes back empty, nothing is held here, and the queue counts no message, be it
+visible, in flight elsewhere or delayed. (On Amazon's SQS these counts may lag by a minute.)
+
+SIGTERM and SIGINT drain: no more receives, handlers end, what was not started becomes visible again, everything is
+settled. At nine tenths of --drain-deadline, or at a second signal, handlers are cancelled. Exit status: 0 when nothing
+was left behind, 3 when something was, see --report; 4 when messages were rejected and, without --poison-queue, deleted
+unhandled; 1 when the output or the report failed.
+
+--report makes a draft in the folder of the file at once, and puts the whole report in its place at the end.
+
+SIGUSR1 makes it say on standard error what it does and why no more: which limit is reached, what fails, which message is the
+oldest. It says so by itself when nothing was received and nothing settled for --stall-after seconds.
+
+--rate 50 begins to handle fifty messages a second at most, however many come; --rate 30/min or 100/h as well. After a quiet
+time --burst of them may begin at once. What has not begun when it drains is given back.
+
+On a FIFO queue the messages of a group run one after the other, in order. When one fails, those behind it wait: until it
+comes again (retry), until it is in the --poison-queue (skip), until it comes again after --park-for (park), or for you, since
+the program drains and ends (halt).
+
+Delivery is at least once: a message may come more than once.
+
+Examples:
+  quern consume orders --until-empty > orders.jsonl
+  quern consume http://127.0.0.1:9324/000000000000/orders --exec 'curl -sf -d @- http://localhost:8080/orders'
+  quern consume orders --exec ./handle-order --max-in-flight 16 --report /run/orders/drain.json)";
+
+} // namespace quern::app

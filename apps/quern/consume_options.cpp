@@ -1,0 +1,128 @@
+#include "consume_options.hpp"
+
+#include "complaint.hpp"
+#include "consume_help.hpp"
+#include "rate_text.hpp"
+
+#include <quern/sqs/limits.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <thread>
+
+namespace quern::app {
+
+namespace {
+
+std::map<std::string, group_policy> const group_policies{{"retry", group_policy::retry_head},
+    {"skip", group_policy::skip_head}, {"park", group_policy::park_group}, {"halt", group_policy::halt}};
+
+std::string check_max_bytes(std::string const& bytes)
+{
+    auto const size = std::stoull(bytes);
+    return size == 0 || size >= sqs::max_message_bytes ? "" : "at least 1MiB, the largest message, or 0 for no limit";
+}
+
+} // namespace
+
+std::string conflict(consume_options const& o)
+{
+    if (o.on_group_failure == "skip" && o.poison_queue.empty())
+        return "--on-group-failure skip needs --poison-queue, where the skipped message goes";
+    if (o.park_for && o.on_group_failure != "park") return "--park-for needs --on-group-failure park";
+    return {};
+}
+
+consumer_options options_from(consume_options const& o)
+{
+    consumer_options out;
+    out.max_in_flight =
+        o.max_in_flight.value_or(o.exec.empty() ? 1'000 : 2 * std::max(1u, std::thread::hardware_concurrency()));
+    out.max_bytes_in_flight = o.max_bytes;
+    if (!o.rate.empty()) {
+        out.rate = rate_from(o.rate);
+        out.rate->burst = o.burst;
+    }
+    out.stall_after = std::chrono::seconds(o.stall_after);
+    out.wait_time = std::chrono::seconds(o.wait_time.value_or(o.until_empty ? 2 : 20));
+    out.visibility_timeout = std::chrono::seconds(o.visibility_timeout);
+    out.drain_deadline = std::chrono::seconds(o.drain_deadline);
+    out.handler_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(o.handler_timeout * 1000));
+    out.max_age = std::chrono::seconds(o.max_age);
+    out.on_group_failure = group_policies.at(o.on_group_failure);
+    if (o.park_for) out.park_for = std::chrono::seconds(*o.park_for);
+    out.system_attributes = {"SentTimestamp", "MessageGroupId"};
+    out.log = to_stderr();
+    return out;
+}
+
+void add_options(CLI::App& command, consume_options& o)
+{
+    command.add_option("QUEUE", o.queue, "URL or name")->required();
+    command.add_option("--exec", o.exec, "Run this for each message")->type_name("COMMAND");
+    command.add_flag("--until-empty", o.until_empty, "End when the queue has no message left, see below");
+    command
+        .add_option(
+            "--max-in-flight", o.max_in_flight, "Messages held at once [1000; with --exec twice the processors]")
+        ->type_name("N")
+        ->check(CLI::Range(1, 120'000));
+    command
+        .add_option("--max-bytes", o.max_bytes,
+            "Bytes of messages held at once, so that large ones do not fill the memory; 64MiB, 1GiB; 0: no limit "
+            "[256MiB]")
+        ->type_name("SIZE")
+        ->transform(CLI::AsSizeValue(false).description(""))
+        ->check(check_max_bytes);
+    auto* const rate = command.add_option("--rate", o.rate, "Messages that begin to be handled a second [no limit]")
+                           ->type_name("N[/min|/h]")
+                           ->check(check_rate);
+    command.add_option("--burst", o.burst, "With --rate: as many at once after a quiet time")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1'000'000))
+        ->capture_default_str()
+        ->needs(rate);
+    command
+        .add_option("--visibility-timeout", o.visibility_timeout,
+            "How long a message stays hidden unless extended, which happens while its handler runs")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(3, 43'200))
+        ->capture_default_str();
+    command
+        .add_option(
+            "--handler-timeout", o.handler_timeout, "Cancel a handler that runs longer, and try again [never]")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0.0, 43'200.0));
+    command
+        .add_option("--max-age", o.max_age,
+            "Reject what still fails so long after its first receive; deletes it without --poison-queue [never]")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(1, 1'209'600));
+    command
+        .add_option("--poison-queue", o.poison_queue, "Where rejected messages go, URL or name [they are deleted]")
+        ->type_name("QUEUE");
+    command.add_option("--on-group-failure", o.on_group_failure, "FIFO queues: what a group does, see below [retry]")
+        ->type_name("POLICY")
+        ->check(CLI::IsMember(group_policies));
+    command.add_option("--park-for", o.park_for, "With --on-group-failure park: how long [3600]")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(1, 43'200));
+    command
+        .add_option("--wait-time", o.wait_time, "How long a receive waits for a message [20; with --until-empty 2]")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0, 20));
+    command.add_option("--drain-deadline", o.drain_deadline, "How long a drain may take")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(1, 43'200))
+        ->capture_default_str();
+    command.add_option("--stall-after", o.stall_after, "Tell why when nothing has moved for so long; 0: never")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0, 86'400))
+        ->capture_default_str();
+    command.add_option("--report", o.report, "Write how the drain went there, as JSON")->type_name("FILE");
+    command.footer(consume_help);
+}
+
+} // namespace quern::app

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <quern/consumer/options.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace quern::app {
+
+/// What the command line of `quern consume` says.
+struct consume_options {
+    std::string queue;
+    std::string exec;
+    bool until_empty = false;
+    std::optional<std::size_t> max_in_flight;
+    std::uint64_t max_bytes = consumer_options().max_bytes_in_flight;
+    std::string rate;
+    std::int64_t burst = policy::rate().burst;
+    int stall_after = 60;
+    int visibility_timeout = 30;
+    std::optional<int> wait_time;
+    int drain_deadline = 30;
+    double handler_timeout = 0;
+    int max_age = 0;
+    std::string poison_queue;
+    std::string on_group_failure = "retry";
+    std::optional<int> park_for;
+    std::string report;
+};
+
+/// Adds them to the command, with its help. They outlive the reading of the command line.
+void add_options(CLI::App& command, consume_options&);
+
+/// Why they do not fit together; empty when they do.
+std::string conflict(consume_options const&);
+
+/// What the consumer is given.
+consumer_options options_from(consume_options const&);
+
+} // namespace quern::app

@@ -1,0 +1,33 @@
+#include "explain_on_signal.hpp"
+
+#include "standard_streams.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <csignal>
+
+namespace quern::app {
+
+explain_on_signal::explain_on_signal(boost::asio::io_context& io, consumer& of)
+    : io_(io), of_(of), asked_(io, SIGUSR1)
+{}
+
+void explain_on_signal::wait()
+{
+    asked_.async_wait([self = shared_from_this()](boost::system::error_code ec, int) {
+        if (ec || self->over_) return;
+        boost::asio::co_spawn(self->io_, self->of_.explain(), [](std::exception_ptr bug, explanation const& said) {
+            if (bug) std::rethrow_exception(bug);
+            say(stderr, "quern: {}\n", to_string(said));
+        });
+        self->wait();
+    });
+}
+
+void explain_on_signal::end()
+{
+    over_ = true;
+    asked_.cancel();
+}
+
+} // namespace quern::app
