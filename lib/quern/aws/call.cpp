@@ -136,6 +136,11 @@ asio::awaitable<std::optional<failure>> json_service::rest(retry_advice next, fa
     co_return why;
 }
 
+std::string json_service::sign(letter const& what)
+{
+    return signer_.request(what.operation, what.body, what.keys, skew_.corrected(clock_.wall()));
+}
+
 asio::awaitable<result<net::response>> json_service::call(
     std::string_view operation, std::string body, call_options how)
 {
@@ -150,8 +155,11 @@ asio::awaitable<result<net::response>> json_service::call(
                 if (!found) co_return found.error();
                 keys = std::move(*found);
             }
-            net::request ask(signer_.request(operation, body, *keys, skew_.corrected(clock_.wall())));
+            net::request ask;
+            letter const unsigned_one{operation, body, *keys};
+            ask.write = [this, &unsigned_one] { return sign(unsigned_one); };
             ask.via = how.via;
+            ask.long_poll = how.long_poll;
             ask.timeout = how.long_poll ? how.timeout : left; // a poll cut short hides the messages that it misses
             ask.repeatable = how.repeatable;
             auto answer = co_await client_.exchange(std::move(ask));

@@ -66,6 +66,12 @@ public:
     retry_quota const& quota(net::lane l) const { return quotas_[index(l)]; }
 
 private:
+    struct letter {
+        std::string_view operation;
+        std::string_view body;
+        credentials const& keys;
+    };
+    std::string sign(letter const&);
     static std::size_t index(net::lane l) { return l == net::lane::data ? 0 : 1; }
     boost::asio::awaitable<result<shared_credentials>> wait_for_keys(std::chrono::milliseconds& left);
     boost::asio::awaitable<result<shared_credentials>> find_keys(
