@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/core/error.hpp>
+#include <quern/core/lodgers.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -9,18 +10,13 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
-#include <boost/asio/execution_context.hpp>
 #include <boost/asio/prefer.hpp>
 #include <boost/asio/query.hpp>
 #include <boost/asio/require.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/intrusive/list.hpp>
 
 #include <atomic>
-#include <condition_variable>
-#include <cstddef>
 #include <memory>
-#include <mutex>
 #include <type_traits>
 #include <utility>
 
@@ -28,49 +24,9 @@ namespace quern {
 
 namespace detail {
 
-/// The coroutines of one context that wait for an answer from elsewhere. Whoever is asked may be kept alive by the very
-/// coroutine that asks, so it must not keep that one: the context does, and destroys it when it ends.
-///
-/// Threads  any.
-class absentees {
-public:
-    struct entry : boost::intrusive::list_base_hook<> {
-        virtual ~entry() = default;
-        std::shared_ptr<entry> self; ///< as long as it is in the list
-    };
-
-    static std::shared_ptr<absentees> of(boost::asio::execution_context&);
-
-    void add(std::shared_ptr<entry>);
-
-    /// One of them leaves; its context does not end before this does.
-    class departure {
-    public:
-        departure(absentees&, entry&);
-        departure(departure const&) = delete;
-        ~departure();
-
-        std::shared_ptr<entry> who; ///< null when the context has ended; then there is no entry either
-
-    private:
-        absentees& from_;
-        bool counted_ = false;
-    };
-
-    /// The context ends.
-    void end();
-
-private:
-    std::mutex lock_;
-    boost::intrusive::list<entry> all_;
-    bool ended_ = false;
-    std::size_t departures_ = 0;
-    std::condition_variable departed_;
-};
-
 /// A coroutine that has asked for a T.
 template <class T, class Handler>
-class absentee final : public absentees::entry {
+class absentee final : public lodgers::lodger {
 public:
     explicit absentee(Handler caller)
         : home_(boost::asio::prefer(
@@ -144,12 +100,12 @@ private:
         using absentee = detail::absentee<T, Handler>;
 
         explicit question_of(Handler caller)
-            : line(detail::absentees::of(
+            : home(lodgers::of(
                   boost::asio::query(boost::asio::get_associated_executor(caller), boost::asio::execution::context)))
         {
             auto made = std::make_shared<absentee>(std::move(caller));
-            who = made.get();
-            line->add(std::move(made));
+            who = made;
+            home->add(std::move(made));
         }
         ~question_of() override
         {
@@ -161,14 +117,12 @@ private:
         void end(boost::system::error_code ec, T value) override
         {
             if (answered.exchange(true)) return;
-            detail::absentees::departure leaving(*line, *who);
-            if (leaving.who) {
-                absentee::resume(std::static_pointer_cast<absentee>(std::move(leaving.who)), ec, std::move(value));
-            }
+            lodgers::visit at(*home, who, lodgers::purpose::move_out);
+            if (at.who) absentee::resume(std::static_pointer_cast<absentee>(std::move(at.who)), ec, std::move(value));
         }
 
-        std::shared_ptr<detail::absentees> const line;
-        absentee* who = nullptr; // while it is not answered, and its context has not ended
+        std::shared_ptr<lodgers> const home;
+        std::weak_ptr<lodgers::lodger> who;
         std::atomic<bool> answered{false};
     };
 
