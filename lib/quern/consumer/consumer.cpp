@@ -26,6 +26,25 @@ std::optional<failure> unusable(std::string const& queue_url, handlers const& ha
     return options.validate();
 }
 
+/// Throws when the client has too few connections left for one more consumer.
+sqs::lane_claim claim_places(sqs::api& api, consumer_options const& options)
+{
+    auto out = api.claim({options.max_polls, options.max_settle_calls});
+    if (!out.refused) return out;
+    auto const too_few = [](std::string option, std::size_t wanted, std::string lane, std::size_t free) {
+        throw_exception_from_error(
+            failure(errc::invalid_option,
+                option + ' ' + std::to_string(wanted) + " needs " + std::to_string(wanted) + ' ' + lane +
+                    " connections of the client, " + std::to_string(free) + (free == 1 ? " is" : " are") +
+                    " free: raise client_options::connections." + lane +
+                    "_connections, see client_options_for(), or give the consumer a client of its own"),
+            BOOST_CURRENT_LOCATION);
+    };
+    if (out.refused->data < options.max_polls) too_few("max_polls", options.max_polls, "data", out.refused->data);
+    too_few("max_settle_calls", options.max_settle_calls, "control", out.refused->control);
+    return out;
+}
+
 /// On the strand it would be thrown out of the context.
 void check_signal(int number)
 {
@@ -45,8 +64,10 @@ consumer::consumer(
     if (auto const wrong = unusable(queue_url, handle, options)) {
         throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
     }
-    pipeline_ =
-        std::make_shared<pipeline>(std::move(ex), api, std::move(queue_url), std::move(handle), std::move(options));
+    auto places = api ? claim_places(*api, options) : sqs::lane_claim();
+    auto const end = [kept = std::move(places)](pipeline* p) { delete p; };
+    pipeline_.reset(
+        new pipeline(std::move(ex), api, std::move(queue_url), std::move(handle), std::move(options)), end);
 }
 
 // Posted, all of them: on a thread of the context a dispatched call could run what waits on the strand, classify and the log

@@ -129,12 +129,13 @@ public:
     /// A consumer that speaks through `api`, which is safe to call on the consumer's strand: for an sqs::client on a
     /// context that several threads run, give both the same strand as their executor.
     ///
-    /// An sqs::client needs settings that fit the leases: client_options_for(options).
+    /// An sqs::client needs settings that fit the leases: client_options_for(options). The consumer claims connections of
+    /// it, until its drain has ended: options.max_polls and max_settle_calls. Several that share a client need the sum.
     ///
     /// `api` outlives the drain: once the report is there no call begins any more, and one that is still under way ends
     /// as it may. options.time, where given, outlives the context.
     ///
-    /// Throws as the other.
+    /// Throws as the other, and when the client has too few connections left.
     template <class F>
     consumer(boost::asio::any_io_executor ex, sqs::api& api, std::string queue_url, F handle,
         consumer_options options = consumer_options())

@@ -24,9 +24,9 @@ std::uint64_t seeded(std::uint64_t seed)
 std::unique_ptr<sqs::client> make_client(
     asio::any_io_executor ex, consumer_options const& options, std::string const& queue_url)
 {
-    sqs::client_options settings;
-    settings.where.queue_url = queue_url;
-    return std::make_unique<sqs::client>(std::move(ex), client_options_for(options, std::move(settings)));
+    auto settings = client_options_for(options);
+    if (settings.where.queue_url.empty()) settings.where.queue_url = queue_url;
+    return std::make_unique<sqs::client>(std::move(ex), std::move(settings));
 }
 
 /// Enough that two handlers that are busy at the same time, on a few threads, hardly ever share one.
