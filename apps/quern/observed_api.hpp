@@ -40,6 +40,9 @@ public:
         co_return got;
     }
 
+    std::chrono::milliseconds clock_offset() const override { return to_.clock_offset(); }
+    sqs::lane_claim claim(sqs::lane_places wanted) override { return to_.claim(wanted); }
+
     // The rest is passed on as it is.
     answer<sqs::send_message_response> send_message(sqs::send_message_request r) override
     {

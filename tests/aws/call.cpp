@@ -106,12 +106,38 @@ BOOST_AUTO_TEST_CASE(a_wrong_clock_is_corrected_and_the_call_sent_again_at_once)
     BOOST_TEST(time.waits.empty());
 }
 
+BOOST_AUTO_TEST_CASE(the_services_clock_is_read_from_answers_of_any_kind)
+{
+    script = {reply(200, an_hour_later), error(400, "InvalidParameterValue", an_hour_later), reply(200)};
+    BOOST_TEST(call().has_value());
+    BOOST_TEST(made().clock_offset().count() == 0); // one may be odd
+    BOOST_TEST(call().has_value()); // signed anew
+    BOOST_TEST(std::chrono::round<std::chrono::minutes>(made().clock_offset()).count() == 60);
+}
+
 BOOST_AUTO_TEST_CASE(a_clock_that_stays_wrong_ends_the_call_after_one_correction)
 {
     auto const refused = error(403, "RequestTimeTooSkewed", an_hour_later);
     script = {refused, refused, reply(200)};
     BOOST_TEST(call().error().service_code == "RequestTimeTooSkewed");
     BOOST_TEST(asked.size() == 2u);
+}
+
+// A signature is good for 15 minutes.
+BOOST_AUTO_TEST_CASE(what_waited_for_a_connection_is_signed_with_the_time_at_which_it_leaves)
+{
+    aws::call_options poll;
+    poll.via = net::lane::data;
+    script = {"", reply(200)};
+    retries.max_attempts = 1;
+    play(io, [](scripted_service& my, aws::call_options how) -> asio::awaitable<void> {
+        auto const got = co_await my.made().call("ReceiveMessage", "{}", how);
+        BOOST_TEST(got.error().code == make_error_code(errc::connection_lost));
+        my.time.elapsed = 1h;
+    }(*this, poll));
+    BOOST_TEST(call(poll).has_value());
+    BOOST_TEST(was_asked(0, "x-amz-date: 20260102T030405Z"));
+    BOOST_TEST(was_asked(1, "x-amz-date: 20260102T040405Z"));
 }
 
 BOOST_AUTO_TEST_CASE(a_cancelled_backoff_ends_with_stopped)

@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_SUITE(clock_skew)
 
 BOOST_AUTO_TEST_CASE(a_difference_of_four_minutes_is_corrected_either_way)
 {
-    for (auto const off : {-240s, 240s, 10'000'000s}) {
+    for (auto const off : {-240s, 240s, 86'400s}) {
         aws::clock_skew skew;
         BOOST_TEST(skew.learn(refused("AccessDenied"), header, theirs + off));
         BOOST_TEST((skew.corrected(theirs + off) == theirs));
@@ -64,11 +64,98 @@ BOOST_AUTO_TEST_CASE(only_a_clock_that_was_blamed_has_times_of_its_own)
     BOOST_TEST((skew.ours(theirs + 5h) == ours + 5h));
 }
 
+// An answer from 2038 had everything signed for 2038.
+BOOST_AUTO_TEST_CASE(a_date_more_than_a_day_away_is_not_believed_and_the_error_says_so)
+{
+    aws::clock_skew skew;
+    auto const ours = theirs - 24h - 1s;
+    auto const why = refused("RequestTimeTooSkewed");
+    BOOST_TEST(!skew.learn(why, header, ours));
+    BOOST_TEST((skew.corrected(ours) == ours));
+    BOOST_TEST(skew.doubt(why, header, ours).find("2015-08-30T12:36:00Z") != std::string::npos);
+    BOOST_TEST(skew.doubt(why, header, ours + 1s) == "");
+    BOOST_TEST(skew.doubt(refused("Busy"), header, ours) == "");
+    BOOST_TEST(skew.doubt(why, "", ours) == "");
+}
+
 BOOST_AUTO_TEST_CASE(without_a_date_there_is_nothing_to_learn)
 {
     aws::clock_skew skew;
     BOOST_TEST(!skew.learn(refused("RequestTimeTooSkewed"), "", theirs));
     BOOST_TEST(!skew.learn(refused("RequestTimeTooSkewed"), "soon", theirs));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+namespace {
+
+/// A service whose answers all say `header`, and our clock beside it.
+struct answers {
+    aws::service_clock clock;
+    quern::tick now{};
+
+    /// When our clock is `behind` the middle of the second that the header names.
+    std::chrono::milliseconds read(std::chrono::milliseconds behind)
+    {
+        clock.look(header, theirs + 500ms - behind, now);
+        return clock.offset();
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(service_clock, answers)
+
+BOOST_AUTO_TEST_CASE(a_clock_within_a_second_of_the_services_is_right)
+{
+    for (auto const behind : {0ms, 1'000ms, -1'000ms})
+        BOOST_TEST(read(behind).count() == 0);
+    BOOST_TEST(read(1'001ms).count() == 1'001);
+    BOOST_TEST(read(1'900ms).count() == 1'001); // no news
+    BOOST_TEST(read(0ms).count() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_last_answer_counts_up_to_a_difference_of_four_minutes)
+{
+    BOOST_TEST(read(-240s).count() == -240'000);
+    BOOST_TEST(read(0s).count() == 0);
+    BOOST_TEST(read(240s).count() == 240'000);
+    BOOST_TEST(read(480s).count() == 480'000); // from there
+}
+
+BOOST_AUTO_TEST_CASE(a_larger_jump_counts_when_the_next_answer_says_the_same)
+{
+    BOOST_TEST(read(1h).count() == 0);
+    BOOST_TEST(read(1h + 2s).count() == 3'602'000);
+}
+
+BOOST_AUTO_TEST_CASE(an_odd_answer_alone_changes_nothing)
+{
+    BOOST_TEST(read(1h).count() == 0);
+    BOOST_TEST(read(3s).count() == 3'000);
+    BOOST_TEST(read(1h).count() == 3'000);
+    BOOST_TEST(read(2h).count() == 3'000); // two odd ones that differ
+    BOOST_TEST(read(1h).count() == 3'000);
+}
+
+BOOST_AUTO_TEST_CASE(more_than_a_day_is_never_believed)
+{
+    BOOST_TEST(read(25h).count() == 0);
+    BOOST_TEST(read(25h).count() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(one_answer_a_minute_is_read_and_the_next_one_after_an_odd_one)
+{
+    BOOST_TEST(clock.is_due(now));
+    read(0s);
+    BOOST_TEST(!clock.is_due(now + 59s));
+    BOOST_TEST(clock.is_due(now + 60s));
+    read(1h);
+    BOOST_TEST(clock.is_due(now));
+    read(1h);
+    BOOST_TEST(!clock.is_due(now));
+    clock.look("", theirs, now + 60s);
+    BOOST_TEST(!clock.is_due(now + 119s));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

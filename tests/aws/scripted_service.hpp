@@ -97,8 +97,15 @@ struct scripted_service {
     aws::retry_options retries;
     std::deque<std::string> script;
     std::vector<std::string> asked;
-    net::client http{io.get_executor(), net::parse_endpoint(server.url()).value()};
+    net::client http{io.get_executor(), net::parse_endpoint(server.url()).value(), one_poll()};
     std::optional<aws::json_service> service;
+
+    static net::client_options one_poll()
+    {
+        net::client_options out;
+        out.data_connections = 1;
+        return out;
+    }
 
     scripted_service()
     {

@@ -118,4 +118,30 @@ BOOST_AUTO_TEST_CASE(signals_named_one_by_one_all_drain_each_within_its_limit)
     }
 }
 
+// Two consumers shared a client that had connections for one: their polls waited for each other.
+BOOST_AUTO_TEST_CASE(a_client_with_too_few_connections_left)
+{
+    struct client : stub_api {
+        std::shared_ptr<sqs::lane_ledger> lanes = std::make_shared<sqs::lane_ledger>(sqs::lane_places{19, 70});
+        sqs::lane_claim claim(sqs::lane_places wanted) override { return lanes->claim(wanted); }
+    } shared;
+    auto const refused_beside = [&](std::size_t polls, std::size_t settle_calls) {
+        options.max_polls = 16;
+        options.max_settle_calls = 32;
+        consumer const first(io.get_executor(), shared, url, fast, options);
+        options.max_polls = polls;
+        options.max_settle_calls = settle_calls;
+        return refused([&] { consumer(io.get_executor(), shared, url, fast, options); });
+    };
+    auto const polls = refused_beside(4, 32);
+    BOOST_TEST(polls.find("max_polls 4 needs 4 data connections of the client, 3 are free") != polls.npos);
+    time.run_for(io, 0s); // the first one has ended
+    auto const calls = refused_beside(3, 39);
+    BOOST_TEST(calls.find("max_settle_calls 39 needs 39 control connections of the client, 38 are free") != calls.npos);
+    time.run_for(io, 0s);
+    BOOST_TEST(refused_beside(3, 38) == "");
+    time.run_for(io, 0s);
+    BOOST_TEST(shared.lanes->free().data == 19u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -240,6 +240,38 @@ BOOST_AUTO_TEST_CASE(control_requests_do_not_wait_behind_long_polls)
     BOOST_TEST(order == expected, boost::test_tools::per_element());
 }
 
+// Two queues shared a connection: each poll of the second was abandoned while the service still waited for messages, and
+// what came then was hidden.
+BOOST_AUTO_TEST_CASE(a_long_poll_has_its_whole_time_once_it_has_a_connection)
+{
+    net::client_options options;
+    options.data_connections = 1;
+    auto c = connect(options);
+    auto part = [](loopback& s) -> asio::awaitable<void> {
+        std::vector<loopback::socket> open;
+        for (;;) {
+            auto socket = co_await s.accept();
+            open.push_back(std::move(socket)); // and answers nobody
+        }
+    };
+    play(io, part(server));
+    auto const began = std::chrono::steady_clock::now();
+    auto first = get(net::lane::data);
+    first.timeout = 100ms;
+    play(io, [](net::client& mine, net::request ask) -> asio::awaitable<void> {
+        auto const got = co_await mine.exchange(std::move(ask));
+        BOOST_TEST(got.error().code == make_error_code(errc::timed_out));
+    }(c, first));
+    auto second = get(net::lane::data);
+    second.long_poll = true;
+    second.timeout = 150ms;
+    auto const got = run(io, c.exchange(second));
+    BOOST_TEST(got.error().code == make_error_code(errc::timed_out));
+    BOOST_TEST(c.counters().requests == 2u);
+    auto const took = std::chrono::steady_clock::now() - began;
+    BOOST_TEST(took.count() >= std::chrono::nanoseconds(100ms + 150ms).count());
+}
+
 BOOST_AUTO_TEST_CASE(closing_the_client_ends_what_is_under_way_and_refuses_more)
 {
     net::client_options options;

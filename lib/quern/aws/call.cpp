@@ -136,6 +136,18 @@ asio::awaitable<std::optional<failure>> json_service::rest(retry_advice next, fa
     co_return why;
 }
 
+std::string json_service::sign(letter const& what)
+{
+    return signer_.request(what.operation, what.body, what.keys, skew_.corrected(clock_.wall()));
+}
+
+void json_service::read_date(net::response const& answer)
+{
+    if (auto const now = clock_.now(); theirs_.is_due(now)) {
+        theirs_.look(answer.fields.find("date"), clock_.wall(), now);
+    }
+}
+
 asio::awaitable<result<net::response>> json_service::call(
     std::string_view operation, std::string body, call_options how)
 {
@@ -150,11 +162,15 @@ asio::awaitable<result<net::response>> json_service::call(
                 if (!found) co_return found.error();
                 keys = std::move(*found);
             }
-            net::request ask(signer_.request(operation, body, *keys, skew_.corrected(clock_.wall())));
+            net::request ask;
+            letter const unsigned_one{operation, body, *keys};
+            ask.write = [this, &unsigned_one] { return sign(unsigned_one); };
             ask.via = how.via;
+            ask.long_poll = how.long_poll;
             ask.timeout = how.long_poll ? how.timeout : left; // a poll cut short hides the messages that it misses
             ask.repeatable = how.repeatable;
             auto answer = co_await client_.exchange(std::move(ask));
+            if (answer) read_date(*answer);
             if (is_success(answer)) {
                 rule.succeeded();
                 co_return answer;
@@ -169,10 +185,12 @@ asio::awaitable<result<net::response>> json_service::call(
                 had_second_chance = true;
                 continue;
             }
-            if (answer && !had_second_chance && skew_.learn(why, answer->fields.find("date"), clock_.wall())) {
+            auto const date = answer ? answer->fields.find("date") : std::string_view();
+            if (!had_second_chance && skew_.learn(why, date, clock_.wall())) {
                 had_second_chance = true;
                 continue;
             }
+            why.message += clock_skew::doubt(why, date, clock_.wall());
             auto const over = co_await rest(rule.failed(why, hint_in(answer), jitter_()), why);
             if (over) co_return *over;
         }

@@ -63,9 +63,19 @@ public:
     /// What the client has under way is the client's to end.
     void close();
 
+    /// The service's time minus ours, as far as is known. From any thread.
+    std::chrono::milliseconds clock_offset() const { return theirs_.offset(); }
+
     retry_quota const& quota(net::lane l) const { return quotas_[index(l)]; }
 
 private:
+    struct letter {
+        std::string_view operation;
+        std::string_view body;
+        credentials const& keys;
+    };
+    std::string sign(letter const&);
+    void read_date(net::response const&);
     static std::size_t index(net::lane l) { return l == net::lane::data ? 0 : 1; }
     boost::asio::awaitable<result<shared_credentials>> wait_for_keys(std::chrono::milliseconds& left);
     boost::asio::awaitable<result<shared_credentials>> find_keys(
@@ -79,6 +89,7 @@ private:
     retry_options options_;
     random jitter_;
     clock_skew skew_;
+    service_clock theirs_;
     std::array<retry_quota, 2> quotas_; ///< one a lane: failing polls must not keep deletes from being retried
     alarm_line waiting_;
     bool closed_ = false;

@@ -17,19 +17,49 @@ bool blames_the_clock(failure const& why)
         (why.message.starts_with("Signature expired") || why.message.starts_with("Signature not yet current"));
 }
 
+constexpr std::chrono::minutes tolerated{4};
+constexpr std::chrono::hours believable{24};
+
 } // namespace
 
 bool clock_skew::learn(failure const& why, std::string_view date_header, wall_time now)
 {
-    constexpr std::chrono::minutes tolerated{4};
     auto const theirs = parse_http_date(date_header);
-    if (!theirs) return false;
+    if (!theirs || std::chrono::abs(*theirs - now) > believable) return false;
     auto const wrong_by = std::chrono::abs(*theirs - corrected(now));
     auto const is_blamed = blames_the_clock(why);
     if (wrong_by < tolerated && !is_blamed) return false;
     is_blamed_ = is_blamed_ || is_blamed;
     offset_ = std::chrono::round<std::chrono::seconds>(*theirs - now);
     return true;
+}
+
+std::string clock_skew::doubt(failure const& why, std::string_view date_header, wall_time now)
+{
+    auto const theirs = parse_http_date(date_header);
+    if (!theirs || std::chrono::abs(*theirs - now) <= believable || !blames_the_clock(why)) return {};
+    return " (its Date, " + rfc3339(*theirs) + ", is more than a day from this machine's clock and not believed)";
+}
+
+void service_clock::look(std::string_view date_header, wall_time wall, tick now)
+{
+    using std::chrono::milliseconds;
+    next_look_ = now + std::chrono::minutes(1);
+    auto const theirs = parse_http_date(date_header);
+    if (!theirs || std::chrono::abs(*theirs - wall) > believable) return;
+    auto const read =
+        std::chrono::round<milliseconds>(*theirs + milliseconds(500) - wall); // they leave out the fraction
+    auto const differs_from = [&](milliseconds other, milliseconds by) {
+        return std::chrono::abs(read - other) > by;
+    };
+    auto const expected = unconfirmed_.value_or(offset());
+    if (differs_from(offset(), tolerated) && differs_from(expected, std::chrono::seconds(2))) {
+        unconfirmed_ = read;
+        next_look_ = now;
+        return;
+    }
+    unconfirmed_.reset();
+    if (differs_from(offset(), std::chrono::seconds(1))) offset_.store(read.count(), std::memory_order_relaxed);
 }
 
 } // namespace quern::aws

@@ -15,4 +15,9 @@ sqs::client_options client_options_for(consumer_options const& options, sqs::cli
     return base;
 }
 
+sqs::client_options client_options_for(consumer_options const& options)
+{
+    return client_options_for(options, options.client);
+}
+
 } // namespace quern

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <quern/consumer/options.hpp>
-#include <quern/sqs/client.hpp>
 
 namespace quern {
 
@@ -13,6 +12,9 @@ namespace quern {
 ///              lease that is left when it is extended. Receives have their own, see sqs::client_options::receive_slack.
 /// Connections  enough for one consumer, or as many as `base` has: none of its calls waits for one. Where several share the
 ///              client, give `base` the sum.
-sqs::client_options client_options_for(consumer_options const&, sqs::client_options base = sqs::client_options());
+sqs::client_options client_options_for(consumer_options const&, sqs::client_options base);
+
+/// The same with `consumer_options::client` as the base.
+sqs::client_options client_options_for(consumer_options const&);
 
 } // namespace quern

@@ -1,11 +1,10 @@
 #include <quern/consumer/consumer.hpp>
 #include <quern/consumer/detail/pipeline.hpp>
+#include <quern/core/ask.hpp>
 
-#include <boost/asio/associated_cancellation_slot.hpp>
-#include <boost/asio/associated_executor.hpp>
-#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/execution/context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/query.hpp>
 
 #include <csignal>
 
@@ -44,6 +43,25 @@ std::optional<failure> unusable(std::string const& queue_url, handlers const& ha
     return options.validate();
 }
 
+/// Throws when the client has too few connections left for one more consumer.
+sqs::lane_claim claim_places(sqs::api& api, consumer_options const& options)
+{
+    auto out = api.claim({options.max_polls, options.max_settle_calls});
+    if (!out.refused) return out;
+    auto const too_few = [](std::string option, std::size_t wanted, std::string lane, std::size_t free) {
+        throw_exception_from_error(
+            failure(errc::invalid_option,
+                option + ' ' + std::to_string(wanted) + " needs " + std::to_string(wanted) + ' ' + lane +
+                    " connections of the client, " + std::to_string(free) + (free == 1 ? " is" : " are") +
+                    " free: raise client_options::connections." + lane +
+                    "_connections, see client_options_for(), or give the consumer a client of its own"),
+            BOOST_CURRENT_LOCATION);
+    };
+    if (out.refused->data < options.max_polls) too_few("max_polls", options.max_polls, "data", out.refused->data);
+    too_few("max_settle_calls", options.max_settle_calls, "control", out.refused->control);
+    return out;
+}
+
 /// On the strand it would be thrown out of the context.
 void check_signal(int number)
 {
@@ -63,106 +81,119 @@ consumer::consumer(
     if (auto const wrong = unusable(queue_url, handle, options)) {
         throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
     }
-    pipeline_ =
-        detail::pipeline::make(std::move(ex), api, std::move(queue_url), std::move(handle), std::move(options));
+    auto places = api ? claim_places(*api, options) : sqs::lane_claim();
+    home_ = lodgers::of(asio::query(ex, asio::execution::context));
+    tenant_ = detail::pipeline::move_in(home_, std::move(places), std::move(ex), api, std::move(queue_url),
+        std::move(handle), std::move(options));
 }
 
-// Posted, all of them: on a thread of the context a dispatched call could run what waits on the strand, classify and the log
-// included, on the stack of its caller, who may hold the lock that these want.
+namespace {
+
+/// Calls `then` with the pipeline, unless its context has ended.
+template <class Then>
+void visit(std::shared_ptr<lodgers> const& home, std::weak_ptr<lodgers::lodger> const& tenant, Then then)
+{
+    lodgers::visit const at(*home, tenant);
+    if (at.who) then(static_cast<detail::tenant&>(*at.who).line());
+}
+
+/// Posted, always: on a thread of the context a dispatched call could run what waits on the strand, classify and the log
+/// included, on the stack of its caller, who may hold the lock that these want.
+template <class Call>
+void post(std::shared_ptr<lodgers> const& home, std::weak_ptr<lodgers::lodger> const& tenant, Call call)
+{
+    visit(home, tenant, [&](std::shared_ptr<detail::pipeline> const& line) {
+        asio::post(line->strand(), [line, call = std::move(call)]() mutable { call(*line); });
+    });
+}
+
+} // namespace
 
 consumer::~consumer()
 {
-    asio::post(pipeline_->strand(), [p = pipeline_] { p->abandon(); });
+    post(home_, tenant_, [](detail::pipeline& p) { p.abandon(); });
 }
 
 void consumer::start()
 {
-    asio::post(pipeline_->strand(), [p = pipeline_] { p->start(); });
+    post(home_, tenant_, [](detail::pipeline& p) { p.start(); });
+}
+
+void consumer::stop(std::optional<std::chrono::milliseconds> limit)
+{
+    post(home_, tenant_, [limit](detail::pipeline& p) { p.begin_drain(limit.value_or(p.options().drain_deadline)); });
 }
 
 // Neither touches the consumer once it has returned its awaitable, and nothing of the caller's runs on the strand.
 
 asio::awaitable<drain_report> consumer::drain(std::chrono::milliseconds limit)
 {
-    asio::post(pipeline_->strand(), [p = pipeline_, limit] { p->begin_drain(limit); });
+    stop(limit);
     return drained();
 }
 
 asio::awaitable<drain_report> consumer::drained()
 {
-    auto join = [given = pipeline_](auto caller) mutable {
-        auto const to = std::move(given); // the waiter must not keep alive the pipeline that keeps it
-        auto const one = std::make_shared<detail::drain_waiter>();
-        auto slot = asio::get_associated_cancellation_slot(caller);
-        if (slot.is_connected()) {
-            slot.assign([line = std::weak_ptr(to), who = std::weak_ptr(one)](asio::cancellation_type) {
-                auto const still = line.lock();
-                if (still) asio::post(still->strand(), [still, who] { still->leave(who.lock()); });
-            });
-        }
-        auto const work = asio::make_work_guard(asio::get_associated_executor(caller));
-        auto const resume = std::make_shared<decltype(caller)>(std::move(caller));
-        one->tell = [resume, work](boost::system::error_code ec, drain_report const& report) {
-            asio::post(work.get_executor(), [resume, ec, report] {
-                asio::get_associated_cancellation_slot(*resume).clear();
-                std::move (*resume)(ec, report);
-            });
-        };
-        asio::post(to->strand(), [to, one] { to->join(one); });
+    auto const waiter = std::make_shared<detail::drain_waiter>();
+    auto cancel = [home = home_, tenant = tenant_, who = std::weak_ptr(waiter)] {
+        post(home, tenant, [who](detail::pipeline& p) { p.leave(who.lock()); });
     };
-    return asio::async_initiate<asio::use_awaitable_t<> const, void(boost::system::error_code, drain_report)>(
-        std::move(join), asio::use_awaitable);
+    auto begin = [home = home_, tenant = tenant_, waiter](asker<drain_report> who) {
+        waiter->who = std::move(who);
+        post(home, tenant, [waiter](detail::pipeline& p) { p.join(waiter); });
+    };
+    return ask<drain_report>(std::move(begin), std::move(cancel));
 }
 
 void consumer::pause(std::string why)
 {
-    asio::post(pipeline_->strand(), [p = pipeline_, why = std::move(why)]() mutable { p->pause(std::move(why)); });
+    post(home_, tenant_, [why = std::move(why)](detail::pipeline& p) mutable { p.pause(std::move(why)); });
 }
 
 void consumer::resume()
 {
-    asio::post(pipeline_->strand(), [p = pipeline_] { p->resume(); });
+    post(home_, tenant_, [](detail::pipeline& p) { p.resume(); });
 }
 
 void consumer::report_outage(bool down)
 {
-    asio::post(pipeline_->strand(), [p = pipeline_, down] { p->report_outage(down); });
+    post(home_, tenant_, [down](detail::pipeline& p) { p.report_outage(down); });
 }
 
 asio::awaitable<explanation> consumer::explain() const
 {
-    auto ask = [of = pipeline_](auto caller) mutable {
-        auto const work = asio::make_work_guard(asio::get_associated_executor(caller));
-        auto const resume = std::make_shared<decltype(caller)>(std::move(caller));
-        asio::post(of->strand(), [of, resume, work] {
-            asio::post(work.get_executor(), [resume, said = of->explain()] { std::move (*resume)(said); });
-        });
-    };
-    return asio::async_initiate<asio::use_awaitable_t<> const, void(explanation)>(
-        std::move(ask), asio::use_awaitable);
+    return ask<explanation>([home = home_, tenant = tenant_](asker<explanation> who) {
+        post(home, tenant, [who = std::move(who)](detail::pipeline& p) { who.tell(p.explain()); });
+    });
 }
 
 void consumer::drain_on(std::initializer_list<int> signals, std::optional<std::chrono::milliseconds> given)
 {
     for (auto const s : signals)
         check_signal(s);
-    auto const limit = given.value_or(pipeline_->state().options.drain_deadline);
-    asio::post(
-        pipeline_->strand(), [p = pipeline_, limit, list = std::vector<int>(signals)] { p->drain_on(list, limit); });
+    post(home_, tenant_, [given, list = std::vector<int>(signals)](detail::pipeline& p) {
+        p.drain_on(list, given.value_or(p.options().drain_deadline));
+    });
 }
 
 consumer_counters consumer::counters() const
 {
     static_assert(sizeof(consumer_counters) == 15 * sizeof(std::uint64_t), "a number is missing below");
-    auto const& now = pipeline_->state().counters;
-    return {now.polls, now.empty_polls, now.failed_polls, now.repeated_polls, now.settle_calls, now.received,
-        now.adopted, now.damaged, now.acked, now.retried, now.released, now.rejected, now.malformed, now.extended,
-        now.lost};
+    consumer_counters out{};
+    visit(home_, tenant_, [&out](std::shared_ptr<detail::pipeline> const& line) {
+        auto const& now = line->counters();
+        out = {now.polls, now.empty_polls, now.failed_polls, now.repeated_polls, now.settle_calls, now.received,
+            now.adopted, now.damaged, now.acked, now.retried, now.released, now.rejected, now.malformed, now.extended,
+            now.lost};
+    });
+    return out;
 }
 
 std::size_t consumer::in_flight() const
 {
-    return pipeline_->state().in_flight.size();
+    std::size_t out = 0;
+    visit(home_, tenant_, [&out](auto const& line) { out = line->in_flight(); });
+    return out;
 }
 
 } // namespace quern

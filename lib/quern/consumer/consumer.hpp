@@ -7,6 +7,7 @@
 #include <quern/consumer/handler.hpp>
 #include <quern/consumer/options.hpp>
 #include <quern/consumer/outcome.hpp>
+#include <quern/core/lodgers.hpp>
 #include <quern/sqs/api.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -19,10 +20,6 @@
 #include <vector>
 
 namespace quern {
-
-namespace detail {
-class pipeline;
-}
 
 /// Consumes one queue: every message runs through the handler and is deleted once the handler is done.
 ///
@@ -61,12 +58,13 @@ public:
     /// A consumer that speaks through `api`, which is safe to call on the consumer's strand: for an sqs::client on a
     /// context that several threads run, give both the same strand as their executor.
     ///
-    /// An sqs::client needs settings that fit the leases: client_options_for(options).
+    /// An sqs::client needs settings that fit the leases: client_options_for(options). The consumer claims connections of
+    /// it, until its drain has ended: options.max_polls and max_settle_calls. Several that share a client need the sum.
     ///
     /// `api` outlives the drain: once the report is there no call begins any more, and one that is still under way
     /// ends as it may. options.time, where given, outlives the context.
     ///
-    /// Throws as the other.
+    /// Throws as the other, and when the client has too few connections left.
     template <class F>
     consumer(boost::asio::any_io_executor ex, sqs::api& api, std::string queue_url, F handle,
         consumer_options options = consumer_options())
@@ -90,6 +88,10 @@ public:
     ///
     /// Cancellation  as drained(): a drain that has begun goes on.
     boost::asio::awaitable<drain_report> drain(std::chrono::milliseconds limit);
+
+    /// Begins a drain and returns at once: the way to stop from within a handler, on a fatal error say. `limit`: as of
+    /// drain(), options.drain_deadline when absent.
+    void stop(std::optional<std::chrono::milliseconds> limit = {});
 
     /// Drains when one of the signals comes, within `limit` or options.drain_deadline; the process lives on until
     /// io_context::run() returns. Call it before start(): receives wait no longer than such a drain allows. Further
@@ -129,7 +131,8 @@ public:
 private:
     consumer(boost::asio::any_io_executor, sqs::api*, std::string queue_url, handlers, consumer_options);
 
-    std::shared_ptr<detail::pipeline> pipeline_;
+    std::shared_ptr<lodgers> home_; // the context, and in it
+    std::weak_ptr<lodgers::lodger> tenant_;
 };
 
 } // namespace quern

@@ -6,6 +6,7 @@
 #include <quern/policy/backoff.hpp>
 #include <quern/policy/breaker.hpp>
 #include <quern/policy/rate_limit.hpp>
+#include <quern/sqs/client.hpp>
 #include <quern/telemetry/log.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -137,6 +138,10 @@ struct consumer_options {
     /// Nothing received and nothing settled for so long: it says why in the log, and again after twice that, no more than
     /// a line a minute. A minute: an idle queue answers three times in it. 1 s to 24 h; zero: never.
     std::chrono::milliseconds stall_after{60'000};
+
+    /// The client that the consumer makes for itself where it is given none: region, endpoint, keys, proxy. See
+    /// client_options_for() for what the consumer sets itself; where.queue_url is the queue consumed unless it is set.
+    sqs::client_options client;
 
     /// Time; the real one when null. The simulator gives its own.
     clock* time = nullptr;

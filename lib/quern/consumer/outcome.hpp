@@ -1,6 +1,6 @@
 #pragma once
 
-#include <quern/consumer/detail/message/answer_frame.hpp>
+#include <quern/consumer/answer_frame.hpp>
 #include <quern/core/clock.hpp>
 
 #include <boost/asio/any_io_executor.hpp>

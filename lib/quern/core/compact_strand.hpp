@@ -30,6 +30,9 @@ public:
 
     boost::asio::any_io_executor const& inner() const;
 
+    /// The same for all copies, and for nothing else while one exists.
+    void const* id() const { return queue_.get(); }
+
     boost::asio::execution_context& query(boost::asio::execution::context_t) const noexcept;
     boost::asio::execution::blocking_t query(boost::asio::execution::blocking_t) const noexcept
     {

@@ -104,19 +104,23 @@ asio::awaitable<result<response>> client::pool::exchange(request ask)
     auto const self = shared_from_this();
     try {
         auto& lane = lanes_[ask.via == net::lane::data ? 0 : 1];
-        auto const deadline = now() + std::clamp<std::chrono::milliseconds>(ask.timeout, {}, longest_wait);
-        bool const is_passed_on = way.via && !way.peer.tls;
-        if (is_passed_on) address_to_proxy(ask.text, *way.via, way.peer);
+        auto const timeout = std::clamp<std::chrono::milliseconds>(ask.timeout, {}, longest_wait);
+        auto deadline = now() + timeout;
         auto const room = co_await vacancy(lane, deadline);
         if (!room) co_return room.error();
 
         place held(*this, lane);
+        if (ask.write) ask.text = ask.write();
+        bool const is_passed_on = way.via && !way.peer.tls;
+        if (is_passed_on) address_to_proxy(ask.text, *way.via, way.peer);
+        if (ask.long_poll) deadline = now() + timeout;
         ++counters.requests;
         for (;;) {
             auto const fresh = held.at->exchanges == 0;
             if (fresh) {
                 auto const ready = co_await connected(*held.at, deadline);
                 if (!ready) co_return ready.error();
+                if (ask.long_poll) deadline = now() + timeout;
             }
             watch(*held.at, deadline);
             auto const began = now();

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,8 +41,14 @@ enum class lane { data, control };
 /// An HTTP/1.1 request, complete as it goes over the wire, so that it costs one write.
 struct request {
     std::string text; ///< request line, headers with content-length, empty line, body
+
+    /// Writes the text once a connection is free, where it must not be older; empty: the text is there. Called once, and
+    /// before the exchange has ended.
+    std::function<std::string()> write;
+
     lane via = lane::control;
     std::chrono::milliseconds timeout{10'000}; ///< from the call to the last byte of the answer
+    bool long_poll = false;  ///< its timeout counts anew when it is sent: cut short, it would hide what it brings
     bool repeatable = false; ///< may be sent again when a kept-alive connection died before any byte of the answer
 
     request() = default;

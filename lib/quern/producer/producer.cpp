@@ -2,22 +2,18 @@
 
 #include <quern/aws/digest.hpp>
 #include <quern/core/alarm.hpp>
+#include <quern/core/ask.hpp>
 #include <quern/core/compact_strand.hpp>
 #include <quern/producer/send_queue.hpp>
 #include <quern/sqs/batch.hpp>
 #include <quern/sqs/client.hpp>
 
-#include <boost/asio/associated_cancellation_slot.hpp>
-#include <boost/asio/associated_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/require.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <random>
 #include <span>
 #include <utility>
@@ -37,22 +33,9 @@ struct onlooker {
     std::optional<std::chrono::milliseconds> closes_within;
     std::uint64_t mark = 0;
     std::size_t failed = 0;
-    std::function<void(std::size_t)> done;
+    asker<std::size_t> sender;
 };
 using onlooker_ptr = std::shared_ptr<onlooker>;
-
-/// Calls the handler on its own executor; called once. (Like asio::post, but no copy of that executor ends its life on
-/// this thread: ThreadSanitizer does not see the fence by which Asio counts them.)
-template <class T, class Handler>
-std::function<void(T)> posting(Handler handler)
-{
-    auto ex = asio::require(asio::get_associated_executor(handler), asio::execution::blocking.never);
-    using target = std::pair<Handler, decltype(ex)>;
-    return [to = std::make_shared<target>(std::move(handler), std::move(ex))](T value) {
-        to->second.execute(
-            [to, value = std::move(value)]() mutable { std::invoke(std::move(to->first), std::move(value)); });
-    };
-}
 
 std::uint64_t seeded(std::uint64_t seed)
 {
@@ -146,7 +129,7 @@ void producer::state::accept(outgoing_ptr message)
 
 void producer::state::withdraw(outgoing_ptr const& message)
 {
-    if (!message->done) return; // it was told meanwhile
+    if (!message->sender) return; // it was told meanwhile
     queue_.withdraw(message, now());
     tell(message, failure(errc::stopped, "the send was cancelled"));
     wake_.ring();
@@ -169,7 +152,7 @@ void producer::state::flush(onlooker_ptr who)
 
 void producer::state::forget(onlooker_ptr const& who)
 {
-    if (std::erase(onlookers_, who) != 0) who->done(who->failed);
+    if (std::erase(onlookers_, who) != 0) who->sender.tell(who->failed);
 }
 
 void producer::state::abandon()
@@ -245,27 +228,27 @@ void producer::state::give_up(tick time)
     for (auto const& message : queue_.under_way())
         tell(message, failure(errc::stopped, "closed before it was confirmed: it may be in the queue"));
     for (auto const& who : std::exchange(onlookers_, {}))
-        who->done(who->failed);
+        who->sender.tell(who->failed);
     if (own_client_) own_client_->close();
 }
 
 void producer::state::tell(outgoing_ptr const& message, send_result how)
 {
-    auto const done = std::exchange(message->done, {});
-    if (!done) return; // told before
+    auto const sender = std::exchange(message->sender, {});
+    if (!sender) return; // told before
     if (!how) {
         for (auto const& who : onlookers_) {
             if (message->number < who->mark) ++who->failed;
         }
     }
-    done(std::move(how));
+    sender.tell(std::move(how));
 }
 
 void producer::state::tell_onlookers()
 {
     std::erase_if(onlookers_, [this](onlooker_ptr const& who) {
         bool const over = queue_.passed(who->mark);
-        if (over) who->done(who->failed);
+        if (over) who->sender.tell(who->failed);
         return over;
     });
     if (closed_ && queue_.empty() && own_client_) own_client_->close();
@@ -273,28 +256,23 @@ void producer::state::tell_onlookers()
 
 namespace {
 
-/// Suspends the caller until what->done is called; `begin`, and `cancel` when the caller is cancelled, run on the strand.
-/// The caller goes on on its own executor. (Spawning onto the strand with use_awaitable would do for the happy case;
-/// its cancellation crosses the executors without a lock before Boost 1.83.)
-template <class T, class State, class What>
-asio::awaitable<T> ask(std::shared_ptr<State> whom, std::shared_ptr<What> what,
-    void (State::*begin)(std::shared_ptr<What>), void (State::*cancel)(std::shared_ptr<What> const&))
+/// Puts the caller's wish on the strand: `begin`, and `cancel` when the caller is cancelled, run there. Its waiting
+/// does not keep the state alive.
+template <class T, class State, class Wish>
+asio::awaitable<T> put(std::shared_ptr<State> state, std::shared_ptr<Wish> wish,
+    void (State::*begin)(std::shared_ptr<Wish>), void (State::*cancel)(std::shared_ptr<Wish> const&))
 {
-    auto start = [](auto handler, auto s, auto w, auto at_begin, auto at_cancel) {
-        if (auto slot = asio::get_associated_cancellation_slot(handler); slot.is_connected()) {
-            slot.assign([s = std::weak_ptr(s), w = std::weak_ptr(w), at_cancel](asio::cancellation_type) {
-                auto const state = s.lock();
-                auto const pending = w.lock();
-                if (!state || !pending) return;
-                asio::post(state->strand, [state, pending, at_cancel] { (*state.*at_cancel)(pending); });
-            });
-        }
-        w->done = posting<T>(std::move(handler));
-        auto const strand = s->strand;
-        asio::post(strand, [s = std::move(s), w = std::move(w), at_begin] { (*s.*at_begin)(w); });
+    auto when_cancelled = [s = std::weak_ptr(state), w = std::weak_ptr(wish), cancel] {
+        auto const whom = s.lock();
+        auto const what = w.lock();
+        if (whom && what) asio::post(whom->strand, [whom, what, cancel] { (*whom.*cancel)(what); });
     };
-    return asio::async_initiate<asio::use_awaitable_t<> const, void(T)>(
-        start, asio::use_awaitable, std::move(whom), std::move(what), begin, cancel);
+    auto at_once = [s = std::move(state), w = std::move(wish), begin](asker<T> sender) mutable {
+        w->sender = std::move(sender);
+        auto const strand = s->strand;
+        asio::post(strand, [s = std::move(s), w = std::move(w), begin] { (*s.*begin)(w); });
+    };
+    return ask<T>(std::move(at_once), std::move(when_cancelled));
 }
 
 producer_options checked(producer_options options, std::string const& queue_url)
@@ -321,19 +299,19 @@ producer::~producer()
     asio::post(strand, [s = std::move(state_)] { s->abandon(); });
 }
 
-asio::awaitable<result<sqs::send_message_response>> producer::send(sqs::send_message_entry entry)
+asio::awaitable<send_result> producer::send(sqs::send_message_entry entry)
 {
-    return ask<send_result>(state_, std::make_shared<outgoing>(std::move(entry)), &state::accept, &state::withdraw);
+    return put<send_result>(state_, std::make_shared<outgoing>(std::move(entry)), &state::accept, &state::withdraw);
 }
 
 asio::awaitable<std::size_t> producer::flush()
 {
-    return ask<std::size_t>(state_, std::make_shared<onlooker>(), &state::flush, &state::forget);
+    return put<std::size_t>(state_, std::make_shared<onlooker>(), &state::flush, &state::forget);
 }
 
 asio::awaitable<std::size_t> producer::close(std::chrono::milliseconds limit)
 {
-    return ask<std::size_t>(state_, std::make_shared<onlooker>(limit), &state::flush, &state::forget);
+    return put<std::size_t>(state_, std::make_shared<onlooker>(limit), &state::flush, &state::forget);
 }
 
 } // namespace quern

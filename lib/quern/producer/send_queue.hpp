@@ -1,11 +1,11 @@
 #pragma once
 
+#include <quern/core/ask.hpp>
 #include <quern/core/clock.hpp>
 #include <quern/producer/options.hpp>
 #include <quern/sqs/types.hpp>
 
 #include <deque>
-#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -32,7 +32,7 @@ struct outgoing {
     explicit outgoing(sqs::send_message_entry what) : entry(std::move(what)) {}
 
     sqs::send_message_entry entry;
-    std::function<void(result<sqs::send_message_response>)> done; ///< tells the sender; empty once told
+    asker<result<sqs::send_message_response>> sender; ///< empty once told
 
     // The queue's own.
     std::size_t size = 0;

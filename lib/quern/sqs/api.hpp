@@ -1,10 +1,13 @@
 #pragma once
 
 #include <quern/core/error.hpp>
+#include <quern/sqs/lane_claim.hpp>
 #include <quern/sqs/message.hpp>
 #include <quern/sqs/types.hpp>
 
 #include <boost/asio/awaitable.hpp>
+
+#include <chrono>
 
 namespace quern::sqs {
 
@@ -21,6 +24,13 @@ using answer = boost::asio::awaitable<result<T>>;
 class api {
 public:
     virtual ~api() = default;
+
+    /// The service's time minus ours, as far as is known; for points of the service's time, as that of a message's first
+    /// receive. From any thread.
+    virtual std::chrono::milliseconds clock_offset() const { return {}; }
+
+    /// Claims places for as many requests at once. From any thread. An implementation without lanes has room for all.
+    virtual lane_claim claim(lane_places) { return {}; }
 
     virtual answer<send_message_response> send_message(send_message_request) = 0;
     virtual answer<send_message_batch_response> send_message_batch(send_message_batch_request) = 0;

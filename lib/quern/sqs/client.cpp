@@ -155,6 +155,8 @@ struct client::state : std::enable_shared_from_this<client::state> {
     client_options options;
     net::client http;
     aws::json_service service;
+    std::shared_ptr<lane_ledger> const lanes = std::make_shared<lane_ledger>(
+        lane_places{options.connections.data_connections, options.connections.control_connections});
     decoder in;
     std::shared_ptr<aws::credentials_provider> own_keys; ///< null when they are the user's
 };
@@ -195,6 +197,16 @@ void client::close()
 std::shared_ptr<aws::credentials_provider> client::credentials() const
 {
     return state_->options.credentials;
+}
+
+std::chrono::milliseconds client::clock_offset() const
+{
+    return state_->service.clock_offset();
+}
+
+lane_claim client::claim(lane_places wanted)
+{
+    return state_->lanes->claim(wanted);
 }
 
 net::endpoint const& client::endpoint() const

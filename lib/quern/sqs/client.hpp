@@ -64,6 +64,13 @@ public:
     /// with this client unless they are the program's.
     std::shared_ptr<aws::credentials_provider> credentials() const;
 
+    /// By the Date headers of the answers, read once a minute; within a second of ours it is zero.
+    std::chrono::milliseconds clock_offset() const override;
+
+    /// Against connections.data_connections and control_connections. Consumers do, so that none of their polls waits for
+    /// a connection; what does not claim uses them all the same.
+    lane_claim claim(lane_places) override;
+
     net::endpoint const& endpoint() const;
     net::client_counters const& counters() const;
 

@@ -17,20 +17,31 @@ namespace {
 std::unique_ptr<sqs::client> make_client(
     asio::any_io_executor ex, consumer_options const& options, std::string const& queue_url)
 {
-    sqs::client_options settings;
-    settings.where.queue_url = queue_url;
-    return std::make_unique<sqs::client>(std::move(ex), client_options_for(options, std::move(settings)));
+    auto settings = client_options_for(options);
+    if (settings.where.queue_url.empty()) settings.where.queue_url = queue_url;
+    return std::make_unique<sqs::client>(std::move(ex), std::move(settings));
 }
 
 } // namespace
 
-std::shared_ptr<pipeline> pipeline::make(
+tenant::~tenant()
+{
+    line_->context_ends();
+}
+
+std::weak_ptr<lodgers::lodger> pipeline::move_in(std::shared_ptr<lodgers> home, sqs::lane_claim places,
     asio::any_io_executor ex, sqs::api* given, std::string queue_url, handlers handle, consumer_options options)
 {
-    std::shared_ptr<pipeline> out(new pipeline(
+    std::shared_ptr<pipeline> made(new pipeline(
         compact_strand::on(std::move(ex)), given, std::move(queue_url), std::move(handle), std::move(options)));
-    out->line_.owner = out;
-    out->dispatch_.open();
+    made->line_.owner = made;
+    made->dispatch_.open();
+    made->places_ = std::move(places);
+    auto lodger = std::make_shared<tenant>(made);
+    made->tenant_ = lodger;
+    made->home_ = home;
+    std::weak_ptr<lodgers::lodger> out = lodger;
+    home->add(std::move(lodger));
     return out;
 }
 
@@ -119,7 +130,22 @@ void pipeline::end()
     if (own_client_) own_client_->close();
     line_.in_flight.for_each([](held_ptr const& h) { tell_asks(*h, failure(errc::stopped, "the drain has ended")); });
     for (auto const& waiter : std::exchange(waiting_, {}))
-        waiter->tell({}, line_.report);
+        waiter->who.tell(line_.report);
+    places_ = {};
+    if (abandoned_) move_out();
+}
+
+/// Lets go of the context, which kept it. Who runs still has a share.
+void pipeline::move_out()
+{
+    lodgers::visit const last(*home_, tenant_, lodgers::purpose::move_out);
+}
+
+void pipeline::context_ends()
+{
+    dispatch_.close();
+    settle_.forget_asks();
+    waiting_.clear();
 }
 
 void pipeline::begin_drain(std::chrono::milliseconds limit)
@@ -158,20 +184,22 @@ void pipeline::await_signal()
 void pipeline::abandon()
 {
     signals_.reset();
+    abandoned_ = true;
     if (!line_.ending) begin_drain(line_.options.drain_deadline);
+    if (line_.ended) move_out();
 }
 
 void pipeline::join(std::shared_ptr<drain_waiter> waiter)
 {
     if (line_.ended)
-        waiter->tell({}, line_.report);
+        waiter->who.tell(line_.report);
     else
         waiting_.push_back(std::move(waiter));
 }
 
 void pipeline::leave(std::shared_ptr<drain_waiter> const& waiter)
 {
-    if (waiter && std::erase(waiting_, waiter) != 0) waiter->tell(asio::error::operation_aborted, {});
+    if (waiter && std::erase(waiting_, waiter) != 0) waiter->who.fail(asio::error::operation_aborted);
 }
 
 } // namespace quern::detail

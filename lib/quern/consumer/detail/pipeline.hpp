@@ -7,11 +7,12 @@
 #include <quern/consumer/detail/settle/settle_stage.hpp>
 #include <quern/consumer/detail/stall_watch.hpp>
 #include <quern/consumer/explanation.hpp>
+#include <quern/core/ask.hpp>
+#include <quern/core/lodgers.hpp>
 #include <quern/sqs/client.hpp>
 
 #include <boost/asio/signal_set.hpp>
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,9 +21,23 @@
 
 namespace quern::detail {
 
-/// Somebody who waits for the end of a drain. `tell` hands the report, or that the wait was cancelled, to their executor.
+/// Somebody who waits for the end of a drain.
 struct drain_waiter {
-    std::function<void(boost::system::error_code, drain_report const&)> tell;
+    asker<drain_report> who;
+};
+
+class pipeline;
+
+/// The pipeline as its context knows it: it ends with the context at the latest, whoever still refers to it.
+class tenant final : public lodgers::lodger {
+public:
+    explicit tenant(std::shared_ptr<pipeline> line) : line_(std::move(line)) {}
+    ~tenant() override;
+
+    std::shared_ptr<pipeline> const& line() const { return line_; }
+
+private:
+    std::shared_ptr<pipeline> const line_;
 };
 
 /// A consumer at work: the stages, wired, and the one loop that gives each its turn. A stage says when time alone will make
@@ -35,8 +50,9 @@ struct drain_waiter {
 /// Threads  everything on `strand()`.
 class pipeline final : public std::enable_shared_from_this<pipeline> {
 public:
-    /// `given` may be null: then the pipeline makes a client of its own from the environment.
-    static std::shared_ptr<pipeline> make(
+    /// Makes one that lives in that context until its drain has ended. `given` may be null: then it makes a client of its
+    /// own from the environment. `places`: claimed in the client's lanes for as long.
+    static std::weak_ptr<lodgers::lodger> move_in(std::shared_ptr<lodgers> home, sqs::lane_claim places,
         boost::asio::any_io_executor, sqs::api* given, std::string queue_url, handlers, consumer_options);
 
     void start();
@@ -50,8 +66,13 @@ public:
     void join(std::shared_ptr<drain_waiter>); ///< told when the drain has ended
     void leave(std::shared_ptr<drain_waiter> const&);
 
+    void context_ends(); ///< nothing reaches the strand any more
+
+    // From any thread.
     compact_strand const& strand() const { return line_.strand; }
-    line const& state() const { return line_; }
+    consumer_options const& options() const { return line_.options; }
+    consumer_numbers<counter> const& counters() const { return line_.counters; }
+    std::size_t in_flight() const { return line_.in_flight.size(); }
 
 private:
     pipeline(compact_strand, sqs::api* given, std::string queue_url, handlers, consumer_options);
@@ -61,10 +82,14 @@ private:
     bool is_drained(tick now);
     void report_what_is_left(tick now);
     void end();
+    void move_out();
     void await_signal();
     std::vector<explanation::obstacle> obstacles(tick now);
     void watch_for_stall(tick now);
 
+    std::shared_ptr<lodgers> home_;
+    std::weak_ptr<lodgers::lodger> tenant_;
+    sqs::lane_claim places_;
     std::unique_ptr<sqs::client> own_client_;
     line line_;
     settle_stage settle_;
@@ -75,6 +100,7 @@ private:
     stall_watch stall_;
     log_throttle stall_log_; // of its own: no problem, but what is said about them
     bool started_ = false;
+    bool abandoned_ = false;
     std::vector<std::shared_ptr<drain_waiter>> waiting_; // for the end of the drain
     std::optional<boost::asio::signal_set> signals_;
     std::map<int, std::chrono::milliseconds> signal_limits_; // of the drains that they begin

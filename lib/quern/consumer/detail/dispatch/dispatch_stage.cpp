@@ -88,7 +88,7 @@ void dispatch_stage::admit(held_ptr h, tick now)
     else if (auto const* damage = h->damage()) {
         auto const its = meaning_of_malformed(describe(*damage), h->message.body(), line_.options);
         note(*h, its);
-        conclude(std::move(h), its.said);
+        conclude(std::move(h), its.said, true);
     } else if (!outage_.admits(now))
         stand_back(std::move(h));
     else if (!pace_.admits(now))

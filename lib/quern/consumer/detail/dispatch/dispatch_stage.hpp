@@ -100,7 +100,7 @@ private:
     void heed(held_ptr const&, message_life::actions);
     meaning meaning_of_end(held const&, finished const&);
     void note(held const&, meaning const&);
-    void conclude(held_ptr, outcome const&);
+    void conclude(held_ptr, outcome const&, bool malformed = false);
     void postpone(held_ptr, std::chrono::milliseconds delay, bool waits_for_head = false);
     void give_back(held_ptr);
     void give_back_tail(held const&);

@@ -72,7 +72,7 @@ void dispatch_stage::ended(finished end)
     if ((todo & life::release) || !has_spoken) // received again since its lease was lost; or called off by the drain
         return give_back(h);
     note(*h, what);
-    conclude(h, what.said);
+    conclude(h, what.said, what.malformed);
 }
 
 /// Whatever it says after it has asked for the delete comes too late.
@@ -123,7 +123,7 @@ void dispatch_stage::heed(held_ptr const& h, life::actions todo)
     if (todo & life::try_later) postpone(h, line_.options.backoff.delay(h->message.receive_count(), line_.random));
 }
 
-void dispatch_stage::conclude(held_ptr h, outcome const& said)
+void dispatch_stage::conclude(held_ptr h, outcome const& said, bool malformed)
 {
     circumstances its;
     its.receive_count = h->message.receive_count();
@@ -132,7 +132,9 @@ void dispatch_stage::conclude(held_ptr h, outcome const& said)
     its.fifo = line_.fifo;
     auto const what = verdict_of(said, its, line_.options, line_.random);
     switch (what.what) {
-    case verdict::kind::remove: groups_.leave(*h); return settle_.remove(std::move(h));
+    case verdict::kind::remove:
+        if (!malformed) groups_.leave(*h); // one that nobody has handled holds its group as a rejected one does
+        return settle_.remove(std::move(h));
     case verdict::kind::reject: // its group goes on only when this is confirmed: until then it may come again
         if (line_.options.poison_queue_url.empty()) return settle_.discard(std::move(h), what.reason);
         return settle_.hand_off(std::move(h), what.reason);
