@@ -24,6 +24,7 @@ struct broker_options {
     std::uint16_t port = 0;
     bool no_auth = false;
     std::string account = "000000000000";
+    std::vector<std::string> hosts;
     std::string faults;
     std::string tls_certificate, tls_key;
 };
@@ -33,6 +34,7 @@ result<broker::server_options> server_options_from(broker_options const& o)
     broker::server_options out;
     out.host = o.host;
     out.port = o.port;
+    out.hosts = o.hosts;
     out.check_signatures = !o.no_auth;
     out.tls_certificate = o.tls_certificate;
     out.tls_key = o.tls_key;
@@ -111,6 +113,8 @@ void add_broker(CLI::App& app, command_line& line)
     auto* const command = app.add_subcommand("broker", "Serve SQS on this machine, queues in memory");
     command->add_option("--port", o->port, "TCP port; 0 for any that is free")->required();
     command->add_option("--host", o->host, "The address to listen on")->capture_default_str();
+    command->add_option("--allow-host", o->hosts, "A name to be reached by, beside those of the loopback")
+        ->type_name("NAME");
     command->add_flag("--no-auth", o->no_auth, "Let in whoever comes, signed or not");
     command->add_option("--account", o->account, "Account of the queues, in URLs and ARNs")
         ->check([](std::string const& text) {

@@ -51,6 +51,70 @@ BOOST_FIXTURE_TEST_CASE(headers_that_were_not_signed_do_not_matter, guarded)
     BOOST_TEST(call(known, {}, "User-Agent: x\r\nX-Amzn-Trace-Id: y\r\n").status == 200);
 }
 
+BOOST_FIXTURE_TEST_CASE(what_is_asked_for_must_be_signed_and_named_once, guarded)
+{
+    auto const unsigned_target = [&](std::string_view target) {
+        aws::request_view view;
+        view.method = "POST";
+        view.target = "/";
+        view.headers = {{"Host", "broker.test:9324"}};
+        view.body = "{}";
+        aws::signing_keys keys;
+        aws::signing_scope const scope{aws::timestamp(server.wall()), "us-east-1", "sqs"};
+        std::string headers;
+        for (auto const& [name, value] : aws::sign(view, known, scope, {}, keys).added)
+            headers += name + ": " + value + "\r\n";
+        return client.call(target, "{}", headers);
+    };
+    check_refused(unsigned_target("ListQueues"), 403, "InvalidSignatureException", "SignatureDoesNotMatch");
+    for (auto const* twice : {"X-Amz-Target: AmazonSQS.PurgeQueue\r\n", "X-Amz-Date: 20260102T030405Z\r\n",
+             "Authorization: AWS4-HMAC-SHA256 x\r\n", "Host: localhost\r\n"}) {
+        check_refused(call(known, {}, twice), 400, "SerializationException", "MalformedInput");
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_body_that_is_not_signed_is_refused, guarded)
+{
+    aws::request_view view;
+    view.method = "POST";
+    view.target = "/";
+    view.headers = {{"Host", "broker.test:9324"}, {"X-Amz-Target", "AmazonSQS.ListQueues"}};
+    aws::signing_keys keys;
+    aws::signing_options how;
+    how.sign_body = true;
+    how.payload_hash = "UNSIGNED-PAYLOAD";
+    std::string headers;
+    aws::signing_scope const scope{aws::timestamp(server.wall()), "us-east-1", "sqs"};
+    for (auto const& [name, value] : aws::sign(view, known, scope, how, keys).added)
+        headers += name + ": " + value + "\r\n";
+    check_refused(
+        client.call("ListQueues", "{}", headers), 403, "InvalidSignatureException", "SignatureDoesNotMatch");
+}
+
+// A page in a browser reached the broker under a name of its own that resolves to 127.0.0.1.
+BOOST_AUTO_TEST_CASE(on_the_loopback_only_hosts_of_the_loopback_are_served_and_those_listed)
+{
+    running_server server;
+    auto client = server.connect();
+    auto const ask = [](raw_client& asking, std::string_view host) {
+        asking.send("POST / HTTP/1.1\r\nHost: " + std::string(host) +
+            "\r\nX-Amz-Target: AmazonSQS.ListQueues\r\nContent-Length: 2\r\n\r\n{}");
+        return asking.receive();
+    };
+    auto const from = [&](std::string_view host) { return ask(client, host); };
+    BOOST_TEST(from("localhost:1").status == 200);
+    BOOST_TEST(from("broker.test").status == 200);
+    check_refused(from("evil.example"), 403, "AccessDeniedException", "AccessDenied");
+    client.send("GET /health HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+    BOOST_TEST(client.receive().status == 403);
+
+    auto anywhere = running_server::unsigned_options();
+    anywhere.host = "0.0.0.0";
+    running_server open(anywhere);
+    auto other = open.connect();
+    BOOST_TEST(ask(other, "evil.example").status == 200);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_request_without_a_signature_is_refused_and_the_connection_stays, guarded)
 {
     check_refused(
@@ -113,7 +177,7 @@ BOOST_FIXTURE_TEST_CASE(a_signature_for_another_service_is_refused, guarded)
     aws::request_view view;
     view.method = "POST";
     view.target = "/";
-    view.headers = {{"Host", "broker.test:9324"}};
+    view.headers = {{"Host", "broker.test:9324"}, {"X-Amz-Target", "AmazonSQS.ListQueues"}};
     view.body = "{}";
     aws::signing_keys keys;
     std::string headers;

@@ -51,6 +51,40 @@ BOOST_AUTO_TEST_CASE(what_stands_around_chunks_is_refused_when_it_never_ends)
     }
 }
 
+// Target and authorization were taken from a trailer.
+BOOST_AUTO_TEST_CASE(a_trailer_is_no_header)
+{
+    running_server s;
+    auto client = s.connect();
+    client.send("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+                "2\r\n{}\r\n0\r\nX-Amz-Target: AmazonSQS.ListQueues\r\n\r\n");
+    auto const answer = client.receive();
+    BOOST_TEST(answer.status == 400);
+    BOOST_TEST(answer.type() == "com.amazon.coral.service#UnknownOperationException");
+}
+
+// What followed was served as a second request.
+BOOST_AUTO_TEST_CASE(a_body_of_an_unknown_coding_is_refused_and_nothing_after_it_is_served)
+{
+    running_server s;
+    struct {
+        std::string version, field;
+        int status;
+    } const attempts[] = {{"1.1", "Transfer-Encoding: xchunked", 501},
+        {"1.1", "Transfer-Encoding: chunked, gzip", 501}, {"1.1", "Transfer-Encoding: identity", 501},
+        {"1.0", "Transfer-Encoding: chunked", 400}, {"1.1", "Host: h\r\n folded: x", 400},
+        {"1.1", "Transfer-Encoding:\r\n chunked", 400}};
+    for (auto const& [version, field, status] : attempts) {
+        auto client = s.connect();
+        client.send("POST / HTTP/" + version + "\r\nX-Amz-Target: AmazonSQS.ListQueues\r\n" + field + "\r\n\r\n" +
+            request_text("ListQueues", "{}"));
+        client.close_for_writing();
+        BOOST_TEST(client.receive().status == status, field);
+        BOOST_TEST(client.is_closed(), field);
+    }
+    BOOST_TEST(s.counters().requests.empty());
+}
+
 BOOST_AUTO_TEST_CASE(large_buffers_are_given_back)
 {
     broker::http_request request;

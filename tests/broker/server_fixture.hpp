@@ -146,10 +146,17 @@ private:
 class running_server {
 public:
     explicit running_server(broker::server_options options = unsigned_options(), broker::engine_options queues = {})
-        : on_(std::move(options), std::move(queues), clock_)
+        : on_(under_test_names(std::move(options)), std::move(queues), clock_)
     {}
 
     static broker::server_options unsigned_options() { return server_thread::unsigned_options(); }
+
+    /// The hosts that the texts of the tests name.
+    static broker::server_options under_test_names(broker::server_options options)
+    {
+        options.hosts.insert(options.hosts.end(), {"broker.test", "h"});
+        return options;
+    }
 
     raw_client connect() const { return raw_client(port()); }
     std::uint16_t port() const { return on_.server.port(); }

@@ -102,6 +102,13 @@ connection::parsed connection::parse()
     }
     while (in_.size() >= least_to_parse()) {
         boost::system::error_code ec;
+        if (!parser_->is_header_done()) {
+            std::string_view const header(static_cast<char const*>(in_.data().data()), in_.size());
+            if (has_folded_header(header)) {
+                refuse(http::error::bad_field);
+                return parsed::refused;
+            }
+        }
         auto const used = parser_->put(in_.data(), ec);
         in_.consume(used);
         if (ec && ec != http::error::need_more) {
@@ -140,6 +147,7 @@ void connection::refuse(boost::system::error_code why)
     write_failure(fail(error::serialization, "The request is no valid HTTP: " + why.message() + "."), answer_);
     if (why == http::error::header_limit) answer_.status = 431;
     if (why == http::error::body_limit) answer_.status = 413;
+    if (parser_->unsupported_coding()) answer_.status = 501;
     answer_.keep_alive = false;
     append_answer();
 }

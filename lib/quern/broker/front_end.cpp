@@ -1,6 +1,7 @@
 #include <quern/broker/front_end.hpp>
 
 #include <quern/broker/errors.hpp>
+#include <quern/broker/http_rules.hpp>
 #include <quern/broker/wire_encode.hpp>
 #include <quern/sqs/limits.hpp>
 
@@ -117,7 +118,8 @@ front_end::operation const front_end::operations[operation_count] = {
     {"UntagQueue", &carry_out<&engine::untag_queue>},
 };
 
-front_end::front_end(engine_options queues, server_options const& options) : queues_(std::move(queues))
+front_end::front_end(engine_options queues, server_options const& options)
+    : queues_(std::move(queues)), local_hosts_only_(is_local_host(options.host, {})), hosts_(options.hosts)
 {
     if (!options.check_signatures) return;
     auto const known = [keys = options.keys](std::string_view id) -> std::optional<aws::credentials> {
@@ -128,10 +130,24 @@ front_end::front_end(engine_options queues, server_options const& options) : que
     verifier_.emplace(known, options.clock_skew);
 }
 
+/// Why nobody's request with these headers is served.
+std::optional<failure> front_end::refusal_of_headers(http_request const& request) const
+{
+    if (auto const twice = repeated_header(request.fields); !twice.empty())
+        return fail(error::serialization, "The header " + std::string(twice) + " may come once only.");
+    auto const host = request.fields.find("host");
+    if (host.empty() || !local_hosts_only_ || is_local_host(host, hosts_)) return {};
+    return fail(error::access_denied,
+        "This broker listens on the loopback only, and answers to names of the loopback only; \"" +
+            std::string(host) + "\" has to be allowed (quern broker --allow-host, server_options.hosts).");
+}
+
 /// Why the caller is sent away, if so.
 std::optional<failure> front_end::identify(http_request const& request, wall_time calendar)
 {
     if (!verifier_) return {};
+    if (request.fields.find("x-amz-content-sha256") == "UNSIGNED-PAYLOAD")
+        return fail(error::invalid_signature, "The body of a request to SQS has to be signed.");
     shown_.method = request.method;
     shown_.target = request.target;
     shown_.body = request.body;
@@ -169,6 +185,7 @@ served front_end::serve(
         return out;
     };
 
+    if (auto const why = refusal_of_headers(request)) return refuse(*why);
     auto const target = request.fields.find("x-amz-target");
     if (target.empty()) {
         if ((request.method == "GET" || request.method == "HEAD") && request.target == "/health") {

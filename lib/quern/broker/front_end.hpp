@@ -11,7 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace quern::broker {
 
@@ -47,9 +49,12 @@ private:
     static operation const operations[operation_count];
 
     static operation const* find(std::string_view target);
+    std::optional<failure> refusal_of_headers(http_request const&) const;
     std::optional<failure> identify(http_request const&, wall_time calendar);
 
     engine queues_;
+    bool local_hosts_only_;
+    std::vector<std::string> hosts_;        ///< let in beside local ones
     std::optional<aws::verifier> verifier_; ///< none: everyone is let in
     aws::request_view shown_;               ///< to the verifier; kept for its buffer
     wire_decoder decoder_;

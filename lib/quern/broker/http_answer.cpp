@@ -16,6 +16,7 @@ std::string_view status_line(int status)
     case 404: return "HTTP/1.1 404 Not Found\r\n";
     case 413: return "HTTP/1.1 413 Content Too Large\r\n";
     case 431: return "HTTP/1.1 431 Request Header Fields Too Large\r\n";
+    case 501: return "HTTP/1.1 501 Not Implemented\r\n";
     case 503: return "HTTP/1.1 503 Service Unavailable\r\n";
     default: return "HTTP/1.1 500 Internal Server Error\r\n";
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/broker/http_request.hpp>
+#include <quern/broker/http_rules.hpp>
 #include <quern/broker/wire_decode.hpp>
 
 #include <boost/beast/http/basic_parser.hpp>
@@ -22,12 +23,16 @@ public:
         eager(true);
     }
 
+    /// The body's coding is none that we know: 501 rather than 400.
+    bool unsupported_coding() const { return framing_ == framing::unsupported; }
+
 private:
     using error = boost::beast::error_code;
     using view = boost::beast::string_view;
 
-    void on_request_impl(boost::beast::http::verb, view method, view target, int, error& ec) override
+    void on_request_impl(boost::beast::http::verb, view method, view target, int version, error& ec) override
     {
+        version_ = version;
         out_.method.assign(method.data(), method.size());
         out_.target.assign(target.data(), target.size());
         spend(method.size() + target.size(), ec);
@@ -35,10 +40,16 @@ private:
     void on_response_impl(int, view, int, error&) override {}
     void on_field_impl(boost::beast::http::field, view name, view value, error& ec) override
     {
-        out_.fields.add({name.data(), name.size()}, {value.data(), value.size()});
+        // A trailer counts, but is no header: whatever was looked at in the headers must not change any more.
+        if (!in_trailers_) out_.fields.add({name.data(), name.size()}, {value.data(), value.size()});
         spend(name.size() + value.size() + 4, ec);
     }
-    void on_header_impl(error&) override {}
+    void on_header_impl(error& ec) override
+    {
+        in_trailers_ = true;
+        framing_ = framing_of(out_.fields, version_);
+        if (framing_ != framing::sound) ec = boost::beast::http::error::bad_transfer_encoding;
+    }
     void on_body_init_impl(boost::optional<std::uint64_t> const& length, error&) override
     {
         // The declared length is a claim: memory beyond a first piece is only taken as bytes arrive.
@@ -65,6 +76,9 @@ private:
 
     http_request& out_;
     std::size_t header_left_;
+    int version_ = 11;
+    framing framing_ = framing::sound;
+    bool in_trailers_ = false;
 };
 
 } // namespace quern::broker

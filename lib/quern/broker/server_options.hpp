@@ -30,6 +30,10 @@ struct server_options {
     std::string host = "127.0.0.1"; ///< an address, not a name: who may connect should not hang on a resolver
     std::uint16_t port = 9324;      ///< 0: any free one, see server::port()
 
+    /// Names that a Host header may have beside those of the loopback, while `host` is a loopback address: otherwise any
+    /// page in a browser of this machine could ask, under a name of its own that resolves to 127.0.0.1.
+    std::vector<std::string> hosts;
+
     bool check_signatures = true;                               ///< false: anyone may do anything, signed or not
     std::vector<aws::credentials> keys{{"quern", "quern", ""}}; ///< who may sign, for whatever region
     std::chrono::seconds clock_skew{900}; ///< a signature may be older or newer by so much (SigV4: 15 minutes)
