@@ -158,7 +158,9 @@ BOOST_FIXTURE_TEST_CASE(a_signature_is_good_for_a_quarter_of_an_hour, guarded)
         BOOST_TEST(answer.message().find(age > 0min ? "Signature expired: " : "Signature not yet current: ") == 0u);
     }
     server.advance(1h); // the broker's own clock, not the machine's
-    BOOST_TEST(call(known).status == 200);
+    auto later = server.connect();
+    auto const headers = signature_headers("ListQueues", "{}", known, server.wall());
+    BOOST_TEST(later.call("ListQueues", "{}", headers).status == 200);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_malformed_signature_is_refused, guarded)
@@ -215,6 +217,10 @@ BOOST_AUTO_TEST_CASE(options_that_cannot_work_are_refused_by_name)
     BOOST_TEST(refusal([](options& o) { o.max_header_bytes = 10; }) == "server_options.max_header_bytes");
     BOOST_TEST(
         refusal([](options& o) { o.max_header_bytes = std::size_t(-1); }) == "server_options.max_header_bytes");
+    BOOST_TEST(refusal([](options& o) { o.idle_timeout = 0ms; }) == "server_options.idle_timeout");
+    BOOST_TEST(refusal([](options& o) { o.header_timeout = 25h; }) == "server_options.header_timeout");
+    BOOST_TEST(refusal([](options& o) { o.max_connections = 0; }) == "server_options.max_connections");
+    BOOST_TEST(refusal([](options& o) { o.max_unproven_bytes = 0; }) == "server_options.max_unproven_bytes");
     BOOST_TEST(refusal([](options& o) { o.max_body_bytes = 0; }) == "server_options.max_body_bytes");
 
     boost::asio::io_context io;

@@ -80,6 +80,16 @@ public:
         }
     }
 
+    /// As far as the server lets it.
+    void send_some(std::string_view text)
+    {
+        while (!text.empty()) {
+            auto const n = ::send(socket_.native_handle(), text.data(), text.size(), MSG_NOSIGNAL);
+            if (n <= 0) return;
+            text.remove_prefix(static_cast<std::size_t>(n));
+        }
+    }
+
     reply receive()
     {
         while (unread_.find("\r\n\r\n") == unread_.npos)

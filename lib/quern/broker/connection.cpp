@@ -26,7 +26,7 @@ constexpr std::size_t most_swallowed = 64 * 1024 * 1024;
 } // namespace
 
 connection::connection(std::shared_ptr<server_core> core, tcp::socket socket)
-    : core_(std::move(core)), socket_(std::move(socket))
+    : core_(std::move(core)), socket_(std::move(socket)), since_(core_->time.now())
 {
     boost::system::error_code ec;
     socket_.set_option(tcp::no_delay(true), ec);
@@ -69,6 +69,7 @@ asio::awaitable<void> connection::run()
             // With bytes unread a close would reset the connection, and the client might never see why.
             boost::system::error_code ec;
             socket_.shutdown(tcp::socket::shutdown_send, ec);
+            deadline_ = core_->time.now() + core_->options.body_timeout;
             co_await swallow();
             break;
         }
@@ -79,6 +80,7 @@ asio::awaitable<void> connection::run()
 
 asio::awaitable<bool> connection::shake_hands()
 {
+    deadline_ = core_->time.now() + core_->options.handshake_timeout;
     auto const [ec] = co_await tls_->async_handshake(asio::ssl::stream_base::server, as_values);
     co_return !ec;
 }
@@ -97,7 +99,7 @@ connection::parsed connection::parse()
 {
     if (!parser_) {
         request_.clear();
-        asked_to_continue_ = false;
+        header_seen_ = false;
         parser_.emplace(request_, core_->options.max_header_bytes, core_->options.max_body_bytes);
     }
     while (in_.size() >= least_to_parse()) {
@@ -125,12 +127,54 @@ connection::parsed connection::parse()
         return parsed::refused;
     }
     in_request_ = parser_->got_some();
-    if (parser_->is_header_done() && !asked_to_continue_) {
-        asked_to_continue_ = true;
-        if (boost::beast::iequals(request_.fields.find("expect"), "100-continue"))
-            out_ += "HTTP/1.1 100 Continue\r\n\r\n";
+    wait_for(!in_request_               ? waiting_for::request
+            : parser_->is_header_done() ? waiting_for::body
+                                        : waiting_for::header);
+    if (parser_->is_header_done() && !std::exchange(header_seen_, true) && !look_at_header()) return parsed::refused;
+    if (!proven_) {
+        held_ = request_.body.capacity();
+        core_->limit_unproven(*this);
     }
     return parsed::incomplete;
+}
+
+/// Before the body is taken. False when the request is answered without it.
+bool connection::look_at_header()
+{
+    bool const asks = boost::beast::iequals(request_.fields.find("expect"), "100-continue");
+    if (!core_->broker.refuses(request_, core_->time.wall())) {
+        if (asks) out_ += "HTTP/1.1 100 Continue\r\n\r\n";
+        return true;
+    }
+    request_.body.clear();
+    request_.body.shrink_to_fit();
+    if (!asks) {
+        parser_->drop_body(); // and answered when it has passed, so that the connection can go on
+        return true;
+    }
+    begin();
+    answer_.keep_alive = false;
+    append_answer();
+    return false;
+}
+
+/// A deadline begins with what is waited for, not with each of its pieces.
+void connection::wait_for(waiting_for what)
+{
+    if (std::exchange(waiting_for_, what) == what) return;
+    auto const& o = core_->options;
+    switch (what) {
+    case waiting_for::nothing: deadline_ = tick::max(); break;
+    case waiting_for::request: deadline_ = core_->time.now() + o.idle_timeout; break;
+    case waiting_for::header: deadline_ = core_->time.now() + o.header_timeout; break;
+    case waiting_for::body: deadline_ = core_->time.now() + o.body_timeout; break;
+    }
+}
+
+void connection::let_in()
+{
+    proven_ = true;
+    held_ = 0;
 }
 
 /// Beast 345 asserts that it is not shown less of a last chunk than five bytes: the shortest is "0\r\n\r\n".
@@ -155,10 +199,12 @@ void connection::refuse(boost::system::error_code why)
 void connection::begin()
 {
     in_request_ = true;
+    wait_for(waiting_for::nothing);
     if (core_->options.access_log) began_ = core_->time.now();
     answer_.clear();
     answer_.keep_alive = parser_->keep_alive() && !core_->stopping();
     served_ = core_->broker.serve(request_, core_->origin, core_->now(), core_->time.wall(), answer_);
+    if (served_.let_in && !proven_) let_in();
     if (request_.method == "HEAD") answer_.body.clear(); // a body would be taken for the next answer
     parser_.reset();
     if (served_.fault.what != transport_fault::none) ++core_->counters.faults;
@@ -256,7 +302,9 @@ bool connection::write_at_once()
 asio::awaitable<bool> connection::write()
 {
     auto const left = asio::buffer(out_.data() + written_, out_.size() - written_);
+    auto const after = std::exchange(deadline_, core_->time.now() + core_->options.body_timeout);
     auto const [ec, size] = co_await write_all(left);
+    deadline_ = after;
     out_.clear();
     out_.shrink_to_fit(); // it was a large one
     written_ = 0;
@@ -281,7 +329,7 @@ asio::awaitable<bool> connection::read()
     if (core_->stopping() && !in_request_) co_return false;
     if (in_.size() == 0 && in_.capacity() > largest_read) in_.shrink_to_fit();
     auto const expected = parser_->is_header_done() ? parser_->content_length_remaining().value_or(0) : 0;
-    auto const room = std::clamp<std::size_t>(expected, usual_read, largest_read);
+    auto const room = std::clamp<std::size_t>(expected, usual_read, proven_ ? largest_read : usual_read);
     auto const [ec, size] = co_await read_some(in_.prepare(room));
     in_.commit(size);
     co_return !ec;
@@ -326,6 +374,7 @@ void connection::finish()
 void connection::close()
 {
     closed_ = true;
+    held_ = 0;
     boost::system::error_code ignored;
     socket_.close(ignored);
     if (poll_ended_) poll_ended_->ring();

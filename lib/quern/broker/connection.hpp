@@ -31,6 +31,14 @@ public:
     /// The long poll that this connection waits for has ended.
     void deliver(result<sqs::receive_message_response> const&);
 
+    /// When its client will have taken too long over what it is at.
+    tick deadline() const { return deadline_; }
+    /// One of its requests was let in.
+    bool proven() const { return proven_; }
+    std::size_t held_bytes() const { return held_; } ///< for a body, while none was let in
+    bool closed() const { return closed_; }
+    tick since() const { return since_; }
+
     /// No more requests: closes at once when none is under way, after its answer otherwise.
     void finish();
     void close();
@@ -39,6 +47,11 @@ private:
     enum class parsed { request, incomplete, refused };
 
     boost::asio::awaitable<bool> shake_hands();
+    enum class waiting_for { nothing, request, header, body };
+    void wait_for(waiting_for);
+    void let_in();
+    bool look_at_header();
+
     parsed parse();
     std::size_t least_to_parse() const;
     void refuse(boost::system::error_code);
@@ -67,8 +80,8 @@ private:
 
     boost::beast::flat_buffer in_;
     std::optional<request_parser> parser_;
-    bool asked_to_continue_ = false; ///< the headers were looked at for Expect: 100-continue
-    bool in_request_ = false;        ///< from the first byte of a request until its answer is written or waits to be
+    bool header_seen_ = false; ///< before its body: who asks, and whether to continue (Expect: 100-continue)
+    bool in_request_ = false;  ///< from the first byte of a request until its answer is written or waits to be
 
     http_request request_;
     http_answer answer_;
@@ -80,6 +93,12 @@ private:
     std::optional<alarm> poll_ended_;
     std::unique_ptr<timer> pause_;
     bool closed_ = false;
+
+    tick const since_;
+    waiting_for waiting_for_ = waiting_for::nothing;
+    tick deadline_ = tick::max();
+    bool proven_ = false;
+    std::size_t held_ = 0;
 };
 
 } // namespace quern::broker

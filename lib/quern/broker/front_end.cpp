@@ -148,6 +148,15 @@ std::optional<failure> front_end::identify(http_request const& request, wall_tim
     if (!verifier_) return {};
     if (request.fields.find("x-amz-content-sha256") == "UNSIGNED-PAYLOAD")
         return fail(error::invalid_signature, "The body of a request to SQS has to be signed.");
+    auto const who = verifier_->check(show(request), calendar);
+    if (!who) return who.error();
+    if (who->service != "sqs")
+        return fail(error::invalid_signature, "Credential should be scoped to correct service: 'sqs'.");
+    return {};
+}
+
+aws::request_view const& front_end::show(http_request const& request)
+{
     shown_.method = request.method;
     shown_.target = request.target;
     shown_.body = request.body;
@@ -156,11 +165,12 @@ std::optional<failure> front_end::identify(http_request const& request, wall_tim
         auto const [name, value] = request.fields[i];
         shown_.headers.push_back({name, value});
     }
-    auto const who = verifier_->check(shown_, calendar);
-    if (!who) return who.error();
-    if (who->service != "sqs")
-        return fail(error::invalid_signature, "Credential should be scoped to correct service: 'sqs'.");
-    return {};
+    return shown_;
+}
+
+bool front_end::refuses(http_request const& request, wall_time calendar)
+{
+    return refusal_of_headers(request) || (verifier_ && verifier_->refusal_without_body(show(request), calendar));
 }
 
 std::string_view front_end::operation_name(std::size_t index)
@@ -202,6 +212,7 @@ served front_end::serve(
     ++requests_[static_cast<std::size_t>(wanted - operations)];
     out.operation = wanted->name;
     if (auto const why = identify(request, calendar)) return refuse(*why);
+    out.let_in = true;
 
     out.fault = queues_.faults().on_request(wanted->name);
     switch (out.fault.what) {

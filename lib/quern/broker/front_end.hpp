@@ -19,6 +19,7 @@ namespace quern::broker {
 
 /// What came of a request.
 struct served {
+    bool let_in = false;           ///< the caller is who it says, or nobody asks
     std::optional<poll_id> parked; ///< set: the answer is still to come, see finish_poll()
     request_fault fault;           ///< what to do to the answer or the connection
     std::string_view operation;    ///< empty when the request named none of ours
@@ -30,6 +31,9 @@ public:
     front_end(engine_options, server_options const&);
 
     engine& queues() { return queues_; }
+
+    /// Whether the request will be refused whatever its body is, as its header shows.
+    bool refuses(http_request const&, wall_time calendar);
 
     /// Carries the request out. `origin` is where the broker listens: it stands in QueueUrls when there is no Host.
     served serve(http_request const&, std::string_view origin, instant now, wall_time calendar, http_answer&);
@@ -50,6 +54,7 @@ private:
 
     static operation const* find(std::string_view target);
     std::optional<failure> refusal_of_headers(http_request const&) const;
+    aws::request_view const& show(http_request const&);
     std::optional<failure> identify(http_request const&, wall_time calendar);
 
     engine queues_;

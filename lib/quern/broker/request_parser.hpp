@@ -23,6 +23,9 @@ public:
         eager(true);
     }
 
+    /// From now on the body is counted, but not kept.
+    void drop_body() { keeps_body_ = false; }
+
     /// The body's coding is none that we know: 501 rather than 400.
     bool unsupported_coding() const { return framing_ == framing::unsupported; }
 
@@ -53,12 +56,12 @@ private:
     void on_body_init_impl(boost::optional<std::uint64_t> const& length, error&) override
     {
         // The declared length is a claim: memory beyond a first piece is only taken as bytes arrive.
-        constexpr std::uint64_t first_piece = 1024 * 1024;
+        constexpr std::uint64_t first_piece = 64 * 1024;
         out_.body.reserve(std::min(length.value_or(0), first_piece) + wire_decoder::padding);
     }
     std::size_t on_body_impl(view piece, error&) override
     {
-        out_.body.append(piece.data(), piece.size());
+        if (keeps_body_) out_.body.append(piece.data(), piece.size());
         return piece.size();
     }
     void on_chunk_header_impl(std::uint64_t, view, error&) override {}
@@ -79,6 +82,7 @@ private:
     int version_ = 11;
     framing framing_ = framing::sound;
     bool in_trailers_ = false;
+    bool keeps_body_ = true;
 };
 
 } // namespace quern::broker

@@ -37,6 +37,14 @@ std::optional<failure> server_options::validate() const
     if (auto const tls = server_tls(*this); !tls) return tls.error();
     if (max_header_bytes < 1024) return refuse("server_options.max_header_bytes: must be at least 1024");
     if (max_header_bytes > 1024 * 1024) return refuse("server_options.max_header_bytes: must be at most 1 MiB");
+    std::pair<char const*, std::chrono::milliseconds> const timeouts[] = {{"handshake_timeout", handshake_timeout},
+        {"header_timeout", header_timeout}, {"body_timeout", body_timeout}, {"idle_timeout", idle_timeout}};
+    for (auto const& [name, value] : timeouts) {
+        if (value.count() < 1 || value > longest_wait)
+            return refuse("server_options." + std::string(name) + ": must be from a millisecond to a day");
+    }
+    if (max_connections < 1) return refuse("server_options.max_connections: must be at least 1");
+    if (max_unproven_bytes < 1024) return refuse("server_options.max_unproven_bytes: must be at least 1024");
     if (max_body_bytes < 1024) return refuse("server_options.max_body_bytes: must be at least 1024");
     return {};
 }

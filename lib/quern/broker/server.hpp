@@ -23,6 +23,7 @@ class server_core;
 struct server_counters {
     std::uint64_t connections = 0;      ///< accepted
     std::uint64_t open_connections = 0; ///< now
+    std::uint64_t cut_connections = 0;  ///< too slow, or in the way of others before they had proved themselves
     std::uint64_t parked_polls = 0;     ///< now: long polls that wait for a message
     std::uint64_t errors = 0;           ///< answers with a status of 400 or more
     std::uint64_t faults = 0;           ///< requests that a fault of the plan hit, latency alone not counted

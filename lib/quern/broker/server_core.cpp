@@ -7,6 +7,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -19,13 +20,14 @@ namespace {
 
 constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
 constexpr auto accept_again_after = std::chrono::milliseconds(100);
+constexpr auto look_every = std::chrono::milliseconds(1000);
 
 } // namespace
 
 server_core::server_core(asio::any_io_executor ex, server_options opts, engine_options queues, clock& t)
     : options(std::move(opts)), time(t), broker(std::move(queues), options), request_ids(std::random_device{}()),
-      tls(server_tls(options).value()), executor_(ex), acceptor_(ex), clockwork_(time, ex), emptied_(time, ex),
-      began_(time.now()), began_at_(time.wall())
+      tls(server_tls(options).value()), executor_(ex), acceptor_(ex), clockwork_(time, ex), watch_(time, ex),
+      emptied_(time, ex), began_(time.now()), began_at_(time.wall())
 {}
 
 result<void> server_core::listen()
@@ -51,6 +53,7 @@ result<void> server_core::listen()
     auto const ended = [self](std::exception_ptr) {};
     asio::co_spawn(executor_, accept(), ended);
     asio::co_spawn(executor_, keep_time(), ended);
+    asio::co_spawn(executor_, keep_deadlines(), ended);
     return {};
 }
 
@@ -65,6 +68,10 @@ asio::awaitable<void> server_core::accept()
             continue;
         }
         ++counters.connections;
+        if (open_.size() >= options.max_connections && !make_room()) {
+            ++counters.cut_connections;
+            continue;
+        }
         auto const client = std::make_shared<connection>(shared_from_this(), std::move(socket));
         auto const ended = [client](std::exception_ptr) { client->close(); };
         asio::co_spawn(executor_, client->run(), ended);
@@ -82,6 +89,57 @@ asio::awaitable<void> server_core::keep_time()
         broker.queues().advance(now());
         settle();
     }
+}
+
+/// Looks at all deadlines now and then: they are long, and a timer for each read would cost every request.
+asio::awaitable<void> server_core::keep_deadlines()
+{
+    auto const shortest =
+        std::min({options.handshake_timeout, options.header_timeout, options.body_timeout, options.idle_timeout});
+    auto const interval =
+        std::clamp<std::chrono::milliseconds>(shortest / 4, std::chrono::milliseconds(1), look_every);
+    while (!shut_) {
+        std::optional<tick> until;
+        if (!open_.empty()) until = time.now() + interval;
+        co_await watch_.wait(until);
+        auto const at = time.now();
+        for (auto* const c : open_) {
+            if (c->deadline() <= at) cut(*c);
+        }
+    }
+}
+
+/// At the limit of connections those that have proved nothing give way, the oldest first.
+bool server_core::make_room()
+{
+    connection* oldest = nullptr;
+    for (auto* const c : open_) {
+        if (!c->proven() && !c->closed() && (!oldest || c->since() < oldest->since())) oldest = c;
+    }
+    if (oldest) cut(*oldest);
+    return oldest != nullptr;
+}
+
+void server_core::limit_unproven(connection const& latest)
+{
+    std::size_t total = 0;
+    for (auto const* const c : open_)
+        total += c->held_bytes();
+    while (total > options.max_unproven_bytes) {
+        connection* oldest = nullptr;
+        for (auto* const c : open_) {
+            if (c != &latest && c->held_bytes() != 0 && (!oldest || c->since() < oldest->since())) oldest = c;
+        }
+        if (!oldest) break;
+        total -= oldest->held_bytes();
+        cut(*oldest);
+    }
+}
+
+void server_core::cut(connection& c)
+{
+    ++counters.cut_connections;
+    c.close();
 }
 
 void server_core::settle()
@@ -102,6 +160,7 @@ void server_core::settle()
 
 void server_core::enter(connection& c)
 {
+    if (open_.empty()) watch_.ring();
     open_.insert(&c);
 }
 
@@ -163,6 +222,7 @@ void server_core::shut()
     shut_ = true;
     acceptor_.close();
     clockwork_.ring();
+    watch_.ring();
     for (auto* const c : open_)
         c->close();
 }

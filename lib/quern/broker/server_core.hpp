@@ -33,6 +33,9 @@ public:
     void settle();
 
     void enter(connection&);
+    /// Sees to the byte budget of clients that have proved nothing: cuts the one that has been at it longest, but not
+    /// the one that has just got bytes.
+    void limit_unproven(connection const& latest);
     void leave(connection&);
     void park(poll_id, connection&);
     /// The connection of the poll is gone; forgets the poll as well when it is not to be carried on.
@@ -56,10 +59,14 @@ public:
 private:
     boost::asio::awaitable<void> accept();
     boost::asio::awaitable<void> keep_time();
+    boost::asio::awaitable<void> keep_deadlines();
+    bool make_room();
+    void cut(connection&);
 
     boost::asio::any_io_executor executor_;
     boost::asio::ip::tcp::acceptor acceptor_;
     alarm clockwork_; ///< rung when time has to look again
+    alarm watch_;     ///< rung when there is a deadline to keep again
     alarm emptied_;   ///< rung when the last connection has left
     tick const began_;
     wall_time const began_at_;

@@ -44,6 +44,14 @@ struct server_options {
     std::size_t max_header_bytes = 16 * 1024;
     std::size_t max_body_bytes = 16 * 1024 * 1024; ///< a batch of 1 MiB, each byte escaped to six, and room
 
+    // What a client may cost that has not shown yet that it is one. Zero is no value for any of them.
+    std::chrono::milliseconds handshake_timeout{10'000}; ///< TLS; a healthy one takes milliseconds
+    std::chrono::milliseconds header_timeout{10'000};    ///< from a request's first byte to the end of its header
+    std::chrono::milliseconds body_timeout{60'000};      ///< for a body to come, and for an answer to be taken
+    std::chrono::milliseconds idle_timeout{75'000};      ///< between requests: longer than SDKs keep a connection
+    std::size_t max_connections = 1000;                  ///< below the usual limit of 1024 descriptors
+    std::size_t max_unproven_bytes = 8 * 1024 * 1024;    ///< of all clients none of whose requests was let in yet
+
     /// SQS goes on with a long poll whose caller has hung up: a message that arrives then is in flight until its
     /// visibility timeout, seen by nobody. So does the broker, unless this is true: then such a poll is forgotten. (Over
     /// TLS only if the caller leaves without a close_notify.)
