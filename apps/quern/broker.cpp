@@ -24,10 +24,32 @@ struct broker_options {
     std::uint16_t port = 0;
     bool no_auth = false;
     std::string account = "000000000000";
-    std::vector<std::string> hosts;
+    bool relaxed = false;
+    std::vector<std::string> hosts, keys;
     std::string faults;
     std::string tls_certificate, tls_key;
 };
+
+struct key_with_account {
+    aws::credentials who;
+    std::string account; ///< empty: that of --account
+};
+
+/// "ID:SECRET" or "ID:SECRET:ACCOUNT".
+result<key_with_account> key_from(std::string const& text)
+{
+    auto const first = text.find(':');
+    auto const second = first == text.npos ? text.npos : text.find(':', first + 1);
+    key_with_account out;
+    if (first != text.npos) {
+        out.who.access_key_id = text.substr(0, first);
+        out.who.secret_access_key = text.substr(first + 1, second == text.npos ? second : second - first - 1);
+    }
+    if (second != text.npos) out.account = text.substr(second + 1);
+    if (out.who.access_key_id.empty() || out.who.secret_access_key.empty())
+        return failure(errc::invalid_option, "--key: must be ID:SECRET or ID:SECRET:ACCOUNT");
+    return out;
+}
 
 result<broker::server_options> server_options_from(broker_options const& o)
 {
@@ -45,6 +67,12 @@ result<broker::server_options> server_options_from(broker_options const& o)
     auto keys = local_keys(aws::process_environment);
     if (!keys) return keys.error();
     out.keys = {std::move(*keys)};
+    for (auto const& text : o.keys) {
+        auto key = key_from(text);
+        if (!key) return key.error();
+        if (!key->account.empty()) out.accounts[key->who.access_key_id] = key->account;
+        out.keys.push_back(std::move(key->who));
+    }
     if (auto const bad = out.validate()) return *bad;
     return out;
 }
@@ -80,7 +108,12 @@ int run_broker(broker_options const& o, std::string const& region)
     if (!options) return complain(options.error());
     broker::engine_options queues;
     queues.account_id = o.account;
-    if (!region.empty()) queues.region = region;
+    options->one_region = !region.empty();
+    queues.region = region;
+    if (region.empty())
+        queues.region = aws::first_set(aws::process_environment, {"AWS_REGION", "AWS_DEFAULT_REGION"});
+    if (queues.region.empty()) queues.region = "us-east-1";
+    if (o.relaxed) queues.name_rest = queues.purge_rest = std::chrono::seconds(0);
     if (!o.faults.empty()) {
         auto faults = read_faults(o.faults);
         if (!faults) return complain(faults.error());
@@ -122,6 +155,10 @@ void add_broker(CLI::App& app, command_line& line)
             return good ? std::string() : std::string("an account is 12 digits");
         })
         ->capture_default_str();
+    command->add_option("--key", o->keys, "Another key that may sign, with the account that its queues are in")
+        ->type_name("ID:SECRET[:ACCOUNT]");
+    command->add_flag(
+        "--relaxed", o->relaxed, "No minute of rest for the name of a deleted queue, nor after a purge");
     command->add_option("--faults", o->faults, "What is to go wrong how often")->type_name("FILE.json");
     auto* const certificate =
         command->add_option("--tls-certificate", o->tls_certificate, "Serve https: the certificate, and its chain")
@@ -133,7 +170,9 @@ void add_broker(CLI::App& app, command_line& line)
     command->footer(
         "Prints \"listening on URL\" on standard output when it is ready. SIGTERM and SIGINT stop it; a second one "
         "at\n"
-        "once. Queues and messages are gone then. --region is the one in ARNs, us-east-1 by default.\n\n"
+        "once. Queues and messages are gone then.\n\n"
+        "The region in ARNs is the one that a request is signed for, and each has queues of its own; unsigned\n"
+        "requests are in AWS_REGION, or us-east-1. --region puts all queues into one.\n\n"
         "Requests must be signed with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the environment that the broker "
         "is\n"
         "started in, or with test and test where these are not set.\n\n"

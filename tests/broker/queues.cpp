@@ -100,6 +100,55 @@ BOOST_AUTO_TEST_CASE(a_name_is_free_again_a_minute_after_the_delete)
     BOOST_TEST(s.remove(url, handle).error().service_code == "ReceiptHandleIsInvalid"); // it is another queue
 }
 
+// A test suite that deletes and creates its queues for each test had to wait a minute between two.
+BOOST_AUTO_TEST_CASE(names_and_purges_rest_as_long_as_the_options_say)
+{
+    broker::engine_options options;
+    options.name_rest = options.purge_rest = 0s;
+    service s(options);
+    for (int i = 0; i != 3; ++i) {
+        auto const url = s.create("q");
+        s.engine.purge_queue({sqs::purge_queue_request(url)}, s.now).value();
+        s.engine.purge_queue({sqs::purge_queue_request(url)}, s.now).value();
+        s.engine.delete_queue({sqs::delete_queue_request(url)}, s.now).value();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(each_region_and_account_has_queues_of_its_own)
+{
+    service s;
+    auto const list = [&] { return s.engine.list_queues({}, s.now)->queue_urls; };
+    auto const url = s.create("q");
+    s.send(url, "here");
+    s.engine.set_caller({"eu-west-1", "", ""});
+    BOOST_TEST(list().empty());
+    BOOST_TEST(
+        s.create("q", {{"DelaySeconds", "5"}}) == url); // the url has no region, the endpoint that it names has
+    BOOST_TEST(s.arn(url) == "arn:aws:sqs:eu-west-1:000000000000:q");
+    BOOST_TEST(s.counts(url) == "0/0/0");
+    auto const redrive = [&](std::string_view arn) {
+        return s.set(
+            url, {{"RedrivePolicy", R"({"maxReceiveCount":1,"deadLetterTargetArn":")" + std::string(arn) + "\"}"}});
+    };
+    s.create("dead");
+    BOOST_TEST(redrive("arn:aws:sqs:eu-west-1:000000000000:dead").has_value());
+    BOOST_TEST(redrive("arn:aws:sqs:us-east-1:000000000000:q").error().service_code == "InvalidParameterValue");
+    s.engine.delete_queue({sqs::delete_queue_request(url)}, s.now).value();
+
+    s.engine.set_caller({"", "123456789012", ""});
+    BOOST_TEST(list().empty());
+    auto const other = s.create("q");
+    BOOST_TEST(other == "http://127.0.0.1:9324/123456789012/q");
+    BOOST_TEST(s.counts(other) == "0/0/0");
+    BOOST_TEST(s.counts(url) == "1/0/0"); // a url names its account
+    sqs::get_queue_url_request request("q");
+    request.owner_account_id = "000000000000";
+    BOOST_TEST(s.engine.get_queue_url(request, s.now)->queue_url == url);
+
+    s.engine.set_caller({});
+    BOOST_TEST(list() == strings({url}), per_element());
+}
+
 BOOST_AUTO_TEST_CASE(queues_are_listed_by_name_prefix_and_page)
 {
     service s;

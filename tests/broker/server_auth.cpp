@@ -191,6 +191,31 @@ BOOST_FIXTURE_TEST_CASE(a_signature_for_another_service_is_refused, guarded)
     BOOST_TEST(answer.message() == "Credential should be scoped to correct service: 'sqs'.");
 }
 
+BOOST_AUTO_TEST_CASE(queues_are_in_the_region_and_account_that_a_request_is_signed_for)
+{
+    for (bool const checked : {true, false}) {
+        broker::server_options options;
+        options.check_signatures = checked;
+        options.keys.push_back({"other", "secret", ""});
+        options.accounts["other"] = "123456789012";
+        running_server server(options);
+        auto client = server.connect();
+        auto const arn = [&](aws::credentials const& who, std::string_view region) {
+            auto const ask = [&](std::string_view operation, std::string_view body) {
+                return client.call(operation, body, signature_headers(operation, body, who, server.wall(), region));
+            };
+            auto const url =
+                std::string(ask("CreateQueue", R"({"QueueName":"q"})").json().at("QueueUrl").as_string());
+            auto const answer = ask("GetQueueAttributes", R"({"AttributeNames":["All"],"QueueUrl":")" + url + "\"}");
+            return std::string(answer.json().at("Attributes").at("QueueArn").as_string());
+        };
+        BOOST_TEST(arn(known, "us-east-1") == "arn:aws:sqs:us-east-1:000000000000:q");
+        BOOST_TEST(arn(known, "eu-west-1") == "arn:aws:sqs:eu-west-1:000000000000:q");
+        BOOST_TEST(arn({"other", "secret", ""}, "eu-west-1") == "arn:aws:sqs:eu-west-1:123456789012:q");
+        if (!checked) BOOST_TEST(arn(known, "a:b") == "arn:aws:sqs:us-east-1:000000000000:q");
+    }
+}
+
 BOOST_AUTO_TEST_CASE(without_checks_anyone_is_served)
 {
     running_server server;
@@ -213,6 +238,7 @@ BOOST_AUTO_TEST_CASE(options_that_cannot_work_are_refused_by_name)
     BOOST_TEST(refusal([](options& o) { o.keys.clear(); }) == "server_options.keys");
     BOOST_TEST(refusal([](options& o) { o.keys.clear(), o.check_signatures = false; }) == "none");
     BOOST_TEST(refusal([](options& o) { o.keys[0].secret_access_key.clear(); }) == "server_options.keys");
+    BOOST_TEST(refusal([](options& o) { o.accounts["k"] = "12"; }) == "server_options.accounts");
     BOOST_TEST(refusal([](options& o) { o.clock_skew = 0s; }) == "server_options.clock_skew");
     BOOST_TEST(refusal([](options& o) { o.max_header_bytes = 10; }) == "server_options.max_header_bytes");
     BOOST_TEST(

@@ -42,8 +42,8 @@ inline std::string request_text(std::string_view operation, std::string_view bod
 }
 
 /// The Authorization, X-Amz-Date and other headers that sign such a request.
-inline std::string signature_headers(
-    std::string_view operation, std::string_view body, aws::credentials const& who, wall_time at)
+inline std::string signature_headers(std::string_view operation, std::string_view body, aws::credentials const& who,
+    wall_time at, std::string_view region = "us-east-1")
 {
     auto const target = "AmazonSQS." + std::string(operation);
     aws::request_view view;
@@ -53,7 +53,7 @@ inline std::string signature_headers(
         {"Host", "broker.test:9324"}, {"Content-Type", "application/x-amz-json-1.0"}, {"X-Amz-Target", target}};
     view.body = body;
     aws::signing_keys keys;
-    aws::signing_scope const scope{aws::timestamp(at), "us-east-1", "sqs"};
+    aws::signing_scope const scope{aws::timestamp(at), region, "sqs"};
     std::string out;
     for (auto const& [name, value] : aws::sign(view, who, scope, {}, keys).added)
         out += name + ": " + value + "\r\n";

@@ -195,6 +195,19 @@ constexpr auto no_match = "The request signature we calculated does not match th
 
 } // namespace
 
+std::optional<caller> claimed_caller(request_view const& request)
+{
+    auto const authorization = trimmed(request.header("authorization"));
+    std::string credential;
+    if (authorization.starts_with(sigv4_algorithm))
+        credential = field(authorization.substr(sigv4_algorithm.size()), "Credential");
+    else if (authorization.empty())
+        credential = get(parse_query(request.query()), "X-Amz-Credential");
+    claim told;
+    if (read_credential(credential, told)) return {};
+    return caller{told.access_key_id, told.region, told.service};
+}
+
 result<signature_claim> verifier::examine(
     request_view const& request, query_parameters& parameters, wall_time now) const
 {

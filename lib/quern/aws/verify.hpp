@@ -19,6 +19,9 @@ struct caller {
 
 struct signature_claim;
 
+/// Whom a request says it comes from, unchecked; absent when it does not say, or not in the form of a signature.
+std::optional<caller> claimed_caller(request_view const&);
+
 /// The other side of a signature: computes again what the caller claims to have computed.
 ///
 /// Threads  one strand.

@@ -36,20 +36,21 @@ result<sqs::queue_urls_response> page(State const& of, std::optional<std::string
 {
     constexpr int most = 1000; // SQS API reference, ListQueues
     if (auto bad = check_max_results(max_results, most)) return *bad;
-    if (token && !of.queues.contains(*token) && check_queue_name(*token, token->ends_with(".fifo"))) {
+    auto const here = of.arn_prefix();
+    if (token && check_queue_name(*token, token->ends_with(".fifo"))) {
         return fail(error::invalid_parameter_value, "Invalid or expired next token.");
     }
     sqs::queue_urls_response out;
-    auto at = token ? of.queues.upper_bound(*token) : of.queues.lower_bound(from_name);
+    auto at = token ? of.queues.upper_bound(here + *token) : of.queues.lower_bound(here + std::string(from_name));
     std::string_view last;
-    for (; at != of.queues.end(); ++at) {
+    for (; at != of.queues.end() && at->first.starts_with(here); ++at) {
         if (!wanted(*at->second)) continue;
         if (static_cast<int>(out.queue_urls.size()) == max_results.value_or(most)) {
             if (max_results) out.next_token = last;
             break;
         }
         out.queue_urls.push_back(of.url_of(*at->second));
-        last = at->first;
+        last = at->second->name;
     }
     return out;
 }
@@ -63,26 +64,27 @@ result<queue*> engine::state::by_url(std::string_view url)
     if (name.empty()) {
         return fail(error::invalid_address, "The address " + std::string(url) + " is not valid for this endpoint.");
     }
-    auto* const found = by_name(name);
-    if (!found || (!account.empty() && account != options.account_id)) return no_such_queue();
+    auto* const found = by_name(name, account);
+    if (!found) return no_such_queue();
     return found;
 }
 
-queue* engine::state::by_name(std::string_view name)
+queue* engine::state::by_name(std::string_view name, std::string_view account)
 {
-    auto const at = queues.find(name);
-    return at == queues.end() ? nullptr : at->second.get();
+    return by_arn(arn_prefix(account).append(name));
 }
 
 queue* engine::state::by_arn(std::string_view arn)
 {
-    auto* const found = by_name(arn.substr(arn.rfind(':') + 1));
-    return found && found->arn == arn ? found : nullptr;
+    auto const at = queues.find(arn);
+    return at == queues.end() ? nullptr : at->second.get();
 }
 
 std::string engine::state::url_of(queue const& q) const
 {
-    return options.base_url + '/' + options.account_id + '/' + q.name;
+    auto const before_name = q.arn.size() - q.name.size() - 1;
+    auto const account = q.arn.rfind(':', before_name - 1) + 1;
+    return options.base_url + '/' + q.arn.substr(account, before_name - account) + '/' + q.name;
 }
 
 std::optional<failure> engine::state::check_redrive(queue_settings const& settings, std::string_view own_arn)
@@ -91,8 +93,10 @@ std::optional<failure> engine::state::check_redrive(queue_settings const& settin
     auto const no = [&](std::string_view why) {
         return invalid_parameter("RedrivePolicy", *text_of(settings, "RedrivePolicy"), why);
     };
-    auto const* target = by_arn(settings.redrive->target_arn);
-    if (!target) return no("Dead letter target does not exist.");
+    std::string_view const target_arn = settings.redrive->target_arn;
+    bool const here = target_arn.substr(0, target_arn.rfind(':')) == own_arn.substr(0, own_arn.rfind(':'));
+    auto const* target = by_arn(target_arn);
+    if (!target || !here) return no("Dead letter target does not exist.");
     if (target->fifo() != settings.fifo) return no("Dead-letter queue must be same type of queue as the source.");
     auto const& allow = target->settings().redrive_allow;
     if (allow && !allow->allows(own_arn)) return no("The dead-letter queue does not allow this queue as its source.");
@@ -125,15 +129,18 @@ result<sqs::queue_url_response> engine::create_queue(sqs::create_queue_request c
     if (auto bad = check_tags(request.tags)) return *bad;
     auto created = std::make_unique<queue>(*state_, name, std::move(settings), now);
     if (auto bad = state_->check_redrive(created->settings(), created->arn)) return *bad;
-    if (auto const at = state_->deleted.find(name); at != state_->deleted.end() && now < at->second + seconds(60)) {
+    auto const rest = state_->options.name_rest;
+    if (auto const at = state_->deleted.find(created->arn); at != state_->deleted.end() && now < at->second + rest) {
         return fail(error::queue_deleted_recently,
-            "You must wait 60 seconds after deleting a queue before you can create another with the same name.");
+            "You must wait " + std::to_string(rest.count()) +
+                " seconds after deleting a queue before you can create another with the same name.");
     }
 
     created->tags = request.tags;
-    state_->deleted.erase(name);
+    state_->deleted.erase(created->arn);
     auto const url = state_->url_of(*created);
-    state_->queues.emplace(name, std::move(created));
+    auto arn = created->arn;
+    state_->queues.emplace(std::move(arn), std::move(created));
     return sqs::queue_url_response{url};
 }
 
@@ -145,9 +152,10 @@ result<sqs::empty_response> engine::delete_queue(sqs::delete_queue_request const
     auto& gone = **found;
     while (!gone.polls.empty())
         state_->finish(gone.polls.front(), no_such_queue());
-    std::erase_if(state_->deleted, [&](auto const& one) { return one.second + seconds(60) <= now; });
-    state_->deleted.insert_or_assign(gone.name, now);
-    state_->queues.erase(state_->queues.find(gone.name));
+    auto const rest = state_->options.name_rest;
+    std::erase_if(state_->deleted, [&](auto const& one) { return one.second + rest <= now; });
+    if (rest > seconds(0)) state_->deleted.insert_or_assign(gone.arn, now);
+    state_->queues.erase(state_->queues.find(gone.arn));
     return sqs::empty_response();
 }
 
@@ -157,9 +165,10 @@ result<sqs::empty_response> engine::purge_queue(sqs::purge_queue_request const& 
     auto const found = state_->by_url(request.queue_url);
     if (!found) return found.error();
     auto& purged = **found;
-    if (purged.purged_at && now < *purged.purged_at + seconds(60)) {
+    if (purged.purged_at && now < *purged.purged_at + state_->options.purge_rest) {
         return fail(error::purge_queue_in_progress,
-            "Only one PurgeQueue operation on " + purged.name + " is allowed every 60 seconds.");
+            "Only one PurgeQueue operation on " + purged.name + " is allowed every " +
+                std::to_string(state_->options.purge_rest.count()) + " seconds.");
     }
     purged.purge(now);
     return sqs::empty_response();
@@ -169,10 +178,8 @@ result<sqs::queue_url_response> engine::get_queue_url(sqs::get_queue_url_request
 {
     advance(now);
     if (request.queue_name.empty()) return missing_parameter("QueueName");
-    auto const* found = state_->by_name(request.queue_name);
-    if (!found || request.owner_account_id.value_or(state_->options.account_id) != state_->options.account_id) {
-        return no_such_queue();
-    }
+    auto const* found = state_->by_name(request.queue_name, request.owner_account_id.value_or(""));
+    if (!found) return no_such_queue();
     return sqs::queue_url_response{state_->url_of(*found)};
 }
 

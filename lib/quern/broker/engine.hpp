@@ -6,6 +6,7 @@
 #include <quern/sqs/message.hpp>
 #include <quern/sqs/types.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,8 +21,8 @@ namespace quern::broker {
 using instant = wall_time;
 
 struct engine_options {
-    std::string region = "us-east-1";
-    std::string account_id = "000000000000";
+    std::string region = "us-east-1";                ///< of callers who name none
+    std::string account_id = "000000000000";         ///< likewise
     std::string base_url = "http://127.0.0.1:9324";  ///< origin of every QueueUrl that the engine returns
     std::string sender_id = "AIDAQUERNLOCALBROKER0"; ///< SenderId of every message
 
@@ -29,12 +30,16 @@ struct engine_options {
     /// no id comes twice and no handle outlives the run that gave it.
     std::optional<std::uint64_t> seed;
 
+    std::chrono::seconds name_rest{60};  ///< how long the name of a deleted queue is not given again
+    std::chrono::seconds purge_rest{60}; ///< between two PurgeQueue of a queue. SQS: 60 s, both
     std::size_t max_in_flight = 120'000; ///< a queue: SQS developer guide, quotas
     fault_settings faults{};
 };
 
 /// What is known of who calls, beside the request.
 struct caller {
+    std::string region; ///< where names of queues belong; empty: as the engine's options say, here and below
+    std::string account_id;
     std::string trace_header; ///< AWSTraceHeader of the messages sent without one; empty: none
 };
 
@@ -53,7 +58,7 @@ struct ready_poll {
     result<sqs::receive_message_response> answer;
 };
 
-/// SQS in memory: all queues of one account in one region, every rule and error of the service, no I/O.
+/// SQS in memory: the queues of all accounts and regions, apart from each other, every rule and error of the service, no I/O.
 ///
 /// Time      passes only through the `now` of the calls. What is due until then is done first, each at its moment.
 /// Polls     may end in any call: after each, take what take_ready() has.

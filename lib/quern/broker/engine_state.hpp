@@ -24,8 +24,8 @@ struct engine::state : services {
     // ---- directory.cpp
     /// The queue that a QueueUrl names, or why there is none.
     result<queue*> by_url(std::string_view url);
-    queue* by_name(std::string_view name);
-    /// nullptr also for the queues of other accounts and regions.
+    /// Of the caller's account, unless another is given.
+    queue* by_name(std::string_view name, std::string_view account = {});
     queue* by_arn(std::string_view arn);
     std::string url_of(queue const&) const;
     std::optional<failure> check_redrive(queue_settings const&, std::string_view own_arn);
@@ -43,8 +43,8 @@ struct engine::state : services {
     void step(move_task&, instant now);
     move_task* active_task(std::string_view source_arn);
 
-    std::map<std::string, std::unique_ptr<queue>, std::less<>> queues; ///< by name
-    std::map<std::string, instant, std::less<>> deleted;               ///< names not to be used again for 60 s
+    std::map<std::string, std::unique_ptr<queue>, std::less<>> queues; ///< by ARN
+    std::map<std::string, instant, std::less<>> deleted;               ///< ARNs that rest
     std::unordered_map<poll_id, std::unique_ptr<parked_poll>> polls;
     std::deque<ready_poll> ready;
     std::list<move_task> tasks; ///< newest first

@@ -37,6 +37,13 @@ void rebase(sqs::queue_urls_response& r, std::string_view base, std::string cons
         rebase(url, base, origin);
 }
 
+/// "eu-west-1", and nothing that would not pass in an ARN.
+bool is_region(std::string_view text)
+{
+    auto const fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
+    return !text.empty() && text.size() <= 32 && std::ranges::all_of(text, fits);
+}
+
 } // namespace
 
 /// One request on its way through.
@@ -119,7 +126,8 @@ front_end::operation const front_end::operations[operation_count] = {
 };
 
 front_end::front_end(engine_options queues, server_options const& options)
-    : queues_(std::move(queues)), local_hosts_only_(is_local_host(options.host, {})), hosts_(options.hosts)
+    : queues_(std::move(queues)), local_hosts_only_(is_local_host(options.host, {})), hosts_(options.hosts),
+      one_region_(options.one_region), accounts_(options.accounts)
 {
     if (!options.check_signatures) return;
     auto const known = [keys = options.keys](std::string_view id) -> std::optional<aws::credentials> {
@@ -171,6 +179,19 @@ aws::request_view const& front_end::show(http_request const& request)
 bool front_end::refuses(http_request const& request, wall_time calendar)
 {
     return refusal_of_headers(request) || (verifier_ && verifier_->refusal_without_body(show(request), calendar));
+}
+
+/// Where and for whom names of queues count. Looks at what the request says of itself; identify() has checked it.
+caller front_end::caller_of(http_request const& request)
+{
+    caller out;
+    auto const trace = request.fields.find("x-amzn-trace-id");
+    if (sqs::is_message_text(trace)) out.trace_header = trace;
+    auto const claimed = aws::claimed_caller(show(request));
+    if (!claimed) return out;
+    if (!one_region_ && is_region(claimed->region)) out.region = claimed->region;
+    if (auto const at = accounts_.find(claimed->access_key_id); at != accounts_.end()) out.account_id = at->second;
+    return out;
 }
 
 std::string_view front_end::operation_name(std::size_t index)
@@ -229,8 +250,7 @@ served front_end::serve(
         return out;
     default: break;
     }
-    auto const trace = request.fields.find("x-amzn-trace-id");
-    queues_.set_caller({std::string(sqs::is_message_text(trace) ? trace : std::string_view())});
+    queues_.set_caller(caller_of(request));
     call c{queues_, decoder_, request, origin, now, answer};
     out.parked = wanted->carry_out(c);
     return out;

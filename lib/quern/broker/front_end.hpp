@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,12 +57,15 @@ private:
     std::optional<failure> refusal_of_headers(http_request const&) const;
     aws::request_view const& show(http_request const&);
     std::optional<failure> identify(http_request const&, wall_time calendar);
+    caller caller_of(http_request const&);
 
     engine queues_;
     bool local_hosts_only_;
-    std::vector<std::string> hosts_;        ///< let in beside local ones
-    std::optional<aws::verifier> verifier_; ///< none: everyone is let in
-    aws::request_view shown_;               ///< to the verifier; kept for its buffer
+    std::vector<std::string> hosts_; ///< let in beside local ones
+    bool one_region_;
+    std::map<std::string, std::string, std::less<>> accounts_; ///< by access key id
+    std::optional<aws::verifier> verifier_;                    ///< none: everyone is let in
+    aws::request_view shown_;                                  ///< to the verifier; kept for its buffer
     wire_decoder decoder_;
     std::array<std::uint64_t, operation_count> requests_{};
     std::uint64_t html_pages_ = 0;

@@ -19,8 +19,7 @@ std::unique_ptr<delivery_order> order_for(queue_settings const& settings)
 } // namespace
 
 queue::queue(services& with, std::string called, queue_settings settings, instant now)
-    : timed(kind::retention), number(++with.last_number), name(std::move(called)),
-      arn("arn:aws:sqs:" + with.options.region + ':' + with.options.account_id + ':' + name),
+    : timed(kind::retention), number(++with.last_number), name(std::move(called)), arn(with.arn_prefix() + name),
       created_at(whole_seconds(now)), modified_at(created_at), with_(with), settings_(std::move(settings)),
       deduplicated_per_group_before_(settings_.deduplicate_per_group), scope_changed_at_(now),
       order_(order_for(settings_))

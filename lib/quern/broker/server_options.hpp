@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,6 +37,12 @@ struct server_options {
 
     bool check_signatures = true;                               ///< false: anyone may do anything, signed or not
     std::vector<aws::credentials> keys{{"quern", "quern", ""}}; ///< who may sign, for whatever region
+
+    /// Accounts by access key id, where queues are not in engine_options::account_id. Without checked signatures any id
+    /// may stand here, otherwise those of `keys`.
+    std::map<std::string, std::string, std::less<>> accounts;
+    bool one_region = false; ///< true: all in engine_options::region; false: in the region a request is signed for
+
     std::chrono::seconds clock_skew{900}; ///< a signature may be older or newer by so much (SigV4: 15 minutes)
 
     std::string tls_certificate; ///< PEM file, with the chain behind it, to serve https with; empty: http

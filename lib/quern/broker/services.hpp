@@ -6,6 +6,8 @@
 #include <quern/broker/receipt.hpp>
 
 #include <random>
+#include <string>
+#include <string_view>
 
 namespace quern::broker {
 
@@ -15,6 +17,15 @@ struct services {
 
     engine_options options;
     caller from; ///< whom the call under way comes from
+    /// "arn:aws:sqs:us-east-1:000000000000:", with the account of the caller unless another is given.
+    std::string arn_prefix(std::string_view account = {}) const
+    {
+        if (account.empty()) account = from.account_id.empty() ? options.account_id : from.account_id;
+        std::string out("arn:aws:sqs:");
+        out.append(from.region.empty() ? options.region : from.region).append(1, ':').append(account).append(1, ':');
+        return out;
+    }
+
     agenda times;
     id_source ids;
     receipt_codec receipts;
