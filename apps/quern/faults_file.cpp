@@ -29,6 +29,7 @@ constexpr setting settings[] = {
     {"latency_min", &fault_rates::latency_min},
     {"latency_max", &fault_rates::latency_max},
     {"throttled", &fault_rates::throttled},
+    {"access_denied", &fault_rates::access_denied},
     {"server_error", &fault_rates::server_error},
     {"dropped_before", &fault_rates::dropped_before},
     {"dropped_after", &fault_rates::dropped_after},

@@ -46,6 +46,16 @@ BOOST_FIXTURE_TEST_CASE(throttling_answers_403_and_carries_nothing_out, faulty)
     BOOST_TEST(server.counters().faults == 1u);
 }
 
+BOOST_FIXTURE_TEST_CASE(access_is_denied_on_demand, faulty)
+{
+    hit(&broker::fault_rates::access_denied);
+    auto const answer = client.call("SendMessage", send_body);
+    BOOST_TEST(answer.status == 403);
+    BOOST_TEST(answer.type() == "com.amazon.coral.service#AccessDeniedException");
+    BOOST_TEST(answer.fields.at("x-amzn-query-error") == "AccessDenied;Sender");
+    BOOST_TEST(sent() == "0");
+}
+
 BOOST_FIXTURE_TEST_CASE(server_errors_come_as_json_and_as_a_page_of_html, faulty)
 {
     hit(&broker::fault_rates::server_error);

@@ -15,15 +15,16 @@ problem refuse(std::string const& whose, std::string_view setting, std::string_v
 problem check(std::string const& whose, fault_rates const& rates)
 {
     std::pair<std::string_view, double> const chances[] = {{"latency", rates.latency}, {"throttled", rates.throttled},
-        {"server_error", rates.server_error}, {"dropped_before", rates.dropped_before},
-        {"dropped_after", rates.dropped_after}, {"half_open", rates.half_open}, {"truncated", rates.truncated},
-        {"slow", rates.slow}, {"entry_failed", rates.entry_failed}, {"duplicated", rates.duplicated},
+        {"access_denied", rates.access_denied}, {"server_error", rates.server_error},
+        {"dropped_before", rates.dropped_before}, {"dropped_after", rates.dropped_after},
+        {"half_open", rates.half_open}, {"truncated", rates.truncated}, {"slow", rates.slow},
+        {"entry_failed", rates.entry_failed}, {"duplicated", rates.duplicated},
         {"receipt_expired", rates.receipt_expired}};
     for (auto const& [name, chance] : chances) {
         if (!(chance >= 0 && chance <= 1)) return refuse(whose, name, "a chance is from 0 to 1");
     }
-    double const transport = rates.throttled + rates.server_error + rates.dropped_before + rates.dropped_after +
-        rates.half_open + rates.truncated + rates.slow;
+    double const transport = rates.throttled + rates.access_denied + rates.server_error + rates.dropped_before +
+        rates.dropped_after + rates.half_open + rates.truncated + rates.slow;
     if (transport > 1 + 1e-9) {
         return refuse(whose, "throttled", "the chances of the faults that exclude each other add up to more than 1");
     }
@@ -59,7 +60,8 @@ request_fault fault_plan::on_request(std::string_view operation)
     std::pair<double, transport_fault> const choices[] = {{rate.throttled, transport_fault::throttled},
         {rate.server_error, transport_fault::server_error}, {rate.dropped_before, transport_fault::dropped_before},
         {rate.dropped_after, transport_fault::dropped_after}, {rate.half_open, transport_fault::half_open},
-        {rate.truncated, transport_fault::truncated}, {rate.slow, transport_fault::slow}};
+        {rate.truncated, transport_fault::truncated}, {rate.slow, transport_fault::slow},
+        {rate.access_denied, transport_fault::access_denied}};
     double total = 0;
     for (auto const& choice : choices)
         total += choice.first;

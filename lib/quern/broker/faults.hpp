@@ -21,6 +21,7 @@ struct fault_rates {
     std::chrono::milliseconds latency_min{0};
     std::chrono::milliseconds latency_max{100};
     double throttled = 0;      ///< RequestThrottled (403); not carried out
+    double access_denied = 0;  ///< AccessDenied (403); not carried out
     double server_error = 0;   ///< InternalFailure (500) or ServiceUnavailable (503); not carried out
     double dropped_before = 0; ///< connection closed, not carried out
     double dropped_after = 0;  ///< carried out, then the connection is closed without an answer
@@ -50,6 +51,7 @@ struct fault_settings {
 enum class transport_fault {
     none,
     throttled,
+    access_denied,
     server_error,
     dropped_before,
     dropped_after,

@@ -238,6 +238,8 @@ served front_end::serve(
     out.fault = queues_.faults().on_request(wanted->name);
     switch (out.fault.what) {
     case transport_fault::throttled: return refuse(fail(error::request_throttled, "Rate exceeded"));
+    case transport_fault::access_denied:
+        return refuse(fail(error::access_denied, "Access to the resource is denied."));
     case transport_fault::dropped_before: return out;
     case transport_fault::server_error:
         if (out.fault.http_status == 503)

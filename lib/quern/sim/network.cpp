@@ -41,6 +41,11 @@ failure refusal(broker::request_fault const& fault)
         why = failure(errc::throttled, "too fast (simulated)", true);
         why.service_code = "RequestThrottled";
         why.http_status = 403;
+    } else if (fault.what == transport_fault::access_denied) {
+        why = failure(errc::service_error, "access denied (simulated)");
+        why.service_code = "AccessDenied";
+        why.http_status = 403;
+        why.sender_fault = true;
     } else if (fault.what == transport_fault::server_error) {
         why = failure(errc::service_error, "service failed (simulated)", true);
         why.service_code = "InternalFailure";
@@ -89,7 +94,8 @@ asio::awaitable<void> network::travel(place to, std::shared_ptr<flight<Response>
     auto const sent_at = to.time.now();
     co_await pass(to.time, fault.latency / 2);
     auto const refused = credentials_expired || fault.what == transport_fault::throttled ||
-        fault.what == transport_fault::server_error || fault.what == transport_fault::dropped_before;
+        fault.what == transport_fault::access_denied || fault.what == transport_fault::server_error ||
+        fault.what == transport_fault::dropped_before;
     std::optional<result<Response>> got;
     if (!refused) {
         auto const asked = request;
