@@ -10,7 +10,8 @@ namespace quern::broker {
 
 /// Something that time alone does to a message, a poll, a queue or a move task, once, at a moment. On the agenda at
 /// most once; leaves it by itself when destroyed.
-class timed : public boost::intrusive::set_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+class timed : public boost::intrusive::set_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>,
+                  boost::intrusive::optimize_size<true>> {
 public:
     enum class kind { message, poll, retention, move_task };
 

@@ -36,6 +36,20 @@ public:
         return {at, static_cast<std::size_t>(next_ - at)};
     }
 
+    std::string_view uuid(hex16 const& id)
+    {
+        auto* const at = take(hex16::uuid_size);
+        id.write_uuid(at);
+        return {at, hex16::uuid_size};
+    }
+
+    std::string_view digits(hex16 const& digest)
+    {
+        auto* const at = take(hex16::digits);
+        digest.write(at);
+        return {at, hex16::digits};
+    }
+
     char* take(std::size_t size) { return std::exchange(next_, next_ + size); }
 
     std::shared_ptr<std::byte[]> storage() && { return std::move(storage_); }
@@ -78,15 +92,15 @@ struct system_field {
 };
 
 constexpr system_field system_fields[] = {
-    {"AWSTraceHeader", [](arena& a, stored_message const& m) { return a.copy(m.trace_header); }},
+    {"AWSTraceHeader", [](arena& a, stored_message const& m) { return a.copy(m.rest().trace_header); }},
     {"ApproximateFirstReceiveTimestamp",
         [](arena& a, stored_message const& m) { return a.number(milliseconds(m.first_received_at)); }},
     {"ApproximateReceiveCount", [](arena& a, stored_message const& m) { return a.number(m.receive_count); }},
-    {"DeadLetterQueueSourceArn", [](arena& a, stored_message const& m) { return a.copy(m.source_arn); }},
-    {"MessageDeduplicationId", [](arena& a, stored_message const& m) { return a.copy(m.deduplication_id); }},
-    {"MessageGroupId", [](arena& a, stored_message const& m) { return a.copy(m.group_id); }},
+    {"DeadLetterQueueSourceArn", [](arena& a, stored_message const& m) { return a.copy(m.rest().source_arn); }},
+    {"MessageDeduplicationId", [](arena& a, stored_message const& m) { return a.copy(m.rest().deduplication_id); }},
+    {"MessageGroupId", [](arena& a, stored_message const& m) { return a.copy(m.rest().group_id); }},
     {"SentTimestamp", [](arena& a, stored_message const& m) { return a.number(milliseconds(m.sent_at)); }},
-    {"SequenceNumber", [](arena& a, stored_message const& m) { return a.copy(m.sequence_number); }},
+    {"SequenceNumber", [](arena& a, stored_message const& m) { return a.copy(m.rest().sequence_number); }},
 };
 
 using fields = std::vector<system_field const*>;
@@ -106,10 +120,11 @@ fields wanted_fields(std::vector<std::string> const& names)
 /// At least what copying the message takes.
 std::size_t room_for(stored_message const& m, attribute_filter const& filter)
 {
-    std::size_t size = receipt_codec::size + m.id.size() + m.body.size() + m.md5_of_body.size() + 32 +
-        3 * longest_number + m.trace_header.size() + m.source_arn.size() + m.deduplication_id.size() +
-        m.group_id.size() + m.sequence_number.size();
-    for (auto const& [name, value] : m.attributes) {
+    auto const& rest = m.rest();
+    std::size_t size = receipt_codec::size + hex16::uuid_size + m.body.size() + 2 * hex16::digits +
+        3 * longest_number + rest.trace_header.size() + rest.source_arn.size() + rest.deduplication_id.size() +
+        rest.group_id.size() + rest.sequence_number.size();
+    for (auto const& [name, value] : rest.attributes) {
         if (filter.matches(name)) size += name.size() + value.data_type.size() + value.value.size();
     }
     return size;
@@ -117,14 +132,14 @@ std::size_t room_for(stored_message const& m, attribute_filter const& filter)
 
 void copy_attributes(sqs::message& out, stored_message const& m, attribute_filter const& filter, arena& store)
 {
-    for (auto const& [name, value] : m.attributes) {
+    for (auto const& [name, value] : m.rest().attributes) {
         if (!filter.matches(name)) continue;
         out.attributes.push_back({store.copy(name), store.copy(value.data_type), store.copy(value.value)});
     }
     if (out.attributes.empty()) return;
     // The digest covers what is returned, not what was sent.
-    bool const all = out.attributes.size() == m.attributes.size();
-    out.md5_of_attributes = store.copy(all ? m.md5_of_attributes : sqs::md5_of_attributes(out.attributes));
+    bool const all = out.attributes.size() == m.rest().attributes.size();
+    out.md5_of_attributes = store.copy(all ? m.rest().md5_of_attributes : sqs::md5_of_attributes(out.attributes));
 }
 
 } // namespace
@@ -153,9 +168,9 @@ sqs::receive_message_response pack(std::span<stored_message* const> messages,
         auto* const handle = store.take(receipt_codec::size);
         receipts.write({.queue = queue, .message = m->number, .receive = m->receive}, handle);
         to.receipt_handle = {handle, receipt_codec::size};
-        to.id = store.copy(m->id);
+        to.id = store.uuid(m->id);
         to.body = store.copy(m->body);
-        to.md5_of_body = store.copy(m->md5_of_body);
+        to.md5_of_body = store.digits(m->md5_of_body);
         to.system_attributes.reserve(wanted.size() + 1);
         for (auto const* field : wanted) {
             if (auto const value = field->write(store, *m); !value.empty()) {

@@ -16,7 +16,7 @@ engine_options const& engine::options() const
 
 void engine::set_caller(caller who)
 {
-    state_->from = std::move(who);
+    state_->asking = std::move(who);
 }
 
 fault_plan& engine::faults()

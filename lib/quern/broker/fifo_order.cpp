@@ -31,10 +31,10 @@ fifo_order::~fifo_order()
 
 void fifo_order::entered(stored_message& m)
 {
-    auto& found = groups_->by_id[m.group_id];
+    auto& found = groups_->by_id[m.rest().group_id];
     if (!found) {
         found = std::make_unique<group>();
-        found->id = m.group_id;
+        found->id = m.rest().group_id;
     }
     m.lane = found.get();
     found->messages.push_back(m);

@@ -65,16 +65,20 @@ sqs::send_message_response store(services& with, queue& to, sqs::send_message_en
     if (to.fifo()) to.sent.note(std::move(key), {out.message_id, out.sequence_number}, now);
 
     auto m = std::make_unique<stored_message>();
-    m->id = out.message_id;
+    m->id = hex16(out.message_id);
     m->body = std::move(sent.body);
-    m->md5_of_body = out.md5_of_body;
-    m->attributes = std::move(sent.attributes);
-    m->md5_of_attributes = out.md5_of_attributes;
-    m->trace_header = sent.system_attributes.empty() ? with.from.trace_header
-                                                     : std::move(sent.system_attributes.begin()->second.value);
-    if (sent.group_id) m->group_id = std::move(*sent.group_id);
-    m->deduplication_id = std::move(deduplication_id);
-    m->sequence_number = out.sequence_number;
+    m->md5_of_body = hex16(out.md5_of_body);
+    bool const traced = !sent.system_attributes.empty() || !with.asking.trace_header.empty();
+    if (traced || to.fifo() || sent.group_id || !sent.attributes.empty()) {
+        auto& rest = m->own_rest();
+        rest.attributes = std::move(sent.attributes);
+        rest.md5_of_attributes = out.md5_of_attributes;
+        rest.trace_header = sent.system_attributes.empty() ? with.asking.trace_header
+                                                           : std::move(sent.system_attributes.begin()->second.value);
+        if (sent.group_id) rest.group_id = std::move(*sent.group_id);
+        rest.deduplication_id = std::move(deduplication_id);
+        rest.sequence_number = out.sequence_number;
+    }
     m->sent_at = m->retained_from = now;
 
     seconds const of_queue(to.settings().delay);

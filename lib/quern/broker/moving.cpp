@@ -151,7 +151,7 @@ void engine::state::step(move_task& task, instant now)
         task.status = status::completed;
         return;
     }
-    auto const& to_arn = task.destination_arn.empty() ? next->source_arn : task.destination_arn;
+    auto const to_arn = task.destination_arn.empty() ? next->rest().source_arn : task.destination_arn;
     // SQS developer guide, troubleshooting dead-letter queue redrive: sent to the dead-letter queue directly.
     if (to_arn.empty()) return fails("CouldNotDetermineMessageSource");
     auto* const destination = by_arn(to_arn);
@@ -160,15 +160,12 @@ void engine::state::step(move_task& task, instant now)
     // What arrives is a new message: id, age and counts begin again (SQS developer guide, dead-letter queue redrive).
     auto moved = std::make_unique<stored_message>();
     auto const old = source->take_out(*next);
-    moved->id = ids.uuid();
+    moved->id = hex16(ids.uuid());
     moved->body = std::move(old->body);
-    moved->md5_of_body = std::move(old->md5_of_body);
-    moved->attributes = std::move(old->attributes);
-    moved->md5_of_attributes = std::move(old->md5_of_attributes);
-    moved->trace_header = std::move(old->trace_header);
-    moved->group_id = std::move(old->group_id);
-    moved->deduplication_id = std::move(old->deduplication_id);
-    if (destination->fifo()) moved->sequence_number = ids.sequence_number();
+    moved->md5_of_body = old->md5_of_body;
+    moved->extras = std::move(old->extras);
+    if (moved->extras) moved->extras->source_arn.clear();
+    if (destination->fifo()) moved->own_rest().sequence_number = ids.sequence_number();
     moved->sent_at = moved->retained_from = now;
     destination->put(std::move(moved), seconds(0), now);
     wake(*destination);

@@ -1,5 +1,10 @@
 #include <quern/broker/queue.hpp>
 
+#include <algorithm>
+#include <utility>
+
+#include <malloc.h>
+
 namespace quern::broker {
 namespace {
 
@@ -30,6 +35,8 @@ queue::~queue()
     ages_.clear();
     order_.reset();
     polls.clear();
+    messages_.clear();
+    emptied();
 }
 
 void queue::set(queue_settings next, instant now)
@@ -60,6 +67,7 @@ void queue::put(std::unique_ptr<stored_message> owned, seconds delay, instant no
     m.receives_here = 0;
     m.state = delay > seconds(0) ? message_state::delayed : message_state::visible;
     messages_.emplace(m.number, std::move(owned));
+    most_held_ = std::max(most_held_, messages_.size());
     if (auto* count = counter(m.state)) ++*count;
     ages_.insert(ages_.end(), m);
     order_->entered(m);
@@ -75,7 +83,7 @@ std::unique_ptr<stored_message> queue::take_out(stored_message& m)
     m.disarm();
     m.home = nullptr;
     auto taken = messages_.extract(m.number);
-    if (messages_.empty()) disarm();
+    if (messages_.empty()) emptied();
     return std::move(taken.mapped());
 }
 
@@ -85,10 +93,22 @@ void queue::purge(instant now)
     order_ = order_for(settings_);
     messages_.clear();
     visible_ = delayed_ = 0;
-    disarm();
+    emptied();
     sent.clear();
     attempts.clear();
     purged_at = now;
+}
+
+/// Gives the memory of many messages back to the system: the allocator by itself keeps what lies between other blocks.
+void queue::emptied()
+{
+    constexpr std::size_t many = 10'000;
+    disarm();
+    if (std::exchange(most_held_, 0) < many) return;
+    decltype(messages_)().swap(messages_); // the table too
+#ifdef __GLIBC__
+    ::malloc_trim(0);
+#endif
 }
 
 stored_message* queue::find(std::uint64_t message)

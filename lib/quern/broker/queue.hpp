@@ -92,6 +92,7 @@ private:
     void enter_state(stored_message&, message_state);
     std::size_t* counter(message_state);
     void watch_oldest();
+    void emptied();
 
     services& with_;
     queue_settings settings_;
@@ -100,6 +101,7 @@ private:
     std::unique_ptr<delivery_order> order_;
     std::unordered_map<std::uint64_t, std::unique_ptr<stored_message>> messages_;
     ages ages_;
+    std::size_t most_held_ = 0; ///< since it was empty
     std::size_t visible_ = 0;
     std::size_t delayed_ = 0;
 };

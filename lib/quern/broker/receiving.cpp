@@ -137,12 +137,14 @@ queue* engine::state::redrive_target(queue& from, stored_message const& m)
 void engine::state::redrive(queue& from, stored_message& m, queue& to, instant now)
 {
     auto moved = from.take_out(m);
-    moved->source_arn = from.arn;
+    auto& rest = moved->own_rest();
+    rest.source_arn = from.arn;
     if (to.fifo()) {
         // SQS developer guide: a FIFO queue's message gets its id as deduplication id and is retained from now;
         // a standard queue's keeps its age.
-        moved->deduplication_id = moved->id;
-        moved->sequence_number = ids.sequence_number();
+        rest.deduplication_id.resize(hex16::uuid_size);
+        moved->id.write_uuid(rest.deduplication_id.data());
+        rest.sequence_number = ids.sequence_number();
         moved->retained_from = now;
     }
     to.put(std::move(moved), seconds(0), now);

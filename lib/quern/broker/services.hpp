@@ -16,13 +16,16 @@ struct services {
     explicit services(engine_options given) : services(std::move(given), drawn_seed()) {}
 
     engine_options options;
-    caller from; ///< whom the call under way comes from
+    caller asking; ///< whom the call under way comes from
     /// "arn:aws:sqs:us-east-1:000000000000:", with the account of the caller unless another is given.
     std::string arn_prefix(std::string_view account = {}) const
     {
-        if (account.empty()) account = from.account_id.empty() ? options.account_id : from.account_id;
+        if (account.empty()) account = asking.account_id.empty() ? options.account_id : asking.account_id;
         std::string out("arn:aws:sqs:");
-        out.append(from.region.empty() ? options.region : from.region).append(1, ':').append(account).append(1, ':');
+        out.append(asking.region.empty() ? options.region : asking.region)
+            .append(1, ':')
+            .append(account)
+            .append(1, ':');
         return out;
     }
 

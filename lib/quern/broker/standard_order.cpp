@@ -39,10 +39,10 @@ standard_order::~standard_order()
 
 void standard_order::entered(stored_message& m)
 {
-    auto& found = tenants_->by_id[m.group_id];
+    auto& found = tenants_->by_id[m.rest().group_id];
     if (!found) {
         found = std::make_unique<tenant>();
-        found->id = m.group_id;
+        found->id = m.rest().group_id;
     }
     m.lane = found.get();
     ++found->messages;

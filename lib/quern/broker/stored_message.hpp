@@ -1,12 +1,14 @@
 #pragma once
 
 #include <quern/broker/agenda.hpp>
+#include <quern/broker/hex16.hpp>
 #include <quern/sqs/types.hpp>
 
 #include <boost/intrusive/list.hpp>
 #include <boost/intrusive/set.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace quern::broker {
@@ -14,36 +16,52 @@ namespace quern::broker {
 class queue;
 
 // Where a message is kept besides its queue's directory: two of these at a time.
-using order_hook = boost::intrusive::set_base_hook<boost::intrusive::tag<struct order_tag>>;  // standard queues
-using group_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct group_tag>>; // FIFO queues
-using age_hook = boost::intrusive::set_base_hook<boost::intrusive::tag<struct age_tag>>;
+using small = boost::intrusive::optimize_size<true>;
+using order_hook = boost::intrusive::set_base_hook<boost::intrusive::tag<struct order_tag>, small>; // standard queues
+using group_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct group_tag>>;       // FIFO queues
+using age_hook = boost::intrusive::set_base_hook<boost::intrusive::tag<struct age_tag>, small>;
 
-enum class message_state { delayed, visible, in_flight };
-
-/// A message in a queue. On the agenda while it is delayed or in flight.
-struct stored_message : timed, order_hook, group_hook, age_hook {
-    stored_message() : timed(kind::message) {}
-
-    // Who sent what.
-    std::string id;
-    std::string body;
-    std::string md5_of_body;
+/// What most messages of standard queues have nothing of.
+struct message_extras {
     sqs::attribute_map attributes;
     std::string md5_of_attributes; ///< of all of them
     std::string trace_header;      ///< AWSTraceHeader
     std::string group_id;
     std::string deduplication_id; ///< FIFO queues
     std::string sequence_number;  ///< FIFO queues
+    std::string source_arn;       ///< in a dead-letter queue: where it came from
+};
+
+enum class message_state : std::uint8_t { delayed, visible, in_flight };
+
+/// A message in a queue. On the agenda while it is delayed or in flight. Queues hold many: what can be small is small.
+struct stored_message : timed, order_hook, group_hook, age_hook {
+    stored_message() : timed(kind::message) {}
+
+    // Who sent what.
+    hex16 id;
+    hex16 md5_of_body;
+    std::string body;
+    std::unique_ptr<message_extras> extras; ///< null: none
     wall_time sent_at{};
+
+    message_extras const& rest() const
+    {
+        static message_extras const none;
+        return extras ? *extras : none;
+    }
+    message_extras& own_rest()
+    {
+        if (!extras) extras = std::make_unique<message_extras>();
+        return *extras;
+    }
 
     // Where it is.
     queue* home = nullptr;
-    message_state state = message_state::visible;
     std::uint64_t number = 0;  ///< distinct for every message of the engine
     std::uint64_t order = 0;   ///< among the messages of a queue: smaller comes first
     void* lane = nullptr;      ///< of its delivery_order
     wall_time retained_from{}; ///< the retention period counts from here
-    std::string source_arn;    ///< in a dead-letter queue: where it came from
 
     // Who received it.
     std::uint64_t receive = 0; ///< the newest receive, distinct for every receive of the engine
@@ -52,6 +70,7 @@ struct stored_message : timed, order_hook, group_hook, age_hook {
     int receive_count = 0;   ///< in all queues
     int receives_here = 0;   ///< in this queue: against maxReceiveCount of its redrive policy
     bool changed = false;    ///< its visibility was changed since the newest receive
+    message_state state = message_state::visible;
 };
 
 } // namespace quern::broker
