@@ -188,6 +188,7 @@ void connection::refuse(boost::system::error_code why)
     began_ = core_->time.now();
     served_ = {};
     answer_.clear();
+    answer_.request_id = core_->request_ids.uuid();
     write_failure(fail(error::serialization, "The request is no valid HTTP: " + why.message() + "."), answer_);
     if (why == http::error::header_limit) answer_.status = 431;
     if (why == http::error::body_limit) answer_.status = 413;
@@ -202,6 +203,7 @@ void connection::begin()
     wait_for(waiting_for::nothing);
     if (core_->options.access_log) began_ = core_->time.now();
     answer_.clear();
+    answer_.request_id = core_->request_ids.uuid();
     answer_.keep_alive = parser_->keep_alive() && !core_->stopping();
     served_ = core_->broker.serve(request_, core_->origin, core_->now(), core_->time.wall(), answer_);
     if (served_.let_in && !proven_) let_in();
@@ -264,10 +266,9 @@ void connection::deliver(result<sqs::receive_message_response> const& messages)
 
 void connection::append_answer()
 {
-    auto const request_id = core_->request_ids.uuid();
-    write_answer(out_, answer_, request_id, core_->date());
+    write_answer(out_, answer_, core_->date());
     if (answer_.status >= 400) ++core_->counters.errors;
-    record(request_id);
+    record(answer_.request_id);
 }
 
 void connection::record(std::string_view request_id)

@@ -2,7 +2,9 @@
 
 #include <quern/broker/errors.hpp>
 #include <quern/broker/http_rules.hpp>
+#include <quern/broker/query_form.hpp>
 #include <quern/broker/wire_encode.hpp>
+#include <quern/broker/xml_encode.hpp>
 #include <quern/sqs/limits.hpp>
 
 #include <algorithm>
@@ -51,6 +53,8 @@ struct front_end::call {
     engine& queues;
     wire_decoder& decoder;
     http_request const& request;
+    std::string_view operation;
+    std::string_view body; ///< JSON
     std::string_view listening_at;
     instant now;
     http_answer& answer;
@@ -74,7 +78,7 @@ std::optional<poll_id> front_end::carry_out(call& c)
     using request_type = typename signature<decltype(Operation)>::request;
     using response = typename signature<decltype(Operation)>::response;
 
-    auto request = c.decoder.decode<request_type>(c.request.body);
+    auto request = c.decoder.decode<request_type>(c.body);
     if (!request) {
         write_failure(request.error(), c.answer);
         return {};
@@ -86,12 +90,14 @@ std::optional<poll_id> front_end::carry_out(call& c)
     }
     if constexpr (std::is_same_v<response, received>) {
         if (done->parked) return done->parked;
-        encode(done->answer, c.answer.body);
+        finish_poll(done->answer, c.answer);
     } else {
         constexpr bool has_urls =
             std::is_same_v<response, sqs::queue_url_response> || std::is_same_v<response, sqs::queue_urls_response>;
         if constexpr (has_urls) rebase(*done, c.queues.options().base_url, c.origin());
-        if constexpr (std::is_same_v<request_type, sqs::list_dead_letter_source_queues_request>)
+        if (c.answer.xml)
+            encode_xml({c.operation, c.answer.request_id}, *done, c.answer.body);
+        else if constexpr (std::is_same_v<request_type, sqs::list_dead_letter_source_queues_request>)
             encode(*done, c.answer.body, "queueUrls");
         else
             encode(*done, c.answer.body);
@@ -199,12 +205,20 @@ std::string_view front_end::operation_name(std::size_t index)
     return operations[index].name;
 }
 
-front_end::operation const* front_end::find(std::string_view target)
+front_end::operation const* front_end::find(std::string_view name)
 {
-    if (!target.starts_with(target_prefix)) return nullptr;
-    target.remove_prefix(target_prefix.size());
-    auto const at = std::ranges::lower_bound(operations, target, {}, &operation::name);
-    return at != std::end(operations) && at->name == target ? at : nullptr;
+    auto const at = std::ranges::lower_bound(operations, name, {}, &operation::name);
+    return at != std::end(operations) && at->name == name ? at : nullptr;
+}
+
+/// Any page in a browser can post a form without asking first, or show a picture from an address: without signatures
+/// that must not be enough. (A JSON request has a header for which a browser asks.)
+std::optional<failure> front_end::refusal_of_query(http_request const& request) const
+{
+    auto const site = request.fields.find("sec-fetch-site");
+    bool const own = site.empty() || site == "none" || site == "same-origin";
+    if (verifier_ || (own && request.fields.find("origin").empty())) return {};
+    return fail(error::access_denied, "Unsigned requests of a web page are not served.");
 }
 
 served front_end::serve(
@@ -218,6 +232,19 @@ served front_end::serve(
 
     if (auto const why = refusal_of_headers(request)) return refuse(*why);
     auto const target = request.fields.find("x-amz-target");
+    if (target.empty() && is_query_call(request)) {
+        answer.xml = true;
+        answer.content_type = "text/xml";
+        if (auto const why = refusal_of_query(request)) return refuse(*why);
+        auto const asked = read_query_call(request);
+        if (!asked) return refuse(asked.error());
+        auto const* const wanted = find(asked->action);
+        if (!wanted)
+            return refuse(
+                fail(error::invalid_action, "The action " + asked->action + " is not valid for this endpoint."));
+        out.parked = serve_operation(*wanted, request, asked->json, origin, now, calendar, out, answer);
+        return out;
+    }
     if (target.empty()) {
         if ((request.method == "GET" || request.method == "HEAD") && request.target == "/health") {
             answer.content_type = "text/plain";
@@ -225,22 +252,34 @@ served front_end::serve(
             return out;
         }
         return refuse(fail(error::invalid_action,
-            "No X-Amz-Target. This broker speaks the JSON protocol of SQS (awsJson1_0), not the older query protocol "
-            "with XML: use an SDK of 2024 or later."));
+            "No operation is named: neither by X-Amz-Target, as in the JSON protocol, nor by Action, as in the query "
+            "protocol."));
     }
-    auto const* const wanted = find(target);
+    auto const* const wanted =
+        target.starts_with(target_prefix) ? find(target.substr(target_prefix.size())) : nullptr;
     if (!wanted) return refuse(fail(error::invalid_action, "There is no operation " + std::string(target) + "."));
-    ++requests_[static_cast<std::size_t>(wanted - operations)];
-    out.operation = wanted->name;
+    out.parked = serve_operation(*wanted, request, request.body, origin, now, calendar, out, answer);
+    return out;
+}
+
+std::optional<poll_id> front_end::serve_operation(operation const& wanted, http_request const& request,
+    std::string_view body, std::string_view origin, instant now, wall_time calendar, served& out, http_answer& answer)
+{
+    auto const refuse = [&](failure const& why) {
+        write_failure(why, answer);
+        return std::optional<poll_id>();
+    };
+    ++requests_[static_cast<std::size_t>(&wanted - operations)];
+    out.operation = wanted.name;
     if (auto const why = identify(request, calendar)) return refuse(*why);
     out.let_in = true;
 
-    out.fault = queues_.faults().on_request(wanted->name);
+    out.fault = queues_.faults().on_request(wanted.name);
     switch (out.fault.what) {
     case transport_fault::throttled: return refuse(fail(error::request_throttled, "Rate exceeded"));
     case transport_fault::access_denied:
         return refuse(fail(error::access_denied, "Access to the resource is denied."));
-    case transport_fault::dropped_before: return out;
+    case transport_fault::dropped_before: return {};
     case transport_fault::server_error:
         if (out.fault.http_status == 503)
             return refuse(fail(error::service_unavailable, "The service is not available. Try again."));
@@ -249,21 +288,22 @@ served front_end::serve(
         answer.status = 500;
         answer.content_type = "text/html";
         answer.body = "<html><body><h1>500 Internal Server Error</h1></body></html>\n";
-        return out;
+        return {};
     default: break;
     }
     queues_.set_caller(caller_of(request));
-    call c{queues_, decoder_, request, origin, now, answer};
-    out.parked = wanted->carry_out(c);
-    return out;
+    call c{queues_, decoder_, request, wanted.name, body, origin, now, answer};
+    return wanted.carry_out(c);
 }
 
 void front_end::finish_poll(result<sqs::receive_message_response> const& messages, http_answer& answer)
 {
-    if (messages)
-        encode(*messages, answer.body);
-    else
+    if (!messages)
         write_failure(messages.error(), answer);
+    else if (answer.xml)
+        encode_xml({"ReceiveMessage", answer.request_id}, *messages, answer.body);
+    else
+        encode(*messages, answer.body);
 }
 
 void write_failure(failure const& why, http_answer& answer)
@@ -272,7 +312,12 @@ void write_failure(failure const& why, http_answer& answer)
     auto const& shape = known ? *known : shape_of(error::internal_failure);
     answer.status = shape.http_status;
     answer.query_error.assign(shape.query_code).append(shape.sender_fault ? ";Sender" : ";Receiver");
-    encode_error(shape.json_type, why.message, answer.body);
+    if (answer.xml) {
+        auto const type = shape.sender_fault ? "Sender" : "Receiver";
+        encode_xml_error(type, shape.query_code, why.message, answer.request_id, answer.body);
+    } else {
+        encode_error(shape.json_type, why.message, answer.body);
+    }
 }
 
 } // namespace quern::broker

@@ -26,7 +26,7 @@ struct served {
     std::string_view operation;    ///< empty when the request named none of ours
 };
 
-/// From an HTTP request to an answer: who asks, for what, the engine's word, JSON. No I/O.
+/// From an HTTP request to an answer: who asks, for what, the engine's word, in the protocol of the request. No I/O.
 class front_end {
 public:
     front_end(engine_options, server_options const&);
@@ -53,7 +53,10 @@ private:
     struct operation;
     static operation const operations[operation_count];
 
-    static operation const* find(std::string_view target);
+    static operation const* find(std::string_view name);
+    std::optional<failure> refusal_of_query(http_request const&) const;
+    std::optional<poll_id> serve_operation(operation const&, http_request const&, std::string_view body,
+        std::string_view origin, instant now, wall_time calendar, served&, http_answer&);
     std::optional<failure> refusal_of_headers(http_request const&) const;
     aws::request_view const& show(http_request const&);
     std::optional<failure> identify(http_request const&, wall_time calendar);
@@ -71,7 +74,7 @@ private:
     std::uint64_t html_pages_ = 0;
 };
 
-/// Writes an error as SQS does: JSON body, status, x-amzn-query-error.
+/// Writes an error as SQS does: JSON body, status, x-amzn-query-error; or XML.
 void write_failure(failure const&, http_answer&);
 
 } // namespace quern::broker

@@ -24,17 +24,18 @@ std::string_view status_line(int status)
 
 } // namespace
 
-void write_answer(std::string& wire, http_answer const& answer, std::string_view request_id, std::string_view date)
+void write_answer(std::string& wire, http_answer const& answer, std::string_view date)
 {
     char digits[20];
     auto const end = std::to_chars(std::begin(digits), std::end(digits), answer.body.size()).ptr;
 
     wire.append(status_line(answer.status));
-    wire.append("x-amzn-RequestId: ").append(request_id);
+    wire.append("x-amzn-RequestId: ").append(answer.request_id);
     wire.append("\r\nDate: ").append(date);
     wire.append("\r\nContent-Type: ").append(answer.content_type);
     wire.append("\r\nContent-Length: ").append(digits, end);
-    if (!answer.query_error.empty()) wire.append("\r\nx-amzn-query-error: ").append(answer.query_error);
+    if (!answer.query_error.empty() && !answer.xml)
+        wire.append("\r\nx-amzn-query-error: ").append(answer.query_error);
     if (!answer.keep_alive) wire.append("\r\nConnection: close");
     wire.append("\r\n\r\n").append(answer.body);
 }

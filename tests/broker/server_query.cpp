@@ -1,0 +1,138 @@
+#include "server_fixture.hpp"
+
+#include <quern/aws/xml.hpp>
+
+using namespace quern;
+using namespace quern::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string form_text(std::string_view form, std::string_view more_headers = {})
+{
+    return "POST / HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\n" +
+        std::string(more_headers) + "Content-Length: " + std::to_string(form.size()) + "\r\n\r\n" + std::string(form);
+}
+
+struct old_client {
+    explicit old_client(broker::server_options options = running_server::unsigned_options()) : server(options) {}
+
+    running_server server;
+    raw_client client = server.connect();
+
+    reply ask(std::string_view form, std::string_view more_headers = {})
+    {
+        client.send(form_text(form, more_headers));
+        return client.receive();
+    }
+
+    /// Of the answer's element at that path.
+    std::string ask(std::string_view form, std::string_view path, int status)
+    {
+        auto const answer = ask(form);
+        BOOST_TEST(answer.status == status, answer.body);
+        BOOST_TEST(answer.fields.at("content-type") == "text/xml");
+        auto const document = aws::read_xml(answer.body);
+        BOOST_REQUIRE_MESSAGE(document, answer.body);
+        auto const id = document->get(status == 200 ? "ResponseMetadata/RequestId" : "RequestId");
+        BOOST_TEST(id == answer.fields.at("x-amzn-requestid"));
+        return document->get(path);
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(server_query)
+
+BOOST_FIXTURE_TEST_CASE(a_client_of_before_2024_sends_receives_and_deletes, old_client)
+{
+    BOOST_TEST(ask("Action=CreateQueue&QueueName=q&Attribute.1.Name=VisibilityTimeout&Attribute.1.Value=60",
+                   "CreateQueueResult/QueueUrl", 200) == "http://h/000000000000/q");
+    BOOST_TEST(ask("Action=GetQueueAttributes&QueueUrl=q&AttributeName.1=VisibilityTimeout",
+                   "GetQueueAttributesResult/Attribute/Value", 200) == "60");
+    BOOST_TEST(ask("Action=SendMessage&QueueUrl=q&MessageBody=a%26b&MessageAttribute.1.Name=n"
+                   "&MessageAttribute.1.Value.DataType=String&MessageAttribute.1.Value.StringValue=v",
+                   "SendMessageResult/MessageId", 200)
+                   .size() == 36u);
+    auto const got = ask("Action=ReceiveMessage&QueueUrl=q&AttributeName.1=All&MessageAttributeName.1=All");
+    auto const document = aws::read_xml(got.body);
+    BOOST_REQUIRE(document);
+    std::string const path = "ReceiveMessageResult/Message/";
+    BOOST_TEST(document->get(path + "Body") == "a&b");
+    BOOST_TEST(document->get(path + "MessageAttribute/Value/StringValue") == "v");
+    auto const handle = aws::uri_encode(document->get(path + "ReceiptHandle"));
+    BOOST_TEST(ask("Action=DeleteMessageBatch&QueueUrl=q&DeleteMessageBatchRequestEntry.1.Id=1"
+                   "&DeleteMessageBatchRequestEntry.1.ReceiptHandle=" +
+                       handle,
+                   "DeleteMessageBatchResult/DeleteMessageBatchResultEntry/Id", 200) == "1");
+    ask("Action=DeleteQueue&QueueUrl=q", "", 200);
+}
+
+BOOST_FIXTURE_TEST_CASE(errors_tell_whose_fault_they_are, old_client)
+{
+    BOOST_TEST(ask("Action=PurgeQueue&QueueUrl=q", "Error/Code", 400) == "AWS.SimpleQueueService.NonExistentQueue");
+    BOOST_TEST(ask("Action=PurgeQueue&QueueUrl=q", "Error/Type", 400) == "Sender");
+    BOOST_TEST(ask("Action=Nothing", "Error/Code", 400) == "InvalidAction");
+    BOOST_TEST(ask("Action=SendMessage&QueueUrl=q", "Error/Code", 400) == "MissingParameter");
+    broker::fault_settings faults;
+    faults.everywhere.access_denied = 1;
+    server.set_faults(faults);
+    BOOST_TEST(ask("Action=ListQueues", "Error/Code", 403) == "AccessDenied");
+    faults.everywhere = {};
+    faults.everywhere.throttled = 1;
+    server.set_faults(faults);
+    BOOST_TEST(ask("Action=ListQueues", "Error/Code", 403) == "RequestThrottled");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_long_poll_is_answered_in_the_protocol_it_was_asked_in, old_client)
+{
+    ask("Action=CreateQueue&QueueName=q", "", 200);
+    client.send(form_text("Action=ReceiveMessage&QueueUrl=q&WaitTimeSeconds=20"));
+    server.wait_for_polls(1);
+    auto other = server.connect();
+    other.send(request_text("SendMessage", R"({"QueueUrl":"q","MessageBody":"m"})"));
+    BOOST_TEST(other.receive().status == 200);
+    auto const answer = client.receive();
+    BOOST_TEST(aws::read_xml(answer.body).value().get("ReceiveMessageResult/Message/Body") == "m");
+}
+
+BOOST_FIXTURE_TEST_CASE(curl_may_ask_by_get_and_a_page_in_a_browser_may_not, old_client)
+{
+    auto const get = [&](std::string_view more) {
+        client.send("GET /?Action=ListQueues HTTP/1.1\r\nHost: localhost\r\n" + std::string(more) + "\r\n");
+        return client.receive().status;
+    };
+    BOOST_TEST(get("") == 200);
+    BOOST_TEST(get("Sec-Fetch-Site: none\r\n") == 200);
+    BOOST_TEST(get("Sec-Fetch-Site: cross-site\r\n") == 403);
+    BOOST_TEST(get("Origin: http://evil.example\r\n") == 403);
+}
+
+BOOST_AUTO_TEST_CASE(signatures_are_checked_in_headers_and_in_presigned_addresses)
+{
+    aws::credentials const known{"quern", "quern", ""};
+    old_client old{broker::server_options()};
+    BOOST_TEST(old.ask("Action=ListQueues", "Error/Code", 403) == "MissingAuthenticationToken");
+
+    aws::request_view view;
+    view.method = "GET";
+    view.target = "/?Action=CreateQueue&QueueName=q";
+    view.headers = {{"Host", "h"}};
+    aws::signing_keys keys;
+    aws::signing_scope const scope{aws::timestamp(old.server.wall()), "eu-west-1", "sqs"};
+    auto const target = aws::presign(view, known, scope, {}, 60s, keys).target;
+    auto const status = [&](std::string_view path) {
+        old.client.send("GET " + std::string(path) + " HTTP/1.1\r\nHost: h\r\n\r\n");
+        return old.client.receive().status;
+    };
+    BOOST_TEST(status(target) == 200);
+    BOOST_TEST(status(target + "&Attribute.1.Name=DelaySeconds&Attribute.1.Value=5") == 403);
+    auto const region = old.server.on_server([&] {
+        auto& queues = old.server.server().queues();
+        queues.set_caller({"eu-west-1", "", ""});
+        return queues.list_queues({}, old.server.server().now())->queue_urls.size();
+    });
+    BOOST_TEST(region == 1u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
