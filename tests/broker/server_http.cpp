@@ -60,32 +60,6 @@ BOOST_AUTO_TEST_CASE(queue_urls_have_the_origin_by_which_the_broker_was_reached)
     BOOST_TEST(without_host.as_string() == "http://127.0.0.1:" + std::to_string(s.port()) + "/000000000000/q");
 }
 
-// X-Ray's header of a traced caller went nowhere, so that a trace ended at the queue.
-BOOST_AUTO_TEST_CASE(the_trace_header_of_a_request_is_that_of_each_message_that_names_none)
-{
-    running_server s;
-    auto client = s.connect();
-    client.call("CreateQueue", create_q);
-    std::string_view const traced = "X-Amzn-Trace-Id: Root=1-5759e988\r\n";
-    auto const sent = client.call("SendMessage", R"({"QueueUrl":"q","MessageBody":"a"})", traced);
-    BOOST_TEST(!sent.json().contains("MD5OfMessageSystemAttributes"));
-    client.call("SendMessageBatch",
-        R"({"QueueUrl":"q","Entries":[{"Id":"1","MessageBody":"b"},{"Id":"2","MessageBody":"c",
-            "MessageSystemAttributes":{"AWSTraceHeader":{"DataType":"String","StringValue":"own"}}}]})",
-        traced);
-    client.call("SendMessage", R"({"QueueUrl":"q","MessageBody":"d"})");
-    auto const got =
-        client.call("ReceiveMessage", R"({"QueueUrl":"q","MaxNumberOfMessages":10,"AttributeNames":["All"]})").json();
-    std::map<std::string, std::string> traces;
-    for (auto const& m : got.at("Messages").as_array()) {
-        auto const* const trace = m.at("Attributes").as_object().if_contains("AWSTraceHeader");
-        traces[std::string(m.at("Body").as_string())] = trace ? std::string(trace->as_string()) : "none";
-    }
-    std::map<std::string, std::string> const wanted{
-        {"a", "Root=1-5759e988"}, {"b", "Root=1-5759e988"}, {"c", "own"}, {"d", "none"}};
-    BOOST_TEST((traces == wanted));
-}
-
 BOOST_AUTO_TEST_CASE(a_queue_is_named_by_url_of_any_host_or_by_its_bare_name_and_the_path_does_not_matter)
 {
     running_server s;
