@@ -24,7 +24,7 @@ struct broker_options {
     std::uint16_t port = 0;
     bool no_auth = false;
     std::string account = "000000000000";
-    bool relaxed = false;
+    bool relaxed = false, admin = false;
     std::vector<std::string> hosts, keys;
     std::string faults;
     std::string tls_certificate, tls_key;
@@ -57,6 +57,7 @@ result<broker::server_options> server_options_from(broker_options const& o)
     out.host = o.host;
     out.port = o.port;
     out.hosts = o.hosts;
+    out.admin = o.admin;
     out.check_signatures = !o.no_auth;
     out.tls_certificate = o.tls_certificate;
     out.tls_key = o.tls_key;
@@ -159,6 +160,8 @@ void add_broker(CLI::App& app, command_line& line)
         ->type_name("ID:SECRET[:ACCOUNT]");
     command->add_flag(
         "--relaxed", o->relaxed, "No minute of rest for the name of a deleted queue, nor after a purge");
+    command->add_flag(
+        "--admin", o->admin, "Show queues and messages at /_quern/queues and /_quern/messages?queue=NAME");
     command->add_option("--faults", o->faults, "What is to go wrong how often")->type_name("FILE.json");
     auto* const certificate =
         command->add_option("--tls-certificate", o->tls_certificate, "Serve https: the certificate, and its chain")

@@ -31,4 +31,34 @@ BOOST_AUTO_TEST_CASE(the_trace_header_of_a_request_is_that_of_each_message_that_
     BOOST_TEST((traces == wanted));
 }
 
+BOOST_AUTO_TEST_CASE(queues_and_messages_can_be_looked_at_without_receiving_where_that_is_switched_on)
+{
+    auto options = running_server::unsigned_options();
+    for (bool const on : {false, true}) {
+        options.admin = on;
+        running_server s(options);
+        auto client = s.connect();
+        auto const get = [&](std::string_view target) {
+            client.send("GET " + std::string(target) + " HTTP/1.1\r\nHost: h\r\n\r\n");
+            return client.receive();
+        };
+        client.call("CreateQueue", R"({"QueueName":"q"})");
+        client.call("SendMessage", R"({"QueueUrl":"q","MessageBody":"m"})");
+        BOOST_TEST(get("/_quern/queues").status == (on ? 200 : 400));
+        if (!on) continue;
+        BOOST_TEST(get("/_quern/queues").body ==
+            R"({"queues":[{"name":"q","arn":"arn:aws:sqs:us-east-1:000000000000:q","visible":1,"delayed":0,)"
+            R"("in_flight":0}]})");
+        for (auto const* name : {"q", "arn:aws:sqs:us-east-1:000000000000:q", "http%3A%2F%2Fh%2F000000000000%2Fq"}) {
+            auto const m = get("/_quern/messages?queue=" + std::string(name)).json().at("messages").at(0);
+            BOOST_TEST(m.at("body").as_string() == "m");
+            BOOST_TEST(m.at("state").as_string() == "visible");
+            BOOST_TEST(m.at("receive_count").as_int64() == 0);
+        }
+        BOOST_TEST(get("/_quern/messages?queue=absent").status == 404);
+        BOOST_TEST(get("/_quern/messages").status == 404);
+        BOOST_TEST(client.call("ReceiveMessage", R"({"QueueUrl":"q"})").json().contains("Messages"));
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -58,6 +58,20 @@ struct ready_poll {
     result<sqs::receive_message_response> answer;
 };
 
+/// A queue as it looks from outside of SQS.
+struct queue_look {
+    std::string name, arn, url;
+    std::size_t visible = 0, delayed = 0, in_flight = 0;
+};
+
+/// A message as it looks to one who does not receive it.
+struct message_look {
+    std::string id, body, group_id;
+    std::string_view state; ///< "visible", "delayed", "in flight"
+    int receive_count = 0;
+    instant sent_at{};
+};
+
 /// SQS in memory: the queues of all accounts and regions, apart from each other, every rule and error of the service, no I/O.
 ///
 /// Time      passes only through the `now` of the calls. What is due until then is done first, each at its moment.
@@ -117,6 +131,13 @@ public:
     result<sqs::moved_response> cancel_message_move_task(sqs::cancel_message_move_task_request const&, instant now);
     result<sqs::list_message_move_tasks_response> list_message_move_tasks(
         sqs::list_message_move_tasks_request const&, instant now);
+
+    /// All queues of all regions and accounts, by ARN.
+    std::vector<queue_look> look_at_queues(instant now);
+    /// The oldest messages of a queue, which stay as they are.
+    ///
+    /// Fails with  QueueDoesNotExist  for a name, an ARN or a url that is none
+    result<std::vector<message_look>> look_at_messages(std::string_view queue, std::size_t most, instant now);
 
     /// Forgets a parked poll; its answer never comes. (SQS itself goes on when a caller hangs up in the middle of a
     /// long poll, and strands a message that arrives then: call this only to be kinder than the service.)

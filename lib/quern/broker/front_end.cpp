@@ -1,5 +1,6 @@
 #include <quern/broker/front_end.hpp>
 
+#include <quern/broker/admin.hpp>
 #include <quern/broker/errors.hpp>
 #include <quern/broker/http_rules.hpp>
 #include <quern/broker/query_form.hpp>
@@ -133,7 +134,7 @@ front_end::operation const front_end::operations[operation_count] = {
 
 front_end::front_end(engine_options queues, server_options const& options)
     : queues_(std::move(queues)), local_hosts_only_(is_local_host(options.host, {})), hosts_(options.hosts),
-      one_region_(options.one_region), accounts_(options.accounts)
+      admin_(options.admin), one_region_(options.one_region), accounts_(options.accounts)
 {
     if (!options.check_signatures) return;
     auto const known = [keys = options.keys](std::string_view id) -> std::optional<aws::credentials> {
@@ -245,6 +246,7 @@ served front_end::serve(
         out.parked = serve_operation(*wanted, request, asked->json, origin, now, calendar, out, answer);
         return out;
     }
+    if (target.empty() && admin_ && serve_admin(request, queues_, now, answer)) return out;
     if (target.empty()) {
         if ((request.method == "GET" || request.method == "HEAD") && request.target == "/health") {
             answer.content_type = "text/plain";

@@ -65,6 +65,7 @@ private:
     engine queues_;
     bool local_hosts_only_;
     std::vector<std::string> hosts_; ///< let in beside local ones
+    bool admin_;
     bool one_region_;
     std::map<std::string, std::string, std::less<>> accounts_; ///< by access key id
     std::optional<aws::verifier> verifier_;                    ///< none: everyone is let in

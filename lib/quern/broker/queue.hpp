@@ -63,6 +63,14 @@ public:
 
     /// By stored_message::number; nullptr when it is gone.
     stored_message* find(std::uint64_t message);
+    /// Oldest first, until `use` answers false.
+    template <class Use>
+    void each(Use use) const
+    {
+        for (auto const& m : ages_) {
+            if (!use(m)) return;
+        }
+    }
     delivery_order& order() { return *order_; }
 
     /// A receive begins: in flight, counted.

@@ -45,6 +45,9 @@ struct server_options {
 
     std::chrono::seconds clock_skew{900}; ///< a signature may be older or newer by so much (SigV4: 15 minutes)
 
+    /// GET /_quern/queues and /_quern/messages?queue=NAME show what there is, as JSON, to whoever asks, unsigned.
+    bool admin = false;
+
     std::string tls_certificate; ///< PEM file, with the chain behind it, to serve https with; empty: http
     std::string tls_key;         ///< PEM file of its key
 
