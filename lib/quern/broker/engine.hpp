@@ -72,7 +72,8 @@ struct message_look {
     instant sent_at{};
 };
 
-/// SQS in memory: the queues of all accounts and regions, apart from each other, every rule and error of the service, no I/O.
+/// SQS in memory: the queues of all accounts and regions, apart from each other; every rule and error of the service, no
+/// I/O.
 ///
 /// Time      passes only through the `now` of the calls. What is due until then is done first, each at its moment.
 /// Polls     may end in any call: after each, take what take_ready() has.

@@ -18,7 +18,8 @@ struct query_call {
 /// Whether a request is one: a form that is posted, or a GET with an Action.
 bool is_query_call(http_request const&);
 
-/// Lists and maps are flat: AttributeName.1, MessageAttribute.2.Value.DataType. Without a QueueUrl the path names the queue.
+/// Lists and maps are flat: AttributeName.1, MessageAttribute.2.Value.DataType. Without a QueueUrl the path names the
+/// queue.
 ///
 /// Fails with  SerializationException  more than 2,000 parameters, or one of more than ten parts
 result<query_call> read_query_call(http_request const&);

@@ -32,7 +32,8 @@ struct server_counters {
 
 /// Serves SQS over HTTP/1.1: awsJson1_0, the protocol of current SDKs, and the query protocol with XML of those before.
 ///
-/// Routes    by X-Amz-Target, whatever the path, or by Action in a form or a query. GET /health answers 200 without a signature.
+/// Routes    by X-Amz-Target, whatever the path, or by Action in a form or a query. GET /health answers
+///           200 without a signature.
 /// Urls      a QueueUrl in an answer starts with the origin of the request's Host header, so it works wherever the
 ///           broker is reached from; of a QueueUrl in a request the account and the name count.
 /// Lifetime  connections end soon after the object does, without answering what is under way: stop() first. The clock
