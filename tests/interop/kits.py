@@ -91,11 +91,15 @@ def maven(folder):
             f"-DoutputDirectory={folder / 'lib'}"]
 
 
+def venv(folder):
+    return [["python3", "-m", "venv", "--clear", folder / "venv"],
+            [folder / "venv/bin/pip", "install", "--quiet", "--requirement", "requirements.txt"]]
+
+
 # The sources of a kit are in the folder of its name, beside this file.
 KITS = {kit.name: kit for kit in (
-    Kit("python", ("python3",), ("requirements.txt",), lambda at: [
-        ["python3", "-m", "venv", "--clear", at / "venv"],
-        [at / "venv/bin/pip", "install", "--quiet", "--requirement", "requirements.txt"]]),
+    Kit("python", ("python3",), ("requirements.txt",), venv),
+    Kit("python-old", ("python3",), ("requirements.txt",), venv),  # the query protocol; its checks are those of python
     Kit("node", ("node", "npm"), ("package*.json",), lambda at: [
         ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]]),
     Kit("go", ("go",), ("go.*",), lambda at: [["go", "mod", "download"]],

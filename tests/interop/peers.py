@@ -8,7 +8,7 @@ import sys
 import time
 from contextlib import contextmanager
 
-from kits import CACHE, KITS, Missing
+from kits import CACHE, HERE, KITS, Missing
 
 BOOT = 120  # seconds; a JVM on a busy machine takes ten
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIAINTEROP", "AWS_SECRET_ACCESS_KEY": "interop/secret+key"}
@@ -112,6 +112,10 @@ CLIENTS = {
     "aws-cli": ("python", lambda: ["bash", KITS["python"].folder / "cli_checks.sh"],
                 lambda: {"AWS": str(KITS["python"].folder / "venv/bin/aws")}),
     "boto3": ("python", lambda: python("checks.py"), dict),
+    "aws-cli-old": ("python-old", lambda: ["bash", HERE / "python/cli_checks.sh"],
+                    lambda: {"AWS": str(KITS["python-old"].folder / "venv/bin/aws"),
+                             "SYSTEM_ATTRIBUTES": "--attribute-names"}),
+    "boto3-old": ("python-old", lambda: [KITS["python-old"].folder / "venv/bin/python", HERE / "python/checks.py"], dict),
     "js": ("node", lambda: node("checks.mjs"), dict),
     "go": ("go", lambda: [KITS["go"].folder / "checks"], dict),
     "rust": ("rust", lambda: [KITS["rust"].folder / "target/debug/quern-interop"], dict),

@@ -22,6 +22,9 @@ def client(**keys):
 
 
 sqs = client()
+# Before 2024 they had another name.
+members = sqs.meta.service_model.operation_model("ReceiveMessage").input_shape.members
+SYSTEM_ATTRIBUTES = next(name for name in ("MessageSystemAttributeNames", "AttributeNames") if name in members)
 
 
 def create(name, **attributes):
@@ -33,7 +36,7 @@ def attribute(queue, name):
 
 
 def receive(queue, most=10, wait=0, **options):
-    options.setdefault("MessageSystemAttributeNames", ["All"])
+    options.setdefault(SYSTEM_ATTRIBUTES, ["All"])
     got = sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=most, WaitTimeSeconds=wait, **options)
     return got.get("Messages", [])
 

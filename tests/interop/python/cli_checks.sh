@@ -2,6 +2,7 @@
 # The AWS CLI against any SQS: the checks of docs/interop.md, one JSON line each.
 #
 # usage: checks.sh [CHECK...]       AWS: the command, `aws` when not set
+#                                   SYSTEM_ATTRIBUTES: the option of that name, --attribute-names before 2024
 
 set -uo pipefail
 prefix=${QUERN_INTEROP_PREFIX:-cli}
@@ -32,7 +33,7 @@ attribute() { text get-queue-attributes --queue-url "$1" --attribute-names All -
 receive() { # queue query options...
     local queue=$1 query=$2
     shift 2
-    text receive-message --queue-url "$queue" --message-system-attribute-names All --max-number-of-messages 10 \
+    text receive-message --queue-url "$queue" "${SYSTEM_ATTRIBUTES:---message-system-attribute-names}" All --max-number-of-messages 10 \
         --visibility-timeout 30 --query "$query" "$@" || fail receive-message
 }
 
