@@ -64,6 +64,10 @@ BOOST_AUTO_TEST_CASE(what_decides_may_come_once)
 
 BOOST_AUTO_TEST_CASE(a_host_is_local_by_its_name_its_address_or_the_list)
 {
+    BOOST_TEST(is_loopback("::1"));
+    BOOST_TEST(is_loopback("127.0.0.1"));
+    BOOST_TEST(!is_loopback("::"));
+    BOOST_TEST(!is_loopback("0.0.0.0"));
     std::vector<std::string> const listed{"broker.test"};
     for (auto const* host : {"localhost", "localhost:9324", "LOCALHOST", "localhost.:1", "sqs.us-east-1.localhost:80",
              "127.0.0.1", "127.1.2.3:9324", "[::1]:9324", "[::1]", "broker.test", "Broker.Test:1"})

@@ -57,7 +57,8 @@ bool serve_admin(http_request const& request, engine& queues, instant now, http_
         return true;
     }
     auto const parameters = aws::parse_query(target.substr(std::min(path.size() + 1, target.size())));
-    auto const named = std::ranges::find(parameters, "queue", &std::pair<std::string, std::string>::first);
+    auto const named =
+        std::ranges::find(parameters, std::string("queue"), &std::pair<std::string, std::string>::first);
     auto const found = named == parameters.end()
         ? result<std::vector<message_look>>(failure(errc::invalid_request, ""))
         : queues.look_at_messages(named->second, most_messages, now);

@@ -91,7 +91,10 @@ std::optional<poll_id> front_end::carry_out(call& c)
     }
     if constexpr (std::is_same_v<response, received>) {
         if (done->parked) return done->parked;
-        finish_poll(done->answer, c.answer);
+        if (c.answer.xml)
+            encode_xml({c.operation, c.answer.request_id}, done->answer, c.answer.body);
+        else
+            encode(done->answer, c.answer.body);
     } else {
         constexpr bool has_urls =
             std::is_same_v<response, sqs::queue_url_response> || std::is_same_v<response, sqs::queue_urls_response>;
@@ -133,7 +136,7 @@ front_end::operation const front_end::operations[operation_count] = {
 };
 
 front_end::front_end(engine_options queues, server_options const& options)
-    : queues_(std::move(queues)), local_hosts_only_(is_local_host(options.host, {})), hosts_(options.hosts),
+    : queues_(std::move(queues)), local_hosts_only_(is_loopback(options.host)), hosts_(options.hosts),
       admin_(options.admin), one_region_(options.one_region), accounts_(options.accounts)
 {
     if (!options.check_signatures) return;

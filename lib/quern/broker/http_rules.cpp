@@ -4,6 +4,7 @@
 #include <boost/beast/core/string.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace quern::broker {
 
@@ -43,6 +44,13 @@ std::string_view repeated_header(net::headers const& fields)
     return {};
 }
 
+bool is_loopback(std::string_view address)
+{
+    boost::system::error_code ec;
+    auto const parsed = boost::asio::ip::make_address(std::string(address), ec);
+    return !ec && parsed.is_loopback();
+}
+
 bool is_local_host(std::string_view host, std::span<std::string const> listed)
 {
     bool const v6 = host.starts_with('[');
@@ -54,9 +62,7 @@ bool is_local_host(std::string_view host, std::span<std::string const> listed)
     constexpr std::string_view local = "localhost", under = ".localhost";
     if (is_name(local)) return true;
     if (name.size() > under.size() && iequals(name.substr(name.size() - under.size()), under)) return true;
-    boost::system::error_code ec;
-    auto const address = boost::asio::ip::make_address(std::string(name), ec);
-    return !ec && address.is_loopback();
+    return is_loopback(name);
 }
 
 } // namespace quern::broker

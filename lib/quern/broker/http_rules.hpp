@@ -21,6 +21,9 @@ framing framing_of(net::headers const&, int version); ///< version as Beast coun
 /// The name of a header that decides what is asked for, by whom and where, and that comes twice; empty: none.
 std::string_view repeated_header(net::headers const&);
 
+/// Whether an IP address, without brackets, is one of the loopback.
+bool is_loopback(std::string_view address);
+
 /// Whether a Host header names this machine's loopback, or one of the names listed. "localhost", names under it, and
 /// addresses; with or without a port. Browsers send any name whose owner lets it resolve to 127.0.0.1.
 bool is_local_host(std::string_view host, std::span<std::string const> listed);

@@ -60,7 +60,7 @@ struct server_options {
     std::chrono::milliseconds body_timeout{60'000};      ///< for a body to come, and for an answer to be taken
     std::chrono::milliseconds idle_timeout{75'000};      ///< between requests: longer than SDKs keep a connection
     std::size_t max_connections = 1000;                  ///< below the usual limit of 1024 descriptors
-    std::size_t max_unproven_bytes = 8 * 1024 * 1024;    ///< of all clients none of whose requests was let in yet
+    std::size_t max_unproven_bytes = 4 * 1024 * 1024;    ///< of all clients none of whose requests was let in yet
 
     /// SQS goes on with a long poll whose caller has hung up: a message that arrives then is in flight until its
     /// visibility timeout, seen by nobody. So does the broker, unless this is true: then such a poll is forgotten. (Over

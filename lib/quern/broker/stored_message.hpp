@@ -16,10 +16,11 @@ namespace quern::broker {
 class queue;
 
 // Where a message is kept besides its queue's directory: two of these at a time.
-using small = boost::intrusive::optimize_size<true>;
-using order_hook = boost::intrusive::set_base_hook<boost::intrusive::tag<struct order_tag>, small>; // standard queues
-using group_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct group_tag>>;       // FIFO queues
-using age_hook = boost::intrusive::set_base_hook<boost::intrusive::tag<struct age_tag>, small>;
+using in_few_bytes = boost::intrusive::optimize_size<true>;
+using order_hook =
+    boost::intrusive::set_base_hook<boost::intrusive::tag<struct order_tag>, in_few_bytes>;   // standard queues
+using group_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct group_tag>>; // FIFO queues
+using age_hook = boost::intrusive::set_base_hook<boost::intrusive::tag<struct age_tag>, in_few_bytes>;
 
 /// What most messages of standard queues have nothing of.
 struct message_extras {
