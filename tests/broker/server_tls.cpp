@@ -33,6 +33,7 @@ struct secured {
     secured()
     {
         options.port = 0;
+        options.hosts = {"sqs.test.example"};
         options.tls_certificate = shown.save(file("broker.pem"));
         options.tls_key = shown.save_key(file("broker-key.pem"));
     }
@@ -100,6 +101,24 @@ BOOST_AUTO_TEST_CASE(is_reached_by_name_through_a_proxy)
     BOOST_TEST(test::run(io, work(client)).value() == where + "/000000000000/orders");
     BOOST_TEST(middle->heads.size() == 2u);
     middle->die();
+}
+
+BOOST_AUTO_TEST_CASE(a_handshake_that_never_begins_ends_at_its_deadline)
+{
+    options.handshake_timeout = 20ms;
+    broker::server server(io.get_executor(), options);
+    server.listen().value();
+    asio::ip::tcp::socket silent(io);
+    silent.connect({asio::ip::address_v4::loopback(), server.port()});
+    boost::system::error_code ended;
+    char byte = 0;
+    silent.async_read_some(asio::buffer(&byte, 1), [&](boost::system::error_code ec, std::size_t) {
+        ended = ec;
+        io.stop();
+    });
+    io.run();
+    BOOST_TEST(ended.failed());
+    BOOST_TEST(server.counters().cut_connections == 1u);
 }
 
 // The consumer's own client does the same: it must outlive a proxy that is restarted.
