@@ -48,6 +48,8 @@ class Help(ProgramTest):
             (("send", "q", "--group", "two words"), ["--group"]),
             (("broker", "--port", "0", "--account", "12"), ["--account", "12 digits"]),
             (("broker", "--port", "0", "--host", "nowhere"), ["host", "nowhere"]),
+            (("broker", "--port", "0", "--key", "half"), ["--key", "ID:SECRET"]),
+            (("broker", "--port", "0", "--key", "a:b:c"), ["accounts", "12 digits"]),
         ):
             with self.subTest(arguments=arguments):
                 self.refuse(*arguments, status=2, mentions=mentions)
@@ -327,6 +329,28 @@ class Brokers(ProgramTest):
             self.variables["AWS_ENDPOINT_URL_SQS"] = broker.url
             self.assertTrue(self.create("orders").endswith("/123456789012/orders"))
             self.assertIn("arn:aws:sqs:eu-west-1:123456789012:orders", self.quern("queue", "attributes", "orders")[0])
+
+    def test_without_a_region_each_request_has_its_own(self):
+        with Broker("--key", "alice:secret:111111111111", AWS_REGION="eu-north-1") as broker:
+            self.variables["AWS_ENDPOINT_URL_SQS"] = broker.url
+            for region in ("us-east-1", "eu-west-1"):
+                self.variables["AWS_REGION"] = region
+                self.create("orders")
+                self.assertIn(f"arn:aws:sqs:{region}:000000000000:orders", self.quern("queue", "attributes", "orders")[0])
+            self.variables.update(AWS_ACCESS_KEY_ID="alice", AWS_SECRET_ACCESS_KEY="secret")
+            self.assertTrue(self.create("orders").endswith("/111111111111/orders"))
+
+    def test_what_rests_for_a_minute_need_not(self):
+        with Broker("--relaxed") as broker:
+            self.variables["AWS_ENDPOINT_URL_SQS"] = broker.url
+            for _ in range(2):
+                self.create("orders")
+                self.quern("queue", "delete", "orders")
+
+    def test_a_query_without_a_signature_is_served_where_nobody_signs(self):
+        with Broker("--no-auth", AWS_REGION="eu-north-1") as broker:
+            with urllib.request.urlopen(broker.url + "/?Action=CreateQueue&QueueName=q", timeout=LIMIT) as answer:
+                self.assertIn(b"/000000000000/q</QueueUrl>", answer.read())
 
     def faults(self, text):
         path = self.folder + "/faults.json"

@@ -145,7 +145,7 @@ class Tls(ProgramTest):
 
     def test_a_proxy_leads_to_hosts_that_only_it_can_find(self):
         certificate, key = self.certify("sqs.test.example")
-        with Broker("--tls-certificate", certificate, "--tls-key", key) as broker:
+        with Broker("--tls-certificate", certificate, "--tls-key", key, "--allow-host", "sqs.test.example") as broker:
             port = int(broker.url.rpartition(":")[2])
             with Proxy(port) as proxy:
                 self.variables.update(AWS_CA_BUNDLE=certificate, HTTPS_PROXY=proxy.url, NO_PROXY="example.org",
@@ -158,7 +158,7 @@ class Tls(ProgramTest):
 
     def test_a_proxy_that_dies_again_and_again_loses_no_message(self):
         certificate, key = self.certify("sqs.test.example")
-        with Broker("--tls-certificate", certificate, "--tls-key", key) as broker:
+        with Broker("--tls-certificate", certificate, "--tls-key", key, "--allow-host", "sqs.test.example") as broker:
             port = int(broker.url.rpartition(":")[2])
             self.variables.update(AWS_CA_BUNDLE=certificate, AWS_ENDPOINT_URL_SQS="https://sqs.test.example")
             with Proxy(port) as proxy:
