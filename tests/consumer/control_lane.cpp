@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(twenty_thousand_acknowledgements_a_second_do_not_wait_for_i
     constexpr std::size_t messages = 40'000;
     constexpr auto between = 50us; // outcomes: 20,000 a second
     sim::virtual_clock time;
-    broker::engine engine;
+    broker::engine engine{broker::engine_options{.seed = 1}};
     asio::io_context io;
     sim::local_api service(engine, time, io.get_executor());
     sim::network network({service, time, io.get_executor(), nullptr, {}}, 10s);

@@ -84,7 +84,7 @@ private:
 /// A queue, a consumer, and all the time in the world.
 struct mill {
     sim::virtual_clock time;
-    broker::engine engine;
+    broker::engine engine{broker::engine_options{.seed = 1}};
     asio::io_context io; // last: what it destroys still refers to the clock
     std::optional<sim::local_api> local{std::in_place, engine, time, io.get_executor()};
     hooked_api api{*local};

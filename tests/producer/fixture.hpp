@@ -69,7 +69,7 @@ struct workshop {
     using sent = result<sqs::send_message_response>;
 
     sim::virtual_clock time;
-    broker::engine engine;
+    broker::engine engine{broker::engine_options{.seed = 1}};
     asio::io_context io; // last: what it destroys still refers to the clock
     std::optional<sim::local_api> local{std::in_place, engine, time, io.get_executor()};
     slow_api api{*local, time};
