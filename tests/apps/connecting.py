@@ -110,7 +110,7 @@ class Profiles(ProgramTest):
             self.assertIn(special.url, self.quern("queue", "create", "by-name", "--profile", "work")[0])
             self.variables["AWS_PROFILE"] = "work"
             self.assertIn("by-name", self.quern("queue", "list")[0])
-            self.variables["AWS_ENDPOINT_URL"] = general.url
+            self.variables.update(AWS_ENDPOINT_URL=general.url, AWS_REGION="us-east-1")
             self.assertIn("by-default", self.quern("queue", "list")[0])
 
     def test_a_profile_that_is_not_there_is_named(self):

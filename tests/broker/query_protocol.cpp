@@ -63,6 +63,7 @@ BOOST_AUTO_TEST_CASE(lists_and_maps_are_flat_and_in_the_order_of_their_numbers)
     BOOST_TEST(json_of("MessageAttribute.1.Name=n&MessageAttribute.1.Value.DataType=String"
                        "&MessageAttribute.1.Value.StringValue=v") ==
         R"({"MessageAttributes":{"n":{"DataType":"String","StringValue":"v"}}})");
+    BOOST_TEST(json_of("Entries=&Attributes=") == R"({"Entries":[],"Attributes":{}})"); // empty ones
     BOOST_TEST(
         json_of("SendMessageBatchRequestEntry.1.Id=1&SendMessageBatchRequestEntry.1.DelaySeconds=3"
                 "&SendMessageBatchRequestEntry.2.Id=2") == R"({"Entries":[{"Id":"1","DelaySeconds":3},{"Id":"2"}]})");

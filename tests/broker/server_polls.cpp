@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(a_server_may_go_while_clients_wait)
 {
     boost::asio::io_context io;
     auto server = std::make_unique<broker::server>(io.get_executor(), [] {
-        auto options = running_server::unsigned_options();
+        auto options = running_server::under_test_names(running_server::unsigned_options());
         options.port = 0;
         return options;
     }());
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(a_server_may_go_while_clients_wait)
 BOOST_AUTO_TEST_CASE(an_io_context_may_go_while_clients_wait)
 {
     boost::asio::io_context io;
-    auto options = running_server::unsigned_options();
+    auto options = running_server::under_test_names(running_server::unsigned_options());
     options.port = 0;
     broker::server server(io.get_executor(), options);
     server.listen().value();

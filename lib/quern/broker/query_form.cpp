@@ -131,7 +131,10 @@ void write_shape(shape const& as, node const& from, json_writer& out, std::strin
 void write_members(node const& from, json_writer& out, std::string_view action)
 {
     for (auto const& [name, one] : from.parts) {
-        auto const known = std::ranges::find(shapes, std::string_view(name), &shape::query_name);
+        auto known = std::ranges::find(shapes, std::string_view(name), &shape::query_name);
+        // An empty list or map comes under its own name, without a value: "Entries=".
+        if (known == std::end(shapes) && one.value == "" && one.parts.empty())
+            known = std::ranges::find(shapes, std::string_view(name), &shape::json_name);
         if (known == std::end(shapes)) {
             if (one.value) out.member(name, std::string_view(*one.value));
             continue;
