@@ -1,6 +1,7 @@
 #include <quern/consumer/detail/dispatch/outage.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace quern {
@@ -76,10 +77,11 @@ void outage::ended(held& h, sign what, tick now)
     if (!breaker_) return;
     allowance(now);
     if (h.ticket == counted_) --working_;
+    auto const who = std::hash<std::string_view>()(h.message.id());
     switch (what) {
     case sign::good: return breaker_->succeeded(h.ticket, now);
-    case sign::bad: return breaker_->failed(h.ticket, now);
-    case sign::down: return breaker_->unavailable(h.ticket, now);
+    case sign::bad: return breaker_->failed(h.ticket, who, now);
+    case sign::down: return breaker_->unavailable(h.ticket, who, now);
     case sign::none: return;
     }
 }
