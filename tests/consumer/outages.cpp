@@ -11,20 +11,9 @@ namespace {
 
 /// A queue that gives up on a message after three receives, and a dependency that is down for a while.
 struct stricken : mill {
-    std::string dead = engine.create_queue(sqs::create_queue_request("dead"), time.wall()).value().queue_url;
+    std::string dead = allow_receives("3");
     tick down_from = tick::max(), down_until = tick::max();
     std::size_t calls_while_down = 0;
-
-    stricken() { allow_receives("3"); }
-
-    void allow_receives(std::string const& most)
-    {
-        sqs::set_queue_attributes_request redrive;
-        redrive.queue_url = url;
-        redrive.attributes["RedrivePolicy"] =
-            R"({"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:dead","maxReceiveCount":)" + most + "}";
-        engine.set_queue_attributes(redrive, time.wall()).value();
-    }
 
     bool down() const { return time.now() >= down_from && time.now() < down_until; }
 
@@ -49,22 +38,6 @@ struct stricken : mill {
             time.run_for(io, 30s);
         }
         BOOST_TEST(until(20min, [this] { return empty(); }));
-    }
-
-    int in(std::string const& queue)
-    {
-        sqs::get_queue_attributes_request ask(queue);
-        return std::stoi(
-            engine.get_queue_attributes(ask, time.wall()).value().attributes.at("ApproximateNumberOfMessages"));
-    }
-
-    std::string explained()
-    {
-        std::string out;
-        asio::co_spawn(
-            io, it->explain(), [&](std::exception_ptr, explanation const& said) { out = to_string(said); });
-        time.run_for(io, 0s);
-        return out;
     }
 };
 

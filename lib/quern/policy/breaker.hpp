@@ -28,8 +28,8 @@ struct breaker_options {
     int min_calls = 20;
 
     /// The part of the calls that failed from which on it opens, if three messages at least are among those that
-    /// failed. Half: handlers also fail for reasons of their messages, and those must not stop everything. 1: only when
-    /// all fail, and so many in a row as ordinary failures do not explain.
+    /// failed. Half: handlers also fail for reasons of their messages, and those must not stop everything. 1: only
+    /// when all fail, and so many in a row as ordinary failures do not explain.
     double failure_ratio = 0.5;
 
     /// Failures that one `unavailable` counts for. With 3, a quarter of the calls is enough to open: unlike a failure
@@ -37,8 +37,8 @@ struct breaker_options {
     int unavailable_weight = 3;
 
     /// So many messages that found it `unavailable`, and nothing else in between, open at once, whatever the window
-    /// says. Two may be connections that broke; with three, each further message only spends one of its receives. More
-    /// are needed where some are always unavailable: as many as ordinary times bring in a row once in a million.
+    /// says. Two may be connections that broke; with three, each further message only spends one of its receives.
+    /// More are needed where some are always unavailable: as many as ordinary times bring in a row once in a million.
     /// 2 to 64: one message may have a fault of its own.
     int unavailable_in_a_row = 3;
 
@@ -48,13 +48,13 @@ struct breaker_options {
     backoff open_for =
         backoff::exponential(std::chrono::seconds(5), 2.0, std::chrono::seconds(60)).with(jitter::fraction(0.25));
 
-    /// Calls in flight while half open, and good ones that end it. One: enough to know, and one message risks a receive.
-    /// It takes so many bad ones in a row to open again, and more where calls often fail in ordinary times: so many as
-    /// these bring in a row once in twenty, 64 at most.
+    /// Calls in flight while half open, and good ones that end it. One: enough to know, and one message risks a
+    /// receive. It takes so many bad ones in a row to open again, and more where calls often fail in ordinary times:
+    /// so many as these bring in a row once in twenty, 64 at most.
     std::size_t probes = 1;
 
-    /// Slow start doubles the calls in flight each time that this is over, whatever becomes of them. With 1 s, full speed
-    /// is ten seconds away; caches and pools need about that.
+    /// Slow start doubles the calls in flight each time that this is over, whatever becomes of them. With 1 s, full
+    /// speed is ten seconds away; caches and pools need about that.
     std::chrono::milliseconds slow_start_round{1'000};
 
     /// Slow start ends, and with it the limit, when so many calls may be in flight; the usual `max_in_flight`.

@@ -8,9 +8,9 @@ namespace quern::policy {
 
 /// A run of bad news without a good one in between, and whether chance alone explains it.
 ///
-/// Some messages are bad news whatever happens, so a run is measured against ordinary times: where half of all news is
-/// bad, it takes twenty in a row to mean something, and where none is, a few. And one message that is tried again and
-/// again proves nothing about the others.
+/// Some messages are bad news whatever happens, so a run is measured against ordinary times: where half of all news
+/// is bad, it takes twenty in a row to mean something, and where none is, a few. And one message that is tried again
+/// and again proves nothing about the others.
 class streak {
 public:
     /// Messages that one run tells apart; further ones are not counted.

@@ -6,6 +6,8 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <chrono>
+
 namespace quern::sqs {
 
 template <class T>
@@ -21,6 +23,9 @@ using answer = boost::asio::awaitable<result<T>>;
 class api {
 public:
     virtual ~api() = default;
+
+    /// The time of the service less ours, as far as it is known from its answers.
+    virtual std::chrono::milliseconds clock_offset() const { return {}; }
 
     virtual answer<send_message_response> send_message(send_message_request) = 0;
     virtual answer<send_message_batch_response> send_message_batch(send_message_batch_request) = 0;

@@ -62,6 +62,9 @@ explanation consumer::pipeline::explain()
         out.oldest = {
             std::string(oldest->message.id()), between(oldest->came_in->received_at, time), name_of(oldest->at)};
     }
+    if (!outage_.halts(time)) {
+        if (auto bad = outage_.explain(time); !bad.empty()) out.remarks.push_back(std::move(bad));
+    }
     if (!groups.empty()) {
         out.remarks.push_back("SQS gives nothing of " + std::to_string(groups.size()) +
             " message groups while they have messages in flight");
@@ -81,8 +84,7 @@ std::vector<explanation::obstacle> consumer::pipeline::obstacles(tick time)
         out.push_back({"not_started", "not started"});
     else if (drain_)
         out.push_back({"draining", "draining"});
-    if (auto const bad = outage_.explain(time); !bad.empty())
-        out.push_back({outage_.paused() ? "paused" : "breaker", bad});
+    if (outage_.halts(time)) out.push_back({outage_.paused() ? "paused" : "breaker", outage_.explain(time)});
     if (in_flight.size() >= options.max_in_flight) {
         out.push_back({"max_in_flight",
             "max_in_flight is reached: " + std::to_string(running_) + " are being handled, " +

@@ -47,8 +47,7 @@ consumer::pipeline::pipeline(
       own_client_(given ? nullptr : make_client(strand, options, queue_url)), api_(given ? *given : *own_client_),
       queue_url_(std::move(queue_url)), handle_(std::move(handle)),
       intake_(options.max_in_flight, options.max_polls, seeded(options.seed), options.wait_time.count() != 0),
-      bytes_(options.max_bytes_in_flight), pace_(options.rate, time_.now()),
-      outage_(options.breaker, options.max_in_flight, seeded(options.seed)),
+      bytes_(options.max_bytes_in_flight), pace_(options.rate, time_.now()), outage_(options, seeded(options.seed)),
       redrive_(options.breaker.has_value(), time_.now()),
       batches_(std::min(options.batch_size, options.max_in_flight), options.batch_window),
       leases_(options.visibility_timeout), runs_(options.handler_timeout),
@@ -130,6 +129,7 @@ std::optional<tick> consumer::pipeline::turn(tick time)
     for (auto& head : groups_.runnable())
         admit(std::move(head), time);
     run_batches(time);
+    tell_of_outages(time);
 
     if (intake_.polls() == 0 || (drain_ && !drain_->keeps_back(time))) {
         for (auto& h : std::exchange(kept_back_, {}))
@@ -189,11 +189,12 @@ void consumer::pipeline::begin_drain(std::chrono::milliseconds limit)
         drain_.emplace(
             time, std::clamp<std::chrono::milliseconds>(limit, std::chrono::seconds(0), lease_book::horizon));
         intake_.stop();
+        ages_.begin(service_time());
         in_flight.for_each([this](held_ptr const& h) { call_off(*h); });
         for (auto& h : groups_.take_waiting())
             settle(std::move(h), settlement::purpose::postpone);
         for (auto& h : batches_.take_waiting()) {
-            outage_.ended(*h, outage::sign::none, time);
+            outage_.ended(*h, {}, time);
             groups_.leave(*h);
             settle(std::move(h), settlement::purpose::postpone);
         }

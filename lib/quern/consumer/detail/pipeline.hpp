@@ -93,7 +93,11 @@ private:
     void welcome();
     void handled(held_ptr, std::exception_ptr, std::optional<outcome>);
     void handled(std::vector<held_ptr> const&, std::exception_ptr, std::vector<outcome> const&);
-    outcome meaning_of(held const&, std::exception_ptr);
+    struct meaning {
+        outcome said;
+        bool unreadable = false; ///< no news of what its handler depends on
+    };
+    meaning meaning_of(held const&, std::exception_ptr);
     outcome malformed(held const&, std::string const& why);
     void conclude(held_ptr, outcome const&);
     void fail(held_ptr, outcome const&);
@@ -101,6 +105,11 @@ private:
     void reject(held_ptr, std::string const& reason);
     void give_back_tail(held const&);
     void stand_back(held_ptr);
+    void found_down(held_ptr, outcome const&);
+    void put_off(held_ptr, outage::way_back const&);
+    std::string dependency_of(held const&);
+    void tell_of_outages(tick now);
+    wall_time service_time() const;
     void run_batches(tick now);
     boost::asio::awaitable<void> learn_max_receives();
     void stop_overdue(tick now);
@@ -155,6 +164,7 @@ private:
     byte_limit bytes_;
     pace pace_;
     outage outage_;
+    age_book ages_; // of this consumer as a whole
     redrive_inquiry redrive_;
     fifo_groups groups_;
     batches batches_;

@@ -1,14 +1,15 @@
 #include <quern/consumer/detail/dispatch/batches.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <utility>
 
 namespace quern {
 
-void batches::add(held_ptr h, tick now)
+void batches::add(held_ptr h, tick now, bool hurries)
 {
     h->at = held::stage::gathering;
-    line_.push_back({std::move(h), now + window_});
+    line_.push_back({std::move(h), hurries ? now : now + window_});
 }
 
 /// Those whose lease has run out have left without a word.
@@ -21,7 +22,7 @@ std::vector<held_ptr> batches::take(tick now, bool no_more)
 {
     forget_lost();
     std::vector<held_ptr> out;
-    if (line_.empty() || (line_.size() < size_ && !no_more && line_.front().due > now)) return out;
+    if (line_.empty() || (line_.size() < size_ && !no_more && *wake_at() > now)) return out;
     while (out.size() < size_ && !line_.empty()) {
         out.push_back(std::move(line_.front().what));
         line_.pop_front();
@@ -41,7 +42,7 @@ std::vector<held_ptr> batches::take_waiting()
 std::optional<tick> batches::wake_at() const
 {
     if (line_.empty()) return {};
-    return line_.front().due;
+    return std::ranges::min(line_, {}, &entry::due).due;
 }
 
 } // namespace quern

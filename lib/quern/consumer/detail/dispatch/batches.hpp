@@ -15,13 +15,28 @@ class batches {
 public:
     batches(std::size_t size, std::chrono::milliseconds window) : size_(size), window_(window) {}
 
-    void add(held_ptr, tick now);
+    /// `hurries`: it waits for nobody.
+    void add(held_ptr, tick now, bool hurries = false);
 
     /// The next batch that is due; empty when there is none. `no_more`: none will come soon, so nobody waits for it.
     std::vector<held_ptr> take(tick now, bool no_more = false);
 
     /// Takes away everything, to be given back.
     std::vector<held_ptr> take_waiting();
+
+    /// Takes away those of which that is true.
+    template <class Condition>
+    std::vector<held_ptr> take_if(Condition is_wanted)
+    {
+        std::vector<held_ptr> out;
+        forget_lost();
+        std::erase_if(line_, [&](entry& e) {
+            if (!is_wanted(*e.what)) return false;
+            out.push_back(e.what);
+            return true;
+        });
+        return out;
+    }
 
     std::optional<tick> wake_at() const;
 

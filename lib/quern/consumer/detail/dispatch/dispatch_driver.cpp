@@ -34,9 +34,11 @@ asio::awaitable<std::vector<outcome>> handle_all(batch_handler const& handle, st
 void consumer::pipeline::start(held_ptr h)
 {
     if (h->damage) return conclude(h, malformed(*h, describe(*h->damage)));
-    outage_.started(*h);
+    auto const time = now();
+    outage_.started(*h, time);
+    auto const alone = outage_.hurries(*h);
     if (handle_.many)
-        batches_.add(std::move(h), now());
+        batches_.add(std::move(h), time, alone);
     else
         dispatch(std::move(h));
 }
@@ -203,18 +205,17 @@ void consumer::pipeline::dispatch(std::vector<held_ptr> messages)
     asio::post(run->on, std::move(begin));
 }
 
-/// In bad times nobody waits for company: what may run runs, the rest goes back or waits as others do.
+/// What gathers for something that has gone down goes back, or waits as others do.
 void consumer::pipeline::run_batches(tick time)
 {
-    auto const allowed = outage_.allowance(time);
-    if (allowed == 0) {
-        for (auto& h : batches_.take_waiting()) {
-            outage_.ended(*h, outage::sign::none, time);
+    if (!outage_.good_times()) {
+        for (auto& h : batches_.take_if([&](held const& one) { return outage_.forbids(one, time); })) {
+            outage_.ended(*h, {}, time);
             stand_back(std::move(h));
         }
     }
     auto const full = in_flight.size() >= options.max_in_flight || bytes_.room(in_flight.bytes(), 0) == 0;
-    auto const no_more = allowed < options.max_in_flight || (full && running_ == 0);
+    auto const no_more = full && running_ == 0;
     for (auto due = batches_.take(time, no_more); !due.empty(); due = batches_.take(time, no_more))
         dispatch(std::move(due));
 }
@@ -282,7 +283,7 @@ void consumer::pipeline::lose(held_ptr const& h)
     give_back_tail(*h);
     tell_asks(*h, too_late());
     wake_.ring();
-    if (h->at == held::stage::gathering) outage_.ended(*h, outage::sign::none, now());
+    if (h->at == held::stage::gathering) outage_.ended(*h, {}, now());
     if (h->at == held::stage::running) {
         cancel(*h);
     } else {

@@ -1,5 +1,6 @@
 // What handlers ask for while they run: their message deleted now, its lease extended.
 
+#include <quern/consumer/detail/message/thrown.hpp>
 #include <quern/consumer/detail/pipeline.hpp>
 
 #include <boost/asio/post.hpp>
@@ -109,7 +110,10 @@ void consumer::pipeline::ended_after_ack(held_ptr h, std::exception_ptr thrown, 
 {
     auto const failed = thrown && !h->cancelled;
     if (failed) log_.write(log_level::warning, "handler failed after its ack", std::string(h->message.id()), now());
-    outage_.ended(*h, failed ? outage::sign::bad : said ? outage::sign_of(*said) : outage::sign::none, now());
+    outage::news about_it;
+    if (failed && !is_parse_error(thrown)) about_it.what = outage::sign::bad;
+    if (said) about_it = outage::news_of(*said);
+    outage_.ended(*h, about_it, now());
     groups_.leave(*h);
     h->removing = true;
     if (h->asks->ack == deletion::confirmed) in_flight.remove(*h);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/consumer/delivery.hpp>
+#include <quern/consumer/detail/dispatch/dependency.hpp>
 #include <quern/core/compact_strand.hpp>
 #include <quern/core/error.hpp>
 #include <quern/policy/breaker.hpp>
@@ -102,6 +103,7 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
     int extensions = 0;                            ///< asked for; only the newest is worth sending
     std::optional<std::chrono::seconds> postponed; ///< the postpone that waits for an extension's answer
     std::unique_ptr<std::string> reason;           ///< of the rejection
+    dependency_ptr depends_on;                     ///< null: nobody has asked yet, or there is no breaker
     policy::breaker::ticket ticket{};              ///< of its handler's start
     std::unique_ptr<failure> damage;               ///< it arrived unreadable: no handler can run
     tick started_at{};                             ///< of its handler
@@ -109,12 +111,13 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
     std::unique_ptr<handler_asks> asks;            ///< null: nothing yet
     std::shared_ptr<answer> came_in;               ///< null in tests: then it counts for nothing
 
-    // Side by side, so that they take ten bytes.
+    // Side by side, so that they take eleven bytes.
     stage at = stage::waiting;
     bool extending = false;   ///< an extension of its lease is on the wire
     bool giving_back = false; ///< a postpone is on its way, or waits for that extension: no other may follow
     bool removing = false;    ///< settling by a delete
     bool rejected = false;    ///< settling by a hand-off to the poison queue, then a delete
+    bool probe = false;       ///< its handler began while what it depends on was half open
     bool overdue = false;     ///< its handler was told to end because it ran for too long
     bool cancelled = false;   ///< because of the drain, or of the lease
     std::atomic<turn> its_turn{turn::waits};

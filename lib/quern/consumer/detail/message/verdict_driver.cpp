@@ -1,5 +1,6 @@
 // What becomes of a message when its handler has ended.
 
+#include <quern/consumer/detail/message/printable.hpp>
 #include <quern/consumer/detail/message/thrown.hpp>
 #include <quern/consumer/detail/pipeline.hpp>
 #include <quern/policy/age.hpp>
@@ -13,17 +14,6 @@ namespace {
 /// So long those behind a failed head wait for it here, their leases extended; what an outage puts off for 30 s and more
 /// is not waited for. When the head is late, another consumer has it: postponing takes up to a second, receiving less.
 constexpr std::chrono::seconds longest_wait_for_head{20}, grace_of_head{5};
-
-/// Safe in a log line and in an attribute of a message: short, and printable ASCII.
-std::string printable(std::string_view text, std::size_t longest)
-{
-    std::string out(text.substr(0, longest));
-    for (auto& c : out) { // not even UTF-8: the cut may fall inside a character
-        auto const byte = static_cast<unsigned char>(c);
-        if (byte < 0x20 || byte > 0x7e) c = '?';
-    }
-    return out;
-}
 
 std::string what_happened(std::exception_ptr const& thrown)
 {
@@ -54,8 +44,13 @@ void consumer::pipeline::handled(held_ptr h, std::exception_ptr thrown, std::opt
     if (h->asks && h->asks->ack != handler_asks::deletion::none) return ended_after_ack(std::move(h), thrown, said);
     auto const time = now();
     auto const over = h->message.lease_deadline() <= time;
-    if (thrown && !h->cancelled && !over) said = meaning_of(*h, thrown);
-    outage_.ended(*h, over || !said ? outage::sign::none : outage::sign_of(*said), time);
+    auto unreadable = false;
+    if (thrown && !h->cancelled && !over) {
+        auto meant = meaning_of(*h, thrown);
+        said = std::move(meant.said);
+        unreadable = meant.unreadable;
+    }
+    outage_.ended(*h, over || !said || unreadable ? outage::news() : outage::news_of(*said), time);
     if (over || (h->lost && !h->back)) { // another consumer may have the message
         note_lost(*h);
         tell_asks(*h, too_late());
@@ -69,11 +64,11 @@ void consumer::pipeline::handled(held_ptr h, std::exception_ptr thrown, std::opt
     }
 }
 
-outcome consumer::pipeline::meaning_of(held const& h, std::exception_ptr thrown)
+consumer::pipeline::meaning consumer::pipeline::meaning_of(held const& h, std::exception_ptr thrown)
 {
     if (options.classify && !h.overdue) {
         try {
-            if (auto given = options.classify(thrown)) return *std::move(given);
+            if (auto given = options.classify(thrown)) return {*std::move(given), false};
         } catch (...) {
             log_.write(log_level::error, "classify", "threw an exception; ignored", now());
         }
@@ -81,10 +76,10 @@ outcome consumer::pipeline::meaning_of(held const& h, std::exception_ptr thrown)
     auto const why = h.overdue ? "ran for longer than handler_timeout" : what_happened(thrown);
     if (!h.overdue && is_parse_error(thrown)) {
         ++counters.malformed;
-        return malformed(h, why);
+        return {malformed(h, why), true};
     }
     log_.write(log_level::warning, "handler failed", std::string(h.message.id()) + ": " + why, now());
-    return retry();
+    return {retry(), false};
 }
 
 outcome consumer::pipeline::malformed(held const& h, std::string const& why)
@@ -104,10 +99,7 @@ void consumer::pipeline::conclude(held_ptr h, outcome const& verdict)
     switch (verdict.what()) {
     case outcome::kind::ack: groups_.leave(*h); return settle(std::move(h), settlement::purpose::remove);
     case outcome::kind::reject: return reject(std::move(h), verdict.reason());
-    case outcome::kind::unavailable:
-        log_.write(log_level::warning, "unavailable",
-            std::string(h->message.id()) + ": what its handler needs is down", now());
-        return stand_back(std::move(h));
+    case outcome::kind::unavailable: return found_down(std::move(h), verdict);
     case outcome::kind::retry:
         if (fifo_ && options.on_group_failure == group_policy::skip_head) {
             return reject(std::move(h), "failed at the head of its group");
@@ -116,6 +108,34 @@ void consumer::pipeline::conclude(held_ptr h, outcome const& verdict)
     case outcome::kind::retry_after:
     case outcome::kind::release: return fail(std::move(h), verdict);
     }
+}
+
+void consumer::pipeline::found_down(held_ptr h, outcome const& verdict)
+{
+    auto const time = now();
+    log_.write(
+        log_level::warning, "unavailable", std::string(h->message.id()) + ": what its handler needs is down", time);
+    if (drain_) return fail(std::move(h), release());
+    auto const back = outage_.found_down(h, outage::news_of(verdict), time);
+    if (back) put_off(std::move(h), *back);
+}
+
+/// It has not failed, so its age is no matter.
+void consumer::pipeline::put_off(held_ptr h, outage::way_back const& back)
+{
+    if (back.spilled) {
+        ++counters.spilled;
+        log_.write(log_level::error, "spilled",
+            std::string(h->message.id()) +
+                ": on its last receive, and what it needs is down: too many such wait here, the dead-letter queue "
+                "takes it",
+            now());
+    }
+    if (back.stood_back && options.max_age.count() != 0) {
+        auto& book = h->depends_on ? h->depends_on->ages : ages_;
+        book.add(service_time(), service_time() + back.delay);
+    }
+    fail_for(std::move(h), back.delay, back.delay <= longest_wait_for_head);
 }
 
 /// It comes back, and whatever stands behind it in its group waits for it.
@@ -133,8 +153,11 @@ void consumer::pipeline::fail(held_ptr h, outcome const& verdict)
         }
     }
     if (verdict.what() != outcome::kind::release && options.max_age.count() != 0) {
-        auto const within = policy::within_age(
-            h->message.first_received_at().value_or(time_.wall()), time_.wall(), delay, options.max_age);
+        auto const time = service_time();
+        auto const first = h->message.first_received_at().value_or(time);
+        auto const& its = h->depends_on ? h->depends_on->ages : ages_;
+        auto const not_tried = age_book::stood_back(first, time, {&ages_, &its});
+        auto const within = policy::within_age(first + not_tried, time, delay, options.max_age);
         if (!within) return reject(std::move(h), "older than max_age");
         delay = *within;
     }
