@@ -12,10 +12,13 @@ namespace {
 struct partly_down : mill {
     std::map<char, int> acked; // by the first letter of the body, which names what the message needs
     std::string down;          // such letters
+    std::map<char, int> seen;
+    std::map<std::string, int> failed; // by body
 
     partly_down()
     {
         options.dependency = [](delivery const& d) { return std::string(d.body().substr(0, 1)); };
+        options.breaker->open_for = options.breaker->open_for.with(policy::jitter::none);
     }
 
     void consume_what_depends()
@@ -108,7 +111,7 @@ BOOST_AUTO_TEST_CASE(all_of_them_down_the_intake_rests_and_then_finds_out)
     work(1min, "ab");
     auto const before = api.receives;
     work(9min, "ab");
-    BOOST_TEST(api.receives - before < 60);
+    BOOST_TEST(api.receives - before < 100); // for probes
     down.clear();
     BOOST_TEST(until(20min, [this] { return empty(); }));
     BOOST_TEST(acked['a'] + acked['b'] == 2 * 605);
@@ -145,32 +148,34 @@ BOOST_AUTO_TEST_CASE(a_function_that_throws_costs_a_line_in_the_log_and_no_messa
     work(3s, "ax");
     BOOST_TEST(until(1min, [this] { return empty(); }));
     BOOST_TEST(acked['x'] == 3);
-    BOOST_TEST(log_lines("dependency: ") == 3);
+    BOOST_TEST(log_lines("dependency: ") >= 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_batch_that_gathers_goes_back_when_what_it_needs_goes_down)
+BOOST_AUTO_TEST_CASE(what_gathers_for_a_batch_goes_back_when_what_it_needs_goes_down)
 {
     options.batch_size = 50;
     options.batch_window = 10s;
-    std::map<char, int> seen;
-    auto handle = [&](deliveries all) -> asio::awaitable<std::vector<outcome>> {
+    auto handle = [this](deliveries all) -> asio::awaitable<std::vector<outcome>> {
         std::vector<outcome> said;
         for (delivery& d : all) {
             ++seen[d.body()[0]];
             said.push_back(d.body()[0] == 'a' ? unavailable() : ack());
         }
+        co_await pause(5s);
         co_return said;
     };
     it.emplace(io.get_executor(), api, url, handle, options);
     it->start();
     for (int i = 0; i < 3; ++i)
         send_now("a" + std::to_string(i));
-    time.run_for(io, 9s);
-    for (int i = 3; i < 10; ++i) // they gather when the first three come back
-        send_now("a" + std::to_string(i)), send_now("b" + std::to_string(i));
-    time.run_for(io, 30s);
+    time.run_for(io, 12s); // they run until 15 s
+    for (int i = 3; i < 10; ++i) {
+        send_now("a" + std::to_string(i));
+        send_now("b" + std::to_string(i));
+    }
+    time.run_for(io, 30s); // these would have run together, at 22 s
     BOOST_TEST(seen['b'] == 7);
-    BOOST_TEST(seen['a'] <= 11);
+    BOOST_TEST(seen['a'] < 8); // some of them as probes
     BOOST_TEST(explained().find("breaker of a ") != std::string::npos, explained());
 }
 
@@ -178,8 +183,7 @@ BOOST_AUTO_TEST_CASE(a_batch_that_gathers_goes_back_when_what_it_needs_goes_down
 BOOST_AUTO_TEST_CASE(an_outage_makes_no_message_too_old)
 {
     options.max_age = 1min;
-    std::map<std::string, int> failed;
-    consume([&](delivery& d) -> asio::awaitable<outcome> {
+    consume([this](delivery& d) -> asio::awaitable<outcome> {
         co_await pause(200ms);
         if (!down.empty()) co_return unavailable();
         auto const once = ++failed[std::string(d.body())] == 1;
@@ -203,7 +207,7 @@ BOOST_AUTO_TEST_CASE(an_outage_makes_no_message_too_old)
 BOOST_AUTO_TEST_CASE(a_pause_makes_no_message_too_old)
 {
     options.max_age = 1min;
-    consume([&](delivery& d) -> asio::awaitable<outcome> {
+    consume([this](delivery& d) -> asio::awaitable<outcome> {
         auto const tries = runs[std::string(d.body())];
         if (tries == 1) co_return retry_after(20s);
         if (tries == 2) co_return retry();

@@ -106,7 +106,8 @@ private:
     void give_back_tail(held const&);
     void stand_back(held_ptr);
     void found_down(held_ptr, outcome const&);
-    void put_off(held_ptr, outage::way_back const&);
+    void put_off(held_ptr, outage::way_back const&, age_book&);
+    age_book& book_of(held const& h) { return h.depends_on ? h.depends_on->ages : ages_; }
     std::string dependency_of(held const&);
     void tell_of_outages(tick now);
     wall_time service_time() const;

@@ -43,7 +43,7 @@ outage::outage(consumer_options const& options, std::uint64_t seed)
     : has_breaker_(options.breaker.has_value()), max_in_flight_(options.max_in_flight), backoff_(options.backoff),
       random_(seed), known_(settings_of(options), options.max_dependencies, seed)
 {
-    if (has_breaker_ && !options.dependency) known_.of_message("");
+    if (has_breaker_ && !options.dependency) only_ = known_.of_message("");
 }
 
 outage::~outage()
@@ -83,7 +83,7 @@ void outage::force_open(bool on, tick now)
 void outage::belongs(held& h, std::string_view name)
 {
     if (!has_breaker_) return;
-    h.depends_on = known_.of_message(name);
+    h.depends_on = only_ ? only_ : known_.of_message(name);
     if (forced_) h.depends_on->breaker.force_open(true);
 }
 
@@ -119,11 +119,11 @@ void outage::look_at_all(tick now)
 {
     std::erase_if(watched_, [&](dependency_ptr const& d) {
         look_at(*d, now);
-        auto const over = d->seen == phase::closed && d->kept.empty() && d->tried.empty();
+        if (!d->kept.empty() || !d->tried.empty()) return false;
         auto const forgotten =
             !d->has_messages && d->seen == phase::half_open && now - d->quiet_since >= longest_silence;
         if (forgotten) known_.forget(*d);
-        return over || forgotten;
+        return forgotten || d->seen == phase::closed;
     });
 }
 
@@ -173,12 +173,12 @@ void outage::ended(held& h, news const& said, tick now)
     auto& d = other ? *other : own;
     if (other) look_at(d, now);
     auto const ticket = other ? d.breaker.start() : h.ticket;
-    auto const who = std::hash<std::string_view>()(h.message.id());
+    auto const who = [&h] { return std::hash<std::string_view>()(h.message.id()); };
     if (said.what != sign::none && ticket == d.counted) d.quiet_since = now;
     switch (said.what) {
     case sign::good: d.breaker.succeeded(ticket, now); break;
-    case sign::bad: d.breaker.failed(ticket, who, now); break;
-    case sign::down: d.breaker.unavailable(ticket, who, now); break;
+    case sign::bad: d.breaker.failed(ticket, who(), now); break;
+    case sign::down: d.breaker.unavailable(ticket, who(), now); break;
     case sign::none: return;
     }
     look_at(d, now);

@@ -122,6 +122,7 @@ private:
     policy::backoff const backoff_;
     std::mt19937_64 random_;
     dependency_table known_;
+    dependency_ptr only_;                 // of all messages, where these have no names
     std::vector<dependency_ptr> watched_; // not closed, or messages wait for it
     std::vector<event> events_;
     int max_receives_ = 0; // 0: none, or not known

@@ -84,7 +84,8 @@ void consumer::pipeline::stand_back(held_ptr h)
 {
     if (drain_) return fail(std::move(h), release());
     auto const back = outage_.stand_back(h, now());
-    if (back) put_off(std::move(h), *back);
+    auto& book = book_of(*h);
+    if (back) put_off(std::move(h), *back, book);
 }
 
 void consumer::pipeline::tell_of_outages(tick time)
@@ -93,7 +94,7 @@ void consumer::pipeline::tell_of_outages(tick time)
         using phase = dependency::phase;
         if (e.from == phase::closed) e.of->ages.begin(service_time());
         if (e.to == phase::closed) e.of->ages.end(service_time());
-        if (e.to == phase::open) redrive_.opened();
+        if (e.to == phase::open && e.from != phase::half_open) redrive_.opened();
         auto const level = e.to == phase::open ? log_level::warning
             : e.to == phase::closed            ? log_level::info
                                                : log_level::debug;

@@ -51,7 +51,7 @@ public:
         return receives_work && !std::exchange(told_, true);
     }
 
-    /// A breaker has opened.
+    /// A breaker has opened, not just again after a probe.
     void opened()
     {
         if (!asked_at_) return; // not wanted, or due anyway

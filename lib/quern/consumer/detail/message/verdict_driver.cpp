@@ -117,11 +117,12 @@ void consumer::pipeline::found_down(held_ptr h, outcome const& verdict)
         log_level::warning, "unavailable", std::string(h->message.id()) + ": what its handler needs is down", time);
     if (drain_) return fail(std::move(h), release());
     auto const back = outage_.found_down(h, outage::news_of(verdict), time);
-    if (back) put_off(std::move(h), *back);
+    auto& book = verdict.dependency() ? ages_ : book_of(*h); // it comes back as one that depends on something else
+    if (back) put_off(std::move(h), *back, book);
 }
 
 /// It has not failed, so its age is no matter.
-void consumer::pipeline::put_off(held_ptr h, outage::way_back const& back)
+void consumer::pipeline::put_off(held_ptr h, outage::way_back const& back, age_book& book)
 {
     if (back.spilled) {
         ++counters.spilled;
@@ -132,7 +133,6 @@ void consumer::pipeline::put_off(held_ptr h, outage::way_back const& back)
             now());
     }
     if (back.stood_back && options.max_age.count() != 0) {
-        auto& book = h->depends_on ? h->depends_on->ages : ages_;
         book.add(service_time(), service_time() + back.delay);
     }
     fail_for(std::move(h), back.delay, back.delay <= longest_wait_for_head);
@@ -155,8 +155,7 @@ void consumer::pipeline::fail(held_ptr h, outcome const& verdict)
     if (verdict.what() != outcome::kind::release && options.max_age.count() != 0) {
         auto const time = service_time();
         auto const first = h->message.first_received_at().value_or(time);
-        auto const& its = h->depends_on ? h->depends_on->ages : ages_;
-        auto const not_tried = age_book::stood_back(first, time, {&ages_, &its});
+        auto const not_tried = age_book::stood_back(first, time, {&ages_, &book_of(*h)});
         auto const within = policy::within_age(first + not_tried, time, delay, options.max_age);
         if (!within) return reject(std::move(h), "older than max_age");
         delay = *within;
