@@ -170,6 +170,7 @@ BOOST_AUTO_TEST_CASE(what_nobody_can_read_says_nothing_about_what_handlers_need)
 BOOST_AUTO_TEST_CASE(what_nobody_can_read_ends_no_outage)
 {
     options.on_malformed = malformed_policy::discard;
+    options.max_in_flight = 10;
     consume([this](delivery& d) -> asio::awaitable<outcome> {
         if (d.body().ends_with("9")) throw parse_error("no JSON");
         ++tries;

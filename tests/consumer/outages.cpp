@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(the_redrive_policy_is_asked_for_until_it_can_be_read)
         return failure(errc::service_error, "not now");
     };
     half_an_hour_of_outage(40s);
-    BOOST_TEST(in(dead) == 0);
+    BOOST_TEST(in(dead) == 2); // those that said so before a third one did, and had only one receive
     BOOST_TEST(asked > 2);
     BOOST_TEST(asked < 12); // every ten minutes as well, and at the outage's beginning
     auto const told = [this](char const* what) { return std::ranges::count(log, what); };
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(a_drain_in_the_middle_of_an_outage_gives_everything_back)
     down_from = time.now();
     consume_what_depends();
     time.run_for(io, 2min);
-    BOOST_TEST(until(5min, [this] { return it->in_flight() == 1; })); // a probe, or one to probe with
+    BOOST_TEST(until(5min, [this] { return it->in_flight() != 0; })); // what waits here, or a probe
     auto const end = drained();
     BOOST_TEST(end.clean());
     BOOST_TEST(it->in_flight() == 0u);
