@@ -73,4 +73,24 @@ BOOST_AUTO_TEST_CASE(a_drain_takes_away_what_waits)
     BOOST_TEST(rule.take(t0 + 1h).empty());
 }
 
+BOOST_AUTO_TEST_CASE(who_is_in_a_hurry_takes_along_what_is_there)
+{
+    auto const first = add(t0);
+    auto const hurries = make_held(sqs::message(), nullptr, time, t0);
+    rule.add(hurries, t0 + 10ms, true);
+    BOOST_TEST((rule.wake_at() == t0 + 10ms));
+    auto const batch = rule.take(t0 + 10ms);
+    BOOST_REQUIRE(batch.size() == 2u);
+    BOOST_TEST((batch[0] == first));
+}
+
+BOOST_AUTO_TEST_CASE(some_may_be_taken_away_while_the_others_wait_on)
+{
+    auto const first = add(t0), second = add(t0);
+    auto const taken = rule.take_if([&](held const& h) { return &h == first.get(); });
+    BOOST_REQUIRE(taken.size() == 1u);
+    BOOST_TEST((taken[0] == first));
+    BOOST_TEST(rule.take(t0 + 100ms).size() == 1u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -12,6 +12,7 @@
 #include <boost/system/system_error.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 
@@ -67,6 +68,9 @@ public:
         co_return co_await real_.get_queue_attributes(std::move(r));
     }
 
+    std::chrono::milliseconds clock_offset() const override { return offset; }
+
+    std::chrono::milliseconds offset{}; // of the service's clock
     hook on_receive = [] { return std::optional<failure>(); }, on_delete = on_receive, on_change = on_receive,
          on_send = on_receive, on_attributes = on_receive;
     std::function<bool()> lose_answer = [] { return false; };
@@ -136,6 +140,47 @@ struct mill {
         };
         it.emplace(io.get_executor(), api, url, std::move(counted), options);
         it->start();
+    }
+
+    void send_now(std::string body)
+    {
+        sqs::send_message_request request(url, std::move(body));
+        asio::co_spawn(io, local->send_message(std::move(request)), [](std::exception_ptr, auto const&) {});
+        ++sent;
+    }
+
+    /// A queue that gives up on a message after so many receives; returns its dead-letter queue.
+    std::string allow_receives(std::string const& most)
+    {
+        auto const dead = engine.create_queue(sqs::create_queue_request("dead"), time.wall()).value().queue_url;
+        sqs::set_queue_attributes_request redrive;
+        redrive.queue_url = url;
+        redrive.attributes["RedrivePolicy"] =
+            R"({"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:dead","maxReceiveCount":)" + most + "}";
+        engine.set_queue_attributes(redrive, time.wall()).value();
+        return dead;
+    }
+
+    int in(std::string const& queue)
+    {
+        sqs::get_queue_attributes_request ask(queue);
+        return std::stoi(
+            engine.get_queue_attributes(ask, time.wall()).value().attributes.at("ApproximateNumberOfMessages"));
+    }
+
+    std::string explained()
+    {
+        std::string out;
+        asio::co_spawn(
+            io, it->explain(), [&](std::exception_ptr, explanation const& said) { out = to_string(said); });
+        time.run_for(io, 0s);
+        return out;
+    }
+
+    int log_lines(std::string_view beginning) const
+    {
+        return static_cast<int>(
+            std::ranges::count_if(log, [&](auto const& line) { return line.starts_with(beginning); }));
     }
 
     asio::awaitable<void> pause(std::chrono::milliseconds d)

@@ -99,6 +99,8 @@ BOOST_AUTO_TEST_CASE(hostile_values_are_refused_by_name)
     BOOST_TEST(refused([](auto& o) { o.max_polls = std::numeric_limits<std::size_t>::max(); }) == "max_polls");
     BOOST_TEST(
         refused([](auto& o) { o.max_settle_calls = std::numeric_limits<std::size_t>::max(); }) == "max_settle_calls");
+    for (auto const n : {std::size_t(0), std::size_t(100'001), std::numeric_limits<std::size_t>::max()})
+        BOOST_TEST(refused([n](auto& o) { o.max_dependencies = n; }) == "max_dependencies");
     for (auto const d : {milliseconds::max(), milliseconds::min()}) {
         BOOST_TEST(refused([&](auto& o) { o.handler_timeout = d; }) == "handler_timeout");
         BOOST_TEST(refused([&](auto& o) { o.max_age = d; }) == "max_age");

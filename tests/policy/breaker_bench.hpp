@@ -19,6 +19,7 @@ struct bench {
     breaker_options options;
     std::optional<breaker> it;
     tick now{1'000s};
+    std::uint64_t others = 1'000; // messages, each of which speaks once
 
     explicit bench(breaker_options o = {}) : options(std::move(o))
     {
@@ -34,12 +35,24 @@ struct bench {
     void fail(int calls = 1)
     {
         while (calls-- > 0)
-            it->failed(it->start(), now);
+            it->failed(it->start(), ++others, now);
     }
     void unavailable(int calls = 1)
     {
         while (calls-- > 0)
-            it->unavailable(it->start(), now);
+            it->unavailable(it->start(), ++others, now);
+    }
+
+    /// Ordinary times in which that many of every ten messages find it unavailable, or fail.
+    void get_used_to_unavailable(int of_ten)
+    {
+        for (int i = 0; i < 200; ++i)
+            i* of_ten % 10 < of_ten ? unavailable() : succeed();
+    }
+    void get_used_to_failures(int of_ten)
+    {
+        for (int i = 0; i < 200; ++i)
+            i* of_ten % 10 < of_ten ? fail() : succeed();
     }
     std::size_t allowance() { return it->allowance(now); }
     phase state()

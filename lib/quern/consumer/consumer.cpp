@@ -178,13 +178,13 @@ void consumer::drain_on(std::initializer_list<int> signals, std::optional<std::c
 
 consumer_counters consumer::counters() const
 {
-    static_assert(sizeof(consumer_counters) == 15 * sizeof(std::uint64_t), "a number is missing below");
+    static_assert(sizeof(consumer_counters) == 16 * sizeof(std::uint64_t), "a number is missing below");
     consumer_counters out{};
     visit(home_, tenant_, [&out](std::shared_ptr<detail::pipeline> const& line) {
         auto const& now = line->counters();
         out = {now.polls, now.empty_polls, now.failed_polls, now.repeated_polls, now.settle_calls, now.received,
             now.adopted, now.damaged, now.acked, now.retried, now.released, now.rejected, now.malformed, now.extended,
-            now.lost};
+            now.spilled, now.lost};
     });
     return out;
 }

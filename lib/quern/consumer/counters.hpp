@@ -21,6 +21,7 @@ struct consumer_numbers {
     Number rejected{};       ///< handed to the poison queue, or deleted where there is none
     Number malformed{};      ///< parse_error of the handler
     Number extended{};       ///< leases extended
+    Number spilled{};        ///< put off by an outage on their last receive: the dead-letter queue takes them
     Number lost{};           ///< leases lost, or settlements that can no longer be made
 };
 using consumer_counters = consumer_numbers<std::uint64_t>;

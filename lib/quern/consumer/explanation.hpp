@@ -35,8 +35,9 @@ struct explanation {
     /// None: nothing is in the way, it receives as much as the answers are worth.
     std::vector<obstacle> obstacles;
 
-    std::vector<std::string> remarks; ///< what SQS does not tell
-    std::optional<message> oldest;    ///< in flight
+    std::vector<std::string>
+        remarks;                   ///< what is not in the way of all: an outage of some, groups that SQS holds back
+    std::optional<message> oldest; ///< in flight
 
     /// The last warning or error, whether or not it was logged; its cause may be over.
     std::optional<problem> last_problem;

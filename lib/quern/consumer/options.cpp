@@ -46,6 +46,7 @@ std::optional<failure> consumer_options::validate() const
     if (breaker) {
         if (auto const why = breaker->validate()) return why;
     }
+    if (max_dependencies < 1 || max_dependencies > 100'000) return wrong("max_dependencies must be from 1 to 100000");
     return backoff.validate();
 }
 

@@ -20,6 +20,8 @@
 
 namespace quern {
 
+class delivery;
+
 /// The end of a message that nobody can read: its handler throws parse_error, or it arrived damaged.
 enum class malformed_policy {
     retry,   ///< as one that failed: the redrive policy of the queue ends it
@@ -82,8 +84,9 @@ struct consumer_options {
     policy::backoff backoff;
 
     /// How old a message may get that fails again and again, from its first receive; then it is rejected: deleted for
-    /// good, unless there is a `poison_queue_url`. The last try falls within the age. At most 14 days, for which SQS
-    /// keeps a message at most. Zero: any age, the queue's redrive policy decides.
+    /// good, unless there is a `poison_queue_url`. The last try falls within the age. Only failures are judged by it,
+    /// and time in which this consumer stood back (paused, or an outage of what the message needs) does not count. At
+    /// most 14 days, for which SQS keeps a message at most. Zero: any age, the queue's redrive policy decides.
     std::chrono::milliseconds max_age{0};
 
     /// Retrying is the default because it loses nothing and lets the queue's own policy decide. Logged in any case,
@@ -97,11 +100,20 @@ struct consumer_options {
     /// anything else is retry()). Called on the consumer's strand; must not throw.
     std::function<std::optional<outcome>(std::exception_ptr)> classify;
 
-    /// Outage mode: stops the intake while what the handlers depend on is down, as unavailable() says, or as handlers
-    /// show that all fail. Absent: receive whatever happens; what is unavailable() comes again after 30 to 90 s. By default
-    /// only a window in which every call failed opens it: handlers may fail for reasons of their messages. Half open it
-    /// needs probes to end: set handler_timeout.
+    /// Outage mode: stops the work while what the handlers depend on is down, as unavailable() says, or as handlers
+    /// show that all fail. Absent: receive whatever happens; what is unavailable() comes again after 30 to 45 s. By
+    /// default only a window in which every call failed opens it: handlers may fail for reasons of their messages.
+    /// Half open it needs probes to end: set handler_timeout.
     std::optional<policy::breaker_options> breaker = only_when_all_fail();
+
+    /// What the message's handler depends on, where that differs: a tenant's database, a partner's address. Each name
+    /// has a breaker of its own, and while one is open the others go on. Called on the consumer's strand, each time
+    /// that a message is about to run. Absent: all depend on the same.
+    std::function<std::string(delivery const&)> dependency;
+
+    /// Names told apart, at most: 1,000, which is a megabyte or so. A new one takes the place of the one that was not
+    /// used for longest and is up; where there is none, all further ones count as one. 1 to 100,000.
+    std::size_t max_dependencies = 1'000;
 
     /// FIFO queues. Retrying the head is what the order of the queue promises.
     group_policy on_group_failure = group_policy::retry_head;

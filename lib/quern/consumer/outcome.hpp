@@ -39,6 +39,13 @@ public:
     std::optional<wall_time> at() const { return at_; } ///< of retry_at(), in place of a delay
     std::string reason() const { return reason_ ? *reason_ : std::string(); }
 
+    /// What is down, of unavailable(key).
+    std::optional<std::string> dependency() const
+    {
+        if (what_ != kind::unavailable || !reason_) return {};
+        return *reason_;
+    }
+
 private:
     kind what_ = kind::retry;
     std::chrono::milliseconds delay_{};
@@ -86,11 +93,19 @@ inline outcome reject(std::string reason)
     return outcome(outcome::kind::reject, std::move(reason));
 }
 
-/// A dependency of the handler is down: no fault of the message. The consumer stops receiving and tries again with
-/// one message at a time until that succeeds; see consumer_options::breaker.
+/// A dependency of the handler is down: no fault of the message, which comes again after consumer_options::backoff.
+/// When several messages say so in a row the consumer stops working on those that need the same, and tries again with
+/// one at a time until that succeeds; see consumer_options::breaker and dependency.
 inline outcome unavailable()
 {
     return outcome(outcome::kind::unavailable);
+}
+
+/// The same, of something else than what consumer_options::dependency has named for the message, on whose own
+/// dependency this is no news. The message counts as one that needs `key` until it has been put off.
+inline outcome unavailable(std::string key)
+{
+    return outcome(outcome::kind::unavailable, std::move(key));
 }
 
 /// Thrown by a handler: the message cannot be understood. A verdict of its own, see consumer_options::on_malformed.

@@ -15,7 +15,9 @@ std::optional<failure> breaker_options::validate() const
     if (min_calls < 1) return wrong("breaker.min_calls must be at least 1");
     if (!(failure_ratio > 0 && failure_ratio <= 1)) return wrong("breaker.failure_ratio must be above 0, at most 1");
     if (unavailable_weight < 1) return wrong("breaker.unavailable_weight must be at least 1");
-    if (unavailable_in_a_row < 1) return wrong("breaker.unavailable_in_a_row must be at least 1");
+    if (unavailable_in_a_row < 2 || unavailable_in_a_row > static_cast<int>(streak::most_different)) {
+        return wrong("breaker.unavailable_in_a_row must be from 2, since one message may have its own fault, to 64");
+    }
     if (probes < 1) return wrong("breaker.probes must be at least 1");
     if (slow_start_round < 0ms || slow_start_round > 24h) return wrong("breaker.slow_start_round must be 0 to 24 h");
     return open_for.validate("breaker.open_for");
@@ -40,61 +42,98 @@ std::size_t breaker::allowance(tick now)
 void breaker::succeeded(ticket t, tick now)
 {
     advance(now);
-    if (t != current_ || phase_ == phase::open) return;
-    unavailable_in_a_row_ = 0;
-    if (phase_ == phase::half_open) {
-        if (++probed_ < options_.probes) return;
-        phase_ = phase::slow_start;
-        allowed_ = options_.probes;
-        round_ = 0;
-        round_began_ = now;
-        return close_if_at_full_speed();
-    }
+    if (!counts(t)) return;
+    if (phase_ == phase::half_open) return probed(true, now);
     window_.add({1, 0}, now);
-    ++round_;
+    down_.good();
+    failing_.good();
 }
 
-void breaker::failed(ticket t, tick now)
+void breaker::failed(ticket t, std::uint64_t who, tick now)
 {
     advance(now);
-    if (t == current_) record(1, now);
+    if (!counts(t)) return;
+    if (phase_ == phase::half_open) return probed(cause_ == cause::unavailable, now);
+    down_.good();
+    record(false, who, now);
 }
 
-void breaker::unavailable(ticket t, tick now)
+void breaker::unavailable(ticket t, std::uint64_t who, tick now)
 {
     advance(now);
-    if (t != current_ || phase_ == phase::open) return;
-    if (++unavailable_in_a_row_ >= options_.unavailable_in_a_row)
-        return reopen(
-            now, std::to_string(unavailable_in_a_row_) + " calls in a row found the dependency unavailable");
-    record(static_cast<std::uint64_t>(options_.unavailable_weight), now);
+    if (!counts(t)) return;
+    if (phase_ == phase::half_open) return probed(false, now);
+    down_.bad(who);
+    if (!down_.implausible(static_cast<std::size_t>(options_.unavailable_in_a_row))) return record(true, who, now);
+    reopen(
+        now, cause::unavailable, std::to_string(down_.length()) + " calls in a row found the dependency unavailable");
 }
 
-void breaker::record(std::uint64_t weight, tick now)
+void breaker::record(bool found_down, std::uint64_t who, tick now)
 {
-    if (phase_ == phase::open) return;
-    if (phase_ == phase::half_open) return reopen(now, "the probe failed");
+    failing_.bad(who);
+    suspects(who, now);
+    auto const weight = found_down ? static_cast<std::uint64_t>(options_.unavailable_weight) : 1;
     window_.add({weight, weight}, now);
-    round_ -= std::min<std::size_t>(round_, weight);
 
     auto const seen = window_.total(now);
-    auto const enough = static_cast<std::size_t>(options_.min_calls);
-    if (seen.calls < (phase_ == phase::slow_start ? std::min(enough, allowed_) : enough)) return;
+    if (seen.calls < static_cast<std::uint64_t>(options_.min_calls) || !several_fail(now)) return;
     auto const ratio = static_cast<double>(seen.failures) / static_cast<double>(seen.calls);
     if (ratio < options_.failure_ratio) return;
-    reopen(now, std::to_string(std::lround(100 * ratio)) + " % of the calls failed");
+    if (options_.failure_ratio >= 1 && !failing_.implausible(failed_last_.size())) return;
+    reopen(now, cause::failures, std::to_string(std::lround(100 * ratio)) + " % of the calls failed");
+}
+
+/// Remembers the last messages that failed, each once.
+void breaker::suspects(std::uint64_t who, tick now)
+{
+    auto const known = failed_last_.begin() + static_cast<std::ptrdiff_t>(failed_);
+    auto at = std::ranges::find(failed_last_.begin(), known, who, &suspect::who);
+    if (at == known) {
+        failed_ = std::min(failed_ + 1, failed_last_.size());
+        at = failed_last_.begin() + static_cast<std::ptrdiff_t>(failed_ - 1);
+    }
+    std::rotate(failed_last_.begin(), at, at + 1);
+    failed_last_.front() = {who, now};
+}
+
+bool breaker::several_fail(tick now) const
+{
+    return failed_ == failed_last_.size() && now - failed_last_.back().at < options_.window;
+}
+
+void breaker::probed(bool good, tick now)
+{
+    if (!good) {
+        if (++bad_probes_ < bad_probes_needed()) return;
+        return reopen(now, cause_,
+            bad_probes_ == 1 ? "the probe failed" : "the last " + std::to_string(bad_probes_) + " probes failed");
+    }
+    bad_probes_ = 0;
+    if (++good_probes_ < options_.probes) return;
+    phase_ = phase::slow_start;
+    allowed_ = options_.probes;
+    round_began_ = now;
+    close_if_at_full_speed();
+}
+
+/// Enough to tell an outage from ordinary times.
+std::size_t breaker::bad_probes_needed() const
+{
+    auto const& ordinary = cause_ == cause::unavailable ? down_ : failing_;
+    return std::max(options_.probes, std::min<std::size_t>(ordinary.needed(0.05), 64));
 }
 
 void breaker::force_open(bool set)
 {
-    if (set && phase_ != phase::open) open(tick::min(), "forced");
+    if (set && phase_ != phase::open) open(tick::min(), cause::unavailable, "forced");
     forced_ = set;
 }
 
 std::optional<tick> breaker::wake_at() const
 {
     if (phase_ == phase::open && !forced_) return open_until_;
-    if (phase_ == phase::slow_start && round_ >= allowed_) return round_began_ + options_.slow_start_round;
+    if (phase_ == phase::slow_start) return round_began_ + options_.slow_start_round;
     return {};
 }
 
@@ -115,12 +154,11 @@ void breaker::advance(tick now)
 {
     if (phase_ == phase::open && !forced_ && now >= open_until_) {
         phase_ = phase::half_open;
-        probed_ = 0;
+        good_probes_ = bad_probes_ = 0;
     }
-    if (phase_ == phase::slow_start && round_ >= allowed_ && now >= round_began_ + options_.slow_start_round) {
-        allowed_ *= 2;
-        round_ = 0;
-        round_began_ = now;
+    while (phase_ == phase::slow_start && now >= round_began_ + options_.slow_start_round) {
+        allowed_ = allowed_ < unlimited / 2 ? 2 * allowed_ : unlimited;
+        round_began_ += options_.slow_start_round;
         close_if_at_full_speed();
     }
 }
@@ -132,20 +170,23 @@ void breaker::close_if_at_full_speed()
     openings_ = 0;
 }
 
-void breaker::open(tick until, std::string why)
+void breaker::open(tick until, cause what, std::string why)
 {
     phase_ = phase::open;
     current_ = ticket(static_cast<std::uint64_t>(current_) + 1);
     open_until_ = until;
+    cause_ = what;
     why_ = std::move(why);
-    unavailable_in_a_row_ = 0;
     window_.clear();
+    down_.forget();
+    failing_.forget();
+    failed_ = 0;
 }
 
-void breaker::reopen(tick now, std::string why)
+void breaker::reopen(tick now, cause what, std::string why)
 {
     openings_ = std::min(openings_ + 1, 1'000); // far beyond what makes a difference
-    open(now + options_.open_for.delay(openings_, random_), std::move(why));
+    open(now + options_.open_for.delay(openings_, random_), what, std::move(why));
 }
 
 } // namespace quern::policy

@@ -3,7 +3,9 @@
 #include <quern/core/clock.hpp>
 #include <quern/policy/backoff.hpp>
 #include <quern/policy/rolling_window.hpp>
+#include <quern/policy/streak.hpp>
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -22,20 +24,22 @@ struct breaker_options {
     /// The window moves on by its length through this: a tenth, so that an old failure leaves a second late at most.
     int buckets = 10;
 
-    /// Fewer calls in the window than these say nothing about a ratio. During slow start as many are enough as may be
-    /// in flight, because a relapse should not cost twenty messages a try.
+    /// Fewer calls in the window than these say nothing about a ratio.
     int min_calls = 20;
 
-    /// The part of the calls that failed from which on it opens. Half: handlers also fail for reasons of their
-    /// messages, and those must not stop everything.
+    /// The part of the calls that failed from which on it opens, if three messages at least are among those that
+    /// failed. Half: handlers also fail for reasons of their messages, and those must not stop everything. 1: only
+    /// when all fail, and so many in a row as ordinary failures do not explain.
     double failure_ratio = 0.5;
 
     /// Failures that one `unavailable` counts for. With 3, a quarter of the calls is enough to open: unlike a failure
-    /// it cannot be the message's own fault.
+    /// it is hardly ever the message's own fault.
     int unavailable_weight = 3;
 
-    /// The number of `unavailable` that opens at once, without a success in between and whatever the window says. One
-    /// may be a connection that broke; with three, each further message only spends one of its receives.
+    /// The number of messages that, having found it `unavailable` with nothing else in between, open at once, whatever
+    /// the window says. Two may be connections that broke; with three, each further message only spends one of its receives.
+    /// More are needed where some are always unavailable: as many as ordinary times bring in a row once in a million.
+    /// 2 to 64: one message may have a fault of its own.
     int unavailable_in_a_row = 3;
 
     /// How long it stays open: 5 s, which a restart or a failover may take, doubled with each relapse to a minute,
@@ -44,12 +48,13 @@ struct breaker_options {
     backoff open_for =
         backoff::exponential(std::chrono::seconds(5), 2.0, std::chrono::seconds(60)).with(jitter::fraction(0.25));
 
-    /// Calls in flight while half open, and successes that end it. One: enough to know, and one message risks a
-    /// receive.
+    /// Calls in flight while half open, and good ones that end it. One: enough to know, and one message risks a
+    /// receive. It takes so many bad ones in a row to open again, and more where calls often fail in ordinary times:
+    /// so many as these bring in a row once in twenty, 64 at most.
     std::size_t probes = 1;
 
-    /// Slow start doubles the calls in flight after a round: as many more successes than failures as may be in
-    /// flight, and at least this time. With 1 s, full speed is ten seconds away; caches and pools need about that.
+    /// Slow start doubles the calls in flight each time that this is over, whatever becomes of them. With 1 s, full
+    /// speed is ten seconds away; caches and pools need about that.
     std::chrono::milliseconds slow_start_round{1'000};
 
     /// Slow start ends, and with it the limit, when so many calls may be in flight; the usual `max_in_flight`.
@@ -62,9 +67,12 @@ struct breaker_options {
 
 /// Decides how many calls to a dependency may be in flight, from how the calls ended.
 ///
-///     closed ── too many failures ──▶ open ── open_for ──▶ half open ── probes succeeded ──▶ slow start ──▶ closed
-///                                      ▲                       │                                 │
-///                                      └────── failed ─────────┴── too many failures ────────────┘
+///     closed ── an outage ──▶ open ── open_for ──▶ half open ── good probes ──▶ slow start ── by time ──▶ closed
+///                              ▲                       │                            │
+///                              └───── bad probes ──────┴───────── an outage ────────┘
+///
+/// An outage is told from messages that fail for reasons of their own: it takes several messages, and more news than
+/// ordinary times explain (see `streak`). What one message says alone never opens it.
 ///
 /// Every call carries the ticket of its start. What is reported with a ticket from before the last opening is old
 /// news, good or bad, and ignored: a handler that began in better times closes nothing. Those calls don't count as in
@@ -89,10 +97,12 @@ public:
     ticket start() const { return current_; }
 
     void succeeded(ticket, tick now);
-    void failed(ticket, tick now);
+
+    /// The call failed, perhaps by a fault of its message. `who`: a number that stands for the message.
+    void failed(ticket, std::uint64_t who, tick now);
 
     /// The call found its dependency down: a failure that says more.
-    void unavailable(ticket, tick now);
+    void unavailable(ticket, std::uint64_t who, tick now);
 
     /// A flag from outside, which halts everything as long as it is set. Then it is half open, and not closed: who
     /// set the flag had a reason. An opening that began before and is not over goes on.
@@ -103,30 +113,50 @@ public:
 
     phase state() const { return phase_; }
 
+    /// "3 calls in a row found the dependency unavailable": the last opening's.
+    std::string const& reason() const { return why_; }
+
     /// "open for 4 s more: 60 % of the calls failed"
     std::string explain(tick now) const;
 
 private:
+    /// What it opened for decides what a probe has to show.
+    enum class cause {
+        unavailable, ///< or a flag: that it can be reached, even if the call fails
+        failures,    ///< that a call succeeds
+    };
+    struct suspect {
+        std::uint64_t who;
+        tick at;
+    };
+
     void advance(tick now);
-    void record(std::uint64_t weight, tick now);
-    void open(tick until, std::string why);
-    void reopen(tick now, std::string why);
+    bool counts(ticket t) const { return t == current_ && phase_ != phase::open; }
+    void record(bool found_down, std::uint64_t who, tick now);
+    void probed(bool good, tick now);
+    void open(tick until, cause, std::string why);
+    void reopen(tick now, cause, std::string why);
     void close_if_at_full_speed();
+    void suspects(std::uint64_t who, tick now);
+    bool several_fail(tick now) const;
+    std::size_t bad_probes_needed() const;
 
     breaker_options options_;
     std::mt19937_64 random_;
     rolling_window window_;
+    streak down_, failing_;                // unavailable; unavailable or failed
+    std::array<suspect, 3> failed_last_{}; // different ones, the latest first
+    std::size_t failed_ = 0;               // of these
     phase phase_ = phase::closed;
     ticket current_{};
-    std::string why_; // it opened last
+    cause cause_ = cause::unavailable; // of the last opening
+    std::string why_;
     bool forced_ = false;
-    int openings_ = 0;             // since it was closed
-    int unavailable_in_a_row_ = 0; // without a success in between
+    int openings_ = 0; // since it was closed
     tick open_until_{};
-    std::size_t probed_ = 0;  // half open: successes
-    std::size_t allowed_ = 0; // slow start: in flight
-    std::size_t round_ = 0;   // slow start: successes less failures since `round_began_`
-    tick round_began_{};
+    std::size_t good_probes_ = 0, bad_probes_ = 0; // the latter in a row
+    std::size_t allowed_ = 0;                      // slow start: in flight
+    tick round_began_{};                           // of slow start
 };
 
 } // namespace quern::policy

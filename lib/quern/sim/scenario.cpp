@@ -95,10 +95,12 @@ void dependency(scenario& s, dice& d)
     s.messages = static_cast<int>(d.between(20, 120));
     s.sent_within = d.between(1min, 40min);
     s.max_receives = 3;
-    s.none_may_die = true;
     s.consumer.classify = classify;
     s.consumer.handler_timeout = 5min;
+    s.consumer.max_in_flight = 4 * static_cast<std::size_t>(s.messages); // those on their last receive take a quarter
     blackouts(s, d, &spell::dependency_down, 45min);
+    auto const unnoticed = 2 * (s.consumer.breaker->unavailable_in_a_row - 1); // earlier ones make bad news usual
+    s.most_dead = static_cast<int>(s.spells.size()) * s.processes * unnoticed;
 }
 
 void incidents(scenario& s, dice& d, std::initializer_list<incident::kind> kinds)

@@ -79,7 +79,7 @@ struct scenario {
     std::size_t longest_body = 0; ///< bytes after the number; each is drawn. 0: the number alone
     int groups = 0;               ///< of a FIFO queue; 0: a standard queue
     int max_receives = 0;         ///< of the redrive policy to a dead-letter queue; 0: none
-    bool none_may_die = false;    ///< in the dead-letter queue: what goes wrong is no fault of the messages
+    int most_dead = -1;           ///< in the dead-letter queue, where it is no fault of the messages; -1: any number
     int processes = 1;
     consumer_options consumer;
     double jitter = 0.5;    ///< the largest part that consumer.backoff leaves to chance

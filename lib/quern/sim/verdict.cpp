@@ -69,7 +69,7 @@ verdict judge(scenario const& day, delivery const& d, ending const& e)
     case outcome::kind::reject: return {verdict::kind::rejected};
     case outcome::kind::release: return {verdict::kind::failed};
     case outcome::kind::retry_after: return failed(day, said->delay());
-    case outcome::kind::unavailable: return failed(day, {}); // kept here, perhaps, and run again
+    case outcome::kind::unavailable: return {verdict::kind::failed}; // no age makes it too old; perhaps it waits here
     case outcome::kind::retry: break;
     }
     return retried(day, d.receive_count());

@@ -264,8 +264,9 @@ void witness::finished(bool queue_is_empty, std::set<int> const& dead)
     if (!queue_is_empty) complain("the queue does not run empty");
     for (auto const& [process, s] : stops_)
         complain("process " + std::to_string(process) + " does not end its drain");
-    if (rules_.none_may_die && !dead.empty()) {
-        complain(std::to_string(dead.size()) + " messages are dead, the first is " + std::to_string(*dead.begin()));
+    if (rules_.most_dead >= 0 && std::ssize(dead) > rules_.most_dead) {
+        complain(std::to_string(dead.size()) + " messages are dead, the first is " + std::to_string(*dead.begin()) +
+            "; an outage may cost " + std::to_string(rules_.most_dead));
     }
     std::size_t lost = 0;
     int first = 0;

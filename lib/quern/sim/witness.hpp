@@ -32,7 +32,7 @@ public:
         bool ordered = false;           ///< a FIFO queue
         bool poison_queue = false;      ///< what is rejected goes there; else it is deleted
         int max_receives = 0;           ///< then the dead-letter queue takes it; 0: never
-        bool none_may_die = false;      ///< for what goes wrong is no fault of the messages
+        int most_dead = -1;             ///< in the dead-letter queue; -1: any number
         verdict damaged;                ///< of a message that arrives so
         bool acks_unseen = false;       ///< a handler may await its delete, and does not say so: see acks()
         std::chrono::seconds lease{30}; ///< as long as a receive or an extension makes it

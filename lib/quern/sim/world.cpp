@@ -61,7 +61,7 @@ private:
     static witness::rules rules_of(scenario const& day, run_options const& options)
     {
         return {day.consumer.max_in_flight, day.groups > 0, !day.consumer.poison_queue_url.empty(), day.max_receives,
-            day.none_may_die, judge_damaged(day), static_cast<bool>(options.handle), day.consumer.visibility_timeout,
+            day.most_dead, judge_damaged(day), static_cast<bool>(options.handle), day.consumer.visibility_timeout,
             day.consumer.max_bytes_in_flight};
     }
 

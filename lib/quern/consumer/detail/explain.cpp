@@ -55,6 +55,9 @@ explanation pipeline::explain()
         out.oldest = {
             std::string(oldest->message.id()), between(oldest->came_in->received_at, time), state_of(oldest->life)};
     }
+    if (auto& bad = dispatch_.bad_times(); !bad.halts(time)) {
+        if (auto why = bad.explain(time); !why.empty()) out.remarks.push_back(std::move(why));
+    }
     if (!groups.empty()) {
         out.remarks.push_back("SQS gives nothing of " + std::to_string(groups.size()) +
             " message groups while they have messages in flight");
@@ -67,7 +70,7 @@ explanation pipeline::explain()
 
 std::vector<explanation::obstacle> pipeline::obstacles(tick time)
 {
-    auto const& bad = dispatch_.bad_times();
+    auto& bad = dispatch_.bad_times();
     auto& pace = dispatch_.speed();
     std::vector<explanation::obstacle> out;
     if (line_.ended)

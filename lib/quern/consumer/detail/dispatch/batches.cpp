@@ -1,30 +1,25 @@
 #include <quern/consumer/detail/dispatch/batches.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <utility>
 
 namespace quern::detail {
 
-void batches::add(held_ptr h, tick now)
+void batches::add(held_ptr h, tick now, bool hurries)
 {
-    line_.push_back({std::move(h), now + window_});
+    line_.push_back({std::move(h), hurries ? now : now + window_});
 }
 
 std::vector<held_ptr> batches::take_lost()
 {
-    std::vector<held_ptr> out;
-    std::erase_if(line_, [&](entry& e) {
-        if (e.what->life.is(message_life::state::gathering)) return false;
-        out.push_back(std::move(e.what));
-        return true;
-    });
-    return out;
+    return take_if([](held const& h) { return !h.life.is(message_life::state::gathering); });
 }
 
 std::vector<held_ptr> batches::take(tick now, bool no_more)
 {
     std::vector<held_ptr> out;
-    if (line_.empty() || (line_.size() < size_ && !no_more && line_.front().due > now)) return out;
+    if (line_.empty() || (line_.size() < size_ && !no_more && *wake_at() > now)) return out;
     while (out.size() < size_ && !line_.empty()) {
         out.push_back(std::move(line_.front().what));
         line_.pop_front();
@@ -43,7 +38,7 @@ std::vector<held_ptr> batches::take_waiting()
 std::optional<tick> batches::wake_at() const
 {
     if (line_.empty()) return {};
-    return line_.front().due;
+    return std::ranges::min(line_, {}, &entry::due).due;
 }
 
 } // namespace quern::detail

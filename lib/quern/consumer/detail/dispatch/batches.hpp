@@ -15,7 +15,8 @@ class batches {
 public:
     batches(std::size_t size, std::chrono::milliseconds window) : size_(size), window_(window) {}
 
-    void add(held_ptr, tick now);
+    /// `hurries`: it waits for nobody.
+    void add(held_ptr, tick now, bool hurries = false);
 
     /// The next batch that is due; empty when there is none. `no_more`: none will come soon, so nobody waits for it.
     std::vector<held_ptr> take(tick now, bool no_more = false);
@@ -23,7 +24,20 @@ public:
     /// Takes away everything, to be given back.
     std::vector<held_ptr> take_waiting();
 
-    /// Takes away those whose lease has run out.
+    /// Takes away each message of which the condition holds.
+    template <class Condition>
+    std::vector<held_ptr> take_if(Condition is_wanted)
+    {
+        std::vector<held_ptr> out;
+        std::erase_if(line_, [&](entry& e) {
+            if (!is_wanted(*e.what)) return false;
+            out.push_back(e.what);
+            return true;
+        });
+        return out;
+    }
+
+    /// Takes away those whose lease has run out; before any other call in a turn.
     std::vector<held_ptr> take_lost();
 
     std::optional<tick> wake_at() const;

@@ -26,7 +26,7 @@ std::vector<compact_strand> make_strands(asio::any_io_executor const& ex)
 
 dispatch_stage::dispatch_stage(line& l, settle_stage& to, handlers handle)
     : line_(l), settle_(to), door_(std::make_shared<door>(std::move(handle))), pace_(l.options.rate, l.now()),
-      outage_(l.options.breaker, l.options.max_in_flight, seeded(l.options.seed)),
+      outage_(l.options, seeded(l.options.seed)),
       redrive_(l.options.breaker.has_value(), l.now()),
       batches_(std::min(l.options.batch_size, l.options.max_in_flight), l.options.batch_window),
       runs_(l.options.handler_timeout), shared_strands_(make_strands(l.strand.inner()))
@@ -72,6 +72,7 @@ std::optional<tick> dispatch_stage::turn(tick now)
     for (auto& head : groups_.runnable())
         admit(std::move(head), now);
     run_batches(now);
+    tell_of_outages(now);
 
     std::optional<tick> wake_at;
     for (auto const& at : {pace_.wake_at(outage_.lets_go(now)), outage_.wake_at(), runs_.wake_at(), groups_.wake_at(),
@@ -83,13 +84,14 @@ std::optional<tick> dispatch_stage::turn(tick now)
 
 void dispatch_stage::admit(held_ptr h, tick now)
 {
-    if (line_.ending)
-        give_back(std::move(h)); // a head before it has halted the consumer
-    else if (auto const* damage = h->damage()) {
+    if (line_.ending) return give_back(std::move(h)); // a head before it has halted the consumer
+    if (auto const* damage = h->damage()) {
         auto const its = meaning_of_malformed(describe(*damage), h->message.body(), line_.options);
         note(*h, its);
-        conclude(std::move(h), its.said, true);
-    } else if (!outage_.admits(now))
+        return conclude(std::move(h), its.said, true);
+    }
+    if (line_.options.breaker && !h->depends_on) outage_.belongs(*h, dependency_of(*h));
+    if (!outage_.admits(*h, now))
         stand_back(std::move(h));
     else if (!pace_.admits(now))
         pace_.wait(std::move(h));
@@ -97,13 +99,27 @@ void dispatch_stage::admit(held_ptr h, tick now)
         place(std::move(h), now);
 }
 
+/// Nothing is lost by a function that fails: its message is treated like those without a name.
+std::string dispatch_stage::dependency_of(held const& h)
+{
+    if (!line_.options.dependency) return {};
+    try {
+        return line_.options.dependency(h.message);
+    } catch (...) {
+        line_.log.write(log_level::error, "dependency",
+            std::string(h.message.id()) + ": the function threw; the message counts as one without a name", line_.now());
+        return {};
+    }
+}
+
 void dispatch_stage::place(held_ptr h, tick now)
 {
     pace_.started(now);
-    outage_.started(*h);
+    outage_.started(*h, now);
     if (!door_->handle.many) return run(std::move(h));
+    auto const hurries = outage_.hurries(*h);
     h->life.on(life::event::gather);
-    batches_.add(std::move(h), now);
+    batches_.add(std::move(h), now, hurries);
 }
 
 /// Those that waited for better times, then those that waited for their turn. In bad times nobody waits for a turn.
@@ -111,13 +127,15 @@ void dispatch_stage::admit_waiting(tick now)
 {
     for (auto& n : std::exchange(line_.notices, {}))
         heed(n.what, n.todo);
-    for (;;) {
-        auto const good = outage_.admits(now);
-        if (good && !pace_.has_turn(now)) return;
+    if (outage_.worsened()) {
+        for (auto& h : pace_.take_waiting())
+            admit(std::move(h), now);
+    }
+    while (pace_.has_turn(now)) {
         auto h = outage_.next_kept(now);
         if (!h) h = pace_.next();
         if (!h) return;
-        if (good)
+        if (outage_.admits(*h, now))
             place(std::move(h), now);
         else
             stand_back(std::move(h));
@@ -128,37 +146,57 @@ void dispatch_stage::admit_waiting(tick now)
 void dispatch_stage::stand_back(held_ptr h)
 {
     if (line_.ending) return give_back(std::move(h));
-    if (!outage_.keeps(*h)) return postpone(std::move(h), outage_.put_off());
-    h->life.on(life::event::keep);
-    outage_.keep(std::move(h));
+    auto const back = outage_.stand_back(h, line_.now());
+    auto& book = book_of(*h);
+    if (back) put_off(std::move(h), *back, book);
 }
 
-/// In bad times nobody waits for company: what may run runs, the rest goes back or waits as others do.
+/// What gathers for something that has gone down goes back, or waits as others do.
 void dispatch_stage::run_batches(tick now)
 {
     for (auto const& h : batches_.take_lost())
-        outage_.ended(*h, outage::sign::none, now);
-    auto const allowed = outage_.allowance(now);
-    if (allowed == 0) {
-        for (auto& h : batches_.take_waiting()) {
-            outage_.ended(*h, outage::sign::none, now);
+        outage_.ended(*h, {}, now);
+    if (!outage_.good_times()) {
+        for (auto& h : batches_.take_if([&](held const& one) { return outage_.forbids(one, now); })) {
+            outage_.ended(*h, {}, now);
             stand_back(std::move(h));
         }
     }
-    auto const most = line_.options.max_in_flight;
-    auto const full = line_.in_flight.size() >= most || line_.bytes.room(line_.in_flight.bytes(), 0) == 0;
-    auto const no_more = allowed < most || (full && line_.running == 0);
+    auto const full = line_.in_flight.size() >= line_.options.max_in_flight ||
+        line_.bytes.room(line_.in_flight.bytes(), 0) == 0;
+    auto const no_more = full && line_.running == 0;
     for (auto due = batches_.take(now, no_more); !due.empty(); due = batches_.take(now, no_more))
         run(std::move(due));
 }
 
+void dispatch_stage::tell_of_outages(tick now)
+{
+    for (auto const& e : outage_.take_events()) {
+        using phase = dependency::phase;
+        if (e.from == phase::closed) e.of->ages.begin(service_time());
+        if (e.to == phase::closed) e.of->ages.end(service_time());
+        if (e.to == phase::open && e.from != phase::half_open) redrive_.opened();
+        auto const level = e.to == phase::open ? log_level::warning
+            : e.to == phase::closed            ? log_level::info
+                                               : log_level::debug;
+        line_.log.write(level, "breaker", to_string(e, now), now);
+    }
+}
+
+/// By the clock that tells first receives.
+wall_time dispatch_stage::service_time() const
+{
+    return line_.time.wall() + line_.api.clock_offset();
+}
+
 void dispatch_stage::begin_drain(tick now)
 {
+    ages_.begin(service_time());
     line_.in_flight.for_each([this](held_ptr const& h) { call_off(*h); });
     for (auto& h : groups_.take_waiting())
         settle_.postpone(std::move(h));
     for (auto& h : batches_.take_waiting()) {
-        outage_.ended(*h, outage::sign::none, now);
+        outage_.ended(*h, {}, now);
         groups_.leave(*h);
         settle_.postpone(std::move(h));
     }
@@ -173,18 +211,20 @@ void dispatch_stage::begin_drain(tick now)
 void dispatch_stage::pause(std::string why)
 {
     outage_.pause(std::move(why));
+    ages_.begin(service_time());
     line_.wake.ring();
 }
 
 void dispatch_stage::resume()
 {
     outage_.resume();
+    if (!line_.ending) ages_.end(service_time());
     line_.wake.ring();
 }
 
 void dispatch_stage::report_outage(bool down)
 {
-    outage_.force_open(down);
+    outage_.force_open(down, line_.now());
     line_.wake.ring();
 }
 

@@ -8,6 +8,7 @@
 #include <quern/consumer/detail/dispatch/run_limit.hpp>
 #include <quern/consumer/detail/intake/pace.hpp>
 #include <quern/consumer/detail/line.hpp>
+#include <quern/consumer/detail/message/age_book.hpp>
 #include <quern/consumer/detail/message/verdict.hpp>
 #include <quern/consumer/handler.hpp>
 
@@ -64,14 +65,18 @@ public:
     void resume();
     void report_outage(bool);
 
-    outage const& bad_times() const { return outage_; }
+    outage& bad_times() { return outage_; }
     pace& speed() { return pace_; }
 
 private:
     // admission.cpp
     void admit(held_ptr, tick now);
     void place(held_ptr, tick now);
+    std::string dependency_of(held const&);
     void stand_back(held_ptr);
+    void tell_of_outages(tick now);
+    wall_time service_time() const;
+    age_book& book_of(held const& h) { return h.depends_on ? h.depends_on->ages : ages_; }
     void heed_notices(tick now);
     void run_batches(tick now);
     boost::asio::awaitable<void> learn_max_receives();
@@ -101,6 +106,9 @@ private:
     meaning meaning_of_end(held const&, finished const&);
     void note(held const&, meaning const&);
     void conclude(held_ptr, outcome const&, bool malformed = false);
+    circumstances circumstances_of(held const&);
+    void found_down(held_ptr, outcome const&);
+    void put_off(held_ptr, outage::way_back const&, age_book&);
     void postpone(held_ptr, std::chrono::milliseconds delay, bool waits_for_head = false);
     void give_back(held_ptr);
     void give_back_tail(held const&);
@@ -111,6 +119,7 @@ private:
 
     pace pace_;
     outage outage_;
+    age_book ages_; // of this consumer as a whole
     redrive_inquiry redrive_;
     fifo_groups groups_;
     batches batches_;

@@ -1,6 +1,7 @@
 // What handlers come home with: the verdict, and what follows from it.
 
 #include <quern/consumer/detail/dispatch/dispatch_stage.hpp>
+#include <quern/consumer/detail/message/thrown.hpp>
 #include <quern/consumer/detail/settle/settle_stage.hpp>
 
 #include <algorithm>
@@ -64,7 +65,7 @@ void dispatch_stage::ended(finished end)
     auto const over = h->message.lease_deadline() <= time; // another consumer may have the message
     auto const has_spoken = has_run && !(end.thrown && its.is_cancelled());
     auto const what = has_spoken && !over ? meaning_of_end(*h, end) : meaning::nothing();
-    outage_.ended(*h, what.news ? outage::sign_of(*what.news) : outage::sign::none, time);
+    outage_.ended(*h, what.news ? outage::news_of(*what.news) : outage::news(), time);
     if (over) carry_out(h, its.on(life::event::lease_lost));
     auto const todo = its.on(life::event::end);
     carry_out(h, todo);
@@ -125,12 +126,7 @@ void dispatch_stage::heed(held_ptr const& h, life::actions todo)
 
 void dispatch_stage::conclude(held_ptr h, outcome const& said, bool malformed)
 {
-    circumstances its;
-    its.receive_count = h->message.receive_count();
-    its.first_received_at = h->message.first_received_at();
-    its.now = line_.time.wall();
-    its.fifo = line_.fifo;
-    auto const what = verdict_of(said, its, line_.options, line_.random);
+    auto const what = verdict_of(said, circumstances_of(*h), line_.options, line_.random);
     switch (what.what) {
     case verdict::kind::remove:
         if (!malformed) groups_.leave(*h); // one that nobody has handled holds its group as a rejected one does
@@ -138,10 +134,7 @@ void dispatch_stage::conclude(held_ptr h, outcome const& said, bool malformed)
     case verdict::kind::reject: // its group goes on only when this is confirmed: until then it may come again
         if (line_.options.poison_queue_url.empty()) return settle_.discard(std::move(h), what.reason);
         return settle_.hand_off(std::move(h), what.reason);
-    case verdict::kind::stand_back:
-        line_.log.write(log_level::warning, "unavailable",
-            std::string(h->message.id()) + ": what its handler needs is down", line_.now());
-        return stand_back(std::move(h));
+    case verdict::kind::stand_back: return found_down(std::move(h), said);
     case verdict::kind::postpone: break;
     }
     if (what.halts) {
@@ -150,6 +143,47 @@ void dispatch_stage::conclude(held_ptr h, outcome const& said, bool malformed)
         line_.halt();
     }
     postpone(std::move(h), what.delay, what.waits_for_head);
+}
+
+circumstances dispatch_stage::circumstances_of(held const& h)
+{
+    circumstances out;
+    out.receive_count = h.message.receive_count();
+    out.now = line_.time.wall();
+    out.fifo = line_.fifo;
+    if (line_.options.max_age.count() == 0) return out;
+    auto const time = service_time();
+    auto const first = h.message.first_received_at().value_or(time);
+    auto const not_tried = age_book::stood_back(first, time, {&ages_, &book_of(h)});
+    out.age = std::chrono::floor<std::chrono::milliseconds>(time - first) - not_tried;
+    return out;
+}
+
+void dispatch_stage::found_down(held_ptr h, outcome const& said)
+{
+    auto const time = line_.now();
+    line_.log.write(
+        log_level::warning, "unavailable", std::string(h->message.id()) + ": what its handler needs is down", time);
+    if (line_.ending) return give_back(std::move(h));
+    auto const back = outage_.found_down(h, outage::news_of(said), time);
+    auto& book = said.dependency() ? ages_ : book_of(*h); // it comes back as one that depends on something else
+    if (back) put_off(std::move(h), *back, book);
+}
+
+/// It has not failed, so its age is no matter.
+void dispatch_stage::put_off(held_ptr h, outage::way_back const& back, age_book& book)
+{
+    if (back.spilled) {
+        ++line_.counters.spilled;
+        line_.log.write(log_level::error, "spilled",
+            std::string(h->message.id()) +
+                ": on its last receive, and what it needs is down: too many such wait here, the dead-letter queue "
+                "takes it",
+            line_.now());
+    }
+    if (back.stood_back && line_.options.max_age.count() != 0)
+        book.add(service_time(), service_time() + back.delay);
+    postpone(std::move(h), back.delay, back.delay <= longest_wait_for_head);
 }
 
 /// It comes back, and whatever stands behind it in its group waits for it: here after a short pause, where there is room.

@@ -1,137 +1,326 @@
 #include <quern/consumer/detail/dispatch/outage.hpp>
+#include <quern/consumer/detail/message/ascii_excerpt.hpp>
 
 #include <algorithm>
-#include <utility>
+#include <functional>
 
 namespace quern::detail {
 
 using namespace std::chrono_literals;
+using std::chrono::milliseconds;
 
 namespace {
 
-std::optional<policy::breaker> make_breaker(
-    std::optional<policy::breaker_options> options, std::size_t max_in_flight, std::uint64_t seed)
+/// Our own receives that are still open have ended by then, and do not bring it back at the cost of one more receive.
+constexpr milliseconds shortest_put_off = 30s, longest_put_off = 10min; // and up to half as much more
+
+/// So long a probe that was in vain leaves the next one to others.
+constexpr tick::duration turn_of_others = 30s;
+
+/// Half open for so long, a dependency to which no message belongs is forgotten: nobody has complained since.
+constexpr tick::duration longest_silence = 15min;
+
+policy::breaker_options settings_of(consumer_options const& options)
 {
-    if (!options) return {};
-    options->full_speed = std::min(options->full_speed, max_in_flight);
-    return policy::breaker(*std::move(options), seed);
+    auto out = options.breaker.value_or(policy::breaker_options());
+    out.full_speed = std::min(out.full_speed, options.max_in_flight);
+    return out;
+}
+
+bool waits(held_ptr const& h)
+{
+    return h->life.is(message_life::state::waiting); // else its lease was lost
+}
+
+std::string of_name(dependency const& d)
+{
+    return d.name.empty() ? "" : "of " + ascii_excerpt(d.name, 80) + " ";
 }
 
 } // namespace
 
-outage::outage(std::optional<policy::breaker_options> options, std::size_t max_in_flight, std::uint64_t seed)
-    : breaker_(make_breaker(std::move(options), max_in_flight, seed)), max_in_flight_(max_in_flight), random_(seed)
-{}
+outage::outage(consumer_options const& options, std::uint64_t seed)
+    : has_breaker_(options.breaker.has_value()), max_in_flight_(options.max_in_flight), backoff_(options.backoff),
+      random_(seed), known_(settings_of(options), options.max_dependencies, seed)
+{
+    if (has_breaker_ && !options.dependency) only_ = known_.of_message("");
+}
 
-outage::sign outage::sign_of(outcome const& said)
+outage::~outage()
+{
+    take_kept(); // they refer to what refers to them
+}
+
+outage::news outage::news_of(outcome const& said)
 {
     switch (said.what()) {
-    case outcome::kind::ack: return sign::good;
-    case outcome::kind::retry: return sign::bad;
-    case outcome::kind::unavailable: return sign::down;
+    case outcome::kind::ack: return {sign::good, {}};
+    case outcome::kind::retry: return {sign::bad, {}};
+    case outcome::kind::unavailable: return {sign::down, said.dependency()};
     case outcome::kind::retry_after:
     case outcome::kind::release:
     case outcome::kind::reject: break;
     }
-    return sign::none;
+    return {};
 }
 
 void outage::pause(std::string why)
 {
-    paused_ = true;
+    worsened_ = paused_ = true;
     why_paused_ = std::move(why);
 }
 
-void outage::force_open(bool on)
+void outage::force_open(bool on, tick now)
 {
-    if (breaker_) breaker_->force_open(on);
+    if (!has_breaker_) return;
+    forced_ = on;
+    known_.for_each([&](dependency& d) {
+        d.breaker.force_open(on);
+        look_at(d, now);
+    });
 }
 
-std::size_t outage::allowance(tick now)
+void outage::belongs(held& h, std::string_view name)
 {
-    auto const allowed = breaker_ ? breaker_->allowance(now) : policy::breaker::unlimited;
-    if (breaker_ && std::exchange(counted_, breaker_->start()) != breaker_->start()) working_ = 0;
-    return paused_ ? 0 : allowed;
+    if (!has_breaker_) return;
+    h.depends_on = only_ ? only_ : known_.of_message(name);
+    if (forced_) h.depends_on->breaker.force_open(true);
+}
+
+bool outage::admits(held const& h, tick now)
+{
+    if (paused_) return false;
+    return !h.depends_on || h.depends_on->working < allowance(*h.depends_on, now);
+}
+
+std::size_t outage::allowance(dependency& d, tick now)
+{
+    look_at(d, now);
+    return d.breaker.allowance(now);
+}
+
+/// Notes what has become of it, whether by time or by news.
+void outage::look_at(dependency& d, tick now)
+{
+    d.breaker.allowance(now);
+    if (std::exchange(d.counted, d.breaker.start()) != d.breaker.start()) d.working = 0;
+    auto const is = d.breaker.state();
+    auto const was = std::exchange(d.seen, is);
+    if (is == was) return;
+    events_.push_back({&d, was, is});
+    worsened_ = worsened_ || is == phase::open;
+    if (is == phase::half_open) d.quiet_since = now;
+    if (was != phase::closed) return;
+    d.down_since = now;
+    if (std::ranges::find(watched_, &d, &dependency_ptr::get) == watched_.end()) watched_.push_back(&d);
+}
+
+void outage::look_at_all(tick now)
+{
+    std::erase_if(watched_, [&](dependency_ptr const& d) {
+        look_at(*d, now);
+        if (!d->kept.empty() || !d->tried.empty()) return false;
+        auto const forgotten =
+            !d->has_messages && d->seen == phase::half_open && now - d->quiet_since >= longest_silence;
+        if (forgotten) known_.forget(*d);
+        return forgotten || d->seen == phase::closed;
+    });
+}
+
+bool outage::halts(tick now)
+{
+    if (paused_ || forced_) return true;
+    look_at_all(now);
+    auto const down = [](dependency_ptr const& d) { return d->has_messages && d->seen != phase::closed; };
+    auto const how_many = static_cast<std::size_t>(std::ranges::count_if(watched_, down));
+    return how_many != 0 && how_many == known_.serving();
 }
 
 outage::places outage::room(std::size_t in_flight, std::size_t waiting, tick now)
 {
-    auto const allowed = allowance(now);
-    if (allowed >= max_in_flight_) return {in_flight, max_in_flight_};
+    if (!halts(now)) return {in_flight, max_in_flight_};
+    if (paused_ || forced_) return {in_flight, 0};
     // What began before the opening does not count against a probe, yet takes its place in memory.
-    auto const taken = working_ + kept_.size() + waiting;
+    std::size_t allowed = 0, taken = waiting;
+    for (auto const& d : watched_) {
+        if (!d->has_messages) continue;
+        auto const most = std::min(d->breaker.allowance(now), max_in_flight_);
+        allowed = std::min(allowed + most, max_in_flight_);
+        taken += std::min(most, d->working + runnable(*d, now));
+    }
     auto const free = max_in_flight_ - std::min(in_flight, max_in_flight_);
     return {taken, std::min(allowed, taken + free)};
 }
 
-void outage::started(held& h)
+void outage::started(held& h, tick now)
 {
-    if (!breaker_) return;
-    h.ticket = breaker_->start();
-    ++working_;
+    if (!h.depends_on) return;
+    auto& d = *h.depends_on;
+    look_at(d, now);
+    h.ticket = d.breaker.start();
+    h.probe = d.seen == phase::half_open;
+    ++d.working;
 }
 
-void outage::ended(held& h, sign what, tick now)
+void outage::ended(held& h, news const& said, tick now)
 {
-    if (!breaker_) return;
-    allowance(now);
-    if (h.ticket == counted_) --working_;
-    switch (what) {
-    case sign::good: return breaker_->succeeded(h.ticket, now);
-    case sign::bad: return breaker_->failed(h.ticket, now);
-    case sign::down: return breaker_->unavailable(h.ticket, now);
+    if (!h.depends_on) return;
+    auto& own = *h.depends_on;
+    look_at(own, now);
+    if (h.ticket == own.counted) --own.working;
+    if (said.about) look_at_all(now); // it may be long forgotten
+    auto const other = said.about && *said.about != own.name ? known_.of(*said.about) : nullptr;
+    auto& d = other ? *other : own;
+    if (other) look_at(d, now);
+    auto const ticket = other ? d.breaker.start() : h.ticket;
+    auto const who = [&h] { return std::hash<std::string_view>()(h.message.id()); };
+    if (said.what != sign::none && ticket == d.counted) d.quiet_since = now;
+    switch (said.what) {
+    case sign::good: d.breaker.succeeded(ticket, now); break;
+    case sign::bad: d.breaker.failed(ticket, who(), now); break;
+    case sign::down: d.breaker.unavailable(ticket, who(), now); break;
     case sign::none: return;
     }
+    look_at(d, now);
 }
 
-bool outage::keeps(held const& h) const
+std::optional<outage::way_back> outage::stand_back(held_ptr const& h, tick now)
 {
-    auto const last = max_receives_ != 0 && h.receive_count >= max_receives_;
-    return last || (breaker_ && kept_.empty() && !paused_); // without a breaker nothing would pace the probe
+    return place(h, false, now);
 }
 
-void outage::keep(held_ptr h)
+std::optional<outage::way_back> outage::found_down(held_ptr const& h, news const& said, tick now)
 {
-    kept_.push_back(std::move(h));
+    if (!h->depends_on) return way_back{put_off(nullptr, now)};
+    auto const probed = h->probe;
+    if (said.about && *said.about != h->depends_on->name) h->depends_on = known_.of(*said.about); // until it is up
+    look_at(*h->depends_on, now);
+    auto const is = h->depends_on->seen;
+    if (paused_ || is == phase::open || is == phase::half_open) return place(h, probed, now);
+    return way_back{backoff_.delay(h->message.receive_count(), random_)};
 }
 
-/// From half a minute, by which our own receives that are still open have ended, to a minute and a half.
-std::chrono::milliseconds outage::put_off()
+std::optional<outage::way_back> outage::place(held_ptr const& h, bool probed, tick now)
 {
-    return 30s + std::chrono::milliseconds(random_() % 60'000);
+    auto* const d = h->depends_on.get();
+    auto const last = max_receives_ != 0 && h->receive_count >= max_receives_;
+    if (d) {
+        // Of one place only it would be all; and those that only probe leave half to those that would be lost.
+        auto const most = max_in_flight_ == 1 ? 0 : std::max<std::size_t>(1, max_in_flight_ / 4);
+        auto const next_probe = !probed && !paused_ && d->kept.empty();
+        if ((last || next_probe) && kept() < (last ? most : (most + 1) / 2)) {
+            h->life.on(message_life::event::keep);
+            (probed ? d->tried : d->kept).push_back(h);
+            if (std::ranges::find(watched_, d, &dependency_ptr::get) == watched_.end()) watched_.push_back(d);
+            return {};
+        }
+    }
+    return way_back{put_off(d, now), true, last};
+}
+
+/// Longer with the outage, so that a long one costs few receives.
+milliseconds outage::put_off(dependency const* d, tick now)
+{
+    auto const lasts = d && (d->seen == phase::open || d->seen == phase::half_open);
+    auto const since = lasts ? std::chrono::floor<milliseconds>(now - d->down_since) : 0ms;
+    auto const delay = std::clamp(since, shortest_put_off, longest_put_off);
+    return delay + milliseconds(std::uniform_int_distribution<milliseconds::rep>(0, delay.count() / 2)(random_));
+}
+
+/// How many wait here.
+std::size_t outage::kept()
+{
+    std::size_t out = 0;
+    for (auto const& d : watched_) {
+        for (auto* const line : {&d->kept, &d->tried}) {
+            std::erase_if(*line, [](held_ptr const& h) { return !waits(h); });
+            out += line->size();
+        }
+    }
+    return out;
+}
+
+/// Of those that wait for it, how many might run if there were places.
+std::size_t outage::runnable(dependency const& d, tick now) const
+{
+    auto const again = d.seen != phase::half_open || now - d.quiet_since >= turn_of_others;
+    return d.kept.size() + (again ? d.tried.size() : 0);
+}
+
+bool outage::can_run(dependency const& d, tick now) const
+{
+    return !paused_ && d.seen != phase::open && runnable(d, now) != 0;
 }
 
 held_ptr outage::next_kept(tick now)
 {
-    while (!kept_.empty() && !kept_.front()->life.is(message_life::state::waiting))
-        kept_.pop_front(); // its lease was lost
-    if (kept_.empty() || !admits(now)) return nullptr;
-    auto out = std::move(kept_.front());
-    kept_.pop_front();
-    return out;
+    if (watched_.empty()) return nullptr;
+    look_at_all(now);
+    for (auto const& d : watched_) {
+        while (can_run(*d, now) && d->working < d->breaker.allowance(now)) {
+            auto& line = d->kept.empty() ? d->tried : d->kept;
+            auto out = std::move(line.front());
+            line.pop_front();
+            if (waits(out)) return out;
+        }
+    }
+    return nullptr;
+}
+
+bool outage::lets_go(tick now)
+{
+    look_at_all(now);
+    return std::ranges::any_of(watched_,
+        [&](dependency_ptr const& d) { return can_run(*d, now) && d->working < d->breaker.allowance(now); });
 }
 
 std::vector<held_ptr> outage::take_kept()
 {
     std::vector<held_ptr> out;
-    for (auto& h : std::exchange(kept_, {}))
-        if (h->life.is(message_life::state::waiting)) out.push_back(std::move(h));
+    for (auto const& d : watched_) {
+        for (auto* const line : {&d->kept, &d->tried})
+            for (auto& h : std::exchange(*line, {}))
+                if (waits(h)) out.push_back(std::move(h));
+    }
     return out;
 }
 
 std::optional<tick> outage::wake_at() const
 {
-    if (paused_ || !breaker_) return {};
-    return breaker_->wake_at();
+    if (paused_) return {};
+    std::optional<tick> out;
+    auto const consider = [&](tick at) { out = std::min(out.value_or(at), at); };
+    for (auto const& d : watched_) {
+        if (auto const at = d->breaker.wake_at()) consider(*at);
+        auto const idle = d->seen == phase::half_open && d->working == 0 && d->kept.empty() && !d->tried.empty();
+        if (idle) consider(d->quiet_since + turn_of_others);
+    }
+    return out;
 }
 
 std::string outage::explain(tick now) const
 {
+    constexpr int most = 5; // names
     if (paused_) return why_paused_.empty() ? "paused" : "paused: " + why_paused_;
-    if (!breaker_ || breaker_->state() == policy::breaker::phase::closed) return {};
-    auto why = "breaker " + breaker_->explain(now);
-    if (!kept_.empty()) why += "; " + std::to_string(kept_.size()) + " messages wait here";
-    return why;
+    if (forced_ && watched_.empty()) return "breaker open as long as its flag is set";
+    std::string out;
+    int down = 0;
+    std::size_t here = 0;
+    for (auto const& d : watched_) {
+        here += d->kept.size() + d->tried.size();
+        if (d->breaker.state() == phase::closed || ++down > most) continue;
+        out += (out.empty() ? "breaker " : ", ") + of_name(*d) + d->breaker.explain(now);
+    }
+    if (down > most) out += ", and " + std::to_string(down - most) + " more";
+    if (here != 0 && down != 0)
+        out += "; " + std::to_string(here) + (here == 1 ? " message waits" : " messages wait") + " here";
+    return out;
+}
+
+std::string to_string(outage::event const& e, tick now)
+{
+    auto const name = e.of->name.empty() ? "" : ascii_excerpt(e.of->name, 80) + ": ";
+    return name + (e.to == dependency::phase::closed ? "closed again" : e.of->breaker.explain(now));
 }
 
 } // namespace quern::detail

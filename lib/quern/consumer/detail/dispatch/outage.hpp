@@ -1,47 +1,57 @@
 #pragma once
 
+#include <quern/consumer/detail/message/dependency.hpp>
 #include <quern/consumer/detail/message/ledger.hpp>
-#include <quern/consumer/outcome.hpp>
-#include <quern/policy/breaker.hpp>
+#include <quern/consumer/options.hpp>
 
 #include <cstddef>
-#include <deque>
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace quern::detail {
 
-/// The rule of bad times: how many messages may be worked on while what handlers depend on is down, or the user has
-/// paused, and what becomes of those that are here already.
+/// The rule of bad times: how many messages may be worked on while what their handlers depend on is down, or the user
+/// has paused, and what becomes of those that are here already.
 ///
-/// Receives stop. A message that may not run goes back, later and not with all the others. Two kinds wait here instead,
-/// their leases extended: one to probe with, so that probing costs no receive, and every message on its last receive
-/// before the dead-letter queue, which an outage must not fill.
+/// Each dependency has a breaker of its own. While one is down its messages go back without being run, for longer the
+/// longer it lasts, and those of the others are none the wiser; when all are down receives stop. Two kinds of
+/// messages wait here instead, their leases extended: one to probe with, so that probing costs no receive, and every
+/// message on its last receive before the dead-letter queue, which an outage must not fill. They take a quarter of
+/// the places at most, and a message that was a probe in vain lets others go first: none may hold up the rest.
 class outage {
 public:
-    /// What a handler's end says about its dependency.
+    /// What a handler's end says about a dependency.
     enum class sign { none, good, bad, down };
+    struct news {
+        sign what = sign::none;
+        std::optional<std::string> about; ///< absent: the message's own dependency
+    };
 
     /// Reasons of the message itself say nothing.
-    static sign sign_of(outcome const&);
+    static news news_of(outcome const&);
 
-    /// No breaker: only pausing is left.
-    outage(std::optional<policy::breaker_options>, std::size_t max_in_flight, std::uint64_t seed);
+    /// Requires  options.validate() found nothing. Without options.breaker only pausing is left.
+    outage(consumer_options const& options, std::uint64_t seed);
+    ~outage();
 
     void pause(std::string why);
     void resume() { paused_ = false; }
-    void force_open(bool);                              ///< a flag from outside: the dependency is known to be down
+    void force_open(bool, tick now); ///< a flag from outside: all dependencies are known to be down
     void set_max_receives(int n) { max_receives_ = n; } ///< of the queue's redrive policy
 
     bool paused() const { return paused_; }
 
-    /// How many handlers may run at once.
-    std::size_t allowance(tick now);
+    /// Says on what the message depends: before any of the following.
+    void belongs(held&, std::string_view name);
 
-    /// A handler may start now.
-    bool admits(tick now) { return working_ < allowance(now); }
+    /// Its handler may start now.
+    bool admits(held const&, tick now);
+
+    /// No handler of its kind may run; one that gathers with others for a call must not either.
+    bool forbids(held const& h, tick now) { return paused_ || (h.depends_on && allowance(*h.depends_on, now) == 0); }
 
     /// For the intake: of how many places, and how many of them are taken. `waiting`: in flight, and soon to start.
     struct places {
@@ -49,32 +59,80 @@ public:
     };
     places room(std::size_t in_flight, std::size_t waiting, tick now);
 
-    void started(held&);
-    void ended(held&, sign, tick now);
+    void started(held&, tick now);
+    void ended(held&, news const&, tick now);
 
-    /// Whether a message that may not run waits here; otherwise it goes back, visible again after put_off().
-    bool keeps(held const&) const;
-    void keep(held_ptr);
-    std::chrono::milliseconds put_off();
+    /// When a message that goes back is visible again.
+    struct way_back {
+        std::chrono::milliseconds delay{};
+        bool stood_back = false; ///< because of an outage or a pause; else it is as one that failed
+        bool spilled = false;    ///< it was its last receive, and there is no place for it here
+    };
 
-    /// Those kept that may run now; the caller starts each, or stops asking.
+    /// Of a message that may not run. Nothing: it waits here.
+    std::optional<way_back> stand_back(held_ptr const&, tick now);
+
+    /// Of one whose handler has said so, after ended(). While that is the only news of its kind it is as one that
+    /// failed.
+    std::optional<way_back> found_down(held_ptr const&, news const&, tick now);
+
+    /// Those that waited here and may run now; the caller starts each, or stops asking.
     held_ptr next_kept(tick now);
-    std::vector<held_ptr> take_kept();                               ///< all, to be given back
-    bool lets_go(tick now) { return !kept_.empty() && admits(now); } ///< one of them may run
+    std::vector<held_ptr> take_kept(); ///< all, to be given back
+    bool lets_go(tick now);            ///< one of them may run
+
+    /// All is well, as far as anybody knows.
+    bool good_times() const { return !paused_ && !forced_ && watched_.empty(); }
+
+    /// Its dependency is not up: whoever may run runs at once.
+    bool hurries(held const& h) const { return h.depends_on && h.depends_on->seen != dependency::phase::closed; }
+
+    /// Fewer may run than when this was asked last.
+    bool worsened() { return std::exchange(worsened_, false); }
+
+    /// What has changed since this was asked last, for the log.
+    struct event {
+        dependency_ptr of;
+        dependency::phase from, to;
+    };
+    std::vector<event> take_events() { return std::exchange(events_, {}); }
 
     std::optional<tick> wake_at() const;
-    std::string explain(tick now) const; ///< empty in good times
+
+    /// No message may be received.
+    bool halts(tick now);
+
+    /// What is down and why; empty in good times.
+    std::string explain(tick now) const;
 
 private:
-    std::optional<policy::breaker> breaker_;
-    std::size_t max_in_flight_;
+    using phase = dependency::phase;
+
+    std::size_t allowance(dependency&, tick now);
+    bool can_run(dependency const&, tick now) const;
+    std::size_t runnable(dependency const&, tick now) const;
+    void look_at(dependency&, tick now);
+    void look_at_all(tick now);
+    std::optional<way_back> place(held_ptr const&, bool probed, tick now);
+    std::chrono::milliseconds put_off(dependency const*, tick now);
+    std::size_t kept();
+
+    bool const has_breaker_;
+    std::size_t const max_in_flight_;
+    policy::backoff const backoff_;
     std::mt19937_64 random_;
-    std::deque<held_ptr> kept_;
-    policy::breaker::ticket counted_{}; // of the handlers counted in working_
-    std::size_t working_ = 0;
+    dependency_table known_;
+    dependency_ptr only_;                 // of all messages, where these have no names
+    std::vector<dependency_ptr> watched_; // not closed, or messages wait for it
+    std::vector<event> events_;
     int max_receives_ = 0; // 0: none, or not known
+    bool forced_ = false;
     bool paused_ = false;
+    bool worsened_ = false;
     std::string why_paused_; // for a human; may be empty
 };
+
+/// "payments: open for 5 s more: 3 calls in a row found the dependency unavailable"
+std::string to_string(outage::event const&, tick now);
 
 } // namespace quern::detail

@@ -34,13 +34,13 @@ asio::awaitable<void> dispatch_stage::learn_max_receives()
     ask.attribute_names = {"RedrivePolicy"};
     auto const got = co_await line_.api.get_queue_attributes(std::move(ask));
     if (line_.ending) co_return;
+    line_.wake.ring();
     if (got) {
         auto const policy = got->attributes.find("RedrivePolicy");
         outage_.set_max_receives(policy == got->attributes.end() ? 0 : max_receives_in(policy->second));
-        if (redrive_.told()) line_.log.write(log_level::info, "redrive policy", "read at last", line_.now());
+        if (redrive_.succeeded(line_.now())) line_.log.write(log_level::info, "redrive policy", "read at last", line_.now());
         co_return;
     }
-    line_.wake.ring();
     auto const receives_work = line_.counters.polls != line_.counters.failed_polls;
     if (!redrive_.failed(receives_work, line_.now(), line_.random)) co_return;
     line_.log.write(log_level::warning, "redrive policy",

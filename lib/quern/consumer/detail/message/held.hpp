@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/consumer/delivery.hpp>
+#include <quern/consumer/detail/message/dependency.hpp>
 #include <quern/consumer/detail/message/message_life.hpp>
 #include <quern/core/compact_strand.hpp>
 #include <quern/core/error.hpp>
@@ -125,6 +126,7 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
     std::shared_ptr<handler_run> run;   ///< while a coroutine handles it
     std::unique_ptr<handler_asks> asks; ///< null: nothing yet
     std::shared_ptr<answer> came_in;    ///< null in tests: then it counts for nothing
+    bool probe = false; ///< its handler began while what it depends on was half open
     handler_turn turn;
     message_life life;
 };

@@ -1,3 +1,4 @@
+#include <quern/consumer/detail/message/ascii_excerpt.hpp>
 #include <quern/consumer/detail/message/thrown.hpp>
 #include <quern/consumer/detail/message/verdict.hpp>
 #include <quern/policy/age.hpp>
@@ -7,9 +8,6 @@
 namespace quern::detail {
 
 namespace {
-
-/// So long those behind a failed head wait for it here, their leases extended; what is put off for longer is not waited for.
-constexpr std::chrono::seconds longest_wait_for_head{20};
 
 std::string what_happened(std::exception_ptr const& thrown)
 {
@@ -26,21 +24,11 @@ verdict rejected(std::string reason)
 {
     verdict out;
     out.what = verdict::kind::reject;
-    out.reason = printable(reason, 256);
+    out.reason = ascii_excerpt(reason, 256);
     return out;
 }
 
 } // namespace
-
-std::string printable(std::string_view text, std::size_t longest)
-{
-    std::string out(text.substr(0, longest));
-    for (auto& c : out) { // not even UTF-8: the cut may fall inside a character
-        auto const byte = static_cast<unsigned char>(c);
-        if (byte < 0x20 || byte > 0x7e) c = '?';
-    }
-    return out;
-}
 
 meaning meaning_of(std::exception_ptr const& thrown, bool overdue, consumer_options const& options)
 {
@@ -78,7 +66,7 @@ meaning meaning_of_malformed(std::string const& why, std::string_view body, cons
     out.malformed = true;
     out.level = log_level::error;
     out.cause = "malformed message";
-    out.text = why + "; it begins: " + printable(body, 80);
+    out.text = why + "; it begins: " + ascii_excerpt(body, 80);
     switch (options.on_malformed) {
     case malformed_policy::reject: out.said = reject("malformed: " + why); break;
     case malformed_policy::discard: out.said = ack(); break;

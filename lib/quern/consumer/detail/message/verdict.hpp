@@ -43,10 +43,14 @@ meaning meaning_of_malformed(std::string const& why, std::string_view body, cons
 /// What is known about the message.
 struct circumstances {
     int receive_count = 1;
-    std::optional<wall_time> first_received_at;
+    std::chrono::milliseconds age{}; ///< since its first receive, without the time in which it merely stood back
     wall_time now;
     bool fifo = false;
 };
+
+/// So long those behind a failed head wait for it here, their leases extended; what is put off for longer is not waited
+/// for.
+inline constexpr std::chrono::seconds longest_wait_for_head{20};
 
 struct verdict {
     enum class kind {
@@ -63,8 +67,5 @@ struct verdict {
 };
 
 verdict verdict_of(outcome const&, circumstances const&, consumer_options const&, std::mt19937_64&);
-
-/// Makes a text safe in a log line and in an attribute of a message: short, and printable ASCII.
-std::string printable(std::string_view text, std::size_t longest);
 
 } // namespace quern::detail

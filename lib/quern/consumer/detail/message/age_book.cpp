@@ -1,0 +1,56 @@
+#include <quern/consumer/detail/message/age_book.hpp>
+
+#include <algorithm>
+
+namespace quern::detail {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto memory = 14 * 24h; // SQS keeps no message for longer
+
+} // namespace
+
+void age_book::begin(wall_time now)
+{
+    if (!since_) since_ = now;
+}
+
+void age_book::end(wall_time now)
+{
+    if (since_) add(*since_, now);
+    since_.reset();
+}
+
+void age_book::add(wall_time from, wall_time until)
+{
+    if (until <= from) return; // a clock was set back meanwhile
+    auto const first = std::ranges::lower_bound(past_, from, {}, &stretch::until);
+    auto last = first;
+    for (; last != past_.end() && last->from <= until; ++last) {
+        from = std::min(from, last->from);
+        until = std::max(until, last->until);
+    }
+    past_.insert(past_.erase(first, last), stretch{from, until});
+    std::erase_if(past_, [newest = past_.back().until](stretch const& s) { return s.until < newest - memory; });
+    if (past_.size() > most) past_.erase(past_.begin());
+}
+
+std::chrono::milliseconds age_book::stood_back(
+    wall_time from, wall_time until, std::initializer_list<age_book const*> books)
+{
+    age_book all;
+    for (auto const* const book : books) {
+        auto const cut = [&](wall_time a, wall_time b) { all.add(std::max(a, from), std::min(b, until)); };
+        for (auto const& s : book->past_)
+            cut(s.from, s.until);
+        if (book->since_) cut(*book->since_, until);
+    }
+    wall_time::duration out{};
+    for (auto const& s : all.past_)
+        out += s.until - s.from;
+    return std::chrono::floor<std::chrono::milliseconds>(out);
+}
+
+} // namespace quern::detail

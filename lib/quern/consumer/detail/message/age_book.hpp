@@ -1,0 +1,41 @@
+#pragma once
+
+#include <quern/core/clock.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <initializer_list>
+#include <optional>
+#include <vector>
+
+namespace quern::detail {
+
+/// When this consumer stood back: it was paused, drained, or what a message needs was down. A message does not grow
+/// older by that, since nobody tried it. Times are those of the service's clock, by which it tells a first receive.
+///
+/// Remembers the newest stretches only; an older one counts as time in which the message might have been tried.
+class age_book {
+public:
+    static constexpr std::size_t most = 256;
+
+    void begin(wall_time now); ///< stands back from now on; nothing where it does already
+    void end(wall_time now);
+
+    /// Stands back for that time, known beforehand: a message was put off for so long.
+    void add(wall_time from, wall_time until);
+
+    std::size_t size() const { return past_.size(); }
+
+    /// How long of the time between the two was stood back, by any of the books.
+    static std::chrono::milliseconds stood_back(
+        wall_time from, wall_time until, std::initializer_list<age_book const*> books);
+
+private:
+    struct stretch {
+        wall_time from, until;
+    };
+    std::vector<stretch> past_; // by time; none touches the next
+    std::optional<wall_time> since_;
+};
+
+} // namespace quern::detail

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <quern/consumer/detail/message/age_book.hpp>
+#include <quern/core/clock.hpp>
+#include <quern/policy/breaker.hpp>
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+
+#include <cstddef>
+#include <deque>
+#include <list>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace quern::detail {
+
+struct held;
+
+/// Something that handlers need, as consumer_options::dependency tells it apart. A message refers to its own.
+struct dependency : boost::intrusive_ref_counter<dependency> {
+    using phase = policy::breaker::phase;
+
+    dependency(std::string what, policy::breaker_options const&, std::uint64_t seed);
+    ~dependency();
+
+    std::string const name;
+    policy::breaker breaker;
+    phase seen = phase::closed;                   ///< of the breaker, when somebody looked last
+    tick down_since{};                            ///< the outage that is not over began
+    tick quiet_since{};                           ///< half open, and no probe has ended since
+    policy::breaker::ticket counted{};            ///< of the handlers counted in working
+    std::size_t working = 0;                      ///< handlers
+    bool has_messages = false;                    ///< else only an unavailable(key) has named it
+    std::deque<boost::intrusive_ptr<held>> kept;  ///< wait here until it is up again, or to probe with
+    std::deque<boost::intrusive_ptr<held>> tried; ///< these too, but they were probes in this outage, in vain
+    age_book ages;                                ///< how long it was down
+};
+using dependency_ptr = boost::intrusive_ptr<dependency>;
+
+/// The dependencies that are known, by name, and no more than so many. For a new one the one that was not used for
+/// longest has to go, if it is up and no message refers to it; where there is none, all further ones count as one.
+class dependency_table {
+public:
+    dependency_table(policy::breaker_options, std::size_t most, std::uint64_t seed);
+
+    /// That of this name, made where it is new.
+    dependency_ptr of(std::string_view name);
+
+    /// The same, where a message belongs to it.
+    dependency_ptr of_message(std::string_view name);
+
+    void forget(dependency const&);
+
+    /// Dependencies to which messages belong.
+    std::size_t serving() const { return serving_; }
+
+    /// In the order of their last use, the latest first.
+    template <class Visit>
+    void for_each(Visit visit) const
+    {
+        for (auto const& one : by_use_)
+            visit(*one);
+        if (rest_) visit(*rest_);
+    }
+
+private:
+    using line = std::list<dependency_ptr>;
+    dependency_ptr make(std::string_view name);
+    bool make_room();
+
+    policy::breaker_options options_;
+    std::size_t most_;
+    std::uint64_t seed_;
+    line by_use_; // the latest first
+    std::unordered_map<std::string_view, line::iterator> by_name_;
+    dependency_ptr rest_;
+    std::size_t serving_ = 0;
+};
+
+} // namespace quern::detail

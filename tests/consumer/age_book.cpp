@@ -1,0 +1,81 @@
+#include <quern/consumer/detail/message/age_book.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+using namespace quern;
+using namespace quern::detail;
+using namespace std::chrono_literals;
+
+namespace {
+
+wall_time const t0 = wall_time(1'700'000'000s);
+
+std::chrono::milliseconds stood_back(age_book const& book, wall_time from, wall_time until)
+{
+    return age_book::stood_back(from, until, {&book});
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(age_book_rule)
+
+BOOST_AUTO_TEST_CASE(only_what_overlaps_counts)
+{
+    age_book book;
+    book.begin(t0 + 10s);
+    book.end(t0 + 20s);
+    struct {
+        std::chrono::seconds from, until, counts;
+    } const table[] = {{0s, 5s, 0s}, {0s, 10s, 0s}, {0s, 15s, 5s}, {12s, 15s, 3s}, {0s, 60s, 10s}, {15s, 60s, 5s},
+        {20s, 60s, 0s}, {60s, 0s, 0s}};
+    for (auto const& row : table)
+        BOOST_TEST((stood_back(book, t0 + row.from, t0 + row.until) == row.counts));
+}
+
+BOOST_AUTO_TEST_CASE(what_has_not_ended_lasts_until_now)
+{
+    age_book book;
+    book.begin(t0);
+    book.begin(t0 + 30s); // of the same
+    BOOST_TEST((stood_back(book, t0 - 1min, t0 + 1min) == 1min));
+    book.end(t0 + 2min);
+    book.end(t0 + 3min);
+    BOOST_TEST((stood_back(book, t0 - 1min, t0 + 1h) == 2min));
+}
+
+BOOST_AUTO_TEST_CASE(stretches_that_overlap_count_once_in_one_book_and_in_two)
+{
+    age_book one, other;
+    one.add(t0, t0 + 10s);
+    one.add(t0 + 20s, t0 + 30s);
+    BOOST_TEST(one.size() == 2u);
+    one.add(t0 + 5s, t0 + 20s);
+    BOOST_TEST(one.size() == 1u);
+    BOOST_TEST((stood_back(one, t0, t0 + 1min) == 30s));
+    other.add(t0 + 25s, t0 + 40s);
+    other.begin(t0 + 50s);
+    BOOST_TEST((age_book::stood_back(t0, t0 + 1min, {&one, &other}) == 50s));
+    BOOST_TEST((age_book::stood_back(t0, t0 + 1min, {&one, &one}) == 30s));
+}
+
+BOOST_AUTO_TEST_CASE(a_clock_that_was_set_back_leaves_no_stretch)
+{
+    age_book book;
+    book.begin(t0);
+    book.end(t0 - 1h);
+    BOOST_TEST(book.size() == 0u);
+    BOOST_TEST((stood_back(book, t0 - 2h, t0 + 1h) == 0s));
+}
+
+BOOST_AUTO_TEST_CASE(the_newest_are_remembered_and_nothing_older_than_a_message_can_be)
+{
+    age_book book;
+    for (int i = 0; i < 1'000; ++i)
+        book.add(t0 + i * 10s, t0 + i * 10s + 1s);
+    BOOST_TEST(book.size() == age_book::most);
+    BOOST_TEST((stood_back(book, t0, t0 + 24h) == std::chrono::seconds(age_book::most)));
+    book.add(t0 + 15 * 24h, t0 + 15 * 24h + 1s);
+    BOOST_TEST(book.size() == 1u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
