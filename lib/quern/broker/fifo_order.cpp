@@ -1,5 +1,7 @@
 #include <quern/broker/delivery_order.hpp>
 
+#include <boost/intrusive/list.hpp>
+
 #include <iterator>
 #include <string>
 #include <unordered_map>
@@ -10,9 +12,9 @@ namespace bi = boost::intrusive;
 
 struct fifo_order::group : bi::list_base_hook<> {
     std::string id;
-    bi::list<stored_message, bi::base_hook<group_hook>> messages; ///< in any state, in the order of sending
+    ordered_messages messages; ///< in any state
 
-    bool ready() const { return !messages.empty() && messages.front().state == message_state::visible; }
+    bool ready() const { return !messages.empty() && messages.begin()->state == message_state::visible; }
 };
 
 struct fifo_order::groups {
@@ -37,7 +39,7 @@ void fifo_order::entered(stored_message& m)
         found->id = m.rest().group_id;
     }
     m.lane = found.get();
-    found->messages.push_back(m);
+    found->messages.insert(found->messages.end(), m); // the newest
     update(*found);
 }
 
@@ -56,7 +58,7 @@ void fifo_order::changed(stored_message& m, message_state)
 
 stored_message* fifo_order::first()
 {
-    return groups_->ready.empty() ? nullptr : &groups_->ready.front().messages.front();
+    return groups_->ready.empty() ? nullptr : &*groups_->ready.front().messages.begin();
 }
 
 stored_message* fifo_order::follower(stored_message& taken)

@@ -8,14 +8,10 @@ namespace quern::broker {
 namespace bi = boost::intrusive;
 
 struct standard_order::tenant : bi::set_base_hook<> {
-    struct by_order {
-        bool operator()(stored_message const& a, stored_message const& b) const { return a.order < b.order; }
-    };
-
     std::string id;
     std::size_t messages = 0; ///< in any state
     std::size_t in_flight = 0;
-    bi::set<stored_message, bi::base_hook<order_hook>, bi::compare<by_order>> visible;
+    ordered_messages visible;
 
     friend bool operator<(tenant const& a, tenant const& b)
     {

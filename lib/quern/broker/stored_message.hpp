@@ -4,7 +4,6 @@
 #include <quern/broker/hex16.hpp>
 #include <quern/sqs/types.hpp>
 
-#include <boost/intrusive/list.hpp>
 #include <boost/intrusive/set.hpp>
 
 #include <cstdint>
@@ -15,11 +14,9 @@ namespace quern::broker {
 
 class queue;
 
-// Where a message is kept besides its queue's directory: two of these at a time.
+// Where a message is kept besides its queue's directory.
 using in_few_bytes = boost::intrusive::optimize_size<true>;
-using order_hook =
-    boost::intrusive::set_base_hook<boost::intrusive::tag<struct order_tag>, in_few_bytes>;   // standard queues
-using group_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<struct group_tag>>; // FIFO queues
+using order_hook = boost::intrusive::set_base_hook<boost::intrusive::tag<struct order_tag>, in_few_bytes>;
 using age_hook = boost::intrusive::set_base_hook<boost::intrusive::tag<struct age_tag>, in_few_bytes>;
 
 /// What most messages of standard queues have nothing of.
@@ -36,7 +33,7 @@ struct message_extras {
 enum class message_state : std::uint8_t { delayed, visible, in_flight };
 
 /// A message in a queue. On the agenda while it is delayed or in flight. Queues hold many: what can be small is small.
-struct stored_message : timed, order_hook, group_hook, age_hook {
+struct stored_message : timed, order_hook, age_hook {
     stored_message() : timed(kind::message) {}
 
     // Who sent what.
@@ -73,5 +70,12 @@ struct stored_message : timed, order_hook, group_hook, age_hook {
     bool changed = false;    ///< its visibility was changed since the newest receive
     message_state state = message_state::visible;
 };
+
+/// Messages of a queue, or of a part of it, by stored_message::order.
+struct by_order {
+    bool operator()(stored_message const& a, stored_message const& b) const { return a.order < b.order; }
+};
+using ordered_messages = boost::intrusive::set<stored_message, boost::intrusive::base_hook<order_hook>,
+    boost::intrusive::compare<by_order>>;
 
 } // namespace quern::broker
