@@ -94,8 +94,9 @@ BOOST_AUTO_TEST_CASE(ends_an_operation_that_its_caller_cancels)
         sqs::receive_message_request ask(idle);
         ask.wait_time = 20s;
         using got = result<sqs::receive_message_response>;
-        asio::any_io_executor const strand =
-            round % 4 < 2 ? sqs.get_executor() : asio::any_io_executor(asio::make_strand(threads.pool.get_executor()));
+        asio::any_io_executor const strand = round % 4 < 2
+            ? sqs.get_executor()
+            : asio::any_io_executor(asio::make_strand(threads.pool.get_executor()));
         asio::co_spawn(strand, sqs.receive_message(std::move(ask)),
             asio::bind_cancellation_slot(one->cancel.slot(), [one](std::exception_ptr thrown, got const& answer) {
                 auto const why = thrown ? errc::stopped : static_cast<errc>(answer.error().code.value());
