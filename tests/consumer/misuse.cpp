@@ -137,7 +137,8 @@ BOOST_AUTO_TEST_CASE(a_client_with_too_few_connections_left)
     BOOST_TEST(polls.find("max_polls 4 needs 4 data connections of the client, 3 are free") != polls.npos);
     time.run_for(io, 0s); // the first one has ended
     auto const calls = refused_beside(3, 39);
-    BOOST_TEST(calls.find("max_settle_calls 39 needs 39 control connections of the client, 38 are free") != calls.npos);
+    BOOST_TEST(
+        calls.find("max_settle_calls 39 needs 39 control connections of the client, 38 are free") != calls.npos);
     time.run_for(io, 0s);
     BOOST_TEST(refused_beside(3, 38) == "");
     time.run_for(io, 0s);

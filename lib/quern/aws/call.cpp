@@ -143,8 +143,8 @@ std::string json_service::sign(letter const& what)
 
 void json_service::read_date(net::response const& answer)
 {
-    if (auto const now = clock_.now(); theirs_.is_due(now)) {
-        theirs_.look(answer.fields.find("date"), clock_.wall(), now);
+    if (auto const now = clock_.now(); theirs_->is_due(now)) {
+        theirs_->look(answer.fields.find("date"), clock_.wall(), now);
     }
 }
 

@@ -63,8 +63,8 @@ public:
     /// What the client has under way is the client's to end.
     void close();
 
-    /// The service's time minus ours, as far as is known. From any thread.
-    std::chrono::milliseconds clock_offset() const { return theirs_.offset(); }
+    /// The service's clock, as far as is known.
+    std::shared_ptr<service_clock const> theirs() const { return theirs_; }
 
     retry_quota const& quota(net::lane l) const { return quotas_[index(l)]; }
 
@@ -89,7 +89,7 @@ private:
     retry_options options_;
     random jitter_;
     clock_skew skew_;
-    service_clock theirs_;
+    std::shared_ptr<service_clock> const theirs_ = std::make_shared<service_clock>();
     std::array<retry_quota, 2> quotas_; ///< one a lane: failing polls must not keep deletes from being retried
     alarm_line waiting_;
     bool closed_ = false;

@@ -55,8 +55,7 @@ public:
               std::move(options))
     {}
 
-    /// A consumer that speaks through `api`, which is safe to call on the consumer's strand: for an sqs::client on a
-    /// context that several threads run, give both the same strand as their executor.
+    /// A consumer that speaks through `api`, which is safe to call on the consumer's strand, as an sqs::client is.
     ///
     /// An sqs::client needs settings that fit the leases: client_options_for(options). The consumer claims connections of
     /// it, until its drain has ended: options.max_polls and max_settle_calls. Several that share a client need the sum.

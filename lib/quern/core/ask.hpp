@@ -14,8 +14,10 @@
 #include <boost/asio/query.hpp>
 #include <boost/asio/require.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -38,13 +40,13 @@ public:
 
     /// (Not asio::post: no copy of the executor may end its life on this thread. ThreadSanitizer does not see the fence
     /// by which Asio counts them.)
-    static void resume(std::shared_ptr<absentee> who, boost::system::error_code ec, T value)
+    static void resume(std::shared_ptr<absentee> who, std::exception_ptr thrown, T value)
     {
         auto const& home = who->home_;
         auto const keep = who;
-        home.execute([who = std::move(who), ec, value = std::move(value)]() mutable {
+        home.execute([who = std::move(who), thrown = std::move(thrown), value = std::move(value)]() mutable {
             boost::asio::get_associated_cancellation_slot(who->caller_).clear();
-            std::move(who->caller_)(ec, std::move(value));
+            std::move(who->caller_)(std::move(thrown), std::move(value));
         });
     }
 
@@ -84,15 +86,16 @@ public:
     void operator()(T value) const { tell(std::move(value)); }
 
     /// As tell(), but what it awaits throws this.
-    void fail(boost::system::error_code ec) const
+    void fail(std::exception_ptr thrown) const
     {
-        if (question_) question_->end(ec, T());
+        if (question_) question_->end(std::move(thrown), T());
     }
+    void fail(boost::system::error_code ec) const { fail(std::make_exception_ptr(boost::system::system_error(ec))); }
 
 private:
     struct question {
         virtual ~question() = default;
-        virtual void end(boost::system::error_code, T) = 0;
+        virtual void end(std::exception_ptr, T) = 0;
     };
 
     template <class Handler>
@@ -112,13 +115,15 @@ private:
             if constexpr (detail::is_result<T>::value)
                 end({}, failure(errc::stopped, "whoever was asked is gone"));
             else
-                end(boost::asio::error::operation_aborted, T());
+                end(std::make_exception_ptr(boost::system::system_error(boost::asio::error::operation_aborted)), T());
         }
-        void end(boost::system::error_code ec, T value) override
+        void end(std::exception_ptr thrown, T value) override
         {
             if (answered.exchange(true)) return;
             lodgers::visit at(*home, who, lodgers::purpose::move_out);
-            if (at.who) absentee::resume(std::static_pointer_cast<absentee>(std::move(at.who)), ec, std::move(value));
+            if (!at.who) return;
+            auto one = std::static_pointer_cast<absentee>(std::move(at.who));
+            absentee::resume(std::move(one), std::move(thrown), std::move(value));
         }
 
         std::shared_ptr<lodgers> const home;
@@ -160,7 +165,7 @@ boost::asio::awaitable<T> ask(Begin begin, Cancel cancel)
             std::make_shared<typename asker<T>::template question_of<decltype(caller)>>(std::move(caller));
         std::move(at_begin)(std::move(who));
     };
-    return boost::asio::async_initiate<boost::asio::use_awaitable_t<> const, void(boost::system::error_code, T)>(
+    return boost::asio::async_initiate<boost::asio::use_awaitable_t<> const, void(std::exception_ptr, T)>(
         std::move(start), boost::asio::use_awaitable, std::move(begin), std::move(cancel));
 }
 

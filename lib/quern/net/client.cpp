@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <list>
 
 namespace quern::net {
@@ -48,7 +49,9 @@ public:
 
     asio::any_io_executor const executor;
     route const way;
-    client_counters counters;
+    struct {
+        std::atomic<std::size_t> connects{0}, requests{0}, replays{0}, resumptions{0};
+    } counters;
 
 private:
     using connections = std::list<connection>;
@@ -316,9 +319,15 @@ endpoint const& client::peer() const
     return pool_->way.peer;
 }
 
-client_counters const& client::counters() const
+client_counters client::counters() const
 {
-    return pool_->counters;
+    auto const& now = pool_->counters;
+    client_counters out;
+    out.connects = now.connects;
+    out.requests = now.requests;
+    out.replays = now.replays;
+    out.resumptions = now.resumptions;
+    return out;
 }
 
 asio::any_io_executor client::get_executor() const

@@ -68,7 +68,7 @@ public:
     void close();
 
     endpoint const& peer() const;
-    client_counters const& counters() const;
+    client_counters counters() const; ///< from any thread
     boost::asio::any_io_executor get_executor() const;
 
 private:

@@ -109,7 +109,13 @@ local_api::answer<T> local_api::done(result<T> got)
     co_return std::move(got);
 }
 
-local_api::answer<sqs::receive_message_response> local_api::receive_message(sqs::receive_message_request r)
+template <class Request>
+local_api::answer<typename Request::response> local_api::carry(Request request)
+{
+    return done(sqs::perform(engine_, std::move(request), time_.wall()));
+}
+
+local_api::answer<sqs::receive_message_response> local_api::carry(sqs::receive_message_request r)
 {
     auto got = engine_.receive_message(std::move(r), time_.wall());
     polls_->after_call();
@@ -118,119 +124,6 @@ local_api::answer<sqs::receive_message_response> local_api::receive_message(sqs:
     co_return co_await polls_->end_of(*got->parked);
 }
 
-local_api::answer<sqs::send_message_response> local_api::send_message(sqs::send_message_request r)
-{
-    return done(engine_.send_message(std::move(r), time_.wall()));
-}
-
-local_api::answer<sqs::send_message_batch_response> local_api::send_message_batch(sqs::send_message_batch_request r)
-{
-    return done(engine_.send_message_batch(std::move(r), time_.wall()));
-}
-
-local_api::answer<sqs::empty_response> local_api::delete_message(sqs::delete_message_request r)
-{
-    return done(engine_.delete_message(r, time_.wall()));
-}
-
-local_api::answer<sqs::delete_message_batch_response> local_api::delete_message_batch(
-    sqs::delete_message_batch_request r)
-{
-    return done(engine_.delete_message_batch(r, time_.wall()));
-}
-
-local_api::answer<sqs::empty_response> local_api::change_message_visibility(sqs::change_message_visibility_request r)
-{
-    return done(engine_.change_message_visibility(r, time_.wall()));
-}
-
-local_api::answer<sqs::change_message_visibility_batch_response> local_api::change_message_visibility_batch(
-    sqs::change_message_visibility_batch_request r)
-{
-    return done(engine_.change_message_visibility_batch(r, time_.wall()));
-}
-
-local_api::answer<sqs::queue_url_response> local_api::create_queue(sqs::create_queue_request r)
-{
-    return done(engine_.create_queue(r, time_.wall()));
-}
-
-local_api::answer<sqs::empty_response> local_api::delete_queue(sqs::delete_queue_request r)
-{
-    return done(engine_.delete_queue(r, time_.wall()));
-}
-
-local_api::answer<sqs::empty_response> local_api::purge_queue(sqs::purge_queue_request r)
-{
-    return done(engine_.purge_queue(r, time_.wall()));
-}
-
-local_api::answer<sqs::queue_url_response> local_api::get_queue_url(sqs::get_queue_url_request r)
-{
-    return done(engine_.get_queue_url(r, time_.wall()));
-}
-
-local_api::answer<sqs::queue_urls_response> local_api::list_queues(sqs::list_queues_request r)
-{
-    return done(engine_.list_queues(r, time_.wall()));
-}
-
-local_api::answer<sqs::attributes_response> local_api::get_queue_attributes(sqs::get_queue_attributes_request r)
-{
-    return done(engine_.get_queue_attributes(r, time_.wall()));
-}
-
-local_api::answer<sqs::empty_response> local_api::set_queue_attributes(sqs::set_queue_attributes_request r)
-{
-    return done(engine_.set_queue_attributes(r, time_.wall()));
-}
-
-local_api::answer<sqs::queue_urls_response> local_api::list_dead_letter_source_queues(
-    sqs::list_dead_letter_source_queues_request r)
-{
-    return done(engine_.list_dead_letter_source_queues(r, time_.wall()));
-}
-
-local_api::answer<sqs::empty_response> local_api::tag_queue(sqs::tag_queue_request r)
-{
-    return done(engine_.tag_queue(r, time_.wall()));
-}
-
-local_api::answer<sqs::empty_response> local_api::untag_queue(sqs::untag_queue_request r)
-{
-    return done(engine_.untag_queue(r, time_.wall()));
-}
-
-local_api::answer<sqs::tags_response> local_api::list_queue_tags(sqs::list_queue_tags_request r)
-{
-    return done(engine_.list_queue_tags(r, time_.wall()));
-}
-
-local_api::answer<sqs::empty_response> local_api::add_permission(sqs::add_permission_request r)
-{
-    return done(engine_.add_permission(r, time_.wall()));
-}
-
-local_api::answer<sqs::empty_response> local_api::remove_permission(sqs::remove_permission_request r)
-{
-    return done(engine_.remove_permission(r, time_.wall()));
-}
-
-local_api::answer<sqs::task_handle_response> local_api::start_message_move_task(
-    sqs::start_message_move_task_request r)
-{
-    return done(engine_.start_message_move_task(r, time_.wall()));
-}
-
-local_api::answer<sqs::moved_response> local_api::cancel_message_move_task(sqs::cancel_message_move_task_request r)
-{
-    return done(engine_.cancel_message_move_task(r, time_.wall()));
-}
-
-local_api::answer<sqs::list_message_move_tasks_response> local_api::list_message_move_tasks(
-    sqs::list_message_move_tasks_request r)
-{
-    return done(engine_.list_message_move_tasks(r, time_.wall()));
-}
-
 } // namespace quern::sim
+
+template class quern::sqs::forwarding_api<quern::sim::local_api>;

@@ -87,19 +87,19 @@ network::network(place service, milliseconds request_timeout)
     : service_(std::move(service)), request_timeout_(request_timeout)
 {}
 
-template <class Request, class Response>
-asio::awaitable<void> network::travel(place to, std::shared_ptr<flight<Response>> with, Request request,
-    answer<Response> (sqs::api::*operation)(Request), broker::request_fault fault, bool credentials_expired)
+template <class Request>
+asio::awaitable<void> network::travel(place to, std::shared_ptr<flight<typename Request::response>> with,
+    Request request, broker::request_fault fault, bool credentials_expired)
 {
     auto const sent_at = to.time.now();
     co_await pass(to.time, fault.latency / 2);
     auto const refused = credentials_expired || fault.what == transport_fault::throttled ||
         fault.what == transport_fault::access_denied || fault.what == transport_fault::server_error ||
         fault.what == transport_fault::dropped_before;
-    std::optional<result<Response>> got;
+    std::optional<result<typename Request::response>> got;
     if (!refused) {
         auto const asked = request;
-        auto said = co_await (to.service.*operation)(std::move(request));
+        auto said = co_await sqs::perform(to.service, std::move(request));
         got.emplace(std::move(said));
         if (*got) tell(to.observer, asked, got->value(), sent_at);
     }
@@ -143,168 +143,52 @@ void network::arrived(
         service_.observer->receive_failed(asked, got.error());
 }
 
-void network::leaves(std::string_view, sqs::receive_message_request const& asked)
+void network::leaves(sqs::receive_message_request const& asked)
 {
     if (service_.observer) service_.observer->asks(asked);
 }
 
 template <class Request>
-void network::leaves(std::string_view operation, Request const& asked)
+void network::leaves(Request const& asked)
 {
     if constexpr (requires { asked.entries.front().receipt_handle; }) {
         for (auto const& entry : asked.entries)
-            if (service_.observer) service_.observer->names(operation, entry.receipt_handle);
+            if (service_.observer) service_.observer->names(Request::operation, entry.receipt_handle);
     }
 }
 
-template <class Request, class Response>
-network::answer<Response> network::carry(
-    char const* name, Request request, answer<Response> (sqs::api::*operation)(Request))
+template <class Request>
+network::answer<typename Request::response> network::carry(Request request)
 {
+    using response = typename Request::response;
     ++requests;
     auto limit = request_timeout_;
     if constexpr (std::same_as<Request, sqs::receive_message_request>) {
         limit += request.wait_time.value_or(std::chrono::seconds(20));
     }
-    leaves(name, request);
+    leaves(request);
     Request const asked = request;
     auto const sent_at = service_.time.now();
     auto const executor = co_await asio::this_coro::executor;
     alarm bell(service_.time, executor);
-    auto const with = std::make_shared<flight<Response>>();
+    auto const with = std::make_shared<flight<response>>();
     with->bell = &bell;
     struct leave {
-        flight<Response>& from;
+        flight<response>& from;
         ~leave() { from.bell = nullptr; }
     } const left{*with};
 
-    auto way = travel(service_, with, std::move(request), operation, plan_.on_request(name), expired_);
+    auto way = travel(service_, with, std::move(request), plan_.on_request(Request::operation), expired_);
     asio::co_spawn(service_.executor, std::move(way), [](std::exception_ptr bug) {
         if (bug) std::rethrow_exception(bug);
     });
     auto const landed = co_await bell.wait(service_.time.now() + limit);
-    result<Response> got = failure(errc::timed_out, "no answer in time (simulated)", true);
+    result<response> got = failure(errc::timed_out, "no answer in time (simulated)", true);
     if (landed && with->answer) got = std::move(*with->answer);
     if constexpr (requires { arrived(asked, sent_at, got); }) arrived(asked, sent_at, got);
     co_return got;
 }
 
-network::answer<sqs::send_message_response> network::send_message(sqs::send_message_request r)
-{
-    return carry("SendMessage", std::move(r), &sqs::api::send_message);
-}
-
-network::answer<sqs::send_message_batch_response> network::send_message_batch(sqs::send_message_batch_request r)
-{
-    return carry("SendMessageBatch", std::move(r), &sqs::api::send_message_batch);
-}
-
-network::answer<sqs::receive_message_response> network::receive_message(sqs::receive_message_request r)
-{
-    return carry("ReceiveMessage", std::move(r), &sqs::api::receive_message);
-}
-
-network::answer<sqs::empty_response> network::delete_message(sqs::delete_message_request r)
-{
-    return carry("DeleteMessage", std::move(r), &sqs::api::delete_message);
-}
-
-network::answer<sqs::delete_message_batch_response> network::delete_message_batch(sqs::delete_message_batch_request r)
-{
-    return carry("DeleteMessageBatch", std::move(r), &sqs::api::delete_message_batch);
-}
-
-network::answer<sqs::empty_response> network::change_message_visibility(sqs::change_message_visibility_request r)
-{
-    return carry("ChangeMessageVisibility", std::move(r), &sqs::api::change_message_visibility);
-}
-
-network::answer<sqs::change_message_visibility_batch_response> network::change_message_visibility_batch(
-    sqs::change_message_visibility_batch_request r)
-{
-    return carry("ChangeMessageVisibilityBatch", std::move(r), &sqs::api::change_message_visibility_batch);
-}
-
-network::answer<sqs::queue_url_response> network::create_queue(sqs::create_queue_request r)
-{
-    return carry("CreateQueue", std::move(r), &sqs::api::create_queue);
-}
-
-network::answer<sqs::empty_response> network::delete_queue(sqs::delete_queue_request r)
-{
-    return carry("DeleteQueue", std::move(r), &sqs::api::delete_queue);
-}
-
-network::answer<sqs::empty_response> network::purge_queue(sqs::purge_queue_request r)
-{
-    return carry("PurgeQueue", std::move(r), &sqs::api::purge_queue);
-}
-
-network::answer<sqs::queue_url_response> network::get_queue_url(sqs::get_queue_url_request r)
-{
-    return carry("GetQueueUrl", std::move(r), &sqs::api::get_queue_url);
-}
-
-network::answer<sqs::queue_urls_response> network::list_queues(sqs::list_queues_request r)
-{
-    return carry("ListQueues", std::move(r), &sqs::api::list_queues);
-}
-
-network::answer<sqs::attributes_response> network::get_queue_attributes(sqs::get_queue_attributes_request r)
-{
-    return carry("GetQueueAttributes", std::move(r), &sqs::api::get_queue_attributes);
-}
-
-network::answer<sqs::empty_response> network::set_queue_attributes(sqs::set_queue_attributes_request r)
-{
-    return carry("SetQueueAttributes", std::move(r), &sqs::api::set_queue_attributes);
-}
-
-network::answer<sqs::queue_urls_response> network::list_dead_letter_source_queues(
-    sqs::list_dead_letter_source_queues_request r)
-{
-    return carry("ListDeadLetterSourceQueues", std::move(r), &sqs::api::list_dead_letter_source_queues);
-}
-
-network::answer<sqs::empty_response> network::tag_queue(sqs::tag_queue_request r)
-{
-    return carry("TagQueue", std::move(r), &sqs::api::tag_queue);
-}
-
-network::answer<sqs::empty_response> network::untag_queue(sqs::untag_queue_request r)
-{
-    return carry("UntagQueue", std::move(r), &sqs::api::untag_queue);
-}
-
-network::answer<sqs::tags_response> network::list_queue_tags(sqs::list_queue_tags_request r)
-{
-    return carry("ListQueueTags", std::move(r), &sqs::api::list_queue_tags);
-}
-
-network::answer<sqs::empty_response> network::add_permission(sqs::add_permission_request r)
-{
-    return carry("AddPermission", std::move(r), &sqs::api::add_permission);
-}
-
-network::answer<sqs::empty_response> network::remove_permission(sqs::remove_permission_request r)
-{
-    return carry("RemovePermission", std::move(r), &sqs::api::remove_permission);
-}
-
-network::answer<sqs::task_handle_response> network::start_message_move_task(sqs::start_message_move_task_request r)
-{
-    return carry("StartMessageMoveTask", std::move(r), &sqs::api::start_message_move_task);
-}
-
-network::answer<sqs::moved_response> network::cancel_message_move_task(sqs::cancel_message_move_task_request r)
-{
-    return carry("CancelMessageMoveTask", std::move(r), &sqs::api::cancel_message_move_task);
-}
-
-network::answer<sqs::list_message_move_tasks_response> network::list_message_move_tasks(
-    sqs::list_message_move_tasks_request r)
-{
-    return carry("ListMessageMoveTasks", std::move(r), &sqs::api::list_message_move_tasks);
-}
-
 } // namespace quern::sim
+
+template class quern::sqs::forwarding_api<quern::sim::network>;

@@ -2,7 +2,7 @@
 
 #include <quern/broker/faults.hpp>
 #include <quern/core/clock.hpp>
-#include <quern/sqs/api.hpp>
+#include <quern/sqs/forwarding_api.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -42,7 +42,7 @@ public:
 ///            polls), connection_lost, throttled, service_error.
 /// Lifetime   it, the service and the observer outlive both contexts.
 /// Threads    one.
-class network final : public sqs::api {
+class network final : public sqs::forwarding_api<network> {
 public:
     struct place {
         sqs::api& service;
@@ -67,44 +67,18 @@ public:
     template <class T>
     using answer = sqs::answer<T>;
 
-    answer<sqs::send_message_response> send_message(sqs::send_message_request) override;
-    answer<sqs::send_message_batch_response> send_message_batch(sqs::send_message_batch_request) override;
-    answer<sqs::receive_message_response> receive_message(sqs::receive_message_request) override;
-    answer<sqs::empty_response> delete_message(sqs::delete_message_request) override;
-    answer<sqs::delete_message_batch_response> delete_message_batch(sqs::delete_message_batch_request) override;
-    answer<sqs::empty_response> change_message_visibility(sqs::change_message_visibility_request) override;
-    answer<sqs::change_message_visibility_batch_response> change_message_visibility_batch(
-        sqs::change_message_visibility_batch_request) override;
-    answer<sqs::queue_url_response> create_queue(sqs::create_queue_request) override;
-    answer<sqs::empty_response> delete_queue(sqs::delete_queue_request) override;
-    answer<sqs::empty_response> purge_queue(sqs::purge_queue_request) override;
-    answer<sqs::queue_url_response> get_queue_url(sqs::get_queue_url_request) override;
-    answer<sqs::queue_urls_response> list_queues(sqs::list_queues_request) override;
-    answer<sqs::attributes_response> get_queue_attributes(sqs::get_queue_attributes_request) override;
-    answer<sqs::empty_response> set_queue_attributes(sqs::set_queue_attributes_request) override;
-    answer<sqs::queue_urls_response> list_dead_letter_source_queues(
-        sqs::list_dead_letter_source_queues_request) override;
-    answer<sqs::empty_response> tag_queue(sqs::tag_queue_request) override;
-    answer<sqs::empty_response> untag_queue(sqs::untag_queue_request) override;
-    answer<sqs::tags_response> list_queue_tags(sqs::list_queue_tags_request) override;
-    answer<sqs::empty_response> add_permission(sqs::add_permission_request) override;
-    answer<sqs::empty_response> remove_permission(sqs::remove_permission_request) override;
-    answer<sqs::task_handle_response> start_message_move_task(sqs::start_message_move_task_request) override;
-    answer<sqs::moved_response> cancel_message_move_task(sqs::cancel_message_move_task_request) override;
-    answer<sqs::list_message_move_tasks_response> list_message_move_tasks(
-        sqs::list_message_move_tasks_request) override;
+    template <class Request>
+    answer<typename Request::response> carry(Request);
 
 private:
     template <class Response>
     struct flight;
-    template <class Request, class Response>
-    static boost::asio::awaitable<void> travel(place, std::shared_ptr<flight<Response>>, Request,
-        answer<Response> (sqs::api::*)(Request), broker::request_fault, bool expired);
-    template <class Request, class Response>
-    answer<Response> carry(char const* operation, Request, answer<Response> (sqs::api::*)(Request));
-    void leaves(std::string_view, sqs::receive_message_request const&);
     template <class Request>
-    void leaves(std::string_view operation, Request const&);
+    static boost::asio::awaitable<void> travel(
+        place, std::shared_ptr<flight<typename Request::response>>, Request, broker::request_fault, bool expired);
+    void leaves(sqs::receive_message_request const&);
+    template <class Request>
+    void leaves(Request const&);
     void arrived(sqs::receive_message_request const&, tick sent_at, result<sqs::receive_message_response>&);
     void arrived(sqs::change_message_visibility_batch_request const&, tick sent_at,
         result<sqs::change_message_visibility_batch_response> const&);
@@ -116,3 +90,5 @@ private:
 };
 
 } // namespace quern::sim
+
+extern template class quern::sqs::forwarding_api<quern::sim::network>;

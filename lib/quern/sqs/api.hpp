@@ -15,12 +15,12 @@ template <class T>
 using answer = boost::asio::awaitable<result<T>>;
 
 /// SQS, one coroutine an operation. `client` speaks HTTP, the simulator answers from the broker's engine,
-/// and a test may mock it.
+/// and a test may mock it: with one function, see forwarding_api.
 ///
 /// Errors        are values: see `failure`. Nothing is thrown but std::bad_alloc.
 /// Cancellation  terminal: the operation ends with errc::stopped and may or may not have been carried out.
 /// Lifetime      the object outlives the operation.
-/// Threads       one strand, the implementation says which.
+/// Threads       any for `client`; else one strand, the implementation says which.
 class api {
 public:
     virtual ~api() = default;

@@ -3,16 +3,30 @@
 #include <quern/aws/call.hpp>
 #include <quern/aws/connecting.hpp>
 #include <quern/aws/credential_chain.hpp>
+#include <quern/core/ask.hpp>
+#include <quern/core/compact_strand.hpp>
+#include <quern/core/lodgers.hpp>
 #include <quern/sqs/checksums.hpp>
 #include <quern/sqs/decode.hpp>
 #include <quern/sqs/encode.hpp>
 #include <quern/sqs/failures.hpp>
 #include <quern/sqs/limits.hpp>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/query.hpp>
+#include <boost/asio/this_coro.hpp>
+
 #include <algorithm>
-#include <stdexcept>
+#include <exception>
 
 namespace quern::sqs {
+
+namespace asio = boost::asio;
+
 namespace {
 
 template <class T>
@@ -123,46 +137,138 @@ std::optional<failure> client_options::validate() const
     return connections.validate();
 }
 
-struct client::state : std::enable_shared_from_this<client::state> {
-    state(boost::asio::any_io_executor ex, client_options good, resolved_endpoint where, clock& time)
-        : options(std::move(good)), http(std::move(ex), std::move(where.at), options.connections),
+/// What is touched on the strand only, and ends with its context.
+struct client::state final : lodgers::lodger {
+    state(compact_strand const& on, client_options good, resolved_endpoint where, clock& time)
+        : strand(on), options(std::move(good)), http(on, std::move(where.at), options.connections),
           service(http, target_in(std::move(where.region)), options.credentials, time, options.retries)
     {}
 
-    template <class Response, class Request>
-    answer<Response> call(std::string_view operation, Request request)
+    void close()
     {
-        return call<Response>(shared_from_this(), operation, std::move(request));
+        http.close();
+        service.close();
+        if (own_keys) own_keys->close();
     }
 
-    template <class Response, class Request>
-    static answer<Response> call(std::shared_ptr<state> self, std::string_view operation, Request request)
-    {
-        if constexpr (requires { check(request); }) {
-            if (auto wrong = check(request)) co_return std::move(*wrong);
-        }
-        auto const how = travel(request, self->options);
-        auto body = encode(request);
-        auto reply = co_await self->service.call(operation, std::move(body), how);
-        if (!reply) co_return refine(reply.error());
-
-        auto out = self->in.read<Response>(reply->body);
-        if (out && self->options.verify_checksums) verify_answer(request, out);
-        if (!out) co_return from(*reply, out.error());
-        co_return out;
-    }
-
+    compact_strand const strand;
     client_options options;
     net::client http;
     aws::json_service service;
-    std::shared_ptr<lane_ledger> const lanes = std::make_shared<lane_ledger>(
-        lane_places{options.connections.data_connections, options.connections.control_connections});
     decoder in;
     std::shared_ptr<aws::credentials_provider> own_keys; ///< null when they are the user's
 };
 
-client::client(boost::asio::any_io_executor ex, client_options options, clock& time)
+/// How the object and its operations get to the state: on the strand at once, from elsewhere as visitors.
+struct client::address {
+    using purpose = lodgers::purpose;
+
+    address(compact_strand const& on, std::shared_ptr<state> const& lives)
+        : street(lodgers::of(asio::query(on, asio::execution::context))), who(lives), strand_id(on.id()),
+          peer(lives->http.peer()), theirs(lives->service.theirs()),
+          lanes(std::make_shared<lane_ledger>(lane_places{
+              lives->options.connections.data_connections, lives->options.connections.control_connections}))
+    {
+        street->add(lives);
+    }
+
+    bool is_here(asio::any_io_executor const& ex) const
+    {
+        auto const* const strand = ex.target<compact_strand>();
+        return strand && strand->id() == strand_id;
+    }
+
+    /// Calls f(state) unless that is gone.
+    template <class F>
+    void visit(F f, purpose what_for = purpose::stay) const
+    {
+        lodgers::visit at(*street, who, what_for);
+        if (at.who) f(std::static_pointer_cast<state>(at.who));
+    }
+
+    std::shared_ptr<lodgers> const street;
+    std::weak_ptr<state> const who;
+    void const* const strand_id;
+    net::endpoint const peer;
+    std::shared_ptr<aws::service_clock const> const theirs;
+    std::shared_ptr<lane_ledger> const lanes;
+};
+
+namespace {
+
+/// An operation that is awaited elsewhere, on the strand.
+template <class Request>
+struct guest {
+    explicit guest(Request what) : request(std::move(what)) {}
+
+    Request request;
+    asio::cancellation_signal stop; // on the strand
+};
+
+/// Spawns the operation on the client's strand; `op` lives as long as it.
+template <class Request>
+void begin(asio::any_io_executor const& strand, answer<typename Request::response> work,
+    std::shared_ptr<guest<Request>> const& op, asker<result<typename Request::response>> who)
 {
+    auto done = [op, who = std::move(who)](std::exception_ptr thrown, result<typename Request::response> said) {
+        if (thrown)
+            who.fail(std::move(thrown));
+        else
+            who.tell(std::move(said));
+    };
+    asio::co_spawn(strand, std::move(work), asio::bind_cancellation_slot(op->stop.slot(), std::move(done)));
+}
+
+} // namespace
+
+template <class Request>
+answer<typename Request::response> client::from_elsewhere(std::shared_ptr<address const> to, Request request)
+{
+    using response = typename Request::response;
+    auto const op = std::make_shared<guest<Request>>(std::move(request));
+    auto go = [to, op](asker<result<response>> who) {
+        to->visit([&](std::shared_ptr<state> const& at) {
+            asio::post(
+                at->strand, [at, to, op, who] { begin(at->strand, on_strand(to, std::move(op->request)), op, who); });
+        });
+    };
+    auto stop = [to, op] {
+        to->visit([&](std::shared_ptr<state> const& at) {
+            asio::post(at->strand, [op] { op->stop.emit(asio::cancellation_type::terminal); });
+        });
+    };
+    return ask<result<response>>(std::move(go), std::move(stop));
+}
+
+template <class Request>
+answer<typename Request::response> client::on_strand(std::shared_ptr<address const> to, Request request)
+{
+    if constexpr (requires { check(request); }) {
+        if (auto wrong = check(request)) co_return std::move(*wrong);
+    }
+    auto const ex = co_await asio::this_coro::executor;
+    if (!to->is_here(ex)) {
+        auto work = from_elsewhere(std::move(to), std::move(request));
+        co_return co_await std::move(work);
+    }
+    auto const self = to->who.lock();
+    if (!self) co_return failure(errc::stopped, "the client is gone");
+
+    auto const how = travel(request, self->options);
+    auto body = encode(request);
+    auto reply = co_await self->service.call(Request::operation, std::move(body), how);
+    if (!reply) co_return refine(reply.error());
+
+    auto out = self->in.template read<typename Request::response>(reply->body);
+    if (out && self->options.verify_checksums) verify_answer(request, out);
+    if (!out) co_return from(*reply, out.error());
+    co_return out;
+}
+
+client::client(asio::any_io_executor ex, client_options options, clock& time)
+{
+    auto const* const given = ex.target<compact_strand>();
+    auto const strand = given ? *given : compact_strand::on(std::move(ex));
     options = valid(std::move(options));
     aws::environment const variables = aws::process_environment;
     auto const config = or_throw(aws::load_shared_config(variables));
@@ -176,163 +282,66 @@ client::client(boost::asio::any_io_executor ex, client_options options, clock& t
     std::shared_ptr<aws::credentials_provider> own_keys;
     if (!options.credentials) {
         options.credentials = own_keys =
-            aws::default_credentials(ex, where_keys_are(options, where.region), std::move(elsewhere), time);
+            aws::default_credentials(strand, where_keys_are(options, where.region), std::move(elsewhere), time);
     }
-    state_ = std::make_shared<state>(std::move(ex), std::move(options), std::move(where), time);
-    state_->own_keys = std::move(own_keys);
+    auto const made = std::make_shared<state>(strand, std::move(options), std::move(where), time);
+    made->own_keys = std::move(own_keys);
+    address_ = std::make_shared<address const>(strand, made);
 }
 
 client::~client()
 {
-    close();
+    address_->visit(
+        [](auto const& at) { asio::dispatch(at->strand, [at] { at->close(); }); }, lodgers::purpose::move_out);
 }
 
 void client::close()
 {
-    state_->http.close();
-    state_->service.close();
-    if (state_->own_keys) state_->own_keys->close();
+    address_->visit([](auto const& at) { asio::dispatch(at->strand, [at] { at->close(); }); });
+}
+
+asio::any_io_executor client::get_executor() const
+{
+    asio::any_io_executor out;
+    address_->visit([&](auto const& at) { out = at->strand; });
+    return out;
 }
 
 std::shared_ptr<aws::credentials_provider> client::credentials() const
 {
-    return state_->options.credentials;
+    std::shared_ptr<aws::credentials_provider> out;
+    address_->visit([&](auto const& at) { out = at->options.credentials; });
+    return out;
 }
 
 std::chrono::milliseconds client::clock_offset() const
 {
-    return state_->service.clock_offset();
+    return address_->theirs->offset();
 }
 
 lane_claim client::claim(lane_places wanted)
 {
-    return state_->lanes->claim(wanted);
+    return address_->lanes->claim(wanted);
 }
 
 net::endpoint const& client::endpoint() const
 {
-    return state_->http.peer();
+    return address_->peer;
 }
 
-net::client_counters const& client::counters() const
+net::client_counters client::counters() const
 {
-    return state_->http.counters();
+    net::client_counters out;
+    address_->visit([&](auto const& at) { out = at->http.counters(); });
+    return out;
 }
 
-answer<send_message_response> client::send_message(send_message_request request)
+template <class Request>
+answer<typename Request::response> client::carry(Request request)
 {
-    return state_->call<send_message_response>("SendMessage", std::move(request));
+    return on_strand(address_, std::move(request));
 }
 
-answer<send_message_batch_response> client::send_message_batch(send_message_batch_request request)
-{
-    return state_->call<send_message_batch_response>("SendMessageBatch", std::move(request));
-}
-
-answer<receive_message_response> client::receive_message(receive_message_request request)
-{
-    return state_->call<receive_message_response>("ReceiveMessage", std::move(request));
-}
-
-answer<empty_response> client::delete_message(delete_message_request request)
-{
-    return state_->call<empty_response>("DeleteMessage", std::move(request));
-}
-
-answer<delete_message_batch_response> client::delete_message_batch(delete_message_batch_request request)
-{
-    return state_->call<delete_message_batch_response>("DeleteMessageBatch", std::move(request));
-}
-
-answer<empty_response> client::change_message_visibility(change_message_visibility_request request)
-{
-    return state_->call<empty_response>("ChangeMessageVisibility", std::move(request));
-}
-
-answer<change_message_visibility_batch_response> client::change_message_visibility_batch(
-    change_message_visibility_batch_request request)
-{
-    return state_->call<change_message_visibility_batch_response>("ChangeMessageVisibilityBatch", std::move(request));
-}
-
-answer<queue_url_response> client::create_queue(create_queue_request request)
-{
-    return state_->call<queue_url_response>("CreateQueue", std::move(request));
-}
-
-answer<empty_response> client::delete_queue(delete_queue_request request)
-{
-    return state_->call<empty_response>("DeleteQueue", std::move(request));
-}
-
-answer<empty_response> client::purge_queue(purge_queue_request request)
-{
-    return state_->call<empty_response>("PurgeQueue", std::move(request));
-}
-
-answer<queue_url_response> client::get_queue_url(get_queue_url_request request)
-{
-    return state_->call<queue_url_response>("GetQueueUrl", std::move(request));
-}
-
-answer<queue_urls_response> client::list_queues(list_queues_request request)
-{
-    return state_->call<queue_urls_response>("ListQueues", std::move(request));
-}
-
-answer<attributes_response> client::get_queue_attributes(get_queue_attributes_request request)
-{
-    return state_->call<attributes_response>("GetQueueAttributes", std::move(request));
-}
-
-answer<empty_response> client::set_queue_attributes(set_queue_attributes_request request)
-{
-    return state_->call<empty_response>("SetQueueAttributes", std::move(request));
-}
-
-answer<queue_urls_response> client::list_dead_letter_source_queues(list_dead_letter_source_queues_request request)
-{
-    return state_->call<queue_urls_response>("ListDeadLetterSourceQueues", std::move(request));
-}
-
-answer<empty_response> client::tag_queue(tag_queue_request request)
-{
-    return state_->call<empty_response>("TagQueue", std::move(request));
-}
-
-answer<empty_response> client::untag_queue(untag_queue_request request)
-{
-    return state_->call<empty_response>("UntagQueue", std::move(request));
-}
-
-answer<tags_response> client::list_queue_tags(list_queue_tags_request request)
-{
-    return state_->call<tags_response>("ListQueueTags", std::move(request));
-}
-
-answer<empty_response> client::add_permission(add_permission_request request)
-{
-    return state_->call<empty_response>("AddPermission", std::move(request));
-}
-
-answer<empty_response> client::remove_permission(remove_permission_request request)
-{
-    return state_->call<empty_response>("RemovePermission", std::move(request));
-}
-
-answer<task_handle_response> client::start_message_move_task(start_message_move_task_request request)
-{
-    return state_->call<task_handle_response>("StartMessageMoveTask", std::move(request));
-}
-
-answer<moved_response> client::cancel_message_move_task(cancel_message_move_task_request request)
-{
-    return state_->call<moved_response>("CancelMessageMoveTask", std::move(request));
-}
-
-answer<list_message_move_tasks_response> client::list_message_move_tasks(list_message_move_tasks_request request)
-{
-    return state_->call<list_message_move_tasks_response>("ListMessageMoveTasks", std::move(request));
-}
+template class forwarding_api<client>;
 
 } // namespace quern::sqs

@@ -4,8 +4,8 @@
 #include <quern/aws/retry.hpp>
 #include <quern/core/clock.hpp>
 #include <quern/net/client.hpp>
-#include <quern/sqs/api.hpp>
 #include <quern/sqs/endpoint.hpp>
+#include <quern/sqs/forwarding_api.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -41,12 +41,15 @@ struct client_options {
 ///           take effect twice: ReceiveMessage, and messages without a deduplication id.
 /// Digests   of messages sent: errc::checksum_mismatch, in a batch a failed entry (failures.hpp); of messages received:
 ///           receive_message_response::damaged.
-/// Lifetime  the state outlives the object until the last operation has ended; destroying it ends them with
-///           errc::stopped.
-/// Threads   one strand: that of the executor given, also for destruction. From another thread spawn the operation there:
-///           asio::co_spawn(strand, sqs.send_message(request), asio::use_future).
-class client final : public api {
+/// Lifetime  any order: destroying the object ends the operations under way with errc::stopped, and so does the end of
+///           the client's context, for those who wait on another one.
+/// Threads   any, for every call and for destruction, so that consumers, producers and programs may share it. It works on
+///           a strand of its own, over the executor given; an operation awaited elsewhere goes there and comes back. One
+///           that is awaited on get_executor() saves that way.
+class client final : public forwarding_api<client> {
 public:
+    /// `ex`: where it works; a compact_strand is taken as it is, over anything else it makes one.
+    ///
     /// Reads the environment and the shared config file for what the options leave open. Credentials are looked for by the
     /// first operation, which fails with errc::no_credentials where there are none.
     ///
@@ -57,11 +60,15 @@ public:
     client(client const&) = delete;
     client& operator=(client const&) = delete;
 
-    /// Ends every operation under way with errc::stopped and closes all connections.
+    /// Ends every operation under way with errc::stopped and closes all connections: on its strand, before it returns
+    /// where that is idle and here.
     void close();
 
-    /// Where its keys come from: another client of the same strand that is given them too looks for none itself. They end
-    /// with this client unless they are the program's.
+    /// Its strand. Clients made with it share it.
+    boost::asio::any_io_executor get_executor() const;
+
+    /// Where its keys come from: another client that is given them too, and works on the same strand, looks for none
+    /// itself. They end with this client unless they are the program's.
     std::shared_ptr<aws::credentials_provider> credentials() const;
 
     /// By the Date headers of the answers, read once a minute; within a second of ours it is zero.
@@ -72,40 +79,23 @@ public:
     lane_claim claim(lane_places) override;
 
     net::endpoint const& endpoint() const;
-    net::client_counters const& counters() const;
-
-    answer<send_message_response> send_message(send_message_request) override;
-    answer<send_message_batch_response> send_message_batch(send_message_batch_request) override;
-    answer<receive_message_response> receive_message(receive_message_request) override;
-    answer<empty_response> delete_message(delete_message_request) override;
-    answer<delete_message_batch_response> delete_message_batch(delete_message_batch_request) override;
-    answer<empty_response> change_message_visibility(change_message_visibility_request) override;
-    answer<change_message_visibility_batch_response> change_message_visibility_batch(
-        change_message_visibility_batch_request) override;
-
-    answer<queue_url_response> create_queue(create_queue_request) override;
-    answer<empty_response> delete_queue(delete_queue_request) override;
-    answer<empty_response> purge_queue(purge_queue_request) override;
-    answer<queue_url_response> get_queue_url(get_queue_url_request) override;
-    answer<queue_urls_response> list_queues(list_queues_request) override;
-    answer<attributes_response> get_queue_attributes(get_queue_attributes_request) override;
-    answer<empty_response> set_queue_attributes(set_queue_attributes_request) override;
-    answer<queue_urls_response> list_dead_letter_source_queues(list_dead_letter_source_queues_request) override;
-
-    answer<empty_response> tag_queue(tag_queue_request) override;
-    answer<empty_response> untag_queue(untag_queue_request) override;
-    answer<tags_response> list_queue_tags(list_queue_tags_request) override;
-
-    answer<empty_response> add_permission(add_permission_request) override;
-    answer<empty_response> remove_permission(remove_permission_request) override;
-
-    answer<task_handle_response> start_message_move_task(start_message_move_task_request) override;
-    answer<moved_response> cancel_message_move_task(cancel_message_move_task_request) override;
-    answer<list_message_move_tasks_response> list_message_move_tasks(list_message_move_tasks_request) override;
+    net::client_counters counters() const;
 
 private:
+    friend class forwarding_api<client>;
     struct state;
-    std::shared_ptr<state> state_;
+    struct address;
+
+    template <class Request>
+    answer<typename Request::response> carry(Request);
+    template <class Request>
+    static answer<typename Request::response> on_strand(std::shared_ptr<address const>, Request);
+    template <class Request>
+    static answer<typename Request::response> from_elsewhere(std::shared_ptr<address const>, Request);
+
+    std::shared_ptr<address const> address_;
 };
+
+extern template class forwarding_api<client>;
 
 } // namespace quern::sqs

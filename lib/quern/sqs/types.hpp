@@ -7,7 +7,9 @@
 /// expression twice, GCC PR107288.) An absent optional is left out of the call, so the service's or the
 /// queue's own default applies.
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -51,9 +53,35 @@ struct batch_response {
 /// Answer of an operation that has none.
 struct empty_response {};
 
+// The others are told below, each behind its request.
+struct send_message_response;
+struct sent_message;
+struct receive_message_response;
+struct done_entry;
+struct queue_url_response;
+struct queue_urls_response;
+struct attributes_response;
+struct tags_response;
+struct task_handle_response;
+struct moved_response;
+struct list_message_move_tasks_response;
+
+template <std::size_t Size>
+struct operation_name {
+    constexpr operation_name(char const (&literal)[Size]) { std::copy_n(literal, Size, text); }
+    char text[Size];
+};
+
+/// Base of every request: the name of its operation, and what answers it.
+template <operation_name Name, class Response>
+struct asks_for {
+    using response = Response;
+    static constexpr std::string_view operation{Name.text, sizeof Name.text - 1};
+};
+
 // ---- messages -------------------------------------------------------------------------------------------
 
-struct send_message_request {
+struct send_message_request : asks_for<"SendMessage", send_message_response> {
     std::string queue_url;
     std::string body;                            ///< 1 byte to 1 MiB together with the attributes
     std::optional<seconds> delay;                ///< 0 to 900 s; the queue's DelaySeconds when absent
@@ -88,7 +116,7 @@ struct send_message_entry {
     send_message_entry(std::string entry_id, std::string text) : id(std::move(entry_id)), body(std::move(text)) {}
 };
 
-struct send_message_batch_request {
+struct send_message_batch_request : asks_for<"SendMessageBatch", batch_response<sent_message>> {
     std::string queue_url;
     std::vector<send_message_entry> entries; ///< 1 to 10, together at most 1 MiB
 
@@ -103,7 +131,7 @@ struct sent_message : send_message_response {
 };
 using send_message_batch_response = batch_response<sent_message>;
 
-struct receive_message_request {
+struct receive_message_request : asks_for<"ReceiveMessage", receive_message_response> {
     std::string queue_url;
     int max_messages = 10;                           ///< 1 to 10
     std::optional<seconds> visibility_timeout;       ///< 0 to 43,200 s; the queue's when absent
@@ -116,7 +144,7 @@ struct receive_message_request {
     explicit receive_message_request(std::string url) : queue_url(std::move(url)) {}
 };
 
-struct delete_message_request {
+struct delete_message_request : asks_for<"DeleteMessage", empty_response> {
     std::string queue_url;
     std::string receipt_handle;
 
@@ -136,7 +164,7 @@ struct delete_message_entry {
     {}
 };
 
-struct delete_message_batch_request {
+struct delete_message_batch_request : asks_for<"DeleteMessageBatch", batch_response<done_entry>> {
     std::string queue_url;
     std::vector<delete_message_entry> entries; ///< 1 to 10
 
@@ -152,7 +180,7 @@ struct done_entry {
 };
 using delete_message_batch_response = batch_response<done_entry>;
 
-struct change_message_visibility_request {
+struct change_message_visibility_request : asks_for<"ChangeMessageVisibility", empty_response> {
     std::string queue_url;
     std::string receipt_handle;
     seconds visibility_timeout{}; ///< 0 to 43,200 s, counted from now; 0 makes the message visible at once
@@ -174,7 +202,8 @@ struct change_visibility_entry {
     {}
 };
 
-struct change_message_visibility_batch_request {
+struct change_message_visibility_batch_request
+    : asks_for<"ChangeMessageVisibilityBatch", batch_response<done_entry>> {
     std::string queue_url;
     std::vector<change_visibility_entry> entries; ///< 1 to 10
 
@@ -194,17 +223,17 @@ struct queue_request {
     queue_request() = default;
     explicit queue_request(std::string url) : queue_url(std::move(url)) {}
 };
-struct delete_queue_request : queue_request {
+struct delete_queue_request : queue_request, asks_for<"DeleteQueue", empty_response> {
     using queue_request::queue_request;
 };
-struct purge_queue_request : queue_request {
+struct purge_queue_request : queue_request, asks_for<"PurgeQueue", empty_response> {
     using queue_request::queue_request;
 };
-struct list_queue_tags_request : queue_request {
+struct list_queue_tags_request : queue_request, asks_for<"ListQueueTags", tags_response> {
     using queue_request::queue_request;
 };
 
-struct create_queue_request {
+struct create_queue_request : asks_for<"CreateQueue", queue_url_response> {
     std::string queue_name; ///< 1 to 80 of [A-Za-z0-9_-]; a FIFO queue's ends in ".fifo"
     string_map attributes;
     string_map tags;
@@ -217,7 +246,7 @@ struct queue_url_response {
     std::string queue_url;
 };
 
-struct get_queue_url_request {
+struct get_queue_url_request : asks_for<"GetQueueUrl", queue_url_response> {
     std::string queue_name;
     std::optional<std::string> owner_account_id;
 
@@ -225,7 +254,7 @@ struct get_queue_url_request {
     explicit get_queue_url_request(std::string name) : queue_name(std::move(name)) {}
 };
 
-struct get_queue_attributes_request : queue_request {
+struct get_queue_attributes_request : queue_request, asks_for<"GetQueueAttributes", attributes_response> {
     std::vector<std::string> attribute_names{"All"};
     using queue_request::queue_request;
 };
@@ -234,7 +263,7 @@ struct attributes_response {
     string_map attributes;
 };
 
-struct set_queue_attributes_request {
+struct set_queue_attributes_request : asks_for<"SetQueueAttributes", empty_response> {
     std::string queue_url;
     string_map attributes;
 
@@ -244,7 +273,7 @@ struct set_queue_attributes_request {
     {}
 };
 
-struct list_queues_request {
+struct list_queues_request : asks_for<"ListQueues", queue_urls_response> {
     std::optional<std::string> name_prefix;
     std::optional<std::string> next_token;
     std::optional<int> max_results; ///< 1 to 1,000; without it there is no paging
@@ -252,7 +281,8 @@ struct list_queues_request {
     list_queues_request() {} // not an aggregate, see above
 };
 
-struct list_dead_letter_source_queues_request : queue_request {
+struct list_dead_letter_source_queues_request : queue_request,
+                                                asks_for<"ListDeadLetterSourceQueues", queue_urls_response> {
     std::optional<std::string> next_token;
     std::optional<int> max_results;
     using queue_request::queue_request;
@@ -263,7 +293,7 @@ struct queue_urls_response {
     std::string next_token; ///< empty on the last page
 };
 
-struct tag_queue_request {
+struct tag_queue_request : asks_for<"TagQueue", empty_response> {
     std::string queue_url;
     string_map tags;
 
@@ -271,7 +301,7 @@ struct tag_queue_request {
     tag_queue_request(std::string url, string_map values) : queue_url(std::move(url)), tags(std::move(values)) {}
 };
 
-struct untag_queue_request {
+struct untag_queue_request : asks_for<"UntagQueue", empty_response> {
     std::string queue_url;
     std::vector<std::string> tag_keys;
 
@@ -285,7 +315,7 @@ struct tags_response {
     string_map tags;
 };
 
-struct add_permission_request {
+struct add_permission_request : asks_for<"AddPermission", empty_response> {
     std::string queue_url;
     std::string label;
     std::vector<std::string> account_ids;
@@ -299,7 +329,7 @@ struct add_permission_request {
     {}
 };
 
-struct remove_permission_request {
+struct remove_permission_request : asks_for<"RemovePermission", empty_response> {
     std::string queue_url;
     std::string label;
 
@@ -310,7 +340,7 @@ struct remove_permission_request {
 
 // ---- message move tasks -----------------------------------------------------------------------------------
 
-struct start_message_move_task_request {
+struct start_message_move_task_request : asks_for<"StartMessageMoveTask", task_handle_response> {
     std::string source_arn;
     std::optional<std::string> destination_arn; ///< back to the original source queues when absent
     std::optional<int> max_messages_per_second; ///< 1 to 500
@@ -323,7 +353,7 @@ struct task_handle_response {
     std::string task_handle;
 };
 
-struct cancel_message_move_task_request {
+struct cancel_message_move_task_request : asks_for<"CancelMessageMoveTask", moved_response> {
     std::string task_handle;
 
     cancel_message_move_task_request() = default;
@@ -334,7 +364,7 @@ struct moved_response {
     std::int64_t messages_moved = 0;
 };
 
-struct list_message_move_tasks_request {
+struct list_message_move_tasks_request : asks_for<"ListMessageMoveTasks", list_message_move_tasks_response> {
     std::string source_arn;
     std::optional<int> max_results; ///< 1 to 10; 1 when absent
 
