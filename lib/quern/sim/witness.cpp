@@ -92,7 +92,7 @@ bool witness::is_settled(message const& m, int process) const
     if (m.in_turn || m.deleted || m.handed_off || m.discarded) return true;
     if (rules_.max_receives != 0 && m.receives >= rules_.max_receives && m.until <= time_.now()) return true;
     auto const mine = m.shares.find(process); // it cannot know that the lease was over in time
-    return mine != m.shares.end() && (mine->second.handled || mine->second.accepted || mine->second.discarded);
+    return mine != m.shares.end() && (mine->second.handled || mine->second.accepted);
 }
 
 /// It has heard of that before this moment, or is done.
@@ -129,7 +129,7 @@ void witness::ended(int process, int number, verdict const& said, bool obeys_can
     mine.rejectable = in_time && said.rejectable();
     mine.discarded = in_time && said.how == verdict::kind::discarded;
     mine.handled = in_time && said.how == verdict::kind::succeeded;
-    if (mine.handled || mine.discarded) take_turn(process, number);
+    if (mine.handled) take_turn(process, number);
     m.succeeded = m.succeeded || mine.handled;
 }
 

@@ -93,8 +93,8 @@ private:
     void welcome();
     void handled(held_ptr, std::exception_ptr, std::optional<outcome>);
     void handled(std::vector<held_ptr> const&, std::exception_ptr, std::vector<outcome> const&);
-    outcome meaning_of(held const&, std::exception_ptr);
-    outcome malformed(held const&, std::string const& why);
+    outcome meaning_of(held&, std::exception_ptr);
+    outcome malformed(held&, std::string const& why);
     void conclude(held_ptr, outcome const&);
     void fail(held_ptr, outcome const&);
     void fail_for(held_ptr, std::chrono::milliseconds delay, bool short_pause = false);

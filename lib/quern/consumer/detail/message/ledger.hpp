@@ -109,14 +109,16 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
     std::unique_ptr<handler_asks> asks;            ///< null: nothing yet
     std::shared_ptr<answer> came_in;               ///< null in tests: then it counts for nothing
 
-    // Side by side, so that they take ten bytes.
+    // Side by side, so that they take eleven bytes.
     stage at = stage::waiting;
     bool extending = false;   ///< an extension of its lease is on the wire
     bool giving_back = false; ///< a postpone is on its way, or waits for that extension: no other may follow
     bool removing = false;    ///< settling by a delete
     bool rejected = false;    ///< settling by a hand-off to the poison queue, then a delete
-    bool overdue = false;     ///< its handler was told to end because it ran for too long
-    bool cancelled = false;   ///< because of the drain, or of the lease
+    bool discarded =
+        false;            ///< by policy, unhandled: its group waits for its delete, after which it cannot come again
+    bool overdue = false; ///< its handler was told to end because it ran for too long
+    bool cancelled = false; ///< because of the drain, or of the lease
     std::atomic<turn> its_turn{turn::waits};
     bool lost = false; ///< the lease ran out or was refused: whatever the handler says, it no longer counts
     bool back = false; ///< lost, received here again since, and not lost again: there is something to give back

@@ -69,7 +69,7 @@ void consumer::pipeline::handled(held_ptr h, std::exception_ptr thrown, std::opt
     }
 }
 
-outcome consumer::pipeline::meaning_of(held const& h, std::exception_ptr thrown)
+outcome consumer::pipeline::meaning_of(held& h, std::exception_ptr thrown)
 {
     if (options.classify && !h.overdue) {
         try {
@@ -87,13 +87,13 @@ outcome consumer::pipeline::meaning_of(held const& h, std::exception_ptr thrown)
     return retry();
 }
 
-outcome consumer::pipeline::malformed(held const& h, std::string const& why)
+outcome consumer::pipeline::malformed(held& h, std::string const& why)
 {
     log_.write(log_level::error, "malformed message",
         std::string(h.message.id()) + ": " + why + "; it begins: " + printable(h.message.body(), 80), now());
     switch (options.on_malformed) {
     case malformed_policy::reject: return quern::reject("malformed: " + why);
-    case malformed_policy::discard: return ack();
+    case malformed_policy::discard: h.discarded = true; return ack();
     case malformed_policy::retry: break;
     }
     return retry();
@@ -102,7 +102,9 @@ outcome consumer::pipeline::malformed(held const& h, std::string const& why)
 void consumer::pipeline::conclude(held_ptr h, outcome const& verdict)
 {
     switch (verdict.what()) {
-    case outcome::kind::ack: groups_.leave(*h); return settle(std::move(h), settlement::purpose::remove);
+    case outcome::kind::ack:
+        if (!h->discarded) groups_.leave(*h);
+        return settle(std::move(h), settlement::purpose::remove);
     case outcome::kind::reject: return reject(std::move(h), verdict.reason());
     case outcome::kind::unavailable:
         log_.write(log_level::warning, "unavailable",
