@@ -38,6 +38,13 @@ void witness::complain(std::string what)
     violations.push_back("at " + in_seconds(time_.now().time_since_epoch()) + ": " + std::move(what));
 }
 
+void witness::warn(std::string what)
+{
+    if (std::ranges::find(warnings, what) != warnings.end()) return;
+    note("warning: " + what);
+    warnings.push_back(std::move(what));
+}
+
 void witness::sent(int number, std::string group, std::string const& body)
 {
     if (!numbers_.emplace(body, number).second) throw std::invalid_argument("two messages with one body: " + body);
@@ -65,9 +72,9 @@ void witness::started(int process, int number)
         complain(name(process, number) + ": runs beside another message of its group");
     }
     if (rules_.ordered) check_turn(process, number);
-    if (++running_[process] == rules_.in_flight + 1) {
-        complain("process " + std::to_string(process) + " runs more than " + std::to_string(rules_.in_flight) +
-            " handlers");
+    auto const most = of(process).in_flight;
+    if (++running_[process] == most + 1) {
+        complain("process " + std::to_string(process) + " runs more than " + std::to_string(most) + " handlers");
     }
     bytes_[process] += m.bytes;
     mine.handled = mine.rejectable = mine.discarded = mine.failed = mine.lapsed = false;
@@ -115,6 +122,8 @@ void witness::ended(int process, int number, verdict const& said, bool obeys_can
     static constexpr char const* words[] = {"succeeds", "fails", "is cancelled", "rejects it", "throws it away"};
     note(name(process, number) + ": handler " + words[static_cast<int>(said.how)]);
 
+    if (said.how != verdict::kind::cancelled && !said.found_down)
+        speeds_.ended(rules_.tenants == 0 ? 0 : number % rules_.tenants, now);
     if (mine.gone) return; // there is no lease any more
     if (now > mine.until && obeys_cancellation && !wakes(process)) {
         complain(
@@ -167,9 +176,10 @@ void witness::acked(int process, int number)
 
 void witness::holds(int process, std::size_t in_flight)
 {
-    if (in_flight <= rules_.in_flight) return;
+    auto const most = of(process).in_flight;
+    if (in_flight <= most) return;
     complain("process " + std::to_string(process) + " holds " + std::to_string(in_flight) + " messages, more than " +
-        std::to_string(rules_.in_flight));
+        std::to_string(most));
 }
 
 void witness::logged(int process, std::string_view text)
@@ -265,6 +275,18 @@ void witness::finished(bool queue_is_empty, std::set<int> const& dead)
         complain("process " + std::to_string(process) + " does not end its drain");
     if (rules_.none_may_die && !dead.empty()) {
         complain(std::to_string(dead.size()) + " messages are dead, the first is " + std::to_string(*dead.begin()));
+    }
+    for (auto const& broken : speeds_.broken())
+        complain(broken);
+    for (auto const number : rules_.poisoned) {
+        auto const& m = messages_.at(number);
+        auto const took = m.last_received_at - m.first_received_at;
+        auto const who = "message " + std::to_string(number) + ", which always finds what it needs down, ";
+        if (!dead.contains(number))
+            complain(who + "is not in the dead-letter queue");
+        else if (took > rules_.dead_within)
+            complain(who + "is received for " + in_seconds(took) + "; promised: dead after " +
+                in_seconds(rules_.dead_within));
     }
     std::size_t lost = 0;
     int first = 0;
