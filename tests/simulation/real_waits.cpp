@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_SUITE(real_waits)
 
 BOOST_AUTO_TEST_CASE(a_day_says_that_its_handlers_wait_for_something_real)
 {
-    auto const result = run_calm_day([](delivery&, clock&) -> asio::awaitable<outcome> {
+    auto const result = run_calm_day([](delivery&, quern::clock&) -> asio::awaitable<outcome> {
         asio::steady_timer real(co_await asio::this_coro::executor, 1h);
         co_await real.async_wait(asio::use_awaitable);
         co_return ack();
@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(a_day_says_that_its_handlers_wait_for_something_real)
 
 BOOST_AUTO_TEST_CASE(a_handler_may_take_many_leases_of_virtual_time)
 {
-    auto const result = run_calm_day([](delivery&, clock& time) -> asio::awaitable<outcome> {
+    auto const result = run_calm_day([](delivery&, quern::clock& time) -> asio::awaitable<outcome> {
         auto const timer = time.make_timer(co_await asio::this_coro::executor);
         auto const due = co_await timer->wait_until(time.now() + 10min);
         co_return due ? ack() : release();
