@@ -203,6 +203,28 @@ BOOST_AUTO_TEST_CASE(a_message_whose_group_cannot_be_read_holds_all_that_came_be
     BOOST_TEST(done == in_order, boost::test_tools::per_element());
 }
 
+// A message that could not be read was thrown away, its delete never arrived, and when it came again it could be read: its first
+// success came after those of messages that were sent behind it. "succeeds after 42 of its group"
+BOOST_AUTO_TEST_CASE(a_group_goes_on_behind_a_discarded_head_only_when_its_delete_is_confirmed)
+{
+    options.on_malformed = malformed_policy::discard;
+    api.on_delete = [this]() -> std::optional<failure> {
+        if (time.now() >= tick() + 5s) return {};
+        return failure(errc::connection_lost, "cut off", true);
+    };
+    send_to("a", {"1", "2", "3"});
+    consume([this](delivery& d) -> asio::awaitable<outcome> {
+        if (d.body() == "1") throw parse_error("no order");
+        done.emplace_back(d.body());
+        co_return ack();
+    });
+    time.run_for(io, 4s);
+    BOOST_TEST(runs.at("1") == 1);
+    BOOST_TEST(done.empty());
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    BOOST_TEST(done == (std::vector<std::string>{"2", "3"}), boost::test_tools::per_element());
+}
+
 // The answer is lost, the messages are hidden: asked again under the same attempt id, SQS gives them once more.
 BOOST_AUTO_TEST_CASE(a_receive_whose_answer_was_lost_is_recovered_long_before_its_leases_end)
 {

@@ -72,9 +72,24 @@ constexpr expectation expectations[] = {
     {FLAW(leaves_receive_open), "stops", "taken by a receive of a process that has ended clean"},
     {FLAW(says_stopped_at_once), "stops", hidden},
     {FLAW(stops_without_limit), "stops", "drains for longer than it may"},
+    {FLAW(gives_up_polls), "shared", "hidden by a receive that was given up"},
+    {FLAW(assumes_thirty_seconds), "several", expires},
+    {FLAW(stops_for_one), "tenants", "tenants are down, for the others: at least 90 %"},
+    {FLAW(stays_slow), "stubborn", "once an outage is over for five minutes"},
+    {FLAW(keeps_poisoned), "poisoned", "is not in the dead-letter queue"},
+    {FLAW(counts_standing_back), "aged", "is not older than max_age"},
     {FLAW(never_stops), "calm", "does not end its drain"},
 };
 #undef FLAW
+
+void simplify(consumer_options& c, sim::flaws const& f)
+{
+    c.classify = nullptr;
+    if (!f.counts_standing_back) c.max_age = {};
+    c.on_group_failure = group_policy::retry_head;
+    c.on_malformed = malformed_policy::retry;
+    c.poison_queue_url.clear();
+}
 
 sim::run_result run_naive(std::string_view scenario, std::uint64_t seed, sim::flaws f)
 {
@@ -84,11 +99,9 @@ sim::run_result run_naive(std::string_view scenario, std::uint64_t seed, sim::fl
     auto& mix = day.handlers; // less the verdicts that it does not know
     mix.rejects = mix.misreads = mix.condemns = mix.unavailable = mix.extends = 0;
     if (!f.says_deleted_at_once) mix.acks = 0;
-    day.consumer.classify = nullptr;
-    day.consumer.max_age = {};
-    day.consumer.on_group_failure = group_policy::retry_head;
-    day.consumer.on_malformed = malformed_policy::retry;
-    day.consumer.poison_queue_url.clear();
+    simplify(day.consumer, f);
+    for (auto& version : day.versions)
+        simplify(version.consumer, f);
     return sim::run(day, options);
 }
 

@@ -7,7 +7,8 @@ namespace quern::sim {
 /// Half of what is in flight may run; the other half waits here.
 void naive_worker::run_next()
 {
-    auto const most = flaws_.asks_for_ten ? 1'000 : std::max<std::size_t>(1, options_.max_in_flight / 2);
+    auto const half = std::max<std::size_t>(1, options_.max_in_flight / 2);
+    auto const most = flaws_.asks_for_ten ? 1'000 : slow_ ? 1 : half;
     std::erase_if(waiting_, [](job_ptr const& j) { return j->gone || j->lost; });
     while (!stopping_) {
         std::vector<job_ptr> batch;
@@ -78,11 +79,66 @@ void naive_worker::call_off_functions()
     }
 }
 
+// ---- receiving, and bad times
+
+asio::awaitable<result<sqs::receive_message_response>> naive_worker::answer_to(sqs::receive_message_request request)
+{
+    if (!flaws_.gives_up_polls) co_return co_await api_.receive_message(std::move(request));
+    struct poll {
+        poll(clock& time, asio::any_io_executor ex) : bell(time, std::move(ex)) {}
+        asio::cancellation_signal cancel;
+        alarm bell;
+        std::optional<result<sqs::receive_message_response>> answer;
+    };
+    auto const one = std::make_shared<poll>(*options_.time, io_.get_executor());
+    auto work = api_.receive_message(std::move(request));
+    auto done = [one](std::exception_ptr thrown, result<sqs::receive_message_response> got) {
+        if (!thrown) one->answer.emplace(std::move(got));
+        one->bell.ring();
+    };
+    auto home = asio::bind_cancellation_slot(one->cancel.slot(), std::move(done));
+    asio::co_spawn(io_, std::move(work), std::move(home));
+    co_await one->bell.wait(now() + 1s);
+    if (one->answer) co_return std::move(*one->answer);
+    one->cancel.emit(asio::cancellation_type::terminal);
+    co_return failure(errc::timed_out, "given up", true);
+}
+
+bool naive_worker::is_outage(std::exception_ptr const& thrown)
+{
+    auto const said = thrown ? classify(thrown) : std::nullopt;
+    return said && said->what() == outcome::kind::unavailable;
+}
+
+void naive_worker::note_outage(std::exception_ptr const& thrown)
+{
+    auto const down = is_outage(thrown);
+    down_in_a_row_ = down ? down_in_a_row_ + 1 : 0;
+    good_in_a_row_ = thrown ? 0 : good_in_a_row_ + 1;
+    if (flaws_.stops_for_one && down) stopped_until_ = now() + 1min;
+    if (flaws_.stays_slow && down_in_a_row_ == 3) slow_ = true;
+    if (good_in_a_row_ == 20) slow_ = false;
+}
+
+bool naive_worker::is_old(job const& j) const
+{
+    auto const first = j.given.first_received_at();
+    return first && options_.time->wall() - *first > options_.max_age;
+}
+
+asio::awaitable<void> naive_worker::run_again(job_ptr j)
+{
+    co_await rest(1s);
+    if (j->gone || j->lost) co_return;
+    waiting_.push_back(j);
+    run_next();
+}
+
 // ---- leases
 
 asio::awaitable<void> naive_worker::keep_lease(job_ptr j)
 {
-    milliseconds const visibility = options_.visibility_timeout;
+    milliseconds const visibility = lease_length();
     auto const margin = flaws_.extends_at_five_seconds ? 5s : visibility / 3;
     auto const attempt = std::min<milliseconds>(10s, visibility / 6); // of the network
     int extended = 0;
@@ -118,7 +174,7 @@ asio::awaitable<bool> naive_worker::extend(job_ptr j)
     if (!done && said.error().code == errc::receipt_expired && j->handle == handle) j->lease = now();
     j->extending = false;
     j->idle.ring();
-    if (done && j->handle == handle) j->lease = sent_at + options_.visibility_timeout;
+    if (done && j->handle == handle) j->lease = sent_at + lease_length();
     if (!done && !flaws_.gives_up_extending) co_await j->beat.wait(std::min(now() + 100ms, j->lease));
     co_return done || !flaws_.gives_up_extending;
 }

@@ -19,11 +19,15 @@ struct flaws {
     bool combines_polls = false;       ///< two receives make a batch, which is dropped when the second fails
     bool ignores_bytes = false;        ///< asks for more, however large what is held already
     bool forgets_attempts = false;     ///< a FIFO receive whose answer is lost is not asked for again
+    bool gives_up_polls = false;       ///< after a second, however long they wait at the service
+    bool stops_for_one = false;        ///< for a minute, when one message finds what it needs down
+    bool stays_slow = false;           ///< one at a time after three such in a row, until twenty succeed in a row
     // leases
     bool extends_once = false;            ///< and then no more
     bool extends_when_running = false;    ///< and not while a message waits for its handler
     bool extends_until_deleting = false;  ///< and not until the delete is confirmed
     bool gives_up_extending = false;      ///< at the first refusal
+    bool assumes_thirty_seconds = false;  ///< as the lease, whatever its settings are
     bool extends_at_five_seconds = false; ///< before the end, however short the lease is
     bool extends_after_backoff = false;   ///< until the backoff is confirmed, so that a tick overtakes it
     bool acks_without_lease = false;      ///< no cancelling, no fencing
@@ -40,6 +44,8 @@ struct flaws {
     bool forgets_failed_entries = false; ///< what a batch answer names as failed is not read
     bool keys_deletes_by_id = false;     ///< a redelivery's delete replaces the first, whose end nobody then hears
     bool leaves_failures = false;        ///< to their visibility timeout
+    bool keeps_poisoned = false;         ///< what finds its dependency down stays here, and runs again
+    bool counts_standing_back = false;   ///< as age, above which what fails is deleted
     bool retries_failures_hot = false;   ///< at visibility 0
     bool deletes_whole_batch = false;    ///< what failed in a call of a batch handler with the rest
     bool abandons_batch = false;         ///< what has not begun when a handler fails is forgotten

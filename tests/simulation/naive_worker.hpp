@@ -3,6 +3,7 @@
 #include "naive.hpp"
 
 #include <quern/core/alarm.hpp>
+#include <quern/sim/scenario.hpp>
 #include <quern/telemetry/log.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -114,6 +115,10 @@ private:
     {
         receiving_ = true;
         for (int failures = 0; !stopping_;) {
+            if (now() < stopped_until_) {
+                co_await room_.wait(stopped_until_);
+                continue;
+            }
             auto const taken = std::min(jobs_.size() + leaked_, options_.max_in_flight);
             auto ask = std::min<std::size_t>(options_.max_in_flight - taken, 10);
             if (ask == 0 || is_full()) {
@@ -154,6 +159,8 @@ private:
         return bytes >= options_.max_bytes_in_flight && !flaws_.ignores_bytes;
     }
 
+    asio::awaitable<result<sqs::receive_message_response>> answer_to(sqs::receive_message_request);
+
     /// `latest`: when the answer must have been given; a later one has used up its leases.
     asio::awaitable<result<sqs::receive_message_response>> ask_for(int most, tick& latest)
     {
@@ -161,12 +168,13 @@ private:
         request.max_messages = most;
         request.visibility_timeout = options_.visibility_timeout;
         request.wait_time = std::min(options_.wait_time, std::chrono::floor<seconds>(options_.drain_deadline / 2));
-        request.system_attribute_names = {"ApproximateReceiveCount", "MessageGroupId"};
+        request.system_attribute_names = {
+            "ApproximateReceiveCount", "ApproximateFirstReceiveTimestamp", "MessageGroupId"};
         if (fifo_) request.attempt_id = "attempt-" + std::to_string(random_());
         for (int attempt = 1;; ++attempt) {
             latest = now() + *request.wait_time;
             auto copy = request;
-            auto got = co_await api_.receive_message(std::move(copy));
+            auto got = co_await answer_to(std::move(copy));
             if (got || !fifo_ || flaws_.forgets_attempts || attempt == 3) co_return got;
             co_await rest(200ms);
             if (stopping_) request.wait_time = 0s;
@@ -225,14 +233,14 @@ private:
                 if (m.receive_count() < known->receives || flaws_.keeps_the_old_handle) return nullptr;
                 known->handle = m.receipt_handle;
                 known->receives = m.receive_count();
-                known->lease = received_at + options_.visibility_timeout;
+                known->lease = received_at + lease_length();
                 known->beat.ring();
                 return nullptr;
             }
             forget(known);
         }
         auto const j = std::make_shared<job>(m, storage, *options_.time, io_);
-        j->lease = received_at + options_.visibility_timeout;
+        j->lease = received_at + lease_length();
         jobs_.push_back(j);
         return j;
     }
@@ -297,6 +305,7 @@ private:
     {
         --running_;
         j->running = false;
+        note_outage(thrown);
         conclude(j, thrown, said);
         run_next();
     }
@@ -308,6 +317,8 @@ private:
             if (now() >= j->lease) return forget(j); // somebody else may have the message
             return give_back(j, 0ms);                // but it has come back
         }
+        if (flaws_.keeps_poisoned && is_outage(thrown) && !stopping_) return spawn(run_again(j));
+        if (flaws_.counts_standing_back && thrown && is_old(*j)) said = ack(), thrown = nullptr;
         auto const failed = j->told && !j->overdue ? release() : retry();
         auto const verdict = thrown ? failed : said.value_or(release());
         auto const backoff = options_.backoff.delay(j->receives, random_);
@@ -338,7 +349,14 @@ private:
             give_back(j, flaws_.retries_failures_hot ? 0ms : delay);
     }
 
+    static bool is_outage(std::exception_ptr const& thrown);
+    void note_outage(std::exception_ptr const& thrown);
+    bool is_old(job const&) const;
+    asio::awaitable<void> run_again(job_ptr);
+
     // ---- leases, settling and stopping: naive.cpp
+
+    seconds lease_length() const { return flaws_.assumes_thirty_seconds ? 30s : options_.visibility_timeout; }
 
     asio::awaitable<void> keep_lease(job_ptr j);
     /// False: not again.
@@ -370,7 +388,9 @@ private:
     std::deque<job_ptr> to_delete_;
     std::size_t running_ = 0, leaked_ = 0;
     bool receiving_ = false, stopping_ = false, hurried_ = false;
-    tick release_at_{};
+    tick release_at_{}, stopped_until_{};
+    int down_in_a_row_ = 0, good_in_a_row_ = 0;
+    bool slow_ = false;
     std::function<void(drain_report const&)> ended_;
 };
 

@@ -41,6 +41,21 @@ BOOST_AUTO_TEST_CASE(wants_the_order_of_a_group_kept_when_a_handler_starts)
     b.expect("message 2: starts before 1 of its group is done with");
 }
 
+// functions, seed 770348: 1 was thrown away, its delete was refused, 2 succeeded, and so did 1 when it came again.
+BOOST_AUTO_TEST_CASE(takes_a_discarded_message_for_done_with_when_it_is_deleted)
+{
+    book good, bad;
+    for (auto* b : {&good, &bad}) {
+        b->receive(0, 1, 1);
+        b->receive(0, 2, 1);
+        b->run(0, 1, {kind::discarded});
+        if (b == &good) b->remove(0, 1, 1);
+        b->run(0, 2, {kind::succeeded});
+    }
+    good.expect_nothing();
+    bad.expect("message 2: starts before 1 of its group is done with");
+}
+
 BOOST_AUTO_TEST_CASE(wants_a_lease_and_a_process_that_goes_on_when_a_handler_starts)
 {
     book good, late, stopping, unheard, ended;

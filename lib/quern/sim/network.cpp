@@ -75,6 +75,7 @@ template <class Response>
 struct network::flight {
     alarm* bell = nullptr; ///< of whoever waits
     std::optional<result<Response>> answer;
+    bool fair = true; ///< nothing happens to it on its way
 
     void land(result<Response> got)
     {
@@ -102,6 +103,9 @@ asio::awaitable<void> network::travel(place to, std::shared_ptr<flight<typename 
         auto said = co_await sqs::perform(to.service, std::move(request));
         got.emplace(std::move(said));
         if (*got) tell(to.observer, asked, got->value(), sent_at);
+        if constexpr (std::same_as<Request, sqs::receive_message_request>) {
+            if (*got && to.observer && !with->bell && with->fair) to.observer->received_for_nobody(got->value());
+        }
     }
     if (fault.what == transport_fault::half_open) co_return;
     if (fault.what == transport_fault::slow) co_await pass(to.time, std::chrono::seconds(2));
@@ -161,15 +165,27 @@ template <class Request>
 network::answer<typename Request::response> network::carry(Request request)
 {
     using response = typename Request::response;
-    ++requests;
     auto limit = request_timeout_;
     if constexpr (std::same_as<Request, sqs::receive_message_request>) {
         limit += request.wait_time.value_or(std::chrono::seconds(20));
     }
     leaves(request);
     Request const asked = request;
-    auto const sent_at = service_.time.now();
     auto const executor = co_await asio::this_coro::executor;
+    std::optional<poll_place> seat;
+    if constexpr (std::same_as<Request, sqs::receive_message_request>) {
+        if (service_.polls) {
+            seat.emplace(service_.polls, service_.time, executor);
+            auto const is_mine = co_await seat->granted(service_.time.now() + limit);
+            if (!is_mine) {
+                result<response> none = failure(errc::timed_out, "no connection came free (simulated)", true);
+                if constexpr (requires { arrived(asked, tick(), none); }) arrived(asked, service_.time.now(), none);
+                co_return none;
+            }
+        }
+    }
+    ++requests;
+    auto const sent_at = service_.time.now();
     alarm bell(service_.time, executor);
     auto const with = std::make_shared<flight<response>>();
     with->bell = &bell;
@@ -178,7 +194,9 @@ network::answer<typename Request::response> network::carry(Request request)
         ~leave() { from.bell = nullptr; }
     } const left{*with};
 
-    auto way = travel(service_, with, std::move(request), plan_.on_request(Request::operation), expired_);
+    auto const fault = plan_.on_request(Request::operation);
+    with->fair = fault.what == transport_fault::none && fault.latency < request_timeout_;
+    auto way = travel(service_, with, std::move(request), fault, expired_);
     asio::co_spawn(service_.executor, std::move(way), [](std::exception_ptr bug) {
         if (bug) std::rethrow_exception(bug);
     });

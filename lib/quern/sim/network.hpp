@@ -2,6 +2,7 @@
 
 #include <quern/broker/faults.hpp>
 #include <quern/core/clock.hpp>
+#include <quern/sim/poll_places.hpp>
 #include <quern/sqs/forwarding_api.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -33,13 +34,15 @@ public:
     virtual void confirmed(sqs::change_message_visibility_batch_request const&,
         sqs::change_message_visibility_batch_response const&, tick sent_at) = 0;
     virtual void receive_failed(sqs::receive_message_request const&, failure const&) = 0;
+    /// The service has answered, in time, a receive that nobody waits for any more.
+    virtual void received_for_nobody(sqs::receive_message_response const&) = 0;
 };
 
 /// SQS as one process sees it through a network that delays, loses and refuses. A request that has left goes on
 /// whatever becomes of the process that sent it.
 ///
 /// Errors     as the client reports them: timed_out after `request_timeout` (a receive waits that much longer than it
-///            polls), connection_lost, throttled, service_error.
+///            polls, from when it has a connection, and for that as long), connection_lost, throttled, service_error.
 /// Lifetime   it, the service and the observer outlive both contexts.
 /// Threads    one.
 class network final : public sqs::forwarding_api<network> {
@@ -50,6 +53,7 @@ public:
         boost::asio::any_io_executor executor; ///< where the service's side of a request runs
         service_observer* observer = nullptr;
         std::function<bool(sqs::message const&)> damages; ///< which messages arrive unreadable; empty: none
+        std::shared_ptr<poll_places> polls;               ///< of the client; null: each poll has a connection
     };
 
     network(place service, std::chrono::milliseconds request_timeout);

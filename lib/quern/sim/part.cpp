@@ -22,10 +22,12 @@ double chance(std::mt19937_64& random)
     return static_cast<double>(random() >> 11) * 0x1p-53;
 }
 
-bool is_down(scenario const& day, tick now)
+bool is_down(scenario const& day, int number, tick now)
 {
-    auto const covers = [now](spell const& s) {
-        return s.dependency_down && now >= tick() + s.from && now < tick() + s.until;
+    auto const tenant = tenant_of(day, number);
+    auto const covers = [=](spell const& s) {
+        auto const down = s.dependency_down || (s.tenants_down >> tenant & 1) != 0;
+        return down && now >= tick() + s.from && now < tick() + s.until;
     };
     return std::ranges::any_of(day.spells, covers);
 }
@@ -45,8 +47,10 @@ part draw_part(scenario const& day, int number, int receive_count, bool again, t
     auto const calm = receive_count > mix.troubled_tries;
     auto const slow = !calm && chance(random) < mix.slow;
     out.takes = some(slow ? 3 * lease : milliseconds(100));
+    if (day.takes.count() != 0) out.takes = day.takes;
     out.delay = milliseconds(1'000) + some(milliseconds(89'000));
-    if (is_down(day, now)) {
+    if (is_poisoned(day, number) || is_down(day, number, now)) {
+        out.takes = some(milliseconds(100));
         out.what = part::kind::unavailable;
         return out;
     }
@@ -133,6 +137,38 @@ std::string draw_body(scenario const& day, int number)
     auto const size =
         chance(random) * chance(random) * static_cast<double>(day.longest_body); // short ones more often
     return out + ' ' + std::string(static_cast<std::size_t>(size), 'x');
+}
+
+int tenant_of(scenario const& day, int number)
+{
+    return day.tenants == 0 ? 0 : number % day.tenants;
+}
+
+/// Not one after the other: what each of several in a row says is another question.
+bool is_poisoned(scenario const& day, int number)
+{
+    auto const behind = number - day.messages / 3;
+    return behind >= 0 && behind % 7 == 0 && behind / 7 < day.poisoned;
+}
+
+std::chrono::milliseconds stood_back(scenario const& day, int process, tick from, tick until)
+{
+    static constexpr std::chrono::minutes until_it_shows(3); // that what handlers need is down
+    std::vector<std::pair<tick, tick>> times;
+    for (auto const& s : day.spells)
+        if (s.dependency_down) times.emplace_back(tick() + s.from + until_it_shows, tick() + s.until);
+    for (auto const& i : day.incidents)
+        if (i.what == incident::kind::rest && i.process == process)
+            times.emplace_back(tick() + i.at, tick() + i.at + i.by);
+    std::ranges::sort(times);
+    tick::duration all{};
+    for (auto const& [begin, end] : times) {
+        auto const first = std::max(begin, from), last = std::min(end, until);
+        if (first >= last) continue;
+        all += last - first;
+        from = last;
+    }
+    return std::chrono::floor<milliseconds>(all);
 }
 
 bool arrives_damaged(scenario const& day, int number, int receive_count)

@@ -29,13 +29,14 @@ milliseconds longest_wait(scenario const& day)
 
 } // namespace
 
-process::process(surroundings const& s, int number)
-    : id(number), day_(s.day), books_(s.books), handle_(s.handle),
+process::process(surroundings const& s, int number, int its_slot)
+    : id(number), slot(its_slot), day_(s.day), books_(s.books), handle_(s.handle),
       block_([pause = s.pause, number](milliseconds d) { pause(number, d); }), clock_(s.time),
       network_({s.service.service, s.service.time, s.service.executor, &s.books.service_for(number),
                    [&day = s.day, &books = s.books](sqs::message const& m) {
                        return arrives_damaged(day, books.number_of(m.body), m.receive_count());
-                   }},
+                   },
+                   s.service.polls},
           request_timeout(s.day)),
       order_(s.day.seed + static_cast<std::uint64_t>(number))
 {
@@ -49,6 +50,10 @@ process::process(surroundings const& s, int number)
         threads_.emplace(io_, clock_, static_cast<std::size_t>(day_.threads));
         options.handler_executor = threads_->get_executor();
     }
+    if (day_.keyed)
+        name_dependency(options, [this](delivery const& d) {
+            return "tenant " + std::to_string(tenant_of(day_, books_.number_of(d.body())));
+        });
     handlers mine;
     if (day_.batches)
         mine.many = [this](deliveries all) { return handle(all); };
@@ -81,7 +86,16 @@ std::size_t process::run()
         if (threads_) done += threads_->run();
     }
     books_.holds(id, subject_->in_flight());
+    if (handle_) look_for_real_waits();
     return all;
+}
+
+void process::look_for_real_waits()
+{
+    if (trying_ == 0 || its_clock_.waits() != 0 || paused) waited_at_ = clock_.now();
+    if (clock_.now() - waited_at_ <= day_.consumer.visibility_timeout) return;
+    books_.warn(
+        "virtual time moves on while handlers wait for something real: use the quern::clock that they are given");
 }
 
 void process::set_weather(spell const& now)
@@ -104,6 +118,13 @@ void process::set_weather(spell const& now)
     fair_ = fair;
 }
 
+void process::rest(bool on)
+{
+    if (ended_) return;
+    books_.note("process " + std::to_string(id) + (on ? " is paused by its user" : " goes on"));
+    subject_->rest(on);
+}
+
 void process::drain(milliseconds limit)
 {
     if (!std::exchange(draining_, true)) {
@@ -124,7 +145,7 @@ void process::drained(drain_report const& said)
 {
     report_ = said;
     auto const longest = longest_wait(day_) + request_timeout(day_);
-    auto const roomy = limit_ >= longest_wait(day_) + 3s;
+    auto const roomy = limit_ >= longest_wait(day_) + 3s && day_.connections == 0; // else polls wait in line
     auto const fine_since = disturbed_at_ == tick() ? tick() : disturbed_at_ + longest;
     books_.drained(id, said, draining_ && roomy && fair_ && !paused && fine_since <= drain_began_);
     halted_ = !draining_;
@@ -138,10 +159,12 @@ struct process::attempt {
           role(draw_part(p.day_, number, d.receive_count(), p.tries_[number]++ != 0, p.clock_.now())),
           obeys(cancellable && (p.handle_ || role.obeys_cancellation()))
     {
+        ++in.trying_;
         in.books_.started(in.id, number);
     }
     ~attempt()
     {
+        --in.trying_;
         if (!in.ended_) in.books_.ended(in.id, number, means, obeys);
     }
     attempt(attempt const&) = delete;
@@ -155,6 +178,14 @@ struct process::attempt {
     verdict means{};
 };
 
+void process::account_for(delivery const& d, ending& how)
+{
+    how.at = clock_.wall();
+    auto const first = d.first_received_at().value_or(how.at);
+    if (day_.counts_age)
+        how.excused = stood_back(day_, slot / day_.together, clock_.now() - (how.at - first), clock_.now());
+}
+
 asio::awaitable<ending> process::play(delivery& d, attempt& of)
 {
     ending how;
@@ -164,7 +195,7 @@ asio::awaitable<ending> process::play(delivery& d, attempt& of)
                 books_.acked(id, of.number);
                 of.acked = true;
             }};
-        auto work = handle_ ? handle_(d, clock_) : sim::play(of.role, std::move(on));
+        auto work = handle_ ? handle_(d, its_clock_) : sim::play(of.role, std::move(on));
         auto said = co_await std::move(work);
         how.said.emplace(std::move(said));
     } catch (...) {
@@ -173,6 +204,7 @@ asio::awaitable<ending> process::play(delivery& d, attempt& of)
     auto const state = co_await asio::this_coro::cancellation_state;
     how.cancelled = state.cancelled() != asio::cancellation_type::none;
     how.took = std::chrono::duration_cast<milliseconds>(clock_.now() - of.began);
+    account_for(d, how);
     co_return how;
 }
 
@@ -200,6 +232,7 @@ outcome process::call(delivery& d)
         how.thrown = std::current_exception();
     }
     how.took = std::chrono::duration_cast<milliseconds>(clock_.now() - record.began);
+    account_for(d, how);
     record.means = judge(day_, d, how);
     if (how.thrown) std::rethrow_exception(how.thrown);
     return *std::move(how.said);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/sim/dice.hpp>
+#include <quern/sim/handler_clock.hpp>
 #include <quern/sim/network.hpp>
 #include <quern/sim/scenario.hpp>
 #include <quern/sim/subject.hpp>
@@ -26,7 +27,7 @@ using timed_handler = std::function<boost::asio::awaitable<outcome>(delivery&, c
 class process {
 public:
     struct surroundings {
-        scenario const& day;
+        scenario const& day; ///< as this process has it; outlives it
         clock& time;
         witness& books;
         network::place service; ///< the observer is the process's own
@@ -36,10 +37,11 @@ public:
         std::function<void(int process, std::chrono::milliseconds)> pause;
     };
 
-    process(surroundings const&, int id);
+    process(surroundings const&, int id, int slot);
     ~process(); ///< killed, unless it has ended
 
     int const id;
+    int const slot; ///< those that take the place of an earlier one have its slot
     bool paused = false;
     bool replaced = false; ///< another is about to take its place
 
@@ -49,6 +51,8 @@ public:
     void drain(std::chrono::milliseconds limit);
     void disturb() { disturbed_at_ = clock_.now(); }
     void jump_calendar(std::chrono::milliseconds by) { clock_.offset += by; }
+    void rest(bool on);
+    std::chrono::milliseconds drain_deadline() const { return day_.consumer.drain_deadline; }
     bool draining() const { return draining_; }
     bool ended() const { return ended_; }
     bool halted() const { return halted_; } ///< it has ended, and nobody has told it to
@@ -79,6 +83,8 @@ private:
     boost::asio::awaitable<outcome> handle(delivery&);
     boost::asio::awaitable<std::vector<outcome>> handle(deliveries);
     boost::asio::awaitable<ending> play(delivery&, attempt&);
+    void look_for_real_waits();
+    void account_for(delivery const&, ending&);
     void drained(drain_report const&);
 
     scenario const& day_;
@@ -86,6 +92,9 @@ private:
     timed_handler const& handle_;
     std::function<void(std::chrono::milliseconds)> const block_;
     own_clock clock_;
+    handler_clock its_clock_{clock_}; // of a handler that is not drawn
+    std::size_t trying_ = 0;          // of these, how many run
+    tick waited_at_{};                // last, on that clock
     network network_;
     context pool_; // what the contexts destroy refers to the members above
     boost::asio::io_context io_;

@@ -51,6 +51,7 @@ struct spell {
     broker::fault_settings faults;
     bool credentials_expired = false; ///< every request is refused
     bool dependency_down = false;     ///< every try of a handler throws dependency_down, at once
+    std::uint64_t tenants_down = 0;   ///< those of the tenants in this set do: bit 0 for the first
 };
 
 /// Something that happens to a process.
@@ -62,12 +63,30 @@ struct incident {
         hurry, ///< it is told to stop twice
         start, ///< it is killed, and the next is told to stop as it starts
         clock, ///< its calendar jumps
+        rest,  ///< its consumer is paused, as its user may
     };
     kind what;
     int process = 0;
     std::chrono::milliseconds at{};
-    std::chrono::milliseconds by{};   ///< length of the pause, limit of the drain, jump of the calendar
+    std::chrono::milliseconds by{};   ///< length of the pause or rest, limit of the drain, jump of the calendar
     std::chrono::milliseconds then{}; ///< hurry: until it is told again
+};
+
+/// A promise about speed: how many tries of handlers end in a second, compared with an earlier time of the same day. Tries
+/// that find what they need down do not count.
+struct speed_promise {
+    std::chrono::milliseconds usual_from{}, usual_until{};
+    std::chrono::milliseconds from{}, until{};
+    double share = 0.9;
+    std::uint64_t of_tenants = ~std::uint64_t(0); ///< whose messages count
+    std::string when;                             ///< "while 3 of 10 tenants are down, for the others"
+};
+
+/// What a process of the day runs, where not all run the same.
+struct version {
+    consumer_options consumer;
+    double jitter = 0.5;
+    bool batches = false;
 };
 
 /// One simulated day, drawn from a seed or written by hand.
@@ -81,13 +100,25 @@ struct scenario {
     int max_receives = 0;         ///< of the redrive policy to a dead-letter queue; 0: none
     int most_dead = -1;           ///< in the dead-letter queue, where it is no fault of the messages; -1: any number
     int processes = 1;
+    int together = 1;            ///< consumers in each of them; an incident happens to all of these
+    int queues = 1;              ///< a message goes to each in turn; the first consumer takes the first, and so on
+    std::size_t connections = 0; ///< for the long polls of a process, whose consumers share a client; 0: enough
     consumer_options consumer;
-    double jitter = 0.5;    ///< the largest part that consumer.backoff leaves to chance
-    bool on_a_pool = false; ///< handlers run on an executor of their own
+    std::vector<version> versions; ///< of the processes, in turn; empty: all run what this day says
+    double jitter = 0.5;           ///< the largest part that consumer.backoff leaves to chance
+    bool on_a_pool = false;        ///< handlers run on an executor of their own
     bool batches = false;   ///< handlers take several messages at once, and play their parts one after the other
     bool functions = false; ///< handlers are plain functions: none hangs, or asks for anything. Yours never is one
     int threads = 0;        ///< that these occupy; 0: that of the process, where they take no time, but may hold it
     handler_mix handlers;
+    std::chrono::milliseconds takes{}; ///< each try, that finds what it needs; 0: up to 100 ms
+    int tenants = 0;    ///< message i is one of tenant i % tenants, at most 64; 0: there is one for all
+    bool keyed = false; ///< the consumer is told the tenant, if it can be
+    int poisoned = 0;   ///< so many messages, from a third of the day on, always find what they need down
+    std::chrono::milliseconds
+        dead_within{};       ///< of its first receive a poisoned message is received for the last time
+    bool counts_age = false; ///< outages and rests are known, and count for no message's age
+    std::vector<speed_promise> speeds;
     std::chrono::milliseconds latency{1}; ///< of the network, there and back, when nothing is wrong
     std::vector<spell> spells;
     std::vector<incident> incidents;
@@ -98,6 +129,12 @@ struct scenario_name {
     std::string_view name, about;
 };
 std::span<scenario_name const> scenarios();
+
+int tenant_of(scenario const&, int number);
+bool is_poisoned(scenario const&, int number);
+
+/// How long, of that time, the consumers of this process had to stand back, and must have known it.
+std::chrono::milliseconds stood_back(scenario const&, int process, tick from, tick until);
 
 /// Draws that scenario from the seed. Throws std::invalid_argument that lists the names when there is none such.
 scenario draw(std::string_view name, std::uint64_t seed);

@@ -30,6 +30,13 @@ public:
         });
     }
     std::size_t in_flight() const override { return consumer_.in_flight(); }
+    void rest(bool on) override
+    {
+        if (on)
+            consumer_.pause("as its user wishes");
+        else
+            consumer_.resume();
+    }
 
 private:
     asio::io_context& io_;

@@ -15,6 +15,7 @@ public:
     virtual void start(std::function<void(drain_report const&)> ended) = 0;
     virtual void drain(std::chrono::milliseconds limit) = 0;
     virtual std::size_t in_flight() const = 0;
+    virtual void rest(bool) {} ///< its user pauses it, or lets it go on
 };
 
 using subject_factory = std::function<std::unique_ptr<subject>(
@@ -22,5 +23,18 @@ using subject_factory = std::function<std::unique_ptr<subject>(
 
 /// quern::consumer.
 subject_factory real_consumer();
+
+/// Whether a consumer can be told what a message depends on.
+template <class Options>
+constexpr bool knows_dependencies = requires(Options o)
+{
+    o.dependency;
+};
+
+template <class Options, class Key>
+void name_dependency(Options& options, Key key)
+{
+    if constexpr (knows_dependencies<Options>) options.dependency = std::move(key);
+}
 
 } // namespace quern::sim

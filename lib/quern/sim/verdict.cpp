@@ -19,6 +19,22 @@ verdict failed(scenario const& day, milliseconds delay)
     return out;
 }
 
+/// No age makes it too old; perhaps it waits here.
+verdict found_down()
+{
+    verdict out;
+    out.how = verdict::kind::failed;
+    out.found_down = true;
+    return out;
+}
+
+/// The rule rounds to whole seconds.
+bool is_too_old(scenario const& day, delivery const& d, ending const& e)
+{
+    auto const first = d.first_received_at();
+    return !first || e.at - *first - e.excused > day.consumer.max_age - std::chrono::seconds(2);
+}
+
 verdict retried(scenario const& day, int receive_count)
 {
     auto const& c = day.consumer;
@@ -49,7 +65,9 @@ std::optional<outcome> classified(scenario const& day, std::exception_ptr const&
 
 } // namespace
 
-verdict judge(scenario const& day, delivery const& d, ending const& e)
+namespace {
+
+verdict judge_by_its_end(scenario const& day, delivery const& d, ending const& e)
 {
     auto const limit = day.consumer.handler_timeout;
     auto const overdue = limit.count() != 0 && e.took >= limit;
@@ -69,10 +87,19 @@ verdict judge(scenario const& day, delivery const& d, ending const& e)
     case outcome::kind::reject: return {verdict::kind::rejected};
     case outcome::kind::release: return {verdict::kind::failed};
     case outcome::kind::retry_after: return failed(day, said->delay());
-    case outcome::kind::unavailable: return {verdict::kind::failed}; // no age makes it too old; perhaps it waits here
+    case outcome::kind::unavailable: return found_down();
     case outcome::kind::retry: break;
     }
     return retried(day, d.receive_count());
+}
+
+} // namespace
+
+verdict judge(scenario const& day, delivery const& d, ending const& e)
+{
+    auto out = judge_by_its_end(day, d, e);
+    if (day.counts_age && out.may_be_rejected) out.may_be_rejected = !out.found_down && is_too_old(day, d, e);
+    return out;
 }
 
 verdict judge_damaged(scenario const& day)

@@ -22,6 +22,7 @@ struct verdict {
     kind how = kind::cancelled;
     std::chrono::milliseconds delay{}; ///< that passes at least before it may come again
     bool may_be_rejected = false;      ///< though it only failed: because of its age
+    bool found_down = false;           ///< what it needs: its handler did not get to work
 
     bool rejectable() const { return how == kind::rejected || may_be_rejected; }
 };
@@ -32,6 +33,8 @@ struct ending {
     std::optional<outcome> said; ///< one of the two
     bool cancelled = false;      ///< it was told to end
     std::chrono::milliseconds took{};
+    wall_time at{};                      ///< as its process has it
+    std::chrono::milliseconds excused{}; ///< of the message's age: see stood_back()
 };
 
 /// Judges by the rules that consumer_options states, and by nothing that a consumer computes.

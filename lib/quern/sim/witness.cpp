@@ -38,6 +38,13 @@ void witness::complain(std::string what)
     violations.push_back("at " + in_seconds(time_.now().time_since_epoch()) + ": " + std::move(what));
 }
 
+void witness::warn(std::string what)
+{
+    if (std::ranges::find(warnings, what) != warnings.end()) return;
+    note("warning: " + what);
+    warnings.push_back(std::move(what));
+}
+
 void witness::sent(int number, std::string group, std::string const& body)
 {
     if (!numbers_.emplace(body, number).second) throw std::invalid_argument("two messages with one body: " + body);
@@ -65,9 +72,9 @@ void witness::started(int process, int number)
         complain(name(process, number) + ": runs beside another message of its group");
     }
     if (rules_.ordered) check_turn(process, number);
-    if (++running_[process] == rules_.in_flight + 1) {
-        complain("process " + std::to_string(process) + " runs more than " + std::to_string(rules_.in_flight) +
-            " handlers");
+    auto const most = of(process).in_flight;
+    if (++running_[process] == most + 1) {
+        complain("process " + std::to_string(process) + " runs more than " + std::to_string(most) + " handlers");
     }
     bytes_[process] += m.bytes;
     mine.handled = mine.rejectable = mine.discarded = mine.failed = mine.lapsed = false;
@@ -92,7 +99,7 @@ bool witness::is_settled(message const& m, int process) const
     if (m.in_turn || m.deleted || m.handed_off || m.discarded) return true;
     if (rules_.max_receives != 0 && m.receives >= rules_.max_receives && m.until <= time_.now()) return true;
     auto const mine = m.shares.find(process); // it cannot know that the lease was over in time
-    return mine != m.shares.end() && (mine->second.handled || mine->second.accepted || mine->second.discarded);
+    return mine != m.shares.end() && (mine->second.handled || mine->second.accepted);
 }
 
 /// It has heard of that before this moment, or is done.
@@ -115,6 +122,8 @@ void witness::ended(int process, int number, verdict const& said, bool obeys_can
     static constexpr char const* words[] = {"succeeds", "fails", "is cancelled", "rejects it", "throws it away"};
     note(name(process, number) + ": handler " + words[static_cast<int>(said.how)]);
 
+    if (said.how != verdict::kind::cancelled && !said.found_down)
+        speeds_.ended(rules_.tenants == 0 ? 0 : number % rules_.tenants, now);
     if (mine.gone) return; // there is no lease any more
     if (now > mine.until && obeys_cancellation && !wakes(process)) {
         complain(
@@ -129,7 +138,7 @@ void witness::ended(int process, int number, verdict const& said, bool obeys_can
     mine.rejectable = in_time && said.rejectable();
     mine.discarded = in_time && said.how == verdict::kind::discarded;
     mine.handled = in_time && said.how == verdict::kind::succeeded;
-    if (mine.handled || mine.discarded) take_turn(process, number);
+    if (mine.handled) take_turn(process, number);
     m.succeeded = m.succeeded || mine.handled;
 }
 
@@ -167,9 +176,10 @@ void witness::acked(int process, int number)
 
 void witness::holds(int process, std::size_t in_flight)
 {
-    if (in_flight <= rules_.in_flight) return;
+    auto const most = of(process).in_flight;
+    if (in_flight <= most) return;
     complain("process " + std::to_string(process) + " holds " + std::to_string(in_flight) + " messages, more than " +
-        std::to_string(rules_.in_flight));
+        std::to_string(most));
 }
 
 void witness::logged(int process, std::string_view text)
@@ -267,6 +277,18 @@ void witness::finished(bool queue_is_empty, std::set<int> const& dead)
     if (rules_.most_dead >= 0 && std::ssize(dead) > rules_.most_dead) {
         complain(std::to_string(dead.size()) + " messages are dead, the first is " + std::to_string(*dead.begin()) +
             "; an outage may cost " + std::to_string(rules_.most_dead));
+    }
+    for (auto const& broken : speeds_.broken())
+        complain(broken);
+    for (auto const number : rules_.poisoned) {
+        auto const& m = messages_.at(number);
+        auto const took = m.last_received_at - m.first_received_at;
+        auto const who = "message " + std::to_string(number) + ", which always finds what it needs down, ";
+        if (!dead.contains(number))
+            complain(who + "is not in the dead-letter queue");
+        else if (took > rules_.dead_within)
+            complain(who + "is received for " + in_seconds(took) + "; promised: dead after " +
+                in_seconds(rules_.dead_within));
     }
     std::size_t lost = 0;
     int first = 0;

@@ -3,6 +3,7 @@
 #include <quern/consumer/drain_report.hpp>
 #include <quern/core/clock.hpp>
 #include <quern/sim/network.hpp>
+#include <quern/sim/speed_book.hpp>
 #include <quern/sim/verdict.hpp>
 
 #include <cstddef>
@@ -37,17 +38,26 @@ public:
         bool acks_unseen = false;       ///< a handler may await its delete, and does not say so: see acks()
         std::chrono::seconds lease{30}; ///< as long as a receive or an extension makes it
         std::size_t bytes = 0;          ///< with that many in its handlers a process asks for no more; 0: no limit
+        bool age_counts = false;        ///< nothing else is a reason to reject what has only failed
+        int tenants = 0;                ///< message i is one of tenant i % tenants; 0: there is one for all
+        std::vector<speed_promise> speeds;
+        std::set<int> poisoned;                  ///< end in the dead-letter queue, received for the last time
+        std::chrono::milliseconds dead_within{}; ///< so long after the first at most
     };
 
     witness(clock const& time, rules r);
+
+    /// Of that process, in what is a matter of its settings.
+    void obeys(int process, rules r) { own_.insert_or_assign(process, std::move(r)); }
     ~witness();
 
-    std::vector<std::string> violations;
+    std::vector<std::string> violations, warnings;
     bool keeps_trace = false;
     std::vector<std::string> trace;
 
     void note(std::string what);     ///< into the trace
     void complain(std::string what); ///< a broken promise
+    void warn(std::string what);     ///< once of each
 
     /// Throws std::invalid_argument when another message has that body.
     void sent(int number, std::string group, std::string const& body);
@@ -128,6 +138,7 @@ private:
         std::size_t bytes = 0; // of its body
         std::string handle;    // the newest of all
         int receives = 0;
+        tick first_received_at{}, last_received_at{};
         tick until{};             // hidden, at the service
         bool succeeded = false;   // in time, as far as its process could know
         bool in_turn = false;     // and while the service still hid it
@@ -155,9 +166,12 @@ private:
     bool is_stopping(int process) const;
     bool is_awake(int process, tick since) const;
     bool wakes(int process) const;
+    rules const& of(int process) const;
 
     clock const& time_;
     rules rules_;
+    std::map<int, rules> own_; // process -> its own
+    speed_book speeds_;
     std::map<int, message> messages_;
     std::map<std::string, int, std::less<>> numbers_;     // body -> message
     std::unordered_map<std::string, receipt> receipts_;   // receipt handle -> receive

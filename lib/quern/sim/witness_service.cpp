@@ -48,6 +48,8 @@ public:
             auto& m = w_.messages_.at(number);
             m.handle = one.receipt_handle;
             m.receives = one.receive_count();
+            m.last_received_at = now();
+            if (m.receives == 1) m.first_received_at = now();
             m.until = now() + asked.visibility_timeout.value_or(30s);
             m.deleted = false;
             auto& mine = m.shares[process_];
@@ -72,10 +74,13 @@ public:
             if (mine->handle != entry.receipt_handle) continue;
             if (ok || expired(done, entry.id)) mine->let_go = true;
             if (ok && w_.rules_.acks_unseen && mine->accepted) mine->gone = true;
-            auto const thrown_away = mine->discarded || (mine->rejectable && !w_.rules_.poison_queue);
+            auto const thrown_away = mine->discarded || (mine->rejectable && !w_.of(process_).poison_queue);
             auto const allowed =
                 mine->handled || mine->accepted || thrown_away || (mine->rejectable && m->handed_off);
-            if (!allowed) w_.complain(name(process_, number) + ": deleted without success under its lease");
+            if (!allowed) {
+                w_.complain(
+                    name(process_, number) + ": deleted without success under its lease" + not_its_age(*mine));
+            }
             if (m->deleted && thrown_away) m->discarded = true;
         }
     }
@@ -109,7 +114,8 @@ public:
             m.handed_off = true;
             w_.note(name(process_, number) + ": handed to the poison queue");
             if (m.shares[process_].rejectable) continue;
-            w_.complain(name(process_, number) + ": handed to the poison queue, and nobody has rejected it");
+            w_.complain(name(process_, number) + ": handed to the poison queue, and nobody has rejected it" +
+                not_its_age(m.shares[process_]));
         }
     }
 
@@ -118,8 +124,9 @@ public:
     void asks(sqs::receive_message_request const& asked) override
     {
         auto const held = w_.bytes_[process_];
+        auto const limit = w_.of(process_).bytes;
         auto const repeated = asked.attempt_id && w_.attempts_.contains(*asked.attempt_id);
-        if (w_.rules_.bytes != 0 && held >= w_.rules_.bytes && !repeated) {
+        if (limit != 0 && held >= limit && !repeated) {
             w_.complain("process " + std::to_string(process_) + " asks for more while its handlers hold " +
                 std::to_string(held) + " bytes");
         }
@@ -177,7 +184,7 @@ public:
         for (auto const& bad : got.damaged) {
             auto* const mine = arrived(bad.known);
             if (!mine || mine->running != 0) continue;
-            auto const& means = w_.rules_.damaged;
+            auto const& means = w_.of(process_).damaged;
             mine->failed = means.how == verdict::kind::failed;
             mine->rejectable = mine->rejectable || means.rejectable();
             mine->discarded = mine->discarded || means.how == verdict::kind::discarded;
@@ -216,6 +223,15 @@ public:
         w_.complain("process " + std::to_string(process_) + " receives in a hot loop");
     }
 
+    void received_for_nobody(sqs::receive_message_response const& got) override
+    {
+        if (w_.ended_.contains(process_)) return;
+        for (auto const& one : got.messages) {
+            w_.complain(name(process_, w_.number_of(one.body)) +
+                ": hidden by a receive that was given up; promised: nobody gives one up whose answer may still come");
+        }
+    }
+
 private:
     struct found {
         message* of = nullptr;
@@ -249,15 +265,22 @@ private:
         }
     }
 
+    std::string not_its_age(share const& mine) const
+    {
+        if (!w_.rules_.age_counts || !mine.failed) return {};
+        return ": it had failed, and is not older than max_age, for which the time of outages and pauses does not "
+               "count";
+    }
+
     /// It goes back because of bad times, because the poison queue does not take it, or because its handler had said so in the
     /// moment in which it came again. An extension, which may be as long, comes late in a lease, unless it is one of the lease
     /// before that is tried again.
     bool is_put_off(share const& mine, std::chrono::seconds timeout, tick sent_at) const
     {
         if (mine.running != 0 || mine.handled || mine.accepted) return false;
-        auto const early = sent_at < mine.since + w_.rules_.lease / 2 && !mine.adopted;
+        auto const early = sent_at < mine.since + w_.of(process_).lease / 2 && !mine.adopted;
         auto const as_said = mine.ended_at == mine.arrived_at;
-        return timeout != w_.rules_.lease || early || as_said;
+        return timeout != w_.of(process_).lease || early || as_said;
     }
 
     /// What left at the moment at which the handler ended may be an extension of before.
@@ -270,7 +293,7 @@ private:
         } else if (mine.postponed) {
             w_.complain(name(process_, number) + ": its backoff is shortened by " + in_seconds(early));
             mine.postponed = false;
-        } else if (sent_at > mine.ended_at || (sent_at == mine.ended_at && timeout != w_.rules_.lease)) {
+        } else if (sent_at > mine.ended_at || (sent_at == mine.ended_at && timeout != w_.of(process_).lease)) {
             w_.complain(name(process_, number) + ": comes back " + in_seconds(early) + " before its backoff is over");
         }
     }
@@ -279,8 +302,14 @@ private:
     int process_;
 };
 
-witness::witness(clock const& time, rules r) : time_(time), rules_(r) {}
+witness::witness(clock const& time, rules r) : time_(time), rules_(std::move(r)), speeds_(rules_.speeds) {}
 witness::~witness() = default;
+
+witness::rules const& witness::of(int process) const
+{
+    auto const at = own_.find(process);
+    return at == own_.end() ? rules_ : at->second;
+}
 
 service_observer& witness::service_for(int process)
 {

@@ -19,20 +19,23 @@ using std::chrono::milliseconds;
 
 namespace {
 
+using kind = incident::kind;
+
 constexpr milliseconds restart_delay{10'000}; // of a process that has halted: no supervisor does it at once
 
 class world {
 public:
     world(scenario const& day, run_options const& options)
-        : day_(day), options_(options), books_(time_, rules_of(day, options))
+        : day_(day), options_(options), days_(days_of(day)), books_(time_, rules_of(day, options))
     {
         books_.keeps_trace = options.trace;
         create_queues();
         spawn(send());
         spawn(change_weather());
         spawn(visit_incidents());
-        for (int i = 0; i < day.processes; ++i)
-            processes_.push_back(make_process());
+        clients_.resize(static_cast<std::size_t>(day.processes));
+        for (int i = 0; i < day.processes * day.together; ++i)
+            processes_.push_back(make_process(i));
     }
 
     run_result run()
@@ -43,7 +46,7 @@ public:
         auto const empty = run_until(fine_from + day_.patience, [this] { return sent_all_ && is_empty(); });
         closing_ = true;
         for (auto& p : processes_)
-            if (!p->draining()) p->drain(day_.consumer.drain_deadline);
+            if (!p->draining()) p->drain(p->drain_deadline());
         auto const over = [this] {
             return std::ranges::all_of(processes_, [](auto const& p) { return p->ended(); });
         };
@@ -52,17 +55,46 @@ public:
         for (auto& p : processes_)
             retire(*p);
         result_.violations = std::move(books_.violations);
+        result_.warnings = std::move(books_.warnings);
+        auto& broken = result_.violations;
+        if (!broken.empty()) broken.insert(broken.begin(), result_.warnings.begin(), result_.warnings.end());
         result_.trace = std::move(books_.trace);
         result_.lasted = std::chrono::duration_cast<milliseconds>(time_.now() - tick());
         return std::move(result_);
     }
 
 private:
+    /// As its processes have it, in turn.
+    static std::vector<scenario> days_of(scenario const& day)
+    {
+        std::vector<scenario> out(std::max<std::size_t>(day.versions.size(), 1), day);
+        for (std::size_t i = 0; i < day.versions.size(); ++i) {
+            out[i].consumer = day.versions[i].consumer;
+            out[i].jitter = day.versions[i].jitter;
+            out[i].batches = day.versions[i].batches;
+        }
+        return out;
+    }
+
     static witness::rules rules_of(scenario const& day, run_options const& options)
     {
-        return {day.consumer.max_in_flight, day.groups > 0, !day.consumer.poison_queue_url.empty(), day.max_receives,
-            day.most_dead, judge_damaged(day), static_cast<bool>(options.handle), day.consumer.visibility_timeout,
-            day.consumer.max_bytes_in_flight};
+        witness::rules out;
+        out.in_flight = day.consumer.max_in_flight;
+        out.ordered = day.groups > 0;
+        out.poison_queue = !day.consumer.poison_queue_url.empty();
+        out.max_receives = day.max_receives;
+        out.most_dead = day.most_dead;
+        out.damaged = judge_damaged(day);
+        out.acks_unseen = static_cast<bool>(options.handle);
+        out.lease = day.consumer.visibility_timeout;
+        out.bytes = day.consumer.max_bytes_in_flight;
+        out.age_counts = day.counts_age;
+        out.tenants = day.tenants;
+        out.speeds = day.speeds;
+        for (int i = 0; i < day.messages; ++i)
+            if (is_poisoned(day, i)) out.poisoned.insert(i);
+        out.dead_within = day.dead_within;
+        return out;
     }
 
     void create_queues()
@@ -78,8 +110,12 @@ private:
                 R"({"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:dead)" + suffix +
                 R"(","maxReceiveCount":)" + std::to_string(day_.max_receives) + "}";
         }
-        url_ = engine_.create_queue(wanted, time_.wall()).value().queue_url;
-        if (day_.consumer.poison_queue_url.empty()) return;
+        for (int i = 0; i < day_.queues; ++i) {
+            wanted.queue_name = "orders" + (i == 0 ? "" : "-" + std::to_string(i)) + suffix;
+            urls_.push_back(engine_.create_queue(wanted, time_.wall()).value().queue_url);
+        }
+        auto const rejects = [](scenario const& day) { return !day.consumer.poison_queue_url.empty(); };
+        if (std::ranges::none_of(days_, rejects)) return;
         wanted.queue_name = "poison" + suffix;
         wanted.attributes.erase("RedrivePolicy");
         poison_url_ = engine_.create_queue(wanted, time_.wall()).value().queue_url;
@@ -103,11 +139,12 @@ private:
         for (int i = 0; i < day_.messages; ++i) {
             co_await at(day_.sent_within * i / day_.messages);
             auto const body = options_.body ? options_.body(i) : draw_body(day_, i);
-            sqs::send_message_request request(url_, body);
+            auto const& url = urls_[static_cast<std::size_t>(i % day_.queues)];
+            sqs::send_message_request request(url, body);
             std::string group;
             if (day_.groups > 0) {
-                group = "g" + std::to_string(i % day_.groups);
-                request.group_id = group;
+                request.group_id = "g" + std::to_string(i / day_.queues % day_.groups);
+                group = url + ' ' + *request.group_id; // of another queue it is another
                 request.deduplication_id = std::to_string(i);
             }
             books_.sent(i, std::move(group), body);
@@ -140,31 +177,30 @@ private:
     {
         for (auto const& i : day_.incidents) {
             co_await at(i.at);
-            auto& p = processes_[static_cast<std::size_t>(i.process)];
-            switch (i.what) {
-            case incident::kind::pause: pause(p->id, i.by); break;
-            case incident::kind::kill:
-                retire(*p);
-                p.reset();
-                p = make_process();
-                break;
-            case incident::kind::stop: p->drain(i.by); break;
-            case incident::kind::hurry:
-                p->drain(i.by);
-                spawn(hurry(p->id, i));
-                break;
-            case incident::kind::start:
-                retire(*p);
-                p.reset();
-                p = make_process();
-                p->drain(i.by);
-                break;
-            case incident::kind::clock:
-                books_.note("the calendar of process " + std::to_string(p->id) + " jumps");
-                p->jump_calendar(i.by);
-                break;
-            }
+            for (int k = 0; k < day_.together; ++k)
+                visit(i, processes_[static_cast<std::size_t>(i.process * day_.together + k)]);
         }
+    }
+
+    void visit(incident const& i, std::unique_ptr<process>& p)
+    {
+        switch (i.what) {
+        case kind::pause: return pause(p->id, i.by);
+        case kind::kill: return renew(p);
+        case kind::stop: return p->drain(i.by);
+        case kind::hurry: p->drain(i.by); return spawn(hurry(p->id, i));
+        case kind::start: renew(p); return p->drain(i.by);
+        case kind::clock:
+            books_.note("the calendar of process " + std::to_string(p->id) + " jumps");
+            return p->jump_calendar(i.by);
+        case kind::rest: p->rest(true); return spawn(go_on(p->id, i.at + i.by));
+        }
+    }
+
+    asio::awaitable<void> go_on(int id, milliseconds when)
+    {
+        co_await at(when);
+        if (auto* const p = find(id)) p->rest(false);
     }
 
     process* find(int id)
@@ -200,14 +236,30 @@ private:
         books_.woke(id);
     }
 
-    std::unique_ptr<process> make_process()
+    std::unique_ptr<process> make_process(int slot)
     {
-        auto p = std::make_unique<process>(
-            process::surroundings{day_, time_, books_, {local_, time_, io_.get_executor()}, url_, poison_url_,
-                options_.subject, options_.handle, [this](int id, milliseconds d) { pause(id, d); }},
-            next_id_++);
+        auto const its = static_cast<std::size_t>(slot / day_.together);
+        auto const& day = days_[its % days_.size()];
+        auto& polls = clients_[its];
+        if (day.connections != 0 && !polls) polls = std::make_shared<poll_places>(day.connections);
+        network::place service{local_, time_, io_.get_executor(), nullptr, {}, polls};
+        auto const id = next_id_++;
+        if (!day_.versions.empty()) books_.obeys(id, rules_of(day, options_));
+        auto const& url = urls_[static_cast<std::size_t>(slot % day_.queues)];
+        process::surroundings const around{day, time_, books_, std::move(service), url, poison_url_, options_.subject,
+            options_.handle, [this](int who, milliseconds d) { pause(who, d); }};
+        auto p = std::make_unique<process>(around, id, slot);
         p->set_weather(weather_);
         return p;
+    }
+
+    /// Another takes its place.
+    void renew(std::unique_ptr<process>& p)
+    {
+        auto const slot = p->slot;
+        retire(*p);
+        p.reset();
+        p = make_process(slot);
     }
 
     /// Rolling deployment.
@@ -217,8 +269,7 @@ private:
         co_await timer->wait_until(time_.now() + delay);
         auto const at = std::ranges::find(processes_, id, [](auto const& p) { return p ? p->id : -1; });
         if (at == processes_.end() || closing_) co_return;
-        retire(**at);
-        *at = make_process();
+        renew(*at);
     }
 
     /// Its books are closed.
@@ -234,7 +285,7 @@ private:
         for (auto const& s : day_.spells)
             last = std::max(last, s.until);
         for (auto const& i : day_.incidents)
-            last = std::max(last, i.at + (i.what == incident::kind::pause ? i.by : 0ms));
+            last = std::max(last, i.at + (i.what == kind::pause || i.what == kind::rest ? i.by : 0ms));
         return tick() + last + 1ms;
     }
 
@@ -270,12 +321,13 @@ private:
 
     bool is_empty()
     {
-        sqs::get_queue_attributes_request ask(url_);
-        auto const got = engine_.get_queue_attributes(ask, time_.wall()).value().attributes;
-        for (auto const* name : {"ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible",
-                 "ApproximateNumberOfMessagesDelayed"})
-            if (got.at(name) != "0") return false;
-        return true;
+        return std::ranges::all_of(urls_, [this](std::string const& url) {
+            sqs::get_queue_attributes_request ask(url);
+            auto const got = engine_.get_queue_attributes(ask, time_.wall()).value().attributes;
+            return got.at("ApproximateNumberOfMessages") == "0" &&
+                got.at("ApproximateNumberOfMessagesNotVisible") == "0" &&
+                got.at("ApproximateNumberOfMessagesDelayed") == "0";
+        });
     }
 
     std::set<int> dead()
@@ -297,14 +349,17 @@ private:
 
     scenario const& day_;
     run_options const& options_;
+    std::vector<scenario> const days_;
     virtual_clock time_;
     broker::engine engine_{broker::engine_options{.seed = 1}}; // what is random comes from the day
     witness books_;
     asio::io_context io_; // the service and the script; what it destroys refers to the members above
     local_api local_{engine_, time_, io_.get_executor()};
-    std::string url_, dead_url_, poison_url_;
+    std::vector<std::string> urls_;
+    std::string dead_url_, poison_url_;
     spell weather_;
-    std::vector<std::unique_ptr<process>> processes_;
+    std::vector<std::shared_ptr<poll_places>> clients_; // of each process
+    std::vector<std::unique_ptr<process>> processes_;   // a consumer each
     int next_id_ = 0;
     bool sent_all_ = false, closing_ = false;
     run_result result_;

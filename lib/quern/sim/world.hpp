@@ -17,7 +17,8 @@ struct run_options {
     subject_factory subject = real_consumer();
 
     /// Your handler, instead of what scenario::handlers draws. The same object serves every process of the day: what it
-    /// refers to is the database that they share. It must obey a cancellation, and take the time from its clock only.
+    /// refers to is the database that they share. It must obey a cancellation, and take the time from its clock only: for
+    /// anything real virtual time does not wait, see run_result::warnings.
     timed_handler handle;
 
     /// The body of a message; no two alike. Empty: its number.
@@ -36,6 +37,8 @@ struct drain_sum {
 /// The result of a simulated day.
 struct run_result {
     std::vector<std::string> violations; ///< broken promises, see witness; empty: passed
+    /// What may be wrong with the test itself; of a day with violations these are the first of them.
+    std::vector<std::string> warnings;
     std::vector<std::string> trace;
     std::chrono::milliseconds lasted{}; ///< virtual time
     std::size_t requests = 0;

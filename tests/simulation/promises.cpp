@@ -1,0 +1,139 @@
+// The promises about speed, age and what can never succeed, on days that are written down by hand.
+
+#include "book.hpp"
+
+#include <quern/sim/poll_places.hpp>
+#include <quern/sim/speed_book.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+
+using namespace quern;
+using namespace quern::test;
+using kind = sim::verdict::kind;
+
+namespace {
+
+/// One in ten seconds in the first minute, by tenant 0 and by tenant 1.
+sim::speed_book a_usual_minute(std::uint64_t tenants)
+{
+    sim::speed_promise promise{0s, 1min, 2min, 4min};
+    promise.of_tenants = tenants;
+    promise.when = "for some";
+    sim::speed_book out({promise});
+    for (int i = 0; i < 6; ++i)
+        for (int tenant : {0, 1})
+            out.ended(tenant, tick() + 10s * i);
+    return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(promises)
+
+BOOST_AUTO_TEST_CASE(a_speed_is_that_of_those_who_were_promised_it)
+{
+    auto kept = a_usual_minute(1), broken = a_usual_minute(2);
+    for (int i = 0; i < 11; ++i)
+        for (auto* b : {&kept, &broken})
+            b->ended(0, tick() + 2min + 10s * i);
+    broken.ended(1, tick() + 4min); // too late
+    BOOST_TEST(kept.broken().empty());
+    BOOST_REQUIRE(broken.broken().size() == 1u);
+    BOOST_TEST(broken.broken().front() ==
+        "promised for some: at least 90 % of the usual 0.10 tries a second; from 120 s to 240 s there are 0.00");
+}
+
+BOOST_AUTO_TEST_CASE(what_finds_its_dependency_down_is_no_speed)
+{
+    auto rules = fifo();
+    rules.speeds = {{0s, 2s, 2s, 4s, 0.9, 1, "later"}};
+    book good(rules), bad(rules);
+    for (auto* b : {&good, &bad}) {
+        b->receive(0, 1, 1);
+        b->run(0, 1, {kind::failed});
+        b->pass(2s);
+        sim::verdict said{kind::failed};
+        said.found_down = b == &bad;
+        b->run(0, 1, said);
+        b->books.finished(false, {});
+        auto const all = b->books.violations;
+        auto const late = std::ranges::any_of(all, [](auto const& v) { return v.find("later") != v.npos; });
+        BOOST_TEST(late == (b == &bad));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_limits_of_a_process_are_its_own)
+{
+    auto one = fifo();
+    one.in_flight = 1;
+    book b;
+    b.books.obeys(0, one);
+    b.books.holds(1, 2);
+    b.expect_nothing();
+    b.books.holds(0, 2);
+    b.expect("process 0 holds 2 messages, more than 1");
+}
+
+BOOST_AUTO_TEST_CASE(a_receive_that_is_given_up_hides_what_comes)
+{
+    book alive, dead;
+    for (auto* b : {&alive, &dead}) {
+        if (b == &dead) b->books.killed(0);
+        b->service(0).received(b->asked(), b->answer(0, 1, 1));
+        b->service(0).received_for_nobody(b->answer(0, 1, 1));
+    }
+    alive.expect("hidden by a receive that was given up");
+    dead.expect_nothing();
+}
+
+BOOST_AUTO_TEST_CASE(what_can_never_succeed_is_dead_in_time)
+{
+    auto rules = fifo();
+    rules.poisoned = {1};
+    rules.dead_within = 5s;
+    book good(rules), late(rules), never(rules);
+    for (auto* b : {&good, &late, &never}) {
+        b->receive(0, 1, 1);
+        b->pass(b == &late ? 6s : 4s);
+        b->service(0).received(b->asked(), b->answer(0, 1, 2));
+        b->books.violations.clear(); // who let the lease run out is another question
+        b->books.finished(true, b == &never ? std::set<int>{2} : std::set<int>{1, 2});
+    }
+    good.expect_nothing();
+    late.expect("promised: dead after 5.000 s");
+    BOOST_TEST(never.books.violations.size() == 2u); // and it is lost
+}
+
+BOOST_AUTO_TEST_CASE(times_of_standing_back_are_counted_once_and_only_those_that_show)
+{
+    sim::scenario day;
+    sim::spell down{10min, 20min, {}};
+    down.dependency_down = true; // shows three minutes later
+    day.spells = {down};
+    day.incidents = {{sim::incident::kind::rest, 0, 15min, 10min}, {sim::incident::kind::rest, 1, 0min, 10h}};
+    BOOST_TEST((sim::stood_back(day, 0, tick(), tick() + 1h) == 12min));
+    BOOST_TEST((sim::stood_back(day, 0, tick() + 14min, tick() + 16min) == 2min));
+    BOOST_TEST((sim::stood_back(day, 0, tick(), tick() + 12min) == 0min));
+}
+
+BOOST_AUTO_TEST_CASE(polls_stand_in_line_for_a_connection)
+{
+    sim::virtual_clock time;
+    boost::asio::io_context io;
+    auto const places = std::make_shared<sim::poll_places>(1);
+    std::vector<int> order;
+    auto const poll = [&](int number, milliseconds limit, milliseconds length) -> boost::asio::awaitable<void> {
+        sim::poll_place mine(places, time, io.get_executor());
+        auto const granted = co_await mine.granted(time.now() + limit);
+        order.push_back(granted ? number : -number);
+        if (!granted) co_return;
+        auto const timer = time.make_timer(io.get_executor());
+        co_await timer->wait_until(time.now() + length);
+    };
+    for (auto const& [number, limit] : {std::pair(1, 1s), {2, 1s}, {3, 10s}, {4, 10s}})
+        boost::asio::co_spawn(io, poll(number, limit, 2s), [](std::exception_ptr) {});
+    time.run_for(io, 1min);
+    BOOST_TEST(order == (std::vector<int>{1, -2, 3, 4}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
