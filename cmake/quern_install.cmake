@@ -24,7 +24,7 @@ if(quern_local_targets)
 endif()
 
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/lib/quern" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-    FILES_MATCHING PATTERN "*.hpp")
+    FILES_MATCHING PATTERN "*.hpp" PATTERN "detail" EXCLUDE)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
 # Handlers are coroutines too: python3 <prefix>/share/quern/check_coroutines.py --files FILE...

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that every file in lib/quern includes only what the table in docs/design/structure.md allows its layer.
+"""Checks that every file in lib/quern includes only what the tables in docs/design/structure.md allow its layer, and in the
+consumer its room; and that no header outside a folder detail/ includes one inside.
 
 usage: check_layers.py [ROOT]       check the tree at ROOT (default: the one this script is in)
        check_layers.py --self-test  check the checker
@@ -35,6 +36,56 @@ def read_table(page):
     if not allowed:
         raise SystemExit(f"{page}: no table of layers found")
     return allowed
+
+
+def read_rooms(page):
+    """Maps each room of the consumer to those that it may look into, itself among them; empty without such a table."""
+    allowed = {}
+    column = None
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("|"):
+            column = None
+            continue
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if cells[0] == "room" and "may look into" in cells:
+            column = cells.index("may look into")
+        elif column is not None and cells[0].startswith("`"):
+            name = cells[0].strip("`")
+            allowed[name] = {name, *re.findall(r"`(\w+)`", cells[column])}
+    return allowed
+
+
+ROOMS = Path("consumer") / "detail"
+WHOLE = {"pipeline.hpp", "pipeline.cpp", "explain.cpp"}  # they wire the rooms
+
+
+def room_of(path):
+    """The room of a file, given by its path within lib/quern; None outside the consumer's inside."""
+    if not path.is_relative_to(ROOMS):
+        return None
+    rest = path.relative_to(ROOMS)
+    if len(rest.parts) > 1:
+        return rest.parts[0]
+    return "pipeline" if rest.name in WHOLE else "line"
+
+
+def check_inside(root, library):
+    rooms = read_rooms(root / "docs" / "design" / "structure.md")
+    problems = []
+    for file in sorted(library.rglob("*.?pp")):
+        where = file.relative_to(library)
+        hidden = "detail" in where.parts
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            found = INCLUDE.match(line)
+            if not found or not found.group(2).startswith("quern/"):
+                continue
+            target = Path(found.group(2)).relative_to("quern")
+            if "detail" in target.parts and not hidden and file.suffix == ".hpp":
+                problems.append(f"lib/quern/{where}:{number}: a header that is installed must not include {target}")
+            here, there = room_of(where), room_of(target)
+            if rooms and here and there and there not in rooms.get(here, set()):
+                problems.append(f"lib/quern/{where}:{number}: {here} must not look into {there}")
+    return problems
 
 
 def included_layer(library, file, mark, name):
@@ -74,7 +125,7 @@ def check(root):
                 problems.append(f"lib/quern/{where}:{number}: a layer must not include <quern/{UMBRELLA}>")
             elif target is not None and target not in allowed[layer]:
                 problems.append(f"lib/quern/{where}:{number}: {layer} must not include {target}")
-    return problems
+    return problems + check_inside(root, library)
 
 
 def self_test():
@@ -93,6 +144,25 @@ def self_test():
         "lib/quern/odd/x.hpp": ("", "not in the table"),
         "lib/quern/stray.hpp": ("", "belongs into a layer"),
     }
+    rooms = "| room | may look into |\n|---|---|\n| `line` | |\n| `last` | `line` |\n| `first` | `line` `last` |\n"
+    inside = {
+        "docs/design/structure.md": "| layer | may include |\n|---|---|\n| `consumer` | |\n\n" + rooms,
+        "lib/quern/consumer/detail/line.hpp": "",
+        "lib/quern/consumer/detail/last/l.hpp": "#include <quern/consumer/detail/line.hpp>\n",
+        "lib/quern/consumer/detail/first/f.cpp": "#include <quern/consumer/detail/last/l.hpp>\n",
+        "lib/quern/consumer/face.cpp": "#include <quern/consumer/detail/line.hpp>\n",
+    }
+    bad_inside = {
+        "lib/quern/consumer/detail/last/up.cpp": (
+            "#include <quern/consumer/detail/first/f.hpp>\n", "last must not look into first"),
+        "lib/quern/consumer/face.hpp": ("#include <quern/consumer/detail/line.hpp>\n", "that is installed"),
+    }
+    for tree, bad in ((tree, bad), (inside, bad_inside)):
+        try_on(tree, bad)
+    print("check_layers: finds what it should")
+
+
+def try_on(tree, bad):
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
 
@@ -109,7 +179,6 @@ def self_test():
             problems = check(root)
             assert len(problems) == 1 and name in problems[0] and message in problems[0], (name, problems)
             (root / name).unlink()
-    print("check_layers: finds what it should")
 
 
 def main(arguments):

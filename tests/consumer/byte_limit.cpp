@@ -1,4 +1,4 @@
-#include <quern/consumer/detail/intake/byte_limit.hpp>
+#include <quern/consumer/detail/byte_limit.hpp>
 #include <quern/consumer/detail/message/ledger.hpp>
 #include <quern/sim/virtual_clock.hpp>
 

@@ -73,14 +73,14 @@ BOOST_AUTO_TEST_CASE(a_client_for_a_consumer_leaves_it_the_time_for_two_attempts
     consumer_options options;
     options.visibility_timeout = 18s;
     options.max_polls = 100;
-    options.max_settle_calls = 50;
+    options.max_settle_calls = 70;
     sqs::client_options base;
     base.where.region = "eu-west-1";
     auto const fit = client_options_for(options, base);
     BOOST_TEST((fit.retries.max_attempts == 1));
     BOOST_TEST((fit.request_timeout == 3s));
     BOOST_TEST(fit.connections.data_connections == 100u);
-    BOOST_TEST(fit.connections.control_connections == 50u);
+    BOOST_TEST(fit.connections.control_connections == 70u);
     BOOST_TEST(fit.where.region == "eu-west-1");
 
     base.request_timeout = 1s;

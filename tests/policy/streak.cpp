@@ -127,4 +127,22 @@ BOOST_AUTO_TEST_CASE(memory_is_bounded)
     BOOST_TEST(s.different() == streak::most_different);
 }
 
+// Half of all messages began to fail at once: three in a row opened the breaker, and nothing was learnt from them.
+BOOST_AUTO_TEST_CASE(a_run_that_was_chance_after_all_makes_the_next_one_need_more)
+{
+    streak run;
+    for (std::uint64_t i = 0; i < 3; ++i)
+        run.bad(i);
+    BOOST_TEST(run.implausible(3));
+    run.forget();
+    run.recall(3);
+    BOOST_TEST(run.usual() > 0.04);
+    BOOST_TEST(run.usual() < 0.05);
+    for (std::uint64_t i = 0; i < 4; ++i)
+        run.bad(i);
+    BOOST_TEST(!run.implausible(3));
+    run.bad(4);
+    BOOST_TEST(run.implausible(3));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -131,7 +131,8 @@ BOOST_AUTO_TEST_CASE(polls_stand_in_line_for_a_connection)
         co_await timer->wait_until(time.now() + length);
     };
     for (auto const& [number, limit] : {std::pair(1, 1s), {2, 1s}, {3, 10s}, {4, 10s}})
-        boost::asio::co_spawn(io, poll(number, limit, 2s), [](std::exception_ptr) {});
+        boost::asio::co_spawn(
+            io, poll(number, limit, 2s), [](std::exception_ptr) {}); // coroutine-ok: `poll` outlives the run
     time.run_for(io, 1min);
     BOOST_TEST(order == (std::vector<int>{1, -2, 3, 4}), boost::test_tools::per_element());
 }

@@ -83,8 +83,8 @@ consumer::consumer(
     }
     auto places = api ? claim_places(*api, options) : sqs::lane_claim();
     home_ = lodgers::of(asio::query(ex, asio::execution::context));
-    tenant_ = detail::pipeline::move_in(home_, std::move(places), std::move(ex), api, std::move(queue_url),
-        std::move(handle), std::move(options));
+    tenant_ = detail::pipeline::move_in(
+        home_, std::move(places), std::move(ex), api, std::move(queue_url), std::move(handle), std::move(options));
 }
 
 namespace {
@@ -106,6 +106,25 @@ void post(std::shared_ptr<lodgers> const& home, std::weak_ptr<lodgers::lodger> c
         asio::post(line->strand(), [line, call = std::move(call)]() mutable { call(*line); });
     });
 }
+
+/// Keeps the pipeline from going, once its consumer has, before somebody has joined it who has only said so.
+class guest {
+public:
+    guest(std::shared_ptr<lodgers> home, std::weak_ptr<lodgers::lodger> tenant)
+        : home_(std::move(home)), tenant_(std::move(tenant))
+    {
+        visit(home_, tenant_, [](std::shared_ptr<detail::pipeline> const& line) { line->came(); });
+    }
+    guest(guest const&) = delete;
+    ~guest()
+    {
+        post(home_, tenant_, [](detail::pipeline& p) { p.left(); });
+    }
+
+private:
+    std::shared_ptr<lodgers> home_;
+    std::weak_ptr<lodgers::lodger> tenant_;
+};
 
 } // namespace
 
@@ -138,7 +157,8 @@ asio::awaitable<drain_report> consumer::drained()
     auto cancel = [home = home_, tenant = tenant_, who = std::weak_ptr(waiter)] {
         post(home, tenant, [who](detail::pipeline& p) { p.leave(who.lock()); });
     };
-    auto begin = [home = home_, tenant = tenant_, waiter](asker<drain_report> who) {
+    auto const stays = std::make_shared<guest>(home_, tenant_);
+    auto begin = [home = home_, tenant = tenant_, waiter, stays](asker<drain_report> who) {
         waiter->who = std::move(who);
         post(home, tenant, [waiter](detail::pipeline& p) { p.join(waiter); });
     };

@@ -106,7 +106,7 @@ struct consumer_options {
     /// Half open it needs probes to end: set handler_timeout.
     std::optional<policy::breaker_options> breaker = only_when_all_fail();
 
-    /// What the message's handler depends on, where that differs: a tenant's database, a partner's address. Each name
+    /// The thing that a message's handler depends on, where that differs: a tenant's database, a partner's address. Each name
     /// has a breaker of its own, and while one is open the others go on. Called on the consumer's strand, each time
     /// that a message is about to run. Absent: all depend on the same.
     std::function<std::string(delivery const&)> dependency;

@@ -39,7 +39,7 @@ public:
     std::optional<wall_time> at() const { return at_; } ///< of retry_at(), in place of a delay
     std::string reason() const { return reason_ ? *reason_ : std::string(); }
 
-    /// What is down, of unavailable(key).
+    /// The thing that is down, of unavailable(key).
     std::optional<std::string> dependency() const
     {
         if (what_ != kind::unavailable || !reason_) return {};

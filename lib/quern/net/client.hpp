@@ -20,7 +20,8 @@ struct client_options {
                                                       ///< request's own timeout
     std::chrono::milliseconds idle_timeout{15'000};   ///< a connection unused for longer is not used again
     std::size_t data_connections = 64;                ///< at most; a request beyond them waits for one
-    std::size_t control_connections = 64; ///< at most; opened as they are needed. Two consumers with the usual settings fit
+    std::size_t control_connections =
+        64; ///< at most; opened as they are needed. Two consumers with the usual settings fit
     std::size_t max_reply_bytes = 32 * 1024 * 1024; ///< ten messages of 1 MiB, each byte escaped to two, and room
     std::size_t max_header_bytes = 16 * 1024;
     std::string

@@ -105,12 +105,15 @@ bool breaker::several_fail(tick now) const
 void breaker::probed(bool good, tick now)
 {
     if (!good) {
+        ++in_vain_;
         if (++bad_probes_ < bad_probes_needed()) return;
         return reopen(now, cause_,
             bad_probes_ == 1 ? "the probe failed" : "the last " + std::to_string(bad_probes_) + " probes failed");
     }
     bad_probes_ = 0;
     if (++good_probes_ < options_.probes) return;
+    // Up again nearly at once: it was chance that opened it, and the run belongs to ordinary times.
+    if (in_vain_ <= 1) (cause_ == cause::unavailable ? down_ : failing_).recall(opened_by_);
     phase_ = phase::slow_start;
     allowed_ = options_.probes;
     round_began_ = now;
@@ -186,6 +189,10 @@ void breaker::open(tick until, cause what, std::string why)
 void breaker::reopen(tick now, cause what, std::string why)
 {
     openings_ = std::min(openings_ + 1, 1'000); // far beyond what makes a difference
+    if (phase_ != phase::half_open) {
+        in_vain_ = 0;
+        opened_by_ = (what == cause::unavailable ? down_ : failing_).length();
+    }
     open(now + options_.open_for.delay(openings_, random_), what, std::move(why));
 }
 

@@ -120,7 +120,7 @@ public:
     std::string explain(tick now) const;
 
 private:
-    /// What it opened for decides what a probe has to show.
+    /// The reason for which it opened decides what a probe has to show.
     enum class cause {
         unavailable, ///< or a flag: that it can be reached, even if the call fails
         failures,    ///< that a call succeeds
@@ -152,7 +152,9 @@ private:
     cause cause_ = cause::unavailable; // of the last opening
     std::string why_;
     bool forced_ = false;
-    int openings_ = 0; // since it was closed
+    std::size_t opened_by_ = 0; // bad news in a row
+    std::size_t in_vain_ = 0;   // probes since it opened
+    int openings_ = 0;          // since it was closed
     tick open_until_{};
     std::size_t good_probes_ = 0, bad_probes_ = 0; // the latter in a row
     std::size_t allowed_ = 0;                      // slow start: in flight

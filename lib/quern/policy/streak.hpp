@@ -25,6 +25,9 @@ public:
     /// Ends the run and learns nothing from it: it was no ordinary one.
     void forget();
 
+    /// A run of that length was forgotten, and turns out to have been an ordinary one after all.
+    void recall(std::size_t length);
+
     std::size_t length() const { return length_; }
     std::size_t different() const { return who_.size(); }
 

@@ -82,7 +82,7 @@ struct speed_promise {
     std::string when;                             ///< "while 3 of 10 tenants are down, for the others"
 };
 
-/// What a process of the day runs, where not all run the same.
+/// The program and settings of a process, where not all run the same.
 struct version {
     consumer_options consumer;
     double jitter = 0.5;

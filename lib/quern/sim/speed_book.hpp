@@ -17,7 +17,7 @@ public:
     /// A try of a message of that tenant, which found what it needs.
     void ended(int tenant, tick now);
 
-    /// What was promised and what happened, a sentence for each promise that was broken.
+    /// The promise and what happened, a sentence for each promise that was broken.
     std::vector<std::string> broken() const;
 
 private:

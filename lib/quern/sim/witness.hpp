@@ -47,7 +47,7 @@ public:
 
     witness(clock const& time, rules r);
 
-    /// Of that process, in what is a matter of its settings.
+    /// The rules for that process, in what is a matter of its settings.
     void obeys(int process, rules r) { own_.insert_or_assign(process, std::move(r)); }
     ~witness();
 

@@ -37,7 +37,7 @@ struct drain_sum {
 /// The result of a simulated day.
 struct run_result {
     std::vector<std::string> violations; ///< broken promises, see witness; empty: passed
-    /// What may be wrong with the test itself; of a day with violations these are the first of them.
+    /// Doubts about the test itself; of a day with violations these are the first of them.
     std::vector<std::string> warnings;
     std::vector<std::string> trace;
     std::chrono::milliseconds lasted{}; ///< virtual time

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <quern/consumer/counters.hpp>
+#include <quern/consumer/detail/byte_limit.hpp>
 #include <quern/consumer/detail/drain.hpp>
-#include <quern/consumer/detail/intake/byte_limit.hpp>
 #include <quern/consumer/detail/lease/lease_book.hpp>
 #include <quern/consumer/detail/message/ledger.hpp>
 #include <quern/consumer/drain_report.hpp>

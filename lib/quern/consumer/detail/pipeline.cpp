@@ -132,13 +132,20 @@ void pipeline::end()
     for (auto const& waiter : std::exchange(waiting_, {}))
         waiter->who.tell(line_.report);
     places_ = {};
-    if (abandoned_) move_out();
+    move_out_if_done();
 }
 
 /// Lets go of the context, which kept it. Who runs still has a share.
-void pipeline::move_out()
+void pipeline::move_out_if_done()
 {
+    if (!abandoned_ || !line_.ended || guests_ != 0) return;
     lodgers::visit const last(*home_, tenant_, lodgers::purpose::move_out);
+}
+
+void pipeline::left()
+{
+    --guests_;
+    move_out_if_done();
 }
 
 void pipeline::context_ends()
@@ -186,7 +193,7 @@ void pipeline::abandon()
     signals_.reset();
     abandoned_ = true;
     if (!line_.ending) begin_drain(line_.options.drain_deadline);
-    if (line_.ended) move_out();
+    move_out_if_done();
 }
 
 void pipeline::join(std::shared_ptr<drain_waiter> waiter)

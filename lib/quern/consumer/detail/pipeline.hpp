@@ -13,6 +13,7 @@
 
 #include <boost/asio/signal_set.hpp>
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -68,6 +69,10 @@ public:
 
     void context_ends(); ///< nothing reaches the strand any more
 
+    /// Somebody means to join(), and has not yet: until then it stays. came() from any thread.
+    void came() { ++guests_; }
+    void left();
+
     // From any thread.
     compact_strand const& strand() const { return line_.strand; }
     consumer_options const& options() const { return line_.options; }
@@ -82,7 +87,7 @@ private:
     bool is_drained(tick now);
     void report_what_is_left(tick now);
     void end();
-    void move_out();
+    void move_out_if_done();
     void await_signal();
     std::vector<explanation::obstacle> obstacles(tick now);
     void watch_for_stall(tick now);
@@ -101,6 +106,7 @@ private:
     log_throttle stall_log_; // of its own: no problem, but what is said about them
     bool started_ = false;
     bool abandoned_ = false;
+    std::atomic<int> guests_{0};
     std::vector<std::shared_ptr<drain_waiter>> waiting_; // for the end of the drain
     std::optional<boost::asio::signal_set> signals_;
     std::map<int, std::chrono::milliseconds> signal_limits_; // of the drains that they begin

@@ -26,8 +26,7 @@ std::vector<compact_strand> make_strands(asio::any_io_executor const& ex)
 
 dispatch_stage::dispatch_stage(line& l, settle_stage& to, handlers handle)
     : line_(l), settle_(to), door_(std::make_shared<door>(std::move(handle))), pace_(l.options.rate, l.now()),
-      outage_(l.options, seeded(l.options.seed)),
-      redrive_(l.options.breaker.has_value(), l.now()),
+      outage_(l.options, seeded(l.options.seed)), redrive_(l.options.breaker.has_value(), l.now()),
       batches_(std::min(l.options.batch_size, l.options.max_in_flight), l.options.batch_window),
       runs_(l.options.handler_timeout), shared_strands_(make_strands(l.strand.inner()))
 {}
@@ -75,8 +74,8 @@ std::optional<tick> dispatch_stage::turn(tick now)
     tell_of_outages(now);
 
     std::optional<tick> wake_at;
-    for (auto const& at : {pace_.wake_at(outage_.lets_go(now)), outage_.wake_at(), runs_.wake_at(), groups_.wake_at(),
-             batches_.wake_at(), line_.ending ? std::nullopt : redrive_.wake_at()}) {
+    for (auto const& at : {pace_.wake_at(outage_.lets_go(now)), outage_.wake_at(now), runs_.wake_at(),
+             groups_.wake_at(), batches_.wake_at(), line_.ending ? std::nullopt : redrive_.wake_at()}) {
         if (at) wake_at = std::min(wake_at.value_or(*at), *at);
     }
     return wake_at;
@@ -107,7 +106,8 @@ std::string dispatch_stage::dependency_of(held const& h)
         return line_.options.dependency(h.message);
     } catch (...) {
         line_.log.write(log_level::error, "dependency",
-            std::string(h.message.id()) + ": the function threw; the message counts as one without a name", line_.now());
+            std::string(h.message.id()) + ": the function threw; the message counts as one without a name",
+            line_.now());
         return {};
     }
 }
@@ -162,8 +162,8 @@ void dispatch_stage::run_batches(tick now)
             stand_back(std::move(h));
         }
     }
-    auto const full = line_.in_flight.size() >= line_.options.max_in_flight ||
-        line_.bytes.room(line_.in_flight.bytes(), 0) == 0;
+    auto const full =
+        line_.in_flight.size() >= line_.options.max_in_flight || line_.bytes.room(line_.in_flight.bytes(), 0) == 0;
     auto const no_more = full && line_.running == 0;
     for (auto due = batches_.take(now, no_more); !due.empty(); due = batches_.take(now, no_more))
         run(std::move(due));

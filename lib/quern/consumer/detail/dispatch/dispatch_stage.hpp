@@ -4,9 +4,9 @@
 #include <quern/consumer/detail/dispatch/door.hpp>
 #include <quern/consumer/detail/dispatch/fifo_groups.hpp>
 #include <quern/consumer/detail/dispatch/outage.hpp>
+#include <quern/consumer/detail/dispatch/pace.hpp>
 #include <quern/consumer/detail/dispatch/redrive_inquiry.hpp>
 #include <quern/consumer/detail/dispatch/run_limit.hpp>
-#include <quern/consumer/detail/intake/pace.hpp>
 #include <quern/consumer/detail/line.hpp>
 #include <quern/consumer/detail/message/age_book.hpp>
 #include <quern/consumer/detail/message/verdict.hpp>

@@ -79,13 +79,14 @@ void dispatch_stage::ended(finished end)
 /// Whatever it says after it has asked for the delete comes too late.
 void dispatch_stage::ended_after_ack(held_ptr const& h, finished const& end)
 {
-    auto sign = end.said ? outage::sign_of(*end.said) : outage::sign::none;
+    outage::news about_it;
+    if (end.said) about_it = outage::news_of(*end.said);
     if (end.thrown && !h->life.is_cancelled()) {
         line_.log.write(
             log_level::warning, "handler failed after its ack", std::string(h->message.id()), line_.now());
-        sign = outage::sign::bad;
+        if (!is_parse_error(end.thrown)) about_it.what = outage::sign::bad;
     }
-    outage_.ended(*h, sign, line_.now());
+    outage_.ended(*h, about_it, line_.now());
     carry_out(h, h->life.on(life::event::end));
 }
 
@@ -181,8 +182,7 @@ void dispatch_stage::put_off(held_ptr h, outage::way_back const& back, age_book&
                 "takes it",
             line_.now());
     }
-    if (back.stood_back && line_.options.max_age.count() != 0)
-        book.add(service_time(), service_time() + back.delay);
+    if (back.stood_back && line_.options.max_age.count() != 0) book.add(service_time(), service_time() + back.delay);
     postpone(std::move(h), back.delay, back.delay <= longest_wait_for_head);
 }
 

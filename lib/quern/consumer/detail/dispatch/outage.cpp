@@ -14,11 +14,18 @@ namespace {
 /// Our own receives that are still open have ended by then, and do not bring it back at the cost of one more receive.
 constexpr milliseconds shortest_put_off = 30s, longest_put_off = 10min; // and up to half as much more
 
-/// So long a probe that was in vain leaves the next one to others.
-constexpr tick::duration turn_of_others = 30s;
+/// So long a probe that was in vain leaves the next one to others, and whoever found it down before to the fresh ones.
+constexpr tick::duration turn_of_others = 30s, turn_of_fresh = 2s;
+
+constexpr std::size_t most_vain = 4'096; // remembered
 
 /// Half open for so long, a dependency to which no message belongs is forgotten: nobody has complained since.
 constexpr tick::duration longest_silence = 15min;
+
+std::uint64_t number_of(held const& h)
+{
+    return std::hash<std::string_view>()(h.message.id());
+}
 
 policy::breaker_options settings_of(consumer_options const& options)
 {
@@ -90,7 +97,18 @@ void outage::belongs(held& h, std::string_view name)
 bool outage::admits(held const& h, tick now)
 {
     if (paused_) return false;
-    return !h.depends_on || h.depends_on->working < allowance(*h.depends_on, now);
+    if (!h.depends_on) return true;
+    auto& d = *h.depends_on;
+    return d.working < allowance(d, now) && rests_until(d, h) <= now;
+}
+
+/// While it is half open, others that have not found it down probe before.
+tick outage::rests_until(dependency const& d, held const& h)
+{
+    if (d.seen != phase::half_open || d.vain.empty()) return tick::min();
+    auto const at = d.vain.find(number_of(h));
+    if (at == d.vain.end()) return tick::min();
+    return d.quiet_since + (at->second ? turn_of_others : turn_of_fresh);
 }
 
 std::size_t outage::allowance(dependency& d, tick now)
@@ -110,6 +128,7 @@ void outage::look_at(dependency& d, tick now)
     events_.push_back({&d, was, is});
     worsened_ = worsened_ || is == phase::open;
     if (is == phase::half_open) d.quiet_since = now;
+    if (is == phase::closed) d.vain.clear();
     if (was != phase::closed) return;
     d.down_since = now;
     if (std::ranges::find(watched_, &d, &dependency_ptr::get) == watched_.end()) watched_.push_back(&d);
@@ -173,12 +192,14 @@ void outage::ended(held& h, news const& said, tick now)
     auto& d = other ? *other : own;
     if (other) look_at(d, now);
     auto const ticket = other ? d.breaker.start() : h.ticket;
-    auto const who = [&h] { return std::hash<std::string_view>()(h.message.id()); };
     if (said.what != sign::none && ticket == d.counted) d.quiet_since = now;
     switch (said.what) {
     case sign::good: d.breaker.succeeded(ticket, now); break;
-    case sign::bad: d.breaker.failed(ticket, who(), now); break;
-    case sign::down: d.breaker.unavailable(ticket, who(), now); break;
+    case sign::bad: d.breaker.failed(ticket, number_of(h), now); break;
+    case sign::down:
+        d.breaker.unavailable(ticket, number_of(h), now);
+        if (d.vain.size() < most_vain) d.vain[number_of(h)] |= h.probe;
+        break;
     case sign::none: return;
     }
     look_at(d, now);
@@ -243,8 +264,8 @@ std::size_t outage::kept()
 /// Of those that wait for it, how many might run if there were places.
 std::size_t outage::runnable(dependency const& d, tick now) const
 {
-    auto const again = d.seen != phase::half_open || now - d.quiet_since >= turn_of_others;
-    return d.kept.size() + (again ? d.tried.size() : 0);
+    auto const may = [&](held_ptr const& h) { return rests_until(d, *h) <= now; };
+    return static_cast<std::size_t>(std::ranges::count_if(d.kept, may) + std::ranges::count_if(d.tried, may));
 }
 
 bool outage::can_run(dependency const& d, tick now) const
@@ -258,9 +279,13 @@ held_ptr outage::next_kept(tick now)
     look_at_all(now);
     for (auto const& d : watched_) {
         while (can_run(*d, now) && d->working < d->breaker.allowance(now)) {
-            auto& line = d->kept.empty() ? d->tried : d->kept;
-            auto out = std::move(line.front());
-            line.pop_front();
+            auto const may = [&](held_ptr const& h) { return rests_until(*d, *h) <= now; };
+            auto* line = &d->kept;
+            auto at = std::ranges::find_if(*line, may);
+            if (at == line->end()) at = std::ranges::find_if(*(line = &d->tried), may);
+            if (at == line->end()) break;
+            auto out = std::move(*at);
+            line->erase(at);
             if (waits(out)) return out;
         }
     }
@@ -285,15 +310,18 @@ std::vector<held_ptr> outage::take_kept()
     return out;
 }
 
-std::optional<tick> outage::wake_at() const
+std::optional<tick> outage::wake_at(tick now) const
 {
     if (paused_) return {};
     std::optional<tick> out;
     auto const consider = [&](tick at) { out = std::min(out.value_or(at), at); };
     for (auto const& d : watched_) {
         if (auto const at = d->breaker.wake_at()) consider(*at);
-        auto const idle = d->seen == phase::half_open && d->working == 0 && d->kept.empty() && !d->tried.empty();
-        if (idle) consider(d->quiet_since + turn_of_others);
+        if (d->seen != phase::half_open || d->working != 0) continue;
+        for (auto const* const line : {&d->kept, &d->tried}) {
+            for (auto const& h : *line)
+                if (auto const at = rests_until(*d, *h); at > now) consider(at);
+        }
     }
     return out;
 }

@@ -20,7 +20,8 @@ namespace quern::detail {
 /// longer it lasts, and those of the others are none the wiser; when all are down receives stop. Two kinds of
 /// messages wait here instead, their leases extended: one to probe with, so that probing costs no receive, and every
 /// message on its last receive before the dead-letter queue, which an outage must not fill. They take a quarter of
-/// the places at most, and a message that was a probe in vain lets others go first: none may hold up the rest.
+/// the places at most, and a message that has found it down lets others go first: none may hold up the rest, and old
+/// messages that always find it down must not hide from the probes that the others would find it up.
 class outage {
 public:
     /// What a handler's end says about a dependency.
@@ -97,7 +98,7 @@ public:
     };
     std::vector<event> take_events() { return std::exchange(events_, {}); }
 
-    std::optional<tick> wake_at() const;
+    std::optional<tick> wake_at(tick now) const;
 
     /// No message may be received.
     bool halts(tick now);
@@ -109,6 +110,7 @@ private:
     using phase = dependency::phase;
 
     std::size_t allowance(dependency&, tick now);
+    static tick rests_until(dependency const&, held const&);
     bool can_run(dependency const&, tick now) const;
     std::size_t runnable(dependency const&, tick now) const;
     void look_at(dependency&, tick now);

@@ -38,7 +38,8 @@ asio::awaitable<void> dispatch_stage::learn_max_receives()
     if (got) {
         auto const policy = got->attributes.find("RedrivePolicy");
         outage_.set_max_receives(policy == got->attributes.end() ? 0 : max_receives_in(policy->second));
-        if (redrive_.succeeded(line_.now())) line_.log.write(log_level::info, "redrive policy", "read at last", line_.now());
+        if (redrive_.succeeded(line_.now()))
+            line_.log.write(log_level::info, "redrive policy", "read at last", line_.now());
         co_return;
     }
     auto const receives_work = line_.counters.polls != line_.counters.failed_polls;

@@ -8,6 +8,7 @@
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <list>
 #include <string>
@@ -35,6 +36,7 @@ struct dependency : boost::intrusive_ref_counter<dependency> {
     bool has_messages = false;                    ///< else only an unavailable(key) has named it
     std::deque<boost::intrusive_ptr<held>> kept;  ///< wait here until it is up again, or to probe with
     std::deque<boost::intrusive_ptr<held>> tried; ///< these too, but they were probes in this outage, in vain
+    std::unordered_map<std::uint64_t, bool> vain; ///< messages that found it down in this outage; true: as probes
     age_book ages;                                ///< how long it was down
 };
 using dependency_ptr = boost::intrusive_ptr<dependency>;

@@ -121,12 +121,13 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
     int extensions = 0;                     ///< asked for; only the newest is worth sending
     std::chrono::seconds postponed{};       ///< of the postpone that waits for an extension's answer
     std::unique_ptr<trouble> rare;
+    dependency_ptr depends_on;          ///< null: nobody has asked yet, or there is no breaker
     policy::breaker::ticket ticket{};   ///< of its handler's start
     tick started_at{};                  ///< of its handler
     std::shared_ptr<handler_run> run;   ///< while a coroutine handles it
     std::unique_ptr<handler_asks> asks; ///< null: nothing yet
     std::shared_ptr<answer> came_in;    ///< null in tests: then it counts for nothing
-    bool probe = false; ///< its handler began while what it depends on was half open
+    bool probe = false;                 ///< its handler began while what it depends on was half open
     handler_turn turn;
     message_life life;
 };

@@ -99,8 +99,7 @@ verdict verdict_of(
     case kind::retry_after: out.delay = said.at() ? policy::delay_until(*said.at(), its.now) : said.delay(); break;
     }
     if (options.max_age.count() != 0) {
-        auto const within =
-            policy::within_age(its.first_received_at.value_or(its.now), its.now, out.delay, options.max_age);
+        auto const within = policy::within_age(its.now - its.age, its.now, out.delay, options.max_age);
         if (!within) return rejected("older than max_age");
         out.delay = *within;
     }

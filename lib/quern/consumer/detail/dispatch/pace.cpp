@@ -1,4 +1,4 @@
-#include <quern/consumer/detail/intake/pace.hpp>
+#include <quern/consumer/detail/dispatch/pace.hpp>
 #include <quern/sqs/limits.hpp>
 
 #include <algorithm>

@@ -1,0 +1,166 @@
+#include "bad_times.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace quern;
+using namespace quern::test;
+
+// Who probes, who waits here, and who goes back.
+
+BOOST_FIXTURE_TEST_SUITE(outage_rule, bad_times)
+
+BOOST_AUTO_TEST_CASE(one_message_waits_here_to_probe_with_and_runs_when_it_is_time)
+{
+    take_down("a");
+    auto const probe = message("a"), other = message("a");
+    BOOST_TEST(!it().stand_back(probe, now));
+    BOOST_TEST(it().stand_back(other, now).has_value());
+    BOOST_TEST(!it().next_kept(now));
+    BOOST_TEST((it().wake_at(now) == now + 5s));
+    now += 5s;
+    BOOST_TEST(it().lets_go(now));
+    BOOST_TEST(room() == 1u);
+    BOOST_TEST(it().room(1, 0, now).taken == 1u); // it has the place
+    BOOST_TEST((it().next_kept(now) == probe));
+}
+
+// The same message took every place there was for probes, and nothing else was received any more.
+BOOST_AUTO_TEST_CASE(a_message_that_was_a_probe_in_vain_lets_others_go_first)
+{
+    it().set_max_receives(3);
+    take_down("a");
+    auto const last = message("a", 3);
+    BOOST_TEST(!it().stand_back(last, now));
+    now += 5s;
+    BOOST_REQUIRE((it().next_kept(now) == last));
+    BOOST_TEST(!found_down(last)); // on its last receive: it waits on
+    now += 5s;
+    BOOST_TEST(!it().next_kept(now));
+    BOOST_TEST(it().room(1, 0, now).all - it().room(1, 0, now).taken == 1u);
+    BOOST_TEST(admits("a")); // one that the intake brings
+    BOOST_TEST((it().wake_at(now) == now + 30s));
+    now += 30s; // nobody has come
+    BOOST_TEST((it().next_kept(now) == last));
+    run(last, ack());
+    BOOST_TEST(events().back() == "a to slow start");
+}
+
+BOOST_AUTO_TEST_CASE(a_probe_in_vain_that_is_not_on_its_last_receive_goes_back)
+{
+    take_down("a");
+    now += 5s;
+    auto const back = found_down(message("a"));
+    BOOST_REQUIRE(back.has_value());
+    BOOST_TEST((back->delay >= 30s));
+}
+
+BOOST_AUTO_TEST_CASE(last_receives_wait_here_up_to_a_quarter_of_all_places_and_the_rest_is_spilled)
+{
+    it().set_max_receives(3);
+    take_down("a");
+    take_down("b");
+    std::vector<held_ptr> kept;
+    for (int i = 0; i < 10; ++i) {
+        kept.push_back(message(i % 2 == 0 ? "a" : "b", 3));
+        BOOST_TEST(!it().stand_back(kept.back(), now), i);
+    }
+    auto const spilled = it().stand_back(message("a", 3), now);
+    BOOST_REQUIRE(spilled.has_value());
+    BOOST_TEST(spilled->spilled);
+    BOOST_TEST(!it().stand_back(message("a", 2), now)->spilled);
+    kept[0]->life.on(message_life::event::lease_lost);
+    BOOST_TEST(!it().stand_back(message("a", 3), now));
+    BOOST_TEST(it().explain(now).ends_with("; 10 messages wait here"), it().explain(now));
+    BOOST_TEST(it().take_kept().size() == 10u);
+}
+
+BOOST_AUTO_TEST_CASE(probes_of_many_dependencies_leave_room_for_last_receives)
+{
+    it().set_max_receives(3);
+    std::size_t kept = 0;
+    for (auto const* const name : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
+        take_down(name);
+        if (!it().stand_back(message(name), now)) ++kept;
+    }
+    BOOST_TEST(kept == 5u);
+    BOOST_TEST(!it().stand_back(message("h", 3), now));
+}
+
+BOOST_AUTO_TEST_CASE(of_one_place_none_is_taken_by_waiting)
+{
+    options.max_in_flight = 1;
+    it().set_max_receives(1);
+    take_down("a");
+    BOOST_TEST(it().stand_back(message("a"), now)->spilled);
+}
+
+BOOST_AUTO_TEST_CASE(what_waits_here_runs_when_it_is_up_again)
+{
+    it().set_max_receives(2);
+    take_down("a");
+    for (int i = 0; i < 4; ++i)
+        BOOST_TEST(!it().stand_back(message("a", 2), now));
+    now += 5s;
+    run(it().next_kept(now), ack());
+    now += 2s;
+    int ran = 0;
+    while (auto const h = it().next_kept(now)) {
+        run(h, ack());
+        ++ran;
+    }
+    BOOST_TEST(ran == 3);
+    now += 1min;
+    it().next_kept(now);
+    BOOST_TEST(it().good_times());
+    BOOST_TEST(events().back() == "a to closed");
+}
+
+BOOST_AUTO_TEST_CASE(news_about_something_else_are_none_about_the_messages_own)
+{
+    run("a", ack());
+    for (int i = 0; i < 30; ++i)
+        run("a", unavailable("b"));
+    BOOST_TEST(admits("a"));
+    BOOST_TEST(room() == 40u); // no message is known to belong to the other
+    BOOST_TEST(events() == lines{"b to open"}, each);
+    auto const probe = message("a");
+    BOOST_TEST(!found_down(probe, unavailable("b"))); // waits for that one
+    BOOST_TEST((found_down(message("a"), unavailable("b"))->delay >= 30s));
+    now += 5s;
+    BOOST_TEST(!it().next_kept(now)); // one that has not found it down yet would do better
+    BOOST_TEST((it().wake_at(now) == now + 2s));
+    now += 2s;
+    BOOST_TEST((it().next_kept(now) == probe));
+    run(probe, ack());
+    BOOST_TEST(events() == (lines{"b to half open", "b to slow start"}), each);
+}
+
+// Old messages that always find it down came first out of the queue, each time it was half open: the many behind them that would
+// have found it up never ran.
+BOOST_AUTO_TEST_CASE(who_has_found_it_down_lets_the_fresh_ones_probe_first)
+{
+    auto const old = message("a");
+    run(old, unavailable());
+    for (int i = 0; i < 2; ++i)
+        run("a", unavailable());
+    now += 5s;
+    BOOST_TEST(!it().admits(*old, now));
+    BOOST_TEST(admits("a"));
+    now += 2s; // nobody has come
+    BOOST_TEST(it().admits(*old, now));
+}
+
+BOOST_AUTO_TEST_CASE(something_that_only_handlers_have_named_is_forgotten_when_they_no_longer_do)
+{
+    for (int i = 0; i < 3; ++i)
+        run("a", unavailable("b"));
+    now += 5s;
+    BOOST_TEST(!it().next_kept(now));
+    BOOST_TEST(it().explain(now).starts_with("breaker of b half open"), it().explain(now));
+    now += 15min;
+    BOOST_TEST(!it().next_kept(now));
+    BOOST_TEST(it().explain(now) == "");
+    BOOST_TEST((found_down(message("a"), unavailable("b"))->delay <= 1s));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
