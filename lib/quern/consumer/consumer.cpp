@@ -83,8 +83,8 @@ consumer::consumer(
     }
     auto places = api ? claim_places(*api, options) : sqs::lane_claim();
     home_ = lodgers::of(asio::query(ex, asio::execution::context));
-    tenant_ = detail::pipeline::move_in(
-        home_, std::move(places), std::move(ex), api, std::move(queue_url), std::move(handle), std::move(options));
+    tenant_ = detail::pipeline::move_in(home_, std::move(places), std::move(ex), api, std::move(queue_url),
+        std::move(handle), std::move(options), counters_);
 }
 
 namespace {
@@ -199,14 +199,10 @@ void consumer::drain_on(std::initializer_list<int> signals, std::optional<std::c
 consumer_counters consumer::counters() const
 {
     static_assert(sizeof(consumer_counters) == 16 * sizeof(std::uint64_t), "a number is missing below");
-    consumer_counters out{};
-    visit(home_, tenant_, [&out](std::shared_ptr<detail::pipeline> const& line) {
-        auto const& now = line->counters();
-        out = {now.polls, now.empty_polls, now.failed_polls, now.repeated_polls, now.settle_calls, now.received,
-            now.adopted, now.damaged, now.acked, now.retried, now.released, now.rejected, now.malformed, now.extended,
-            now.spilled, now.lost};
-    });
-    return out;
+    auto const& now = *counters_;
+    return {now.polls, now.empty_polls, now.failed_polls, now.repeated_polls, now.settle_calls, now.received,
+        now.adopted, now.damaged, now.acked, now.retried, now.released, now.rejected, now.malformed, now.extended,
+        now.spilled, now.lost};
 }
 
 std::size_t consumer::in_flight() const

@@ -9,6 +9,7 @@
 #include <quern/consumer/outcome.hpp>
 #include <quern/core/lodgers.hpp>
 #include <quern/sqs/api.hpp>
+#include <quern/telemetry/counter.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
@@ -132,6 +133,7 @@ private:
 
     std::shared_ptr<lodgers> home_; // the context, and in it
     std::weak_ptr<lodgers::lodger> tenant_;
+    std::shared_ptr<consumer_numbers<counter> const> counters_;
 };
 
 } // namespace quern

@@ -58,6 +58,7 @@ void line::spawn(asio::awaitable<void> work)
 
 void line::carry_out(held_ptr const& h, life::actions todo)
 {
+    if (!fifo) todo &= static_cast<life::actions>(~(life::give_back_tail | life::leave_group)); // there is none
     if (todo & life::refuse_lease) leases.refused(*h, now());
     if (todo & life::drop_lease) h->lease_hook::unlink();
     if (todo & life::note_lost) note_lost(*h);

@@ -62,7 +62,8 @@ struct line {
     bool const fifo;
     std::weak_ptr<void> owner; ///< of this line and its stages
 
-    consumer_numbers<counter> counters;
+    std::shared_ptr<consumer_numbers<counter>> const shared_counters = std::make_shared<consumer_numbers<counter>>();
+    consumer_numbers<counter>& counters = *shared_counters;
     ledger in_flight;
     lease_book leases;
     std::mt19937_64 random;

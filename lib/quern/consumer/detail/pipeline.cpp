@@ -30,10 +30,12 @@ tenant::~tenant()
 }
 
 std::weak_ptr<lodgers::lodger> pipeline::move_in(std::shared_ptr<lodgers> home, sqs::lane_claim places,
-    asio::any_io_executor ex, sqs::api* given, std::string queue_url, handlers handle, consumer_options options)
+    asio::any_io_executor ex, sqs::api* given, std::string queue_url, handlers handle, consumer_options options,
+    std::shared_ptr<consumer_numbers<counter> const>& counters)
 {
     std::shared_ptr<pipeline> made(new pipeline(
         compact_strand::on(std::move(ex)), given, std::move(queue_url), std::move(handle), std::move(options)));
+    counters = made->line_.shared_counters;
     made->line_.owner = made;
     made->dispatch_.open();
     made->places_ = std::move(places);

@@ -54,7 +54,8 @@ public:
     /// Makes one that lives in that context until its drain has ended. `given` may be null: then it makes a client of its
     /// own from the environment. `places`: claimed in the client's lanes for as long.
     static std::weak_ptr<lodgers::lodger> move_in(std::shared_ptr<lodgers> home, sqs::lane_claim places,
-        boost::asio::any_io_executor, sqs::api* given, std::string queue_url, handlers, consumer_options);
+        boost::asio::any_io_executor, sqs::api* given, std::string queue_url, handlers, consumer_options,
+        std::shared_ptr<consumer_numbers<counter> const>& counters);
 
     void start();
     void begin_drain(std::chrono::milliseconds limit);
@@ -76,7 +77,6 @@ public:
     // From any thread.
     compact_strand const& strand() const { return line_.strand; }
     consumer_options const& options() const { return line_.options; }
-    consumer_numbers<counter> const& counters() const { return line_.counters; }
     std::size_t in_flight() const { return line_.in_flight.size(); }
 
 private:

@@ -103,7 +103,7 @@ private:
     void ended_after_ack(held_ptr const&, finished const&);
     void carry_out(held_ptr const&, message_life::actions);
     void heed(held_ptr const&, message_life::actions);
-    meaning meaning_of_end(held const&, finished const&);
+    meaning meaning_of_end(held const&, finished);
     void note(held const&, meaning const&);
     void conclude(held_ptr, outcome const&, bool malformed = false);
     circumstances circumstances_of(held const&);
@@ -127,6 +127,7 @@ private:
 
     std::vector<held_ptr> arrived_;                    // to be admitted
     std::vector<finished> welcomed_;                   // being looked at; a member for its memory
+    std::size_t looked_at_ = 0;                        // of these
     std::vector<compact_strand> const shared_strands_; // of handlers
     std::size_t next_strand_ = 0;                      // of these
     std::optional<boost::asio::any_io_executor> busy_; // while some run, the context does not run out of work

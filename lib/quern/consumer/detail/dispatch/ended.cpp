@@ -4,7 +4,6 @@
 #include <quern/consumer/detail/message/thrown.hpp>
 #include <quern/consumer/detail/settle/settle_stage.hpp>
 
-#include <algorithm>
 #include <utility>
 
 namespace quern::detail {
@@ -20,13 +19,13 @@ constexpr std::chrono::seconds grace_of_head{5};
 
 void dispatch_stage::welcome()
 {
-    if (welcomed_.empty()) door_->take(welcomed_);
-    std::ranges::reverse(welcomed_);
-    while (!welcomed_.empty()) { // what throws must not take the others with it
-        auto one = std::move(welcomed_.back());
-        welcomed_.pop_back();
-        ended(std::move(one));
+    if (looked_at_ == welcomed_.size()) {
+        welcomed_.clear();
+        looked_at_ = 0;
+        door_->take(welcomed_);
     }
+    while (looked_at_ != welcomed_.size()) // what throws must not take the others with it
+        ended(std::move(welcomed_[looked_at_++]));
 }
 
 void dispatch_stage::has_begun(held_ptr h)
@@ -46,7 +45,7 @@ void dispatch_stage::extend_asked(held_ptr h, std::chrono::seconds at_least, rep
 
 void dispatch_stage::ended(finished end)
 {
-    auto const h = end.what;
+    auto h = std::move(end.what);
     auto& its = h->life;
     if (--line_.running == 0) busy_.reset();
     run_limit::ended(*h);
@@ -64,8 +63,8 @@ void dispatch_stage::ended(finished end)
     auto const time = line_.now();
     auto const over = h->message.lease_deadline() <= time; // another consumer may have the message
     auto const has_spoken = has_run && !(end.thrown && its.is_cancelled());
-    auto const what = has_spoken && !over ? meaning_of_end(*h, end) : meaning::nothing();
-    outage_.ended(*h, what.news ? outage::news_of(*what.news) : outage::news(), time);
+    auto const what = has_spoken && !over ? meaning_of_end(*h, std::move(end)) : meaning::nothing();
+    outage_.ended(*h, what.is_news ? outage::news_of(what.said) : outage::news(), time);
     if (over) carry_out(h, its.on(life::event::lease_lost));
     auto const todo = its.on(life::event::end);
     carry_out(h, todo);
@@ -73,7 +72,7 @@ void dispatch_stage::ended(finished end)
     if ((todo & life::release) || !has_spoken) // received again since its lease was lost; or called off by the drain
         return give_back(h);
     note(*h, what);
-    conclude(h, what.said, what.malformed);
+    conclude(std::move(h), what.said, what.malformed);
 }
 
 /// Whatever it says after it has asked for the delete comes too late.
@@ -90,7 +89,7 @@ void dispatch_stage::ended_after_ack(held_ptr const& h, finished const& end)
     carry_out(h, h->life.on(life::event::end));
 }
 
-meaning dispatch_stage::meaning_of_end(held const& h, finished const& end)
+meaning dispatch_stage::meaning_of_end(held const& h, finished end)
 {
     if (end.thrown) {
         auto out = meaning_of(end.thrown, h.life.is_overdue(), line_.options);
@@ -99,7 +98,7 @@ meaning dispatch_stage::meaning_of_end(held const& h, finished const& end)
         return meaning_of_malformed(out.text, h.message.body(), line_.options);
     }
     meaning out;
-    out.news = out.said = *end.said;
+    out.said = *std::move(end.said);
     return out;
 }
 
@@ -127,11 +126,14 @@ void dispatch_stage::heed(held_ptr const& h, life::actions todo)
 
 void dispatch_stage::conclude(held_ptr h, outcome const& said, bool malformed)
 {
+    if (said.what() == outcome::kind::ack) {
+        if (line_.fifo && !malformed)
+            groups_.leave(*h); // one that nobody has handled holds its group as a rejected one does
+        return settle_.remove(std::move(h));
+    }
     auto const what = verdict_of(said, circumstances_of(*h), line_.options, line_.random);
     switch (what.what) {
-    case verdict::kind::remove:
-        if (!malformed) groups_.leave(*h); // one that nobody has handled holds its group as a rejected one does
-        return settle_.remove(std::move(h));
+    case verdict::kind::remove: return settle_.remove(std::move(h));
     case verdict::kind::reject: // its group goes on only when this is confirmed: until then it may come again
         if (line_.options.poison_queue_url.empty()) return settle_.discard(std::move(h), what.reason);
         return settle_.hand_off(std::move(h), what.reason);

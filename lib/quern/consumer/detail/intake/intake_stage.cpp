@@ -185,8 +185,9 @@ held_ptr intake_stage::take_in(sqs::message message, std::shared_ptr<answer> con
     }
     auto h = make_held(std::move(message), from->storage, line_.time, from->received_at);
     to_.attend(*h);
-    auto const& m = h->message.message();
-    if (!line_.fifo && line_.options.system_attributes.empty() && m.system("AWSTraceHeader").empty())
+    auto const asked_for = line_.fifo || !line_.options.system_attributes.empty();
+    auto const goes_along = !line_.options.poison_queue_url.empty(); // a trace header, where there is one
+    if (!asked_for && (!goes_along || h->message.message().system("AWSTraceHeader").empty()))
         h->message.forget_system_attributes();
     h->came_in = from;
     line_.in_flight.add(h);

@@ -36,7 +36,7 @@ meaning meaning_of(std::exception_ptr const& thrown, bool overdue, consumer_opti
     if (options.classify && !overdue) {
         try {
             if (auto given = options.classify(thrown)) {
-                out.news = out.said = *std::move(given);
+                out.said = *std::move(given);
                 return out;
             }
         } catch (...) {
@@ -51,7 +51,7 @@ meaning meaning_of(std::exception_ptr const& thrown, bool overdue, consumer_opti
         out.text = why;
         return out;
     }
-    out.news = out.said = retry();
+    out.said = retry();
     if (out.cause) return out;
     out.level = log_level::warning;
     out.cause = "handler failed";
@@ -62,7 +62,7 @@ meaning meaning_of(std::exception_ptr const& thrown, bool overdue, consumer_opti
 meaning meaning_of_malformed(std::string const& why, std::string_view body, consumer_options const& options)
 {
     meaning out;
-    out.news.reset();
+    out.is_news = false;
     out.malformed = true;
     out.level = log_level::error;
     out.cause = "malformed message";

@@ -18,8 +18,7 @@ namespace quern::detail {
 /// What an end of a handler means.
 struct meaning {
     outcome said;
-    std::optional<outcome> news =
-        said; ///< what it tells about the dependency; nothing of a message that blames itself
+    bool is_news = true; ///< about what the handler depends on; not of a message that blames itself
     log_level level = log_level::debug;
     char const* cause = nullptr; ///< of the line in the log, null for none
     std::string text;
@@ -29,7 +28,7 @@ struct meaning {
     static meaning nothing()
     {
         meaning out;
-        out.news.reset();
+        out.is_news = false;
         return out;
     }
 };
