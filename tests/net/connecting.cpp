@@ -136,8 +136,8 @@ BOOST_AUTO_TEST_CASE(whenever_a_connection_is_cancelled_nothing_goes_on)
         std::optional<net::connection> link(std::in_place, io.get_executor(), nullptr, 1024, 1024);
         link->deadline = std::chrono::steady_clock::now() + 1h;
         io.restart();
-        auto const cancellable = asio::bind_cancellation_slot(signal.slot(), done);
-        asio::co_spawn(io, open(link), cancellable); // coroutine-ok: io ends it before `open` is gone
+        auto cancellable = asio::bind_cancellation_slot(signal.slot(), done);
+        asio::co_spawn(io, open(link), std::move(cancellable)); // coroutine-ok: io ends it before `open` is gone
         for (int i = 0; i < turns; ++i)
             io.poll_one();
         signal.emit(asio::cancellation_type::terminal);
