@@ -35,14 +35,14 @@ BOOST_FIXTURE_TEST_SUITE(log_lines, logged)
 
 BOOST_AUTO_TEST_CASE(what_must_not_be_missed_is_never_held_back)
 {
-    std::vector<std::string> lines;
-    log_throttle log([&](log_level, std::string_view text) { lines.emplace_back(text); });
+    std::vector<std::string> passed;
+    log_throttle each([&](log_level, std::string_view text) { passed.emplace_back(text); });
     for (int i = 0; i < 3; ++i)
-        log.write_each(log_level::error, "message rejected", "m" + std::to_string(i), tick());
+        each.write_each(log_level::error, "message rejected", "m" + std::to_string(i), tick());
     BOOST_TEST(
-        lines == (std::vector<std::string>{"message rejected: m0", "message rejected: m1", "message rejected: m2"}),
+        passed == (std::vector<std::string>{"message rejected: m0", "message rejected: m1", "message rejected: m2"}),
         boost::test_tools::per_element());
-    BOOST_TEST(log.last_problem()->text == "message rejected: m2");
+    BOOST_TEST(each.last_problem()->text == "message rejected: m2");
 }
 
 BOOST_AUTO_TEST_CASE(a_cause_has_one_line_a_second_and_the_next_says_how_many_there_were)
