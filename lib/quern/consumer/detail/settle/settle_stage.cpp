@@ -55,6 +55,7 @@ void settle_stage::extend(held_ptr h, seconds timeout)
 
 void settle_stage::postpone(held_ptr h, std::chrono::milliseconds delay)
 {
+    if (h->life.is(life::state::gone)) return; // its lease was lost in this turn, and its group has not heard of it
     auto const timeout = delay.count() == 0 ? seconds(0) : line_.whole_seconds(*h, delay);
     if (timeout.count() == 0 && line_.keeps_back(line_.now())) { // a receive of ours would only bring it back
         h->life.on(life::event::keep_back);
