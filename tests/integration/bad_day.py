@@ -114,7 +114,7 @@ def day(folder):
     with open(rates, "w") as out:
         json.dump(faults, out)
     direct = dict(os.environ, AWS_REGION="us-east-1", AWS_ACCESS_KEY_ID="test", AWS_SECRET_ACCESS_KEY="test")
-    broker = subprocess.Popen([args.quern, "broker", "--port", "0", "--faults", rates], stdout=subprocess.PIPE, text=True,
+    broker = subprocess.Popen([args.quern, "broker", "--port", "0", "--faults", rates, "--allow-host", HOST], stdout=subprocess.PIPE, text=True,
                               env=direct)
     try:
         direct["AWS_ENDPOINT_URL_SQS"] = url = broker.stdout.readline().split()[-1]
