@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks that every file in lib/quern includes only what the tables in docs/design/structure.md allow its layer, and in the
-consumer its room; and that no header outside a folder detail/ includes one inside.
+consumer its room; that no header outside a folder detail/ includes one inside; and that the page lists the public headers.
 
 usage: check_layers.py [ROOT]       check the tree at ROOT (default: the one this script is in)
        check_layers.py --self-test  check the checker
@@ -15,24 +15,28 @@ UMBRELLA = "quern.hpp"
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
-def read_table(page):
-    """Maps each layer to the layers it may include, itself among them."""
-    allowed = {}
+def read_rows(page, kind, column_name):
+    """Pairs of the first cell of each row and the names in the column, of the table that begins with these two headings."""
     column = None
     for line in page.read_text(encoding="utf-8").splitlines():
         if not line.startswith("|"):
             column = None
             continue
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if cells[0] == "layer" and "may include" in cells:
-            column = cells.index("may include")
+        if cells[0] == kind and column_name in cells:
+            column = cells.index(column_name)
         elif column is not None and cells[0].startswith("`"):
-            layer = cells[0].strip("`")
-            names = re.findall(r"`(\w+)`", cells[column]) if column < len(cells) else []
-            for name in names:
-                if name not in allowed:
-                    raise SystemExit(f"{page}: {layer} may include {name}, which is no row above it")
-            allowed[layer] = {layer, *names}
+            yield cells[0].strip("`"), re.findall(r"`([\w/]+)`", cells[column]) if column < len(cells) else []
+
+
+def read_table(page):
+    """Maps each layer to the layers it may include, itself among them."""
+    allowed = {}
+    for layer, names in read_rows(page, "layer", "may include"):
+        for name in names:
+            if name not in allowed:
+                raise SystemExit(f"{page}: {layer} may include {name}, which is no row above it")
+        allowed[layer] = {layer, *names}
     if not allowed:
         raise SystemExit(f"{page}: no table of layers found")
     return allowed
@@ -40,19 +44,17 @@ def read_table(page):
 
 def read_rooms(page):
     """Maps each room of the consumer to those that it may look into, itself among them; empty without such a table."""
-    allowed = {}
-    column = None
-    for line in page.read_text(encoding="utf-8").splitlines():
-        if not line.startswith("|"):
-            column = None
-            continue
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if cells[0] == "room" and "may look into" in cells:
-            column = cells.index("may look into")
-        elif column is not None and cells[0].startswith("`"):
-            name = cells[0].strip("`")
-            allowed[name] = {name, *re.findall(r"`(\w+)`", cells[column])}
-    return allowed
+    return {room: {room, *names} for room, names in read_rows(page, "room", "may look into")}
+
+
+def check_face(page, library):
+    """The table of public headers names those that lie outside of a detail/, and no others."""
+    told = {f"{layer}/{name}.hpp" for layer, names in read_rows(page, "face of", "public headers") for name in names}
+    there = {str(file.relative_to(library)) for file in library.rglob("*/*.hpp") if "detail" not in file.parts}
+    if not told:
+        return []
+    return ([f"lib/quern/{name}: is public, and no row of the table of public headers names it" for name in sorted(there - told)] +
+            [f"lib/quern/{name}: stands in the table of public headers, and is not there" for name in sorted(told - there)])
 
 
 ROOMS = Path("consumer") / "detail"
@@ -125,7 +127,7 @@ def check(root):
                 problems.append(f"lib/quern/{where}:{number}: a layer must not include <quern/{UMBRELLA}>")
             elif target is not None and target not in allowed[layer]:
                 problems.append(f"lib/quern/{where}:{number}: {layer} must not include {target}")
-    return problems + check_inside(root, library)
+    return problems + check_inside(root, library) + check_face(root / "docs" / "design" / "structure.md", library)
 
 
 def self_test():
@@ -145,8 +147,10 @@ def self_test():
         "lib/quern/stray.hpp": ("", "belongs into a layer"),
     }
     rooms = "| room | may look into |\n|---|---|\n| `line` | |\n| `last` | `line` |\n| `first` | `line` `last` |\n"
+    face = "| face of | public headers |\n|---|---|\n| `consumer` | `good` |\n"
     inside = {
-        "docs/design/structure.md": "| layer | may include |\n|---|---|\n| `consumer` | |\n\n" + rooms,
+        "docs/design/structure.md": "| layer | may include |\n|---|---|\n| `consumer` | |\n\n" + rooms + "\n" + face,
+        "lib/quern/consumer/good.hpp": "",
         "lib/quern/consumer/detail/line.hpp": "",
         "lib/quern/consumer/detail/last/l.hpp": "#include <quern/consumer/detail/line.hpp>\n",
         "lib/quern/consumer/detail/first/f.cpp": "#include <quern/consumer/detail/last/l.hpp>\n",
@@ -155,7 +159,8 @@ def self_test():
     bad_inside = {
         "lib/quern/consumer/detail/last/up.cpp": (
             "#include <quern/consumer/detail/first/f.hpp>\n", "last must not look into first"),
-        "lib/quern/consumer/face.hpp": ("#include <quern/consumer/detail/line.hpp>\n", "that is installed"),
+        "lib/quern/consumer/good.hpp": ("#include <quern/consumer/detail/line.hpp>\n", "that is installed"),
+        "lib/quern/consumer/more.hpp": ("", "no row of the table of public headers"),
     }
     for tree, bad in ((tree, bad), (inside, bad_inside)):
         try_on(tree, bad)
@@ -178,7 +183,10 @@ def try_on(tree, bad):
             put(name, text)
             problems = check(root)
             assert len(problems) == 1 and name in problems[0] and message in problems[0], (name, problems)
-            (root / name).unlink()
+            if name in tree:
+                put(name, tree[name])
+            else:
+                (root / name).unlink()
 
 
 def main(arguments):

@@ -1,6 +1,6 @@
 #include "command_check.hpp"
 
-#include <quern/aws/shell_command.hpp>
+#include <quern/aws/detail/shell_command.hpp>
 
 #include <filesystem>
 #include <unistd.h>

@@ -2,8 +2,8 @@
 
 #include "standard_streams.hpp"
 
-#include <quern/aws/partitions.hpp>
-#include <quern/core/printable.hpp>
+#include <quern/aws/config/detail/partitions.hpp>
+#include <quern/core/detail/printable.hpp>
 
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>

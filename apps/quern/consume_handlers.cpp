@@ -2,7 +2,7 @@
 
 #include "message_json.hpp"
 
-#include <quern/aws/shell_command.hpp>
+#include <quern/aws/detail/shell_command.hpp>
 
 #include <boost/asio/error.hpp>
 

@@ -1,7 +1,7 @@
 #include "endpoint_options.hpp"
 
-#include <quern/aws/clear_text.hpp>
-#include <quern/aws/partitions.hpp>
+#include <quern/aws/config/detail/clear_text.hpp>
+#include <quern/aws/config/detail/partitions.hpp>
 
 #include <spdlog/spdlog.h>
 

@@ -1,6 +1,6 @@
 #include "faults_file.hpp"
 
-#include <quern/broker/front_end.hpp>
+#include <quern/broker/detail/front_end.hpp>
 
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>

@@ -1,6 +1,6 @@
 #include "message_json.hpp"
 
-#include <quern/aws/base64.hpp>
+#include <quern/core/detail/text/base64.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -19,7 +19,7 @@ json::object attributes_of(delivery const& d)
         json::object one;
         one["type"] = a.data_type;
         if (a.is_binary())
-            one["value"] = aws::base64_encode(a.value);
+            one["value"] = text::base64_encode(a.value);
         else
             one["value"] = a.value;
         all[a.name] = std::move(one);

@@ -2,7 +2,7 @@
 #include "session.hpp"
 #include "standard_streams.hpp"
 
-#include <quern/core/printable.hpp>
+#include <quern/core/detail/printable.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>

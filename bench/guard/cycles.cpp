@@ -7,13 +7,13 @@
 //   wait   the same, by a coroutine
 //
 // guard.py runs each twice, with different counts: what the second one takes longer is what the difference costs.
-#include <quern/aws/digest.hpp>
-#include <quern/aws/json_signer.hpp>
+#include <quern/aws/detail/signing/json_signer.hpp>
 #include <quern/consumer/consumer.hpp>
-#include <quern/core/md5.hpp>
-#include <quern/sqs/checksums.hpp>
-#include <quern/sqs/decode.hpp>
-#include <quern/sqs/encode.hpp>
+#include <quern/core/detail/md5.hpp>
+#include <quern/core/detail/text/digest.hpp>
+#include <quern/sqs/detail/checksums.hpp>
+#include <quern/sqs/detail/decode.hpp>
+#include <quern/sqs/detail/encode.hpp>
 
 #include <boost/asio/io_context.hpp>
 
@@ -44,7 +44,7 @@ std::string ten_messages()
     for (int i = 0; i < 10; ++i) {
         if (i != 0) out += ',';
         out += R"({"MessageId":"11111111-2222-3333-4444-00000000000)" + std::to_string(i) + R"(","ReceiptHandle":")" +
-            receipt + R"(","MD5OfBody":")" + aws::hex(quern::md5(body)) + R"(","Body":")" + body +
+            receipt + R"(","MD5OfBody":")" + text::hex(quern::md5(body)) + R"(","Body":")" + body +
             R"(","Attributes":{"ApproximateReceiveCount":"1","ApproximateFirstReceiveTimestamp":"1763000000000"}})";
     }
     return out + "]}";

@@ -2,7 +2,7 @@
 
 /// Everything a program needs that consumes a queue, or fills one.
 
-#include <quern/aws/credential_chain.hpp>
+#include <quern/aws/credentials/credential_chain.hpp>
 #include <quern/consumer/client_options.hpp>
 #include <quern/consumer/consumer.hpp>
 #include <quern/core/clock.hpp>

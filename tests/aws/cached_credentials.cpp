@@ -1,4 +1,4 @@
-#include <quern/aws/cached_credentials.hpp>
+#include <quern/aws/credentials/cached_credentials.hpp>
 #include <quern/sim/virtual_clock.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>

@@ -1,6 +1,6 @@
 #include "scripted_service.hpp"
 
-#include <quern/aws/cached_credentials.hpp>
+#include <quern/aws/credentials/cached_credentials.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>

@@ -1,4 +1,4 @@
-#include <quern/aws/canonical.hpp>
+#include <quern/aws/detail/signing/canonical.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-#include <quern/aws/connecting.hpp>
+#include <quern/aws/config/detail/connecting.hpp>
 
 #include "support/variables.hpp"
 

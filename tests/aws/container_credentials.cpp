@@ -1,6 +1,6 @@
 #include "surrounded.hpp"
 
-#include <quern/aws/container_credentials.hpp>
+#include <quern/aws/credentials/detail/container_credentials.hpp>
 
 #include <boost/test/unit_test.hpp>
 

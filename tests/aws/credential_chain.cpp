@@ -1,6 +1,6 @@
 #include "surrounded.hpp"
 
-#include <quern/aws/credential_chain.hpp>
+#include <quern/aws/credentials/credential_chain.hpp>
 
 #include <boost/test/unit_test.hpp>
 

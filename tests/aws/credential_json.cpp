@@ -1,5 +1,5 @@
-#include <quern/aws/credential_json.hpp>
-#include <quern/aws/date.hpp>
+#include <quern/aws/credentials/detail/credential_json.hpp>
+#include <quern/core/detail/text/date.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -37,11 +37,12 @@ BOOST_AUTO_TEST_CASE(credentials_are_read_as_all_the_sources_write_them)
     auto const instance = aws::credentials_in_json(R"({"Code":"Success","AccessKeyId":"A","SecretAccessKey":"s",
         "Token":"t","Expiration":"2026-01-02T03:04:05Z"})",
         "it");
-    BOOST_TEST((*instance == aws::credentials{"A", "s", "t", aws::parse_rfc3339("2026-01-02T03:04:05Z"), ""}));
+    BOOST_TEST(
+        (*instance == aws::credentials{"A", "s", "t", quern::text::parse_rfc3339("2026-01-02T03:04:05Z"), ""}));
     auto const sso = aws::credentials_in_json(
         R"({"roleCredentials":{"accessKeyId":"A","secretAccessKey":"s","sessionToken":"t","expiration":1651516560000}})",
         "it", "roleCredentials");
-    BOOST_TEST((*sso == aws::credentials{"A", "s", "t", aws::parse_rfc3339("2022-05-02T18:36:00Z"), ""}));
+    BOOST_TEST((*sso == aws::credentials{"A", "s", "t", quern::text::parse_rfc3339("2022-05-02T18:36:00Z"), ""}));
     auto const process = aws::credentials_in_json(
         R"({"Version":1,"AccessKeyId":"A","SecretAccessKey":"s","SessionToken":null,"AccountId":"1"})", "it");
     BOOST_TEST((*process == aws::credentials{"A", "s", "", {}, "1"}));
@@ -54,7 +55,7 @@ BOOST_AUTO_TEST_CASE(an_expiration_in_the_far_future_means_the_end_of_the_year_2
         auto const found = aws::credentials_in_json(
             string(R"({"AccessKeyId":"A","SecretAccessKey":"s","Expiration":)") + time + '}', "it");
         BOOST_REQUIRE(found.has_value());
-        BOOST_TEST((found->expires_at == aws::last_moment), time);
+        BOOST_TEST((found->expires_at == quern::text::last_moment), time);
     }
 }
 

@@ -1,7 +1,7 @@
 // Hours with temporary credentials, in virtual time: many callers, a source that is slow and fails, a service that
 // refuses what has expired.
 
-#include <quern/aws/cached_credentials.hpp>
+#include <quern/aws/credentials/cached_credentials.hpp>
 #include <quern/sim/virtual_clock.hpp>
 
 #include <boost/asio/co_spawn.hpp>

@@ -1,5 +1,5 @@
-#include <quern/aws/endpoint_rules.hpp>
-#include <quern/aws/partitions.hpp>
+#include <quern/aws/config/detail/partitions.hpp>
+#include <quern/aws/config/endpoint_rules.hpp>
 
 #include <boost/test/unit_test.hpp>
 

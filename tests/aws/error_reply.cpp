@@ -1,4 +1,4 @@
-#include <quern/aws/error_reply.hpp>
+#include <quern/aws/detail/error_reply.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-#include <quern/aws/files.hpp>
+#include <quern/aws/config/files.hpp>
 
 #include <boost/test/unit_test.hpp>
 

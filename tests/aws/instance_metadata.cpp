@@ -1,6 +1,6 @@
 #include "surrounded.hpp"
 
-#include <quern/aws/instance_metadata.hpp>
+#include <quern/aws/credentials/instance_metadata.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(asks_for_a_token_then_the_role_then_its_credentials)
     add_credentials("2026-01-02T09:04:05Z");
     auto const found = ask();
     BOOST_REQUIRE(found.has_value());
-    BOOST_TEST((*found == aws::credentials{"A", "s", "t", aws::parse_rfc3339("2026-01-02T09:04:05Z"), ""}));
+    BOOST_TEST((*found == aws::credentials{"A", "s", "t", text::parse_rfc3339("2026-01-02T09:04:05Z"), ""}));
     BOOST_REQUIRE(web.asked.size() == 3u);
     BOOST_TEST(web.asked[0].method == "PUT");
     BOOST_TEST(web.asked[0].url == "http://169.254.169.254/latest/api/token");

@@ -1,5 +1,5 @@
-#include <quern/aws/json_signer.hpp>
-#include <quern/aws/verify.hpp>
+#include <quern/aws/detail/signing/json_signer.hpp>
+#include <quern/aws/detail/signing/verify.hpp>
 #include <quern/net/message.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -10,7 +10,7 @@ namespace {
 
 aws::credentials const keys{"AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", ""};
 aws::credentials const temporary{"ASIAEXAMPLE", "secret", "AQoD//token=="};
-quern::wall_time const now = *aws::parse_timestamp("20260102T030405Z");
+quern::wall_time const now = *quern::text::parse_timestamp("20260102T030405Z");
 std::string const body = R"({"QueueUrl": "https://sqs.us-east-1.amazonaws.com/123456789012/MyQueue"})";
 
 aws::json_target sqs()
@@ -52,7 +52,7 @@ std::string general_authorization(
         return h.name == "x-amz-date" || h.name == "x-amz-security-token" || h.name == "content-length";
     });
     aws::signing_keys cache;
-    auto const made = aws::sign(bare, who, {aws::timestamp(now), target.region, target.service}, {}, cache);
+    auto const made = aws::sign(bare, who, {quern::text::timestamp(now), target.region, target.service}, {}, cache);
     return made.added.back().second;
 }
 

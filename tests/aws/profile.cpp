@@ -1,7 +1,7 @@
 #include "support/paper_files.hpp"
 #include "support/variables.hpp"
 
-#include <quern/aws/profile.hpp>
+#include <quern/aws/config/profile.hpp>
 
 #include <boost/test/unit_test.hpp>
 

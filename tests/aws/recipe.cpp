@@ -1,4 +1,4 @@
-#include <quern/aws/recipe.hpp>
+#include <quern/aws/credentials/recipe.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
-#include <quern/aws/date.hpp>
-#include <quern/aws/refresh.hpp>
+#include <quern/aws/credentials/detail/refresh.hpp>
+#include <quern/core/detail/text/date.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -10,7 +10,7 @@ using advice = refresh_rule::advice;
 
 namespace {
 
-wall_time const start = *quern::aws::parse_timestamp("20260102T030405Z");
+wall_time const start = *quern::text::parse_timestamp("20260102T030405Z");
 
 refresh_rule::moment at(std::chrono::nanoseconds since)
 {

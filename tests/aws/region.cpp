@@ -1,4 +1,4 @@
-#include <quern/aws/region.hpp>
+#include <quern/aws/config/region.hpp>
 
 #include "support/variables.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "support/loopback.hpp"
 
-#include <quern/aws/call.hpp>
+#include <quern/aws/detail/call.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -16,7 +16,7 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-inline wall_time const start = *aws::parse_timestamp("20260102T030405Z");
+inline wall_time const start = *text::parse_timestamp("20260102T030405Z");
 inline constexpr auto an_hour_later = "date: Fri, 02 Jan 2026 04:04:05 GMT\r\n";
 
 /// A wait on it ends at once, and moves both clocks by its length; or, once `stuck`, never. One for as long as an attempt

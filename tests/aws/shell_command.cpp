@@ -1,7 +1,7 @@
 #include "support/run.hpp"
 
-#include <quern/aws/credential_process.hpp>
-#include <quern/aws/shell_command.hpp>
+#include <quern/aws/credentials/detail/credential_process.hpp>
+#include <quern/aws/detail/shell_command.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>

@@ -1,4 +1,4 @@
-#include <quern/aws/sigv4.hpp>
+#include <quern/aws/detail/signing/sigv4.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -9,7 +9,8 @@ namespace aws = quern::aws;
 namespace {
 
 aws::credentials const keys{"AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", ""};
-aws::signing_scope const scope{aws::timestamp(*aws::parse_timestamp("20260102T030405Z")), "us-east-1", "sqs"};
+aws::signing_scope const scope{
+    quern::text::timestamp(*quern::text::parse_timestamp("20260102T030405Z")), "us-east-1", "sqs"};
 
 std::string added(aws::signed_headers const& result, std::string_view name)
 {
@@ -33,7 +34,7 @@ BOOST_AUTO_TEST_CASE(signs_a_call_to_sqs)
         body};
     aws::signing_keys cache;
     auto const result = aws::sign(request, keys, scope, {}, cache);
-    BOOST_TEST(aws::hex(aws::sha256(result.canonical_request)) ==
+    BOOST_TEST(quern::text::hex(quern::text::sha256(result.canonical_request)) ==
         "710ab6073aa756eb4801aeb92b33f08b675d6719167b97586745f071a97bd86e");
     BOOST_TEST(result.signature == "7f176ed213f547176f6f697e145625b4fce13f5756cf61f0d9d42b1c0b314949");
     BOOST_TEST(added(result, "Authorization") ==
@@ -73,14 +74,14 @@ BOOST_AUTO_TEST_CASE(signing_keys_differ_by_each_of_their_four_parts_and_are_rem
 {
     aws::signing_keys cache;
     auto const first = cache.get("secret", "20260102", "us-east-1", "sqs");
-    BOOST_TEST(aws::hex(cache.get("other", "20260102", "us-east-1", "sqs")) != aws::hex(first));
-    BOOST_TEST(aws::hex(cache.get("secret", "20260103", "us-east-1", "sqs")) != aws::hex(first));
-    BOOST_TEST(aws::hex(cache.get("secret", "20260102", "eu-west-1", "sqs")) != aws::hex(first));
-    BOOST_TEST(aws::hex(cache.get("secret", "20260102", "us-east-1", "sns")) != aws::hex(first));
-    BOOST_TEST(aws::hex(cache.get("secret", "20260102", "us-east-1", "sqs")) == aws::hex(first));
+    BOOST_TEST(quern::text::hex(cache.get("other", "20260102", "us-east-1", "sqs")) != quern::text::hex(first));
+    BOOST_TEST(quern::text::hex(cache.get("secret", "20260103", "us-east-1", "sqs")) != quern::text::hex(first));
+    BOOST_TEST(quern::text::hex(cache.get("secret", "20260102", "eu-west-1", "sqs")) != quern::text::hex(first));
+    BOOST_TEST(quern::text::hex(cache.get("secret", "20260102", "us-east-1", "sns")) != quern::text::hex(first));
+    BOOST_TEST(quern::text::hex(cache.get("secret", "20260102", "us-east-1", "sqs")) == quern::text::hex(first));
     for (int i = 0; i < 200; ++i)
         cache.get(std::to_string(i), "20260102", "us-east-1", "sqs");
-    BOOST_TEST(aws::hex(cache.get("secret", "20260102", "us-east-1", "sqs")) == aws::hex(first));
+    BOOST_TEST(quern::text::hex(cache.get("secret", "20260102", "us-east-1", "sqs")) == quern::text::hex(first));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,6 +1,6 @@
 #include "surrounded.hpp"
 
-#include <quern/aws/sso.hpp>
+#include <quern/aws/credentials/sso.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(a_good_token_buys_the_credentials_of_the_role)
     auto const found = ask();
     BOOST_REQUIRE(found.has_value());
     BOOST_TEST(
-        (*found == aws::credentials{"A", "s", "t", aws::parse_rfc3339("2026-01-02T05:04:05Z"), "123456789012"}));
+        (*found == aws::credentials{"A", "s", "t", text::parse_rfc3339("2026-01-02T05:04:05Z"), "123456789012"}));
     BOOST_TEST(web.asked.size() == 1u);
     BOOST_TEST(web.asked[0].url ==
         "https://portal.sso.eu-west-1.amazonaws.com/federation/credentials?account_id=123456789012&role_name=Role");
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(a_token_can_be_renewed_while_its_registration_lasts)
     BOOST_TEST((token.at(now) == state::good));
     BOOST_TEST((token.at(now + 8h - 15min) == state::renewable));
     BOOST_TEST((token.at(now + 9h) == state::renewable));
-    token.registration_expires_at = aws::rfc3339(now + 1h);
+    token.registration_expires_at = text::rfc3339(now + 1h);
     BOOST_TEST((token.at(now + 8h - 15min) == state::good));
     BOOST_TEST((token.at(now + 8h) == state::expired));
     token.registration_expires_at = "some day";

@@ -1,8 +1,8 @@
 #include "surrounded.hpp"
 
-#include <quern/aws/canonical.hpp>
-#include <quern/aws/sts.hpp>
-#include <quern/aws/verify.hpp>
+#include <quern/aws/credentials/sts.hpp>
+#include <quern/aws/detail/signing/canonical.hpp>
+#include <quern/aws/detail/signing/verify.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(a_role_is_assumed_with_a_signature_that_holds)
     auto const found = assume({"arn:aws:iam::1:role/r", "me", "e x", "900"});
     BOOST_REQUIRE(found.has_value());
     BOOST_TEST(
-        (*found == aws::credentials{"A", "s&", "t", aws::parse_rfc3339("2026-01-02T04:04:05Z"), "123456789012"}));
+        (*found == aws::credentials{"A", "s&", "t", text::parse_rfc3339("2026-01-02T04:04:05Z"), "123456789012"}));
 
     BOOST_REQUIRE(web.asked.size() == 1u);
     auto const& sent = web.asked[0];
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(a_wrong_clock_is_corrected_and_the_end_is_told_in_its_time)
     web.add(200, whole);
     auto const found = assume({"a"});
     BOOST_REQUIRE(found.has_value());
-    BOOST_TEST((found->expires_at == aws::parse_rfc3339("2026-01-02T04:04:05Z")));
+    BOOST_TEST((found->expires_at == text::parse_rfc3339("2026-01-02T04:04:05Z")));
     BOOST_TEST(web.header(0, "X-Amz-Date") == "20260102T030405Z");
     BOOST_TEST(web.header(1, "X-Amz-Date") == "20260102T020405Z");
 

@@ -2,8 +2,8 @@
 
 #include "support/paper_files.hpp"
 
-#include <quern/aws/date.hpp>
-#include <quern/aws/surroundings.hpp>
+#include <quern/aws/config/surroundings.hpp>
+#include <quern/core/detail/text/date.hpp>
 #include <quern/sim/virtual_clock.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -55,7 +55,7 @@ public:
 /// Where credentials are looked for in a test: nothing of it is real, and no time passes but by waiting.
 struct surrounded {
     boost::asio::io_context io;
-    sim::virtual_clock time{*aws::parse_rfc3339("2026-01-02T03:04:05Z")};
+    sim::virtual_clock time{*text::parse_rfc3339("2026-01-02T03:04:05Z")};
     paper_web web;
     paper_files files;
     std::map<std::string, std::string> variables{{"HOME", "/h"}};

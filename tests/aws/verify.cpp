@@ -1,4 +1,4 @@
-#include <quern/aws/verify.hpp>
+#include <quern/aws/detail/signing/verify.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -9,7 +9,7 @@ namespace {
 
 aws::credentials const keys{"AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", ""};
 aws::credentials const temporary{"ASIAEXAMPLE", "secret", "token/with+signs=="};
-quern::wall_time const signed_at = *aws::parse_timestamp("20260102T030405Z");
+quern::wall_time const signed_at = *quern::text::parse_timestamp("20260102T030405Z");
 
 std::optional<aws::credentials> known(std::string_view id)
 {
@@ -44,7 +44,7 @@ struct travelling {
 
 aws::signing_scope scope()
 {
-    return {aws::timestamp(signed_at), "us-east-1", "sqs"};
+    return {quern::text::timestamp(signed_at), "us-east-1", "sqs"};
 }
 
 travelling in_headers(aws::credentials const& who = keys, bool sign_body = false)
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(a_date_header_does_in_place_of_x_amz_date)
     aws::signing_keys cache;
     auto const canonical = aws::canonicalize(request.view().headers);
     auto const steps = aws::seal(aws::canonical_request("POST", aws::canonical_path(request.view().path(), true),
-                                     "a=b", canonical, aws::hex(aws::sha256(request.body))),
+                                     "a=b", canonical, quern::text::hex(quern::text::sha256(request.body))),
         keys.secret_access_key, scope(), cache);
     request.headers.emplace_back("Authorization",
         "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/" + scope().text() + ",SignedHeaders=" + canonical.names +

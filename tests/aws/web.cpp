@@ -2,7 +2,7 @@
 
 #include "support/loopback.hpp"
 
-#include <quern/aws/error_reply.hpp>
+#include <quern/aws/detail/error_reply.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 #include <md5_lanes.hpp>
 
-#include <quern/sqs/md5.hpp>
+#include <quern/sqs/detail/md5.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,7 +1,7 @@
 #include <reply.hpp>
 #include <request.hpp>
 
-#include <quern/sqs/md5.hpp>
+#include <quern/sqs/detail/md5.hpp>
 
 #include <boost/json.hpp>
 #include <boost/test/unit_test.hpp>

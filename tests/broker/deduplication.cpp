@@ -1,6 +1,6 @@
 #include "service.hpp"
 
-#include <quern/broker/recent.hpp>
+#include <quern/broker/detail/recent.hpp>
 
 using namespace quern::test;
 using boost::test_tools::per_element;

@@ -1,7 +1,7 @@
 #include "service.hpp"
 
-#include <quern/broker/errors.hpp>
-#include <quern/broker/move_task.hpp>
+#include <quern/broker/detail/errors.hpp>
+#include <quern/broker/detail/move_task.hpp>
 
 #include <support/conformance.hpp>
 

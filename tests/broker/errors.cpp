@@ -1,6 +1,6 @@
 #include "service.hpp"
 
-#include <quern/broker/errors.hpp>
+#include <quern/broker/detail/errors.hpp>
 
 #include <support/conformance.hpp>
 

@@ -1,4 +1,4 @@
-#include <quern/broker/http_rules.hpp>
+#include <quern/broker/detail/http_rules.hpp>
 
 #include <boost/test/unit_test.hpp>
 

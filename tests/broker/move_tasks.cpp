@@ -1,6 +1,6 @@
 #include "service.hpp"
 
-#include <quern/broker/move_task.hpp>
+#include <quern/broker/detail/move_task.hpp>
 
 using namespace quern::test;
 using boost::test_tools::per_element;

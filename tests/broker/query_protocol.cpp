@@ -1,5 +1,5 @@
-#include <quern/broker/query_form.hpp>
-#include <quern/broker/xml_encode.hpp>
+#include <quern/broker/detail/query_form.hpp>
+#include <quern/broker/detail/xml_encode.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 #include "service.hpp"
 
-#include <quern/broker/receipt.hpp>
+#include <quern/broker/detail/receipt.hpp>
 
 using namespace quern::test;
 using quern::broker::receipt;

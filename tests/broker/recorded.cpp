@@ -2,7 +2,7 @@
 
 #include <support/conformance.hpp>
 
-#include <quern/broker/errors.hpp>
+#include <quern/broker/detail/errors.hpp>
 
 namespace quern::test {
 namespace {

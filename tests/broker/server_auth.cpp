@@ -60,7 +60,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_asked_for_must_be_signed_and_named_once, guarded
         view.headers = {{"Host", "broker.test:9324"}};
         view.body = "{}";
         aws::signing_keys keys;
-        aws::signing_scope const scope{aws::timestamp(server.wall()), "us-east-1", "sqs"};
+        aws::signing_scope const scope{text::timestamp(server.wall()), "us-east-1", "sqs"};
         std::string headers;
         for (auto const& [name, value] : aws::sign(view, known, scope, {}, keys).added)
             headers += name + ": " + value + "\r\n";
@@ -84,7 +84,7 @@ BOOST_FIXTURE_TEST_CASE(a_body_that_is_not_signed_is_refused, guarded)
     how.sign_body = true;
     how.payload_hash = "UNSIGNED-PAYLOAD";
     std::string headers;
-    aws::signing_scope const scope{aws::timestamp(server.wall()), "us-east-1", "sqs"};
+    aws::signing_scope const scope{text::timestamp(server.wall()), "us-east-1", "sqs"};
     for (auto const& [name, value] : aws::sign(view, known, scope, how, keys).added)
         headers += name + ": " + value + "\r\n";
     check_refused(
@@ -183,7 +183,7 @@ BOOST_FIXTURE_TEST_CASE(a_signature_for_another_service_is_refused, guarded)
     view.body = "{}";
     aws::signing_keys keys;
     std::string headers;
-    aws::signing_scope const scope{aws::timestamp(server.wall()), "us-east-1", "dynamodb"};
+    aws::signing_scope const scope{text::timestamp(server.wall()), "us-east-1", "dynamodb"};
     for (auto const& [name, value] : aws::sign(view, known, scope, {}, keys).added)
         headers += name + ": " + value + "\r\n";
     auto const answer = client.call("ListQueues", "{}", headers);

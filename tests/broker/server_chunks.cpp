@@ -1,7 +1,7 @@
 #include "server_fixture.hpp"
 
-#include <quern/broker/http_answer.hpp>
-#include <quern/broker/http_request.hpp>
+#include <quern/broker/detail/http_answer.hpp>
+#include <quern/broker/detail/http_request.hpp>
 
 using namespace quern;
 using namespace quern::test;

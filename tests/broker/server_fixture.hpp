@@ -3,7 +3,7 @@
 #include "server_clock.hpp"
 #include "support/server_thread.hpp"
 
-#include <quern/aws/sigv4.hpp>
+#include <quern/aws/detail/signing/sigv4.hpp>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -53,7 +53,7 @@ inline std::string signature_headers(std::string_view operation, std::string_vie
         {"Host", "broker.test:9324"}, {"Content-Type", "application/x-amz-json-1.0"}, {"X-Amz-Target", target}};
     view.body = body;
     aws::signing_keys keys;
-    aws::signing_scope const scope{aws::timestamp(at), region, "sqs"};
+    aws::signing_scope const scope{text::timestamp(at), region, "sqs"};
     std::string out;
     for (auto const& [name, value] : aws::sign(view, who, scope, {}, keys).added)
         out += name + ": " + value + "\r\n";

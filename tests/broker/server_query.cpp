@@ -1,6 +1,6 @@
 #include "server_fixture.hpp"
 
-#include <quern/aws/xml.hpp>
+#include <quern/core/detail/text/xml.hpp>
 
 using namespace quern;
 using namespace quern::test;
@@ -32,7 +32,7 @@ struct old_client {
         auto const answer = ask(form);
         BOOST_TEST(answer.status == status, answer.body);
         BOOST_TEST(answer.fields.at("content-type") == "text/xml");
-        auto const document = aws::read_xml(answer.body);
+        auto const document = text::read_xml(answer.body);
         BOOST_REQUIRE_MESSAGE(document, answer.body);
         auto const id = document->get(status == 200 ? "ResponseMetadata/RequestId" : "RequestId");
         BOOST_TEST(id == answer.fields.at("x-amzn-requestid"));
@@ -55,7 +55,7 @@ BOOST_FIXTURE_TEST_CASE(a_client_of_before_2024_sends_receives_and_deletes, old_
                    "SendMessageResult/MessageId", 200)
                    .size() == 36u);
     auto const got = ask("Action=ReceiveMessage&QueueUrl=q&AttributeName.1=All&MessageAttributeName.1=All");
-    auto const document = aws::read_xml(got.body);
+    auto const document = text::read_xml(got.body);
     BOOST_REQUIRE(document);
     std::string const path = "ReceiveMessageResult/Message/";
     BOOST_TEST(document->get(path + "Body") == "a&b");
@@ -93,7 +93,7 @@ BOOST_FIXTURE_TEST_CASE(a_long_poll_is_answered_in_the_protocol_it_was_asked_in,
     other.send(request_text("SendMessage", R"({"QueueUrl":"q","MessageBody":"m"})"));
     BOOST_TEST(other.receive().status == 200);
     auto const answer = client.receive();
-    BOOST_TEST(aws::read_xml(answer.body).value().get("ReceiveMessageResult/Message/Body") == "m");
+    BOOST_TEST(text::read_xml(answer.body).value().get("ReceiveMessageResult/Message/Body") == "m");
 }
 
 BOOST_FIXTURE_TEST_CASE(curl_may_ask_by_get_and_a_page_in_a_browser_may_not, old_client)
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(signatures_are_checked_in_headers_and_in_presigned_addresse
     view.target = "/?Action=CreateQueue&QueueName=q";
     view.headers = {{"Host", "h"}};
     aws::signing_keys keys;
-    aws::signing_scope const scope{aws::timestamp(old.server.wall()), "eu-west-1", "sqs"};
+    aws::signing_scope const scope{text::timestamp(old.server.wall()), "eu-west-1", "sqs"};
     auto const target = aws::presign(view, known, scope, {}, 60s, keys).target;
     auto const status = [&](std::string_view path) {
         old.client.send("GET " + std::string(path) + " HTTP/1.1\r\nHost: h\r\n\r\n");

@@ -1,6 +1,6 @@
 #include "server_fixture.hpp"
 
-#include <quern/broker/move_task.hpp>
+#include <quern/broker/detail/move_task.hpp>
 
 #include <support/conformance.hpp>
 

@@ -1,6 +1,6 @@
 #include "service.hpp"
 
-#include <quern/broker/settings.hpp>
+#include <quern/broker/detail/settings.hpp>
 
 using namespace quern::test;
 using quern::broker::apply;

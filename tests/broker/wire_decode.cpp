@@ -1,4 +1,4 @@
-#include <quern/broker/wire_decode.hpp>
+#include <quern/broker/detail/wire_decode.hpp>
 
 #include <boost/test/unit_test.hpp>
 

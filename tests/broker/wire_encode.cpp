@@ -1,4 +1,4 @@
-#include <quern/broker/wire_encode.hpp>
+#include <quern/broker/detail/wire_encode.hpp>
 
 #include <boost/test/unit_test.hpp>
 

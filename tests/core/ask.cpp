@@ -1,5 +1,5 @@
-#include <quern/core/ask.hpp>
-#include <quern/core/compact_strand.hpp>
+#include <quern/core/detail/ask.hpp>
+#include <quern/core/detail/compact_strand.hpp>
 
 #include "support/run.hpp"
 

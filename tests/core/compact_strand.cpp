@@ -1,4 +1,4 @@
-#include <quern/core/compact_strand.hpp>
+#include <quern/core/detail/compact_strand.hpp>
 
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/io_context.hpp>

@@ -1,4 +1,4 @@
-#include <quern/core/md5.hpp>
+#include <quern/core/detail/md5.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,5 +1,5 @@
+#include <quern/core/detail/printable.hpp>
 #include <quern/core/error.hpp>
-#include <quern/core/printable.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-#include <quern/net/connect_race.hpp>
+#include <quern/net/detail/connect_race.hpp>
 
 #include <boost/test/unit_test.hpp>
 

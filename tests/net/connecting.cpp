@@ -1,6 +1,6 @@
 #include <quern/net/client.hpp>
-#include <quern/net/connect_race.hpp>
-#include <quern/net/connection.hpp>
+#include <quern/net/detail/connect_race.hpp>
+#include <quern/net/detail/connection.hpp>
 
 #include "support/loopback.hpp"
 

@@ -1,4 +1,4 @@
-#include <quern/net/proxy.hpp>
+#include <quern/net/detail/proxy.hpp>
 
 #include "support/variables.hpp"
 

@@ -1,5 +1,5 @@
 #include <quern/net/client.hpp>
-#include <quern/net/tls.hpp>
+#include <quern/net/detail/tls.hpp>
 
 #include "support/certificate.hpp"
 #include "support/loopback.hpp"

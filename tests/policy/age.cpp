@@ -1,4 +1,4 @@
-#include <quern/policy/age.hpp>
+#include <quern/policy/detail/age.hpp>
 
 #include <boost/test/unit_test.hpp>
 

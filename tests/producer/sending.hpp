@@ -1,6 +1,6 @@
 #pragma once
 
-#include <quern/producer/send_queue.hpp>
+#include <quern/producer/detail/send_queue.hpp>
 
 #include <boost/test/unit_test.hpp>
 

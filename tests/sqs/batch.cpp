@@ -1,5 +1,5 @@
 #include <quern/sqs/batch.hpp>
-#include <quern/sqs/failures.hpp>
+#include <quern/sqs/detail/failures.hpp>
 #include <quern/sqs/limits.hpp>
 
 #include <support/run.hpp>

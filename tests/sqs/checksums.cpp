@@ -1,8 +1,8 @@
-#include <quern/sqs/checksums.hpp>
-#include <quern/sqs/failures.hpp>
-#include <quern/sqs/md5.hpp>
+#include <quern/sqs/detail/checksums.hpp>
+#include <quern/sqs/detail/failures.hpp>
+#include <quern/sqs/detail/md5.hpp>
 
-#include <quern/aws/base64.hpp>
+#include <quern/core/detail/text/base64.hpp>
 
 #include <support/conformance.hpp>
 
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(the_vectors_beside_the_source_tree_hold)
             if (fields.contains("StringValue")) {
                 out.value = fields.at("StringValue").as_string();
             } else if (fields.contains("BinaryValue")) {
-                out.value = quern::aws::base64_decode(fields.at("BinaryValue").as_string()).value();
+                out.value = quern::text::base64_decode(fields.at("BinaryValue").as_string()).value();
             } else {
                 has_list = true;
             }

@@ -1,4 +1,4 @@
-#include <quern/sqs/decode.hpp>
+#include <quern/sqs/detail/decode.hpp>
 #include <quern/sqs/message.hpp>
 #include <quern/sqs/types.hpp>
 

@@ -1,4 +1,4 @@
-#include <quern/sqs/encode.hpp>
+#include <quern/sqs/detail/encode.hpp>
 
 #include <boost/json.hpp>
 #include <boost/test/unit_test.hpp>

@@ -1,8 +1,8 @@
 // Sessions recorded between another SDK and SQS: Quern writes the same requests and reads the answers.
 
-#include <quern/sqs/checksums.hpp>
-#include <quern/sqs/decode.hpp>
-#include <quern/sqs/encode.hpp>
+#include <quern/sqs/detail/checksums.hpp>
+#include <quern/sqs/detail/decode.hpp>
+#include <quern/sqs/detail/encode.hpp>
 
 #include <support/conformance.hpp>
 

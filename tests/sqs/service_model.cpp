@@ -1,8 +1,8 @@
 // Every request that Quern writes, against the service's own model: names, types, and what is required.
 
-#include <quern/sqs/encode.hpp>
+#include <quern/sqs/detail/encode.hpp>
 
-#include <quern/aws/base64.hpp>
+#include <quern/core/detail/text/base64.hpp>
 
 #include <support/conformance.hpp>
 
@@ -45,7 +45,7 @@ public:
                 BOOST_TEST(value.is_bool());
             } else {
                 BOOST_TEST(value.is_string());
-                if (kind == "blob") BOOST_TEST(quern::aws::base64_decode(value.as_string()).has_value());
+                if (kind == "blob") BOOST_TEST(quern::text::base64_decode(value.as_string()).has_value());
             }
         }
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <quern/aws/files.hpp>
+#include <quern/aws/config/files.hpp>
 
 #include <map>
 #include <set>

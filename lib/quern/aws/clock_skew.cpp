@@ -1,5 +1,5 @@
 #include <quern/aws/clock_skew.hpp>
-#include <quern/aws/date.hpp>
+#include <quern/core/detail/text/date.hpp>
 
 #include <algorithm>
 #include <array>
@@ -24,7 +24,7 @@ constexpr std::chrono::hours believable{24};
 
 bool clock_skew::learn(failure const& why, std::string_view date_header, wall_time now)
 {
-    auto const theirs = parse_http_date(date_header);
+    auto const theirs = text::parse_http_date(date_header);
     if (!theirs || std::chrono::abs(*theirs - now) > believable) return false;
     auto const wrong_by = std::chrono::abs(*theirs - corrected(now));
     auto const is_blamed = blames_the_clock(why);
@@ -36,16 +36,17 @@ bool clock_skew::learn(failure const& why, std::string_view date_header, wall_ti
 
 std::string clock_skew::doubt(failure const& why, std::string_view date_header, wall_time now)
 {
-    auto const theirs = parse_http_date(date_header);
+    auto const theirs = text::parse_http_date(date_header);
     if (!theirs || std::chrono::abs(*theirs - now) <= believable || !blames_the_clock(why)) return {};
-    return " (its Date, " + rfc3339(*theirs) + ", is more than a day from this machine's clock and not believed)";
+    return " (its Date, " + text::rfc3339(*theirs) +
+        ", is more than a day from this machine's clock and not believed)";
 }
 
 void service_clock::look(std::string_view date_header, wall_time wall, tick now)
 {
     using std::chrono::milliseconds;
     next_look_ = now + std::chrono::minutes(1);
-    auto const theirs = parse_http_date(date_header);
+    auto const theirs = text::parse_http_date(date_header);
     if (!theirs || std::chrono::abs(*theirs - wall) > believable) return;
     auto const read =
         std::chrono::round<milliseconds>(*theirs + milliseconds(500) - wall); // they leave out the fraction

@@ -18,8 +18,8 @@ public:
     /// Now, as the service would put it.
     wall_time corrected(wall_time now) const { return now + offset_; }
 
-    /// What a point of the service's time is on our clock. Theirs, unless an answer has blamed our clock: a Date header may be
-    /// of whoever stands in between.
+    /// Our clock's reading of a point of the service's time. It is theirs unless an answer has blamed our clock: a Date
+    /// header may be of whoever stands in between.
     wall_time ours(wall_time theirs) const { return is_blamed_ ? theirs - offset_ : theirs; }
 
     /// Looks at an answer that is an error. True when it was signed with a time so wrong that the next attempt, with the

@@ -12,7 +12,7 @@ inline constexpr int usual_attempts = 3;
 
 /// The AWS SDKs' "standard" retries as they are since November 2026.
 struct retry_options {
-    /// Of one call, the first included. Absent: AWS_MAX_ATTEMPTS or the profile's in sqs::client, else 3.
+    /// Attempts of one call, the first included. Absent: AWS_MAX_ATTEMPTS or the profile's in sqs::client, else 3.
     std::optional<int> max_attempts;
     int quota = 500;                                  ///< what failing calls may spend together, see retry_quota
     std::chrono::milliseconds transient_base{50};     ///< backoff before the second attempt, doubled each time
@@ -40,7 +40,7 @@ private:
     int left_;
 };
 
-/// What to do after a failed attempt.
+/// Advice after a failed attempt.
 struct retry_advice {
     enum class verdict { again, final_error, out_of_attempts, out_of_quota } is;
     std::chrono::nanoseconds wait{}; ///< before trying again; out of quota, a long poll waits before it gives up

@@ -1,8 +1,8 @@
-#include <quern/aws/canonical.hpp>
-#include <quern/aws/connecting.hpp>
+#include <quern/aws/config/detail/connecting.hpp>
+#include <quern/aws/detail/signing/canonical.hpp>
 #include <quern/aws/retry.hpp>
 #include <quern/aws/web.hpp>
-#include <quern/core/random_part.hpp>
+#include <quern/core/detail/random_part.hpp>
 
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <quern/aws/clock_skew.hpp>
-#include <quern/aws/environment.hpp>
+#include <quern/aws/config/environment.hpp>
 #include <quern/core/clock.hpp>
 #include <quern/core/error.hpp>
 #include <quern/net/client.hpp>

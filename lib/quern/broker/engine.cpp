@@ -1,6 +1,6 @@
 #include <quern/broker/engine.hpp>
 
-#include <quern/broker/engine_state.hpp>
+#include <quern/broker/detail/engine_state.hpp>
 
 #include <algorithm>
 

@@ -27,7 +27,7 @@ struct engine_options {
     std::string base_url = "http://127.0.0.1:9324";  ///< origin of every QueueUrl that the engine returns
     std::string sender_id = "AIDAQUERNLOCALBROKER0"; ///< SenderId of every message
 
-    /// Of message ids and receipt handles: equal seeds and calls, equal answers. Absent: the system draws one, so that
+    /// Seed of message ids and receipt handles: equal seeds and calls give equal answers. Absent: the system draws one, so that
     /// no id comes twice and no handle outlives the run that gave it.
     std::optional<std::uint64_t> seed;
 
@@ -37,7 +37,7 @@ struct engine_options {
     fault_settings faults{};
 };
 
-/// What is known of who calls, beside the request.
+/// Identity of a caller, known beside the request.
 struct caller {
     std::string region; ///< where names of queues belong; empty: as the engine's options say, here and below
     std::string account_id;
@@ -47,7 +47,7 @@ struct caller {
 /// A long poll that waits for a message.
 using poll_id = std::uint64_t;
 
-/// What a receive has got: messages at once, or a place in the queue's line of waiting polls.
+/// Result of a receive: messages at once, or a place in the queue's line of waiting polls.
 struct received {
     sqs::receive_message_response answer;
     std::optional<poll_id> parked; ///< set: no answer yet, it comes out of take_ready()
@@ -93,7 +93,7 @@ public:
 
     engine_options const& options() const;
 
-    /// Whom the calls from now on come from.
+    /// Sets the caller of all calls from now on.
     void set_caller(caller);
 
     /// For the server, which carries out the faults of the connection.

@@ -47,7 +47,7 @@ struct fault_settings {
     std::optional<failure> validate() const;
 };
 
-/// What the server does to one request.
+/// Harm that the server does to one request.
 enum class transport_fault {
     none,
     throttled,

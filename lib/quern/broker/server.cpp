@@ -1,7 +1,7 @@
 #include <quern/broker/server.hpp>
 
-#include <quern/broker/server_core.hpp>
-#include <quern/broker/server_tls.hpp>
+#include <quern/broker/detail/server_core.hpp>
+#include <quern/broker/detail/server_tls.hpp>
 
 namespace quern::broker {
 

@@ -19,7 +19,7 @@ namespace quern::broker {
 
 class server_core;
 
-/// What has happened since the start.
+/// Counts since the start.
 struct server_counters {
     std::uint64_t connections = 0;      ///< accepted
     std::uint64_t open_connections = 0; ///< now

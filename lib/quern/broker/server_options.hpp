@@ -1,6 +1,6 @@
 #pragma once
 
-#include <quern/aws/credentials.hpp>
+#include <quern/aws/credentials/credentials.hpp>
 #include <quern/core/error.hpp>
 
 #include <chrono>

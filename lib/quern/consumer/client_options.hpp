@@ -5,7 +5,8 @@
 namespace quern {
 
 /// Settings of an sqs::client that a consumer with these options speaks through: `base`, with what a consumer sets in the
-/// client that it makes for itself. With the client's own defaults, three attempts of 10 s each, a server that hangs costs leases.
+/// client that it makes for itself. With the client's own defaults, three attempts of 10 s each, a server that hangs costs
+/// leases.
 ///
 /// Attempts     one a call. It comes back to the consumer, which knows how long the lease still lasts, and tries again.
 /// Timeout      a sixth of visibility_timeout, or that of `base` where it is shorter: two attempts fit into the third of a

@@ -1,6 +1,6 @@
 #include <quern/consumer/consumer.hpp>
 #include <quern/consumer/detail/pipeline.hpp>
-#include <quern/core/ask.hpp>
+#include <quern/core/detail/ask.hpp>
 
 #include <boost/asio/execution/context.hpp>
 #include <boost/asio/post.hpp>

@@ -1,5 +1,5 @@
-#include <quern/aws/json_writer.hpp>
 #include <quern/consumer/explanation.hpp>
+#include <quern/core/detail/text/json_writer.hpp>
 
 #include <string_view>
 
@@ -53,7 +53,7 @@ std::string to_string(explanation const& e)
 std::string to_json(explanation const& e)
 {
     std::string text;
-    aws::json_writer json(text);
+    text::json_writer json(text);
     json.begin_object()
         .member("polls", number(e.polls))
         .member("in_flight", number(e.in_flight))

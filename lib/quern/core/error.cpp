@@ -1,5 +1,5 @@
+#include <quern/core/detail/printable.hpp>
 #include <quern/core/error.hpp>
-#include <quern/core/printable.hpp>
 
 #include <boost/system/system_error.hpp>
 

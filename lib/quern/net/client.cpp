@@ -1,7 +1,7 @@
 #include <quern/net/client.hpp>
-#include <quern/net/connection.hpp>
-#include <quern/net/resolver.hpp>
-#include <quern/net/waiter.hpp>
+#include <quern/net/detail/connection.hpp>
+#include <quern/net/detail/resolver.hpp>
+#include <quern/net/detail/waiter.hpp>
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/steady_timer.hpp>

@@ -1,10 +1,10 @@
 #include <quern/producer/producer.hpp>
 
-#include <quern/aws/digest.hpp>
 #include <quern/core/alarm.hpp>
-#include <quern/core/ask.hpp>
-#include <quern/core/compact_strand.hpp>
-#include <quern/producer/send_queue.hpp>
+#include <quern/core/detail/ask.hpp>
+#include <quern/core/detail/compact_strand.hpp>
+#include <quern/core/detail/text/digest.hpp>
+#include <quern/producer/detail/send_queue.hpp>
 #include <quern/sqs/batch.hpp>
 #include <quern/sqs/client.hpp>
 
@@ -50,7 +50,7 @@ std::string own_prefix(std::uint64_t seed)
     std::array<std::uint32_t, 4> bits{};
     for (auto& each : bits)
         each = static_cast<std::uint32_t>(seed != 0 ? fixed() : system());
-    return aws::hex(std::as_bytes(std::span(bits))) + '-';
+    return text::hex(std::as_bytes(std::span(bits))) + '-';
 }
 
 /// Every failure comes back to the queue, which knows how much time each message has.

@@ -1,6 +1,6 @@
 #include <quern/sim/process.hpp>
 
-#include <quern/sim/part.hpp>
+#include <quern/sim/detail/part.hpp>
 
 #include <boost/asio/this_coro.hpp>
 

@@ -1,7 +1,7 @@
 #include <quern/sim/scenario.hpp>
 
-#include <quern/sim/shapes.hpp>
-#include <quern/sim/weather.hpp>
+#include <quern/sim/detail/shapes.hpp>
+#include <quern/sim/detail/weather.hpp>
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,7 +1,7 @@
 #include <quern/sim/world.hpp>
 
+#include <quern/sim/detail/part.hpp>
 #include <quern/sim/local_api.hpp>
-#include <quern/sim/part.hpp>
 #include <quern/sim/virtual_clock.hpp>
 
 #include <boost/asio/co_spawn.hpp>

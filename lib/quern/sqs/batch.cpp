@@ -1,6 +1,6 @@
 #include <quern/sqs/batch.hpp>
 
-#include <quern/sqs/failures.hpp>
+#include <quern/sqs/detail/failures.hpp>
 #include <quern/sqs/limits.hpp>
 
 #include <charconv>

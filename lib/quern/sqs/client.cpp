@@ -1,15 +1,15 @@
 #include <quern/sqs/client.hpp>
 
-#include <quern/aws/call.hpp>
-#include <quern/aws/connecting.hpp>
-#include <quern/aws/credential_chain.hpp>
-#include <quern/core/ask.hpp>
-#include <quern/core/compact_strand.hpp>
+#include <quern/aws/config/detail/connecting.hpp>
+#include <quern/aws/credentials/credential_chain.hpp>
+#include <quern/aws/detail/call.hpp>
+#include <quern/core/detail/ask.hpp>
+#include <quern/core/detail/compact_strand.hpp>
 #include <quern/core/lodgers.hpp>
-#include <quern/sqs/checksums.hpp>
-#include <quern/sqs/decode.hpp>
-#include <quern/sqs/encode.hpp>
-#include <quern/sqs/failures.hpp>
+#include <quern/sqs/detail/checksums.hpp>
+#include <quern/sqs/detail/decode.hpp>
+#include <quern/sqs/detail/encode.hpp>
+#include <quern/sqs/detail/failures.hpp>
 #include <quern/sqs/limits.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>

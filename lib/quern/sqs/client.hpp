@@ -1,6 +1,6 @@
 #pragma once
 
-#include <quern/aws/credentials.hpp>
+#include <quern/aws/credentials/credentials.hpp>
 #include <quern/aws/retry.hpp>
 #include <quern/core/clock.hpp>
 #include <quern/net/client.hpp>

@@ -1,6 +1,6 @@
 #include <quern/sqs/endpoint.hpp>
 
-#include <quern/aws/partitions.hpp>
+#include <quern/aws/config/detail/partitions.hpp>
 
 namespace quern::sqs {
 namespace {

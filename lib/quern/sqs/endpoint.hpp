@@ -1,6 +1,6 @@
 #pragma once
 
-#include <quern/aws/region.hpp>
+#include <quern/aws/config/region.hpp>
 #include <quern/core/error.hpp>
 #include <quern/net/endpoint.hpp>
 
@@ -10,7 +10,7 @@
 
 namespace quern::sqs {
 
-/// What a program may say about where SQS is. What it leaves open comes from the environment, the profile, and a queue's
+/// Options of a program about where SQS is. What it leaves open comes from the environment, the profile, and a queue's
 /// URL; see settled().
 struct endpoint_choice {
     std::string region{};             ///< "eu-west-1"
@@ -25,7 +25,7 @@ struct resolved_endpoint {
     std::string region; ///< that signatures name
 };
 
-/// What the URL of a queue says about where its queue is.
+/// Home of a queue, read from its URL.
 struct queue_home {
     std::string region{};    ///< empty when the host is none of Amazon's
     std::string origin{};    ///< to send requests to; empty when that is the region's own endpoint
@@ -38,7 +38,7 @@ struct queue_home {
 /// Says nothing about a text that is no URL.
 queue_home home_of(std::string_view queue_url);
 
-/// What the endpoint rules are asked with:
+/// Inputs of the endpoint rules, settled from all who have a say:
 ///
 /// url     the program's; the environment's and the profile's as in aws::settled(); the origin of the queue's URL,
 ///         where it is not that of a region's own endpoint

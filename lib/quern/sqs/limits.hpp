@@ -24,7 +24,7 @@ inline constexpr seconds max_delay{900};
 inline constexpr seconds max_wait_time{20};
 inline constexpr seconds max_visibility{43'200};
 
-/// What counts against max_message_bytes: the body and, of each user attribute, name, data type and value. A Binary
+/// Size that counts against max_message_bytes: the body and, of each user attribute, name, data type and value. A Binary
 /// counts its raw bytes; system attributes do not count.
 std::size_t message_size(std::string_view body, attribute_map const& attributes);
 

@@ -1,4 +1,4 @@
-#include <quern/core/printable.hpp>
+#include <quern/core/detail/printable.hpp>
 #include <quern/telemetry/log.hpp>
 
 namespace quern {

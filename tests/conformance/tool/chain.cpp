@@ -1,7 +1,7 @@
 #include "recorded_web.hpp"
 #include "suites.hpp"
 
-#include <quern/aws/credential_chain.hpp>
+#include <quern/aws/credentials/credential_chain.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>

@@ -1,6 +1,6 @@
 #include "suites.hpp"
 
-#include <quern/aws/region.hpp>
+#include <quern/aws/config/region.hpp>
 
 #include <boost/json.hpp>
 

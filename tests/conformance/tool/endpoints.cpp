@@ -1,6 +1,6 @@
 #include "suites.hpp"
 
-#include <quern/aws/endpoint_rules.hpp>
+#include <quern/aws/config/endpoint_rules.hpp>
 
 #include <boost/json.hpp>
 

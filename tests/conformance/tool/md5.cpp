@@ -1,11 +1,11 @@
 #include "suites.hpp"
 
-#include <quern/aws/base64.hpp>
-#include <quern/aws/digest.hpp>
-#include <quern/core/md5.hpp>
-#include <quern/sqs/checksums.hpp>
-#include <quern/sqs/failures.hpp>
-#include <quern/sqs/md5.hpp>
+#include <quern/core/detail/md5.hpp>
+#include <quern/core/detail/text/base64.hpp>
+#include <quern/core/detail/text/digest.hpp>
+#include <quern/sqs/detail/checksums.hpp>
+#include <quern/sqs/detail/failures.hpp>
+#include <quern/sqs/detail/md5.hpp>
 
 #include <boost/json.hpp>
 
@@ -19,7 +19,7 @@ constexpr std::string_view wrong_digest = "00000000000000000000000000000000";
 
 std::string decoded(std::string_view base64)
 {
-    auto bytes = aws::base64_decode(base64);
+    auto bytes = text::base64_decode(base64);
     if (!bytes) throw std::runtime_error("\"" + std::string(base64) + "\" is not base64");
     return std::move(*bytes);
 }
@@ -77,7 +77,7 @@ std::string md5_with_lists(json::value const& vector)
                 append(decoded(element.as_string()));
         }
     }
-    return aws::hex(md5(text));
+    return text::hex(md5(text));
 }
 
 void run_vector(json::value const& vector, checked_case& verdict)

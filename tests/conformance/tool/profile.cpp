@@ -1,6 +1,6 @@
 #include "suites.hpp"
 
-#include <quern/aws/profile.hpp>
+#include <quern/aws/config/profile.hpp>
 
 #include <boost/json.hpp>
 

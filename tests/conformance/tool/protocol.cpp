@@ -1,8 +1,8 @@
 #include "suites.hpp"
 
-#include <quern/aws/error_reply.hpp>
-#include <quern/aws/json_signer.hpp>
-#include <quern/sqs/decode.hpp>
+#include <quern/aws/detail/error_reply.hpp>
+#include <quern/aws/detail/signing/json_signer.hpp>
+#include <quern/sqs/detail/decode.hpp>
 #include <quern/sqs/types.hpp>
 
 #include <boost/json.hpp>

@@ -1,7 +1,7 @@
 #include "recorded_web.hpp"
 
-#include <quern/aws/base64.hpp>
-#include <quern/aws/canonical.hpp>
+#include <quern/aws/detail/signing/canonical.hpp>
+#include <quern/core/detail/text/base64.hpp>
 
 #include <boost/json.hpp>
 
@@ -13,7 +13,7 @@ namespace {
 std::string bytes_in(json::value const& data)
 {
     if (auto const* const base64 = find(data, "Base64")) {
-        return aws::base64_decode(std::string_view(base64->as_string())).value_or("");
+        return text::base64_decode(std::string_view(base64->as_string())).value_or("");
     }
     return text_at(data, "Utf8");
 }

@@ -1,6 +1,6 @@
 #include "suites.hpp"
 
-#include <quern/aws/error_reply.hpp>
+#include <quern/aws/detail/error_reply.hpp>
 #include <quern/aws/retry.hpp>
 
 #include <boost/json.hpp>

@@ -1,6 +1,6 @@
 #include "suites.hpp"
 
-#include <quern/aws/sigv4.hpp>
+#include <quern/aws/detail/signing/sigv4.hpp>
 
 #include <boost/json.hpp>
 
@@ -80,7 +80,7 @@ wall_time signing_time(json::value const& context)
 {
     auto text = text_at(context, "timestamp");
     std::erase_if(text, [](char c) { return c == '-' || c == ':'; });
-    auto const time = aws::parse_timestamp(text);
+    auto const time = text::parse_timestamp(text);
     if (!time) throw std::runtime_error("context.json: no timestamp");
     return *time;
 }
@@ -104,7 +104,7 @@ public:
             text_at(secret, "access_key_id"), text_at(secret, "secret_access_key"), text_at(secret, "token")};
         auto const region = text_at(context, "region");
         auto const service = text_at(context, "service");
-        aws::signing_scope const scope{aws::timestamp(signing_time(context)), region, service};
+        aws::signing_scope const scope{text::timestamp(signing_time(context)), region, service};
         aws::signing_options options;
         options.normalize_path = flag_at(context, "normalize", true);
         options.sign_body = flag_at(context, "sign_body");

@@ -1,8 +1,8 @@
 #include "suites.hpp"
 
-#include <quern/aws/container_credentials.hpp>
-#include <quern/aws/instance_metadata.hpp>
-#include <quern/aws/recipe.hpp>
+#include <quern/aws/credentials/detail/container_credentials.hpp>
+#include <quern/aws/credentials/instance_metadata.hpp>
+#include <quern/aws/credentials/recipe.hpp>
 
 #include <boost/json.hpp>
 

@@ -7,7 +7,7 @@
 
 namespace quern::detail {
 
-/// What a received message takes in memory: everything in it that is a view into its answer.
+/// Size of a received message in memory: everything in it that is a view into its answer.
 std::size_t bytes_of(sqs::message const&);
 
 /// The rule of the byte limit: how many more messages fit, when nobody knows how large the next will be.

@@ -8,7 +8,7 @@
 #include <quern/consumer/drain_report.hpp>
 #include <quern/consumer/options.hpp>
 #include <quern/core/alarm.hpp>
-#include <quern/core/compact_strand.hpp>
+#include <quern/core/detail/compact_strand.hpp>
 #include <quern/sqs/api.hpp>
 #include <quern/telemetry/counter.hpp>
 #include <quern/telemetry/log.hpp>
@@ -27,7 +27,7 @@
 
 namespace quern::detail {
 
-/// What the stages share: what is in flight with its leases, the settings, time, chance, the log, and the way to SQS.
+/// State that the stages share: what is in flight with its leases, the settings, time, chance, the log, and the way to SQS.
 ///
 /// The stages pass messages on in one direction, intake -> dispatch -> settle, and each knows only those behind it. What a
 /// later stage learns about a message that concerns an earlier one (its lease is lost, its group may go on) it leaves
@@ -94,7 +94,7 @@ private:
     std::optional<boost::asio::any_io_executor> at_work_; // keep the context from running out of work
 };
 
-/// What dispatch has to do about a message; the rest line::carry_out() does itself.
+/// Actions that dispatch takes about a message; line::carry_out() takes the rest itself.
 inline constexpr message_life::actions for_dispatch = message_life::give_back_tail | message_life::leave_group |
     message_life::cancel | message_life::send_delete | message_life::try_later;
 

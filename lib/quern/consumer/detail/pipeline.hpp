@@ -7,7 +7,7 @@
 #include <quern/consumer/detail/settle/settle_stage.hpp>
 #include <quern/consumer/detail/stall_watch.hpp>
 #include <quern/consumer/explanation.hpp>
-#include <quern/core/ask.hpp>
+#include <quern/core/detail/ask.hpp>
 #include <quern/core/lodgers.hpp>
 #include <quern/sqs/client.hpp>
 

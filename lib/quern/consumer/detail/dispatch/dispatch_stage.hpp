@@ -52,7 +52,7 @@ public:
     outage::places room(tick now);
     std::size_t room_at_this_pace(tick now);
 
-    /// What waited for better times or its turn, before new messages are asked for.
+    /// Admits messages that waited for better times or their turn, before new messages are asked for.
     void admit_waiting(tick now);
 
     /// Starts whatever may run; says when time alone will let more.

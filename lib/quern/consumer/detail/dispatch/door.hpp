@@ -3,7 +3,7 @@
 #include <quern/consumer/detail/message/held.hpp>
 #include <quern/consumer/handler.hpp>
 #include <quern/consumer/outcome.hpp>
-#include <quern/core/compact_strand.hpp>
+#include <quern/core/detail/compact_strand.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -23,7 +23,7 @@ struct finished {
     std::optional<outcome> said; ///< neither: it never began
 };
 
-/// Whom handlers reach through the door, on the strand.
+/// Keeper on the strand, whom handlers reach through the door.
 class door_keeper {
 public:
     using reply = delivery::keeper::reply;

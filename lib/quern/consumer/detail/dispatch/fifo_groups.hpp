@@ -30,7 +30,7 @@ public:
     /// It failed, leaves, and will be received again: those behind it wait for that until then.
     void await(held const&, tick until);
 
-    /// Those that have waited in vain, to be given back.
+    /// Takes the messages that have waited in vain, to be given back.
     std::vector<held_ptr> take_forsaken(tick now);
 
     /// When there will be some.

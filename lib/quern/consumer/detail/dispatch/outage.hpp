@@ -24,7 +24,7 @@ namespace quern::detail {
 /// messages that always find it down must not hide from the probes that the others would find it up.
 class outage {
 public:
-    /// What a handler's end says about a dependency.
+    /// News about a dependency in a handler's end.
     enum class sign { none, good, bad, down };
     struct news {
         sign what = sign::none;
@@ -70,14 +70,14 @@ public:
         bool spilled = false;    ///< it was its last receive, and there is no place for it here
     };
 
-    /// Of a message that may not run. Nothing: it waits here.
+    /// Way back of a message that may not run. Nothing: it waits here.
     std::optional<way_back> stand_back(held_ptr const&, tick now);
 
-    /// Of one whose handler has said so, after ended(). While that is the only news of its kind it is as one that
-    /// failed.
+    /// Way back of a message whose handler has said so, after ended(). While that is the only news of its kind it is as
+    /// one that failed.
     std::optional<way_back> found_down(held_ptr const&, news const&, tick now);
 
-    /// Those that waited here and may run now; the caller starts each, or stops asking.
+    /// Next message that waited here and may run now; null: none. The caller starts each, or stops asking.
     held_ptr next_kept(tick now);
     std::vector<held_ptr> take_kept(); ///< all, to be given back
     bool lets_go(tick now);            ///< one of them may run
@@ -91,7 +91,7 @@ public:
     /// Fewer may run than when this was asked last.
     bool worsened() { return std::exchange(worsened_, false); }
 
-    /// What has changed since this was asked last, for the log.
+    /// Change since this was asked last, for the log.
     struct event {
         dependency_ptr of;
         dependency::phase from, to;
@@ -103,7 +103,7 @@ public:
     /// No message may be received.
     bool halts(tick now);
 
-    /// What is down and why; empty in good times.
+    /// Tells which dependencies are down and why; empty in good times.
     std::string explain(tick now) const;
 
 private:

@@ -24,7 +24,7 @@ public:
 
     static void ended(held& h) { h.run_hook::unlink(); }
 
-    /// Those over the limit, each told once.
+    /// Messages over the limit, each told once.
     std::vector<held_ptr> overdue(tick now)
     {
         std::vector<held_ptr> out;

@@ -47,7 +47,7 @@ class dependency_table {
 public:
     dependency_table(policy::breaker_options, std::size_t most, std::uint64_t seed);
 
-    /// That of this name, made where it is new.
+    /// Dependency of this name, made where it is new.
     dependency_ptr of(std::string_view name);
 
     /// The same, where a message belongs to it.

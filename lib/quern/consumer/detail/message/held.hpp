@@ -3,7 +3,7 @@
 #include <quern/consumer/delivery.hpp>
 #include <quern/consumer/detail/message/dependency.hpp>
 #include <quern/consumer/detail/message/message_life.hpp>
-#include <quern/core/compact_strand.hpp>
+#include <quern/core/detail/compact_strand.hpp>
 #include <quern/core/error.hpp>
 #include <quern/policy/breaker.hpp>
 
@@ -44,7 +44,7 @@ struct handler_run {
     {}
 };
 
-/// What a handler waits for while it runs.
+/// Asks that a handler awaits while it runs.
 struct handler_asks {
     using answers = std::vector<delivery::keeper::reply>;
 
@@ -53,7 +53,7 @@ struct handler_asks {
     answers extensions;
 };
 
-/// What one receive brought. Its messages are views into one storage, which lasts until the last of them is gone.
+/// Answer of one receive. Its messages are views into one storage, which lasts until the last of them is gone.
 struct answer {
     std::shared_ptr<std::byte[]> storage;
     tick received_at;
@@ -61,7 +61,7 @@ struct answer {
     std::size_t entries = 0; ///< of the ledger
 };
 
-/// Who has the say about a handler that was posted to where it runs: whoever changes this first.
+/// Turn of a handler that was posted to where it runs: whoever changes this first has the say.
 class handler_turn {
 public:
     /// It begins now. False when it was called off.
@@ -94,7 +94,7 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
           receive_count(message.receive_count())
     {}
 
-    /// What only a message in trouble has.
+    /// State that only a message in trouble has.
     struct trouble {
         std::string reason;            ///< of its rejection
         std::optional<failure> damage; ///< it arrived unreadable: no handler can run

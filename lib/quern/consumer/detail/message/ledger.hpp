@@ -13,7 +13,7 @@
 
 namespace quern::detail {
 
-/// What is in flight here: message id -> the one entry with its newest receipt handle.
+/// Messages in flight here: message id -> the one entry with its newest receipt handle.
 class ledger {
 public:
     /// The entry of that message, or null.

@@ -6,7 +6,7 @@
 
 namespace quern::detail {
 
-/// What a handler has thrown says that its message cannot be read.
+/// Whether the exception of a handler says that its message cannot be read.
 inline bool is_parse_error(std::exception_ptr const& thrown)
 {
     try {

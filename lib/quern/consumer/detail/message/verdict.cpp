@@ -1,7 +1,7 @@
 #include <quern/consumer/detail/message/ascii_excerpt.hpp>
 #include <quern/consumer/detail/message/thrown.hpp>
 #include <quern/consumer/detail/message/verdict.hpp>
-#include <quern/policy/age.hpp>
+#include <quern/policy/detail/age.hpp>
 
 #include <utility>
 

@@ -15,7 +15,7 @@ namespace quern::detail {
 
 // What becomes of a message when its handler has ended: first what the end means, then what follows from it. Pure.
 
-/// What an end of a handler means.
+/// Meaning of a handler's end.
 struct meaning {
     outcome said;
     bool is_news = true; ///< about what the handler depends on; not of a message that blames itself
@@ -33,13 +33,13 @@ struct meaning {
     }
 };
 
-/// Of an exception, with consumer_options::classify asked first; `overdue`: thrown because it ran for too long.
+/// Meaning of an exception, with consumer_options::classify asked first; `overdue`: thrown because it ran for too long.
 meaning meaning_of(std::exception_ptr const& thrown, bool overdue, consumer_options const&);
 
-/// Of a message that cannot be read. `body`: its beginning is shown.
+/// Meaning of a message that cannot be read. `body`: its beginning is shown.
 meaning meaning_of_malformed(std::string const& why, std::string_view body, consumer_options const&);
 
-/// What is known about the message.
+/// Circumstances of a message at its handler's end.
 struct circumstances {
     int receive_count = 1;
     std::chrono::milliseconds age{}; ///< since its first receive, without the time in which it merely stood back
@@ -47,8 +47,8 @@ struct circumstances {
     bool fifo = false;
 };
 
-/// So long those behind a failed head wait for it here, their leases extended; what is put off for longer is not waited
-/// for.
+/// Time for which the messages behind a failed head wait for it here, their leases extended. A head that is put off for
+/// longer is not waited for.
 inline constexpr std::chrono::seconds longest_wait_for_head{20};
 
 struct verdict {

@@ -87,7 +87,7 @@ private:
     std::multimap<tick, settlement> later_;
 };
 
-/// What becomes of an entry after its call.
+/// Fate of an entry after its call.
 enum class settled { done, again, lost };
 
 settled judge(settlement const&, result<void> const& answer, tick now);

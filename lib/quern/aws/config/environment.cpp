@@ -1,0 +1,27 @@
+#include <quern/aws/config/environment.hpp>
+#include <quern/aws/detail/signing/canonical.hpp>
+
+#include <cstdlib>
+
+namespace quern::aws {
+
+std::string process_environment(char const* name)
+{
+    char const* const value = std::getenv(name);
+    return value ? value : "";
+}
+
+std::string first_set(environment const& variable, std::initializer_list<char const*> names)
+{
+    for (auto const* const name : names) {
+        if (auto value = variable(name); !value.empty()) return value;
+    }
+    return {};
+}
+
+bool says_true(std::string_view text)
+{
+    return lower_case(text) == "true";
+}
+
+} // namespace quern::aws

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <quern/aws/config/profile.hpp>
+#include <quern/aws/credentials/credentials.hpp>
+
+#include <optional>
+#include <string_view>
+
+namespace quern::aws {
+
+/// The members of a JSON object that are texts or whole numbers, names in lower case; others are left out. With `inside`,
+/// of the object that this member is. Nothing when the text is not one JSON object, or has no such member.
+std::optional<section> read_flat_json(std::string_view text, std::string_view inside = {});
+
+/// The credentials that such an object holds, as containers, instances, processes and SSO write them: AccessKeyId,
+/// SecretAccessKey, Token or SessionToken, Expiration (RFC 3339, or milliseconds since 1970), AccountId.
+///
+/// `whose`: names the source in errors; they show nothing of the object but its Code and Message.
+///
+/// Fails with  errc::no_credentials  it holds none; it says that something went wrong; a part is missing or unusable
+result<credentials> credentials_in(section const&, std::string_view whose);
+
+/// Both in one; `text` that is no object is an error as well.
+result<credentials> credentials_in_json(std::string_view text, std::string_view whose, std::string_view inside = {});
+
+} // namespace quern::aws

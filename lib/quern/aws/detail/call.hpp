@@ -1,0 +1,98 @@
+#pragma once
+
+#include <quern/aws/clock_skew.hpp>
+#include <quern/aws/credentials/credentials.hpp>
+#include <quern/aws/detail/signing/json_signer.hpp>
+#include <quern/aws/retry.hpp>
+#include <quern/core/clock.hpp>
+#include <quern/core/detail/alarm_line.hpp>
+#include <quern/net/client.hpp>
+
+#include <boost/asio/awaitable.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace quern::aws {
+
+/// How one call travels. Not an aggregate: g++ 12.2 destroys those twice in a `co_await` expression (GCC PR107288).
+struct call_options {
+    net::lane via = net::lane::control;
+    std::chrono::milliseconds timeout{10'000}; ///< of each attempt, the wait for credentials included
+    bool repeatable = false;                   ///< see net::request
+    bool long_poll = false;                    ///< see retries; has the whole timeout once there are credentials
+
+    call_options() {}
+};
+
+/// One awsJson service at one endpoint: signs, sends, reads errors, tries again.
+///
+/// Lifetime  outlives its calls, as the client and the clock outlive it.
+/// Threads   one strand: the client's.
+class json_service {
+public:
+    using random = std::function<double()>; ///< 0 to 1
+
+    /// `target`: its host and path are taken from the client's endpoint. `jitter`: empty for random_part().
+    /// Throws boost::system::system_error when a retry option is invalid.
+    json_service(net::client&, json_target target, std::shared_ptr<credentials_provider>, clock&,
+        retry_options = retry_options(), random jitter = {});
+
+    /// `operation`: a literal; it outlives the call.
+    ///
+    /// Completes with an answer of status 2xx. Each attempt is signed anew, with the credentials of that moment. Like in
+    /// the AWS SDKs, a call whose answer never came is tried again: it may have been carried out twice. So is one that
+    /// found no credentials where there may be some soon. Expired ones that are refused are renewed once; an error that
+    /// says so all the same is `retryable` unless there are no others to come.
+    ///
+    /// Fails with    errc::service_error, throttled  the service said so, after the last attempt
+    ///               errc::no_credentials            there is nothing to sign with
+    ///               errc::timed_out                 credentials did not come in the time of an attempt
+    ///               errc::stopped                   cancelled, or closed
+    ///               and as net::client::exchange does, after the last attempt
+    /// Cancellation  terminal, also while waiting for the next attempt.
+    boost::asio::awaitable<result<net::response>> call(std::string_view operation, std::string body, call_options);
+
+    /// Ends what waits here with errc::stopped, for credentials or between two attempts, and no call waits here any more.
+    /// What the client has under way is the client's to end.
+    void close();
+
+    /// The service's clock, as far as is known.
+    std::shared_ptr<service_clock const> theirs() const { return theirs_; }
+
+    retry_quota const& quota(net::lane l) const { return quotas_[index(l)]; }
+
+private:
+    struct letter {
+        std::string_view operation;
+        std::string_view body;
+        credentials const& keys;
+    };
+    std::string sign(letter const&);
+    void read_date(net::response const&);
+    static std::size_t index(net::lane l) { return l == net::lane::data ? 0 : 1; }
+    boost::asio::awaitable<result<shared_credentials>> wait_for_keys(std::chrono::milliseconds& left);
+    boost::asio::awaitable<result<shared_credentials>> find_keys(
+        retries&, call_options, std::chrono::milliseconds& left);
+    boost::asio::awaitable<std::optional<failure>> rest(retry_advice, failure);
+
+    net::client& client_;
+    json_signer signer_;
+    std::shared_ptr<credentials_provider> keys_;
+    clock& clock_;
+    retry_options options_;
+    random jitter_;
+    clock_skew skew_;
+    std::shared_ptr<service_clock> const theirs_ = std::make_shared<service_clock>();
+    std::array<retry_quota, 2> quotas_; ///< one a lane: failing polls must not keep deletes from being retried
+    alarm_line waiting_;
+    bool closed_ = false;
+};
+
+} // namespace quern::aws

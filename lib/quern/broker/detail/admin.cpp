@@ -1,0 +1,74 @@
+#include <quern/broker/detail/admin.hpp>
+
+#include <quern/aws/detail/signing/canonical.hpp>
+#include <quern/core/detail/text/json_writer.hpp>
+
+#include <algorithm>
+
+namespace quern::broker {
+namespace {
+
+constexpr std::size_t most_messages = 100;
+
+std::int64_t milliseconds(instant t)
+{
+    return std::chrono::duration_cast<std::chrono::milliseconds>(t.time_since_epoch()).count();
+}
+
+void write_queues(std::vector<queue_look> const& all, std::string& to)
+{
+    text::json_writer out(to);
+    out.begin_object().key("queues").begin_array();
+    for (auto const& q : all) {
+        out.begin_object().member("name", std::string_view(q.name)).member("arn", std::string_view(q.arn));
+        out.member("visible", static_cast<std::int64_t>(q.visible));
+        out.member("delayed", static_cast<std::int64_t>(q.delayed));
+        out.member("in_flight", static_cast<std::int64_t>(q.in_flight)).end_object();
+    }
+    out.end_array().end_object();
+}
+
+void write_messages(std::vector<message_look> const& all, std::string& to)
+{
+    text::json_writer out(to);
+    out.begin_object().key("messages").begin_array();
+    for (auto const& m : all) {
+        out.begin_object().member("id", std::string_view(m.id)).member("body", std::string_view(m.body));
+        out.member("state", m.state).member("receive_count", m.receive_count);
+        out.member("sent_at_ms", milliseconds(m.sent_at));
+        if (!m.group_id.empty()) out.member("group", std::string_view(m.group_id));
+        out.end_object();
+    }
+    out.end_array().end_object();
+}
+
+} // namespace
+
+bool serve_admin(http_request const& request, engine& queues, instant now, http_answer& answer)
+{
+    if (request.method != "GET") return false;
+    std::string_view const target = request.target;
+    auto const path = target.substr(0, target.find('?'));
+    if (path != "/_quern/queues" && path != "/_quern/messages") return false;
+    answer.content_type = "application/json";
+    queues.set_caller({});
+    if (path == "/_quern/queues") {
+        write_queues(queues.look_at_queues(now), answer.body);
+        return true;
+    }
+    auto const parameters = aws::parse_query(target.substr(std::min(path.size() + 1, target.size())));
+    auto const named =
+        std::ranges::find(parameters, std::string("queue"), &std::pair<std::string, std::string>::first);
+    auto const found = named == parameters.end()
+        ? result<std::vector<message_look>>(failure(errc::invalid_request, ""))
+        : queues.look_at_messages(named->second, most_messages, now);
+    if (found) {
+        write_messages(*found, answer.body);
+    } else {
+        answer.status = 404;
+        answer.body = "{\"error\":\"name a queue: ?queue=NAME, an ARN or a url\"}";
+    }
+    return true;
+}
+
+} // namespace quern::broker

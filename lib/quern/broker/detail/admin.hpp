@@ -1,0 +1,17 @@
+#pragma once
+
+#include <quern/broker/detail/http_answer.hpp>
+#include <quern/broker/detail/http_request.hpp>
+#include <quern/broker/engine.hpp>
+
+namespace quern::broker {
+
+/// A look at queues and messages without receiving any, as JSON:
+///
+///     GET /_quern/queues
+///     GET /_quern/messages?queue=NAME_ARN_OR_URL   the hundred oldest
+///
+/// False when the request is for neither.
+bool serve_admin(http_request const&, engine&, instant now, http_answer&);
+
+} // namespace quern::broker

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <quern/core/error.hpp>
+
+#include <cstddef>
+#include <ctime>
+#include <string>
+#include <string_view>
+
+namespace quern::broker {
+
+/// Answer to a request. Its buffers serve one answer after another.
+struct http_answer {
+    int status = 200;
+    std::string_view content_type = "application/x-amz-json-1.0";
+    std::string query_error; ///< value of x-amzn-query-error, "<code>;Sender"; empty without an error
+    std::string body;
+    std::string request_id; ///< XML answers have it in the body too
+    bool xml = false;       ///< in the query protocol
+    bool keep_alive = true;
+
+    void clear()
+    {
+        status = 200;
+        content_type = "application/x-amz-json-1.0";
+        query_error.clear();
+        body.clear();
+        if (body.capacity() > kept) body.shrink_to_fit();
+        keep_alive = true;
+        xml = false;
+    }
+
+    static constexpr std::size_t kept = 256 * 1024; ///< an idle connection keeps no larger buffer
+
+    std::string_view error_code() const { return std::string_view(query_error).substr(0, query_error.find(';')); }
+};
+
+/// Appends the answer as it goes over the wire.
+void write_answer(std::string& wire, http_answer const&, std::string_view date);
+
+/// "Sat, 21 Nov 2026 07:05:00 GMT": the form of the Date header (RFC 9110, 5.6.7).
+std::string http_date(std::time_t);
+
+} // namespace quern::broker

@@ -1,0 +1,52 @@
+#include <quern/broker/detail/engine_state.hpp>
+
+namespace quern::broker {
+namespace {
+
+std::string_view name_of(message_state state)
+{
+    switch (state) {
+    case message_state::delayed: return "delayed";
+    case message_state::visible: return "visible";
+    case message_state::in_flight: return "in flight";
+    }
+    return {};
+}
+
+} // namespace
+
+std::vector<queue_look> engine::look_at_queues(instant now)
+{
+    advance(now);
+    std::vector<queue_look> out;
+    for (auto const& [arn, q] : state_->queues)
+        out.push_back({q->name, arn, state_->url_of(*q), q->visible(), q->delayed(), q->in_flight()});
+    return out;
+}
+
+result<std::vector<message_look>> engine::look_at_messages(std::string_view named, std::size_t most, instant now)
+{
+    advance(now);
+    auto* found = named.starts_with("arn:") ? state_->by_arn(named) : nullptr;
+    if (!found) {
+        auto const by_url = state_->by_url(named);
+        if (!by_url) return by_url.error();
+        found = *by_url;
+    }
+    std::vector<message_look> out;
+    found->each([&](stored_message const& m) {
+        if (out.size() == most) return false;
+        auto& look = out.emplace_back();
+        look.id.resize(hex16::uuid_size);
+        m.id.write_uuid(look.id.data());
+        look.body = m.body;
+        look.group_id = m.rest().group_id;
+        look.state = name_of(m.state);
+        look.receive_count = m.receive_count;
+        look.sent_at = m.sent_at;
+        return true;
+    });
+    return out;
+}
+
+} // namespace quern::broker

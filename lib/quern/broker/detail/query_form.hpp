@@ -1,0 +1,27 @@
+#pragma once
+
+#include <quern/broker/detail/http_request.hpp>
+#include <quern/core/error.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace quern::broker {
+
+/// A request in the query protocol, as SDKs before 2024 and curl make them: an action and its parameters, as a form in
+/// the body or in the query of the target.
+struct query_call {
+    std::string action; ///< "SendMessage"; empty when none is named
+    std::string json; ///< the body that the same request has in the JSON protocol, with wire_decoder::padding behind
+};
+
+/// Whether a request is one: a form that is posted, or a GET with an Action.
+bool is_query_call(http_request const&);
+
+/// Lists and maps are flat: AttributeName.1, MessageAttribute.2.Value.DataType. Without a QueueUrl the path names the
+/// queue.
+///
+/// Fails with  SerializationException  more than 2,000 parameters, or one of more than ten parts
+result<query_call> read_query_call(http_request const&);
+
+} // namespace quern::broker

@@ -1,0 +1,192 @@
+#include <quern/broker/detail/queue.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <malloc.h>
+
+namespace quern::broker {
+namespace {
+
+using std::chrono::seconds;
+
+std::int64_t whole_seconds(instant t)
+{
+    return std::chrono::duration_cast<seconds>(t.time_since_epoch()).count();
+}
+
+std::unique_ptr<delivery_order> order_for(queue_settings const& settings)
+{
+    if (settings.fifo) return std::make_unique<fifo_order>();
+    return std::make_unique<standard_order>();
+}
+
+} // namespace
+
+queue::queue(services& with, std::string called, queue_settings settings, instant now)
+    : timed(kind::retention), number(++with.last_number), name(std::move(called)), arn(with.arn_prefix() + name),
+      created_at(whole_seconds(now)), modified_at(created_at), with_(with), settings_(std::move(settings)),
+      deduplicated_per_group_before_(settings_.deduplicate_per_group), scope_changed_at_(now),
+      order_(order_for(settings_))
+{}
+
+queue::~queue()
+{
+    ages_.clear();
+    order_.reset();
+    polls.clear();
+    messages_.clear();
+    emptied();
+}
+
+void queue::set(queue_settings next, instant now)
+{
+    modified_at = whole_seconds(now);
+    if (next.deduplicate_per_group != settings_.deduplicate_per_group) {
+        deduplicated_per_group_before_ = settings_.deduplicate_per_group;
+        scope_changed_at_ = now;
+    }
+    bool const delay_changed = next.delay != settings_.delay;
+    settings_ = std::move(next);
+    watch_oldest();
+
+    // A new delay counts for the messages that a FIFO queue already has, not for those of a standard queue (SQS
+    // developer guide, delay queues).
+    if (!fifo() || !delay_changed || delayed_ == 0) return;
+    for (auto& [key, m] : messages_) {
+        if (m->state == message_state::delayed) with_.times.arm(*m, m->sent_at + seconds(settings_.delay));
+    }
+}
+
+void queue::put(std::unique_ptr<stored_message> owned, seconds delay, instant now)
+{
+    auto& m = *owned;
+    if (m.number == 0) m.number = ++with_.last_number;
+    m.order = ++with_.last_number;
+    m.home = this;
+    m.receives_here = 0;
+    m.state = delay > seconds(0) ? message_state::delayed : message_state::visible;
+    messages_.emplace(m.number, std::move(owned));
+    most_held_ = std::max(most_held_, messages_.size());
+    if (auto* count = counter(m.state)) ++*count;
+    ages_.insert(ages_.end(), m);
+    order_->entered(m);
+    if (m.state == message_state::delayed) with_.times.arm(m, now + delay);
+    if (!armed() || &*ages_.begin() == &m) watch_oldest();
+}
+
+std::unique_ptr<stored_message> queue::take_out(stored_message& m)
+{
+    order_->left(m);
+    ages_.erase(ages_.iterator_to(m));
+    if (auto* count = counter(m.state)) --*count;
+    m.disarm();
+    m.home = nullptr;
+    auto taken = messages_.extract(m.number);
+    if (messages_.empty()) emptied();
+    return std::move(taken.mapped());
+}
+
+void queue::purge(instant now)
+{
+    ages_.clear();
+    order_ = order_for(settings_);
+    messages_.clear();
+    visible_ = delayed_ = 0;
+    emptied();
+    sent.clear();
+    attempts.clear();
+    purged_at = now;
+}
+
+/// Gives the memory of many messages back to the system: the allocator by itself keeps what lies between other blocks.
+void queue::emptied()
+{
+    constexpr std::size_t many = 10'000;
+    disarm();
+    if (std::exchange(most_held_, 0) < many) return;
+    decltype(messages_)().swap(messages_); // the table too
+#ifdef __GLIBC__
+    ::malloc_trim(0);
+#endif
+}
+
+stored_message* queue::find(std::uint64_t message)
+{
+    auto const at = messages_.find(message);
+    return at == messages_.end() ? nullptr : at->second.get();
+}
+
+void queue::receive(stored_message& m, instant until, instant now)
+{
+    if (m.receive_count == 0) m.first_received_at = now;
+    ++m.receive_count;
+    ++m.receives_here;
+    m.receive = ++with_.last_number;
+    m.received_at = now;
+    m.changed = false;
+    hide(m, until);
+}
+
+void queue::hide(stored_message& m, instant until)
+{
+    with_.times.arm(m, until);
+    enter_state(m, message_state::in_flight);
+}
+
+void queue::show(stored_message& m)
+{
+    // A standard queue moves to the back what was received three times (SQS developer guide, CloudWatch metrics,
+    // ApproximateAgeOfOldestMessage); anything else takes its old place.
+    if (!fifo() && m.state == message_state::in_flight && m.receives_here >= 3) m.order = ++with_.last_number;
+    m.disarm();
+    enter_state(m, message_state::visible);
+}
+
+void queue::drop_expired(instant now)
+{
+    auto const limit = now - seconds(settings_.retention);
+    while (!ages_.empty() && ages_.begin()->retained_from <= limit)
+        take_out(*ages_.begin());
+    watch_oldest();
+}
+
+std::string queue::deduplication_key(std::string_view group, std::string_view id, instant now) const
+{
+    // Seen on SQS: right after SetQueueAttributes changed the scope the old one still holds. The API reference gives
+    // such a change up to 60 s.
+    bool const settled = now >= scope_changed_at_ + seconds(60);
+    bool const per_group = settled ? settings_.deduplicate_per_group : deduplicated_per_group_before_;
+    std::string key(id);
+    if (per_group) key.append(1, ' ').append(group); // neither may have a space
+    return key;
+}
+
+void queue::enter_state(stored_message& m, message_state next)
+{
+    auto const before = m.state;
+    if (before == next) return;
+    if (auto* count = counter(before)) --*count;
+    if (auto* count = counter(next)) ++*count;
+    m.state = next;
+    order_->changed(m, before);
+}
+
+std::size_t* queue::counter(message_state state)
+{
+    switch (state) {
+    case message_state::visible: return &visible_;
+    case message_state::delayed: return &delayed_;
+    case message_state::in_flight: return nullptr; // the rest
+    }
+    return nullptr;
+}
+
+void queue::watch_oldest()
+{
+    // Looks again when that moment comes, rather than each time the oldest is deleted.
+    if (ages_.empty()) return disarm();
+    with_.times.arm(*this, ages_.begin()->retained_from + seconds(settings_.retention));
+}
+
+} // namespace quern::broker

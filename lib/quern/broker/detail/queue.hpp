@@ -1,0 +1,117 @@
+#pragma once
+
+#include <quern/broker/detail/delivery_order.hpp>
+#include <quern/broker/detail/long_poll.hpp>
+#include <quern/broker/detail/recent.hpp>
+#include <quern/broker/detail/services.hpp>
+#include <quern/broker/detail/settings.hpp>
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace quern::broker {
+
+/// Answer to a deduplicated send.
+struct sent_before {
+    std::string message_id;
+    std::string sequence_number;
+};
+
+/// A receive that may be asked for again by its attempt id.
+struct attempt {
+    struct part {
+        std::uint64_t message;
+        std::uint64_t receive;
+    };
+    std::vector<part> parts;
+};
+
+/// The messages of one queue and the states that they are in. Knows no requests and no other queue.
+/// On the agenda for the end of the retention period of its oldest message.
+class queue : public timed {
+public:
+    queue(services&, std::string name, queue_settings, instant now);
+    ~queue();
+
+    // ---- what it is
+    std::uint64_t const number;
+    std::string const name;
+    std::string const arn;
+    std::int64_t const created_at; ///< s since 1970
+    std::int64_t modified_at;
+    sqs::string_map tags;
+    std::optional<instant> purged_at;
+    poll_line polls;
+
+    queue_settings const& settings() const { return settings_; }
+    bool fifo() const { return settings_.fifo; }
+    /// Changes what was checked before.
+    void set(queue_settings, instant now);
+
+    // ---- how many it has
+    std::size_t visible() const { return visible_; }
+    std::size_t delayed() const { return delayed_; }
+    std::size_t in_flight() const { return messages_.size() - visible_ - delayed_; }
+
+    // ---- messages
+    /// A new message, or one that comes from another queue. Visible after the delay.
+    void put(std::unique_ptr<stored_message>, std::chrono::seconds delay, instant now);
+    std::unique_ptr<stored_message> take_out(stored_message&);
+    void purge(instant now);
+
+    /// By stored_message::number; nullptr when it is gone.
+    stored_message* find(std::uint64_t message);
+    /// Oldest first, until `use` answers false.
+    template <class Use>
+    void each(Use use) const
+    {
+        for (auto const& m : ages_) {
+            if (!use(m)) return;
+        }
+    }
+    delivery_order& order() { return *order_; }
+
+    /// A receive begins: in flight, counted.
+    void receive(stored_message&, instant until, instant now);
+    /// In flight until then.
+    void hide(stored_message&, instant until);
+    void show(stored_message&);
+
+    /// Drops what the retention period has ended for.
+    void drop_expired(instant now);
+
+    // ---- FIFO memory
+    std::string deduplication_key(std::string_view group, std::string_view id, instant now) const;
+    recent<sent_before> sent;
+    recent<attempt> attempts;
+
+private:
+    struct by_age {
+        bool operator()(stored_message const& a, stored_message const& b) const
+        {
+            return a.retained_from < b.retained_from;
+        }
+    };
+    using ages = boost::intrusive::multiset<stored_message, boost::intrusive::base_hook<age_hook>,
+        boost::intrusive::compare<by_age>>;
+
+    void enter_state(stored_message&, message_state);
+    std::size_t* counter(message_state);
+    void watch_oldest();
+    void emptied();
+
+    services& with_;
+    queue_settings settings_;
+    bool deduplicated_per_group_before_; ///< see deduplication_key
+    instant scope_changed_at_;
+    std::unique_ptr<delivery_order> order_;
+    std::unordered_map<std::uint64_t, std::unique_ptr<stored_message>> messages_;
+    ages ages_;
+    std::size_t most_held_ = 0; ///< since it was empty
+    std::size_t visible_ = 0;
+    std::size_t delayed_ = 0;
+};
+
+} // namespace quern::broker

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <quern/core/clock.hpp>
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace quern::broker {
+
+/// Deduplication ids and receive attempt ids count for five minutes (SQS API reference, SendMessage and
+/// ReceiveMessage).
+inline constexpr std::chrono::minutes deduplication_interval{5};
+
+/// Notes under keys, of the last five minutes. Each operation is O(1); older notes go away by and by.
+template <class Value>
+class recent {
+public:
+    /// The value noted under the key, or nullptr. Good until the next call.
+    Value* find(std::string_view key, wall_time now)
+    {
+        drop_old(now);
+        auto const at = entries_.find(key);
+        return at == entries_.end() ? nullptr : &at->second.value;
+    }
+
+    /// Notes a value, in place of an earlier one under the same key.
+    void note(std::string key, Value value, wall_time now)
+    {
+        drop_old(now);
+        auto const until = now + deduplication_interval;
+        ends_.push_back({until, key});
+        entries_.insert_or_assign(std::move(key), entry{until, std::move(value)});
+    }
+
+    void forget(std::string_view key)
+    {
+        if (auto const at = entries_.find(key); at != entries_.end()) entries_.erase(at);
+    }
+
+    void clear()
+    {
+        entries_.clear();
+        ends_.clear();
+    }
+
+private:
+    struct entry {
+        wall_time until;
+        Value value;
+    };
+    struct end {
+        wall_time at;
+        std::string key;
+    };
+    struct hash : std::hash<std::string_view> {
+        using is_transparent = void;
+    };
+
+    void drop_old(wall_time now)
+    {
+        for (; !ends_.empty() && ends_.front().at <= now; ends_.pop_front()) {
+            auto const at = entries_.find(ends_.front().key);
+            if (at != entries_.end() && at->second.until <= now) entries_.erase(at);
+        }
+    }
+
+    std::unordered_map<std::string, entry, hash, std::equal_to<>> entries_;
+    std::deque<end> ends_; ///< in the order of time, as the interval is always the same
+};
+
+} // namespace quern::broker

@@ -1,0 +1,230 @@
+#include <quern/broker/detail/server_core.hpp>
+
+#include <quern/broker/detail/connection.hpp>
+#include <quern/broker/detail/server_tls.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+namespace quern::broker {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+namespace {
+
+constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
+constexpr auto accept_again_after = std::chrono::milliseconds(100);
+constexpr auto look_every = std::chrono::milliseconds(1000);
+
+} // namespace
+
+server_core::server_core(asio::any_io_executor ex, server_options opts, engine_options queues, clock& t)
+    : options(std::move(opts)), time(t), broker(std::move(queues), options), request_ids(std::random_device{}()),
+      tls(server_tls(options).value()), executor_(ex), acceptor_(ex), clockwork_(time, ex), watch_(time, ex),
+      emptied_(time, ex), began_(time.now()), began_at_(time.wall())
+{}
+
+result<void> server_core::listen()
+{
+    boost::system::error_code ec;
+    auto const address = asio::ip::make_address(options.host, ec);
+    tcp::endpoint at(address, options.port);
+    if (!ec) acceptor_.open(at.protocol(), ec);
+    if (!ec) acceptor_.set_option(tcp::acceptor::reuse_address(true), ec);
+    if (!ec) acceptor_.bind(at, ec);
+    if (!ec) acceptor_.listen(asio::socket_base::max_listen_connections, ec);
+    if (!ec) at = acceptor_.local_endpoint(ec);
+    if (ec) {
+        acceptor_.close();
+        auto const where = options.host + ":" + std::to_string(options.port);
+        return failure(errc::connect_failed, "cannot listen on " + where + ": " + ec.message());
+    }
+    port = at.port();
+    auto const host = at.address().is_v6() ? "[" + options.host + "]" : options.host;
+    origin = (tls ? "https://" : "http://") + host + ":" + std::to_string(port);
+
+    auto const self = shared_from_this();
+    auto const ended = [self](std::exception_ptr) {};
+    asio::co_spawn(executor_, accept(), ended);
+    asio::co_spawn(executor_, keep_time(), ended);
+    asio::co_spawn(executor_, keep_deadlines(), ended);
+    return {};
+}
+
+asio::awaitable<void> server_core::accept()
+{
+    auto const nap = time.make_timer(executor_);
+    while (!stopping_) {
+        auto [ec, socket] = co_await acceptor_.async_accept(as_values);
+        if (!acceptor_.is_open()) break;
+        if (ec) { // out of file descriptors, most likely: when connections close it works again
+            co_await nap->wait_until(time.now() + accept_again_after);
+            continue;
+        }
+        ++counters.connections;
+        if (open_.size() >= options.max_connections && !make_room()) {
+            ++counters.cut_connections;
+            continue;
+        }
+        auto const client = std::make_shared<connection>(shared_from_this(), std::move(socket));
+        auto const ended = [client](std::exception_ptr) { client->close(); };
+        asio::co_spawn(executor_, client->run(), ended);
+    }
+}
+
+asio::awaitable<void> server_core::keep_time()
+{
+    while (!shut_) {
+        wakes_at_ = broker.queues().next_event();
+        std::optional<tick> until;
+        if (wakes_at_) until = began_ + (*wakes_at_ - began_at_);
+        co_await clockwork_.wait(until);
+        if (shut_) break;
+        broker.queues().advance(now());
+        settle();
+    }
+}
+
+/// Looks at all deadlines now and then: they are long, and a timer for each read would cost every request.
+asio::awaitable<void> server_core::keep_deadlines()
+{
+    auto const shortest =
+        std::min({options.handshake_timeout, options.header_timeout, options.body_timeout, options.idle_timeout});
+    auto const interval =
+        std::clamp<std::chrono::milliseconds>(shortest / 4, std::chrono::milliseconds(1), look_every);
+    while (!shut_) {
+        std::optional<tick> until;
+        if (!open_.empty()) until = time.now() + interval;
+        co_await watch_.wait(until);
+        auto const at = time.now();
+        for (auto* const c : open_) {
+            if (c->deadline() <= at) cut(*c);
+        }
+    }
+}
+
+/// At the limit of connections those that have proved nothing give way, the oldest first.
+bool server_core::make_room()
+{
+    connection* oldest = nullptr;
+    for (auto* const c : open_) {
+        if (!c->proven() && !c->closed() && (!oldest || c->since() < oldest->since())) oldest = c;
+    }
+    if (oldest) cut(*oldest);
+    return oldest != nullptr;
+}
+
+void server_core::limit_unproven(connection const& latest)
+{
+    std::size_t total = 0;
+    for (auto const* const c : open_)
+        total += c->held_bytes();
+    while (total > options.max_unproven_bytes) {
+        connection* oldest = nullptr;
+        for (auto* const c : open_) {
+            if (c != &latest && c->held_bytes() != 0 && (!oldest || c->since() < oldest->since())) oldest = c;
+        }
+        if (!oldest) break;
+        total -= oldest->held_bytes();
+        cut(*oldest);
+    }
+}
+
+void server_core::cut(connection& c)
+{
+    ++counters.cut_connections;
+    c.close();
+}
+
+void server_core::settle()
+{
+    while (auto const ended = broker.queues().take_ready()) {
+        auto const at = parked_.find(ended->id);
+        if (at == parked_.end()) continue; // nobody there any more: what was received is in flight all the same
+        auto& waiting = *at->second;
+        parked_.erase(at);
+        waiting.deliver(ended->answer);
+    }
+    auto const next = broker.queues().next_event();
+    if (next && (!wakes_at_ || *next < *wakes_at_)) {
+        wakes_at_ = next;
+        clockwork_.ring();
+    }
+}
+
+void server_core::enter(connection& c)
+{
+    if (open_.empty()) watch_.ring();
+    open_.insert(&c);
+}
+
+void server_core::leave(connection& c)
+{
+    open_.erase(&c);
+    if (open_.empty()) emptied_.ring();
+}
+
+void server_core::park(poll_id id, connection& c)
+{
+    parked_.emplace(id, &c);
+}
+
+void server_core::abandon(poll_id id, bool cancel)
+{
+    parked_.erase(id);
+    if (cancel) broker.queues().cancel_poll(id);
+}
+
+std::string_view server_core::date()
+{
+    auto const second = std::chrono::system_clock::to_time_t(time.wall());
+    if (second != date_at_) {
+        date_at_ = second;
+        date_ = http_date(second);
+    }
+    return date_;
+}
+
+asio::awaitable<void> server_core::stop(std::chrono::milliseconds limit)
+{
+    auto const self = shared_from_this();
+    stopping_ = true;
+    acceptor_.close();
+
+    result<sqs::receive_message_response> const nothing{sqs::receive_message_response()};
+    for (auto const& [id, waiting] : std::exchange(parked_, {})) {
+        broker.queues().cancel_poll(id);
+        waiting->deliver(nothing);
+    }
+    for (auto* const c : open_)
+        c->finish();
+
+    std::optional<tick> deadline = time.now() + limit;
+    while (!open_.empty()) {
+        auto const rung = co_await emptied_.wait(deadline);
+        if (rung) continue;
+        for (auto* const c : open_)
+            c->close();
+        deadline.reset();
+    }
+    shut();
+}
+
+void server_core::shut()
+{
+    stopping_ = true;
+    shut_ = true;
+    acceptor_.close();
+    clockwork_.ring();
+    watch_.ring();
+    for (auto* const c : open_)
+        c->close();
+}
+
+} // namespace quern::broker

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <quern/broker/detail/front_end.hpp>
+#include <quern/broker/detail/ids.hpp>
+#include <quern/broker/server.hpp>
+#include <quern/core/alarm.hpp>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace quern::broker {
+
+class connection;
+
+/// State that the connections of a server share. It outlives the server for as long as one of them is open.
+class server_core : public std::enable_shared_from_this<server_core> {
+public:
+    server_core(boost::asio::any_io_executor, server_options, engine_options, clock&);
+
+    result<void> listen();
+    boost::asio::awaitable<void> stop(std::chrono::milliseconds limit);
+    void shut();
+
+    instant now() const { return began_at_ + (time.now() - began_); }
+    /// Hands polls that have ended to their connections, and sees that time goes on when it has to.
+    void settle();
+
+    void enter(connection&);
+    /// Sees to the byte budget of clients that have proved nothing: cuts the one that has been at it longest, but not
+    /// the one that has just got bytes.
+    void limit_unproven(connection const& latest);
+    void leave(connection&);
+    void park(poll_id, connection&);
+    /// The connection of the poll is gone; forgets the poll as well when it is not to be carried on.
+    void abandon(poll_id, bool cancel);
+
+    std::string_view date(); ///< for the Date header
+    bool stopping() const { return stopping_; }
+    boost::asio::any_io_executor get_executor() const { return executor_; }
+
+    server_options const options;
+    clock& time;
+    front_end broker;
+    id_source request_ids;
+    server_counters counters; ///< without those that are known elsewhere
+    std::string origin;       ///< "http://127.0.0.1:9324"
+    std::uint16_t port = 0;
+    std::shared_ptr<boost::asio::ssl::context> const tls; ///< null: http
+    std::size_t open() const { return open_.size(); }
+    std::size_t parked() const { return parked_.size(); }
+
+private:
+    boost::asio::awaitable<void> accept();
+    boost::asio::awaitable<void> keep_time();
+    boost::asio::awaitable<void> keep_deadlines();
+    bool make_room();
+    void cut(connection&);
+
+    boost::asio::any_io_executor executor_;
+    boost::asio::ip::tcp::acceptor acceptor_;
+    alarm clockwork_; ///< rung when time has to look again
+    alarm watch_;     ///< rung when there is a deadline to keep again
+    alarm emptied_;   ///< rung when the last connection has left
+    tick const began_;
+    wall_time const began_at_;
+    std::optional<instant> wakes_at_;
+    std::unordered_set<connection*> open_;
+    std::unordered_map<poll_id, connection*> parked_;
+    std::time_t date_at_ = 0;
+    std::string date_;
+    bool stopping_ = false;
+    bool shut_ = false;
+};
+
+} // namespace quern::broker

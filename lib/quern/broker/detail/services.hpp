@@ -1,0 +1,51 @@
+#pragma once
+
+#include <quern/broker/detail/agenda.hpp>
+#include <quern/broker/detail/ids.hpp>
+#include <quern/broker/detail/receipt.hpp>
+#include <quern/broker/engine.hpp>
+
+#include <random>
+#include <string>
+#include <string_view>
+
+namespace quern::broker {
+
+/// State that all queues of an engine share.
+struct services {
+    explicit services(engine_options given) : services(std::move(given), drawn_seed()) {}
+
+    engine_options options;
+    caller asking; ///< whom the call under way comes from
+    /// "arn:aws:sqs:us-east-1:000000000000:", with the account of the caller unless another is given.
+    std::string arn_prefix(std::string_view account = {}) const
+    {
+        if (account.empty()) account = asking.account_id.empty() ? options.account_id : asking.account_id;
+        std::string out("arn:aws:sqs:");
+        out.append(asking.region.empty() ? options.region : asking.region)
+            .append(1, ':')
+            .append(account)
+            .append(1, ':');
+        return out;
+    }
+
+    agenda times;
+    id_source ids;
+    receipt_codec receipts;
+    fault_plan faults;
+    std::uint64_t last_number = 0; ///< of queues, messages, receives, polls and places in an order
+
+private:
+    services(engine_options given, std::uint64_t drawn)
+        : options(std::move(given)), ids(options.seed.value_or(drawn)), receipts(options.seed.value_or(drawn)),
+          faults(options.faults)
+    {}
+
+    static std::uint64_t drawn_seed()
+    {
+        std::random_device system;
+        return std::uint64_t{system()} << 32 | system();
+    }
+};
+
+} // namespace quern::broker

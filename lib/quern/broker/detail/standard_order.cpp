@@ -1,0 +1,112 @@
+#include <quern/broker/detail/delivery_order.hpp>
+
+#include <string>
+#include <unordered_map>
+
+namespace quern::broker {
+
+namespace bi = boost::intrusive;
+
+struct standard_order::tenant : bi::set_base_hook<> {
+    std::string id;
+    std::size_t messages = 0; ///< in any state
+    std::size_t in_flight = 0;
+    ordered_messages visible;
+
+    friend bool operator<(tenant const& a, tenant const& b)
+    {
+        return a.visible.begin()->order < b.visible.begin()->order;
+    }
+};
+
+struct standard_order::tenants {
+    std::unordered_map<std::string, std::unique_ptr<tenant>> by_id;
+    bi::set<tenant> ready; ///< those with a visible message, by the oldest of them
+};
+
+standard_order::standard_order() : tenants_(std::make_unique<tenants>()) {}
+
+standard_order::~standard_order()
+{
+    tenants_->ready.clear();
+    for (auto& [id, one] : tenants_->by_id)
+        one->visible.clear();
+}
+
+void standard_order::entered(stored_message& m)
+{
+    auto& found = tenants_->by_id[m.rest().group_id];
+    if (!found) {
+        found = std::make_unique<tenant>();
+        found->id = m.rest().group_id;
+    }
+    m.lane = found.get();
+    ++found->messages;
+    if (m.state == message_state::visible) show(m);
+}
+
+void standard_order::left(stored_message& m)
+{
+    auto& whose = tenant_of(m);
+    if (m.state == message_state::visible) hide(m);
+    if (m.state == message_state::in_flight) {
+        --whose.in_flight;
+        --in_flight_;
+    }
+    --whose.messages;
+    if (whose.messages == 0) tenants_->by_id.erase(std::string(whose.id));
+}
+
+void standard_order::changed(stored_message& m, message_state before)
+{
+    auto& whose = tenant_of(m);
+    if (before == message_state::visible) hide(m);
+    if (before == message_state::in_flight) {
+        --whose.in_flight;
+        --in_flight_;
+    }
+    if (m.state == message_state::in_flight) {
+        ++whose.in_flight;
+        ++in_flight_;
+    }
+    if (m.state == message_state::visible) show(m);
+}
+
+stored_message* standard_order::first()
+{
+    // At most nine tenants can have more than a tenth each, so this looks at ten at most.
+    tenant* best = nullptr;
+    for (auto& one : tenants_->ready) {
+        if (!noisy(one)) return &*one.visible.begin();
+        if (!best || one.in_flight < best->in_flight) best = &one;
+    }
+    return best ? &*best->visible.begin() : nullptr;
+}
+
+standard_order::tenant& standard_order::tenant_of(stored_message& m)
+{
+    return *static_cast<tenant*>(m.lane);
+}
+
+bool standard_order::noisy(tenant const& one) const
+{
+    return !one.id.empty() && one.in_flight >= 30 && one.in_flight * 10 > in_flight_;
+}
+
+void standard_order::show(stored_message& m)
+{
+    auto& whose = tenant_of(m);
+    if (whose.is_linked()) tenants_->ready.erase(tenants_->ready.iterator_to(whose));
+    whose.visible.insert(whose.visible.end(), m);
+    tenants_->ready.insert(whose);
+}
+
+void standard_order::hide(stored_message& m)
+{
+    auto& whose = tenant_of(m);
+    tenants_->ready.erase(tenants_->ready.iterator_to(whose));
+    whose.visible.erase(whose.visible.iterator_to(m));
+    if (!whose.visible.empty()) tenants_->ready.insert(whose);
+}
+
+} // namespace quern::broker

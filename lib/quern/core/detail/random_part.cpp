@@ -1,0 +1,13 @@
+#include <quern/core/detail/random_part.hpp>
+
+#include <random>
+
+namespace quern {
+
+double random_part()
+{
+    thread_local std::minstd_rand engine(std::random_device{}());
+    return std::uniform_real_distribution<double>(0, 1)(engine);
+}
+
+} // namespace quern

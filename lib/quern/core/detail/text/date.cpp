@@ -1,0 +1,163 @@
+#include <quern/core/detail/text/date.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace quern::text {
+namespace {
+
+using namespace std::chrono;
+
+void put(char* at, unsigned value, int digits)
+{
+    for (int i = digits - 1; i >= 0; --i, value /= 10)
+        at[i] = static_cast<char>('0' + value % 10);
+}
+
+/// Reads fixed-width fields off the front of a text. After the first that does not fit, `ok` stays false.
+struct reader {
+    std::string_view rest;
+    bool ok = true;
+
+    int number(std::size_t digits)
+    {
+        int value = 0;
+        auto const field = rest.substr(0, digits);
+        ok = ok && field.size() == digits;
+        for (auto const c : field) {
+            ok = ok && c >= '0' && c <= '9';
+            value = value * 10 + (c - '0');
+        }
+        rest.remove_prefix(field.size());
+        return ok ? value : 0;
+    }
+
+    void skip(std::string_view expected)
+    {
+        ok = ok && rest.starts_with(expected);
+        if (ok) rest.remove_prefix(expected.size());
+    }
+
+    unsigned one_of(std::array<std::string_view, 12> const& names)
+    {
+        for (unsigned i = 0; i != names.size(); ++i) {
+            if (!rest.starts_with(names[i])) continue;
+            rest.remove_prefix(names[i].size());
+            return i + 1;
+        }
+        ok = false;
+        return 0;
+    }
+};
+
+constexpr int last_year = 2200;
+
+enum class beyond { is_no_time, is_last_moment };
+
+std::optional<wall_time> make_time(
+    bool ok, int y, unsigned m, int d, int h, int min, int s, beyond the_last_year = beyond::is_no_time)
+{
+    year_month_day const date(year(y), month(m), day(static_cast<unsigned>(d)));
+    if (!ok || !date.ok() || h > 23 || min > 59 || s > 60 || y < 1970) return {}; // 60: a leap second
+    if (y <= last_year) return sys_days(date) + hours(h) + minutes(min) + seconds(s);
+    return the_last_year == beyond::is_last_moment ? std::optional(last_moment) : std::nullopt;
+}
+
+} // namespace
+
+timestamp::timestamp(wall_time at)
+{
+    auto const days_ = floor<days>(at);
+    year_month_day const date(days_);
+    hh_mm_ss const time(floor<seconds>(at - days_));
+    put(text_, static_cast<unsigned>(static_cast<int>(date.year())), 4);
+    put(text_ + 4, static_cast<unsigned>(date.month()), 2);
+    put(text_ + 6, static_cast<unsigned>(date.day()), 2);
+    text_[8] = 'T';
+    put(text_ + 9, static_cast<unsigned>(time.hours().count()), 2);
+    put(text_ + 11, static_cast<unsigned>(time.minutes().count()), 2);
+    put(text_ + 13, static_cast<unsigned>(time.seconds().count()), 2);
+    text_[15] = 'Z';
+}
+
+std::optional<wall_time> parse_timestamp(std::string_view text)
+{
+    reader in{text};
+    auto const y = in.number(4);
+    auto const m = in.number(2);
+    auto const d = in.number(2);
+    in.skip("T");
+    auto const h = in.number(2);
+    auto const min = in.number(2);
+    auto const s = in.number(2);
+    in.skip("Z");
+    return make_time(in.ok && in.rest.empty(), y, static_cast<unsigned>(m), d, h, min, s);
+}
+
+std::optional<wall_time> parse_rfc3339(std::string_view text)
+{
+    reader in{text};
+    auto const y = in.number(4);
+    in.skip("-");
+    auto const m = in.number(2);
+    in.skip("-");
+    auto const d = in.number(2);
+    in.skip("T");
+    auto const h = in.number(2);
+    in.skip(":");
+    auto const min = in.number(2);
+    in.skip(":");
+    auto const s = in.number(2);
+    if (in.rest.starts_with('.')) {
+        auto const end = in.rest.find_first_not_of("0123456789", 1);
+        in.ok = in.ok && end != 1 && end != in.rest.npos;
+        in.rest.remove_prefix(std::min(end, in.rest.size()));
+    }
+    minutes offset{0};
+    if (in.rest == "Z" || in.rest == "UTC") {
+        in.rest = {};
+    } else {
+        bool const is_west = in.rest.starts_with('-');
+        in.skip(is_west ? "-" : "+");
+        auto const hours_ = in.number(2);
+        in.skip(":");
+        auto const minutes_ = in.number(2);
+        in.ok = in.ok && hours_ < 24 && minutes_ < 60;
+        offset = hours(hours_) + minutes(minutes_);
+        if (is_west) offset = -offset;
+    }
+    auto const local =
+        make_time(in.ok && in.rest.empty(), y, static_cast<unsigned>(m), d, h, min, s, beyond::is_last_moment);
+    return local ? std::optional(*local - offset) : local;
+}
+
+std::string rfc3339(wall_time at)
+{
+    std::string const plain(timestamp(at).text()); // 20260102T030405Z
+    auto const part = [&](std::size_t from, std::size_t size) { return plain.substr(from, size); };
+    return part(0, 4) + '-' + part(4, 2) + '-' + part(6, 5) + ':' + part(11, 2) + ':' + part(13, 3);
+}
+
+std::optional<wall_time> parse_http_date(std::string_view text)
+{
+    static constexpr std::array<std::string_view, 12> months{
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    auto const comma = text.find(", ");
+    if (comma != 3) return {};
+    reader in{text.substr(5)};
+    auto const d = in.number(2);
+    in.skip(" ");
+    auto const m = in.one_of(months);
+    in.skip(" ");
+    auto const y = in.number(4);
+    in.skip(" ");
+    auto const h = in.number(2);
+    in.skip(":");
+    auto const min = in.number(2);
+    in.skip(":");
+    auto const s = in.number(2);
+    in.skip(" GMT");
+    return make_time(in.ok && in.rest.empty(), y, m, d, h, min, s);
+}
+
+} // namespace quern::text

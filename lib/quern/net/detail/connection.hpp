@@ -1,0 +1,85 @@
+#pragma once
+
+#include <quern/core/clock.hpp>
+#include <quern/core/error.hpp>
+#include <quern/net/detail/connect_race.hpp>
+#include <quern/net/detail/proxy.hpp>
+#include <quern/net/detail/tls.hpp>
+#include <quern/net/message.hpp>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace quern::net {
+
+/// How a connection gets to its peer.
+struct route {
+    endpoint peer;
+    std::optional<proxy> via; ///< which tunnels to an https peer, and is sent the requests to an http peer
+
+    endpoint const& first_hop() const { return via ? via->at : peer; }
+};
+
+/// One TCP or TLS connection that carries one exchange after another. Its owner watches the deadline:
+/// it calls abort() when `deadline` has passed, which ends whatever is under way.
+class connection {
+public:
+    /// `tls`: null for http; outlives the connection.
+    connection(boost::asio::any_io_executor, tls_client* tls, std::size_t max_header, std::size_t max_body);
+    ~connection();
+
+    /// Connects to the first address of the first hop that answers, has a proxy open a tunnel, and shakes hands.
+    boost::asio::awaitable<result<void>> open(route const&, tcp_addresses const&);
+
+    /// Address of the peer.
+    boost::asio::ip::tcp::endpoint address() const;
+
+    /// The handshake went on from an earlier connection's session.
+    bool is_resumed() const;
+
+    /// One write, and reads until the answer is whole. After a failure the connection is closed.
+    boost::asio::awaitable<result<response>> exchange(std::string const& text);
+
+    /// Closes the socket; what was under way fails with `why`.
+    void abort(errc why);
+
+    /// Ready for another exchange: open, and nothing of the last one is left half done.
+    bool is_reusable() const { return socket_.is_open() && whole_; }
+
+    /// False when the server has closed, or has sent something that nobody asked for. Costs a system call.
+    bool is_quiet();
+
+    /// The last exchange failed before a single byte of its answer arrived.
+    bool unanswered() const { return unanswered_; }
+
+    tick deadline = tick::max();
+    tick idle_since{};
+    std::size_t exchanges = 0;
+
+private:
+    boost::asio::awaitable<result<void>> reach(route const&, tcp_addresses const&);
+    boost::asio::awaitable<result<void>> tunnel(route const&);
+    boost::asio::awaitable<result<void>> shake_hands(route const&);
+    failure not_opened(std::string_view phase, boost::system::error_code);
+    template <class Stream>
+    boost::asio::awaitable<result<response>> exchange_over(Stream&, std::string const& text);
+    failure lost(boost::system::error_code, std::string_view phase);
+
+    boost::asio::ip::tcp::socket socket_;
+    tls_client* how_;
+    std::optional<tls_stream> tls_;
+    std::shared_ptr<connect_race> race_; ///< while it is connecting
+    std::string certificate_fault_;
+    boost::beast::flat_buffer unread_;
+    std::size_t max_header_, max_body_;
+    std::optional<errc> aborted_;
+    bool unanswered_ = false;
+    bool whole_ = false;
+};
+
+} // namespace quern::net

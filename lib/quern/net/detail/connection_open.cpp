@@ -1,0 +1,148 @@
+// How a connection comes about; what is done with it afterwards is in connection.cpp.
+
+#include <quern/net/detail/connection.hpp>
+#include <quern/net/detail/reply_parser.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/error.hpp>
+
+namespace quern::net {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+
+namespace {
+
+constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
+
+std::string through(route const& way)
+{
+    return way.via ? " through " + way.via->name() : std::string();
+}
+
+} // namespace
+
+connection::connection(asio::any_io_executor ex, tls_client* tls, std::size_t max_header, std::size_t max_body)
+    : socket_(std::move(ex)), how_(tls), max_header_(max_header), max_body_(max_body)
+{
+    if (how_) tls_.emplace(socket_, how_->context());
+}
+
+connection::~connection()
+{
+    if (race_) race_->stop(); // cancelled between two of its waits it goes on by itself
+    if (tls_) keep_resumable(*tls_);
+}
+
+tcp::endpoint connection::address() const
+{
+    boost::system::error_code ignored;
+    return socket_.remote_endpoint(ignored);
+}
+
+bool connection::is_resumed() const
+{
+    // OpenSSL's question takes no const pointer, and changes nothing.
+    return tls_ && SSL_session_reused(const_cast<tls_stream&>(*tls_).native_handle()) == 1;
+}
+
+asio::awaitable<result<void>> connection::open(route const& way, tcp_addresses const& addresses)
+{
+    auto opened = co_await reach(way, addresses);
+    if (opened && tls_ && way.via) opened = co_await tunnel(way);
+    if (opened && tls_) opened = co_await shake_hands(way);
+    co_return opened;
+}
+
+asio::awaitable<result<void>> connection::reach(route const& way, tcp_addresses const& addresses)
+{
+    race_ = std::make_shared<connect_race>(socket_.get_executor(), addresses, deadline);
+    auto const ec = co_await race_->run(socket_);
+    race_.reset();
+    if (ec) {
+        auto const where = way.via ? way.via->name() : way.peer.authority();
+        co_return not_opened("connect to " + where, ec);
+    }
+    boost::system::error_code ignored;
+    socket_.set_option(tcp::no_delay(true), ignored);
+    co_return result<void>();
+}
+
+/// RFC 9110, 9.3.6. The answer has no body, whatever its headers say.
+asio::awaitable<result<void>> connection::tunnel(route const& way)
+{
+    auto const text = connect_request(*way.via, way.peer);
+    auto const phase = "tunnel to " + way.peer.authority() + through(way);
+    auto const [write_error, written] = co_await asio::async_write(socket_, asio::buffer(text), as_values);
+    if (write_error) co_return not_opened(phase, write_error);
+
+    response out;
+    std::optional<reply_parser> parser;
+    int begun = 0; // the answer, after a few interim ones
+    auto const begin = [&] {
+        out.fields.clear();
+        parser.emplace(out, max_header_, 0);
+        parser->skip(true);
+        ++begun;
+    };
+    begin();
+    while (!parser->is_header_done()) {
+        constexpr std::size_t usual_answer = 1024;
+        auto const [read_error, size] = co_await socket_.async_read_some(unread_.prepare(usual_answer), as_values);
+        if (read_error) co_return not_opened(phase, read_error);
+        unread_.commit(size);
+        boost::system::error_code ec;
+        while (unread_.size() != 0 && !parser->is_header_done() && !ec) {
+            unread_.consume(parser->read(unread_.data(), ec));
+            bool const is_interim = parser->is_header_done() && out.status / 100 == 1 && out.status != 101;
+            if (is_interim && begun <= most_interim_answers) begin();
+        }
+        if (ec && ec != http::error::need_more) {
+            abort(errc::connect_failed);
+            co_return failure(errc::connect_failed, phase + ": not a valid HTTP answer, " + ec.message());
+        }
+    }
+    if (out.status / 100 != 2) {
+        abort(errc::connect_failed);
+        co_return refused_by(*way.via, out.status);
+    }
+    if (unread_.size() != 0) { // the server waits for us to begin: this cannot be from it
+        abort(errc::connect_failed);
+        co_return failure(errc::connect_failed, phase + ": bytes behind the answer");
+    }
+    co_return result<void>();
+}
+
+asio::awaitable<result<void>> connection::shake_hands(route const& way)
+{
+    auto const phase = "TLS handshake with " + way.peer.authority() + through(way);
+    if (!how_->prepare(*tls_, way.peer.host, certificate_fault_)) {
+        abort(errc::tls_failed);
+        co_return failure(errc::tls_failed, phase + ": no certificate can be checked against such a host");
+    }
+    auto const [ec] = co_await tls_->async_handshake(asio::ssl::stream_base::client, as_values);
+    if (!ec) co_return result<void>();
+    how_->forget_session(); // the server may have choked on it
+    if (aborted_ || ec == asio::error::operation_aborted) co_return not_opened(phase, ec);
+    abort(errc::tls_failed);
+    auto why = why_refused(ec, certificate_fault_);
+    why.message = phase + ": " + why.message;
+    co_return why;
+}
+
+failure connection::not_opened(std::string_view phase, boost::system::error_code ec)
+{
+    auto const why = aborted_.value_or(ec == asio::error::operation_aborted ? errc::stopped : errc::connect_failed);
+    abort(why);
+    auto const what = why == errc::timed_out ? "deadline passed"
+        : why == errc::stopped               ? "cancelled"
+        : ec == asio::error::eof             ? "closed by the other side"
+                                             : ec.message();
+    return {why, std::string(phase) + ": " + what, why != errc::stopped};
+}
+
+} // namespace quern::net

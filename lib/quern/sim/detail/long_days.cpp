@@ -1,0 +1,174 @@
+// Days on which the speed is judged, and the age of messages.
+
+#include <quern/sim/detail/shapes.hpp>
+#include <quern/sim/subject.hpp>
+
+#include <string>
+
+namespace quern::sim {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+
+namespace {
+
+constexpr milliseconds settled = 2min, first_trouble = 8min; // until then a consumer finds its speed, and shows it
+
+/// Room for all that comes: what is judged is whether the consumer stands in its own way.
+void roomy(scenario& s, dice& d)
+{
+    s.processes = static_cast<int>(d.between(1, 2));
+    s.handlers = {};
+    s.longest_body = 0;
+    auto& c = s.consumer;
+    c.max_in_flight = static_cast<std::size_t>(d.between(40, 200));
+    c.max_polls = static_cast<std::size_t>(d.between(2, 16));
+    c.max_bytes_in_flight = consumer_options().max_bytes_in_flight;
+    c.wait_time = std::chrono::seconds(d.between(1, 20));
+    c.visibility_timeout = std::chrono::seconds(d.between(10, 60));
+    c.handler_timeout = 5min;
+    c.rate.reset();
+    c.classify = classify;
+}
+
+/// One message every two seconds.
+void flow(scenario& s, milliseconds until)
+{
+    s.sent_within = until;
+    s.messages = static_cast<int>(until / 2s);
+}
+
+milliseconds longest_delay(policy::backoff const& b, int receives)
+{
+    std::mt19937_64 unused;
+    return b.with(policy::jitter::none).delay(receives, unused);
+}
+
+} // namespace
+
+void tenants(scenario& s, dice& d)
+{
+    roomy(s, d);
+    s.tenants = 10;
+    s.keyed = d.one_in(2) && knows_dependencies<consumer_options>;
+    s.handlers.fails = d.up_to(0.05);
+    milliseconds const notice = s.keyed ? 1min : 5min; // without a key it has to learn how many are down
+    auto at = first_trouble;
+    for (auto spells = d.between(1, 2); spells > 0; --spells) {
+        spell one{at, at + notice + d.between(6min, 15min), {}};
+        int down = 0;
+        for (auto const wanted = d.between(1, s.tenants / 2); down < wanted;) {
+            auto const bit = std::uint64_t(1) << d.between(0, s.tenants - 1);
+            if ((one.tenants_down & bit) != 0) continue;
+            one.tenants_down |= bit;
+            ++down;
+        }
+        speed_promise others{settled, first_trouble, one.from + notice, one.until};
+        others.of_tenants = ~one.tenants_down;
+        others.when = "while " + std::to_string(down) + " of " + std::to_string(s.tenants) +
+            " tenants are down, for the others";
+        s.speeds.push_back(std::move(others));
+        at = one.until + d.between(2min, 6min);
+        s.spells.push_back(std::move(one));
+    }
+    flow(s, at);
+}
+
+/// All that is to do is there from the beginning, so the speed is that of the handlers: two tries a second.
+void stubborn(scenario& s, dice& d)
+{
+    roomy(s, d);
+    s.handlers.fails = 0.1 + d.up_to(0.85);
+    s.handlers.troubled_tries = 1'000'000;
+    s.jitter = 0;
+    s.consumer.backoff = policy::backoff::fixed({d.between(1s, 5s)}).with(policy::jitter::none);
+    s.consumer.max_in_flight = static_cast<std::size_t>(d.between(8, 40));
+    s.takes = 500ms * s.processes * static_cast<int>(s.consumer.max_in_flight);
+    spell down{first_trouble, first_trouble + d.between(5min, 45min), {}};
+    down.dependency_down = true;
+    speed_promise after{settled, first_trouble, down.until + 5min, down.until + 11min, 0.8};
+    after.when = "once an outage is over for five minutes, " + std::to_string(int(100 * s.handlers.fails)) +
+        " % of the tries failing as before";
+    s.speeds.push_back(std::move(after));
+    s.spells.push_back(std::move(down));
+    s.sent_within = 0ms;
+    s.messages = static_cast<int>(2 * 60 * 30 * (1 - s.handlers.fails));
+    s.patience += 4h; // the last ones are tried again and again
+}
+
+void poisoned(scenario& s, dice& d)
+{
+    roomy(s, d);
+    s.handlers.fails = d.up_to(0.05);
+    s.max_receives = static_cast<int>(d.between(3, 6));
+    s.poisoned = static_cast<int>(d.between(1, 3));
+    s.dead_within =
+        30min + s.max_receives * (longest_delay(s.consumer.backoff, s.max_receives) + s.consumer.visibility_timeout);
+    flow(s, 3 * first_trouble);
+    speed_promise others{settled, first_trouble, first_trouble, 3 * first_trouble};
+    others.when = "beside " + std::to_string(s.poisoned) + " that always find what they need down";
+    s.speeds.push_back(std::move(others));
+}
+
+/// Outages and rests in turn. None of a moment: what the consumer cannot know of at once must not make the difference.
+void aged(scenario& s, dice& d)
+{
+    roomy(s, d);
+    s.processes = 1;
+    s.handlers.fails = d.up_to(0.5);
+    s.handlers.troubled_tries = static_cast<int>(d.between(3, 30));
+    s.consumer.max_age = d.between(3min, 15min);
+    if (d.one_in(2)) s.consumer.poison_queue_url = "poison";
+    s.counts_age = true;
+    auto at = d.between(1min, 5min);
+    for (auto times = d.between(1, 4); times > 0; --times) {
+        auto const length = d.between(8min, 30min);
+        if (d.one_in(2)) {
+            spell one{at, at + length, {}};
+            one.dependency_down = true;
+            s.spells.push_back(std::move(one));
+        } else {
+            s.incidents.push_back({incident::kind::rest, 0, at, length});
+        }
+        at += length + d.between(3min, 8min);
+    }
+    s.sent_within = at;
+    s.messages = static_cast<int>(at / 10s);
+}
+
+void share_client(scenario& s, dice& d)
+{
+    s.together = static_cast<int>(d.between(2, 5));
+    s.processes = static_cast<int>(d.between(1, 2));
+    s.queues = static_cast<int>(d.between(1, s.together));
+    s.connections = static_cast<std::size_t>(d.between(s.together / 2, s.together));
+    s.consumer.max_polls = static_cast<std::size_t>(d.between(2, 16));
+    s.consumer.wait_time = std::chrono::seconds(d.between(1, 5)); // it may stand in line for as long
+    s.consumer.visibility_timeout = std::chrono::seconds(d.between(30, 60));
+}
+
+void differ(scenario& s, dice& d)
+{
+    s.processes = static_cast<int>(d.between(2, 3));
+    s.together = static_cast<int>(d.between(1, 3));
+    s.queues = static_cast<int>(d.between(1, s.together));
+    for (int i = 0; i < s.processes; ++i) {
+        auto const drawn = common(d, s.name, s.seed);
+        version one{drawn.consumer, drawn.jitter, d.one_in(3)};
+        auto& c = one.consumer;
+        c.handler_timeout = s.consumer.handler_timeout;
+        c.on_malformed = static_cast<malformed_policy>(d.between(0, 2));
+        c.on_group_failure = s.consumer.on_group_failure;
+        c.park_for = s.consumer.park_for;
+        c.poison_queue_url = s.consumer.poison_queue_url;
+        c.batch_size = one.batches ? static_cast<std::size_t>(d.between(2, 20)) : c.batch_size;
+        if (d.one_in(2)) c.classify = classify;
+        if (d.one_in(2)) c.breaker.reset();
+        if (s.groups == 0 && d.one_in(2)) c.poison_queue_url = c.poison_queue_url.empty() ? "poison" : "";
+        s.versions.push_back(std::move(one));
+    }
+    s.patience *= 4;
+}
+
+} // namespace quern::sim

@@ -1,0 +1,181 @@
+#include <quern/sim/detail/part.hpp>
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <algorithm>
+#include <random>
+#include <stdexcept>
+
+namespace quern::sim {
+
+namespace asio = boost::asio;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;
+
+double chance(std::mt19937_64& random)
+{
+    return static_cast<double>(random() >> 11) * 0x1p-53;
+}
+
+bool is_down(scenario const& day, int number, tick now)
+{
+    auto const tenant = tenant_of(day, number);
+    auto const covers = [=](spell const& s) {
+        auto const down = s.dependency_down || (s.tenants_down >> tenant & 1) != 0;
+        return down && now >= tick() + s.from && now < tick() + s.until;
+    };
+    return std::ranges::any_of(day.spells, covers);
+}
+
+} // namespace
+
+part draw_part(scenario const& day, int number, int receive_count, bool again, tick now)
+{
+    auto const spread = static_cast<std::uint64_t>(number) * 1'000'003 + static_cast<std::uint64_t>(receive_count);
+    std::mt19937_64 random(day.seed * golden + spread);
+    milliseconds const lease = day.consumer.visibility_timeout;
+    auto const some = [&](milliseconds most) {
+        return milliseconds(static_cast<std::int64_t>(chance(random) * static_cast<double>(most.count())));
+    };
+    part out;
+    auto const& mix = day.handlers;
+    auto const calm = receive_count > mix.troubled_tries;
+    auto const slow = !calm && chance(random) < mix.slow;
+    out.takes = some(slow ? 3 * lease : milliseconds(100));
+    if (day.takes.count() != 0) out.takes = day.takes;
+    out.delay = milliseconds(1'000) + some(milliseconds(89'000));
+    if (is_poisoned(day, number) || is_down(day, number, now)) {
+        out.takes = some(milliseconds(100));
+        out.what = part::kind::unavailable;
+        return out;
+    }
+    if (calm) return out;
+    double at = chance(random);
+    for (auto const& [what, share] : {std::pair(part::kind::fails, mix.fails), {part::kind::backs_off, mix.backs_off},
+             {part::kind::releases, mix.releases}, {part::kind::hangs, mix.hangs}, {part::kind::deaf, mix.deaf},
+             {part::kind::rejects, mix.rejects}, {part::kind::misreads, mix.misreads},
+             {part::kind::condemns, mix.condemns}, {part::kind::unavailable, again ? 0 : mix.unavailable},
+             {part::kind::blocks, mix.blocks}, {part::kind::acks, mix.acks}, {part::kind::extends, mix.extends}}) {
+        if (at < share) {
+            out.what = what;
+            break;
+        }
+        at -= share;
+    }
+    if (out.what == part::kind::deaf) out.takes = 3 * lease;
+    if (out.what == part::kind::blocks) out.takes = some(2 * lease);
+    return out;
+}
+
+namespace {
+
+/// Throws when it is cancelled, and obeys.
+asio::awaitable<void> work(part role, clock& time, milliseconds length)
+{
+    auto const timer = time.make_timer(co_await asio::this_coro::executor);
+    auto const until = role.what == part::kind::hangs ? tick::max() : time.now() + length;
+    for (bool over = false; !over; over = over || time.now() >= until) {
+        over = co_await timer->wait_until(until);
+        if (!over && role.obeys_cancellation()) throw boost::system::system_error(asio::error::operation_aborted);
+    }
+}
+
+} // namespace
+
+outcome last_words(part const& role)
+{
+    switch (role.what) {
+    case part::kind::fails: throw std::runtime_error("a try that fails");
+    case part::kind::backs_off: return retry_after(role.delay);
+    case part::kind::releases: return release();
+    case part::kind::rejects: return reject("a message that is rejected");
+    case part::kind::misreads: throw parse_error("a message that cannot be read");
+    case part::kind::condemns: throw condemned("a message that is condemned");
+    case part::kind::unavailable: throw dependency_down("what it needs is down");
+    case part::kind::succeeds:
+    case part::kind::hangs:
+    case part::kind::deaf:
+    case part::kind::blocks:
+    case part::kind::acks:
+    case part::kind::extends: break;
+    }
+    return ack();
+}
+
+asio::awaitable<outcome> play(part role, stage on)
+{
+    if (!role.obeys_cancellation()) co_await asio::this_coro::throw_if_cancelled(false);
+    if (role.what == part::kind::blocks) on.block(role.takes);
+    if (role.what == part::kind::extends) {
+        co_await work(role, on.time, role.takes / 2);
+        auto const lease = std::chrono::ceil<std::chrono::seconds>(role.delay);
+        auto const said = co_await on.message.extend(lease);
+        if (!said) throw boost::system::system_error(said.error().code);
+    }
+    co_await work(role, on.time, role.takes);
+    if (role.what == part::kind::acks) {
+        on.acks();
+        auto const said = co_await on.message.ack();
+        if (!said) throw boost::system::system_error(said.error().code);
+        on.acked();
+        co_await work(role, on.time, role.takes);
+        if (role.delay > milliseconds(45'000)) throw std::runtime_error("a failure after the fact");
+    }
+    co_return last_words(role);
+}
+
+std::string draw_body(scenario const& day, int number)
+{
+    auto out = std::to_string(number);
+    if (day.longest_body == 0) return out;
+    std::mt19937_64 random(day.seed * golden + static_cast<std::uint64_t>(number));
+    auto const size =
+        chance(random) * chance(random) * static_cast<double>(day.longest_body); // short ones more often
+    return out + ' ' + std::string(static_cast<std::size_t>(size), 'x');
+}
+
+int tenant_of(scenario const& day, int number)
+{
+    return day.tenants == 0 ? 0 : number % day.tenants;
+}
+
+/// Not one after the other: what each of several in a row says is another question.
+bool is_poisoned(scenario const& day, int number)
+{
+    auto const behind = number - day.messages / 3;
+    return behind >= 0 && behind % 7 == 0 && behind / 7 < day.poisoned;
+}
+
+std::chrono::milliseconds stood_back(scenario const& day, int process, tick from, tick until)
+{
+    static constexpr std::chrono::minutes until_it_shows(3); // that what handlers need is down
+    std::vector<std::pair<tick, tick>> times;
+    for (auto const& s : day.spells)
+        if (s.dependency_down) times.emplace_back(tick() + s.from + until_it_shows, tick() + s.until);
+    for (auto const& i : day.incidents)
+        if (i.what == incident::kind::rest && i.process == process)
+            times.emplace_back(tick() + i.at, tick() + i.at + i.by);
+    std::ranges::sort(times);
+    tick::duration all{};
+    for (auto const& [begin, end] : times) {
+        auto const first = std::max(begin, from), last = std::min(end, until);
+        if (first >= last) continue;
+        all += last - first;
+        from = last;
+    }
+    return std::chrono::floor<milliseconds>(all);
+}
+
+bool arrives_damaged(scenario const& day, int number, int receive_count)
+{
+    static constexpr int most = 20; // receives
+    std::mt19937_64 random(day.seed * golden - static_cast<std::uint64_t>(number));
+    return receive_count <= most && chance(random) < day.handlers.damaged;
+}
+
+} // namespace quern::sim

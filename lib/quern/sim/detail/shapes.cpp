@@ -1,0 +1,147 @@
+#include <quern/sim/detail/shapes.hpp>
+
+#include <quern/sim/detail/weather.hpp>
+
+namespace quern::sim {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+using kind = incident::kind;
+
+namespace {
+
+void patient(scenario& s, dice& d)
+{
+    using policy::backoff, policy::jitter;
+    backoff const series[] = {backoff::exponential(1s, 2.0, 5min), backoff::linear(1s, 2s, 1min),
+        backoff::fibonacci(2s, 1min), backoff::fixed({1s, 5s, 30s})};
+    s.jitter = d.one_in(2) ? 0.5 : 0.5 + d.up_to(0.5); // never below the default's: another backoff may be put in
+    s.consumer.backoff =
+        series[d.between(0, std::ssize(series) - 1)].with(jitter::fraction(d.one_in(4) ? 0 : s.jitter));
+}
+
+} // namespace
+
+/// Where all begin: a consumer with settings of every size.
+scenario common(dice& d, std::string_view name, std::uint64_t seed)
+{
+    scenario s;
+    s.name = name;
+    s.seed = seed;
+    s.messages = static_cast<int>(d.between(1, 120));
+    s.sent_within = d.between(0ms, 60s);
+    s.latency = d.between(1ms, 60ms);
+    auto& c = s.consumer;
+    c.seed = seed * 2 + 1; // never 0, which would ask the system
+    c.max_in_flight = static_cast<std::size_t>(d.between(1, d.one_in(3) ? 10 : 200));
+    c.max_polls = static_cast<std::size_t>(d.between(1, 16));
+    c.wait_time = std::chrono::seconds(d.between(0, 20));
+    c.visibility_timeout = std::chrono::seconds(d.one_in(3) ? d.between(3, 10) : d.between(10, 60));
+    c.settle_linger = d.one_in(4) ? 0ms : d.between(1ms, 200ms);
+    c.max_settle_calls = static_cast<std::size_t>(d.between(2, 32));
+    c.drain_deadline = d.between(3s, 40s);
+    patient(s, d);
+    s.handlers.slow = d.up_to(0.2);
+    s.on_a_pool = d.one_in(4);
+    if (d.one_in(10)) c.rate = policy::rate{.count = d.between(1, 50)};
+    s.longest_body = d.one_in(3) ? 0 : static_cast<std::size_t>(d.between(0, d.one_in(10) ? 100'000 : 2'000));
+    if (s.longest_body > 0 && d.one_in(5)) c.max_bytes_in_flight = static_cast<std::size_t>(d.between(1, 10)) << 20;
+    return s;
+}
+
+void trouble(scenario& s, dice& d)
+{
+    auto& h = s.handlers;
+    for (auto* chance :
+        {&h.fails, &h.backs_off, &h.releases, &h.hangs, &h.deaf, &h.rejects, &h.misreads, &h.condemns})
+        *chance = d.up_to(0.15);
+    h.slow = d.up_to(0.4);
+    if (d.one_in(3)) h.unavailable = d.up_to(0.1);
+    if (d.one_in(5)) h.blocks = d.up_to(0.05);
+    if (d.one_in(2)) {
+        h.hangs = 0; // for 12 hours each
+    } else {
+        s.consumer.handler_timeout = d.between(1s, 3min);
+    }
+    if (d.one_in(2)) s.consumer.poison_queue_url = "poison";
+    if (d.one_in(2)) s.consumer.classify = classify;
+    if (d.one_in(5)) s.consumer.max_age = d.between(30s, 10min);
+    s.consumer.on_malformed = static_cast<malformed_policy>(d.between(0, 2));
+    auto const one_by_one = s.messages * (h.troubled_tries + 1) *
+        std::max<milliseconds>(s.consumer.handler_timeout, 3 * s.consumer.visibility_timeout);
+    s.patience += one_by_one / s.consumer.max_in_flight;
+    if (h.unavailable > 0) s.patience += one_by_one; // one probe at a time
+}
+
+/// Up to three processes in trouble.
+void crowd(scenario& s, dice& d)
+{
+    s.processes = static_cast<int>(d.between(1, 3));
+    trouble(s, d);
+}
+
+void asking(scenario& s, dice& d)
+{
+    s.handlers.acks = d.up_to(0.2);
+    s.handlers.extends = d.up_to(0.2);
+}
+
+/// Handlers do well, but for what they depend on.
+void dependency(scenario& s, dice& d)
+{
+    s.processes = static_cast<int>(d.between(1, 3));
+    s.messages = static_cast<int>(d.between(20, 120));
+    s.sent_within = d.between(1min, 40min);
+    s.max_receives = 3;
+    s.consumer.classify = classify;
+    s.consumer.handler_timeout = 5min;
+    s.consumer.max_in_flight = 4 * static_cast<std::size_t>(s.messages); // those on their last receive take a quarter
+    blackouts(s, d, &spell::dependency_down, 45min);
+    auto const unnoticed = 2 * (s.consumer.breaker->unavailable_in_a_row - 1); // earlier ones make bad news usual
+    s.most_dead = static_cast<int>(s.spells.size()) * s.processes * unnoticed;
+}
+
+void incidents(scenario& s, dice& d, std::initializer_list<incident::kind> kinds)
+{
+    auto const count = d.between(1, 5);
+    for (std::int64_t i = 0; i < count; ++i) {
+        incident one;
+        one.what = *(kinds.begin() + d.between(0, static_cast<std::int64_t>(kinds.size()) - 1));
+        one.process = static_cast<int>(d.between(0, s.processes - 1));
+        one.at = d.one_in(3) ? d.between(0ms, 2s) : d.between(0ms, 3min);
+        if (one.what == incident::kind::pause) one.by = d.between(100ms, 2min);
+        if (one.what == incident::kind::clock) one.by = d.between(-30min, 30min);
+        if (one.what == incident::kind::hurry && !d.one_in(3)) one.then = d.between(0ms, 5s);
+        if (one.what == kind::stop || one.what == kind::hurry || one.what == kind::start) {
+            one.by = d.one_in(4) ? d.between(0ms, 3s) : d.between(3s, 60s);
+        }
+        s.incidents.push_back(one);
+    }
+}
+
+/// A FIFO queue, and a policy for its groups.
+void ordered(scenario& s, dice& d)
+{
+    s.groups = static_cast<int>(d.one_in(3) ? 1 : d.between(1, 20));
+    s.consumer.on_group_failure = static_cast<group_policy>(d.between(0, 3));
+    if (s.consumer.on_group_failure == group_policy::skip_head) s.consumer.poison_queue_url = "poison.fifo";
+    if (!s.consumer.poison_queue_url.empty()) s.consumer.poison_queue_url = "poison.fifo";
+    s.consumer.park_for = d.between(1s, 5min);
+    s.patience *= 2;
+}
+
+/// More slow ones than threads, as a rule: many are called off before they begin.
+void functions(scenario& s, dice& d)
+{
+    s.functions = true;
+    s.threads = d.one_in(4) ? 0 : static_cast<int>(d.between(1, 8));
+    s.handlers.hangs = 0; // for good
+    if (d.one_in(2)) s.handlers.blocks = d.up_to(0.2);
+    auto const twice = d.one_in(3);
+    for (auto& one : s.spells)
+        if (twice) one.faults.everywhere.duplicated = d.up_to(0.2);
+    auto const tries = s.messages * (s.handlers.troubled_tries + 1);
+    s.patience += tries * 3 * milliseconds(s.consumer.visibility_timeout) / std::max(s.threads, 1);
+}
+
+} // namespace quern::sim
