@@ -37,6 +37,10 @@ if(QUERN_SANITIZE)
     endif()
 endif()
 
+if(QUERN_FUZZ) # libFuzzer counts the edges that its inputs reach; its main() comes with tests/fuzz
+    target_compile_options(quern_build INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 # ccache, when it is there. The two kinds of sloppiness are what it asks for before it will store anything that was
 # compiled with a precompiled header. Paths count from the root of the tree, so that every clone shares what one has compiled.
 if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
