@@ -47,7 +47,7 @@ void json_text(std::string_view bytes)
 {
     std::string out;
     text::append_json_string(out, bytes);
-    printable(bytes);
+    printable(std::string(bytes));
     if (!simdjson::validate_utf8(bytes.data(), bytes.size())) return;
     simdjson::dom::parser parser;
     std::string_view read;
