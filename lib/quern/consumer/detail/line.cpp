@@ -60,7 +60,7 @@ void line::carry_out(held_ptr const& h, life::actions todo)
 {
     if (!fifo) todo &= static_cast<life::actions>(~(life::give_back_tail | life::leave_group)); // there is none
     if (todo & life::refuse_lease) leases.refused(*h, now());
-    if (todo & life::drop_lease) h->lease_hook::unlink();
+    if (todo & (life::drop_lease | life::forget)) leases.drop(*h);
     if (todo & life::note_lost) note_lost(*h);
     if (todo & life::count_acked) ++counters.acked;
     if (todo & life::count_rejected) note_rejected(*h);

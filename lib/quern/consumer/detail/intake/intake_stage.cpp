@@ -170,7 +170,8 @@ std::size_t intake_stage::accept(response got, tick received_at)
 /// Null when the message is held here already, and all that counts is its newest handle.
 held_ptr intake_stage::take_in(sqs::message message, std::shared_ptr<answer> const& from)
 {
-    if (auto const known = line_.in_flight.find(message.id)) {
+    message_id const id(message.id);
+    if (auto const known = line_.in_flight.find(id)) {
         auto const overtaken = message.receive_count() < known->receive_count; // its handle is dead
         if (!known->life.is_given_back()) {
             ++line_.counters.adopted;
@@ -190,7 +191,7 @@ held_ptr intake_stage::take_in(sqs::message message, std::shared_ptr<answer> con
     if (!asked_for && (!goes_along || h->message.message().system("AWSTraceHeader").empty()))
         h->message.forget_system_attributes();
     h->came_in = from;
-    line_.in_flight.add(h);
+    line_.in_flight.add(h, id);
     line_.leases.hold(*h, from->received_at);
     return h;
 }
