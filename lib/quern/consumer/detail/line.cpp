@@ -92,9 +92,9 @@ void line::note_rejected(held const& h)
         now());
 }
 
-seconds line::whole_seconds(held const& h, std::chrono::milliseconds delay) const
+seconds line::whole_seconds(held const& h, std::chrono::milliseconds delay, tick at) const
 {
-    auto const left = std::chrono::floor<seconds>(h.received_at + lease_book::horizon - now());
+    auto const left = std::chrono::floor<seconds>(h.received_at + lease_book::horizon - at);
     return std::clamp(std::chrono::ceil<seconds>(delay), seconds(0), std::max(left, seconds(0)));
 }
 

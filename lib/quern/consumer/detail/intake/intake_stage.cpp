@@ -74,7 +74,7 @@ asio::awaitable<void> intake_stage::poll(int ask)
         auto const count = got->messages.size() + got->damaged.size();
         if (count == 0) ++line_.counters.empty_polls;
         // SQS answers when the wait is over at the latest: what lay here unread for longer has used up its lease.
-        auto const usable = accept(std::move(*got), std::min(time, started + wait));
+        auto const usable = accept(std::move(*got), std::min(time, started + wait), time);
         if (usable == 0 && count != 0)
             rule_.failed(ask, time); // nothing of it can be settled: asking at once would bring the same again
         else
@@ -146,7 +146,7 @@ std::shared_ptr<answer> intake_stage::weighed(response& got, tick received_at)
 }
 
 /// Hands each message on, in the order of the answer. Returns how many of them can be settled at all.
-std::size_t intake_stage::accept(response got, tick received_at)
+std::size_t intake_stage::accept(response got, tick received_at, tick now)
 {
     auto const count = got.messages.size() + got.damaged.size();
     line_.counters.received += count;
@@ -162,7 +162,7 @@ std::size_t intake_stage::accept(response got, tick received_at)
         usable += !known.id.empty() && !known.receipt_handle.empty();
         blind = blind || (line_.fifo && is_damaged && known.group_id().empty());
         auto h = is_damaged ? take_in(std::move(*damaged++), from) : take_in(std::move(*whole++), from);
-        if (h) to_.take(std::move(h), blind);
+        if (h) to_.take(std::move(h), blind, now);
     }
     return usable;
 }
