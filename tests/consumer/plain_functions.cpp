@@ -12,6 +12,32 @@ using namespace quern;
 using namespace quern::test;
 using namespace std::chrono_literals;
 
+namespace {
+
+/// Virtual time, but for what handlers take.
+struct working_clock final : clock {
+    tick now() const override { return idle->now() + worked; }
+    wall_time wall() const override { return idle->wall(); }
+    std::unique_ptr<timer> make_timer(asio::any_io_executor ex) override { return idle->make_timer(std::move(ex)); }
+
+    clock* idle = nullptr;
+    tick::duration worked{};
+};
+
+struct slow_hands {
+    working_clock busy; // outlives the context
+};
+
+struct mill_with_slow_handlers : slow_hands, mill {
+    mill_with_slow_handlers()
+    {
+        busy.idle = &time;
+        options.time = &busy;
+    }
+};
+
+} // namespace
+
 BOOST_FIXTURE_TEST_SUITE(plain_functions, mill)
 
 BOOST_AUTO_TEST_CASE(returning_acknowledges)
@@ -64,29 +90,8 @@ BOOST_AUTO_TEST_CASE(in_a_fifo_group_one_runs_after_the_other)
     BOOST_TEST(order == "abcd");
 }
 
-namespace {
-
-/// Virtual time, but for what handlers take.
-class working_clock final : public clock {
-public:
-    explicit working_clock(clock& idle) : idle_(idle) {}
-
-    tick now() const override { return idle_.now() + worked; }
-    wall_time wall() const override { return idle_.wall(); }
-    std::unique_ptr<timer> make_timer(asio::any_io_executor ex) override { return idle_.make_timer(std::move(ex)); }
-
-    tick::duration worked{};
-
-private:
-    clock& idle_;
-};
-
-} // namespace
-
-BOOST_AUTO_TEST_CASE(whatever_else_waits_for_their_thread_has_its_turn_between_them)
+BOOST_FIXTURE_TEST_CASE(whatever_else_waits_for_their_thread_has_its_turn_between_them, mill_with_slow_handlers)
 {
-    working_clock busy(time);
-    options.time = &busy;
     send(10);
     int in_a_row = 0, most = 0;
     auto const handle = [&](delivery&) {

@@ -97,12 +97,15 @@ sqs::receive_message_request intake_stage::request_for(int ask, seconds wait)
     request.wait_time = wait;
     auto& wanted = request.system_attribute_names;
     wanted = options.system_attributes;
-    wanted.insert(wanted.end(), {"ApproximateReceiveCount", "ApproximateFirstReceiveTimestamp"});
+    wanted.reserve(wanted.size() + 5);
+    wanted.emplace_back("ApproximateReceiveCount");
+    wanted.emplace_back("ApproximateFirstReceiveTimestamp");
     request.attribute_names = options.attributes;
     if (!options.poison_queue_url.empty()) wanted.emplace_back("AWSTraceHeader"); // goes along
     if (!line_.fifo) return request;
     request.attempt_id = random_id(line_.random);
-    wanted.insert(wanted.end(), {"MessageGroupId", "SequenceNumber"});
+    wanted.emplace_back("MessageGroupId");
+    wanted.emplace_back("SequenceNumber");
     return request;
 }
 

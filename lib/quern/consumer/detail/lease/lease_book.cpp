@@ -1,5 +1,8 @@
 #include <quern/consumer/detail/lease/lease_book.hpp>
 
+#include <algorithm>
+#include <utility>
+
 namespace quern::detail {
 
 using std::chrono::seconds;
@@ -19,9 +22,9 @@ bool leases_by_end::remove(held& h)
     return true;
 }
 
-held* leases_by_end::first() const
+held* leases_by_end::first()
 {
-    auto* const listed = in_order_.empty() ? nullptr : const_cast<held*>(&in_order_.front());
+    auto* const listed = in_order_.empty() ? nullptr : &in_order_.front();
     if (apart_.empty()) return listed;
     auto const& [end, h] = *apart_.begin();
     return listed && listed->message.lease_deadline() <= end ? listed : h.get();

@@ -24,7 +24,7 @@ public:
     bool remove(held&); ///< true when it was here
 
     /// Lease that ends first; null when there is none.
-    held* first() const;
+    held* first();
 
 private:
     using list = boost::intrusive::list<held, boost::intrusive::base_hook<lease_hook>,
