@@ -60,7 +60,7 @@ void line::carry_out(held_ptr const& h, life::actions todo)
 {
     if (!fifo) todo &= static_cast<life::actions>(~(life::give_back_tail | life::leave_group)); // there is none
     if (todo & life::refuse_lease) leases.refused(*h, now());
-    if (todo & life::drop_lease) h->lease_hook::unlink();
+    if (todo & (life::drop_lease | life::forget)) leases.drop(*h);
     if (todo & life::note_lost) note_lost(*h);
     if (todo & life::count_acked) ++counters.acked;
     if (todo & life::count_rejected) note_rejected(*h);
@@ -92,9 +92,9 @@ void line::note_rejected(held const& h)
         now());
 }
 
-seconds line::whole_seconds(held const& h, std::chrono::milliseconds delay) const
+seconds line::whole_seconds(held const& h, std::chrono::milliseconds delay, tick at) const
 {
-    auto const left = std::chrono::floor<seconds>(h.received_at + lease_book::horizon - now());
+    auto const left = std::chrono::floor<seconds>(h.received_at + lease_book::horizon - at);
     return std::clamp(std::chrono::ceil<seconds>(delay), seconds(0), std::max(left, seconds(0)));
 }
 

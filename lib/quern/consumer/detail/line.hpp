@@ -44,7 +44,7 @@ struct line {
     void carry_out(held_ptr const&, message_life::actions);
 
     /// Rounds up, so that the message never comes early; within the 12 hours that SQS counts from the receive.
-    std::chrono::seconds whole_seconds(held const&, std::chrono::milliseconds delay) const;
+    std::chrono::seconds whole_seconds(held const&, std::chrono::milliseconds delay, tick at) const;
 
     /// How many more messages fit into max_bytes_in_flight.
     std::size_t bytes_room() const { return bytes.room(in_flight.bytes(), coming); }

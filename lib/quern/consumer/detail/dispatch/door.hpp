@@ -55,8 +55,12 @@ public:
     void close();
     bool is_open() const { return open_.load(std::memory_order_relaxed); }
 
+    /// On the thread of a handler that is about to begin: whether it may. Not when it has been called off, perhaps long ago,
+    /// and its message with it; nor when nothing is left of its lease, then it comes home from here. `tells`: has_begun()
+    /// hears of it.
+    bool lets_begin(held_ptr const&, tick::duration left, bool tells);
+
     void come_home(finished);
-    void note_begun(held_ptr);
     void ask_ack(held&, reply) override;
     void ask_extend(held&, std::chrono::seconds, reply) override;
 
@@ -66,6 +70,7 @@ public:
     handlers const handle;
 
 private:
+    void note_begun(held_ptr);
     template <class Call>
     void post(Call call);
 

@@ -74,7 +74,7 @@ asio::awaitable<void> intake_stage::poll(int ask)
         auto const count = got->messages.size() + got->damaged.size();
         if (count == 0) ++line_.counters.empty_polls;
         // SQS answers when the wait is over at the latest: what lay here unread for longer has used up its lease.
-        auto const usable = accept(std::move(*got), std::min(time, started + wait));
+        auto const usable = accept(std::move(*got), std::min(time, started + wait), time);
         if (usable == 0 && count != 0)
             rule_.failed(ask, time); // nothing of it can be settled: asking at once would bring the same again
         else
@@ -97,12 +97,15 @@ sqs::receive_message_request intake_stage::request_for(int ask, seconds wait)
     request.wait_time = wait;
     auto& wanted = request.system_attribute_names;
     wanted = options.system_attributes;
-    wanted.insert(wanted.end(), {"ApproximateReceiveCount", "ApproximateFirstReceiveTimestamp"});
+    wanted.reserve(wanted.size() + 5);
+    wanted.emplace_back("ApproximateReceiveCount");
+    wanted.emplace_back("ApproximateFirstReceiveTimestamp");
     request.attribute_names = options.attributes;
     if (!options.poison_queue_url.empty()) wanted.emplace_back("AWSTraceHeader"); // goes along
     if (!line_.fifo) return request;
     request.attempt_id = random_id(line_.random);
-    wanted.insert(wanted.end(), {"MessageGroupId", "SequenceNumber"});
+    wanted.emplace_back("MessageGroupId");
+    wanted.emplace_back("SequenceNumber");
     return request;
 }
 
@@ -146,7 +149,7 @@ std::shared_ptr<answer> intake_stage::weighed(response& got, tick received_at)
 }
 
 /// Hands each message on, in the order of the answer. Returns how many of them can be settled at all.
-std::size_t intake_stage::accept(response got, tick received_at)
+std::size_t intake_stage::accept(response got, tick received_at, tick now)
 {
     auto const count = got.messages.size() + got.damaged.size();
     line_.counters.received += count;
@@ -162,7 +165,7 @@ std::size_t intake_stage::accept(response got, tick received_at)
         usable += !known.id.empty() && !known.receipt_handle.empty();
         blind = blind || (line_.fifo && is_damaged && known.group_id().empty());
         auto h = is_damaged ? take_in(std::move(*damaged++), from) : take_in(std::move(*whole++), from);
-        if (h) to_.take(std::move(h), blind);
+        if (h) to_.take(std::move(h), blind, now);
     }
     return usable;
 }
@@ -170,7 +173,8 @@ std::size_t intake_stage::accept(response got, tick received_at)
 /// Null when the message is held here already, and all that counts is its newest handle.
 held_ptr intake_stage::take_in(sqs::message message, std::shared_ptr<answer> const& from)
 {
-    if (auto const known = line_.in_flight.find(message.id)) {
+    message_id const id(message.id);
+    if (auto const known = line_.in_flight.find(id)) {
         auto const overtaken = message.receive_count() < known->receive_count; // its handle is dead
         if (!known->life.is_given_back()) {
             ++line_.counters.adopted;
@@ -190,7 +194,7 @@ held_ptr intake_stage::take_in(sqs::message message, std::shared_ptr<answer> con
     if (!asked_for && (!goes_along || h->message.message().system("AWSTraceHeader").empty()))
         h->message.forget_system_attributes();
     h->came_in = from;
-    line_.in_flight.add(h);
+    line_.in_flight.add(h, id);
     line_.leases.hold(*h, from->received_at);
     return h;
 }

@@ -10,7 +10,6 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/intrusive/list_hook.hpp>
 #include <boost/intrusive/options.hpp>
-#include <boost/intrusive/set_hook.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
@@ -28,8 +27,8 @@
 namespace quern::detail {
 
 /// A place in the lease book, and one among the running handlers: gone with the message.
-using lease_hook = boost::intrusive::set_base_hook<boost::intrusive::tag<class lease_book>,
-    boost::intrusive::link_mode<boost::intrusive::auto_unlink>, boost::intrusive::optimize_size<true>>;
+using lease_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<class lease_book>,
+    boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 using run_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<class run_limit>,
     boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
@@ -113,6 +112,7 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
     }
 
     delivery message;
+    std::size_t id_hash = 0;                ///< for the ledger
     std::string_view handle;                ///< the newest: SQS accepts an older one without deleting anything
     std::unique_ptr<char[]> handle_storage; ///< of one that was adopted
     tick received_at;                       ///< of the newest handle
