@@ -3,6 +3,7 @@
 #include <array>
 #include <cassert>
 #include <cstddef>
+#include <cstdio>
 
 namespace quern::detail {
 
@@ -152,6 +153,14 @@ constexpr lookup make_lookup()
 
 constexpr lookup steps = make_lookup();
 
+/// False, having said which pair has no row.
+[[maybe_unused]] bool complain(S at, E what)
+{
+    auto const says = std::string(name_of(what)) + " in state " + std::string(name_of(at));
+    std::fprintf(stderr, "message_life: %s: docs/design/consumer.md has no such row\n", says.c_str());
+    return false;
+}
+
 } // namespace
 
 std::span<message_life::row const> message_life::table()
@@ -164,7 +173,7 @@ message_life::actions message_life::on(event what)
     if (what == event::postpone && extending_) what = event::postpone_later;
     if (what == event::extension_answered) extending_ = false;
     auto const& to = steps[static_cast<std::size_t>(at_)][static_cast<std::size_t>(what)];
-    assert(to.legal && "docs/design/consumer.md lists what may happen to a message in which state");
+    assert(to.legal || complain(at_, what));
     if (!to.legal) return none;
     at_ = to.next;
     if (what == event::begin) overdue_ = cancelled_ = false; // again, if an outage has kept it
