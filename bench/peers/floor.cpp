@@ -1,9 +1,9 @@
 // The floor: what any correct consumer has to do for a message, and nothing else.
 //
-// An epoll loop over plain HTTP. A connection sends a signed receive, reads its ten messages, compares their digests, hands
-// them to the handler, copies their handles, and deletes them in one signed call. No lease is kept, nothing is retried,
-// nobody waits: whatever is unusual ends the program. The signatures and MD5 are Quern's own, so that what Quern costs above
-// this is what it does besides.
+// An epoll loop over plain HTTP. A connection sends a signed receive, reads its ten messages, compares their digests,
+// hands them to the handler, copies their handles, and deletes them in one signed call. No lease is kept, nothing is
+// retried, nobody waits: whatever is unusual ends the program. The signatures and MD5 are Quern's own, so that what
+// Quern costs above this is what it does besides.
 #include "contender.hpp"
 
 #include <quern/aws/detail/signing/json_signer.hpp>
