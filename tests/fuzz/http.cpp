@@ -8,6 +8,8 @@
 #include <quern/net/endpoint.hpp>
 #include <quern/net/message.hpp>
 
+#include <net/reply_reader_fuzz.hpp>
+
 #include <boost/asio/buffer.hpp>
 
 #include <algorithm>
@@ -110,6 +112,7 @@ void http_request(std::string_view bytes)
 void http_answer(std::string_view bytes)
 {
     same_in_pieces(bytes, answer_in_pieces);
+    if (!bytes.empty()) reply_reader_fuzz(bytes.substr(1));
 }
 
 void urls(std::string_view bytes)

@@ -73,6 +73,7 @@ private:
         std::string_view operation;
         std::string_view body;
         credentials const& keys;
+        bool is_poll;
     };
     std::string sign(letter const&);
     void read_date(net::response const&);
