@@ -69,6 +69,22 @@ def json_orders(program, quern, environment):
     expect(process.returncode, 0)
 
 
+def middleware(program, quern, environment):
+    """What comes twice is handled once, and what is no order is thrown away."""
+    url = command(quern, "queue", "create", "orders", environment=environment).strip()
+    rolls = '{"item":"rolls","count":3}'
+    command(quern, "send", "orders", environment=environment,
+            input=f'{rolls}\n{rolls}\nthree rolls\n{{"item":"cake","count":1}}\n')
+    with subprocess.Popen([program, url], env=environment, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as process:
+        said = sorted(process.stdout.readline().strip() for _ in range(5))
+        process.send_signal(signal.SIGTERM)
+        rest, _ = process.communicate(timeout=LIMIT)
+    expect(said, ["1 cake", "3 rolls", "done", "done", "done"])
+    expect(rest, "")
+    expect(process.returncode, 0)
+
+
 def shop_call(program, quern, environment):
     """What the shop says decides: done, rejected, or tried again."""
     said = {"rolls": [204], "stones": [422], "cake": [503, 204]}
