@@ -56,6 +56,7 @@ consumer_options options_from(consume_options const& o)
     if (o.park_for) out.park_for = std::chrono::seconds(*o.park_for);
     out.system_attributes = {"SentTimestamp", "MessageGroupId"};
     out.log = to_stderr();
+    out.log_bodies = o.log_bodies;
     return out;
 }
 
@@ -121,6 +122,7 @@ void add_options(CLI::App& command, consume_options& o)
         ->type_name("SECONDS")
         ->check(CLI::Range(0, 86'400))
         ->capture_default_str();
+    command.add_flag("--log-bodies", o.log_bodies, "Show in the log how a message begins that is malformed or damaged");
     command.add_option("--report", o.report, "Write how the drain went there, as JSON")->type_name("FILE");
     command.footer(consume_help);
 }

@@ -144,8 +144,13 @@ struct consumer_options {
     /// own work, lease extensions included.
     std::optional<boost::asio::any_io_executor> handler_executor;
 
-    /// Where warnings and errors go, a failing receive or handler among them. Empty: nowhere, and nobody hears of them.
-    log_sink log;
+    /// Where warnings and errors go, a failing receive or handler among them: to standard error, unless told otherwise.
+    /// Called on the consumer's strand, one line a second and cause. Null: nowhere, and nobody hears of them.
+    log_sink log = to_standard_error();
+
+    /// Whether the line about a malformed or damaged message shows how its body begins. Not by default: a body may hold
+    /// what must not be in a log. (What your parse_error says is in that line in any case.)
+    bool log_bodies = false;
 
     /// Nothing received and nothing settled for so long: it says why in the log, and again after twice that, no more than
     /// a line a minute. A minute: an idle queue answers three times in it. 1 s to 24 h; zero: never.
