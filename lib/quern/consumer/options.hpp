@@ -156,6 +156,15 @@ struct consumer_options {
     /// a line a minute. A minute: an idle queue answers three times in it. 1 s to 24 h; zero: never.
     std::chrono::milliseconds stall_after{60'000};
 
+    /// How long receives may be refused, because the queue is gone, access is denied or the keys are not accepted, before the
+    /// consumer gives up: it drains, and consumer::run() completes with the failure. An answer begins it anew. Absent: never,
+    /// because whoever took a permission away may grant it again; explain() tells meanwhile. Zero: at the first one. At most 24 h.
+    std::optional<std::chrono::milliseconds> give_up_after;
+
+    /// The same while no receive has been answered yet, so that it is a setting rather than an accident. Absent: as
+    /// give_up_after. Zero is for programs that somebody has just started; permissions just granted take SQS some seconds.
+    std::optional<std::chrono::milliseconds> give_up_at_start_after;
+
     /// The client that the consumer makes for itself where it is given none: region, endpoint, keys, proxy. See
     /// client_options_for() for what the consumer sets itself; where.queue_url is the queue consumed unless it is set.
     sqs::client_options client;

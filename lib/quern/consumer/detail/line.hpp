@@ -77,7 +77,8 @@ struct line {
     std::optional<drain> ending;
     drain_report report;
     bool ended = false;         ///< nobody may use the api any more
-    std::function<void()> halt; ///< begins a drain
+    std::optional<failure> gave_up; ///< why
+    std::function<void()> halt;     ///< begins a drain
 
     /// A message, and what dispatch has to do about it: give_back_tail, leave_group, cancel, try_later.
     struct notice {

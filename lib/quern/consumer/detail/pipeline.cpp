@@ -1,9 +1,10 @@
 #include <quern/consumer/client_options.hpp>
 #include <quern/consumer/detail/pipeline.hpp>
 
-#include <boost/asio/error.hpp>
-
 #include <algorithm>
+#include <cstddef>
+#include <map>
+#include <set>
 #include <utility>
 
 namespace quern::detail {
@@ -103,11 +104,30 @@ std::optional<tick> pipeline::turn(tick time)
 bool pipeline::is_drained(tick time)
 {
     if (!line_.ending) return false;
-    auto const step = line_.ending->next({line_.open_receives, line_.in_flight.size()}, time);
+    auto const step =
+        line_.ending->next({line_.open_receives, line_.in_flight.size(), held_by_waiters()}, time);
     if (step == drain::step::cancel) dispatch_.cancel_all();
     if (step != drain::step::end) return false;
     report_what_is_left(time);
     return true;
+}
+
+/// All messages, or none: of those whose handlers wait for the end of the drain nothing is to be expected. Handlers share
+/// strands, so each strand must have as many that wait as it has handlers.
+std::size_t pipeline::held_by_waiters() const
+{
+    std::map<void const*, std::ptrdiff_t> others; // strand -> handlers that do not wait
+    for (auto const& waiter : waiting_)
+        if (waiter->strand_id) --others[waiter->strand_id];
+    if (others.empty()) return 0;
+    std::set<handler_run const*> runs;
+    bool all_run = true;
+    line_.in_flight.for_each([&](held_ptr const& h) {
+        all_run = all_run && h->life.is_running() && h->run;
+        if (all_run && runs.insert(h->run.get()).second) ++others[h->run->on.id()];
+    });
+    auto const wait = std::ranges::all_of(others, [](auto const& strand) { return strand.second <= 0; });
+    return all_run && wait ? line_.in_flight.size() : 0;
 }
 
 void pipeline::report_what_is_left(tick time)
@@ -132,9 +152,17 @@ void pipeline::end()
     if (own_client_) own_client_->close();
     line_.in_flight.for_each([](held_ptr const& h) { tell_asks(*h, failure(errc::stopped, "the drain has ended")); });
     for (auto const& waiter : std::exchange(waiting_, {}))
-        waiter->who.tell(line_.report);
+        tell(*waiter);
     places_ = {};
     move_out_if_done();
+}
+
+void pipeline::tell(end_waiter const& who) const
+{
+    if (line_.gave_up)
+        who.tell(*line_.gave_up, line_.report);
+    else
+        who.tell(line_.report, line_.report);
 }
 
 /// Lets go of the context, which kept it. Who runs still has a share.
@@ -198,17 +226,16 @@ void pipeline::abandon()
     move_out_if_done();
 }
 
-void pipeline::join(std::shared_ptr<drain_waiter> waiter)
+void pipeline::join(std::shared_ptr<end_waiter> waiter)
 {
-    if (line_.ended)
-        waiter->who.tell(line_.report);
-    else
-        waiting_.push_back(std::move(waiter));
+    if (line_.ended) return tell(*waiter);
+    waiting_.push_back(std::move(waiter));
+    line_.wake.ring(); // it may be a handler, for which the drain would wait
 }
 
-void pipeline::leave(std::shared_ptr<drain_waiter> const& waiter)
+void pipeline::leave(std::shared_ptr<end_waiter> const& waiter)
 {
-    if (waiter && std::erase(waiting_, waiter) != 0) waiter->who.fail(asio::error::operation_aborted);
+    if (waiter && std::erase(waiting_, waiter) != 0) waiter->leave();
 }
 
 } // namespace quern::detail

@@ -35,7 +35,7 @@ std::string random_id(std::mt19937_64& random)
 intake_stage::intake_stage(line& l, dispatch_stage& to)
     : line_(l), to_(to),
       rule_(l.options.max_in_flight, l.options.max_polls, seeded(l.options.seed), l.options.wait_time.count() != 0),
-      drain_budget_(l.options.drain_deadline)
+      patience_(l.options.give_up_after, l.options.give_up_at_start_after), drain_budget_(l.options.drain_deadline)
 {}
 
 std::optional<tick> intake_stage::turn(tick now)
@@ -71,6 +71,7 @@ asio::awaitable<void> intake_stage::poll(int ask)
     --line_.open_receives;
     ++line_.counters.polls;
     if (got) {
+        patience_.answered();
         auto const count = got->messages.size() + got->damaged.size();
         if (count == 0) ++line_.counters.empty_polls;
         // SQS answers when the wait is over at the latest: what lay here unread for longer has used up its lease.
@@ -80,12 +81,23 @@ asio::awaitable<void> intake_stage::poll(int ask)
         else
             rule_.answered(ask, static_cast<int>(count), started, time);
     } else {
-        ++line_.counters.failed_polls;
-        rule_.failed(ask, time);
-        line_.log.write(log_level::warning, "receive failed", line_.queue_url + ": " + describe(got.error()), time);
+        failed(ask, got.error(), time);
     }
     line_.coming = rule_.coming();
     line_.wake.ring();
+}
+
+void intake_stage::failed(int asked, failure const& why, tick time)
+{
+    ++line_.counters.failed_polls;
+    rule_.failed(asked, time);
+    line_.log.write(log_level::warning, "receive failed", line_.queue_url + ": " + describe(why), time);
+    auto const enough = patience_.failed(why, time);
+    if (!enough || line_.ending) return;
+    line_.gave_up = why;
+    line_.log.write(log_level::error, "gave up",
+        line_.queue_url + ": receives were refused for too long, the consumer drains: " + describe(why), time);
+    line_.halt();
 }
 
 sqs::receive_message_request intake_stage::request_for(int ask, seconds wait)
