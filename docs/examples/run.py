@@ -7,6 +7,7 @@ usage: run.py QUERN EXAMPLE      the built programs
 import http.server
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -83,6 +84,21 @@ def middleware(program, quern, environment):
     expect(said, ["1 cake", "3 rolls", "done", "done", "done"])
     expect(rest, "")
     expect(process.returncode, 0)
+
+
+def telling(program, quern, environment):
+    """Each end of a message's time here has a line, and the end of the drain has one."""
+    url = command(quern, "queue", "create", "orders", environment=environment).strip()
+    command(quern, "send", "orders", environment=environment, input="rolls\ncake\n")
+    with subprocess.Popen([program, url], env=environment, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as process:
+        said = [process.stdout.readline() for _ in range(3)]
+        process.send_signal(signal.SIGTERM)
+        rest, _ = process.communicate(timeout=LIMIT)
+    parts = [re.fullmatch(r"(\w.*): waited (\d+) ms, handled (\d+) ms, settled (\d+) ms\n", line) for line in said]
+    expect(sorted(part[1] for part in parts), ["deleted on try 1", "deleted on try 2", "not deleted on try 1"])
+    expect([int(part[3]) >= 20 for part in parts], [True] * 3)
+    expect(rest, "requests were made, nothing left behind\n")
 
 
 def shop_call(program, quern, environment):

@@ -20,6 +20,7 @@ std::unique_ptr<sqs::client> make_client(
 {
     auto settings = client_options_for(options);
     if (settings.where.queue_url.empty()) settings.where.queue_url = queue_url;
+    if (!settings.observer) settings.observer = options.observer;
     return std::make_unique<sqs::client>(std::move(ex), std::move(settings));
 }
 
@@ -104,16 +105,18 @@ std::optional<tick> pipeline::turn(tick time)
 bool pipeline::is_drained(tick time)
 {
     if (!line_.ending) return false;
-    auto const step =
-        line_.ending->next({line_.open_receives, line_.in_flight.size(), held_by_waiters()}, time);
-    if (step == drain::step::cancel) dispatch_.cancel_all();
+    auto const step = line_.ending->next({line_.open_receives, line_.in_flight.size(), held_by_waiters()}, time);
+    if (step == drain::step::cancel) {
+        line_.observe(&observer::drain_cancels);
+        dispatch_.cancel_all();
+    }
     if (step != drain::step::end) return false;
     report_what_is_left(time);
     return true;
 }
 
-/// All messages, or none: of those whose handlers wait for the end of the drain nothing is to be expected. Handlers share
-/// strands, so each strand must have as many that wait as it has handlers.
+/// All messages, or none: of those whose handlers wait for the end of the drain nothing is to be expected. Handlers
+/// share strands, so each strand must have as many that wait as it has handlers.
 std::size_t pipeline::held_by_waiters() const
 {
     std::map<void const*, std::ptrdiff_t> others; // strand -> handlers that do not wait
@@ -148,7 +151,9 @@ void pipeline::report_what_is_left(tick time)
 void pipeline::end()
 {
     line_.ended = true;
-    signals_.reset(); // from now on they do what they did before
+    line_.observe(&observer::drain_ended, line_.report);
+    line_.watcher = nullptr; // handlers that still run are nobody's news
+    signals_.reset();        // from now on they do what they did before
     if (own_client_) own_client_->close();
     line_.in_flight.for_each([](held_ptr const& h) { tell_asks(*h, failure(errc::stopped, "the drain has ended")); });
     for (auto const& waiter : std::exchange(waiting_, {}))
@@ -190,7 +195,9 @@ void pipeline::begin_drain(std::chrono::milliseconds limit)
     auto const time = line_.now();
     line_.wake.ring();
     if (line_.ending) return line_.ending->hurry(time);
-    line_.ending.emplace(time, std::clamp<std::chrono::milliseconds>(limit, seconds(0), lease_book::horizon));
+    limit = std::clamp<std::chrono::milliseconds>(limit, seconds(0), lease_book::horizon);
+    line_.observe(&observer::drain_began, limit);
+    line_.ending.emplace(time, limit);
     intake_.stop();
     dispatch_.begin_drain(time);
     if (!std::exchange(started_, true)) line_.spawn(run());

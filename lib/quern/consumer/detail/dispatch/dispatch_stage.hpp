@@ -87,6 +87,8 @@ private:
     void call(held_ptr);
     std::shared_ptr<handler_run> begin_run(std::span<held_ptr const>);
     void begin_run(held&);
+    void note_begun(held&, tick at);
+    clock const* tells() const;
     compact_strand handler_strand();
     void stop_overdue(tick now);
     void cancel(held&);

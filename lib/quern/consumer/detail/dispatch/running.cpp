@@ -21,7 +21,8 @@ namespace {
 
 /// On the thread of a handler that is about to begin: the door that it comes home through. Null when it must not begin: it
 /// has been called off, perhaps long ago, and its message with it; or its lease is over, and it comes home from here.
-std::shared_ptr<door> begins(std::weak_ptr<door> const& home, held_ptr const& h, bool tells)
+/// `tells`: by which clock its begin is told to the strand; null: that needs not know.
+std::shared_ptr<door> begins(std::weak_ptr<door> const& home, held_ptr const& h, clock const* tells)
 {
     if (h->turn.is_called_off()) return {};
     auto out = home.lock();
@@ -33,7 +34,10 @@ std::shared_ptr<door> begins(std::weak_ptr<door> const& home, held_ptr const& h,
         out->come_home({h, {}, {}});
         return {};
     }
-    if (tells) out->note_begun(h);
+    if (tells) {
+        h->started_at = tells->now();
+        out->note_begun(h);
+    }
     return out;
 }
 
@@ -83,7 +87,22 @@ void dispatch_stage::begin_run(held& h)
     if (line_.running++ == 0) busy_ = asio::prefer(line_.strand.inner(), asio::execution::outstanding_work.tracked);
     h.life.on(life::event::begin);
     h.turn.wait();
-    if (!line_.options.handler_executor) runs_.started(h, line_.now()); // else it may have to wait for a thread
+    h.seen.waited = h.seen.handled = -1;
+    if (!line_.options.handler_executor) note_begun(h, line_.now()); // else it may have to wait for a thread
+}
+
+void dispatch_stage::note_begun(held& h, tick at)
+{
+    runs_.started(h, line_.now());
+    line_.note_begun(h, at);
+}
+
+/// The clock by which handlers tell that they have begun, where that is not known otherwise and somebody wants to
+/// know.
+clock const* dispatch_stage::tells() const
+{
+    auto const& o = line_.options;
+    return o.handler_executor && (o.handler_timeout.count() != 0 || line_.watcher) ? &line_.time : nullptr;
 }
 
 /// One of its own where handlers may block. Otherwise they share a few, since a strand each costs memory.
@@ -102,8 +121,7 @@ void dispatch_stage::run(held_ptr h)
 {
     if (door_->handle.call) return call(std::move(h));
     auto const on = begin_run({&h, 1})->on;
-    auto const tells = line_.options.handler_executor && line_.options.handler_timeout.count() != 0;
-    auto begin = [home = std::weak_ptr(door_), h = std::move(h), on, tells]() mutable {
+    auto begin = [home = std::weak_ptr(door_), h = std::move(h), on, tells = tells()]() mutable {
         auto to = begins(home, h, tells);
         if (!to) return;
         auto const& its = to->handle;
@@ -124,8 +142,7 @@ void dispatch_stage::call(held_ptr h)
 {
     begin_run(*h);
     auto const& elsewhere = line_.options.handler_executor;
-    auto const tells = elsewhere && line_.options.handler_timeout.count() != 0;
-    auto work = [home = std::weak_ptr(door_), h = std::move(h), tells]() mutable {
+    auto work = [home = std::weak_ptr(door_), h = std::move(h), tells = tells()]() mutable {
         auto const to = begins(home, h, tells);
         if (!to) return;
         finished done;
@@ -143,8 +160,7 @@ void dispatch_stage::call(held_ptr h)
 void dispatch_stage::run(std::vector<held_ptr> messages)
 {
     auto const run = begin_run(messages);
-    auto const tells = line_.options.handler_executor && line_.options.handler_timeout.count() != 0;
-    auto begin = [home = std::weak_ptr(door_), run, messages = std::move(messages), tells]() mutable {
+    auto begin = [home = std::weak_ptr(door_), run, messages = std::move(messages), tells = tells()]() mutable {
         std::shared_ptr<door> to;
         std::erase_if(messages, [&](held_ptr const& h) {
             auto mine = begins(home, h, tells);

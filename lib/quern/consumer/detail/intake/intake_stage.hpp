@@ -46,11 +46,14 @@ private:
     held_ptr take_in(sqs::damaged_message, std::shared_ptr<answer> const&);
     std::shared_ptr<answer> weighed(response&, tick received_at);
     std::chrono::seconds wait_time() const;
+    float queued(held const&) const;
+    void tell_limits(std::size_t places);
 
     line& line_;
     dispatch_stage& to_;
     intake rule_;
     patience patience_;
+    observed_limits told_;
     std::chrono::milliseconds drain_budget_; // of the shortest drain that may come
 };
 
