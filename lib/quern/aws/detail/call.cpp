@@ -171,6 +171,7 @@ asio::awaitable<result<net::response>> json_service::call(
             ask.long_poll = how.long_poll;
             ask.timeout = how.long_poll ? how.timeout : left; // a poll cut short hides the messages that it misses
             ask.repeatable = how.repeatable;
+            if (how.attempts) ++*how.attempts;
             auto answer = co_await client_.exchange(std::move(ask));
             if (answer) read_date(*answer);
             if (is_success(answer)) {
