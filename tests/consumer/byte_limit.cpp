@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(an_answer_counts_until_the_last_of_its_messages_is_gone)
         m.id = m.receipt_handle = id;
         auto const h = all.emplace_back(make_held(m, nullptr, time, time.now()));
         h->came_in = from;
-        book.add(h);
+        book.add(h, h->message.id());
     }
     BOOST_TEST(book.bytes() == 1'000u);
     book.remove(*all[1]);

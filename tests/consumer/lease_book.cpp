@@ -4,6 +4,9 @@
 #include <boost/test/unit_test.hpp>
 
 #include <deque>
+#include <map>
+#include <optional>
+#include <vector>
 
 using namespace quern;
 using namespace quern::detail;
@@ -85,11 +88,11 @@ BOOST_AUTO_TEST_CASE(a_settled_message_is_forgotten)
 {
     auto const a = hold(t0);
     auto const b = hold(t0 + 1s);
-    a->lease_hook::unlink();
+    book.drop(*a);
     auto const due = book.poll(t0 + 21s);
     BOOST_TEST(due.extend.size() == 1u);
     BOOST_TEST((due.extend[0].what == b));
-    b->lease_hook::unlink();
+    book.drop(*b);
     BOOST_TEST(!book.poll(t0 + 31s).wake_at.has_value());
 }
 
@@ -120,6 +123,37 @@ BOOST_AUTO_TEST_CASE(a_redelivery_starts_a_new_lease)
     book.hold(*a, t0 + 25s);
     BOOST_TEST(book.poll(t0 + 31s).lost.empty());
     BOOST_TEST((a->message.lease_deadline() == t0 + 55s));
+}
+
+// Half of them for as long as their handlers asked, answers that overtook each other, some settled meanwhile.
+BOOST_AUTO_TEST_CASE(each_lease_has_its_own_time_whatever_those_beside_it_have)
+{
+    std::vector<held_ptr> all;
+    for (int i = 0; i < 300; ++i) {
+        auto const h = all.emplace_back(hold(t0 + 10ms * (i % 7)));
+        if (i % 2 == 0) book.extended(*h, t0 + 1s * (i % 5), std::chrono::seconds(25 + i * 37 % 3'600));
+    }
+    for (std::size_t i = 0; i < all.size(); i += 11)
+        book.drop(*all[i]);
+    std::map<held_ptr, tick> asked, lost;
+    for (auto next = std::optional(t0); next;) {
+        auto const now = *next;
+        auto const plan = book.poll(now);
+        for (auto const& e : plan.extend)
+            asked.emplace(e.what, now);
+        for (auto const& h : plan.lost)
+            lost.emplace(h, now);
+        next = plan.wake_at;
+        BOOST_REQUIRE((!next || *next > now));
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        auto const& h = all[i];
+        BOOST_TEST(asked.contains(h) == (i % 11 != 0));
+        BOOST_TEST(lost.contains(h) == (i % 11 != 0));
+        if (i % 11 == 0) continue;
+        BOOST_TEST((asked[h] == h->message.lease_deadline() - 10s));
+        BOOST_TEST((lost[h] == h->message.lease_deadline()));
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,9 +1,42 @@
 #include "consumer/mill.hpp"
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include <atomic>
+#include <future>
+#include <thread>
+
 namespace asio = boost::asio;
 using namespace quern;
 using namespace quern::test;
 using namespace std::chrono_literals;
+
+namespace {
+
+/// Virtual time, but for what handlers take.
+struct working_clock final : clock {
+    tick now() const override { return idle->now() + worked; }
+    wall_time wall() const override { return idle->wall(); }
+    std::unique_ptr<timer> make_timer(asio::any_io_executor ex) override { return idle->make_timer(std::move(ex)); }
+
+    clock* idle = nullptr;
+    tick::duration worked{};
+};
+
+struct slow_hands {
+    working_clock busy; // outlives the context
+};
+
+struct mill_with_slow_handlers : slow_hands, mill {
+    mill_with_slow_handlers()
+    {
+        busy.idle = &time;
+        options.time = &busy;
+    }
+};
+
+} // namespace
 
 BOOST_FIXTURE_TEST_SUITE(plain_functions, mill)
 
@@ -55,6 +88,43 @@ BOOST_AUTO_TEST_CASE(in_a_fifo_group_one_runs_after_the_other)
     it->start();
     BOOST_TEST(until(1min, [this] { return empty(); }));
     BOOST_TEST(order == "abcd");
+}
+
+BOOST_FIXTURE_TEST_CASE(whatever_else_waits_for_their_thread_has_its_turn_between_them, mill_with_slow_handlers)
+{
+    send(10);
+    int in_a_row = 0, most = 0;
+    auto const handle = [&](delivery&) {
+        busy.worked += 60us;
+        most = std::max(most, ++in_a_row);
+        asio::post(io, [&] { in_a_row = 0; });
+    };
+    it.emplace(io.get_executor(), api, url, handle, options);
+    it->start();
+    BOOST_TEST(until(10s, [this] { return empty(); }));
+    BOOST_TEST(it->counters().acked == 10u);
+    BOOST_TEST(most <= 4);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_has_ended_is_settled_while_the_next_one_blocks_their_thread)
+{
+    asio::thread_pool one(1);
+    options.handler_executor = one.get_executor();
+    std::promise<void> may_end;
+    std::atomic<int> begun{0};
+    send(2);
+    auto const handle = [&](delivery&) {
+        if (++begun == 2) may_end.get_future().wait();
+    };
+    it.emplace(io.get_executor(), api, url, handle, options);
+    it->start();
+    BOOST_TEST(until(1s, [this] { return it->in_flight() == 2; }));
+    while (begun != 2)
+        std::this_thread::yield();
+    BOOST_TEST(until(1s, [this] { return it->counters().acked == 1; }));
+    may_end.set_value();
+    one.join();
+    BOOST_TEST(until(10s, [this] { return empty(); }));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

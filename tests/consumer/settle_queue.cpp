@@ -206,6 +206,26 @@ BOOST_AUTO_TEST_CASE(the_message_with_the_least_lease_left_goes_first)
     BOOST_TEST(second->entries[0].what->message.id() == old->message.id());
 }
 
+BOOST_AUTO_TEST_CASE(whatever_the_order_in_which_they_come_they_go_by_their_leases)
+{
+    for (int i = 0; i < 100; ++i) {
+        auto const h = message();
+        leases.hold(*h, t0 - 1s * (i * 37 % 23));
+        queue.add({h, purpose::remove}, t0);
+    }
+    tick last{};
+    std::size_t gone = 0;
+    while (auto const batch = queue.take(t0, false)) {
+        for (auto const& e : batch->entries) {
+            auto const end = e.what->message.lease_deadline();
+            BOOST_TEST((last <= end));
+            last = end;
+            ++gone;
+        }
+    }
+    BOOST_TEST(gone == 100u);
+}
+
 BOOST_AUTO_TEST_CASE(an_extension_of_what_is_given_back_is_dropped)
 {
     auto const back = received();

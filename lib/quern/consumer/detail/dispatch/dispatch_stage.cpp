@@ -25,8 +25,11 @@ std::vector<compact_strand> make_strands(asio::any_io_executor const& ex)
 } // namespace
 
 dispatch_stage::dispatch_stage(line& l, settle_stage& to, handlers handle)
-    : line_(l), settle_(to), door_(std::make_shared<door>(std::move(handle))), pace_(l.options.rate, l.now()),
-      outage_(l.options, seeded(l.options.seed)), redrive_(l.options.breaker.has_value(), l.now()),
+    : line_(l), settle_(to), door_(std::make_shared<door>(std::move(handle))),
+      calls_(
+          std::make_shared<call_line>(door_, l.options.handler_executor.value_or(l.strand.inner()), l.time, tells())),
+      pace_(l.options.rate, l.now()), outage_(l.options, seeded(l.options.seed)),
+      redrive_(l.options.breaker.has_value(), l.now()),
       batches_(std::min(l.options.batch_size, l.options.max_in_flight), l.options.batch_window),
       runs_(l.options.handler_timeout), shared_strands_(make_strands(l.strand.inner()))
 {}
@@ -36,14 +39,14 @@ void dispatch_stage::open()
     door_->open(line_.strand, line_.owner, *this);
 }
 
-void dispatch_stage::take(held_ptr h, bool blind)
+void dispatch_stage::take(held_ptr h, bool blind, tick now)
 {
-    if (h->message.lease_deadline() <= line_.now())
-        carry_out(h, h->life.on(life::event::lease_lost));
+    if (h->message.lease_deadline() <= now)
+        carry_out(h, h->life.on(life::event::lease_lost), now);
     else if (line_.ending || (blind && !h->damage()))
-        settle_.postpone(std::move(h));
+        settle_.postpone(std::move(h), now);
     else if (blind)
-        conclude(std::move(h), retry());
+        conclude(std::move(h), retry(), now);
     else if (line_.fifo)
         groups_.add(std::move(h)); // its turn comes
     else
@@ -63,11 +66,14 @@ std::size_t dispatch_stage::room_at_this_pace(tick now)
 std::optional<tick> dispatch_stage::turn(tick now)
 {
     if (!line_.ending && redrive_.due(now)) line_.spawn(learn_max_receives());
-    for (auto& h : std::exchange(arrived_, {}))
-        if (h->life.is(life::state::waiting)) admit(std::move(h), now); // else its lease was lost just now
+    for (auto& arrived : arrived_) {
+        auto const h = std::move(arrived);                        // null when an exception has ended the turn before
+        if (h && h->life.is(life::state::waiting)) admit(h, now); // else its lease was lost just now
+    }
+    arrived_.clear();
     stop_overdue(now);
     for (auto& h : groups_.take_forsaken(now))
-        settle_.postpone(std::move(h));
+        settle_.postpone(std::move(h), now);
     for (auto& head : groups_.runnable())
         admit(std::move(head), now);
     run_batches(now);
@@ -83,15 +89,15 @@ std::optional<tick> dispatch_stage::turn(tick now)
 
 void dispatch_stage::admit(held_ptr h, tick now)
 {
-    if (line_.ending) return give_back(std::move(h)); // a head before it has halted the consumer
+    if (line_.ending) return give_back(std::move(h), now); // a head before it has halted the consumer
     if (auto const* damage = h->damage()) {
         auto const its = meaning_of_malformed(describe(*damage), h->message.body(), line_.options);
-        note(*h, its);
-        return conclude(std::move(h), its.said, true);
+        note(*h, its, now);
+        return conclude(std::move(h), its.said, now, true);
     }
     if (line_.options.breaker && !h->depends_on) outage_.belongs(*h, dependency_of(*h));
     if (!outage_.admits(*h, now))
-        stand_back(std::move(h));
+        stand_back(std::move(h), now);
     else if (!pace_.admits(now))
         pace_.wait(std::move(h));
     else
@@ -116,7 +122,7 @@ void dispatch_stage::place(held_ptr h, tick now)
 {
     pace_.started(now);
     outage_.started(*h, now);
-    if (!door_->handle.many) return run(std::move(h));
+    if (!door_->handle.many) return run(std::move(h), now);
     auto const hurries = outage_.hurries(*h);
     h->life.on(life::event::gather);
     batches_.add(std::move(h), now, hurries);
@@ -126,7 +132,7 @@ void dispatch_stage::place(held_ptr h, tick now)
 void dispatch_stage::admit_waiting(tick now)
 {
     for (auto& n : std::exchange(line_.notices, {}))
-        heed(n.what, n.todo);
+        heed(n.what, n.todo, now);
     if (outage_.worsened()) {
         for (auto& h : pace_.take_waiting())
             admit(std::move(h), now);
@@ -138,17 +144,17 @@ void dispatch_stage::admit_waiting(tick now)
         if (outage_.admits(*h, now))
             place(std::move(h), now);
         else
-            stand_back(std::move(h));
+            stand_back(std::move(h), now);
     }
 }
 
 /// A group whose head waits here waits with it.
-void dispatch_stage::stand_back(held_ptr h)
+void dispatch_stage::stand_back(held_ptr h, tick now)
 {
-    if (line_.ending) return give_back(std::move(h));
-    auto const back = outage_.stand_back(h, line_.now());
+    if (line_.ending) return give_back(std::move(h), now);
+    auto const back = outage_.stand_back(h, now);
     auto& book = book_of(*h);
-    if (back) put_off(std::move(h), *back, book);
+    if (back) put_off(std::move(h), *back, book, now);
 }
 
 /// What gathers for something that has gone down goes back, or waits as others do.
@@ -159,14 +165,14 @@ void dispatch_stage::run_batches(tick now)
     if (!outage_.good_times()) {
         for (auto& h : batches_.take_if([&](held const& one) { return outage_.forbids(one, now); })) {
             outage_.ended(*h, {}, now);
-            stand_back(std::move(h));
+            stand_back(std::move(h), now);
         }
     }
     auto const full =
         line_.in_flight.size() >= line_.options.max_in_flight || line_.bytes.room(line_.in_flight.bytes(), 0) == 0;
     auto const no_more = full && line_.running == 0;
     for (auto due = batches_.take(now, no_more); !due.empty(); due = batches_.take(now, no_more))
-        run(std::move(due));
+        run(std::move(due), now);
 }
 
 void dispatch_stage::tell_of_outages(tick now)
@@ -176,6 +182,7 @@ void dispatch_stage::tell_of_outages(tick now)
         if (e.from == phase::closed) e.of->ages.begin(service_time());
         if (e.to == phase::closed) e.of->ages.end(service_time());
         if (e.to == phase::open && e.from != phase::half_open) redrive_.opened();
+        line_.observe(&observer::breaker_changed, e.of->name, e.from, e.to);
         auto const level = e.to == phase::open ? log_level::warning
             : e.to == phase::closed            ? log_level::info
                                                : log_level::debug;
@@ -194,16 +201,16 @@ void dispatch_stage::begin_drain(tick now)
     ages_.begin(service_time());
     line_.in_flight.for_each([this](held_ptr const& h) { call_off(*h); });
     for (auto& h : groups_.take_waiting())
-        settle_.postpone(std::move(h));
+        settle_.postpone(std::move(h), now);
     for (auto& h : batches_.take_waiting()) {
         outage_.ended(*h, {}, now);
         groups_.leave(*h);
-        settle_.postpone(std::move(h));
+        settle_.postpone(std::move(h), now);
     }
     for (auto waiting : {outage_.take_kept(), pace_.take_waiting()}) {
         for (auto& h : waiting) {
             groups_.leave(*h);
-            settle_.postpone(std::move(h));
+            settle_.postpone(std::move(h), now);
         }
     }
 }

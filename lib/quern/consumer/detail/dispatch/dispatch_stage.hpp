@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/consumer/detail/dispatch/batches.hpp>
+#include <quern/consumer/detail/dispatch/call_line.hpp>
 #include <quern/consumer/detail/dispatch/door.hpp>
 #include <quern/consumer/detail/dispatch/fifo_groups.hpp>
 #include <quern/consumer/detail/dispatch/outage.hpp>
@@ -43,7 +44,7 @@ public:
 
     /// A message that was just received. `blind`: one before it in the same answer is unreadable, and nobody knows of which
     /// group, so that it must not run.
-    void take(held_ptr, bool blind);
+    void take(held_ptr, bool blind, tick now);
 
     /// Makes the handler of a message reach us.
     void attend(held& h) { h.message.kept_by(*door_, h); }
@@ -73,7 +74,7 @@ private:
     void admit(held_ptr, tick now);
     void place(held_ptr, tick now);
     std::string dependency_of(held const&);
-    void stand_back(held_ptr);
+    void stand_back(held_ptr, tick now);
     void tell_of_outages(tick now);
     wall_time service_time() const;
     age_book& book_of(held const& h) { return h.depends_on ? h.depends_on->ages : ages_; }
@@ -82,11 +83,12 @@ private:
     boost::asio::awaitable<void> learn_max_receives();
 
     // running.cpp
-    void run(held_ptr);
-    void run(std::vector<held_ptr>);
-    void call(held_ptr);
-    std::shared_ptr<handler_run> begin_run(std::span<held_ptr const>);
-    void begin_run(held&);
+    void run(held_ptr, tick now);
+    void run(std::vector<held_ptr>, tick now);
+    clock const* tells() const;
+    std::shared_ptr<handler_run> begin_run(std::span<held_ptr const>, tick now);
+    void begin_run(held&, tick now);
+    void note_begun(held&, tick at, tick now);
     compact_strand handler_strand();
     void stop_overdue(tick now);
     void cancel(held&);
@@ -99,23 +101,24 @@ private:
     void has_begun(held_ptr) override;
     void delete_asked(held_ptr, reply) override;
     void extend_asked(held_ptr, std::chrono::seconds, reply) override;
-    void ended(finished);
-    void ended_after_ack(held_ptr const&, finished const&);
-    void carry_out(held_ptr const&, message_life::actions);
-    void heed(held_ptr const&, message_life::actions);
-    meaning meaning_of_end(held const&, finished);
-    void note(held const&, meaning const&);
-    void conclude(held_ptr, outcome const&, bool malformed = false);
+    void ended(finished&&, tick now);
+    void ended_after_ack(held_ptr const&, finished const&, tick now);
+    void carry_out(held_ptr const&, message_life::actions, tick now);
+    void heed(held_ptr const&, message_life::actions, tick now);
+    meaning meaning_of_end(held const&, finished&&);
+    void note(held const&, meaning const&, tick now);
+    void conclude(held_ptr, outcome const&, tick now, bool malformed = false);
     circumstances circumstances_of(held const&);
-    void found_down(held_ptr, outcome const&);
-    void put_off(held_ptr, outage::way_back const&, age_book&);
-    void postpone(held_ptr, std::chrono::milliseconds delay, bool waits_for_head = false);
-    void give_back(held_ptr);
-    void give_back_tail(held const&);
+    void found_down(held_ptr, outcome const&, tick now);
+    void put_off(held_ptr, outage::way_back const&, age_book&, tick now);
+    void postpone(held_ptr, std::chrono::milliseconds delay, tick now, bool waits_for_head = false);
+    void give_back(held_ptr h, tick now) { postpone(std::move(h), {}, now); }
+    void give_back_tail(held const&, tick now);
 
     line& line_;
     settle_stage& settle_;
     std::shared_ptr<door> const door_;
+    std::shared_ptr<call_line> const calls_;
 
     pace pace_;
     outage outage_;

@@ -36,6 +36,21 @@ void door::post(Call call)
     });
 }
 
+bool door::lets_begin(held_ptr const& h, tick::duration left, clock const* tells)
+{
+    if (h->turn.is_called_off() || !is_open()) return false;
+    if (left.count() <= 0) {
+        if (h->turn.call_off()) come_home({h, {}, {}});
+        return false;
+    }
+    if (!h->turn.begin()) return false;
+    if (tells) {
+        h->started_at = tells->now();
+        note_begun(h);
+    }
+    return true;
+}
+
 void door::come_home(finished one)
 {
     std::lock_guard const lock(mutex_);

@@ -24,13 +24,14 @@ void dispatch_stage::welcome()
         looked_at_ = 0;
         door_->take(welcomed_);
     }
+    auto const time = line_.now();
     while (looked_at_ != welcomed_.size()) // what throws must not take the others with it
-        ended(std::move(welcomed_[looked_at_++]));
+        ended(std::move(welcomed_[looked_at_++]), time);
 }
 
 void dispatch_stage::has_begun(held_ptr h)
 {
-    if (h->life.is_running() && !h->run_hook::is_linked()) runs_.started(*h, line_.now());
+    if (h->life.is_running() && !h->run_hook::is_linked()) note_begun(*h, h->started_at, line_.now());
 }
 
 void dispatch_stage::delete_asked(held_ptr h, reply tell)
@@ -43,13 +44,28 @@ void dispatch_stage::extend_asked(held_ptr h, std::chrono::seconds at_least, rep
     settle_.extend_asked(std::move(h), at_least, std::move(tell));
 }
 
-void dispatch_stage::ended(finished end)
+namespace {
+
+handler_end how_it_ended(finished const& end, life const& its)
+{
+    if (!end.thrown) return end.said ? handler_end::returned : handler_end::called_off;
+    if (its.is_overdue()) return handler_end::timed_out;
+    if (its.is_cancelled()) return handler_end::cancelled;
+    return is_parse_error(end.thrown) ? handler_end::unreadable : handler_end::threw;
+}
+
+} // namespace
+
+void dispatch_stage::ended(finished&& end, tick now)
 {
     auto h = std::move(end.what);
     auto& its = h->life;
     if (--line_.running == 0) busy_.reset();
     run_limit::ended(*h);
     auto const has_run = end.thrown || end.said;
+    auto const how = line_.watcher ? how_it_ended(end, its) : handler_end::returned;
+    if (line_.watcher && has_run && h->seen.waited < 0) // it came home before its begin was told
+        line_.note_begun(*h, h->started_at);
     auto const run = std::move(h->run);
     if (!has_run && run) { // the rest of its batch goes on without it
         --run->messages;
@@ -58,38 +74,40 @@ void dispatch_stage::ended(finished end)
     auto const was_cancelled = end.thrown && its.is_cancelled() && !its.was_lost();
     if (line_.ending && has_run) ++(was_cancelled ? line_.report.cancelled : line_.report.finished);
     line_.wake.ring();
-    if (its.is_deleted_by_handler()) return ended_after_ack(h, end);
+    if (its.is_deleted_by_handler()) {
+        line_.note_ended(*h, how, end.said ? end.said->what() : outcome::kind::retry);
+        return ended_after_ack(h, end, now);
+    }
 
-    auto const time = line_.now();
-    auto const over = h->message.lease_deadline() <= time; // another consumer may have the message
+    auto const over = h->message.lease_deadline() <= now; // another consumer may have the message
     auto const has_spoken = has_run && !(end.thrown && its.is_cancelled());
     auto const what = has_spoken && !over ? meaning_of_end(*h, std::move(end)) : meaning::nothing();
-    outage_.ended(*h, what.is_news ? outage::news_of(what.said) : outage::news(), time);
-    if (over) carry_out(h, its.on(life::event::lease_lost));
+    line_.note_ended(*h, how, what.said.what());
+    outage_.ended(*h, what.is_news ? outage::news_of(what.said) : outage::news(), now);
+    if (over) carry_out(h, its.on(life::event::lease_lost), now);
     auto const todo = its.on(life::event::end);
-    carry_out(h, todo);
+    carry_out(h, todo, now);
     if (its.is(life::state::gone)) return;
     if ((todo & life::release) || !has_spoken) // received again since its lease was lost; or called off by the drain
-        return give_back(h);
-    note(*h, what);
-    conclude(std::move(h), what.said, what.malformed);
+        return give_back(h, now);
+    note(*h, what, now);
+    conclude(std::move(h), what.said, now, what.malformed);
 }
 
 /// Whatever it says after it has asked for the delete comes too late.
-void dispatch_stage::ended_after_ack(held_ptr const& h, finished const& end)
+void dispatch_stage::ended_after_ack(held_ptr const& h, finished const& end, tick now)
 {
     outage::news about_it;
     if (end.said) about_it = outage::news_of(*end.said);
     if (end.thrown && !h->life.is_cancelled()) {
-        line_.log.write(
-            log_level::warning, "handler failed after its ack", std::string(h->message.id()), line_.now());
+        line_.log.write(log_level::warning, "handler failed after its ack", std::string(h->message.id()), now);
         if (!is_parse_error(end.thrown)) about_it.what = outage::sign::bad;
     }
-    outage_.ended(*h, about_it, line_.now());
-    carry_out(h, h->life.on(life::event::end));
+    outage_.ended(*h, about_it, now);
+    carry_out(h, h->life.on(life::event::end), now);
 }
 
-meaning dispatch_stage::meaning_of_end(held const& h, finished end)
+meaning dispatch_stage::meaning_of_end(held const& h, finished&& end)
 {
     if (end.thrown) {
         auto out = meaning_of(end.thrown, h.life.is_overdue(), line_.options);
@@ -102,50 +120,51 @@ meaning dispatch_stage::meaning_of_end(held const& h, finished end)
     return out;
 }
 
-void dispatch_stage::note(held const& h, meaning const& what)
+void dispatch_stage::note(held const& h, meaning const& what, tick now)
 {
-    if (what.cause)
-        line_.log.write(what.level, what.cause, std::string(h.message.id()) + ": " + what.text, line_.now());
+    if (what.cause) line_.log.write(what.level, what.cause, std::string(h.message.id()) + ": " + what.text, now);
 }
 
 /// Carries out what an event asks for, our own part at once.
-void dispatch_stage::carry_out(held_ptr const& h, life::actions todo)
+void dispatch_stage::carry_out(held_ptr const& h, life::actions todo, tick now)
 {
+    if (todo == life::none) return;
     line_.carry_out(h, static_cast<life::actions>(todo & ~for_dispatch));
-    heed(h, todo);
+    heed(h, todo, now);
 }
 
-void dispatch_stage::heed(held_ptr const& h, life::actions todo)
+void dispatch_stage::heed(held_ptr const& h, life::actions todo, tick now)
 {
-    if (todo & life::give_back_tail) give_back_tail(*h);
+    if (todo & life::give_back_tail) give_back_tail(*h, now);
     if (todo & life::leave_group) groups_.leave(*h);
     if (todo & life::cancel) cancel(*h);
-    if (todo & life::send_delete) settle_.remove_early(h);
-    if (todo & life::try_later) postpone(h, line_.options.backoff.delay(h->message.receive_count(), line_.random));
+    if (todo & life::send_delete) settle_.remove_early(h, now);
+    if (todo & life::try_later)
+        postpone(h, line_.options.backoff.delay(h->message.receive_count(), line_.random), now);
 }
 
-void dispatch_stage::conclude(held_ptr h, outcome const& said, bool malformed)
+void dispatch_stage::conclude(held_ptr h, outcome const& said, tick now, bool malformed)
 {
     if (said.what() == outcome::kind::ack) {
         if (line_.fifo && !malformed)
             groups_.leave(*h); // one that nobody has handled holds its group as a rejected one does
-        return settle_.remove(std::move(h));
+        return settle_.remove(std::move(h), now);
     }
     auto const what = verdict_of(said, circumstances_of(*h), line_.options, line_.random);
     switch (what.what) {
-    case verdict::kind::remove: return settle_.remove(std::move(h));
+    case verdict::kind::remove: return settle_.remove(std::move(h), now);
     case verdict::kind::reject: // its group goes on only when this is confirmed: until then it may come again
-        if (line_.options.poison_queue_url.empty()) return settle_.discard(std::move(h), what.reason);
-        return settle_.hand_off(std::move(h), what.reason);
-    case verdict::kind::stand_back: return found_down(std::move(h), said);
+        if (line_.options.poison_queue_url.empty()) return settle_.discard(std::move(h), what.reason, now);
+        return settle_.hand_off(std::move(h), what.reason, now);
+    case verdict::kind::stand_back: return found_down(std::move(h), said, now);
     case verdict::kind::postpone: break;
     }
     if (what.halts) {
         line_.log.write(log_level::error, "halted",
-            std::string(h->message.id()) + ": the head of its group failed; the consumer drains", line_.now());
+            std::string(h->message.id()) + ": the head of its group failed; the consumer drains", now);
         line_.halt();
     }
-    postpone(std::move(h), what.delay, what.waits_for_head);
+    postpone(std::move(h), what.delay, now, what.waits_for_head);
 }
 
 circumstances dispatch_stage::circumstances_of(held const& h)
@@ -162,19 +181,18 @@ circumstances dispatch_stage::circumstances_of(held const& h)
     return out;
 }
 
-void dispatch_stage::found_down(held_ptr h, outcome const& said)
+void dispatch_stage::found_down(held_ptr h, outcome const& said, tick now)
 {
-    auto const time = line_.now();
     line_.log.write(
-        log_level::warning, "unavailable", std::string(h->message.id()) + ": what its handler needs is down", time);
-    if (line_.ending) return give_back(std::move(h));
-    auto const back = outage_.found_down(h, outage::news_of(said), time);
+        log_level::warning, "unavailable", std::string(h->message.id()) + ": what its handler needs is down", now);
+    if (line_.ending) return give_back(std::move(h), now);
+    auto const back = outage_.found_down(h, outage::news_of(said), now);
     auto& book = said.dependency() ? ages_ : book_of(*h); // it comes back as one that depends on something else
-    if (back) put_off(std::move(h), *back, book);
+    if (back) put_off(std::move(h), *back, book, now);
 }
 
 /// It has not failed, so its age is no matter.
-void dispatch_stage::put_off(held_ptr h, outage::way_back const& back, age_book& book)
+void dispatch_stage::put_off(held_ptr h, outage::way_back const& back, age_book& book, tick now)
 {
     if (back.spilled) {
         ++line_.counters.spilled;
@@ -182,35 +200,30 @@ void dispatch_stage::put_off(held_ptr h, outage::way_back const& back, age_book&
             std::string(h->message.id()) +
                 ": on its last receive, and what it needs is down: too many such wait here, the dead-letter queue "
                 "takes it",
-            line_.now());
+            now);
     }
     if (back.stood_back && line_.options.max_age.count() != 0) book.add(service_time(), service_time() + back.delay);
-    postpone(std::move(h), back.delay, back.delay <= longest_wait_for_head);
+    postpone(std::move(h), back.delay, now, back.delay <= longest_wait_for_head);
 }
 
 /// It comes back, and whatever stands behind it in its group waits for it: here after a short pause, where there is room.
-void dispatch_stage::postpone(held_ptr h, std::chrono::milliseconds delay, bool waits_for_head)
+void dispatch_stage::postpone(held_ptr h, std::chrono::milliseconds delay, tick now, bool waits_for_head)
 {
     auto const room = // for other groups, and for the head
         2 * line_.in_flight.size() <= line_.options.max_in_flight && line_.bytes_room() != 0;
     if (waits_for_head && room && line_.fifo && !line_.ending) {
-        groups_.await(*h, line_.now() + delay + grace_of_head);
+        groups_.await(*h, now + delay + grace_of_head);
     } else {
-        give_back_tail(*h);
+        give_back_tail(*h, now);
         groups_.leave(*h);
     }
-    settle_.postpone(std::move(h), delay);
+    settle_.postpone(std::move(h), now, delay);
 }
 
-void dispatch_stage::give_back(held_ptr h)
-{
-    postpone(std::move(h), {});
-}
-
-void dispatch_stage::give_back_tail(held const& head)
+void dispatch_stage::give_back_tail(held const& head, tick now)
 {
     for (auto& h : groups_.take_tail(head))
-        settle_.postpone(std::move(h));
+        settle_.postpone(std::move(h), now);
 }
 
 } // namespace quern::detail

@@ -117,11 +117,8 @@ std::size_t outage::allowance(dependency& d, tick now)
     return d.seen == phase::closed ? policy::breaker::unlimited : d.breaker.allowance(now);
 }
 
-/// Notes what has become of it, whether by time or by news.
-void outage::look_at(dependency& d, tick now)
+void outage::look_closer(dependency& d, tick now)
 {
-    if (d.seen == phase::closed && d.breaker.state() == phase::closed && d.counted == d.breaker.start())
-        return; // as nearly always: time alone changes nothing
     d.breaker.allowance(now);
     if (std::exchange(d.counted, d.breaker.start()) != d.breaker.start()) d.working = 0;
     auto const is = d.breaker.state();

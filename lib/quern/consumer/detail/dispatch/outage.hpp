@@ -113,7 +113,12 @@ private:
     static tick rests_until(dependency const&, held const&);
     bool can_run(dependency const&, tick now) const;
     std::size_t runnable(dependency const&, tick now) const;
-    void look_at(dependency&, tick now);
+    /// Notes what has become of it, whether by time or by news.
+    void look_at(dependency& d, tick now)
+    {
+        if (!d.is_up()) look_closer(d, now); // else time alone changes nothing
+    }
+    void look_closer(dependency&, tick now);
     void look_at_all(tick now);
     std::optional<way_back> place(held_ptr const&, bool probed, tick now);
     std::chrono::milliseconds put_off(dependency const*, tick now);

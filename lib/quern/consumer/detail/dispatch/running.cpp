@@ -19,24 +19,6 @@ using life = message_life;
 
 namespace {
 
-/// On the thread of a handler that is about to begin: the door that it comes home through. Null when it must not begin: it
-/// has been called off, perhaps long ago, and its message with it; or its lease is over, and it comes home from here.
-std::shared_ptr<door> begins(std::weak_ptr<door> const& home, held_ptr const& h, bool tells)
-{
-    if (h->turn.is_called_off()) return {};
-    auto out = home.lock();
-    if (!out || !out->is_open()) return {};
-    auto const in_time = h->message.remaining().count() > 0;
-    auto const has_the_say = in_time ? h->turn.begin() : h->turn.call_off();
-    if (!has_the_say) return {};
-    if (!in_time) {
-        out->come_home({h, {}, {}});
-        return {};
-    }
-    if (tells) out->note_begun(h);
-    return out;
-}
-
 /// Comes back with what a handler said or threw.
 struct homecoming {
     std::shared_ptr<door> to;
@@ -68,22 +50,37 @@ asio::awaitable<std::vector<outcome>> handle_all(batch_handler const& handle, st
 
 } // namespace
 
-std::shared_ptr<handler_run> dispatch_stage::begin_run(std::span<held_ptr const> messages)
+std::shared_ptr<handler_run> dispatch_stage::begin_run(std::span<held_ptr const> messages, tick now)
 {
     auto const run = std::make_shared<handler_run>(handler_strand(), messages.size());
     for (auto const& h : messages) {
-        begin_run(*h);
+        begin_run(*h, now);
         h->run = run;
     }
     return run;
 }
 
-void dispatch_stage::begin_run(held& h)
+void dispatch_stage::begin_run(held& h, tick now)
 {
     if (line_.running++ == 0) busy_ = asio::prefer(line_.strand.inner(), asio::execution::outstanding_work.tracked);
     h.life.on(life::event::begin);
     h.turn.wait();
-    if (!line_.options.handler_executor) runs_.started(h, line_.now()); // else it may have to wait for a thread
+    h.seen.waited = h.seen.handled = -1;
+    if (!line_.options.handler_executor) note_begun(h, now, now); // else it may have to wait for a thread
+}
+
+void dispatch_stage::note_begun(held& h, tick at, tick now)
+{
+    runs_.started(h, now);
+    line_.note_begun(h, at);
+}
+
+/// The clock by which handlers tell that they have begun, where that is not known otherwise and somebody wants to
+/// know.
+clock const* dispatch_stage::tells() const
+{
+    auto const& o = line_.options;
+    return o.handler_executor && (o.handler_timeout.count() != 0 || line_.watcher) ? &line_.time : nullptr;
 }
 
 /// One of its own where handlers may block. Otherwise they share a few, since a strand each costs memory.
@@ -98,15 +95,18 @@ compact_strand dispatch_stage::handler_strand()
 ///
 /// The function is called within the coroutine that is spawned, so a handler that throws before its first await is only a
 /// failed message. No frame stands between the two, because each costs memory for as long as the handler waits.
-void dispatch_stage::run(held_ptr h)
+void dispatch_stage::run(held_ptr h, tick now)
 {
-    if (door_->handle.call) return call(std::move(h));
-    auto const on = begin_run({&h, 1})->on;
-    auto const tells = line_.options.handler_executor && line_.options.handler_timeout.count() != 0;
-    auto begin = [home = std::weak_ptr(door_), h = std::move(h), on, tells]() mutable {
-        auto to = begins(home, h, tells);
-        if (!to) return;
+    if (door_->handle.call) {
+        begin_run(*h, now);
+        return calls_->add(std::move(h));
+    }
+    auto const run = begin_run({&h, 1}, now);
+    auto begin = [home = std::weak_ptr(door_), h = std::move(h), tells = tells()]() mutable {
+        auto to = home.lock();
+        if (!to || !to->lets_begin(h, h->message.remaining(), tells)) return;
         auto const& its = to->handle;
+        auto const& on = h->run->on;
         auto& d = h->message;
         homecoming done{std::move(to), std::move(h)};
         if (its.plain)
@@ -116,43 +116,17 @@ void dispatch_stage::run(held_ptr h)
             asio::co_spawn(
                 on, [&its, &d] { return its.one(d); }, std::move(done));
     };
-    asio::post(on, std::move(begin));
+    asio::post(run->on, std::move(begin));
 }
 
-/// A plain function. It needs no strand. Until it begins it keeps its message alive, and nothing else.
-void dispatch_stage::call(held_ptr h)
+void dispatch_stage::run(std::vector<held_ptr> messages, tick now)
 {
-    begin_run(*h);
-    auto const& elsewhere = line_.options.handler_executor;
-    auto const tells = elsewhere && line_.options.handler_timeout.count() != 0;
-    auto work = [home = std::weak_ptr(door_), h = std::move(h), tells]() mutable {
-        auto const to = begins(home, h, tells);
+    auto const run = begin_run(messages, now);
+    auto begin = [home = std::weak_ptr(door_), run, messages = std::move(messages), tells = tells()]() mutable {
+        auto to = home.lock();
         if (!to) return;
-        finished done;
-        try {
-            done.said = to->handle.call(h->message);
-        } catch (...) {
-            done.thrown = std::current_exception();
-        }
-        done.what = std::move(h);
-        to->come_home(std::move(done));
-    };
-    asio::post(elsewhere ? *elsewhere : line_.strand.inner(), std::move(work));
-}
-
-void dispatch_stage::run(std::vector<held_ptr> messages)
-{
-    auto const run = begin_run(messages);
-    auto const tells = line_.options.handler_executor && line_.options.handler_timeout.count() != 0;
-    auto begin = [home = std::weak_ptr(door_), run, messages = std::move(messages), tells]() mutable {
-        std::shared_ptr<door> to;
-        std::erase_if(messages, [&](held_ptr const& h) {
-            auto mine = begins(home, h, tells);
-            if (!mine) return true;
-            to = std::move(mine);
-            return false;
-        });
-        if (!to) return;
+        std::erase_if(messages, [&](held_ptr const& h) { return !to->lets_begin(h, h->message.remaining(), tells); });
+        if (messages.empty()) return;
         auto all = handle_all(to->handle.many, messages);
         auto done = [to = std::move(to), messages = std::move(messages)](
                         std::exception_ptr thrown, std::vector<outcome> said) {

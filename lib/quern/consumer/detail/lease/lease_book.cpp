@@ -1,56 +1,96 @@
 #include <quern/consumer/detail/lease/lease_book.hpp>
 
+#include <algorithm>
+#include <utility>
+
 namespace quern::detail {
 
 using std::chrono::seconds;
 
+void leases_by_end::file(held& h)
+{
+    if (in_order_.empty() || in_order_.back().message.lease_deadline() <= h.message.lease_deadline())
+        in_order_.push_back(h);
+    else
+        file_apart(h);
+}
+
+bool leases_by_end::remove(held& h)
+{
+    if (!h.lease_hook::is_linked()) return !apart_.empty() && apart_.erase({h.message.lease_deadline(), &h}) != 0;
+    h.lease_hook::unlink();
+    return true;
+}
+
+held* leases_by_end::first()
+{
+    auto* const listed = in_order_.empty() ? nullptr : &in_order_.front();
+    if (apart_.empty()) return listed;
+    auto const& [end, h] = *apart_.begin();
+    return listed && listed->message.lease_deadline() <= end ? listed : h.get();
+}
+
 void lease_book::hold(held& h, tick received_at)
 {
-    file(h, received_at + visibility_);
+    file(h, received_at, visibility_);
 }
 
 void lease_book::extended(held& h, tick sent_at, seconds timeout)
 {
-    file(h, sent_at + timeout);
+    file(h, sent_at, timeout);
 }
 
 void lease_book::refused(held& h, tick now)
 {
-    h.lease_hook::unlink();
+    drop(h);
     h.message.deadline_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
 }
 
-void lease_book::file(held& h, tick deadline)
+void lease_book::drop(held& h)
 {
-    h.lease_hook::unlink();
-    h.message.deadline_.store(deadline.time_since_epoch().count(), std::memory_order_relaxed);
-    fresh_.insert(fresh_.end(), h);
+    if (!fresh_.remove(h)) extending_.remove(h);
+}
+
+void lease_book::file(held& h, tick from, seconds timeout)
+{
+    drop(h);
+    h.message.deadline_.store((from + timeout).time_since_epoch().count(), std::memory_order_relaxed);
+    if (timeout <= visibility_)
+        fresh_.file(h);
+    else
+        fresh_.file_apart(h);
 }
 
 lease_book::plan lease_book::poll(tick now)
 {
     plan out;
-    while (!fresh_.empty() && due(*fresh_.begin()) <= now) {
-        auto& h = *fresh_.begin();
-        fresh_.erase(fresh_.begin());
-        auto const left = std::chrono::floor<seconds>(h.received_at + horizon - now);
-        auto const deadline = h.message.lease_deadline();
+    auto const wake_at = [&](tick at) { out.wake_at = std::min(out.wake_at.value_or(at), at); };
+    while (auto* const first = fresh_.first()) {
+        if (due(*first) > now) {
+            wake_at(due(*first));
+            break;
+        }
+        held_ptr h(first);
+        fresh_.remove(*h);
+        auto const left = std::chrono::floor<seconds>(h->received_at + horizon - now);
+        auto const deadline = h->message.lease_deadline();
         if (now >= deadline) {
-            out.lost.push_back(held_ptr(&h));
+            out.lost.push_back(std::move(h));
             continue;
         }
-        extending_.insert(extending_.end(), h);
+        extending_.file(*h);
         auto const timeout = std::min(visibility_, left);
-        if (now + timeout > deadline) out.extend.push_back({held_ptr(&h), timeout});
+        if (now + timeout > deadline) out.extend.push_back({std::move(h), timeout});
     }
-    while (!extending_.empty() && extending_.begin()->message.lease_deadline() <= now) {
-        out.lost.push_back(held_ptr(&*extending_.begin()));
-        extending_.erase(extending_.begin());
-    }
-    if (!fresh_.empty()) out.wake_at = due(*fresh_.begin());
-    if (!extending_.empty()) {
-        auto const end = extending_.begin()->message.lease_deadline();
-        out.wake_at = std::min(out.wake_at.value_or(end), end);
+    while (auto* const first = extending_.first()) {
+        auto const end = first->message.lease_deadline();
+        if (end > now) {
+            wake_at(end);
+            break;
+        }
+        held_ptr h(first);
+        extending_.remove(*h);
+        out.lost.push_back(std::move(h));
     }
     return out;
 }

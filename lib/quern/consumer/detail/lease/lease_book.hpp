@@ -2,13 +2,37 @@
 
 #include <quern/consumer/detail/message/held.hpp>
 
-#include <boost/intrusive/set.hpp>
+#include <boost/intrusive/list.hpp>
 
 #include <chrono>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace quern::detail {
+
+/// Leases by their ends. Nearly every one that is filed ends behind all others: such stand in a list, which costs next to
+/// nothing, and the rest in a tree.
+class leases_by_end {
+public:
+    void file(held&);
+
+    /// As one that may end long after those that are still to come, and would send them to the tree.
+    void file_apart(held& h) { apart_.emplace(h.message.lease_deadline(), &h); }
+
+    bool remove(held&); ///< true when it was here
+
+    /// Lease that ends first; null when there is none.
+    held* first();
+
+private:
+    using list = boost::intrusive::list<held, boost::intrusive::base_hook<lease_hook>,
+        boost::intrusive::constant_time_size<false>>;
+
+    list in_order_;
+    std::set<std::pair<tick, held_ptr>> apart_;
+};
 
 /// The lease keeper's rule: when each lease must be extended, and when it is lost.
 ///
@@ -22,7 +46,7 @@ public:
     static constexpr std::chrono::seconds horizon = std::chrono::hours(12) - std::chrono::seconds(10);
 
     explicit lease_book(std::chrono::seconds visibility_timeout)
-        : visibility_(visibility_timeout), margin_(visibility_timeout / 3.0)
+        : visibility_(visibility_timeout), margin_(std::chrono::duration_cast<tick::duration>(visibility_timeout) / 3)
     {}
 
     struct extension {
@@ -44,27 +68,20 @@ public:
     /// The service says that it is over.
     void refused(held&, tick now);
 
+    /// There is no lease any more.
+    void drop(held&);
+
     /// The only place where a decision is made.
     plan poll(tick now);
 
 private:
-    struct deadline_of {
-        using type = tick;
-        tick operator()(held const& h) const { return h.message.lease_deadline(); }
-    };
-    using entries = boost::intrusive::multiset<held, boost::intrusive::base_hook<lease_hook>,
-        boost::intrusive::key_of_value<deadline_of>, boost::intrusive::constant_time_size<false>>;
-
-    tick due(held const& h) const
-    {
-        return h.message.lease_deadline() - std::chrono::duration_cast<tick::duration>(margin_);
-    }
-    void file(held&, tick deadline);
+    void file(held&, tick from, std::chrono::seconds timeout);
+    tick due(held const& h) const { return h.message.lease_deadline() - margin_; }
 
     std::chrono::seconds visibility_;
-    std::chrono::duration<double> margin_;
-    entries fresh_;     // by deadline, nearly always filed behind the last: to be extended
-    entries extending_; // by deadline: asked for, not yet confirmed
+    tick::duration margin_;
+    leases_by_end fresh_;     // to be extended
+    leases_by_end extending_; // asked for, not yet confirmed
 };
 
 } // namespace quern::detail

@@ -14,7 +14,7 @@ std::optional<tick> lease_stage::turn(tick now)
         if (due.what->life.is_extending())
             continue; // as its handler asked: two on the wire could overtake each other
         auto const asked = due.what->asks ? due.what->asks->lease : std::chrono::seconds(0);
-        settle_.extend(std::move(due.what), std::max(due.timeout, asked));
+        settle_.extend(std::move(due.what), std::max(due.timeout, asked), now);
     }
     for (auto const& h : plan.lost)
         line_.carry_out(h, h->life.on(message_life::event::lease_lost));

@@ -26,6 +26,12 @@ struct dependency : boost::intrusive_ref_counter<dependency> {
     dependency(std::string what, policy::breaker_options const&, std::uint64_t seed);
     ~dependency();
 
+    /// It is up, and was when somebody looked last.
+    bool is_up() const
+    {
+        return seen == phase::closed && breaker.state() == phase::closed && counted == breaker.start();
+    }
+
     std::string const name;
     policy::breaker breaker;
     phase seen = phase::closed;                   ///< of the breaker, when somebody looked last

@@ -13,18 +13,27 @@
 
 namespace quern::detail {
 
+/// Id of a message, and its hash: for a message that comes in it is taken once.
+struct message_id {
+    message_id(std::string_view id) : text(id), hash(std::hash<std::string_view>()(id)) {}
+
+    std::string_view text;
+    std::size_t hash;
+};
+
 /// Messages in flight here: message id -> the one entry with its newest receipt handle.
 class ledger {
 public:
     /// The entry of that message, or null.
-    held_ptr find(std::string_view id) const
+    held_ptr find(message_id id) const
     {
         auto const at = entries_.find(id);
         return at == entries_.end() ? nullptr : *at;
     }
 
-    void add(held_ptr entry)
+    void add(held_ptr entry, message_id id)
     {
+        entry->id_hash = id.hash;
         if (entry->came_in && entry->came_in->entries++ == 0) bytes_ += entry->came_in->bytes;
         entries_.insert(std::move(entry));
         size_ = entries_.size();
@@ -47,9 +56,8 @@ public:
     /// Takes it out; nothing happens when another entry stands for its message by now.
     void remove(held& entry)
     {
-        entry.lease_hook::unlink();
-        auto const found = entries_.find(entry.message.id());
-        if (found == entries_.end() || found->get() != &entry) return;
+        auto const found = entries_.find(&entry);
+        if (found == entries_.end()) return;
         if (entry.came_in && --entry.came_in->entries == 0) bytes_ -= entry.came_in->bytes;
         entries_.erase(found);
         size_ = entries_.size();
@@ -71,19 +79,14 @@ private:
     struct by_id {
         using is_transparent = void;
         using is_avalanching = void;
-        static std::string_view id(std::string_view s) { return s; }
-        static std::string_view id(held_ptr const& h) { return h->message.id(); }
 
-        template <class T>
-        std::size_t operator()(T const& a) const
-        {
-            return std::hash<std::string_view>()(id(a));
-        }
-        template <class T, class U>
-        bool operator()(T const& a, U const& b) const
-        {
-            return id(a) == id(b);
-        }
+        std::size_t operator()(message_id id) const { return id.hash; }
+        std::size_t operator()(held_ptr const& h) const { return h->id_hash; }
+        std::size_t operator()(held const* h) const { return h->id_hash; }
+
+        bool operator()(message_id id, held_ptr const& h) const { return id.text == h->message.id(); }
+        bool operator()(held_ptr const& a, held_ptr const& b) const { return a->message.id() == b->message.id(); }
+        bool operator()(held const* a, held_ptr const& b) const { return a == b.get(); }
     };
 
     boost::unordered_flat_set<held_ptr, by_id, by_id> entries_;

@@ -1,7 +1,6 @@
 #include <quern/consumer/detail/settle/settle_queue.hpp>
 
 #include <algorithm>
-#include <tuple>
 
 namespace quern::detail {
 
@@ -25,34 +24,50 @@ bool is_void(settlement const& entry, tick now)
 
 bool later(settlement const& a, settlement const& b)
 {
-    return std::tie(a.rank, a.asked_at) > std::tie(b.rank, b.asked_at);
+    return a.rank != b.rank ? a.rank > b.rank : a.asked_at > b.asked_at;
 }
 
 } // namespace
 
+void settlements_by_rank::push(settlement entry)
+{
+    if (in_order_.empty() || !later(in_order_.back(), entry)) return in_order_.push_back(std::move(entry));
+    apart_.push_back(std::move(entry));
+    std::ranges::push_heap(apart_, later);
+}
+
+settlement settlements_by_rank::pop()
+{
+    if (!apart_is_first()) {
+        auto out = std::move(in_order_.front());
+        in_order_.pop_front();
+        return out;
+    }
+    std::ranges::pop_heap(apart_, later);
+    auto out = std::move(apart_.back());
+    apart_.pop_back();
+    return out;
+}
+
+bool settlements_by_rank::apart_is_first() const
+{
+    return !apart_.empty() && (in_order_.empty() || later(in_order_.front(), apart_.front()));
+}
+
 void settle_queue::line::push(settlement entry)
 {
     oldest = entries.empty() ? entry.asked_at : std::min(oldest, entry.asked_at);
-    entries.push_back(std::move(entry));
-    std::ranges::push_heap(entries, later);
-}
-
-settlement settle_queue::line::pop()
-{
-    std::ranges::pop_heap(entries, later);
-    auto out = std::move(entries.back());
-    entries.pop_back();
-    return out;
+    entries.push(std::move(entry));
 }
 
 void settle_queue::line::tidy(tick now, milliseconds lease)
 {
     while (!entries.empty()) {
-        auto const& front = entries.front();
-        auto const over = front.rank <= now && front.what->message.lease_deadline() <= now;
-        auto const dropped = is_void(front, now);
+        auto const& first = entries.first();
+        auto const over = first.rank <= now && first.what->message.lease_deadline() <= now;
+        auto const dropped = is_void(first, now);
         if (!over && !dropped) return;
-        auto entry = pop();
+        auto entry = entries.pop();
         if (dropped) continue;
         entry.rank = now + lease;
         push(std::move(entry));
@@ -112,19 +127,19 @@ std::optional<settle_queue::batch> settle_queue::take(tick now, bool more_to_com
         auto const what = static_cast<call>(&waiting - lines_.data());
         waiting.tidy(now, lease_);
         if (!waiting.due(now, linger_, more_to_come) || (only_changes && what != call::change)) continue;
-        if (from && !later(from->entries.front(), waiting.entries.front())) continue;
+        if (from && !later(from->entries.first(), waiting.entries.first())) continue;
         from = &waiting;
         out.what = what;
     }
     if (!from) return {};
+    out.entries.reserve(std::min(full, from->entries.size()));
     while (out.entries.size() < full && !from->entries.empty()) {
-        out.entries.push_back(from->pop());
+        out.entries.push_back(from->entries.pop());
         from->tidy(now, lease_);
     }
     from->oldest = now;
     if (from->entries.size() >= full) return out; // due anyway
-    for (auto const& left : from->entries)
-        from->oldest = std::min(from->oldest, left.asked_at);
+    from->entries.for_each([&](settlement const& left) { from->oldest = std::min(from->oldest, left.asked_at); });
     return out;
 }
 

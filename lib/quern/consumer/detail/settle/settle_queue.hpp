@@ -5,6 +5,7 @@
 
 #include <array>
 #include <chrono>
+#include <deque>
 #include <map>
 #include <optional>
 #include <random>
@@ -31,6 +32,32 @@ struct settlement {
     tick rank{}; ///< in its line, the earliest in front: see settle_queue
 
     bool has_newest_handle() const { return handle == what->handles; }
+};
+
+/// Settlements by rank. Nearly every one ranks behind all that are here: such stand in line, the rest in a heap.
+class settlements_by_rank {
+public:
+    void push(settlement);
+    settlement pop(); ///< the first
+    settlement const& first() const { return apart_is_first() ? apart_.front() : in_order_.front(); }
+
+    bool empty() const { return in_order_.empty() && apart_.empty(); }
+    std::size_t size() const { return in_order_.size() + apart_.size(); }
+
+    template <class Visit>
+    void for_each(Visit visit) const
+    {
+        for (auto const& entry : in_order_)
+            visit(entry);
+        for (auto const& entry : apart_)
+            visit(entry);
+    }
+
+private:
+    bool apart_is_first() const;
+
+    std::deque<settlement> in_order_;
+    std::vector<settlement> apart_; // a heap
 };
 
 /// The settle stage's rule: which deletes and visibility changes share a request, and when it goes.
@@ -69,11 +96,10 @@ public:
 
 private:
     struct line {
-        std::vector<settlement> entries; // a heap: the first in rank in front
-        tick oldest{};                   // asked_at; exact while less than a request waits
+        settlements_by_rank entries;
+        tick oldest{}; // asked_at; exact while less than a request waits
 
         void push(settlement);
-        settlement pop();
         void tidy(tick now, std::chrono::milliseconds lease); // then the front is worth sending
         bool due(tick now, std::chrono::milliseconds linger, bool more_to_come) const;
     };

@@ -17,47 +17,47 @@ settle_stage::settle_stage(line& l)
     : line_(l), queue_(l.options.settle_linger, l.options.visibility_timeout, seeded(l.options.seed))
 {}
 
-void settle_stage::queue(held_ptr h, purpose why, seconds timeout)
+void settle_stage::queue(held_ptr h, purpose why, tick now, seconds timeout)
 {
-    queue_.add({std::move(h), why, timeout}, line_.now());
+    queue_.add({std::move(h), why, timeout}, now);
     line_.wake.ring();
 }
 
-void settle_stage::remove(held_ptr h)
+void settle_stage::remove(held_ptr h, tick now)
 {
     h->life.on(life::event::remove);
-    queue(std::move(h), purpose::remove);
+    queue(std::move(h), purpose::remove, now);
 }
 
-void settle_stage::remove_early(held_ptr h)
+void settle_stage::remove_early(held_ptr h, tick now)
 {
-    queue(std::move(h), purpose::remove);
+    queue(std::move(h), purpose::remove, now);
 }
 
-void settle_stage::hand_off(held_ptr h, std::string reason)
+void settle_stage::hand_off(held_ptr h, std::string reason, tick now)
 {
     h->in_trouble().reason = std::move(reason);
     h->life.on(life::event::hand_off);
-    queue(std::move(h), purpose::hand_off);
+    queue(std::move(h), purpose::hand_off, now);
 }
 
-void settle_stage::discard(held_ptr h, std::string reason)
+void settle_stage::discard(held_ptr h, std::string reason, tick now)
 {
     h->in_trouble().reason = std::move(reason);
     h->life.on(life::event::discard);
-    queue(std::move(h), purpose::remove);
+    queue(std::move(h), purpose::remove, now);
 }
 
-void settle_stage::extend(held_ptr h, seconds timeout)
+void settle_stage::extend(held_ptr h, seconds timeout, tick now)
 {
-    queue(std::move(h), purpose::extend, timeout);
+    queue(std::move(h), purpose::extend, now, timeout);
 }
 
-void settle_stage::postpone(held_ptr h, std::chrono::milliseconds delay)
+void settle_stage::postpone(held_ptr h, tick now, std::chrono::milliseconds delay)
 {
     if (h->life.is(life::state::gone)) return; // its lease was lost in this turn, and its group has not heard of it
-    auto const timeout = delay.count() == 0 ? seconds(0) : line_.whole_seconds(*h, delay);
-    if (timeout.count() == 0 && line_.keeps_back(line_.now())) { // a receive of ours would only bring it back
+    auto const timeout = delay.count() == 0 ? seconds(0) : line_.whole_seconds(*h, delay, now);
+    if (timeout.count() == 0 && line_.keeps_back(now)) { // a receive of ours would only bring it back
         h->life.on(life::event::keep_back);
         kept_back_.push_back(std::move(h));
         line_.wake.ring();
@@ -67,14 +67,14 @@ void settle_stage::postpone(held_ptr h, std::chrono::milliseconds delay)
     if (h->life.is(life::state::giving_back_later))
         h->postponed = timeout;
     else
-        queue(std::move(h), purpose::postpone, timeout);
+        queue(std::move(h), purpose::postpone, now, timeout);
 }
 
 std::optional<tick> settle_stage::turn(tick now)
 {
     if (!line_.keeps_back(now)) {
         for (auto& h : std::exchange(kept_back_, {}))
-            if (h->life.is(life::state::kept_back)) postpone(std::move(h));
+            if (h->life.is(life::state::kept_back)) postpone(std::move(h), now);
     }
     while (calls_ < line_.options.max_settle_calls) {
         auto due = queue_.take(now, line_.running != 0, only_changes());
@@ -120,18 +120,19 @@ asio::awaitable<void> settle_stage::send_deletes(std::vector<settlement> entries
 
 asio::awaitable<void> settle_stage::send_changes(std::vector<settlement> entries)
 {
-    std::erase_if(entries, [this](settlement const& e) { // its message may be another consumer's by now
-        auto const over = e.why == purpose::postpone && e.what->message.lease_deadline() <= line_.now();
+    auto const sent_at = line_.now();
+    std::erase_if(entries, [&](settlement const& e) { // its message may be another consumer's by now
+        auto const over = e.why == purpose::postpone && e.what->message.lease_deadline() <= sent_at;
         if (over) line_.carry_out(e.what, e.what->life.on(life::event::postpone_refused));
         return over;
     });
     std::vector<sqs::change_visibility_entry> changes;
     for (auto& e : entries) {
         if (e.why == purpose::extend) e.what->life.extension_sent();
-        e.timeout = std::min(e.timeout, line_.whole_seconds(*e.what, e.timeout)); // the horizon has come nearer
+        e.timeout =
+            std::min(e.timeout, line_.whole_seconds(*e.what, e.timeout, sent_at)); // the horizon has come nearer
         changes.emplace_back(std::string(), std::string(handle_of(e)), e.timeout);
     }
-    auto const sent_at = line_.now();
     auto const answers = co_await sqs::change_visibility_batch(line_.api, line_.queue_url, std::move(changes));
     auto const time = line_.now();
     for (std::size_t i = 0; i < entries.size(); ++i)
@@ -170,7 +171,7 @@ void settle_stage::returned()
 
 void settle_stage::answered(settlement entry, result<void> const& answer, tick sent_at, tick time)
 {
-    auto const h = entry.what;
+    auto const& h = entry.what;
     auto& its = h->life;
     if (!answer) {
         line_.log.write(log_level::warning, "settlement failed",
@@ -187,14 +188,14 @@ void settle_stage::answered(settlement entry, result<void> const& answer, tick s
         if (verdict == settled::lost) return moved_on(life::event::hand_off_refused);
         if (verdict == settled::again || its.is(life::state::gone)) break;
         moved_on(life::event::discard);
-        return queue(h, purpose::remove);
+        return queue(h, purpose::remove, time);
     case purpose::remove:
         if (verdict == settled::again) break;
         return moved_on(verdict == settled::done ? life::event::delete_done : life::event::delete_refused);
     case purpose::postpone:
         if (verdict == settled::again) break;
         if (verdict == settled::lost) return moved_on(life::event::postpone_refused);
-        if (!its.is(life::state::gone)) given_back(*h, entry.timeout);
+        h->postponed = entry.timeout;
         return moved_on(life::event::postpone_done);
     }
     if (!its.is(life::state::gone)) queue_.add_again(std::move(entry), time);
@@ -209,29 +210,20 @@ void settle_stage::extension_answered(settlement entry, settled verdict, tick se
     if (verdict == settled::done && entry.has_newest_handle() && its.is_held()) {
         ++line_.counters.extended;
         line_.leases.extended(*h, sent_at, entry.timeout);
-        extended(h, entry.timeout);
+        line_.observe(*h, &observer::lease_extended, entry.timeout);
+        extended(h, entry.timeout, time);
     } else if (verdict == settled::done) {
-        extend_as_asked(h); // of a handle that is no longer the newest
+        extend_as_asked(h, time); // of a handle that is no longer the newest
     }
     auto const its_delete_decides = its.is_deleted_by_handler() || its.is_deleted();
     auto const refused = verdict == settled::lost && entry.has_newest_handle() && !its_delete_decides;
     if (refused) line_.leases.refused(*h, time); // nor is it postponed then
     if (todo & life::send_postpone)
-        queue(h, purpose::postpone, h->postponed);
+        queue(h, purpose::postpone, time, h->postponed);
     else if (verdict == settled::again)
         queue_.add_again(std::move(entry), time);
     else if (refused)
         line_.carry_out(h, its.on(life::event::lease_lost));
-}
-
-void settle_stage::given_back(held const&, seconds timeout)
-{
-    if (timeout.count() != 0) {
-        ++line_.counters.retried;
-        return;
-    }
-    ++line_.counters.released;
-    if (line_.ending) ++line_.report.released;
 }
 
 } // namespace quern::detail

@@ -21,16 +21,16 @@ public:
     explicit settle_stage(line&);
 
     /// The verdict, for a message that is waiting, gathering or ended.
-    void remove(held_ptr);                                   ///< done: delete it
-    void hand_off(held_ptr, std::string reason);             ///< to the poison queue
-    void discard(held_ptr, std::string reason);              ///< rejected, and there is no poison queue
-    void postpone(held_ptr, std::chrono::milliseconds = {}); ///< visible again, at once by default
+    void remove(held_ptr, tick now);                                   ///< done: delete it
+    void hand_off(held_ptr, std::string reason, tick now);             ///< to the poison queue
+    void discard(held_ptr, std::string reason, tick now);              ///< rejected, and there is no poison queue
+    void postpone(held_ptr, tick now, std::chrono::milliseconds = {}); ///< visible again, at once by default
 
     /// Asks for more time, from the moment of sending.
-    void extend(held_ptr, std::chrono::seconds timeout);
+    void extend(held_ptr, std::chrono::seconds timeout, tick now);
 
     /// Deletes it although its handler runs.
-    void remove_early(held_ptr);
+    void remove_early(held_ptr, tick now);
 
     /// A handler asks, while it runs; see delivery::ack() and delivery::extend().
     void delete_asked(held_ptr, reply);
@@ -43,10 +43,10 @@ public:
     void forget_asks();
 
 private:
-    void extend_as_asked(held_ptr const&);
-    void extended(held_ptr const&, std::chrono::seconds timeout);
+    void extend_as_asked(held_ptr const&, tick now);
+    void extended(held_ptr const&, std::chrono::seconds timeout, tick now);
 
-    void queue(held_ptr, settlement::purpose, std::chrono::seconds timeout = {});
+    void queue(held_ptr, settlement::purpose, tick now, std::chrono::seconds timeout = {});
     boost::asio::awaitable<void> send_deletes(std::vector<settlement>);
     boost::asio::awaitable<void> send_changes(std::vector<settlement>);
     boost::asio::awaitable<void> send_copies(std::vector<settlement>);
@@ -54,7 +54,6 @@ private:
 
     void answered(settlement, result<void> const&, tick sent_at, tick time);
     void extension_answered(settlement, settled, tick sent_at, tick time);
-    void given_back(held const&, std::chrono::seconds timeout);
 
     bool only_changes() const { return calls_ - change_calls_ + 1 >= line_.options.max_settle_calls; }
 
