@@ -30,11 +30,18 @@ if(QUERN_SANITIZE)
         # the time (g++ 12.2, Asio's templates). The address sanitizer notices most of what they are for; misaligned access
         # and wrong casts between classes go unnoticed.
         target_compile_options(quern_build INTERFACE -fno-sanitize=null,alignment,object-size,vptr)
+        if(CMAKE_CXX_COMPILER_ID MATCHES "Clang") # 14 cannot assemble a coroutine with this check
+            target_compile_options(quern_build INTERFACE -fno-sanitize=function)
+        endif()
     endif()
     if(QUERN_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
         # Asio's fences are always beside a mutex; without this each one is a warning.
         target_compile_options(quern_build INTERFACE -Wno-tsan)
     endif()
+endif()
+
+if(QUERN_FUZZ) # libFuzzer counts the edges that its inputs reach; its main() comes with tests/fuzz
+    target_compile_options(quern_build INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 # ccache, when it is there. The two kinds of sloppiness are what it asks for before it will store anything that was

@@ -23,9 +23,6 @@ SLEEP = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep)\b|(?<![\w.>])sle
 # "/// Of the answers of which something is held." makes a stranger look for the noun: "/// Size of all receive buffers".
 TURNED_ROUND = re.compile(r"\s*/// (Of|That|Those|Who|Whom|Whose|So|What)\b")
 
-# Folders of lib/quern whose headers have not been gone through yet. It only shrinks.
-NOT_YET_READ = ()
-
 
 def docstrings(lines):
     """The lines with which a `///` comment begins, numbered from 1."""
@@ -37,11 +34,8 @@ def docstrings(lines):
         before = line
 
 
-def check_docstrings(root, not_yet_read):
-    lib = root / "lib/quern"
-    for file in sorted(lib.rglob("*.hpp")):
-        if any(file.is_relative_to(lib / folder) for folder in not_yet_read):
-            continue
+def check_docstrings(root):
+    for file in sorted((root / "lib/quern").rglob("*.hpp")):
         for number, line in docstrings(file.read_text(encoding="utf-8").splitlines()):
             found = TURNED_ROUND.match(line)
             if found:
@@ -49,8 +43,8 @@ def check_docstrings(root, not_yet_read):
                        f"not with {found.group(1)}")
 
 
-def check(root, long_on_purpose=LONG_ON_PURPOSE, not_yet_read=NOT_YET_READ):
-    problems = list(check_docstrings(root, not_yet_read))
+def check(root, long_on_purpose=LONG_ON_PURPOSE):
+    problems = list(check_docstrings(root))
     for file in sorted((root / "tests").rglob("*.?pp")):
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
             if SLEEP.search(line.split("//")[0]):
@@ -79,15 +73,13 @@ def self_test():
         (root / "lib/short.cpp").write_text("int a;\n" * LONGEST)
         (root / "lib/excused.cpp").write_text("int a;\n" * (LONGEST + 1))
         excused = {"lib/excused.cpp": "a table"}
-        (root / "lib/quern/net").mkdir(parents=True)
+        (root / "lib/quern").mkdir()
         (root / "lib/quern/good.hpp").write_text("/// The size.\n/// What it is.\nint a; ///< of it\n// So be it.\n")
-        (root / "lib/quern/net/later.hpp").write_text("/// Of the rest.\n")
         assert check(root, excused) == [], check(root, excused)
 
         (root / "lib/quern/bad.hpp").write_text("/// The size.\n///\n/// That of all.\nint a;\n    /// So many.\n")
-        problems = check(root, excused, ())
-        assert [problem.split(": ")[0] for problem in problems] == [
-            "lib/quern/bad.hpp:3", "lib/quern/bad.hpp:5", "lib/quern/net/later.hpp:1"], problems
+        problems = check(root, excused)
+        assert [problem.split(": ")[0] for problem in problems] == ["lib/quern/bad.hpp:3", "lib/quern/bad.hpp:5"], problems
         (root / "lib/quern/bad.hpp").unlink()
 
         (root / "tests/bad.cpp").write_text("std::this_thread::sleep_for(1s);\n\n::sleep(1);\n")

@@ -1,6 +1,8 @@
 #include "commands.hpp"
 #include "complaint.hpp"
 #include "faults_file.hpp"
+#include "queue_store.hpp"
+#include "queues_file.hpp"
 #include "standard_streams.hpp"
 
 #include <quern/broker/server.hpp>
@@ -13,6 +15,7 @@
 #include <spdlog/spdlog.h>
 
 #include <memory>
+#include <optional>
 
 namespace quern::app {
 namespace {
@@ -25,8 +28,8 @@ struct broker_options {
     bool no_auth = false;
     std::string account = "000000000000";
     bool relaxed = false, admin = false;
-    std::vector<std::string> hosts, keys;
-    std::string faults;
+    std::vector<std::string> hosts, cors, keys;
+    std::string faults, queues, data;
     std::string tls_certificate, tls_key;
 };
 
@@ -57,6 +60,7 @@ result<broker::server_options> server_options_from(broker_options const& o)
     out.host = o.host;
     out.port = o.port;
     out.hosts = o.hosts;
+    out.cors = o.cors;
     out.admin = o.admin;
     out.check_signatures = !o.no_auth;
     out.tls_certificate = o.tls_certificate;
@@ -103,6 +107,21 @@ private:
     bool stopping_ = false;
 };
 
+/// The queues to begin with: those that were kept, those of a file.
+result<void> fill(broker::server& server, broker_options const& o, queue_store* store)
+{
+    auto& queues = server.queues();
+    if (store) {
+        auto const kept = queues.keep_in(*store, server.now());
+        if (!kept) return kept.error();
+    }
+    if (!o.queues.empty()) {
+        auto const made = load_queues(o.queues, queues, server.now());
+        if (!made) return made.error(); // nothing of it is kept
+    }
+    return queues.save();
+}
+
 int run_broker(broker_options const& o, std::string const& region)
 {
     auto options = server_options_from(o);
@@ -121,9 +140,21 @@ int run_broker(broker_options const& o, std::string const& region)
         queues.faults = std::move(*faults);
     }
 
+    std::unique_ptr<queue_store> store; // outlives the server, whose engine tells it what changes
+    if (!o.data.empty()) {
+        auto opened = queue_store::open(o.data);
+        if (!opened) return complain(opened.error());
+        store = std::move(*opened);
+    }
     asio::io_context io(1);
+    std::optional<failure> lost;
+    options->journal_failed = [&](failure const& why) {
+        lost = why;
+        io.stop();
+    };
     auto const key = options->keys.front().access_key_id;
     broker::server server(io.get_executor(), std::move(*options), std::move(queues));
+    if (auto const filled = fill(server, o, store.get()); !filled) return complain(filled.error());
     if (auto const listening = server.listen(); !listening) {
         return complain(listening.error().message + "; choose another --port, 0 for any that is free");
     }
@@ -135,6 +166,8 @@ int run_broker(broker_options const& o, std::string const& region)
     say(stdout, "listening on {}\n", server.url());
     std::fflush(stdout);
     io.run();
+    if (lost) return complain(*lost);
+    if (auto const kept = server.queues().save(); !kept) return complain(kept.error());
     spdlog::info("stopped");
     return ok;
 }
@@ -144,7 +177,7 @@ int run_broker(broker_options const& o, std::string const& region)
 void add_broker(CLI::App& app, command_line& line)
 {
     auto const o = std::make_shared<broker_options>();
-    auto* const command = app.add_subcommand("broker", "Serve SQS on this machine, queues in memory");
+    auto* const command = app.add_subcommand("broker", "Serve SQS on this machine");
     command->add_option("--port", o->port, "TCP port; 0 for any that is free")->required();
     command->add_option("--host", o->host, "The address to listen on")->capture_default_str();
     command->add_option("--allow-host", o->hosts, "A name to be reached by, beside those of the loopback")
@@ -160,8 +193,12 @@ void add_broker(CLI::App& app, command_line& line)
         ->type_name("ID:SECRET[:ACCOUNT]");
     command->add_flag(
         "--relaxed", o->relaxed, "No minute of rest for the name of a deleted queue, nor after a purge");
-    command->add_flag(
-        "--admin", o->admin, "Show queues and messages at /_quern/queues and /_quern/messages?queue=NAME");
+    command->add_flag("--admin", o->admin,
+        "Show queues and messages at /_quern/queues and /_quern/messages?queue=NAME, and /metrics");
+    command->add_option("--cors", o->cors, "Let pages of that origin call from a browser; * for all")
+        ->type_name("ORIGIN");
+    command->add_option("--queues", o->queues, "Queues and messages to begin with")->type_name("FILE.toml");
+    command->add_option("--data", o->data, "Keep queues and messages there, over restarts")->type_name("DIR");
     command->add_option("--faults", o->faults, "What is to go wrong how often")->type_name("FILE.json");
     auto* const certificate =
         command->add_option("--tls-certificate", o->tls_certificate, "Serve https: the certificate, and its chain")
@@ -173,7 +210,8 @@ void add_broker(CLI::App& app, command_line& line)
     command->footer(
         "Prints \"listening on URL\" on standard output when it is ready. SIGTERM and SIGINT stop it; a second one "
         "at\n"
-        "once. Queues and messages are gone then.\n\n"
+        "once. Queues and messages are gone then, but for --data: what was answered survives any end of the "
+        "program.\n\n"
         "The region in ARNs is the one that a request is signed for, and each has queues of its own; unsigned\n"
         "requests are in AWS_REGION, or us-east-1. --region puts all queues into one.\n\n"
         "Requests must be signed with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the environment that the broker "
@@ -183,8 +221,16 @@ void add_broker(CLI::App& app, command_line& line)
         "  {\"seed\": 7,\n"
         "   \"everywhere\": {\"server_error\": 0.01, \"latency\": 0.2, \"latency_min\": 5, \"latency_max\": 50},\n"
         "   \"by_operation\": {\"DeleteMessageBatch\": {\"entry_failed\": 0.1}}}\n\n"
+        "--queues, with attributes as in CreateQueue:\n"
+        "  [queues.orders]\n"
+        "  VisibilityTimeout = 60\n"
+        "  dead_letter_queue = \"orders-dead\"\n"
+        "  max_receive_count = 3\n"
+        "  messages = [\"hello\"]\n"
+        "  [queues.orders-dead]\n\n"
         "Examples:\n"
         "  quern broker --port 9324\n"
+        "  quern broker --port 9324 --queues shop.toml --data ./queues\n"
         "  quern --log-level debug broker --port 0 --no-auth --faults bad-day.json\n"
         "  quern broker --port 9443 --tls-certificate broker.pem --tls-key broker-key.pem\n"
         "  AWS_CA_BUNDLE=ca.pem quern queue list --endpoint https://localhost:9443");

@@ -41,20 +41,21 @@ struct news {
 
     alarm arrived;
     std::optional<failure> broken_output;
-    std::optional<drain_report> report;
+    std::optional<result<drain_report>> end;
+    drain_report report;
 };
 
-/// Completes when the consumer has drained, because of a signal, of an output that broke, or of a queue that ran empty.
+/// Completes when the consumer has drained: because of a signal, of an output that broke, of a queue that ran empty,
+/// or because it was refused from the beginning.
 asio::awaitable<void> consume_until_drained(
     session& s, consume_options const& o, std::string const& url, consumer& c, std::shared_ptr<news> heard)
 {
     auto const limit = std::chrono::seconds(o.drain_deadline);
-    auto const drained = [heard](std::exception_ptr bug, drain_report const& report) {
+    auto const over = [heard](std::exception_ptr bug, result<drain_report> end) {
         if (bug) std::rethrow_exception(bug);
-        heard->report = report;
+        heard->end = std::move(end);
         heard->arrived.ring();
     };
-    asio::co_spawn(s.io, c.drained(), drained);
     c.drain_on({SIGINT, SIGTERM}, limit);
     asio::signal_set told(s.io, SIGINT, SIGTERM);
     told.async_wait([](boost::system::error_code ec, int) {
@@ -62,27 +63,28 @@ asio::awaitable<void> consume_until_drained(
     });
     auto const explained = std::make_shared<explain_on_signal>(s.io, c);
     explained->wait();
-    c.start();
+    asio::co_spawn(s.io, c.run(), over);
     spdlog::info("consuming {}", url);
 
     empty_watch watch(*s.consumers, url);
     bool draining = false;
-    while (!heard->report) {
+    while (!heard->end) {
         std::optional<tick> look_at;
         if (o.until_empty && !draining) look_at = real_clock().now() + 100ms;
         co_await heard->arrived.wait(look_at);
 
-        bool over = heard->broken_output.has_value();
-        if (look_at && !over && !heard->report) {
+        bool enough = heard->broken_output.has_value();
+        if (look_at && !enough && !heard->end) {
             auto const empty = co_await watch.is_empty(c);
             if (empty)
-                over = *empty;
+                enough = *empty;
             else
                 spdlog::warn("cannot tell whether the queue is empty: {}", explain(empty.error(), s.sqs.endpoint()));
         }
-        if (over && !std::exchange(draining, true)) asio::co_spawn(s.io, c.drain(limit), drained);
+        if (enough && !std::exchange(draining, true)) c.stop(limit);
     }
     explained->end();
+    heard->report = co_await c.drained();
 }
 
 exit_code complain_of_report(consume_options const& o, failure const& why)
@@ -104,9 +106,10 @@ std::string closing_line(consume_options const& o, consumer_counters const& done
     return text + fmt::format(", with {} requests", done.polls + done.settle_calls);
 }
 
-int judge(consume_options const& o, news const& heard, consumer_counters const& done, report_file* to)
+int judge(
+    session const& s, consume_options const& o, news const& heard, consumer_counters const& done, report_file* to)
 {
-    auto const& report = *heard.report;
+    auto const& report = heard.report;
     spdlog::info("{}", closing_line(o, done));
     spdlog::info("drained: {}", to_json(report));
     int code = ok;
@@ -121,6 +124,7 @@ int judge(consume_options const& o, news const& heard, consumer_counters const& 
         if (auto const written = to->write(to_json(report) + '\n'); !written)
             code = complain_of_report(o, written.error());
     }
+    if (heard.end->has_error()) code = s.complain(heard.end->error(), o.queue);
     if (heard.broken_output) {
         code =
             complain(describe(*heard.broken_output) + "; what was not written was not acknowledged and comes again");
@@ -180,7 +184,7 @@ asio::awaitable<int> consume(session& s, consume_options const& o)
     auto& client = s.consumers.emplace(ex, client_options_from(s, settings));
     consumer c(ex, client, *url, std::move(handle), settings);
     co_await consume_until_drained(s, o, *url, c, heard);
-    co_return judge(o, *heard, c.counters(), report ? &*report : nullptr);
+    co_return judge(s, o, *heard, c.counters(), report ? &*report : nullptr);
 }
 
 } // namespace

@@ -23,7 +23,8 @@ visible, in flight elsewhere or delayed. (On Amazon's SQS these counts may lag b
 SIGTERM and SIGINT drain: no more receives, handlers end, what was not started becomes visible again, everything is
 settled. At nine tenths of --drain-deadline, or at a second signal, handlers are cancelled. Exit status: 0 when nothing
 was left behind, 3 when something was, see --report; 4 when messages were rejected and, without --poison-queue, deleted
-unhandled; 1 when the output or the report failed.
+unhandled; 1 when the output or the report failed, or when the first receive was refused: no such queue, no permission,
+wrong keys. When that begins later it goes on asking, and says so in the log.
 
 --report makes a draft in the folder of the file at once, and puts the whole report in its place at the end.
 

@@ -56,6 +56,8 @@ consumer_options options_from(consume_options const& o)
     if (o.park_for) out.park_for = std::chrono::seconds(*o.park_for);
     out.system_attributes = {"SentTimestamp", "MessageGroupId"};
     out.log = to_stderr();
+    out.log_bodies = o.log_bodies;
+    out.give_up_at_start_after = std::chrono::seconds(0); // somebody has just typed it, or waits for it to start
     return out;
 }
 
@@ -121,6 +123,8 @@ void add_options(CLI::App& command, consume_options& o)
         ->type_name("SECONDS")
         ->check(CLI::Range(0, 86'400))
         ->capture_default_str();
+    command.add_flag(
+        "--log-bodies", o.log_bodies, "Show in the log how a message begins that is malformed or damaged");
     command.add_option("--report", o.report, "Write how the drain went there, as JSON")->type_name("FILE");
     command.footer(consume_help);
 }

@@ -31,6 +31,7 @@ struct consume_options {
     std::string on_group_failure = "retry";
     std::optional<int> park_for;
     std::string report;
+    bool log_bodies = false;
 };
 
 /// Adds them to the command, with its help. They outlive the reading of the command line.

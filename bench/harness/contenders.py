@@ -1,4 +1,4 @@
-"""Who is measured: wrk and Quern here, others out of bench/peers."""
+"""Who is measured: wrk, the floor and Quern here, others out of bench/peers."""
 import importlib.util
 import shutil
 import subprocess
@@ -18,6 +18,7 @@ class Contender:
     absent: str = ""  # why it can't be run here
     threads: int = 1
     bare: bool = False  # a load generator: it never says that it is ready, handles nothing and reports nothing
+    backlog_only: bool = False  # knows nothing but receives and deletes by turns
     start: float = 1.0  # seconds that it takes to start and to end, for the estimate
     warm_up: float = 0.0  # CPU seconds until its code is compiled
     guess: float = 5_000  # messages a second, for the estimate
@@ -41,6 +42,12 @@ def wrk():
     command = (there or "wrk", "-t1", "-c32", "-d600", "-s", str(PEERS / "wrk.lua"), "{url}")
     return Contender("wrk", version, command, bare=True, guess=500_000,
                      absent="" if there else "wrk is not installed (Debian package wrk)")
+
+
+def floor(program):
+    program = Path(program).with_name("contender-floor")
+    return Contender("floor", "this tree", (str(program),), backlog_only=True, guess=300_000,
+                     absent="" if program.exists() else f"{program} is not built")
 
 
 def quern(program, threads):
@@ -78,4 +85,4 @@ def install_others(names):
 
 
 def everyone(program):
-    return [wrk(), quern(program, 1), quern(program, 2), *others()]
+    return [wrk(), floor(program), quern(program, 1), quern(program, 2), *others()]

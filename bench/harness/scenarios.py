@@ -114,7 +114,7 @@ def rounds_of(scenario, quick, told):
 
 def takes_part(contender, scenario, quick, named):
     """Whether it is measured there. Who is named by the caller takes part wherever that makes sense."""
-    if contender.bare:
+    if contender.bare or contender.backlog_only:
         return scenario.bare
     if named:
         return True

@@ -3,6 +3,8 @@
 // Its usual settings but three: BENCH_IN_FLIGHT is its max_in_flight, and it may have a receive and a delete under way for
 // each ten of them, as the loops of the SDKs have. With BENCH_THREADS=2 there are two consumers, each on an io_context and
 // a thread of its own, which is how one uses a second core.
+#include "contender.hpp"
+
 #include <quern/quern.hpp>
 
 #include <boost/asio/io_context.hpp>
@@ -11,12 +13,10 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
-#include <charconv>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -28,28 +28,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-std::uint64_t number(std::string_view text)
-{
-    std::uint64_t out = 0;
-    if (std::from_chars(text.data(), text.data() + text.size(), out).ec != std::errc())
-        throw std::runtime_error("not a number: " + std::string(text));
-    return out;
-}
-
-std::string variable(char const* name, char const* otherwise)
-{
-    auto const* value = std::getenv(name);
-    return value ? value : otherwise;
-}
-
-/// A latency without all but its two highest digits.
-std::uint64_t floored(std::uint64_t micros)
-{
-    std::uint64_t unit = 1;
-    while (micros / unit >= 100)
-        unit *= 10;
-    return micros / unit * unit;
-}
+using bench::number;
+using bench::variable;
 
 struct settings {
     std::uint64_t in_flight = number(variable("BENCH_IN_FLIGHT", "1000"));
@@ -68,7 +48,7 @@ struct worker {
                 io, all.queue, [this](quern::delivery& d) { return wait_and_handle(d); }, options(all));
         else
             consumer.emplace(
-                io, all.queue, [this](quern::delivery& d) { begin(d), end(d); }, options(all));
+                io, all.queue, [this](quern::delivery& d) { seen.meet(d.body()), end(d); }, options(all));
     }
 
     static quern::consumer_options options(settings const& all)
@@ -82,57 +62,28 @@ struct worker {
 
     asio::awaitable<void> wait_and_handle(quern::delivery& d)
     {
-        begin(d);
+        seen.meet(d.body());
         auto const ex = co_await asio::this_coro::executor;
         asio::steady_timer timer(ex, its.wait);
         co_await timer.async_wait(asio::use_awaitable);
         end(d);
     }
 
-    void begin(quern::delivery& d)
-    {
-        auto const due = number(d.body().substr(0, 16));
-        auto const now = std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
-        ++latency[floored(static_cast<std::uint64_t>(now.time_since_epoch().count()) - due)];
-    }
-
     void end(quern::delivery& d)
     {
         auto const which = number(d.body().substr(17));
         if (its.fail_one_in > 0 && which % its.fail_one_in == 0 && d.receive_count() == 1) {
-            ++failed;
+            ++seen.failed;
             throw std::runtime_error("told to fail");
         }
-        ++handled;
+        ++seen.handled;
     }
 
     settings const& its;
-    std::uint64_t handled = 0, failed = 0;
-    std::map<std::uint64_t, std::uint64_t> latency;
+    bench::tally seen;
     asio::io_context io{1};
     std::optional<quern::consumer> consumer;
 };
-
-void report(std::vector<std::unique_ptr<worker>> const& workers)
-{
-    std::uint64_t handled = 0, failed = 0;
-    std::map<std::uint64_t, std::uint64_t> latency;
-    for (auto const& one : workers) {
-        handled += one->handled;
-        failed += one->failed;
-        for (auto const& [value, many] : one->latency)
-            latency[value] += many;
-    }
-    std::ofstream out(variable("BENCH_RESULT", "/dev/null"));
-    out << R"({"handled": )" << handled << R"(, "failed": )" << failed << R"(, "version": "quern )" << QUERN_VERSION
-        << R"(", "latency_us": {)";
-    auto const* between = "";
-    for (auto const& [value, many] : latency) {
-        out << between << '"' << value << "\": " << many;
-        between = ", ";
-    }
-    out << "}}\n";
-}
 
 } // namespace
 
@@ -153,7 +104,10 @@ try {
     workers[0]->io.run();
     for (auto& one : threads)
         one.join();
-    report(workers);
+    bench::tally all_seen;
+    for (auto const& one : workers)
+        all_seen.add(one->seen);
+    all_seen.report("quern " QUERN_VERSION);
 } catch (std::exception const& e) {
     std::fprintf(stderr, "quern: %s\n", e.what());
     return 1;

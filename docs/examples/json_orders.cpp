@@ -41,9 +41,6 @@ int main(int argc, char* argv[])
 {
     if (argc != 3) return 2;
     quern::consumer_options options;
-    options.log = [](quern::log_level level, std::string_view text) {
-        std::cerr << to_string(level) << ": " << text << '\n';
-    };
     options.on_malformed = quern::malformed_policy::reject;
     options.poison_queue_url = argv[2];
     options.wait_time = std::chrono::seconds(2); // for a short drain while the queue is empty

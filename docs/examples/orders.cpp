@@ -13,11 +13,9 @@ boost::asio::awaitable<void> handle(quern::delivery& order)
 int main(int argc, char* argv[])
 {
     if (argc != 2) return 2;
-    quern::consumer_options options;
-    options.log = [](quern::log_level, std::string_view text) { std::cerr << text << '\n'; }; // nowhere by default
 
     boost::asio::io_context io;
-    quern::consumer orders(io, argv[1], handle, options);
+    quern::consumer orders(io, argv[1], handle);
     orders.drain_on({SIGINT, SIGTERM});
     orders.start();
     io.run();

@@ -7,6 +7,7 @@ usage: run.py QUERN EXAMPLE      the built programs
 import http.server
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -67,6 +68,37 @@ def json_orders(program, quern, environment):
     expect(handled, ["1 bread", "3 rolls"])
     expect(sorted(bad), ["three rolls", '{"item":"cake"}'])
     expect(process.returncode, 0)
+
+
+def middleware(program, quern, environment):
+    """What comes twice is handled once, and what is no order is thrown away."""
+    url = command(quern, "queue", "create", "orders", environment=environment).strip()
+    rolls = '{"item":"rolls","count":3}'
+    command(quern, "send", "orders", environment=environment,
+            input=f'{rolls}\n{rolls}\nthree rolls\n{{"item":"cake","count":1}}\n')
+    with subprocess.Popen([program, url], env=environment, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as process:
+        said = sorted(process.stdout.readline().strip() for _ in range(5))
+        process.send_signal(signal.SIGTERM)
+        rest, _ = process.communicate(timeout=LIMIT)
+    expect(said, ["1 cake", "3 rolls", "done", "done", "done"])
+    expect(rest, "")
+    expect(process.returncode, 0)
+
+
+def telling(program, quern, environment):
+    """Each end of a message's time here has a line, and the end of the drain has one."""
+    url = command(quern, "queue", "create", "orders", environment=environment).strip()
+    command(quern, "send", "orders", environment=environment, input="rolls\ncake\n")
+    with subprocess.Popen([program, url], env=environment, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as process:
+        said = [process.stdout.readline() for _ in range(3)]
+        process.send_signal(signal.SIGTERM)
+        rest, _ = process.communicate(timeout=LIMIT)
+    parts = [re.fullmatch(r"(\w.*): waited (\d+) ms, handled (\d+) ms, settled (\d+) ms\n", line) for line in said]
+    expect(sorted(part[1] for part in parts), ["deleted on try 1", "deleted on try 2", "not deleted on try 1"])
+    expect([int(part[3]) >= 20 for part in parts], [True] * 3)
+    expect(rest, "requests were made, nothing left behind\n")
 
 
 def shop_call(program, quern, environment):

@@ -5,6 +5,10 @@
 #include <quern/aws/credentials/credential_chain.hpp>
 #include <quern/consumer/client_options.hpp>
 #include <quern/consumer/consumer.hpp>
+#include <quern/consumer/middleware.hpp>
+#include <quern/consumer/s3_pointer.hpp>
+#include <quern/consumer/sns.hpp>
+#include <quern/consumer/typed.hpp>
 #include <quern/core/clock.hpp>
 #include <quern/core/error.hpp>
 #include <quern/producer/producer.hpp>

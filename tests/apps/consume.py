@@ -400,6 +400,37 @@ class AmongFaults(ProgramTest):
             self.assertEqual({int(m["body"]) for m in got}, set(range(400)))
             self.assertEqual(self.counts("orders"), (0, 0, 0))
 
+    # It went on for ever, and only its log knew why.
+    def test_what_is_refused_from_the_beginning_ends_at_once_with_the_remedy(self):
+        path = self.folder + "/faults.json"
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"by_operation": {"ReceiveMessage": {"access_denied": 1}}}, file)
+        with Broker("--faults", path) as broker:
+            self.variables["AWS_ENDPOINT_URL_SQS"] = broker.url
+            self.create("orders")
+            self.send("orders", "a")
+            report = self.folder + "/report.json"
+            _, err = self.quern("consume", "orders", "--report", report, status=1)
+            self.assertEqual(err.count("gave up"), 1)
+            last = err.splitlines()[-1]
+            self.assertTrue(last.startswith("quern: orders: "), err)
+            self.assertIn("AccessDenied", last)
+            self.assertIn("the policy of this key or of the queue does not allow it", last)
+            with open(report, encoding="utf-8") as file:
+                self.assertEqual(json.load(file)["stranded"], 0)
+
+    def test_a_queue_that_goes_later_is_waited_for(self):
+        self.create("orders")
+        self.send("orders", "a")
+        process = self.start("consume", "orders", "--wait-time", "1")
+        process.stdout.readline()
+        self.quern("queue", "delete", "orders")
+        wait_for(process.stderr, "receive failed")
+        wait_for(process.stderr, "receive failed")
+        process.terminate()
+        process.communicate(timeout=LIMIT)
+        self.assertEqual(process.returncode, 0)
+
     def end_without_answers(self, faults, *options, status):
         """Ends a consumer when it has printed a message, on a broker where deletes go wrong like this."""
         path = self.folder + "/faults.json"

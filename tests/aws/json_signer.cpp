@@ -110,6 +110,36 @@ BOOST_AUTO_TEST_CASE(signs_as_the_general_signer_does)
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_poll_is_the_request_that_it_would_be_whatever_was_asked_before_it)
+{
+    aws::credentials const others{"AKIDOTHER", keys.secret_access_key, ""};
+    aws::credentials const changed{keys.access_key_id, "another secret", ""};
+    auto const later = now + std::chrono::milliseconds(999); // within the second
+    aws::json_signer kept(sqs());
+    for (auto const at : {now, later, now + std::chrono::seconds(1), now, now + std::chrono::hours(24)}) {
+        for (auto const& who : {keys, keys, temporary, others, changed, keys}) {
+            for (auto const* const operation : {"ReceiveMessage", "ReceiveMessage", "GetRecords"}) {
+                for (std::string const& asked : {body, std::string("{}"), body}) {
+                    aws::json_signer fresh(sqs());
+                    BOOST_TEST(kept.poll(operation, asked, who, at) == fresh.request(operation, asked, who, at));
+                }
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(polls_of_more_queues_than_are_kept_are_signed_all_the_same)
+{
+    aws::json_signer kept(sqs()), fresh(sqs());
+    for (int round = 0; round < 2; ++round) {
+        for (int queue = 0; queue < 100; ++queue) {
+            auto const asked = std::to_string(queue);
+            BOOST_TEST(
+                kept.poll("ReceiveMessage", asked, keys, now) == fresh.request("ReceiveMessage", asked, keys, now));
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(the_content_type_says_which_version_it_is)
 {
     BOOST_TEST(content_type(aws::json_version::v1_0) == "application/x-amz-json-1.0");

@@ -80,7 +80,8 @@ class Results(unittest.TestCase):
 
 
 class Plan(unittest.TestCase):
-    ALL = [Contender("wrk", "", ("wrk",), bare=True), Contender("quern", "", ("q",)),
+    ALL = [Contender("wrk", "", ("wrk",), bare=True), Contender("floor", "", ("f",), backlog_only=True),
+           Contender("quern", "", ("q",)),
            Contender("quern-2t", "", ("q",), threads=2), Contender("boto3", "", ("p",))]
 
     def steps(self, names, quick=False, named=(), rounds=0):
@@ -89,7 +90,7 @@ class Plan(unittest.TestCase):
 
     def test_rounds_take_turns(self):
         self.assertEqual(self.steps(["saturated"], rounds=2), [("saturated", number, name) for number in (1, 2)
-                                                                for name in ("wrk", "quern", "quern-2t", "boto3")])
+                                                                for name in ("wrk", "floor", "quern", "quern-2t", "boto3")])
 
     def test_a_share_of_the_capacity_needs_the_capacity(self):
         steps = self.steps(["load-50"], rounds=1)
@@ -105,7 +106,8 @@ class Plan(unittest.TestCase):
     def test_who_is_named_takes_part_where_only_few_do(self):
         self.assertEqual(self.steps(["waiting-10"]), [("waiting-10", 1, "quern")])
         self.assertIn(("waiting-10", 1, "boto3"), self.steps(["waiting-10"], named=["boto3"]))
-        self.assertNotIn(("waiting-10", 1, "wrk"), self.steps(["waiting-10"], named=["wrk"]))
+        for name in ("wrk", "floor"):
+            self.assertNotIn(("waiting-10", 1, name), self.steps(["waiting-10"], named=[name]))
 
     def test_who_takes_long_to_warm_up_is_measured_once(self):
         slow = [Contender("jvm", "", ("x",), warm_up=30)]

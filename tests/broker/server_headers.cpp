@@ -55,6 +55,7 @@ BOOST_AUTO_TEST_CASE(queues_and_messages_can_be_looked_at_without_receiving_wher
             BOOST_TEST(m.at("state").as_string() == "visible");
             BOOST_TEST(m.at("receive_count").as_int64() == 0);
         }
+        BOOST_TEST(get("/_quern/messages?queue=q&most=0").json().at("messages").as_array().empty());
         BOOST_TEST(get("/_quern/messages?queue=absent").status == 404);
         BOOST_TEST(get("/_quern/messages").status == 404);
         BOOST_TEST(client.call("ReceiveMessage", R"({"QueueUrl":"q"})").json().contains("Messages"));

@@ -58,6 +58,17 @@ BOOST_AUTO_TEST_CASE(a_second_request_brings_the_cancelling_forward)
     BOOST_TEST((rule.wake_at(t0 + 9s) == t0 + 10s));
 }
 
+BOOST_AUTO_TEST_CASE(handlers_that_wait_for_the_drain_are_cancelled_once_nothing_else_is_left)
+{
+    tick const t0{};
+    drain rule(t0, 10s);
+    BOOST_TEST((rule.next({1, 2, 2}, t0) == drain::step::wait)); // a receive is open
+    BOOST_TEST((rule.next({0, 3, 2}, t0) == drain::step::wait)); // another handler is at work
+    BOOST_TEST((rule.next({0, 2, 2}, t0 + 1s) == drain::step::cancel));
+    BOOST_TEST((rule.next({0, 2, 2}, t0 + 1s) == drain::step::wait));
+    BOOST_TEST((rule.next({0, 0, 0}, t0 + 1s) == drain::step::end));
+}
+
 BOOST_AUTO_TEST_CASE(the_report_is_one_line_of_json)
 {
     drain_report r;

@@ -103,6 +103,45 @@ BOOST_AUTO_TEST_CASE(a_second_drain_cancels_at_once_and_both_get_the_report)
     BOOST_TEST(visible() == 5);
 }
 
+// They waited for each other until nine tenths of the drain's time were over.
+BOOST_AUTO_TEST_CASE(handlers_that_await_the_drain_are_cancelled_as_soon_as_they_alone_are_left)
+{
+    send(3);
+    consume([this](delivery& d) -> asio::awaitable<outcome> {
+        if (d.body() == "m0") {
+            co_await pause(1s);
+            co_await it->drain(10min);
+        } else if (d.body() == "m1") {
+            co_await it->drained();
+        } else {
+            co_await pause(1min); // and ends by itself
+        }
+        co_return ack();
+    });
+    BOOST_TEST(until(1min, [this] { return running == 3; }));
+    auto const began = time.now();
+    asio::co_spawn(io, it->drained(), [this](std::exception_ptr, drain_report r) { report = r; });
+    BOOST_REQUIRE(until(10min, [this] { return report.has_value(); }));
+    BOOST_TEST((time.now() - began <= 65s));
+    BOOST_TEST(report->clean());
+    BOOST_TEST(report->finished == 1u);
+    BOOST_TEST(report->cancelled == 2u);
+    BOOST_TEST(visible() == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_whose_handler_awaits_the_drain_is_given_back)
+{
+    send(3);
+    auto stops = [this](deliveries) -> asio::awaitable<void> { co_await it->drain(10min); };
+    it.emplace(io.get_executor(), api, url, stops, options);
+    it->start();
+    asio::co_spawn(io, it->drained(), [this](std::exception_ptr, drain_report r) { report = r; });
+    BOOST_REQUIRE(until(1min, [this] { return report.has_value(); }));
+    BOOST_TEST(report->clean());
+    BOOST_TEST(report->cancelled == 3u);
+    BOOST_TEST(visible() == 3);
+}
+
 BOOST_AUTO_TEST_CASE(settlements_that_cannot_be_confirmed_are_reported_not_forgotten)
 {
     send(20);

@@ -1,3 +1,4 @@
+#include <quern/consumer/detail/line.hpp>
 #include <quern/consumer/detail/message/message_life.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -92,6 +93,34 @@ BOOST_AUTO_TEST_CASE(it_leaves_the_ledger_once_and_nothing_follows)
             if (r.at == state::gone) BOOST_TEST((r.todo & ~message_life::tell_too_late) == 0);
         }
     }
+}
+
+// The observer is told how a life ended by what there is to do: no row may say what is not so.
+BOOST_AUTO_TEST_CASE(each_way_out_of_the_ledger_has_its_name)
+{
+    using quern::message_end;
+    using quern::detail::end_of;
+    std::map<std::pair<state, event>, message_end> const named{
+        {{state::deleted_early, event::end}, message_end::deleted},
+        {{state::deleting, event::delete_done}, message_end::deleted},
+        {{state::deleting_copy, event::delete_done}, message_end::deleted},
+        {{state::giving_back, event::delete_done}, message_end::deleted},
+        {{state::giving_back_later, event::delete_done}, message_end::deleted},
+        {{state::kept_back, event::delete_done}, message_end::deleted},
+        {{state::discarding, event::delete_done}, message_end::rejected},
+        {{state::giving_back, event::postpone_done}, message_end::put_off},
+        {{state::giving_back, event::received_again}, message_end::came_again},
+        {{state::giving_back_later, event::received_again}, message_end::came_again},
+    };
+    for (auto const& r : message_life::table()) {
+        if (r.at == state::gone || r.next != state::gone) continue;
+        auto const at = named.find({r.at, r.what});
+        auto const wanted = at == named.end() ? message_end::lost : at->second;
+        auto const was_lost = (r.todo & message_life::note_lost) != 0 || r.at == state::running_lost;
+        BOOST_TEST_CONTEXT(row_of(r))
+        BOOST_TEST((end_of(r.todo, was_lost, std::chrono::seconds(7)) == wanted));
+    }
+    BOOST_TEST((end_of(message_life::count_given_back, true, {}) == message_end::released));
 }
 
 // Who waits for an answer gets one, whatever way the message goes.

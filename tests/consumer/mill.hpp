@@ -85,6 +85,52 @@ private:
     sqs::api& real_;
 };
 
+/// Sees to it that the events of each message come in order. Every consumer of a mill has one.
+struct life_watch : observer {
+    enum class place { here, begun, ended };
+    std::map<std::string, place> lives;
+
+    void expect(observed_message const& m, bool (*right)(place), char const* what)
+    {
+        auto const at = lives.find(std::string(m.id));
+        BOOST_TEST((at != lives.end() && right(at->second)), what << " out of order");
+    }
+
+    void received(observed_message const& m) override
+    {
+        BOOST_TEST(lives.emplace(m.id, place::here).second, "received twice");
+    }
+    void began(observed_message const& m) override
+    {
+        expect(
+            m, [](place p) { return p != place::begun; }, "began");
+        lives[std::string(m.id)] = place::begun;
+    }
+    void ended(observed_message const& m, handler_end, outcome::kind) override
+    {
+        expect(
+            m, [](place p) { return p == place::begun; }, "ended");
+        lives[std::string(m.id)] = place::ended;
+    }
+    void lease_extended(observed_message const& m, std::chrono::seconds) override
+    {
+        expect(
+            m, [](place) { return true; }, "lease_extended");
+    }
+    void lease_lost(observed_message const& m) override
+    {
+        expect(
+            m, [](place) { return true; }, "lease_lost");
+    }
+    void settled(observed_message const& m, message_end, std::chrono::seconds) override
+    {
+        expect(
+            m, [](place p) { return p != place::begun; }, "settled");
+        lives.erase(std::string(m.id));
+    }
+    void drain_ended(drain_report const&) override { lives.clear(); }
+};
+
 /// A queue, a consumer, and all the time in the world.
 struct mill {
     sim::virtual_clock time;
@@ -105,6 +151,7 @@ struct mill {
         url = engine.create_queue(sqs::create_queue_request("orders"), time.wall()).value().queue_url;
         options.time = &time;
         options.seed = 7;
+        options.observer = std::make_shared<life_watch>();
         options.log = [this](log_level, std::string_view text) { log.emplace_back(text); };
     }
 

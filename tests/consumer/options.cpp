@@ -24,6 +24,12 @@ std::string refused(Change change)
 
 BOOST_AUTO_TEST_SUITE(options)
 
+BOOST_AUTO_TEST_CASE(silence_is_asked_for)
+{
+    BOOST_TEST(bool(quern::consumer_options().log));
+    BOOST_TEST(!quern::consumer_options().log_bodies);
+}
+
 BOOST_AUTO_TEST_CASE(the_defaults_are_valid)
 {
     BOOST_TEST(refused([](consumer_options&) {}) == "");
@@ -50,6 +56,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_work_is_refused_by_its_name)
     BOOST_TEST(refused([](auto& o) { o.handler_timeout = 12h + 1ms; }) == "handler_timeout");
     BOOST_TEST(refused([](auto& o) { o.max_age = 999ms; }) == "max_age");
     BOOST_TEST(refused([](auto& o) { o.stall_after = 999ms; }) == "stall_after");
+    BOOST_TEST(refused([](auto& o) { o.give_up_after = -1ms; }) == "give_up_after");
+    BOOST_TEST(refused([](auto& o) { o.give_up_at_start_after = 25h; }) == "give_up_after");
     BOOST_TEST(refused([](auto& o) { o.stall_after = 24h + 1ms; }) == "stall_after");
     BOOST_TEST(refused([](auto& o) { o.max_age = 14 * 24h + 1ms; }) == "max_age");
     BOOST_TEST(refused([](auto& o) { o.park_for = 12h + 1ms; }) == "park_for");

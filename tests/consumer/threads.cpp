@@ -13,6 +13,9 @@
 #include <boost/test/unit_test.hpp>
 
 #include <csignal>
+#include <map>
+#include <memory>
+#include <string>
 
 namespace asio = boost::asio;
 using namespace quern;
@@ -30,11 +33,42 @@ asio::awaitable<void> rest(std::chrono::milliseconds d)
     co_await timer.async_wait(asio::use_awaitable);
 }
 
+/// Watches the order of events, without a lock: they all come on one strand.
+struct onlooker : observer {
+    enum class place { here, begun, ended };
+    std::map<std::string, place> lives;
+    std::uint64_t deleted = 0, requests = 0;
+    int disorders = 0;
+
+    void move(observed_message const& m, bool from_begun, place to)
+    {
+        auto const at = lives.find(std::string(m.id));
+        if (at == lives.end() || (at->second == place::begun) != from_begun)
+            ++disorders;
+        else
+            at->second = to;
+    }
+    void received(observed_message const& m) override
+    {
+        if (!lives.emplace(m.id, place::here).second) ++disorders;
+    }
+    void began(observed_message const& m) override { move(m, false, place::begun); }
+    void ended(observed_message const& m, handler_end, outcome::kind) override { move(m, true, place::ended); }
+    void settled(observed_message const& m, message_end how, std::chrono::seconds) override
+    {
+        move(m, false, place::ended);
+        lives.erase(std::string(m.id));
+        deleted += how == message_end::deleted;
+    }
+    void request_done(sqs::observed_request const&) override { ++requests; }
+};
+
 /// Consumers with clients of their own, real sockets, a context that four threads run, and handlers of every kind.
 struct crowd {
     live_broker broker;
     std::string url;
     std::size_t sent = 0;
+    std::shared_ptr<onlooker> const seen = std::make_shared<onlooker>();
     consumer_options options;
     int kinds = 10; // of handlers
     std::atomic<int> started{0}, hung{0}, cancelled{0}, acks{0};
@@ -44,6 +78,8 @@ struct crowd {
 
     explicit crowd(std::string const& name = "orders") : url(broker.create(name))
     {
+        options.observer = seen;
+        options.log = nullptr; // thousands of failures, as told by the test
         options.wait_time = 1s;
         options.max_in_flight = 200;
         options.handler_timeout = 100ms;
@@ -176,6 +212,10 @@ struct crowd {
         BOOST_TEST(report.clean(), to_json(report));
         BOOST_TEST(it->counters().acked + broker.depth(url) == sent);
         BOOST_TEST(it->in_flight() == 0u);
+        BOOST_TEST(seen->disorders == 0);
+        BOOST_TEST(seen->lives.size() == 0u);
+        BOOST_TEST(seen->deleted >= it->counters().acked);
+        BOOST_TEST(seen->requests >= it->counters().polls);
     }
 
     void lost_leases(where place)

@@ -133,8 +133,15 @@ BOOST_AUTO_TEST_CASE(a_malformed_message_goes_by_its_policy_and_is_no_news)
         auto const its_meaning = meaning_of_malformed("not JSON", "{\"a\":\n", options);
         BOOST_TEST((its_meaning.said.what() == what));
         BOOST_TEST(!its_meaning.is_news);
-        BOOST_TEST(its_meaning.text == "not JSON; it begins: {\"a\":?");
+        BOOST_TEST(its_meaning.text == "not JSON");
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_body_is_shown_only_where_that_is_asked_for)
+{
+    BOOST_TEST(meaning_of_malformed("not JSON", "secret", options).text == "not JSON");
+    options.log_bodies = true;
+    BOOST_TEST(meaning_of_malformed("not JSON", "{\"a\":\n", options).text == "not JSON; it begins: {\"a\":?");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

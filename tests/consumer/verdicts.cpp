@@ -124,6 +124,7 @@ BOOST_AUTO_TEST_CASE(a_parse_error_is_logged_apart_and_treated_by_policy)
         judged m;
         m.options.poison_queue_url = m.poison;
         m.options.on_malformed = policy;
+        m.options.log_bodies = true;
         m.send(1);
         m.consume([](delivery& d) -> asio::awaitable<outcome> {
             auto const again = d.receive_count() > 1;
@@ -146,6 +147,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_message_is_logged_with_its_id_and_treated_by_the_
         judged m;
         m.options.poison_queue_url = m.poison;
         m.options.on_malformed = policy;
+        m.options.log_bodies = true;
         std::string id;
         m.api.on_received = [&id](sqs::receive_message_response& got) {
             if (got.messages.empty() || got.messages[0].receive_count() > 1) return;

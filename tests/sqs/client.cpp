@@ -13,6 +13,7 @@
 
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 using namespace quern::sqs;
@@ -131,6 +132,35 @@ BOOST_AUTO_TEST_CASE(an_operation_without_output_takes_an_empty_answer)
     });
     BOOST_TEST(answer.has_value());
     BOOST_TEST(contains(requests.at(0), "x-amz-target: AmazonSQS.DeleteMessage\r\n"));
+}
+
+BOOST_AUTO_TEST_CASE(an_observer_is_told_of_each_request_however_it_ended)
+{
+    struct recorder : request_observer {
+        std::vector<string> seen;
+        void request_done(observed_request const& r) override
+        {
+            seen.push_back(string(r.operation) + ' ' + std::to_string(r.status) + ' ' + std::to_string(r.attempts) +
+                (r.why ? ' ' + r.why->service_code : "") + (r.bytes_sent > 0 ? "" : " nothing sent") +
+                (r.took.count() > 0 ? "" : " no time") + ' ' + std::to_string(r.bytes_received));
+            throw std::runtime_error("which is swallowed");
+        }
+    };
+    auto const watch = std::make_shared<recorder>();
+    options.observer = watch;
+    options.retries.max_attempts = 2;
+    options.retries.transient_base = 1ms;
+    auto const ask = [](client& sqs) { return sqs.get_queue_url(get_queue_url_request("q")); };
+    BOOST_TEST(with({http_reply(R"({"QueueUrl":"http://localhost/1/q"})")}, ask).has_value());
+    auto const gone = error_reply("QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue", "gone");
+    BOOST_TEST(!with({gone}, ask).has_value());
+    auto const busy = http_reply("{}", "HTTP/1.1 503 Service Unavailable");
+    BOOST_TEST(with({busy, http_reply(R"({"QueueUrl":"http://localhost/1/q"})")}, ask).has_value());
+    BOOST_TEST(!with({http_reply("no JSON")}, ask).has_value());
+    std::vector<string> const wanted{"GetQueueUrl 200 1 35",
+        "GetQueueUrl 400 1 AWS.SimpleQueueService.NonExistentQueue 0", "GetQueueUrl 200 2 35",
+        "GetQueueUrl 200 1  0"};
+    BOOST_TEST(watch->seen == wanted, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(an_error_of_the_service_keeps_what_it_said)

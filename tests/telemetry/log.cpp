@@ -2,8 +2,13 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstdio>
+#include <memory>
 #include <stdexcept>
+#include <string>
 #include <vector>
+
+#include <unistd.h>
 
 using namespace quern;
 using namespace std::chrono_literals;
@@ -31,7 +36,32 @@ BOOST_AUTO_TEST_CASE(a_log_level_has_a_name)
     BOOST_TEST(all == "debug info warning error ");
 }
 
+BOOST_AUTO_TEST_CASE(standard_error_gets_whole_lines_with_their_level_and_nothing_for_debugging)
+{
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> const file(std::tmpfile(), std::fclose);
+    BOOST_REQUIRE(file);
+    auto const real = ::dup(STDERR_FILENO);
+    ::dup2(::fileno(file.get()), STDERR_FILENO);
+    auto const sink = to_standard_error();
+    sink(log_level::warning, "receive failed: refused");
+    sink(log_level::debug, "breaker: half open");
+    sink(log_level::info, "breaker: closed");
+    ::dup2(real, STDERR_FILENO);
+    ::close(real);
+    std::string text(200, '\0');
+    text.resize(static_cast<std::size_t>(::pread(::fileno(file.get()), text.data(), text.size(), 0)));
+    BOOST_TEST(text == "quern: warning: receive failed: refused\nquern: info: breaker: closed\n");
+}
+
 BOOST_FIXTURE_TEST_SUITE(log_lines, logged)
+
+// A line break in a rejection's reason made two lines of it, the second one forged.
+BOOST_AUTO_TEST_CASE(what_is_never_held_back_is_printable_too)
+{
+    log.write_each(log_level::error, "message rejected", "m0: no\nerror: forged", t0);
+    BOOST_TEST(lines == std::vector<std::string>{"message rejected: m0: no error: forged"},
+        boost::test_tools::per_element());
+}
 
 BOOST_AUTO_TEST_CASE(what_must_not_be_missed_is_never_held_back)
 {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/broker/faults.hpp>
+#include <quern/broker/journal.hpp>
 #include <quern/core/clock.hpp>
 #include <quern/core/error.hpp>
 #include <quern/sqs/message.hpp>
@@ -141,6 +142,18 @@ public:
     /// Fails with  QueueDoesNotExist  for a name, an ARN or a url that is none
     result<std::vector<message_look>> look_at_messages(std::string_view queue, std::size_t most, instant now);
 
+    /// Takes over what the journal has kept, which must be done before anything else, and tells it all changes from now on.
+    /// The journal outlives the engine.
+    ///
+    /// Fails with  what the journal says, or errc::invalid_option when what it kept makes no sense; the engine is of no
+    ///             use then
+    result<void> keep_in(journal&, instant now);
+    /// Something has changed since the last save(). What an answer says may be forgotten until then.
+    bool unsaved() const;
+    /// Has the journal keep what changed. After a failure the engine is ahead of its journal: nobody should be answered
+    /// any more.
+    result<void> save();
+
     /// Forgets a parked poll; its answer never comes. (SQS itself goes on when a caller hangs up in the middle of a
     /// long poll, and strands a message that arrives then: call this only to be kinder than the service.)
     void cancel_poll(poll_id);
@@ -157,6 +170,7 @@ public:
 
 private:
     struct state;
+    class restoring;
     std::unique_ptr<state> state_;
 };
 

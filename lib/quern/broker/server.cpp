@@ -37,6 +37,10 @@ std::optional<failure> server_options::validate() const
         if (account.size() != 12 || account.find_first_not_of("0123456789") != account.npos)
             return refuse("server_options.accounts: \"" + account + "\" is no account, which has 12 digits");
     }
+    for (auto const& one : cors) {
+        if (!is_origin(one))
+            return refuse("server_options.cors: \"" + one + "\" is no origin, such as http://localhost:5173, nor *");
+    }
     if (clock_skew < std::chrono::seconds(1)) return refuse("server_options.clock_skew: must be at least a second");
     if (auto const tls = server_tls(*this); !tls) return tls.error();
     if (max_header_bytes < 1024) return refuse("server_options.max_header_bytes: must be at least 1024");

@@ -35,6 +35,9 @@ struct server_options {
     /// page in a browser of this machine could ask, under a name of its own that resolves to 127.0.0.1.
     std::vector<std::string> hosts;
 
+    /// Origins of the pages that may call from a browser, "http://localhost:5173", or "*" for all. Hosts count all the same.
+    std::vector<std::string> cors;
+
     bool check_signatures = true;                               ///< false: anyone may do anything, signed or not
     std::vector<aws::credentials> keys{{"quern", "quern", ""}}; ///< who may sign, for whatever region
 
@@ -45,7 +48,8 @@ struct server_options {
 
     std::chrono::seconds clock_skew{900}; ///< a signature may be older or newer by so much (SigV4: 15 minutes)
 
-    /// GET /_quern/queues and /_quern/messages?queue=NAME show what there is, as JSON, to whoever asks, unsigned.
+    /// GET /_quern/queues and /_quern/messages?queue=NAME show what there is, as JSON, to whoever asks, unsigned, and GET
+    /// /metrics how much, to Prometheus.
     bool admin = false;
 
     std::string tls_certificate; ///< PEM file, with the chain behind it, to serve https with; empty: http
@@ -66,6 +70,10 @@ struct server_options {
     /// visibility timeout, seen by nobody. So does the broker, unless this is true: then such a poll is forgotten. (Over
     /// TLS only if the caller leaves without a close_notify.)
     bool cancel_polls_on_disconnect = false;
+
+    /// Called once when the journal of the queues could not keep a change. The server has closed all connections then, without
+    /// the answers that were owed, and serves nobody any more.
+    std::function<void(failure const&)> journal_failed;
 
     std::function<void(access_record const&)> access_log; ///< called after each answer, on the server's executor
 

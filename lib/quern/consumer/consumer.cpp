@@ -1,10 +1,12 @@
 #include <quern/consumer/consumer.hpp>
 #include <quern/consumer/detail/pipeline.hpp>
 #include <quern/core/detail/ask.hpp>
+#include <quern/core/detail/compact_strand.hpp>
 
 #include <boost/asio/execution/context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/query.hpp>
+#include <boost/asio/this_coro.hpp>
 
 #include <csignal>
 
@@ -126,6 +128,26 @@ private:
     std::weak_ptr<lodgers::lodger> tenant_;
 };
 
+/// Completes when the pipeline tells the one of the waiter's two askers that `as` names. `stays`: until it has
+/// joined.
+template <class T>
+asio::awaitable<T> wait_for_end(std::shared_ptr<lodgers> home, std::weak_ptr<lodgers::lodger> tenant,
+    asker<T> detail::end_waiter::*as, std::shared_ptr<guest> stays)
+{
+    auto const waiter = std::make_shared<detail::end_waiter>();
+    auto const ex = co_await asio::this_coro::executor;
+    if (auto const* const strand = ex.template target<compact_strand>()) waiter->strand_id = strand->id();
+    auto cancel = [home, tenant, who = std::weak_ptr(waiter)] {
+        post(home, tenant, [who](detail::pipeline& p) { p.leave(who.lock()); });
+    };
+    auto begin = [home, tenant, waiter, stays = std::move(stays), as](asker<T> who) {
+        (*waiter).*as = std::move(who);
+        post(home, tenant, [waiter](detail::pipeline& p) { p.join(waiter); });
+    };
+    auto end = ask<T>(std::move(begin), std::move(cancel));
+    co_return co_await std::move(end);
+}
+
 } // namespace
 
 consumer::~consumer()
@@ -153,16 +175,13 @@ asio::awaitable<drain_report> consumer::drain(std::chrono::milliseconds limit)
 
 asio::awaitable<drain_report> consumer::drained()
 {
-    auto const waiter = std::make_shared<detail::drain_waiter>();
-    auto cancel = [home = home_, tenant = tenant_, who = std::weak_ptr(waiter)] {
-        post(home, tenant, [who](detail::pipeline& p) { p.leave(who.lock()); });
-    };
-    auto const stays = std::make_shared<guest>(home_, tenant_);
-    auto begin = [home = home_, tenant = tenant_, waiter, stays](asker<drain_report> who) {
-        waiter->who = std::move(who);
-        post(home, tenant, [waiter](detail::pipeline& p) { p.join(waiter); });
-    };
-    return ask<drain_report>(std::move(begin), std::move(cancel));
+    return wait_for_end(home_, tenant_, &detail::end_waiter::of_drain, std::make_shared<guest>(home_, tenant_));
+}
+
+asio::awaitable<result<drain_report>> consumer::run()
+{
+    start();
+    return wait_for_end(home_, tenant_, &detail::end_waiter::of_run, std::make_shared<guest>(home_, tenant_));
 }
 
 void consumer::pause(std::string why)

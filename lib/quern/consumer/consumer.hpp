@@ -79,12 +79,23 @@ public:
     /// Begins to receive. Once; a drain cannot be undone.
     void start();
 
+    /// Begins to receive, unless it has begun, and completes at the very end: with the report of the drain, whoever
+    /// began that.
+    ///
+    /// Fails with    what refused the receives, once it has given up and drained; see
+    ///               consumer_options::give_up_after. drained() has the report of that drain.
+    /// Cancellation  terminal: ends the wait, with operation_aborted thrown, and nothing else.
+    boost::asio::awaitable<result<drain_report>> run();
+
     /// Stops receiving, lets the receives under way and the running handlers end, gives back what was not
     /// started, settles everything, and completes with the report, at the latest after `limit` (0 to 12 h; what is
     /// beyond is cut). A limit shorter than options.wait_time may end before the receives under way do: they are
     /// counted in drain_report::polls, and options.drain_deadline should say so beforehand.
     ///
     /// A second call, or a second signal, cancels the running handlers at once and completes with the first.
+    ///
+    /// Awaited by a handler of this consumer it would wait for that handler: as soon as only such handlers are left
+    /// they are cancelled, and their messages given back. For a handler, stop() is the way.
     ///
     /// Cancellation  as drained(): a drain that has begun goes on.
     boost::asio::awaitable<drain_report> drain(std::chrono::milliseconds limit);

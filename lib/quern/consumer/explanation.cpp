@@ -55,6 +55,7 @@ std::string to_json(explanation const& e)
     std::string text;
     text::json_writer json(text);
     json.begin_object()
+        .member("ready", e.ready)
         .member("polls", number(e.polls))
         .member("in_flight", number(e.in_flight))
         .member("running", number(e.running))

@@ -27,6 +27,9 @@ struct explanation {
         std::chrono::milliseconds ago{};
     };
 
+    /// It has been started, is not draining, and its last receive did not fail: the answer for a probe of readiness.
+    bool ready = false;
+
     std::size_t polls = 0;     ///< receives open
     std::size_t in_flight = 0; ///< messages
     std::size_t running = 0;   ///< of these, with a handler at work
@@ -49,7 +52,7 @@ struct explanation {
 /// One line: "0 receives open, 1000 messages in flight; max_in_flight is reached: …; the oldest …"
 std::string to_string(explanation const&);
 
-/// One line: {"polls":0,"in_flight":1000,…,"obstacles":[{"name":"max_in_flight","text":"…"}],…}
+/// One line: {"ready":true,"polls":0,"in_flight":1000,…,"obstacles":[{"name":"max_in_flight","text":"…"}],…}
 std::string to_json(explanation const&);
 
 } // namespace quern

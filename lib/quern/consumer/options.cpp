@@ -39,6 +39,10 @@ std::optional<failure> consumer_options::validate() const
     if (stall_after != 0ms && (stall_after < 1s || stall_after > 24h)) {
         return wrong("stall_after must be from 1 s to 24 h, or 0 for never");
     }
+    for (auto const& limit : {give_up_after, give_up_at_start_after}) {
+        if (limit && (*limit < 0ms || *limit > 24h))
+            return wrong("give_up_after and give_up_at_start_after must be from 0 to 24 h, or absent for never");
+    }
     if (rate) {
         if (auto const why = rate->validate()) return why;
         if (rate->per > longest_wait) return wrong("rate.per must not exceed 24 h");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <quern/consumer/observer.hpp>
 #include <quern/consumer/outcome.hpp>
 #include <quern/core/clock.hpp>
 #include <quern/core/error.hpp>
@@ -14,6 +15,7 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -144,12 +146,33 @@ struct consumer_options {
     /// own work, lease extensions included.
     std::optional<boost::asio::any_io_executor> handler_executor;
 
-    /// Where warnings and errors go, a failing receive or handler among them. Empty: nowhere, and nobody hears of them.
-    log_sink log;
+    /// Where warnings and errors go, a failing receive or handler among them: to standard error, unless told
+    /// otherwise. Called on the consumer's strand, one line a second and cause. Null: nowhere, and nobody hears of
+    /// them.
+    log_sink log = to_standard_error();
+
+    /// Whether the line about a malformed or damaged message shows how its body begins. Not by default: a body may
+    /// hold what must not be in a log. (What your parse_error says is in that line in any case.)
+    bool log_bodies = false;
+
+    /// Told what happens to each message, and to the consumer, as it happens: metrics and traces are made of it.
+    /// Null: nobody, which costs nothing. Also of the requests of the client that the consumer makes for itself.
+    std::shared_ptr<quern::observer> observer;
 
     /// Nothing received and nothing settled for so long: it says why in the log, and again after twice that, no more than
     /// a line a minute. A minute: an idle queue answers three times in it. 1 s to 24 h; zero: never.
     std::chrono::milliseconds stall_after{60'000};
+
+    /// How long receives may be refused, because the queue is gone, access is denied or the keys are not accepted,
+    /// before the consumer gives up: it drains, and consumer::run() completes with the failure. An answer begins it
+    /// anew. Absent: never, because whoever took a permission away may grant it again; explain() tells meanwhile.
+    /// Zero: at the first one. At most 24 h.
+    std::optional<std::chrono::milliseconds> give_up_after;
+
+    /// The same while no receive has been answered yet, so that it is a setting rather than an accident. Absent: as
+    /// give_up_after. Zero is for programs that somebody has just started; permissions just granted take SQS some
+    /// seconds.
+    std::optional<std::chrono::milliseconds> give_up_at_start_after;
 
     /// The client that the consumer makes for itself where it is given none: region, endpoint, keys, proxy. See
     /// client_options_for() for what the consumer sets itself; where.queue_url is the queue consumed unless it is set.

@@ -109,8 +109,11 @@ asio::awaitable<result<response>> client::pool::exchange(request ask)
         auto& lane = lanes_[ask.via == net::lane::data ? 0 : 1];
         auto const timeout = std::clamp<std::chrono::milliseconds>(ask.timeout, {}, longest_wait);
         auto deadline = now() + timeout;
-        auto const room = co_await vacancy(lane, deadline);
-        if (!room) co_return room.error();
+        if (!closed_ && lane.busy.size() + lane.granted >= lane.limit) {
+            auto const room = co_await vacancy(lane, deadline);
+            if (!room) co_return room.error();
+        }
+        if (closed_) co_return failure(errc::stopped, "the client is closed");
 
         place held(*this, lane);
         if (ask.write) ask.text = ask.write();
@@ -154,19 +157,17 @@ void client::pool::blame_proxy(result<response>& answer) const
     if (answer && answer->status == 407) answer = refused_by(*way.via, answer->status);
 }
 
+/// The wait for a place in a lane that is full.
 asio::awaitable<result<void>> client::pool::vacancy(lane_state& lane, tick deadline)
 {
-    if (!closed_ && lane.busy.size() + lane.granted >= lane.limit) {
-        waiter in_line(executor, deadline, lane.waiting);
-        auto const [ec] = co_await in_line.turn();
-        if (in_line.is_called())
-            --lane.granted;
-        else if (ec)
-            co_return failure(errc::stopped, "cancelled while waiting for a connection");
-        else
-            co_return failure(errc::timed_out, "no connection of this lane came free", true);
-    }
-    if (closed_) co_return failure(errc::stopped, "the client is closed");
+    waiter in_line(executor, deadline, lane.waiting);
+    auto const [ec] = co_await in_line.turn();
+    if (in_line.is_called())
+        --lane.granted;
+    else if (ec)
+        co_return failure(errc::stopped, "cancelled while waiting for a connection");
+    else
+        co_return failure(errc::timed_out, "no connection of this lane came free", true);
     co_return result<void>();
 }
 

@@ -50,7 +50,8 @@ struct producer_options {
     /// producer. Otherwise each gets one of its own, so that trying again cannot put it into the queue twice.
     bool content_based_deduplication = false;
 
-    log_sink log;
+    /// Where warnings go, to standard error unless told otherwise; as consumer_options::log.
+    log_sink log = to_standard_error();
 
     /// Time; the real one when null. The simulator gives its own.
     clock* time = nullptr;

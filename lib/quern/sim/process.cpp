@@ -51,9 +51,9 @@ process::process(surroundings const& s, int number, int its_slot)
         options.handler_executor = threads_->get_executor();
     }
     if (day_.keyed)
-        name_dependency(options, [this](delivery const& d) {
+        options.dependency = [this](delivery const& d) {
             return "tenant " + std::to_string(tenant_of(day_, books_.number_of(d.body())));
-        });
+        };
     handlers mine;
     if (day_.batches)
         mine.many = [this](deliveries all) { return handle(all); };

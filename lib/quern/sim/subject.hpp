@@ -24,17 +24,4 @@ using subject_factory = std::function<std::unique_ptr<subject>(
 /// quern::consumer.
 subject_factory real_consumer();
 
-/// Whether a consumer can be told what a message depends on.
-template <class Options>
-constexpr bool knows_dependencies = requires(Options o)
-{
-    o.dependency;
-};
-
-template <class Options, class Key>
-void name_dependency(Options& options, Key key)
-{
-    if constexpr (knows_dependencies<Options>) options.dependency = std::move(key);
-}
-
 } // namespace quern::sim

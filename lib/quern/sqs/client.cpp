@@ -10,6 +10,7 @@
 #include <quern/sqs/detail/decode.hpp>
 #include <quern/sqs/detail/encode.hpp>
 #include <quern/sqs/detail/failures.hpp>
+#include <quern/sqs/detail/request_watch.hpp>
 #include <quern/sqs/limits.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -139,9 +140,9 @@ std::optional<failure> client_options::validate() const
 
 /// What is touched on the strand only, and ends with its context.
 struct client::state final : lodgers::lodger {
-    state(compact_strand const& on, client_options good, resolved_endpoint where, clock& time)
-        : strand(on), options(std::move(good)), http(on, std::move(where.at), options.connections),
-          service(http, target_in(std::move(where.region)), options.credentials, time, options.retries)
+    state(compact_strand const& on, client_options good, resolved_endpoint where, clock& real)
+        : strand(on), time(real), options(std::move(good)), http(on, std::move(where.at), options.connections),
+          service(http, target_in(std::move(where.region)), options.credentials, real, options.retries)
     {}
 
     void close()
@@ -152,6 +153,7 @@ struct client::state final : lodgers::lodger {
     }
 
     compact_strand const strand;
+    clock& time;
     client_options options;
     net::client http;
     aws::json_service service;
@@ -254,14 +256,25 @@ answer<typename Request::response> client::on_strand(std::shared_ptr<address con
     auto const self = to->who.lock();
     if (!self) co_return failure(errc::stopped, "the client is gone");
 
-    auto const how = travel(request, self->options);
+    auto how = travel(request, self->options);
     auto body = encode(request);
+    request_watch seen(self->options.observer, self->time, Request::operation, body.size());
+    how.attempts = seen.attempts();
     auto reply = co_await self->service.call(Request::operation, std::move(body), how);
-    if (!reply) co_return refine(reply.error());
+    if (!reply) {
+        auto why = refine(reply.error());
+        seen.failed(why);
+        co_return why;
+    }
 
     auto out = self->in.template read<typename Request::response>(reply->body);
     if (out && self->options.verify_checksums) verify_answer(request, out);
-    if (!out) co_return from(*reply, out.error());
+    if (!out) {
+        auto why = from(*reply, out.error());
+        seen.failed(why);
+        co_return why;
+    }
+    seen.answered(*reply);
     co_return out;
 }
 

@@ -6,6 +6,7 @@
 #include <quern/net/client.hpp>
 #include <quern/sqs/endpoint.hpp>
 #include <quern/sqs/forwarding_api.hpp>
+#include <quern/sqs/request_observer.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -25,7 +26,8 @@ struct client_options {
     /// A ReceiveMessage may take its wait time (20 s when it names none: the queue's own may be that long) and this:
     /// for the way there and back and an answer of up to ten messages.
     std::chrono::milliseconds receive_slack{5'000};
-    bool verify_checksums = true; ///< compare the service's MD5 digests: damage does not get past us
+    std::shared_ptr<request_observer> observer; ///< told of each request; null: nobody
+    bool verify_checksums = true;               ///< compare the service's MD5 digests: damage does not get past us
 
     /// The first setting that cannot work, by name.
     std::optional<failure> validate() const;

@@ -1,6 +1,8 @@
 #include <quern/core/detail/printable.hpp>
 #include <quern/telemetry/log.hpp>
 
+#include <cstdio>
+
 namespace quern {
 
 namespace {
@@ -31,6 +33,15 @@ char const* to_string(log_level level)
     return "error";
 }
 
+log_sink to_standard_error()
+{
+    return [](log_level level, std::string_view text) {
+        if (level == log_level::debug) return;
+        auto const line = std::string("quern: ") + to_string(level) + ": " + std::string(text) + '\n';
+        std::fwrite(line.data(), 1, line.size(), stderr); // in one piece: it has no buffer
+    };
+}
+
 void log_throttle::write(log_level level, std::string const& cause, std::string_view text, tick now)
 {
     auto line = cause + ": " + printable(shortened(text));
@@ -51,7 +62,7 @@ void log_throttle::write(log_level level, std::string const& cause, std::string_
 
 void log_throttle::write_each(log_level level, std::string const& cause, std::string_view text, tick now)
 {
-    auto const line = cause + ": " + shortened(text);
+    auto const line = cause + ": " + printable(shortened(text));
     if (level >= log_level::warning) last_problem_ = problem{line, now};
     if (sink_) pass(level, line);
 }

@@ -19,6 +19,10 @@ char const* to_string(log_level); ///< "debug", "info", "warning", "error"
 /// swallowed. Empty: nowhere.
 using log_sink = std::function<void(log_level, std::string_view text)>;
 
+/// Writes "quern: warning: receive failed: ..." to standard error, a line at a time; nothing of level debug.
+/// Where that is a pipe that nobody reads, whoever logs waits.
+log_sink to_standard_error();
+
 /// Passes at most one line a second per cause, and says how many were held back: with the next line of that cause, or
 /// in a line of its own when flush() is called after that second. A text of more than 1,000 bytes is cut. What
 /// is passed is printable().

@@ -138,7 +138,9 @@ asio::awaitable<std::optional<failure>> json_service::rest(retry_advice next, fa
 
 std::string json_service::sign(letter const& what)
 {
-    return signer_.request(what.operation, what.body, what.keys, skew_.corrected(clock_.wall()));
+    auto const now = skew_.corrected(clock_.wall());
+    return what.is_poll ? signer_.poll(what.operation, what.body, what.keys, now)
+                        : signer_.request(what.operation, what.body, what.keys, now);
 }
 
 void json_service::read_date(net::response const& answer)
@@ -163,12 +165,13 @@ asio::awaitable<result<net::response>> json_service::call(
                 keys = std::move(*found);
             }
             net::request ask;
-            letter const unsigned_one{operation, body, *keys};
+            letter const unsigned_one{operation, body, *keys, how.long_poll};
             ask.write = [this, &unsigned_one] { return sign(unsigned_one); };
             ask.via = how.via;
             ask.long_poll = how.long_poll;
             ask.timeout = how.long_poll ? how.timeout : left; // a poll cut short hides the messages that it misses
             ask.repeatable = how.repeatable;
+            if (how.attempts) ++*how.attempts;
             auto answer = co_await client_.exchange(std::move(ask));
             if (answer) read_date(*answer);
             if (is_success(answer)) {

@@ -27,6 +27,7 @@ struct call_options {
     std::chrono::milliseconds timeout{10'000}; ///< of each attempt, the wait for credentials included
     bool repeatable = false;                   ///< see net::request
     bool long_poll = false;                    ///< see retries; has the whole timeout once there are credentials
+    int* attempts = nullptr;                   ///< counts what is sent; outlives the call
 
     call_options() {}
 };
@@ -73,6 +74,7 @@ private:
         std::string_view operation;
         std::string_view body;
         credentials const& keys;
+        bool is_poll;
     };
     std::string sign(letter const&);
     void read_date(net::response const&);

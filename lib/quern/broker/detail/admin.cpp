@@ -4,11 +4,12 @@
 #include <quern/core/detail/text/json_writer.hpp>
 
 #include <algorithm>
+#include <charconv>
 
 namespace quern::broker {
 namespace {
 
-constexpr std::size_t most_messages = 100;
+constexpr std::size_t usual_messages = 100, most_messages = 10'000;
 
 std::int64_t milliseconds(instant t)
 {
@@ -44,11 +45,18 @@ void write_messages(std::vector<message_look> const& all, std::string& to)
 
 } // namespace
 
-bool serve_admin(http_request const& request, engine& queues, instant now, http_answer& answer)
+bool serve_admin(
+    http_request const& request, engine& queues, answer_counts const& answers, instant now, http_answer& answer)
 {
     if (request.method != "GET") return false;
     std::string_view const target = request.target;
     auto const path = target.substr(0, target.find('?'));
+    if (path == "/metrics") {
+        answer.content_type = "text/plain; version=0.0.4";
+        queues.set_caller({});
+        answer.body = metrics_text(queues.look_at_queues(now), answers);
+        return true;
+    }
     if (path != "/_quern/queues" && path != "/_quern/messages") return false;
     answer.content_type = "application/json";
     queues.set_caller({});
@@ -57,11 +65,15 @@ bool serve_admin(http_request const& request, engine& queues, instant now, http_
         return true;
     }
     auto const parameters = aws::parse_query(target.substr(std::min(path.size() + 1, target.size())));
-    auto const named =
-        std::ranges::find(parameters, std::string("queue"), &std::pair<std::string, std::string>::first);
-    auto const found = named == parameters.end()
-        ? result<std::vector<message_look>>(failure(errc::invalid_request, ""))
-        : queues.look_at_messages(named->second, most_messages, now);
+    auto const parameter = [&](std::string_view name) {
+        auto const at =
+            std::ranges::find(parameters, name, [](auto const& one) -> std::string_view { return one.first; });
+        return at == parameters.end() ? std::string() : at->second;
+    };
+    auto most = usual_messages;
+    if (auto const text = parameter("most"); !text.empty())
+        std::from_chars(text.data(), text.data() + text.size(), most);
+    auto const found = queues.look_at_messages(parameter("queue"), std::min(most, most_messages), now);
     if (found) {
         write_messages(*found, answer.body);
     } else {

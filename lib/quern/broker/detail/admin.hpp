@@ -2,6 +2,7 @@
 
 #include <quern/broker/detail/http_answer.hpp>
 #include <quern/broker/detail/http_request.hpp>
+#include <quern/broker/detail/metrics.hpp>
 #include <quern/broker/engine.hpp>
 
 namespace quern::broker {
@@ -9,9 +10,10 @@ namespace quern::broker {
 /// A look at queues and messages without receiving any, as JSON:
 ///
 ///     GET /_quern/queues
-///     GET /_quern/messages?queue=NAME_ARN_OR_URL   the hundred oldest
+///     GET /_quern/messages?queue=NAME_ARN_OR_URL   the hundred oldest, or &most=N, at most 10,000
+///     GET /metrics                                 for Prometheus
 ///
 /// False when the request is for neither.
-bool serve_admin(http_request const&, engine&, instant now, http_answer&);
+bool serve_admin(http_request const&, engine&, answer_counts const&, instant now, http_answer&);
 
 } // namespace quern::broker

@@ -69,6 +69,7 @@ result<sqs::empty_response> engine::tag_queue(sqs::tag_queue_request const& requ
         next.insert_or_assign(key, value);
     if (auto bad = check_tags(next)) return *bad;
     (*found)->tags = std::move(next);
+    state_->record.changed(**found);
     return sqs::empty_response();
 }
 
@@ -80,6 +81,7 @@ result<sqs::empty_response> engine::untag_queue(sqs::untag_queue_request const& 
     if (request.tag_keys.empty()) return missing_parameter("TagKeys");
     for (auto const& key : request.tag_keys)
         (*found)->tags.erase(key);
+    state_->record.changed(**found);
     return sqs::empty_response();
 }
 

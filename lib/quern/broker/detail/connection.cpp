@@ -21,7 +21,6 @@ constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t usual_read = 16 * 1024; // a batch of ten small messages, whole
 constexpr std::size_t largest_read = 256 * 1024;
 constexpr std::size_t most_unwritten = 256 * 1024; // answers to pipelined requests that wait to leave together
-constexpr std::size_t most_swallowed = 64 * 1024 * 1024;
 
 } // namespace
 
@@ -61,6 +60,8 @@ asio::awaitable<void> connection::run()
             }
             if (go_on && out_.size() < most_unwritten) continue;
         }
+        if (!out_.empty() && core_->unsaved()) co_await kept();
+        if (closed_) break;
         if (!write_at_once()) {
             auto const sent = co_await write();
             if (!sent) break;
@@ -219,51 +220,6 @@ bool connection::has_to_wait() const
     return served_.parked || served_.fault.what != transport_fault::none || served_.fault.latency.count() != 0;
 }
 
-/// Waits for the poll, carries out the faults. False when the connection is to be closed.
-asio::awaitable<bool> connection::finish_slowly()
-{
-    auto const fault = served_.fault;
-    if (!write_at_once()) { // the answers before this one
-        auto const sent = co_await write();
-        if (!sent) co_return false;
-    }
-    if (fault.what == transport_fault::half_open) {
-        answer_.status = 0;
-        record({});
-        co_await swallow();
-        co_return false;
-    }
-    if (served_.parked) {
-        if (!poll_ended_) poll_ended_.emplace(core_->time, socket_.get_executor());
-        if (core_->options.cancel_polls_on_disconnect) watch_for_disconnect(*served_.parked);
-        while (served_.parked && !closed_)
-            co_await poll_ended_->wait();
-    }
-    if (fault.latency.count() != 0) co_await pause(fault.latency);
-    if (closed_) co_return false;
-    if (fault.what == transport_fault::dropped_before || fault.what == transport_fault::dropped_after) {
-        answer_.status = 0;
-        record({});
-        co_return false;
-    }
-    append_answer();
-    if (fault.what == transport_fault::truncated) {
-        out_.resize(out_.size() - std::max<std::size_t>(answer_.body.size() / 2, 1));
-        co_await write();
-        co_return false;
-    }
-    if (fault.what == transport_fault::slow) co_await trickle(fault.bytes_per_second);
-    co_return answer_.keep_alive;
-}
-
-void connection::deliver(result<sqs::receive_message_response> const& messages)
-{
-    served_.parked.reset();
-    front_end::finish_poll(messages, answer_);
-    if (core_->stopping()) answer_.keep_alive = false;
-    if (poll_ended_) poll_ended_->ring();
-}
-
 void connection::append_answer()
 {
     write_answer(out_, answer_, core_->date());
@@ -273,6 +229,7 @@ void connection::append_answer()
 
 void connection::record(std::string_view request_id)
 {
+    core_->broker.count(served_.operation, answer_.status);
     if (!core_->options.access_log) return;
     access_record line;
     line.peer = peer_;
@@ -312,19 +269,6 @@ asio::awaitable<bool> connection::write()
     co_return !ec;
 }
 
-asio::awaitable<void> connection::trickle(int bytes_per_second)
-{
-    auto const piece = static_cast<std::size_t>(std::max(bytes_per_second / 10, 1));
-    auto const interval = std::chrono::milliseconds(1000 * piece / static_cast<std::size_t>(bytes_per_second));
-    for (std::size_t at = 0; at < out_.size() && !closed_; at += piece) {
-        auto const next = asio::buffer(out_.data() + at, std::min(piece, out_.size() - at));
-        auto const [ec, size] = co_await write_all(next);
-        if (ec) break;
-        co_await pause(interval);
-    }
-    out_.clear();
-}
-
 asio::awaitable<bool> connection::read()
 {
     if (core_->stopping() && !in_request_) co_return false;
@@ -334,37 +278,6 @@ asio::awaitable<bool> connection::read()
     auto const [ec, size] = co_await read_some(in_.prepare(room));
     in_.commit(size);
     co_return !ec;
-}
-
-/// Reads and forgets until the client closes.
-asio::awaitable<void> connection::swallow()
-{
-    in_request_ = false;
-    for (std::size_t total = 0; total < most_swallowed && !closed_;) {
-        in_.clear();
-        auto const [ec, size] = co_await read_some(in_.prepare(usual_read));
-        if (ec) break;
-        total += size;
-    }
-}
-
-asio::awaitable<void> connection::pause(std::chrono::milliseconds length)
-{
-    if (!pause_) pause_ = core_->time.make_timer(socket_.get_executor());
-    if (!closed_) co_await pause_->wait_until(core_->time.now() + length);
-}
-
-void connection::watch_for_disconnect(poll_id poll)
-{
-    socket_.async_wait(tcp::socket::wait_read, [self = shared_from_this(), poll](boost::system::error_code ec) {
-        if (ec || self->served_.parked != poll) return;
-        char byte = 0;
-        auto const size = self->socket_.receive(asio::buffer(&byte, 1), tcp::socket::message_peek, ec);
-        if (!ec && size != 0) return; // the next request, sent early
-        self->core_->abandon(poll, true);
-        self->served_.parked.reset();
-        self->close();
-    });
 }
 
 void connection::finish()
@@ -379,6 +292,7 @@ void connection::close()
     boost::system::error_code ignored;
     socket_.close(ignored);
     if (poll_ended_) poll_ended_->ring();
+    if (saved_) saved_->ring();
     if (pause_) pause_->cancel();
 }
 

@@ -31,6 +31,9 @@ public:
     /// The long poll that this connection waits for has ended.
     void deliver(result<sqs::receive_message_response> const&);
 
+    /// The journal has what the answers say.
+    void saved();
+
     /// When its client will have taken too long over what it is at.
     tick deadline() const { return deadline_; }
     /// One of its requests was let in.
@@ -61,6 +64,7 @@ private:
     void append_answer();
     void record(std::string_view request_id);
 
+    boost::asio::awaitable<void> kept();
     bool write_at_once();
     boost::asio::awaitable<bool> write();
     boost::asio::awaitable<void> trickle(int bytes_per_second);
@@ -91,6 +95,8 @@ private:
     std::size_t written_ = 0;
 
     std::optional<alarm> poll_ended_;
+    std::optional<alarm> saved_;
+    bool owed_ = false; ///< the answers in out_ wait for the journal
     std::unique_ptr<timer> pause_;
     bool closed_ = false;
 

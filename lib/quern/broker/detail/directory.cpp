@@ -127,7 +127,7 @@ result<sqs::queue_url_response> engine::create_queue(sqs::create_queue_request c
     if (auto bad = check_queue_name(name, settings.fifo)) return *bad;
     if (auto bad = apply(settings, request.attributes)) return *bad;
     if (auto bad = check_tags(request.tags)) return *bad;
-    auto created = std::make_unique<queue>(*state_, name, std::move(settings), now);
+    auto created = std::make_unique<queue>(*state_, state_->arn_prefix() + name, std::move(settings), now);
     if (auto bad = state_->check_redrive(created->settings(), created->arn)) return *bad;
     auto const rest = state_->options.name_rest;
     if (auto const at = state_->deleted.find(created->arn); at != state_->deleted.end() && now < at->second + rest) {
@@ -138,6 +138,7 @@ result<sqs::queue_url_response> engine::create_queue(sqs::create_queue_request c
 
     created->tags = request.tags;
     state_->deleted.erase(created->arn);
+    state_->record.changed(*created);
     auto const url = state_->url_of(*created);
     auto arn = created->arn;
     state_->queues.emplace(std::move(arn), std::move(created));
@@ -155,6 +156,7 @@ result<sqs::empty_response> engine::delete_queue(sqs::delete_queue_request const
     auto const rest = state_->options.name_rest;
     std::erase_if(state_->deleted, [&](auto const& one) { return one.second + rest <= now; });
     if (rest > seconds(0)) state_->deleted.insert_or_assign(gone.arn, now);
+    state_->record.gone(gone);
     state_->queues.erase(state_->queues.find(gone.arn));
     return sqs::empty_response();
 }

@@ -137,7 +137,7 @@ front_end::operation const front_end::operations[operation_count] = {
 
 front_end::front_end(engine_options queues, server_options const& options)
     : queues_(std::move(queues)), local_hosts_only_(is_loopback(options.host)), hosts_(options.hosts),
-      admin_(options.admin), one_region_(options.one_region), accounts_(options.accounts)
+      cors_(options.cors), admin_(options.admin), one_region_(options.one_region), accounts_(options.accounts)
 {
     if (!options.check_signatures) return;
     auto const known = [keys = options.keys](std::string_view id) -> std::optional<aws::credentials> {
@@ -221,7 +221,7 @@ std::optional<failure> front_end::refusal_of_query(http_request const& request) 
 {
     auto const site = request.fields.find("sec-fetch-site");
     bool const own = site.empty() || site == "none" || site == "same-origin";
-    if (verifier_ || (own && request.fields.find("origin").empty())) return {};
+    if (verifier_ || (own && request.fields.find("origin").empty()) || cors_.allows(request)) return {};
     return fail(error::access_denied, "Unsigned requests of a web page are not served.");
 }
 
@@ -235,6 +235,7 @@ served front_end::serve(
     };
 
     if (auto const why = refusal_of_headers(request)) return refuse(*why);
+    if (cors_.answer(request, answer)) return out;
     auto const target = request.fields.find("x-amz-target");
     if (target.empty() && is_query_call(request)) {
         answer.xml = true;
@@ -249,7 +250,7 @@ served front_end::serve(
         out.parked = serve_operation(*wanted, request, asked->json, origin, now, calendar, out, answer);
         return out;
     }
-    if (target.empty() && admin_ && serve_admin(request, queues_, now, answer)) return out;
+    if (target.empty() && admin_ && serve_admin(request, queues_, answers_, now, answer)) return out;
     if (target.empty()) {
         if ((request.method == "GET" || request.method == "HEAD") && request.target == "/health") {
             answer.content_type = "text/plain";

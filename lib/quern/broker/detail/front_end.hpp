@@ -1,8 +1,10 @@
 #pragma once
 
 #include <quern/aws/detail/signing/verify.hpp>
+#include <quern/broker/detail/cors.hpp>
 #include <quern/broker/detail/http_answer.hpp>
 #include <quern/broker/detail/http_request.hpp>
+#include <quern/broker/detail/metrics.hpp>
 #include <quern/broker/detail/wire_decode.hpp>
 #include <quern/broker/engine.hpp>
 #include <quern/broker/server_options.hpp>
@@ -32,6 +34,7 @@ public:
     front_end(engine_options, server_options const&);
 
     engine& queues() { return queues_; }
+    engine const& queues() const { return queues_; }
 
     /// Whether the request will be refused whatever its body is, as its header shows.
     bool refuses(http_request const&, wall_time calendar);
@@ -41,6 +44,9 @@ public:
 
     /// Writes the answer of a poll that was parked.
     static void finish_poll(result<sqs::receive_message_response> const&, http_answer&);
+
+    /// A request was answered so; 0: not at all.
+    void count(std::string_view name, int status) { ++answers_[{name, status}]; }
 
     static constexpr std::size_t operation_count = 23;
     static std::string_view operation_name(std::size_t index);
@@ -65,7 +71,9 @@ private:
     engine queues_;
     bool local_hosts_only_;
     std::vector<std::string> hosts_; ///< let in beside local ones
+    cors_rule cors_;
     bool admin_;
+    answer_counts answers_; ///< operations are those of the table below
     bool one_region_;
     std::map<std::string, std::string, std::less<>> accounts_; ///< by access key id
     std::optional<aws::verifier> verifier_;                    ///< none: everyone is let in

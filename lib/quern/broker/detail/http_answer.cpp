@@ -36,6 +36,7 @@ void write_answer(std::string& wire, http_answer const& answer, std::string_view
     wire.append("\r\nContent-Length: ").append(digits, end);
     if (!answer.query_error.empty() && !answer.xml)
         wire.append("\r\nx-amzn-query-error: ").append(answer.query_error);
+    wire.append(answer.more_headers);
     if (!answer.keep_alive) wire.append("\r\nConnection: close");
     wire.append("\r\n\r\n").append(answer.body);
 }

@@ -13,7 +13,8 @@ namespace quern::broker {
 struct http_answer {
     int status = 200;
     std::string_view content_type = "application/x-amz-json-1.0";
-    std::string query_error; ///< value of x-amzn-query-error, "<code>;Sender"; empty without an error
+    std::string query_error;  ///< value of x-amzn-query-error, "<code>;Sender"; empty without an error
+    std::string more_headers; ///< "\r\nName: value", any number of them
     std::string body;
     std::string request_id; ///< XML answers have it in the body too
     bool xml = false;       ///< in the query protocol
@@ -24,6 +25,7 @@ struct http_answer {
         status = 200;
         content_type = "application/x-amz-json-1.0";
         query_error.clear();
+        more_headers.clear();
         body.clear();
         if (body.capacity() > kept) body.shrink_to_fit();
         keep_alive = true;

@@ -24,6 +24,8 @@ public:
 
     /// 20 decimal digits, always greater than the one before (SQS: up to 128 bit, not consecutive).
     std::string sequence_number();
+    std::uint64_t last_sequence() const { return sequence_; }
+    void continue_after(std::uint64_t last_sequence) { sequence_ = last_sequence; }
 
 private:
     std::uint64_t key_;

@@ -62,11 +62,11 @@ sqs::send_message_response store(services& with, queue& to, sqs::send_message_en
         out.sequence_number = with.ids.sequence_number();
     }
     out.message_id = with.ids.uuid();
-    if (to.fifo()) to.sent.note(std::move(key), {out.message_id, out.sequence_number}, now);
+    if (to.fifo()) to.note_sent(std::move(key), {out.message_id, out.sequence_number}, now);
 
     auto m = std::make_unique<stored_message>();
     m->id = hex16(out.message_id);
-    m->body = std::move(sent.body);
+    m->body = packed_bytes(sent.body);
     m->md5_of_body = hex16(out.md5_of_body);
     bool const traced = !sent.system_attributes.empty() || !with.asking.trace_header.empty();
     if (traced || to.fifo() || sent.group_id || !sent.attributes.empty()) {

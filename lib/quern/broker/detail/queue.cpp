@@ -1,6 +1,7 @@
 #include <quern/broker/detail/queue.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include <malloc.h>
@@ -23,11 +24,16 @@ std::unique_ptr<delivery_order> order_for(queue_settings const& settings)
 
 } // namespace
 
-queue::queue(services& with, std::string called, queue_settings settings, instant now)
-    : timed(kind::retention), number(++with.last_number), name(std::move(called)), arn(with.arn_prefix() + name),
-      created_at(whole_seconds(now)), modified_at(created_at), with_(with), settings_(std::move(settings)),
-      deduplicated_per_group_before_(settings_.deduplicate_per_group), scope_changed_at_(now),
-      order_(order_for(settings_))
+queue::queue(services& with, std::string arn_, queue_settings settings, instant now)
+    : queue(with, {++with.last_number, std::move(arn_), whole_seconds(now), whole_seconds(now), {}, {}},
+          std::move(settings), now)
+{}
+
+queue::queue(services& with, queue_record const& kept, queue_settings settings, instant now)
+    : timed(kind::retention), number(kept.number), arn(kept.arn), name(arn.substr(arn.rfind(':') + 1)),
+      created_at(kept.created_at), modified_at(kept.modified_at), tags(kept.tags), with_(with),
+      settings_(std::move(settings)), deduplicated_per_group_before_(settings_.deduplicate_per_group),
+      scope_changed_at_(now), order_(order_for(settings_))
 {}
 
 queue::~queue()
@@ -48,14 +54,17 @@ void queue::set(queue_settings next, instant now)
     }
     bool const delay_changed = next.delay != settings_.delay;
     settings_ = std::move(next);
+    with_.record.changed(*this);
     watch_oldest();
 
     // A new delay counts for the messages that a FIFO queue already has, not for those of a standard queue (SQS
     // developer guide, delay queues).
     if (!fifo() || !delay_changed || delayed_ == 0) return;
-    for (auto& [key, m] : messages_) {
-        if (m->state == message_state::delayed) with_.times.arm(*m, m->sent_at + seconds(settings_.delay));
-    }
+    messages_.each([&](stored_message& m) {
+        if (m.state != message_state::delayed) return;
+        with_.times.arm(m, m.sent_at + seconds(settings_.delay));
+        with_.record.changed(m);
+    });
 }
 
 void queue::put(std::unique_ptr<stored_message> owned, seconds delay, instant now)
@@ -63,15 +72,31 @@ void queue::put(std::unique_ptr<stored_message> owned, seconds delay, instant no
     auto& m = *owned;
     if (m.number == 0) m.number = ++with_.last_number;
     m.order = ++with_.last_number;
-    m.home = this;
     m.receives_here = 0;
     m.state = delay > seconds(0) ? message_state::delayed : message_state::visible;
-    messages_.emplace(m.number, std::move(owned));
+    enter(std::move(owned));
+    if (m.state == message_state::delayed) with_.times.arm(m, now + delay);
+    with_.record.came(m);
+}
+
+void queue::put_back(std::unique_ptr<stored_message> owned, message_state state, instant until)
+{
+    auto& m = *owned;
+    m.state = state == message_state::delayed ? state : message_state::visible;
+    enter(std::move(owned));
+    if (state != message_state::visible) with_.times.arm(m, until);
+    if (state == message_state::in_flight) enter_state(m, state);
+}
+
+void queue::enter(std::unique_ptr<stored_message> owned)
+{
+    auto& m = *owned;
+    m.home = this;
+    messages_.insert(std::move(owned));
     most_held_ = std::max(most_held_, messages_.size());
     if (auto* count = counter(m.state)) ++*count;
     ages_.insert(ages_.end(), m);
     order_->entered(m);
-    if (m.state == message_state::delayed) with_.times.arm(m, now + delay);
     if (!armed() || &*ages_.begin() == &m) watch_oldest();
 }
 
@@ -82,9 +107,10 @@ std::unique_ptr<stored_message> queue::take_out(stored_message& m)
     if (auto* count = counter(m.state)) --*count;
     m.disarm();
     m.home = nullptr;
-    auto taken = messages_.extract(m.number);
+    with_.record.left(m);
+    auto taken = messages_.extract(m);
     if (messages_.empty()) emptied();
-    return std::move(taken.mapped());
+    return taken;
 }
 
 void queue::purge(instant now)
@@ -93,6 +119,7 @@ void queue::purge(instant now)
     order_ = order_for(settings_);
     messages_.clear();
     visible_ = delayed_ = 0;
+    with_.record.emptied(*this);
     emptied();
     sent.clear();
     attempts.clear();
@@ -105,7 +132,7 @@ void queue::emptied()
     constexpr std::size_t many = 10'000;
     disarm();
     if (std::exchange(most_held_, 0) < many) return;
-    decltype(messages_)().swap(messages_); // the table too
+    messages_.clear(); // the table too
 #ifdef __GLIBC__
     ::malloc_trim(0);
 #endif
@@ -113,15 +140,14 @@ void queue::emptied()
 
 stored_message* queue::find(std::uint64_t message)
 {
-    auto const at = messages_.find(message);
-    return at == messages_.end() ? nullptr : at->second.get();
+    return messages_.find(message);
 }
 
 void queue::receive(stored_message& m, instant until, instant now)
 {
     if (m.receive_count == 0) m.first_received_at = now;
     ++m.receive_count;
-    ++m.receives_here;
+    if (m.receives_here != std::numeric_limits<decltype(m.receives_here)>::max()) ++m.receives_here;
     m.receive = ++with_.last_number;
     m.received_at = now;
     m.changed = false;
@@ -132,6 +158,7 @@ void queue::hide(stored_message& m, instant until)
 {
     with_.times.arm(m, until);
     enter_state(m, message_state::in_flight);
+    with_.record.changed(m);
 }
 
 void queue::show(stored_message& m)
@@ -141,6 +168,7 @@ void queue::show(stored_message& m)
     if (!fifo() && m.state == message_state::in_flight && m.receives_here >= 3) m.order = ++with_.last_number;
     m.disarm();
     enter_state(m, message_state::visible);
+    with_.record.changed(m);
 }
 
 void queue::drop_expired(instant now)
@@ -160,6 +188,12 @@ std::string queue::deduplication_key(std::string_view group, std::string_view id
     std::string key(id);
     if (per_group) key.append(1, ' ').append(group); // neither may have a space
     return key;
+}
+
+void queue::note_sent(std::string key, sent_before answer, instant now)
+{
+    with_.record.sent(*this, key, now + deduplication_interval, answer);
+    sent.note(std::move(key), std::move(answer), now);
 }
 
 void queue::enter_state(stored_message& m, message_state next)

@@ -2,13 +2,13 @@
 
 #include <quern/broker/detail/delivery_order.hpp>
 #include <quern/broker/detail/long_poll.hpp>
+#include <quern/broker/detail/message_table.hpp>
 #include <quern/broker/detail/recent.hpp>
 #include <quern/broker/detail/services.hpp>
 #include <quern/broker/detail/settings.hpp>
 
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace quern::broker {
@@ -32,13 +32,15 @@ struct attempt {
 /// On the agenda for the end of the retention period of its oldest message.
 class queue : public timed {
 public:
-    queue(services&, std::string name, queue_settings, instant now);
+    queue(services&, std::string arn, queue_settings, instant now);
+    /// One that was kept; the settings are those of its attributes.
+    queue(services&, queue_record const&, queue_settings, instant now);
     ~queue();
 
     // ---- what it is
     std::uint64_t const number;
-    std::string const name;
     std::string const arn;
+    std::string const name;        ///< the ARN's last part
     std::int64_t const created_at; ///< s since 1970
     std::int64_t modified_at;
     sqs::string_map tags;
@@ -59,6 +61,8 @@ public:
     /// A new message, or one that comes from another queue. Visible after the delay.
     void put(std::unique_ptr<stored_message>, std::chrono::seconds delay, instant now);
     std::unique_ptr<stored_message> take_out(stored_message&);
+    /// A message that was kept, in the state that it was in.
+    void put_back(std::unique_ptr<stored_message>, message_state, instant until);
     void purge(instant now);
 
     /// By stored_message::number; nullptr when it is gone.
@@ -84,6 +88,7 @@ public:
 
     // ---- FIFO memory
     std::string deduplication_key(std::string_view group, std::string_view id, instant now) const;
+    void note_sent(std::string key, sent_before, instant now);
     recent<sent_before> sent;
     recent<attempt> attempts;
 
@@ -97,6 +102,7 @@ private:
     using ages = boost::intrusive::multiset<stored_message, boost::intrusive::base_hook<age_hook>,
         boost::intrusive::compare<by_age>>;
 
+    void enter(std::unique_ptr<stored_message>);
     void enter_state(stored_message&, message_state);
     std::size_t* counter(message_state);
     void watch_oldest();
@@ -107,7 +113,7 @@ private:
     bool deduplicated_per_group_before_; ///< see deduplication_key
     instant scope_changed_at_;
     std::unique_ptr<delivery_order> order_;
-    std::unordered_map<std::uint64_t, std::unique_ptr<stored_message>> messages_;
+    message_table messages_;
     ages ages_;
     std::size_t most_held_ = 0; ///< since it was empty
     std::size_t visible_ = 0;

@@ -29,6 +29,8 @@ public:
     /// Absent for anything that write() did not write with the same seed, to the last character.
     std::optional<receipt> read(std::string_view handle) const;
 
+    std::uint64_t key() const { return key_; }
+
 private:
     std::uint64_t key_;
 };

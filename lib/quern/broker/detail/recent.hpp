@@ -32,7 +32,12 @@ public:
     void note(std::string key, Value value, wall_time now)
     {
         drop_old(now);
-        auto const until = now + deduplication_interval;
+        note_until(std::move(key), std::move(value), now + deduplication_interval);
+    }
+
+    /// Later than all others.
+    void note_until(std::string key, Value value, wall_time until)
+    {
         ends_.push_back({until, key});
         entries_.insert_or_assign(std::move(key), entry{until, std::move(value)});
     }

@@ -5,6 +5,7 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
@@ -151,11 +152,28 @@ void server_core::settle()
         parked_.erase(at);
         waiting.deliver(ended->answer);
     }
+    if (unsaved() && !std::exchange(saving_, true)) {
+        // Behind all requests that have arrived already: they share one commit.
+        asio::post(executor_, [self = shared_from_this()] { self->save(); });
+    }
     auto const next = broker.queues().next_event();
     if (next && (!wakes_at_ || *next < *wakes_at_)) {
         wakes_at_ = next;
         clockwork_.ring();
     }
+}
+
+void server_core::save()
+{
+    saving_ = false;
+    auto const kept = broker.queues().save();
+    if (kept) {
+        for (auto* const c : std::exchange(owed_, {}))
+            c->saved();
+        return;
+    }
+    shut();
+    if (options.journal_failed) options.journal_failed(kept.error());
 }
 
 void server_core::enter(connection& c)
@@ -167,6 +185,7 @@ void server_core::enter(connection& c)
 void server_core::leave(connection& c)
 {
     open_.erase(&c);
+    owed_.erase(&c);
     if (open_.empty()) emptied_.ring();
 }
 

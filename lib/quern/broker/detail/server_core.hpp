@@ -32,6 +32,11 @@ public:
     /// Hands polls that have ended to their connections, and sees that time goes on when it has to.
     void settle();
 
+    /// A change that an answer may speak of has not been kept yet.
+    bool unsaved() const { return broker.queues().unsaved(); }
+    /// Calls connection::saved() when it has been.
+    void owe(connection& c) { owed_.insert(&c); }
+
     void enter(connection&);
     /// Sees to the byte budget of clients that have proved nothing: cuts the one that has been at it longest, but not
     /// the one that has just got bytes.
@@ -61,6 +66,7 @@ private:
     boost::asio::awaitable<void> keep_time();
     boost::asio::awaitable<void> keep_deadlines();
     bool make_room();
+    void save();
     void cut(connection&);
 
     boost::asio::any_io_executor executor_;
@@ -73,6 +79,8 @@ private:
     std::optional<instant> wakes_at_;
     std::unordered_set<connection*> open_;
     std::unordered_map<poll_id, connection*> parked_;
+    std::unordered_set<connection*> owed_; ///< wait for the journal
+    bool saving_ = false;                  ///< at the end of this turn
     std::time_t date_at_ = 0;
     std::string date_;
     bool stopping_ = false;

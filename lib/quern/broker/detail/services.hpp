@@ -3,6 +3,7 @@
 #include <quern/broker/detail/agenda.hpp>
 #include <quern/broker/detail/ids.hpp>
 #include <quern/broker/detail/receipt.hpp>
+#include <quern/broker/detail/recorder.hpp>
 #include <quern/broker/engine.hpp>
 
 #include <random>
@@ -33,6 +34,7 @@ struct services {
     id_source ids;
     receipt_codec receipts;
     fault_plan faults;
+    recorder record;
     std::uint64_t last_number = 0; ///< of queues, messages, receives, polls and places in an order
 
 private:

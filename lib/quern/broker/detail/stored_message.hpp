@@ -2,9 +2,12 @@
 
 #include <quern/broker/detail/agenda.hpp>
 #include <quern/broker/detail/hex16.hpp>
+#include <quern/broker/detail/packed_bytes.hpp>
+#include <quern/broker/journal.hpp>
 #include <quern/sqs/types.hpp>
 
 #include <boost/intrusive/set.hpp>
+#include <boost/intrusive/unordered_set_hook.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -14,10 +17,11 @@ namespace quern::broker {
 
 class queue;
 
-// Where a message is kept besides its queue's directory.
+// Where a queue keeps a message.
 using in_few_bytes = boost::intrusive::optimize_size<true>;
 using order_hook = boost::intrusive::set_base_hook<boost::intrusive::tag<struct order_tag>, in_few_bytes>;
 using age_hook = boost::intrusive::set_base_hook<boost::intrusive::tag<struct age_tag>, in_few_bytes>;
+using table_hook = boost::intrusive::unordered_set_base_hook<boost::intrusive::tag<struct table_tag>>;
 
 /// Rare parts of a message; most messages of standard queues have none of them.
 struct message_extras {
@@ -30,16 +34,14 @@ struct message_extras {
     std::string source_arn;       ///< in a dead-letter queue: where it came from
 };
 
-enum class message_state : std::uint8_t { delayed, visible, in_flight };
-
 /// A message in a queue. On the agenda while it is delayed or in flight. Queues hold many: what can be small is small.
-struct stored_message : timed, order_hook, age_hook {
+struct stored_message : timed, order_hook, age_hook, table_hook {
     stored_message() : timed(kind::message) {}
 
     // Who sent what.
     hex16 id;
     hex16 md5_of_body;
-    std::string body;
+    packed_bytes body;
     std::unique_ptr<message_extras> extras; ///< null: none
     wall_time sent_at{};
 
@@ -66,10 +68,12 @@ struct stored_message : timed, order_hook, age_hook {
     wall_time first_received_at{};
     wall_time received_at{}; ///< the newest receive: the visibility horizon counts from here
     int receive_count = 0;   ///< in all queues
-    int receives_here = 0;   ///< in this queue: against maxReceiveCount of its redrive policy
-    bool changed = false;    ///< its visibility was changed since the newest receive
+    std::uint16_t receives_here =
+        0;                ///< in this queue: against maxReceiveCount, at most 1000; stays at its greatest value
+    bool changed = false; ///< its visibility was changed since the newest receive
     message_state state = message_state::visible;
 };
+static_assert(sizeof(stored_message) <= 232); // with the allocator's own eight bytes 240, which is what one costs
 
 /// Messages of a queue, or of a part of it, by stored_message::order.
 struct by_order {

@@ -12,11 +12,12 @@ class drain {
 public:
     enum class step {
         wait,   ///< for polls, handlers and settlements
-        cancel, ///< tell the handlers to end; said once
+        cancel, ///< tell the handlers to end, for want of time or because they wait for us; said once
         end,
     };
     struct state {
         std::size_t polls = 0, held = 0; ///< receives under way; messages in flight here
+        std::size_t waiting = 0;         ///< of these, with handlers that wait for the end of this drain
     };
 
     drain(tick now, std::chrono::milliseconds limit)

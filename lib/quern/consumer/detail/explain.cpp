@@ -43,6 +43,7 @@ explanation pipeline::explain()
     out.quiet = between(stall_.since(), time);
     out.running = line_.running;
     out.obstacles = obstacles(time);
+    out.ready = started_ && !line_.ending && intake_.rule().failures() == 0;
     if (auto const& last = line_.log.last_problem()) out.last_problem = {last->text, between(last->at, time)};
 
     held const* oldest = nullptr;
@@ -66,6 +67,20 @@ explanation pipeline::explain()
         out.remarks.push_back("SQS gives nothing more while " + std::to_string(ceiling) + " messages are in flight");
     }
     return out;
+}
+
+/// "receives fail, 3 in a row", "receives are refused for 95 s, 12 in a row; it gives up after 600 s".
+std::string pipeline::why_receives_fail(int failures, tick time) const
+{
+    auto const in_a_row = ", " + std::to_string(failures) + " in a row";
+    auto const since = intake_.how_patient().refused_since();
+    if (!since) return "receives fail" + in_a_row;
+    auto const seconds = [](auto d) {
+        return std::to_string(std::chrono::floor<std::chrono::seconds>(d).count()) + " s";
+    };
+    auto text = "receives are refused for " + seconds(time - *since) + in_a_row;
+    if (auto const& limit = line_.options.give_up_after) text += "; it gives up after " + seconds(*limit);
+    return text;
 }
 
 std::vector<explanation::obstacle> pipeline::obstacles(tick time)
@@ -101,8 +116,8 @@ std::vector<explanation::obstacle> pipeline::obstacles(tick time)
     if (auto const at = intake_.rule().pauses_until(); at > time) {
         auto const failures = intake_.rule().failures();
         if (failures != 0)
-            out.push_back({"receives_fail",
-                "receives fail, " + std::to_string(failures) + " in a row: the next " + in_seconds(at, time)});
+            out.push_back(
+                {"receives_fail", why_receives_fail(failures, time) + ": the next " + in_seconds(at, time)});
         else
             out.push_back(
                 {"empty_answers", "an empty answer came at once: the next receive " + in_seconds(at, time)});

@@ -16,6 +16,19 @@ using life = message_life;
 
 namespace {
 
+using float_seconds = std::chrono::duration<float>;
+
+float in_seconds(tick::duration d)
+{
+    return std::max(std::chrono::duration_cast<float_seconds>(d).count(), 0.f);
+}
+
+/// A later receive of the same message moves received_at.
+tick first_here(held const& h)
+{
+    return h.came_in ? h.came_in->received_at : h.received_at;
+}
+
 void tell_all(handler_asks::answers& waiting, result<void> const& said)
 {
     for (auto const& tell : std::exchange(waiting, {}))
@@ -43,8 +56,9 @@ void tell_asks(held& h, result<void> const& deleted)
 
 line::line(compact_strand on, sqs::api& to, std::string url, consumer_options settings)
     : strand(std::move(on)), options(std::move(settings)), time(options.time ? *options.time : real_clock()), api(to),
-      queue_url(std::move(url)), fifo(queue_url.ends_with(".fifo")), leases(options.visibility_timeout),
-      random(seeded(options.seed)), log(options.log), wake(time, strand), bytes(options.max_bytes_in_flight)
+      queue_url(std::move(url)), fifo(queue_url.ends_with(".fifo")), watcher(options.observer.get()),
+      leases(options.visibility_timeout), random(seeded(options.seed)), log(options.log), wake(time, strand),
+      bytes(options.max_bytes_in_flight)
 {}
 
 void line::spawn(asio::awaitable<void> work)
@@ -66,7 +80,11 @@ void line::carry_out(held_ptr const& h, life::actions todo)
     if (todo & life::count_rejected) note_rejected(*h);
     if (todo & life::tell_done) tell_asks(*h, {});
     if (todo & life::tell_too_late) tell_asks(*h, too_late());
-    if (todo & life::forget) in_flight.remove(*h);
+    if (todo & life::count_given_back) note_given_back(*h);
+    if (todo & life::forget) {
+        if (watcher) observe(*h, &observer::settled, end_of(todo, h->life.was_lost(), h->postponed), h->postponed);
+        in_flight.remove(*h);
+    }
     if (todo & for_dispatch) {
         notices.push_back({h, static_cast<life::actions>(todo & for_dispatch)});
         wake.ring();
@@ -79,6 +97,17 @@ void line::note_lost(held& h)
     ++counters.lost;
     if (ending) ++report.lost;
     log.write(log_level::error, "lease lost", std::string(h.message.id()), now());
+    observe(h, &observer::lease_lost);
+}
+
+void line::note_given_back(held const& h)
+{
+    if (h.postponed.count() != 0) {
+        ++counters.retried;
+        return;
+    }
+    ++counters.released;
+    if (ending) ++report.released;
 }
 
 /// Each, with its id: where there is no poison queue, this line is all that is left of the message.
@@ -90,6 +119,46 @@ void line::note_rejected(held const& h)
         std::string(h.message.id()) + ": " + (h.rare ? h.rare->reason : std::string()) +
             (to.empty() ? "; deleted, there is no poison queue" : "; handed to " + to),
         now());
+}
+
+message_end end_of(life::actions todo, bool was_lost, seconds postponed)
+{
+    if (todo & life::count_rejected) return message_end::rejected;
+    if (todo & life::count_given_back) return postponed.count() == 0 ? message_end::released : message_end::put_off;
+    if (todo & life::tell_done) return message_end::deleted;
+    return was_lost ? message_end::lost : message_end::came_again;
+}
+
+void line::note_begun(held& h, tick at)
+{
+    if (!watcher) return;
+    h.seen.waited = in_seconds(at - first_here(h));
+    h.seen.handled = -1;
+    observe(h, &observer::began);
+}
+
+void line::note_ended(held& h, handler_end how, outcome::kind verdict)
+{
+    if (!watcher || h.seen.waited < 0 || h.seen.handled >= 0) return; // or it was called off before it had a thread
+    h.seen.handled = in_seconds(now() - first_here(h)) - h.seen.waited;
+    observe(h, &observer::ended, how, verdict);
+}
+
+observed_message line::seen_now(held const& h) const
+{
+    auto const duration = [](float s) {
+        return std::chrono::duration_cast<tick::duration>(float_seconds(std::max(s, 0.f)));
+    };
+    observed_message out;
+    out.id = h.message.id();
+    out.group = h.message.group();
+    out.receive_count = h.receive_count;
+    if (h.seen.queued >= 0) out.queued = std::chrono::round<std::chrono::milliseconds>(float_seconds(h.seen.queued));
+    out.waited = duration(h.seen.waited);
+    out.handled = duration(h.seen.handled);
+    if (h.seen.handled >= 0)
+        out.settling = std::max(now() - first_here(h) - out.waited - out.handled, tick::duration());
+    return out;
 }
 
 seconds line::whole_seconds(held const& h, std::chrono::milliseconds delay, tick at) const

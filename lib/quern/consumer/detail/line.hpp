@@ -6,6 +6,7 @@
 #include <quern/consumer/detail/lease/lease_book.hpp>
 #include <quern/consumer/detail/message/ledger.hpp>
 #include <quern/consumer/drain_report.hpp>
+#include <quern/consumer/observer.hpp>
 #include <quern/consumer/options.hpp>
 #include <quern/core/alarm.hpp>
 #include <quern/core/detail/compact_strand.hpp>
@@ -43,6 +44,30 @@ struct line {
     /// Carries out what an event in the life of a message asks for, and leaves notice of what others have to do.
     void carry_out(held_ptr const&, message_life::actions);
 
+    /// Tells the observer, where there is one, of an event in a message's life.
+    template <class... Told, class... Args>
+    void observe(held const& h, void (observer::*event)(observed_message const&, Told...), Args const&... args)
+    {
+        if (!watcher) return;
+        auto const seen = seen_now(h);
+        observe(event, seen, args...);
+    }
+
+    /// The same, of an event in the consumer's.
+    template <class... Told, class... Args>
+    void observe(void (observer::*event)(Told...), Args const&... args)
+    {
+        if (!watcher) return;
+        try {
+            (watcher->*event)(args...);
+        } catch (...) { // what we are in the middle of must be finished
+        }
+    }
+
+    /// Its handler has it, or has ended; both for the observer.
+    void note_begun(held&, tick at);
+    void note_ended(held&, handler_end, outcome::kind verdict);
+
     /// Rounds up, so that the message never comes early; within the 12 hours that SQS counts from the receive.
     std::chrono::seconds whole_seconds(held const&, std::chrono::milliseconds delay, tick at) const;
 
@@ -61,6 +86,7 @@ struct line {
     std::string const queue_url;
     bool const fifo;
     std::weak_ptr<void> owner; ///< of this line and its stages
+    observer* watcher;         ///< null: nobody, or the drain has ended
 
     std::shared_ptr<consumer_numbers<counter>> const shared_counters = std::make_shared<consumer_numbers<counter>>();
     consumer_numbers<counter>& counters = *shared_counters;
@@ -76,8 +102,9 @@ struct line {
     std::size_t running = 0; ///< handlers
     std::optional<drain> ending;
     drain_report report;
-    bool ended = false;         ///< nobody may use the api any more
-    std::function<void()> halt; ///< begins a drain
+    bool ended = false;             ///< nobody may use the api any more
+    std::optional<failure> gave_up; ///< why
+    std::function<void()> halt;     ///< begins a drain
 
     /// A message, and what dispatch has to do about it: give_back_tail, leave_group, cancel, try_later.
     struct notice {
@@ -89,6 +116,8 @@ struct line {
 private:
     void note_lost(held&);
     void note_rejected(held const&);
+    void note_given_back(held const&);
+    observed_message seen_now(held const&) const;
 
     std::size_t spawned_ = 0;                             // coroutines under way, which
     std::optional<boost::asio::any_io_executor> at_work_; // keep the context from running out of work
@@ -100,6 +129,9 @@ inline constexpr message_life::actions for_dispatch = message_life::give_back_ta
 
 /// Answers whoever waits for a delete of this message (`deleted`) or an extension, which comes too late in any case.
 void tell_asks(held&, result<void> const& deleted);
+
+/// How a message's time here ended, by what there is to do when it leaves the ledger.
+message_end end_of(message_life::actions, bool was_lost, std::chrono::seconds postponed);
 
 /// "The message is settled, or its lease is lost": errc::receipt_expired.
 result<void> too_late();

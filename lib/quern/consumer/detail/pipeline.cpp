@@ -1,9 +1,10 @@
 #include <quern/consumer/client_options.hpp>
 #include <quern/consumer/detail/pipeline.hpp>
 
-#include <boost/asio/error.hpp>
-
 #include <algorithm>
+#include <cstddef>
+#include <map>
+#include <set>
 #include <utility>
 
 namespace quern::detail {
@@ -19,6 +20,7 @@ std::unique_ptr<sqs::client> make_client(
 {
     auto settings = client_options_for(options);
     if (settings.where.queue_url.empty()) settings.where.queue_url = queue_url;
+    if (!settings.observer) settings.observer = options.observer;
     return std::make_unique<sqs::client>(std::move(ex), std::move(settings));
 }
 
@@ -103,11 +105,32 @@ std::optional<tick> pipeline::turn(tick time)
 bool pipeline::is_drained(tick time)
 {
     if (!line_.ending) return false;
-    auto const step = line_.ending->next({line_.open_receives, line_.in_flight.size()}, time);
-    if (step == drain::step::cancel) dispatch_.cancel_all();
+    auto const step = line_.ending->next({line_.open_receives, line_.in_flight.size(), held_by_waiters()}, time);
+    if (step == drain::step::cancel) {
+        line_.observe(&observer::drain_cancels);
+        dispatch_.cancel_all();
+    }
     if (step != drain::step::end) return false;
     report_what_is_left(time);
     return true;
+}
+
+/// All messages, or none: of those whose handlers wait for the end of the drain nothing is to be expected. Handlers
+/// share strands, so each strand must have as many that wait as it has handlers.
+std::size_t pipeline::held_by_waiters() const
+{
+    std::map<void const*, std::ptrdiff_t> others; // strand -> handlers that do not wait
+    for (auto const& waiter : waiting_)
+        if (waiter->strand_id) --others[waiter->strand_id];
+    if (others.empty()) return 0;
+    std::set<handler_run const*> runs;
+    bool all_run = true;
+    line_.in_flight.for_each([&](held_ptr const& h) {
+        all_run = all_run && h->life.is_running() && h->run;
+        if (all_run && runs.insert(h->run.get()).second) ++others[h->run->on.id()];
+    });
+    auto const wait = std::ranges::all_of(others, [](auto const& strand) { return strand.second <= 0; });
+    return all_run && wait ? line_.in_flight.size() : 0;
 }
 
 void pipeline::report_what_is_left(tick time)
@@ -128,13 +151,23 @@ void pipeline::report_what_is_left(tick time)
 void pipeline::end()
 {
     line_.ended = true;
-    signals_.reset(); // from now on they do what they did before
+    line_.observe(&observer::drain_ended, line_.report);
+    line_.watcher = nullptr; // handlers that still run are nobody's news
+    signals_.reset();        // from now on they do what they did before
     if (own_client_) own_client_->close();
     line_.in_flight.for_each([](held_ptr const& h) { tell_asks(*h, failure(errc::stopped, "the drain has ended")); });
     for (auto const& waiter : std::exchange(waiting_, {}))
-        waiter->who.tell(line_.report);
+        tell(*waiter);
     places_ = {};
     move_out_if_done();
+}
+
+void pipeline::tell(end_waiter const& who) const
+{
+    if (line_.gave_up)
+        who.tell(*line_.gave_up, line_.report);
+    else
+        who.tell(line_.report, line_.report);
 }
 
 /// Lets go of the context, which kept it. Who runs still has a share.
@@ -162,7 +195,9 @@ void pipeline::begin_drain(std::chrono::milliseconds limit)
     auto const time = line_.now();
     line_.wake.ring();
     if (line_.ending) return line_.ending->hurry(time);
-    line_.ending.emplace(time, std::clamp<std::chrono::milliseconds>(limit, seconds(0), lease_book::horizon));
+    limit = std::clamp<std::chrono::milliseconds>(limit, seconds(0), lease_book::horizon);
+    line_.observe(&observer::drain_began, limit);
+    line_.ending.emplace(time, limit);
     intake_.stop();
     dispatch_.begin_drain(time);
     if (!std::exchange(started_, true)) line_.spawn(run());
@@ -198,17 +233,16 @@ void pipeline::abandon()
     move_out_if_done();
 }
 
-void pipeline::join(std::shared_ptr<drain_waiter> waiter)
+void pipeline::join(std::shared_ptr<end_waiter> waiter)
 {
-    if (line_.ended)
-        waiter->who.tell(line_.report);
-    else
-        waiting_.push_back(std::move(waiter));
+    if (line_.ended) return tell(*waiter);
+    waiting_.push_back(std::move(waiter));
+    line_.wake.ring(); // it may be a handler, for which the drain would wait
 }
 
-void pipeline::leave(std::shared_ptr<drain_waiter> const& waiter)
+void pipeline::leave(std::shared_ptr<end_waiter> const& waiter)
 {
-    if (waiter && std::erase(waiting_, waiter) != 0) waiter->who.fail(asio::error::operation_aborted);
+    if (waiter && std::erase(waiting_, waiter) != 0) waiter->leave();
 }
 
 } // namespace quern::detail

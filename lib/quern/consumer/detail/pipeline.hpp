@@ -11,6 +11,7 @@
 #include <quern/core/lodgers.hpp>
 #include <quern/sqs/client.hpp>
 
+#include <boost/asio/error.hpp>
 #include <boost/asio/signal_set.hpp>
 
 #include <atomic>
@@ -22,9 +23,22 @@
 
 namespace quern::detail {
 
-/// Somebody who waits for the end of a drain.
-struct drain_waiter {
-    asker<drain_report> who;
+/// Somebody who waits for the end: of a drain, or of a run, who is told of a failure as well.
+struct end_waiter {
+    asker<drain_report> of_drain;
+    asker<result<drain_report>> of_run;
+    void const* strand_id = nullptr; ///< of the coroutine that waits, where it runs on a compact_strand
+
+    void tell(result<drain_report> const& end, drain_report const& report) const
+    {
+        of_drain.tell(report);
+        of_run.tell(end);
+    }
+    void leave() const
+    {
+        of_drain.fail(boost::asio::error::operation_aborted);
+        of_run.fail(boost::asio::error::operation_aborted);
+    }
 };
 
 class pipeline;
@@ -64,9 +78,9 @@ public:
     void resume() { dispatch_.resume(); }
     void report_outage(bool down) { dispatch_.report_outage(down); }
     explanation explain();
-    void abandon();                           ///< nobody will ask any more: drain, if it ever ran
-    void join(std::shared_ptr<drain_waiter>); ///< told when the drain has ended
-    void leave(std::shared_ptr<drain_waiter> const&);
+    void abandon();                         ///< nobody will ask any more: drain, if it ever ran
+    void join(std::shared_ptr<end_waiter>); ///< told when the drain has ended
+    void leave(std::shared_ptr<end_waiter> const&);
 
     void context_ends(); ///< nothing reaches the strand any more
 
@@ -85,11 +99,14 @@ private:
     boost::asio::awaitable<void> run();
     std::optional<tick> turn(tick now);
     bool is_drained(tick now);
+    std::size_t held_by_waiters() const;
     void report_what_is_left(tick now);
     void end();
+    void tell(end_waiter const&) const;
     void move_out_if_done();
     void await_signal();
     std::vector<explanation::obstacle> obstacles(tick now);
+    std::string why_receives_fail(int failures, tick now) const;
     void watch_for_stall(tick now);
 
     std::shared_ptr<lodgers> home_;
@@ -107,7 +124,7 @@ private:
     bool started_ = false;
     bool abandoned_ = false;
     std::atomic<int> guests_{0};
-    std::vector<std::shared_ptr<drain_waiter>> waiting_; // for the end of the drain
+    std::vector<std::shared_ptr<end_waiter>> waiting_; // for the end of the drain
     std::optional<boost::asio::signal_set> signals_;
     std::map<int, std::chrono::milliseconds> signal_limits_; // of the drains that they begin
 };

@@ -1,4 +1,5 @@
 #include <quern/net/detail/connection.hpp>
+#include <quern/net/detail/plain_reply.hpp>
 #include <quern/net/detail/reply_parser.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -20,6 +21,11 @@ namespace {
 constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t usual_read = 16 * 1024; // a receive of ten small messages, whole
 constexpr std::size_t largest_read = 256 * 1024;
+
+std::string_view text_in(boost::beast::flat_buffer const& buffer)
+{
+    return {static_cast<char const*>(buffer.data().data()), buffer.size()};
+}
 
 bool is_end(boost::system::error_code const& ec)
 {
@@ -64,7 +70,8 @@ asio::awaitable<result<response>> connection::exchange_over(Stream& stream, std:
     response out;
     std::optional<reply_parser> parser(std::in_place, out, max_header_, max_body_);
     int interim = 0;
-    while (!parser->is_done()) {
+    bool is_plain = false;
+    while (!is_plain && !parser->is_done()) {
         auto const expected = parser->is_header_done() ? parser->content_length_remaining().value_or(0) : 0;
         auto const room = std::clamp<std::size_t>(expected, usual_read, largest_read);
         auto const [read_error, size] = co_await stream.async_read_some(unread_.prepare(room), as_values);
@@ -83,7 +90,12 @@ asio::awaitable<result<response>> connection::exchange_over(Stream& stream, std:
 
         unanswered_ = false;
         unread_.commit(size);
-        while (unread_.size() != 0 && !parser->is_done()) {
+        if (!parser->got_some()) {
+            auto const plain = read_plain_reply(text_in(unread_), max_header_, max_body_, out);
+            unread_.consume(plain);
+            is_plain = plain != 0;
+        }
+        while (!is_plain && unread_.size() != 0 && !parser->is_done()) {
             auto const used = parser->read(unread_.data(), ec);
             unread_.consume(used);
             if (ec == http::error::need_more && unread_.size() > max_header_) {
@@ -107,7 +119,8 @@ asio::awaitable<result<response>> connection::exchange_over(Stream& stream, std:
         }
     }
     // Bytes after the end belong to no request of ours: whatever comes next could not be trusted.
-    if (!parser->keep_alive() || parser->need_eof() || unread_.size() != 0) abort(errc::connection_lost);
+    bool const is_last = !is_plain && (!parser->keep_alive() || parser->need_eof());
+    if (is_last || unread_.size() != 0) abort(errc::connection_lost);
     whole_ = true;
     co_return std::move(out);
 }

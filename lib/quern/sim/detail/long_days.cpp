@@ -51,7 +51,7 @@ void tenants(scenario& s, dice& d)
 {
     roomy(s, d);
     s.tenants = 10;
-    s.keyed = d.one_in(2) && knows_dependencies<consumer_options>;
+    s.keyed = d.one_in(2);
     s.handlers.fails = d.up_to(0.05);
     milliseconds const notice = s.keyed ? 1min : 5min; // without a key it has to learn how many are down
     auto at = first_trouble;

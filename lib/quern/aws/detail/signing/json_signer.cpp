@@ -35,12 +35,20 @@ json_signer::prepared const& json_signer::prepare(std::string_view operation, st
     return operations_.insert_or_assign(std::string(operation), std::move(made)).first->second;
 }
 
+json_signer::moment const& json_signer::turn_to(wall_time now)
+{
+    auto const second = std::chrono::floor<std::chrono::seconds>(now);
+    if (now_ && now_->second == second) return *now_;
+    text::timestamp const at(second);
+    polls_.clear();
+    return now_.emplace(moment{second, at, signing_scope{at, target_.region, target_.service}.text()});
+}
+
 std::string json_signer::request(
     std::string_view operation, std::string_view body, credentials const& who, wall_time now)
 {
     auto const& fixed = prepare(operation, who.session_token);
-    text::timestamp const at(now);
-    auto const scope = signing_scope{at, target_.region, target_.service}.text();
+    auto const& [second, at, scope] = turn_to(now);
     text::hex_text const payload(text::sha256(body));
     std::array<std::string_view, 4> const request{fixed.before_date, at.text(), fixed.after_date, payload};
     text::hex_text const canonical(text::sha256(text::text_parts(request)));
@@ -53,6 +61,21 @@ std::string json_signer::request(
     out.append("\r\nauthorization: ").append(sigv4_algorithm).append(" Credential=").append(who.access_key_id);
     out.append("/").append(scope).append(", SignedHeaders=").append(fixed.signed_names);
     return out.append(", Signature=").append(signature).append("\r\n\r\n").append(body);
+}
+
+std::string json_signer::poll(
+    std::string_view operation, std::string_view body, credentials const& who, wall_time now)
+{
+    turn_to(now);
+    auto const found = polls_.find(body);
+    if (found != polls_.end() && found->second.operation == operation && found->second.who == who) {
+        return found->second.text;
+    }
+    auto text = request(operation, body, who, now);
+    constexpr std::size_t limit = 64; // queues that are polled in one second, several kinds of poll each
+    if (polls_.size() == limit) polls_.clear();
+    polls_.insert_or_assign(std::string(body), written{std::string(operation), who, text});
+    return text;
 }
 
 } // namespace quern::aws

@@ -2,8 +2,10 @@
 
 #include <quern/aws/detail/signing/sigv4.hpp>
 
+#include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -38,9 +40,22 @@ public:
 
     std::string request(std::string_view operation, std::string_view body, credentials const&, wall_time now);
 
+    /// The same, kept until its second is over: polls are alike, and the next one costs a copy.
+    std::string poll(std::string_view operation, std::string_view body, credentials const&, wall_time now);
+
     json_target const& target() const { return target_; }
 
 private:
+    struct moment {
+        std::chrono::sys_seconds second;
+        text::timestamp at;
+        std::string scope;
+    };
+    struct written {
+        std::string operation;
+        credentials who;
+        std::string text;
+    };
     struct prepared {
         std::string session_token; ///< that the rest was prepared for
         std::string head;          ///< HTTP, up to the value of content-length
@@ -49,10 +64,13 @@ private:
         std::string signed_names;
     };
     prepared const& prepare(std::string_view operation, std::string_view session_token);
+    moment const& turn_to(wall_time);
 
     json_target target_;
     std::map<std::string, prepared, std::less<>> operations_;
     signing_keys keys_;
+    std::optional<moment> now_;
+    std::map<std::string, written, std::less<>> polls_; ///< of this second, by their body
 };
 
 } // namespace quern::aws

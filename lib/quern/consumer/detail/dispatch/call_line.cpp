@@ -37,6 +37,7 @@ void call_line::run()
         std::lock_guard const lock(mutex_);
         expected_ = false;
     }
+    if (!home_->is_open()) return;
     auto now = time_.now();
     auto const until = now + longest_stretch;
     do {

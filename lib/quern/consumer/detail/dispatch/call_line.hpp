@@ -20,8 +20,8 @@ namespace quern::detail {
 /// Threads  any.
 class call_line : public std::enable_shared_from_this<call_line> {
 public:
-    /// `tells`: the strand has to hear when one begins.
-    call_line(std::shared_ptr<door> home, boost::asio::any_io_executor where, clock const& time, bool tells)
+    /// `tells`: the clock by which the strand hears when one begins; null: it need not hear.
+    call_line(std::shared_ptr<door> home, boost::asio::any_io_executor where, clock const& time, clock const* tells)
         : home_(std::move(home)), where_(std::move(where)), time_(time), tells_(tells)
     {}
 
@@ -36,7 +36,7 @@ private:
     std::shared_ptr<door> const home_;
     boost::asio::any_io_executor const where_;
     clock const& time_;
-    bool const tells_;
+    clock const* const tells_;
 
     std::mutex mutex_;
     std::deque<held_ptr> waiting_;

@@ -26,8 +26,8 @@ std::vector<compact_strand> make_strands(asio::any_io_executor const& ex)
 
 dispatch_stage::dispatch_stage(line& l, settle_stage& to, handlers handle)
     : line_(l), settle_(to), door_(std::make_shared<door>(std::move(handle))),
-      calls_(std::make_shared<call_line>(
-          door_, l.options.handler_executor.value_or(l.strand.inner()), l.time, tells_when_begun())),
+      calls_(
+          std::make_shared<call_line>(door_, l.options.handler_executor.value_or(l.strand.inner()), l.time, tells())),
       pace_(l.options.rate, l.now()), outage_(l.options, seeded(l.options.seed)),
       redrive_(l.options.breaker.has_value(), l.now()),
       batches_(std::min(l.options.batch_size, l.options.max_in_flight), l.options.batch_window),
@@ -66,8 +66,10 @@ std::size_t dispatch_stage::room_at_this_pace(tick now)
 std::optional<tick> dispatch_stage::turn(tick now)
 {
     if (!line_.ending && redrive_.due(now)) line_.spawn(learn_max_receives());
-    for (auto& h : arrived_)
-        if (h->life.is(life::state::waiting)) admit(std::move(h), now); // else its lease was lost just now
+    for (auto& arrived : arrived_) {
+        auto const h = std::move(arrived);                        // null when an exception has ended the turn before
+        if (h && h->life.is(life::state::waiting)) admit(h, now); // else its lease was lost just now
+    }
     arrived_.clear();
     stop_overdue(now);
     for (auto& h : groups_.take_forsaken(now))
@@ -180,6 +182,7 @@ void dispatch_stage::tell_of_outages(tick now)
         if (e.from == phase::closed) e.of->ages.begin(service_time());
         if (e.to == phase::closed) e.of->ages.end(service_time());
         if (e.to == phase::open && e.from != phase::half_open) redrive_.opened();
+        line_.observe(&observer::breaker_changed, e.of->name, e.from, e.to);
         auto const level = e.to == phase::open ? log_level::warning
             : e.to == phase::closed            ? log_level::info
                                                : log_level::debug;

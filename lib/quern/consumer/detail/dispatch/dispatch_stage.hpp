@@ -85,9 +85,10 @@ private:
     // running.cpp
     void run(held_ptr, tick now);
     void run(std::vector<held_ptr>, tick now);
-    bool tells_when_begun() const; ///< only then does the handler's time begin
+    clock const* tells() const;
     std::shared_ptr<handler_run> begin_run(std::span<held_ptr const>, tick now);
     void begin_run(held&, tick now);
+    void note_begun(held&, tick at, tick now);
     compact_strand handler_strand();
     void stop_overdue(tick now);
     void cancel(held&);

@@ -36,7 +36,7 @@ void door::post(Call call)
     });
 }
 
-bool door::lets_begin(held_ptr const& h, tick::duration left, bool tells)
+bool door::lets_begin(held_ptr const& h, tick::duration left, clock const* tells)
 {
     if (h->turn.is_called_off() || !is_open()) return false;
     if (left.count() <= 0) {
@@ -44,7 +44,10 @@ bool door::lets_begin(held_ptr const& h, tick::duration left, bool tells)
         return false;
     }
     if (!h->turn.begin()) return false;
-    if (tells) note_begun(h);
+    if (tells) {
+        h->started_at = tells->now();
+        note_begun(h);
+    }
     return true;
 }
 

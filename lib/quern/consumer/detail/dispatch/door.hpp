@@ -3,6 +3,7 @@
 #include <quern/consumer/detail/message/held.hpp>
 #include <quern/consumer/handler.hpp>
 #include <quern/consumer/outcome.hpp>
+#include <quern/core/clock.hpp>
 #include <quern/core/detail/compact_strand.hpp>
 
 #include <atomic>
@@ -56,9 +57,9 @@ public:
     bool is_open() const { return open_.load(std::memory_order_relaxed); }
 
     /// On the thread of a handler that is about to begin: whether it may. Not when it has been called off, perhaps long ago,
-    /// and its message with it; nor when nothing is left of its lease, then it comes home from here. `tells`: has_begun()
-    /// hears of it.
-    bool lets_begin(held_ptr const&, tick::duration left, bool tells);
+    /// and its message with it; nor when nothing is left of its lease, then it comes home from here. `tells`: by whose
+    /// time has_begun() hears of it; null: it need not.
+    bool lets_begin(held_ptr const&, tick::duration left, clock const* tells);
 
     void come_home(finished);
     void ask_ack(held&, reply) override;

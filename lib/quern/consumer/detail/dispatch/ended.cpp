@@ -31,7 +31,7 @@ void dispatch_stage::welcome()
 
 void dispatch_stage::has_begun(held_ptr h)
 {
-    if (h->life.is_running() && !h->run_hook::is_linked()) runs_.started(*h, line_.now());
+    if (h->life.is_running() && !h->run_hook::is_linked()) note_begun(*h, h->started_at, line_.now());
 }
 
 void dispatch_stage::delete_asked(held_ptr h, reply tell)
@@ -44,6 +44,18 @@ void dispatch_stage::extend_asked(held_ptr h, std::chrono::seconds at_least, rep
     settle_.extend_asked(std::move(h), at_least, std::move(tell));
 }
 
+namespace {
+
+handler_end how_it_ended(finished const& end, life const& its)
+{
+    if (!end.thrown) return end.said ? handler_end::returned : handler_end::called_off;
+    if (its.is_overdue()) return handler_end::timed_out;
+    if (its.is_cancelled()) return handler_end::cancelled;
+    return is_parse_error(end.thrown) ? handler_end::unreadable : handler_end::threw;
+}
+
+} // namespace
+
 void dispatch_stage::ended(finished&& end, tick now)
 {
     auto h = std::move(end.what);
@@ -51,6 +63,9 @@ void dispatch_stage::ended(finished&& end, tick now)
     if (--line_.running == 0) busy_.reset();
     run_limit::ended(*h);
     auto const has_run = end.thrown || end.said;
+    auto const how = line_.watcher ? how_it_ended(end, its) : handler_end::returned;
+    if (line_.watcher && has_run && h->seen.waited < 0) // it came home before its begin was told
+        line_.note_begun(*h, h->started_at);
     auto const run = std::move(h->run);
     if (!has_run && run) { // the rest of its batch goes on without it
         --run->messages;
@@ -59,11 +74,15 @@ void dispatch_stage::ended(finished&& end, tick now)
     auto const was_cancelled = end.thrown && its.is_cancelled() && !its.was_lost();
     if (line_.ending && has_run) ++(was_cancelled ? line_.report.cancelled : line_.report.finished);
     line_.wake.ring();
-    if (its.is_deleted_by_handler()) return ended_after_ack(h, end, now);
+    if (its.is_deleted_by_handler()) {
+        line_.note_ended(*h, how, end.said ? end.said->what() : outcome::kind::retry);
+        return ended_after_ack(h, end, now);
+    }
 
     auto const over = h->message.lease_deadline() <= now; // another consumer may have the message
     auto const has_spoken = has_run && !(end.thrown && its.is_cancelled());
     auto const what = has_spoken && !over ? meaning_of_end(*h, std::move(end)) : meaning::nothing();
+    line_.note_ended(*h, how, what.said.what());
     outage_.ended(*h, what.is_news ? outage::news_of(what.said) : outage::news(), now);
     if (over) carry_out(h, its.on(life::event::lease_lost), now);
     auto const todo = its.on(life::event::end);

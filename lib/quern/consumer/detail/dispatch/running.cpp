@@ -65,12 +65,22 @@ void dispatch_stage::begin_run(held& h, tick now)
     if (line_.running++ == 0) busy_ = asio::prefer(line_.strand.inner(), asio::execution::outstanding_work.tracked);
     h.life.on(life::event::begin);
     h.turn.wait();
-    if (!line_.options.handler_executor) runs_.started(h, now); // else it may have to wait for a thread
+    h.seen.waited = h.seen.handled = -1;
+    if (!line_.options.handler_executor) note_begun(h, now, now); // else it may have to wait for a thread
 }
 
-bool dispatch_stage::tells_when_begun() const
+void dispatch_stage::note_begun(held& h, tick at, tick now)
 {
-    return line_.options.handler_executor && line_.options.handler_timeout.count() != 0;
+    runs_.started(h, now);
+    line_.note_begun(h, at);
+}
+
+/// The clock by which handlers tell that they have begun, where that is not known otherwise and somebody wants to
+/// know.
+clock const* dispatch_stage::tells() const
+{
+    auto const& o = line_.options;
+    return o.handler_executor && (o.handler_timeout.count() != 0 || line_.watcher) ? &line_.time : nullptr;
 }
 
 /// One of its own where handlers may block. Otherwise they share a few, since a strand each costs memory.
@@ -92,7 +102,7 @@ void dispatch_stage::run(held_ptr h, tick now)
         return calls_->add(std::move(h));
     }
     auto const run = begin_run({&h, 1}, now);
-    auto begin = [home = std::weak_ptr(door_), h = std::move(h), tells = tells_when_begun()]() mutable {
+    auto begin = [home = std::weak_ptr(door_), h = std::move(h), tells = tells()]() mutable {
         auto to = home.lock();
         if (!to || !to->lets_begin(h, h->message.remaining(), tells)) return;
         auto const& its = to->handle;
@@ -112,8 +122,7 @@ void dispatch_stage::run(held_ptr h, tick now)
 void dispatch_stage::run(std::vector<held_ptr> messages, tick now)
 {
     auto const run = begin_run(messages, now);
-    auto begin = [home = std::weak_ptr(door_), run, messages = std::move(messages),
-                     tells = tells_when_begun()]() mutable {
+    auto begin = [home = std::weak_ptr(door_), run, messages = std::move(messages), tells = tells()]() mutable {
         auto to = home.lock();
         if (!to) return;
         std::erase_if(messages, [&](held_ptr const& h) { return !to->lets_begin(h, h->message.remaining(), tells); });

@@ -35,7 +35,7 @@ std::string random_id(std::mt19937_64& random)
 intake_stage::intake_stage(line& l, dispatch_stage& to)
     : line_(l), to_(to),
       rule_(l.options.max_in_flight, l.options.max_polls, seeded(l.options.seed), l.options.wait_time.count() != 0),
-      drain_budget_(l.options.drain_deadline)
+      patience_(l.options.give_up_after, l.options.give_up_at_start_after), drain_budget_(l.options.drain_deadline)
 {}
 
 std::optional<tick> intake_stage::turn(tick now)
@@ -43,12 +43,20 @@ std::optional<tick> intake_stage::turn(tick now)
     for (;;) { // a poll may be answered before spawn() returns
         line_.coming = rule_.coming();
         auto const places = to_.room(now);
+        tell_limits(places.all);
         auto const more = std::min(line_.bytes_room(), to_.room_at_this_pace(now));
         auto const ask = rule_.next_poll(places.taken, now, places.all, more);
         if (ask == 0) return rule_.wake_at();
         ++line_.open_receives;
         line_.spawn(poll(ask));
     }
+}
+
+void intake_stage::tell_limits(std::size_t places)
+{
+    if (!line_.watcher) return;
+    observed_limits const now{rule_.target(), std::min(places, line_.options.max_in_flight)};
+    if (now != std::exchange(told_, now)) line_.observe(&observer::limits_changed, now);
 }
 
 void intake_stage::expect_drain(std::chrono::milliseconds limit)
@@ -71,6 +79,7 @@ asio::awaitable<void> intake_stage::poll(int ask)
     --line_.open_receives;
     ++line_.counters.polls;
     if (got) {
+        patience_.answered();
         auto const count = got->messages.size() + got->damaged.size();
         if (count == 0) ++line_.counters.empty_polls;
         // SQS answers when the wait is over at the latest: what lay here unread for longer has used up its lease.
@@ -80,12 +89,24 @@ asio::awaitable<void> intake_stage::poll(int ask)
         else
             rule_.answered(ask, static_cast<int>(count), started, time);
     } else {
-        ++line_.counters.failed_polls;
-        rule_.failed(ask, time);
-        line_.log.write(log_level::warning, "receive failed", line_.queue_url + ": " + describe(got.error()), time);
+        failed(ask, got.error(), time);
     }
     line_.coming = rule_.coming();
     line_.wake.ring();
+}
+
+void intake_stage::failed(int asked, failure const& why, tick time)
+{
+    ++line_.counters.failed_polls;
+    rule_.failed(asked, time);
+    line_.log.write(log_level::warning, "receive failed", line_.queue_url + ": " + describe(why), time);
+    line_.observe(&observer::receive_failed, why, rule_.failures());
+    auto const enough = patience_.failed(why, time);
+    if (!enough || line_.ending) return;
+    line_.gave_up = why;
+    line_.log.write(log_level::error, "gave up",
+        line_.queue_url + ": receives were refused for too long, the consumer drains: " + describe(why), time);
+    line_.halt();
 }
 
 sqs::receive_message_request intake_stage::request_for(int ask, seconds wait)
@@ -100,6 +121,7 @@ sqs::receive_message_request intake_stage::request_for(int ask, seconds wait)
     wanted.reserve(wanted.size() + 5);
     wanted.emplace_back("ApproximateReceiveCount");
     wanted.emplace_back("ApproximateFirstReceiveTimestamp");
+    if (line_.watcher) wanted.emplace_back("SentTimestamp");
     request.attribute_names = options.attributes;
     if (!options.poison_queue_url.empty()) wanted.emplace_back("AWSTraceHeader"); // goes along
     if (!line_.fifo) return request;
@@ -189,6 +211,7 @@ held_ptr intake_stage::take_in(sqs::message&& message, std::shared_ptr<answer> c
     }
     auto h = make_held(std::move(message), from->storage, line_.time, from->received_at);
     to_.attend(*h);
+    if (line_.watcher) h->seen.queued = queued(*h);
     auto const asked_for = line_.fifo || !line_.options.system_attributes.empty();
     auto const goes_along = !line_.options.poison_queue_url.empty(); // a trace header, where there is one
     if (!asked_for && (!goes_along || h->message.message().system("AWSTraceHeader").empty()))
@@ -196,7 +219,17 @@ held_ptr intake_stage::take_in(sqs::message&& message, std::shared_ptr<answer> c
     h->came_in = from;
     line_.in_flight.add(h, id);
     line_.leases.hold(*h, from->received_at);
+    line_.observe(*h, &observer::received);
     return h;
+}
+
+/// Since it was sent, in seconds, by the service's clock.
+float intake_stage::queued(held const& h) const
+{
+    auto const sent = h.message.message().sent_at();
+    if (!sent) return -1;
+    std::chrono::duration<float> const since = line_.time.wall() + line_.api.clock_offset() - *sent;
+    return std::max(since.count(), 0.f);
 }
 
 /// Null as well when so little of it can be read that it must come back by itself.

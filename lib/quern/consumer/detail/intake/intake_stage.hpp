@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/consumer/detail/intake/intake.hpp>
+#include <quern/consumer/detail/intake/patience.hpp>
 #include <quern/consumer/detail/line.hpp>
 #include <quern/sqs/api.hpp>
 
@@ -31,6 +32,7 @@ public:
     void expect_drain(std::chrono::milliseconds limit);
 
     intake const& rule() const { return rule_; }
+    patience const& how_patient() const { return patience_; }
 
 private:
     using response = sqs::receive_message_response;
@@ -38,15 +40,20 @@ private:
     boost::asio::awaitable<void> poll(int ask);
     boost::asio::awaitable<result<response>> receive(int ask, tick& started, std::chrono::seconds& wait);
     sqs::receive_message_request request_for(int ask, std::chrono::seconds wait);
+    void failed(int asked, failure const&, tick now);
     std::size_t accept(response, tick received_at, tick now);
     held_ptr take_in(sqs::message&&, std::shared_ptr<answer> const&);
     held_ptr take_in(sqs::damaged_message&&, std::shared_ptr<answer> const&);
     std::shared_ptr<answer> weighed(response&, tick received_at);
     std::chrono::seconds wait_time() const;
+    float queued(held const&) const;
+    void tell_limits(std::size_t places);
 
     line& line_;
     dispatch_stage& to_;
     intake rule_;
+    patience patience_;
+    observed_limits told_;
     std::chrono::milliseconds drain_budget_; // of the shortest drain that may come
 };
 

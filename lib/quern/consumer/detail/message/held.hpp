@@ -85,6 +85,11 @@ private:
     std::atomic<state> now_{state::waits};
 };
 
+/// Times of a message for the observer, in seconds; below zero: not known, or not yet.
+struct observed_times {
+    float queued = -1, waited = -1, handled = -1;
+};
+
 /// A message that this consumer holds, from its receive until its settlement is confirmed. A hundred thousand of them may
 /// wait in their handlers: what few of them need stands apart.
 struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
@@ -119,11 +124,12 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
     int receive_count;                      ///< of the newest handle
     int handles = 0;                        ///< that took the place of an earlier one
     int extensions = 0;                     ///< asked for; only the newest is worth sending
-    std::chrono::seconds postponed{};       ///< of the postpone that waits for an extension's answer
+    observed_times seen;                    ///< where there is an observer
+    std::chrono::seconds postponed{};       ///< of the postpone that waits for an extension's answer, or is confirmed
     std::unique_ptr<trouble> rare;
     dependency_ptr depends_on;          ///< null: nobody has asked yet, or there is no breaker
     policy::breaker::ticket ticket{};   ///< of its handler's start
-    tick started_at{};                  ///< of its handler
+    tick started_at{};                  ///< of its handler, as that tells or as we hear of it
     std::shared_ptr<handler_run> run;   ///< while a coroutine handles it
     std::unique_ptr<handler_asks> asks; ///< null: nothing yet
     std::shared_ptr<answer> came_in;    ///< null in tests: then it counts for nothing

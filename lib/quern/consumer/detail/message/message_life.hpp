@@ -78,7 +78,8 @@ public:
         release = 1 << 11,      ///< give it back at once, whatever the handler said
         count_acked = 1 << 12,
         count_rejected = 1 << 13,
-        try_later = 1 << 14 ///< nobody takes it: as one that failed
+        try_later = 1 << 14, ///< nobody takes it: as one that failed
+        count_given_back = 1 << 15
     };
     using actions = std::uint16_t;
 

@@ -66,7 +66,8 @@ meaning meaning_of_malformed(std::string const& why, std::string_view body, cons
     out.malformed = true;
     out.level = log_level::error;
     out.cause = "malformed message";
-    out.text = why + "; it begins: " + ascii_excerpt(body, 80);
+    out.text = why;
+    if (options.log_bodies) out.text += "; it begins: " + ascii_excerpt(body, 80);
     switch (options.on_malformed) {
     case malformed_policy::reject: out.said = reject("malformed: " + why); break;
     case malformed_policy::discard: out.said = ack(); break;

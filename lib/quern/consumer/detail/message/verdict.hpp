@@ -36,7 +36,7 @@ struct meaning {
 /// Meaning of an exception, with consumer_options::classify asked first; `overdue`: thrown because it ran for too long.
 meaning meaning_of(std::exception_ptr const& thrown, bool overdue, consumer_options const&);
 
-/// Meaning of a message that cannot be read. `body`: its beginning is shown.
+/// Meaning of a message that cannot be read. `body`: its beginning is shown where options.log_bodies says so.
 meaning meaning_of_malformed(std::string const& why, std::string_view body, consumer_options const&);
 
 /// Circumstances of a message at its handler's end.

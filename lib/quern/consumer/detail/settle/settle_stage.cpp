@@ -195,7 +195,7 @@ void settle_stage::answered(settlement entry, result<void> const& answer, tick s
     case purpose::postpone:
         if (verdict == settled::again) break;
         if (verdict == settled::lost) return moved_on(life::event::postpone_refused);
-        if (!its.is(life::state::gone)) given_back(*h, entry.timeout);
+        h->postponed = entry.timeout;
         return moved_on(life::event::postpone_done);
     }
     if (!its.is(life::state::gone)) queue_.add_again(std::move(entry), time);
@@ -210,6 +210,7 @@ void settle_stage::extension_answered(settlement entry, settled verdict, tick se
     if (verdict == settled::done && entry.has_newest_handle() && its.is_held()) {
         ++line_.counters.extended;
         line_.leases.extended(*h, sent_at, entry.timeout);
+        line_.observe(*h, &observer::lease_extended, entry.timeout);
         extended(h, entry.timeout, time);
     } else if (verdict == settled::done) {
         extend_as_asked(h, time); // of a handle that is no longer the newest
@@ -223,16 +224,6 @@ void settle_stage::extension_answered(settlement entry, settled verdict, tick se
         queue_.add_again(std::move(entry), time);
     else if (refused)
         line_.carry_out(h, its.on(life::event::lease_lost));
-}
-
-void settle_stage::given_back(held const&, seconds timeout)
-{
-    if (timeout.count() != 0) {
-        ++line_.counters.retried;
-        return;
-    }
-    ++line_.counters.released;
-    if (line_.ending) ++line_.report.released;
 }
 
 } // namespace quern::detail

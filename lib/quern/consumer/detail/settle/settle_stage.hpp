@@ -54,7 +54,6 @@ private:
 
     void answered(settlement, result<void> const&, tick sent_at, tick time);
     void extension_answered(settlement, settled, tick sent_at, tick time);
-    void given_back(held const&, std::chrono::seconds timeout);
 
     bool only_changes() const { return calls_ - change_calls_ + 1 >= line_.options.max_settle_calls; }
 

@@ -128,7 +128,8 @@ std::optional<wall_time> parse_rfc3339(std::string_view text)
     }
     auto const local =
         make_time(in.ok && in.rest.empty(), y, static_cast<unsigned>(m), d, h, min, s, beyond::is_last_moment);
-    return local ? std::optional(*local - offset) : local;
+    if (!local) return {};
+    return std::min(*local - offset, wall_time(last_moment));
 }
 
 std::string rfc3339(wall_time at)

@@ -2,6 +2,7 @@
 
 #include <openssl/evp.h>
 
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 
@@ -39,6 +40,15 @@ private:
     std::unique_ptr<EVP_MD, free_openssl> kind_;
     std::unique_ptr<EVP_MD_CTX, free_openssl> context_;
 };
+
+/// The two digits of each byte.
+constexpr auto hex_pairs = [] {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::array<std::array<char, 2>, 256> out{};
+    for (std::size_t byte = 0; byte < out.size(); ++byte)
+        out[byte] = {digits[byte >> 4], digits[byte & 15]};
+    return out;
+}();
 
 hasher& sha256_of_this_thread()
 {
@@ -92,10 +102,9 @@ sha256_digest hmac_sha256(std::string_view key, text_parts text)
 
 void write_hex(char* to, std::span<std::byte const> bytes)
 {
-    constexpr std::string_view digits = "0123456789abcdef";
     for (auto const b : bytes) {
-        *to++ = digits[std::to_integer<unsigned>(b) >> 4];
-        *to++ = digits[std::to_integer<unsigned>(b) & 15];
+        std::memcpy(to, &hex_pairs[std::to_integer<std::size_t>(b)], 2);
+        to += 2;
     }
 }
 

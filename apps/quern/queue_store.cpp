@@ -1,0 +1,338 @@
+#include "queue_store.hpp"
+
+#include "sqlite.hpp"
+
+#include <fmt/core.h>
+#include <sqlite3.h>
+
+#include <charconv>
+#include <filesystem>
+#include <utility>
+
+namespace quern::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t application = 0x51524e51; // "QRNQ" in the header of the file, so that no other is taken for it
+constexpr std::int64_t version = 1;
+
+// The body, which never changes, apart from what does: SQLite writes rows whole.
+constexpr char const* schema = R"(
+    CREATE TABLE totals (one INTEGER PRIMARY KEY, last_number INTEGER, last_sequence INTEGER, receipt_key INTEGER);
+    CREATE TABLE queue (number INTEGER PRIMARY KEY, arn TEXT, created_at INTEGER, modified_at INTEGER, attributes BLOB,
+        tags BLOB);
+    CREATE TABLE message (number INTEGER PRIMARY KEY, queue INTEGER, id TEXT, sent_at INTEGER, retained_from INTEGER,
+        rest BLOB, body BLOB);
+    CREATE TABLE progress (number INTEGER PRIMARY KEY, place INTEGER, state INTEGER, until INTEGER, receive INTEGER,
+        first_received_at INTEGER, received_at INTEGER, receive_count INTEGER, receives_here INTEGER, changed INTEGER);
+    CREATE TABLE sent (queue INTEGER, key BLOB, until INTEGER, message_id TEXT, sequence_number TEXT,
+        PRIMARY KEY (queue, key)) WITHOUT ROWID;)";
+
+std::int64_t stamp(wall_time t)
+{
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count();
+}
+
+wall_time time_of(std::int64_t stamp)
+{
+    return wall_time(std::chrono::duration_cast<wall_time::duration>(std::chrono::nanoseconds(stamp)));
+}
+
+// A list of texts: each behind its length and a colon.
+
+void add(std::string& list, std::string_view text)
+{
+    list.append(std::to_string(text.size())).append(1, ':').append(text);
+}
+
+std::string_view take(std::string_view& list)
+{
+    std::size_t size = 0;
+    auto const [colon, ec] = std::from_chars(list.data(), list.data() + list.size(), size);
+    auto const begin = static_cast<std::size_t>(colon - list.data()) + 1;
+    if (ec != std::errc() || begin > list.size() || size > list.size() - begin) return std::exchange(list, {});
+    auto const out = list.substr(begin, size);
+    list.remove_prefix(begin + size);
+    return out;
+}
+
+std::string packed(sqs::string_map const& map)
+{
+    std::string out;
+    for (auto const& [key, value] : map) {
+        add(out, key);
+        add(out, value);
+    }
+    return out;
+}
+
+sqs::string_map unpacked(std::string_view list)
+{
+    sqs::string_map out;
+    while (!list.empty()) {
+        std::string key(take(list));
+        out[std::move(key)] = take(list);
+    }
+    return out;
+}
+
+std::string packed_rest(broker::message_record const& m)
+{
+    std::string out;
+    if (!m.attributes && m.trace_header.empty() && m.group_id.empty() && m.deduplication_id.empty() &&
+        m.sequence_number.empty() && m.source_arn.empty())
+        return out;
+    for (auto const text : {m.trace_header, m.group_id, m.deduplication_id, m.sequence_number, m.source_arn})
+        add(out, text);
+    if (!m.attributes) return out;
+    for (auto const& [name, value] : *m.attributes) {
+        add(out, name);
+        add(out, value.data_type);
+        add(out, value.value);
+    }
+    return out;
+}
+
+void unpack_rest(std::string_view list, broker::message_record& to, sqs::attribute_map& attributes)
+{
+    for (auto* const text :
+        {&to.trace_header, &to.group_id, &to.deduplication_id, &to.sequence_number, &to.source_arn})
+        *text = list.empty() ? std::string_view() : take(list);
+    attributes.clear();
+    while (!list.empty()) {
+        std::string name(take(list));
+        auto& value = attributes[std::move(name)];
+        value.data_type = take(list);
+        value.value = take(list);
+    }
+    to.attributes = attributes.empty() ? nullptr : &attributes;
+}
+
+} // namespace
+
+/// The statements, and the transaction that is open while something waits for a commit.
+class queue_store::database {
+public:
+    explicit database(std::string const& path) : sql(path) {}
+
+    /// Before anything is written.
+    result<void> check(std::string const& path);
+
+    void begin()
+    {
+        if (!std::exchange(open, true)) statements->begin.run();
+    }
+
+    struct all {
+        explicit all(sqlite::connection& in)
+            : begin(in, "BEGIN"), commit(in, "COMMIT"), totals(in, "REPLACE INTO totals VALUES (1, ?, ?, ?)"),
+              queue(in, "REPLACE INTO queue VALUES (?, ?, ?, ?, ?, ?)"),
+              empty_progress(in, "DELETE FROM progress WHERE number IN (SELECT number FROM message WHERE queue = ?)"),
+              empty_messages(in, "DELETE FROM message WHERE queue = ?"),
+              empty_sent(in, "DELETE FROM sent WHERE queue = ?"), gone(in, "DELETE FROM queue WHERE number = ?"),
+              came(in, "REPLACE INTO message VALUES (?, ?, ?, ?, ?, ?, ?)"),
+              is(in, "REPLACE INTO progress VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+              left_message(in, "DELETE FROM message WHERE number = ?"),
+              left_progress(in, "DELETE FROM progress WHERE number = ?"),
+              sent(in, "REPLACE INTO sent VALUES (?, ?, ?, ?, ?)"), forget(in, "DELETE FROM sent WHERE until <= ?")
+        {}
+        sqlite::statement begin, commit, totals, queue, empty_progress, empty_messages, empty_sent, gone, came, is,
+            left_message, left_progress, sent, forget;
+    };
+
+    sqlite::connection sql;
+    std::unique_ptr<all> statements;
+    bool open = false;
+    wall_time forgot_at{}; ///< when old notes of what was sent were last deleted
+};
+
+result<void> queue_store::database::check(std::string const& path)
+{
+    auto const wrong = [&](std::string const& why) {
+        return failure(errc::invalid_option, fmt::format("--data: {} {}", path, why));
+    };
+    // The lock is kept from the first read on: nobody else has the file then, and no file of shared memory is needed.
+    sql.run("PRAGMA locking_mode = EXCLUSIVE");
+    auto const owner = sql.number("PRAGMA application_id");
+    auto const found = sql.number("PRAGMA user_version");
+    auto const tables = sql.number("SELECT count(*) FROM sqlite_schema");
+    if (sql.error() == 0 && tables != 0 && owner != application)
+        return wrong("is the database of another program; name another folder");
+    if (sql.error() == 0 && tables != 0 && found != version) {
+        return wrong(fmt::format(
+            "has version {} of the tables, and this program knows version {}; name another folder", found, version));
+    }
+    sql.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; BEGIN IMMEDIATE");
+    if (tables == 0) {
+        sql.run(schema);
+        sql.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", application, version).c_str());
+    }
+    sql.run("COMMIT");
+    switch (sql.error() & 0xff) {
+    case SQLITE_OK: return {};
+    case SQLITE_BUSY: return wrong("is in use: another broker has it; stop that one, or name another folder");
+    case SQLITE_NOTADB: return wrong("is no SQLite database; name another folder, or move the file away");
+    default: return wrong(fmt::format("cannot be used: {}", sql.message()));
+    }
+}
+
+result<std::unique_ptr<queue_store>> queue_store::open(std::string const& folder)
+{
+    std::error_code ec;
+    if (!fs::is_directory(folder, ec) && fs::create_directories(folder, ec)) {
+        fs::permissions(folder, fs::perms::owner_all, ec); // messages are nobody else's business
+    }
+    if (!fs::is_directory(folder, ec))
+        return failure(errc::invalid_option, fmt::format("--data: {} is no folder, and cannot be made one", folder));
+    auto const path = (fs::path(folder) / "queues.sqlite").string();
+    auto db = std::make_unique<database>(path);
+    auto const good = db->check(path);
+    if (!good) return good.error();
+    db->statements = std::make_unique<database::all>(db->sql);
+    return std::unique_ptr<queue_store>(new queue_store(std::move(db)));
+}
+
+queue_store::queue_store(std::unique_ptr<database> db) : db_(std::move(db)) {}
+queue_store::~queue_store() = default;
+
+result<void> queue_store::read(broker::journal_reader& to, wall_time now)
+{
+    auto& sql = db_->sql;
+    sqlite::statement totals(sql, "SELECT last_number, last_sequence, receipt_key FROM totals");
+    while (totals.next()) {
+        broker::engine_totals kept;
+        kept.last_number = static_cast<std::uint64_t>(totals.integer());
+        kept.last_sequence = static_cast<std::uint64_t>(totals.integer());
+        kept.receipt_key = static_cast<std::uint64_t>(totals.integer());
+        if (auto const taken = to.take(kept); !taken) return taken.error();
+    }
+    sqlite::statement queues(
+        sql, "SELECT number, arn, created_at, modified_at, attributes, tags FROM queue ORDER BY number");
+    while (queues.next()) {
+        broker::queue_record kept;
+        kept.number = static_cast<std::uint64_t>(queues.integer());
+        kept.arn = queues.bytes();
+        kept.created_at = queues.integer();
+        kept.modified_at = queues.integer();
+        kept.attributes = unpacked(queues.bytes());
+        kept.tags = unpacked(queues.bytes());
+        if (auto const taken = to.take(kept); !taken) return taken.error();
+    }
+    sqlite::statement messages(sql,
+        "SELECT number, place, state, until, receive, first_received_at, received_at, receive_count, receives_here, "
+        "changed, queue, id, sent_at, retained_from, rest, body FROM message JOIN progress USING (number)");
+    sqs::attribute_map attributes;
+    while (messages.next()) {
+        broker::message_record kept;
+        auto& p = kept.progress;
+        p.number = static_cast<std::uint64_t>(messages.integer());
+        p.place = static_cast<std::uint64_t>(messages.integer());
+        p.state = static_cast<broker::message_state>(messages.integer());
+        p.until = time_of(messages.integer());
+        p.receive = static_cast<std::uint64_t>(messages.integer());
+        p.first_received_at = time_of(messages.integer());
+        p.received_at = time_of(messages.integer());
+        p.receive_count = static_cast<int>(messages.integer());
+        p.receives_here = static_cast<int>(messages.integer());
+        p.changed = messages.integer() != 0;
+        kept.queue = static_cast<std::uint64_t>(messages.integer());
+        kept.id = messages.bytes();
+        kept.sent_at = time_of(messages.integer());
+        kept.retained_from = time_of(messages.integer());
+        unpack_rest(messages.bytes(), kept, attributes);
+        kept.body = messages.bytes();
+        if (auto const taken = to.take(kept); !taken) return taken.error();
+    }
+    db_->statements->forget.bind(stamp(now)).run();
+    sqlite::statement sent(sql, "SELECT queue, until, key, message_id, sequence_number FROM sent ORDER BY until");
+    while (sent.next()) {
+        broker::sent_record kept;
+        kept.queue = static_cast<std::uint64_t>(sent.integer());
+        kept.until = time_of(sent.integer());
+        kept.key = sent.bytes();
+        kept.message_id = sent.bytes();
+        kept.sequence_number = sent.bytes();
+        if (auto const taken = to.take(kept); !taken) return taken.error();
+    }
+    if (sql.error() != 0)
+        return failure(errc::invalid_option, fmt::format("--data: the database cannot be read: {}", sql.message()));
+    return {};
+}
+
+void queue_store::queue_is(broker::queue_record const& q)
+{
+    db_->begin();
+    auto const attributes = packed(q.attributes);
+    auto const tags = packed(q.tags);
+    auto& into = db_->statements->queue;
+    into.bind(q.number).bind(q.arn).bind(q.created_at).bind(q.modified_at).bind(attributes).bind(tags).run();
+}
+
+void queue_store::queue_emptied(std::uint64_t queue)
+{
+    db_->begin();
+    db_->statements->empty_progress.bind(queue).run();
+    db_->statements->empty_messages.bind(queue).run();
+    db_->statements->empty_sent.bind(queue).run();
+}
+
+void queue_store::queue_gone(std::uint64_t queue)
+{
+    queue_emptied(queue);
+    db_->statements->gone.bind(queue).run();
+}
+
+void queue_store::message_came(broker::message_record const& m)
+{
+    db_->begin();
+    auto const rest = packed_rest(m);
+    auto& into = db_->statements->came;
+    into.bind(m.progress.number).bind(m.queue).bind(m.id).bind(stamp(m.sent_at)).bind(stamp(m.retained_from));
+    into.bind(rest).bind(m.body).run();
+    message_is(m.progress);
+}
+
+void queue_store::message_is(broker::message_progress const& p)
+{
+    db_->begin();
+    auto& into = db_->statements->is;
+    into.bind(p.number).bind(p.place).bind(static_cast<int>(p.state)).bind(stamp(p.until)).bind(p.receive);
+    into.bind(stamp(p.first_received_at)).bind(stamp(p.received_at)).bind(p.receive_count).bind(p.receives_here);
+    into.bind(static_cast<int>(p.changed)).run();
+}
+
+void queue_store::message_left(std::uint64_t number)
+{
+    db_->begin();
+    db_->statements->left_message.bind(number).run();
+    db_->statements->left_progress.bind(number).run();
+}
+
+void queue_store::was_sent(broker::sent_record const& s)
+{
+    db_->begin();
+    db_->statements->sent.bind(s.queue)
+        .bind(s.key)
+        .bind(stamp(s.until))
+        .bind(s.message_id)
+        .bind(s.sequence_number)
+        .run();
+}
+
+result<void> queue_store::commit(broker::engine_totals const& totals, wall_time now)
+{
+    db_->begin();
+    db_->statements->totals.bind(totals.last_number).bind(totals.last_sequence).bind(totals.receipt_key).run();
+    if (now - db_->forgot_at >= std::chrono::minutes(1)) {
+        db_->forgot_at = now;
+        db_->statements->forget.bind(stamp(now)).run();
+    }
+    db_->statements->commit.run();
+    db_->open = false;
+    if (db_->sql.error() == 0) return {};
+    return failure(
+        errc::not_confirmed, fmt::format("--data: the database cannot be written: {}", db_->sql.message()));
+}
+
+} // namespace quern::app

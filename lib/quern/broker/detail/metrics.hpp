@@ -1,0 +1,20 @@
+#pragma once
+
+#include <quern/broker/engine.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace quern::broker {
+
+/// Answers since the start, by operation, empty for requests that named none, and HTTP status, 0 for none.
+using answer_counts = std::map<std::pair<std::string_view, int>, std::uint64_t>;
+
+/// In Prometheus' text format, 0.0.4.
+std::string metrics_text(std::vector<queue_look> const&, answer_counts const&);
+
+} // namespace quern::broker

@@ -1,0 +1,97 @@
+#include <quern/broker/detail/recorder.hpp>
+
+#include <quern/broker/detail/queue.hpp>
+
+namespace quern::broker {
+namespace {
+
+message_progress progress_of(stored_message const& m)
+{
+    message_progress out;
+    out.number = m.number;
+    out.place = m.order;
+    out.state = m.state;
+    if (m.state != message_state::visible) out.until = m.at();
+    out.receive = m.receive;
+    out.first_received_at = m.first_received_at;
+    out.received_at = m.received_at;
+    out.receive_count = m.receive_count;
+    out.receives_here = m.receives_here;
+    out.changed = m.changed;
+    return out;
+}
+
+} // namespace
+
+result<void> recorder::commit(engine_totals const& totals, wall_time now)
+{
+    if (!std::exchange(unsaved_, false)) return {};
+    return to_->commit(totals, now);
+}
+
+void recorder::changed(queue const& q)
+{
+    if (!to_) return;
+    unsaved_ = true;
+    to_->queue_is({q.number, q.arn, q.created_at, q.modified_at, texts_of(q.settings()), q.tags});
+}
+
+void recorder::emptied(queue const& q)
+{
+    if (!to_) return;
+    unsaved_ = true;
+    to_->queue_emptied(q.number);
+}
+
+void recorder::gone(queue const& q)
+{
+    if (!to_) return;
+    unsaved_ = true;
+    to_->queue_gone(q.number);
+}
+
+void recorder::came(stored_message const& m)
+{
+    if (!to_) return;
+    unsaved_ = true;
+    char id[hex16::uuid_size];
+    m.id.write_uuid(id);
+    auto const& rest = m.rest();
+    message_record record;
+    record.progress = progress_of(m);
+    record.queue = m.home->number;
+    record.id = {id, sizeof id};
+    record.body = m.body;
+    record.sent_at = m.sent_at;
+    record.retained_from = m.retained_from;
+    record.trace_header = rest.trace_header;
+    record.group_id = rest.group_id;
+    record.deduplication_id = rest.deduplication_id;
+    record.sequence_number = rest.sequence_number;
+    record.source_arn = rest.source_arn;
+    if (!rest.attributes.empty()) record.attributes = &rest.attributes;
+    to_->message_came(record);
+}
+
+void recorder::changed(stored_message const& m)
+{
+    if (!to_) return;
+    unsaved_ = true;
+    to_->message_is(progress_of(m));
+}
+
+void recorder::left(stored_message const& m)
+{
+    if (!to_) return;
+    unsaved_ = true;
+    to_->message_left(m.number);
+}
+
+void recorder::sent(queue const& q, std::string_view key, wall_time until, sent_before const& answer)
+{
+    if (!to_) return;
+    unsaved_ = true;
+    to_->was_sent({q.number, key, until, answer.message_id, answer.sequence_number});
+}
+
+} // namespace quern::broker

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <quern/broker/journal.hpp>
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace quern::broker {
+
+class queue;
+struct stored_message;
+struct sent_before;
+
+/// Tells the journal, if there is one, what changed, and knows whether something waits for a commit.
+class recorder {
+public:
+    void tell(journal* to) { to_ = to; }
+    bool unsaved() const { return unsaved_; }
+    result<void> commit(engine_totals const&, wall_time now);
+
+    void changed(queue const&);
+    void emptied(queue const&);
+    void gone(queue const&);
+    void came(stored_message const&);
+    void changed(stored_message const&);
+    void left(stored_message const&);
+    void sent(queue const&, std::string_view key, wall_time until, sent_before const&);
+
+private:
+    journal* to_ = nullptr;
+    bool unsaved_ = false;
+};
+
+} // namespace quern::broker

@@ -1,0 +1,146 @@
+#include "target.hpp"
+
+#include <quern/aws/detail/signing/verify.hpp>
+#include <quern/broker/detail/front_end.hpp>
+#include <quern/broker/detail/http_request.hpp>
+#include <quern/broker/detail/move_task.hpp>
+#include <quern/broker/detail/query_form.hpp>
+#include <quern/broker/detail/receipt.hpp>
+#include <quern/broker/detail/redrive_policy.hpp>
+#include <quern/broker/detail/wire_decode.hpp>
+#include <quern/sqs/types.hpp>
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace quern::fuzz {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+broker::http_request request_of(std::string_view operation, std::string_view body)
+{
+    broker::http_request out;
+    out.method = "POST";
+    out.target = "/";
+    out.fields.add("Host", "localhost");
+    out.fields.add("X-Amz-Target", "AmazonSQS." + std::string(operation));
+    out.fields.add("Content-Type", "application/x-amz-json-1.0");
+    out.body.reserve(body.size() + broker::wire_decoder::padding);
+    out.body = body;
+    return out;
+}
+
+broker::front_end quiet_broker()
+{
+    broker::engine_options engine;
+    engine.seed = 1;
+    broker::server_options server;
+    server.check_signatures = false;
+    server.admin = true;
+    return broker::front_end(engine, server);
+}
+
+} // namespace
+
+/// A few requests to one broker, a line each: a letter for the operation, in the order of their names, and its JSON; a line that begins with '?' is a form,
+/// one with '/' the target of a GET.
+void broker(std::string_view bytes)
+{
+    auto door = quiet_broker();
+    auto now = quern::broker::instant(24h * 365 * 50);
+    quern::broker::http_answer answer;
+    auto const serve = [&](quern::broker::http_request const& request) {
+        door.serve(request, "http://localhost:9324", now, now, answer);
+        now += 1s;
+    };
+    serve(request_of("CreateQueue", R"({"QueueName":"q"})"));
+    serve(request_of("CreateQueue", R"({"QueueName":"q.fifo","Attributes":{"FifoQueue":"true"}})"));
+    for (int lines = 0; lines != 16 && !bytes.empty(); ++lines) {
+        auto const end = std::min(bytes.find('\n'), bytes.size());
+        auto line = bytes.substr(0, end);
+        bytes.remove_prefix(std::min(end + 1, bytes.size()));
+        if (line.empty()) continue;
+        auto const first = line.front();
+        line.remove_prefix(1);
+        if (first == '?' || first == '/') {
+            auto request = request_of("", first == '?' ? line : std::string_view());
+            request.fields.clear();
+            request.fields.add("Host", "localhost");
+            if (first == '?') request.fields.add("Content-Type", "application/x-www-form-urlencoded");
+            if (first == '/') request.method = "GET";
+            if (first == '/') request.target = '/' + std::string(line);
+            serve(request);
+        } else {
+            auto const which = static_cast<std::uint8_t>(first - 'A') % quern::broker::front_end::operation_count;
+            serve(request_of(quern::broker::front_end::operation_name(which), line));
+        }
+    }
+}
+
+void form_request(std::string_view bytes)
+{
+    quern::broker::http_request request;
+    request.method = "POST";
+    request.target = "/";
+    request.fields.add("Content-Type", "application/x-www-form-urlencoded");
+    request.body = bytes;
+    auto const read = quern::broker::read_query_call(request);
+    if (!read) return;
+    simdjson::dom::parser parser;
+    simdjson::dom::element whole;
+    auto const ec = parser.parse(read->json).get(whole);
+    must(ec == simdjson::SUCCESS || ec == simdjson::UTF8_ERROR, "a form becomes JSON");
+}
+
+void json_request(std::string_view bytes)
+{
+    static quern::broker::wire_decoder decoder;
+    if (bytes.empty()) return;
+    auto const which = static_cast<std::uint8_t>(bytes.front()) % 6;
+    std::string padded(bytes.substr(1));
+    padded.reserve(padded.size() + quern::broker::wire_decoder::padding);
+    switch (which) {
+    case 0: decoder.decode<sqs::send_message_request>(padded); break;
+    case 1: decoder.decode<sqs::send_message_batch_request>(padded); break;
+    case 2: decoder.decode<sqs::receive_message_request>(padded); break;
+    case 3: decoder.decode<sqs::create_queue_request>(padded); break;
+    case 4: decoder.decode<sqs::change_message_visibility_batch_request>(padded); break;
+    default: decoder.decode<sqs::delete_message_batch_request>(padded); break;
+    }
+}
+
+void receipt_handle(std::string_view bytes)
+{
+    quern::broker::receipt_codec const codec(1);
+    if (auto const read = codec.read(bytes)) {
+        std::string again(quern::broker::receipt_codec::size, '\0');
+        codec.write(*read, again.data());
+        must(again == bytes, "a handle that is believed is one that was written");
+    }
+    if (auto const read = quern::broker::decode_task_handle(bytes))
+        must(quern::broker::decode_task_handle(quern::broker::encode(*read)).has_value(),
+            "a task handle can be written again");
+    if (auto const read = quern::broker::parse_redrive_policy(bytes))
+        must(quern::broker::parse_redrive_policy(quern::broker::to_json(*read)).has_value(),
+            "a policy can be written again");
+}
+
+void signature(std::string_view bytes)
+{
+    auto const line = std::min(bytes.find('\n'), bytes.size());
+    aws::request_view request{"GET", bytes.substr(0, line), {}, {}};
+    request.headers.push_back({"authorization", bytes.substr(line)});
+    request.headers.push_back({"x-amz-date", "20260101T000000Z"});
+    request.headers.push_back({"host", "localhost"});
+    aws::claimed_caller(request);
+    aws::verifier checks([](std::string_view) { return aws::credentials{"quern", "quern", ""}; });
+    must(!checks.check(request, wall_time(24h * 365 * 56)), "nobody guesses a signature");
+}
+
+} // namespace quern::fuzz

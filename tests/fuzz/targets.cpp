@@ -1,0 +1,54 @@
+#include "target.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+namespace quern::fuzz {
+
+namespace {
+
+constexpr target all[] = {
+    {"attribute_digests", attribute_digests},
+    {"base64", base64},
+    {"broker", broker},
+    {"credentials_json", credentials_json},
+    {"dates", dates},
+    {"endpoint_rules", endpoint_rules},
+    {"error_answer", error_answer},
+    {"form_request", form_request},
+    {"hex", hex},
+    {"http_answer", http_answer},
+    {"http_request", http_request},
+    {"json_answer", json_answer},
+    {"json_request", json_request},
+    {"json_text", json_text},
+    {"profile", profile},
+    {"receipt_handle", receipt_handle},
+    {"retry_after", retry_after},
+    {"signature", signature},
+    {"urls", urls},
+    {"xml", xml},
+};
+
+} // namespace
+
+std::span<target const> targets()
+{
+    return all;
+}
+
+target const* find(std::string_view name)
+{
+    auto const at = std::ranges::find(all, name, &target::name);
+    return at == std::end(all) ? nullptr : at;
+}
+
+void must(bool kept, char const* promise)
+{
+    if (kept) return;
+    std::fprintf(stderr, "broken promise: %s\n", promise);
+    std::abort();
+}
+
+} // namespace quern::fuzz
