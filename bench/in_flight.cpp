@@ -11,6 +11,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <malloc.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,6 +60,7 @@ std::pair<pid_t, std::uint16_t> start_broker(int count)
     auto const child = ::fork();
     if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
     if (child == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL); // with whoever measures, however that one ends
         asio::io_context io;
         quern::broker::server_options options;
         options.port = 0;
@@ -108,7 +110,8 @@ void run_for(asio::io_context& io, std::chrono::seconds d)
 void measure(int count, bool profile)
 {
     auto const [broker, port] = start_broker(count);
-    ::setenv("AWS_ENDPOINT_URL_SQS", ("http://127.0.0.1:" + std::to_string(port)).c_str(), 1);
+    auto const address = "http://127.0.0.1:" + std::to_string(port);
+    ::setenv("AWS_ENDPOINT_URL_SQS", address.c_str(), 1);
     ::setenv("AWS_REGION", "us-east-1", 1);
     ::setenv("AWS_ACCESS_KEY_ID", "test", 1);
     ::setenv("AWS_SECRET_ACCESS_KEY", "test", 1);
@@ -120,7 +123,7 @@ void measure(int count, bool profile)
     quern::consumer_options options;
     options.max_in_flight = static_cast<std::size_t>(count);
     quern::consumer orders(
-        io, "orders", [&](quern::delivery& d) { return wait(seen, d); }, options);
+        io, address + "/000000000000/orders", [&](quern::delivery& d) { return wait(seen, d); }, options);
     orders.start();
     while (seen.running != count)
         io.run_one();

@@ -193,7 +193,7 @@ std::size_t intake_stage::accept(response got, tick received_at, tick now)
 }
 
 /// Null when the message is held here already, and all that counts is its newest handle.
-held_ptr intake_stage::take_in(sqs::message message, std::shared_ptr<answer> const& from)
+held_ptr intake_stage::take_in(sqs::message&& message, std::shared_ptr<answer> const& from)
 {
     message_id const id(message.id);
     if (auto const known = line_.in_flight.find(id)) {
@@ -233,7 +233,7 @@ float intake_stage::queued(held const& h) const
 }
 
 /// Null as well when so little of it can be read that it must come back by itself.
-held_ptr intake_stage::take_in(sqs::damaged_message damaged, std::shared_ptr<answer> const& from)
+held_ptr intake_stage::take_in(sqs::damaged_message&& damaged, std::shared_ptr<answer> const& from)
 {
     ++line_.counters.damaged;
     line_.log.write(log_level::error, "damaged message", std::string(damaged.known.id) + ": " + describe(damaged.why),

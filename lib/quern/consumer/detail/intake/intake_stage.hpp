@@ -42,8 +42,8 @@ private:
     sqs::receive_message_request request_for(int ask, std::chrono::seconds wait);
     void failed(int asked, failure const&, tick now);
     std::size_t accept(response, tick received_at, tick now);
-    held_ptr take_in(sqs::message, std::shared_ptr<answer> const&);
-    held_ptr take_in(sqs::damaged_message, std::shared_ptr<answer> const&);
+    held_ptr take_in(sqs::message&&, std::shared_ptr<answer> const&);
+    held_ptr take_in(sqs::damaged_message&&, std::shared_ptr<answer> const&);
     std::shared_ptr<answer> weighed(response&, tick received_at);
     std::chrono::seconds wait_time() const;
     float queued(held const&) const;
