@@ -96,7 +96,8 @@ private:
     struct by_age {
         bool operator()(stored_message const& a, stored_message const& b) const
         {
-            return a.retained_from < b.retained_from;
+            if (a.retained_from != b.retained_from) return a.retained_from < b.retained_from;
+            return a.number < b.number;
         }
     };
     using ages = boost::intrusive::multiset<stored_message, boost::intrusive::base_hook<age_hook>,
