@@ -126,14 +126,16 @@ void server_core::limit_unproven(connection const& latest)
     std::size_t total = 0;
     for (auto const* const c : open_)
         total += c->held_bytes();
-    while (total > options.max_unproven_bytes) {
-        connection* oldest = nullptr;
+    // A large request may take more than all the budget, since its signature counts its whole body. It must not cost those
+    // their connection who hold next to nothing.
+    auto const spared = options.max_unproven_bytes / 4;
+    while (total > options.max_unproven_bytes && total - latest.held_bytes() > spared) {
+        connection* largest = nullptr;
         for (auto* const c : open_) {
-            if (c != &latest && c->held_bytes() != 0 && (!oldest || c->since() < oldest->since())) oldest = c;
+            if (c != &latest && (!largest || c->held_bytes() > largest->held_bytes())) largest = c;
         }
-        if (!oldest) break;
-        total -= oldest->held_bytes();
-        cut(*oldest);
+        total -= largest->held_bytes();
+        cut(*largest);
     }
 }
 
