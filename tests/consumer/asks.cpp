@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(an_extension_of_any_length_is_cut_to_what_sqs_allows)
 BOOST_AUTO_TEST_CASE(an_extension_that_is_not_needed_costs_no_request)
 {
     send(1);
-    consume([this](delivery& d) -> asio::awaitable<outcome> {
+    consume([](delivery& d) -> asio::awaitable<outcome> {
         auto const said = co_await d.extend(20s);
         BOOST_TEST(said.has_value());
         co_return ack();
