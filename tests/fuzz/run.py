@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Fuzzes the readers of bytes from outside, one after the other, with libFuzzer.
 
-usage: ./dev fuzz [NAME...] [--seconds N] [--jobs N] [--keep DIR] [--list]
+usage: ./dev fuzz [NAME...] [--seconds N] [--jobs N] [--seed N] [--keep DIR] [--list]
 
   NAME         targets; without any, all of them
   --seconds N  time for each (default: 60)
   --jobs N     targets at a time (default: the number of cores)
+  --seed N     of what libFuzzer tries (default: another one each time)
   --keep DIR   inputs that reached something new are kept there for the next run (default: build/fuzz/corpus)
   --list       the names of the targets
 
@@ -31,14 +32,14 @@ def names():
     return re.findall(r'^    \{"(\w+)"', table, re.M)
 
 
-def start(program, name, seconds, keep):
+def start(program, name, seconds, seed, keep):
     corpus = HERE / "corpus" / name
     kept = keep / name
     kept.mkdir(parents=True, exist_ok=True)
     log = keep / f"{name}.log"
     environment = dict(os.environ, QUERN_FUZZ=name, ASAN_OPTIONS="detect_leaks=1:allocator_may_return_null=1")
     command = [program, f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048", "-max_len=4096", "-use_value_profile=1",
-               f"-artifact_prefix={kept}/", "-print_final_stats=1", str(kept), str(corpus)]
+               f"-seed={seed}", f"-artifact_prefix={kept}/", "-print_final_stats=1", str(kept), str(corpus)]
     with open(log, "w") as out:
         process = subprocess.Popen(command, env=environment, stdout=out, stderr=subprocess.STDOUT)
     return process, name, kept, log, corpus, time.monotonic()
@@ -69,6 +70,7 @@ def main():
     parser.add_argument("--program", help=argparse.SUPPRESS)
     parser.add_argument("--seconds", type=int, default=60, help=argparse.SUPPRESS)
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help=argparse.SUPPRESS)
+    parser.add_argument("--seed", type=int, default=0, help=argparse.SUPPRESS)  # libFuzzer: 0 draws one
     parser.add_argument("--keep", type=Path, default=HERE.parent.parent / "build" / "fuzz" / "corpus", help=argparse.SUPPRESS)
     parser.add_argument("--list", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -84,7 +86,7 @@ def main():
     try:
         while waiting or running:
             while waiting and len(running) < args.jobs:
-                running.append(start(args.program, waiting.pop(0), args.seconds, args.keep.resolve()))
+                running.append(start(args.program, waiting.pop(0), args.seconds, args.seed, args.keep.resolve()))
             time.sleep(0.2)
             for run in [run for run in running if run[0].poll() is not None]:
                 running.remove(run)
