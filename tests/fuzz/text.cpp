@@ -28,7 +28,8 @@ void dates(std::string_view bytes)
         must(text::parse_rfc3339(text::rfc3339(*time)) == time, "a time that was read can be written and read again");
     }
     if (auto const time = text::parse_timestamp(bytes))
-        must(text::parse_timestamp(text::timestamp(*time).text()) == time, "a timestamp can be written and read again");
+        must(text::parse_timestamp(text::timestamp(*time).text()) == time,
+            "a timestamp can be written and read again");
     text::parse_http_date(bytes);
 }
 
