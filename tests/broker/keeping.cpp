@@ -246,6 +246,7 @@ BOOST_AUTO_TEST_CASE(after_any_run_the_next_engine_gives_the_same_answers)
             BOOST_TEST(look(b, dead) == look(a, dead));
             for (auto const& queue : {url, dead}) {
                 std::multiset<std::string> from_a, from_b;
+                std::map<std::string, std::string> last; // group -> sequence number, in all of the queue
                 for (int i = 0; i != 60; ++i) {
                     auto const of_a = a.receive(queue, 3, 5), of_b = b.receive(queue, 3, 5);
                     auto const& x = of_a.messages;
@@ -253,7 +254,6 @@ BOOST_AUTO_TEST_CASE(after_any_run_the_next_engine_gives_the_same_answers)
                     // Which of those that became visible at one moment comes first is forgotten, and on a FIFO queue which
                     // group has been ready longest; the order in a group is not.
                     if (!fifo) BOOST_REQUIRE(x.size() == y.size());
-                    std::map<std::string, std::string> last;
                     for (auto const& m : x) {
                         from_a.emplace(m.body);
                         a.remove(queue, m.receipt_handle).value();

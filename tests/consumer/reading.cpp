@@ -3,6 +3,8 @@
 #include <quern/consumer/sns.hpp>
 #include <quern/core/clock.hpp>
 
+#include "consumer/order.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <functional>
@@ -10,18 +12,9 @@
 #include <vector>
 
 using namespace quern;
+using namespace quern::test;
 
 namespace {
-
-struct order {
-    std::string item;
-    std::int64_t count = 0;
-};
-
-order decode(json_document& d)
-{
-    return {json_member<std::string>(d, "item"), json_member<std::int64_t>(d, "count")};
-}
 
 /// The text of the parse_error, or "read".
 std::string complaint(std::function<void()> const& read)

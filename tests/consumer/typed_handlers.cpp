@@ -4,21 +4,12 @@
 #include <quern/consumer/sns.hpp>
 
 #include "consumer/mill.hpp"
+#include "consumer/order.hpp"
 
 using namespace quern::test;
 using namespace quern;
 
 namespace {
-
-struct order {
-    std::string item;
-    std::int64_t count = 0;
-};
-
-order decode(json_document& d)
-{
-    return {json_member<std::string>(d, "item"), json_member<std::int64_t>(d, "count")};
-}
 
 constexpr char const* rolls = R"({"item":"rolls","count":3})";
 

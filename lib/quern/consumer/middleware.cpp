@@ -19,7 +19,7 @@ asio::awaitable<outcome> called(std::function<outcome(delivery&)> const& handle,
 
 } // namespace
 
-// What these coroutines refer to lives in the std::function that began them.
+// These coroutines refer to what lives in the std::function that began them.
 
 handler as_coroutine(handlers what)
 {

@@ -29,31 +29,32 @@ result<void> recorder::commit(engine_totals const& totals, wall_time now)
     return to_->commit(totals, now);
 }
 
+journal* recorder::noting()
+{
+    unsaved_ = unsaved_ || to_;
+    return to_;
+}
+
 void recorder::changed(queue const& q)
 {
-    if (!to_) return;
-    unsaved_ = true;
-    to_->queue_is({q.number, q.arn, q.created_at, q.modified_at, texts_of(q.settings()), q.tags});
+    if (auto* const to = noting())
+        to->queue_is({q.number, q.arn, q.created_at, q.modified_at, texts_of(q.settings()), q.tags});
 }
 
 void recorder::emptied(queue const& q)
 {
-    if (!to_) return;
-    unsaved_ = true;
-    to_->queue_emptied(q.number);
+    if (auto* const to = noting()) to->queue_emptied(q.number);
 }
 
 void recorder::gone(queue const& q)
 {
-    if (!to_) return;
-    unsaved_ = true;
-    to_->queue_gone(q.number);
+    if (auto* const to = noting()) to->queue_gone(q.number);
 }
 
 void recorder::came(stored_message const& m)
 {
-    if (!to_) return;
-    unsaved_ = true;
+    auto* const to = noting();
+    if (!to) return;
     char id[hex16::uuid_size];
     m.id.write_uuid(id);
     auto const& rest = m.rest();
@@ -70,28 +71,22 @@ void recorder::came(stored_message const& m)
     record.sequence_number = rest.sequence_number;
     record.source_arn = rest.source_arn;
     if (!rest.attributes.empty()) record.attributes = &rest.attributes;
-    to_->message_came(record);
+    to->message_came(record);
 }
 
 void recorder::changed(stored_message const& m)
 {
-    if (!to_) return;
-    unsaved_ = true;
-    to_->message_is(progress_of(m));
+    if (auto* const to = noting()) to->message_is(progress_of(m));
 }
 
 void recorder::left(stored_message const& m)
 {
-    if (!to_) return;
-    unsaved_ = true;
-    to_->message_left(m.number);
+    if (auto* const to = noting()) to->message_left(m.number);
 }
 
 void recorder::sent(queue const& q, std::string_view key, wall_time until, sent_before const& answer)
 {
-    if (!to_) return;
-    unsaved_ = true;
-    to_->was_sent({q.number, key, until, answer.message_id, answer.sequence_number});
+    if (auto* const to = noting()) to->was_sent({q.number, key, until, answer.message_id, answer.sequence_number});
 }
 
 } // namespace quern::broker

@@ -28,6 +28,8 @@ public:
     void sent(queue const&, std::string_view key, wall_time until, sent_before const&);
 
 private:
+    journal* noting(); ///< null: there is none; else it is told something, and owes a commit
+
     journal* to_ = nullptr;
     bool unsaved_ = false;
 };

@@ -32,7 +32,7 @@ std::optional<std::size_t> number(std::string_view text)
     return out;
 }
 
-/// What the headers say of the body's end, and of the connection's.
+/// Length of the body by the headers, and whether they leave the connection open.
 struct framing {
     std::optional<std::size_t> length;
 
