@@ -52,7 +52,7 @@ struct circumstances {
 /// longer is not waited for.
 inline constexpr std::chrono::seconds longest_wait_for_head{20};
 
-/// Those behind a failed head, in its group.
+/// Conduct of those behind a failed head, in its group.
 enum class tail {
     goes_back, ///< to the queue, where the hidden head holds them
     waits,     ///< here, for the head
