@@ -16,6 +16,10 @@ public:
     /// Messages that one run tells apart; further ones are not counted.
     static constexpr std::size_t most_different = 64;
 
+    /// Good news taken to have been before the first. Without them a good end of a long call, which began before the
+    /// outage, would make its first two bad news the usual thing, and fifty more be waited for.
+    static constexpr int assumed_good = 32;
+
     /// `who`: a number that stands for the message.
     void bad(std::uint64_t who);
 
@@ -44,7 +48,7 @@ private:
     void learn(double news);
 
     double usual_ = 0;
-    int seen_ = 0; // news in usual_; stops counting where older news begin to fade
+    int seen_ = assumed_good; // news in usual_; stops counting where older news begin to fade
     std::size_t length_ = 0;
     std::vector<std::uint64_t> who_; // of the run, each once
 };
