@@ -43,6 +43,8 @@ public:
     void force_open(bool, tick now); ///< a flag from outside: all dependencies are known to be down
     void set_max_receives(int n) { max_receives_ = n; } ///< of the queue's redrive policy
 
+    void set_max_in_flight(std::size_t n) { max_in_flight_ = n; }
+
     /// Says whether nobody receives it again when it fails now. False as long as the redrive policy is not known; and after more
     /// receives than it allows, which it does not enforce then.
     bool is_last_receive(held const& h) const { return max_receives_ != 0 && h.receive_count == max_receives_; }
@@ -129,7 +131,7 @@ private:
     std::size_t kept();
 
     bool const has_breaker_;
-    std::size_t const max_in_flight_;
+    std::size_t max_in_flight_;
     policy::backoff const backoff_;
     std::mt19937_64 random_;
     dependency_table known_;
