@@ -66,7 +66,7 @@ add_test(NAME package.use
         --test-command "${CMAKE_CTEST_COMMAND}" --output-on-failure)
 add_test(NAME package.check_coroutines
     COMMAND Python3::Interpreter -B "${stage}/${CMAKE_INSTALL_DATADIR}/quern/check_coroutines.py"
-        --files "${PROJECT_SOURCE_DIR}/tests/package/client.cpp")
+        --files "${PROJECT_SOURCE_DIR}/tests/package/client.cpp" "${PROJECT_SOURCE_DIR}/tests/package/shop.cpp")
 set_tests_properties(package.clean PROPERTIES FIXTURES_SETUP quern_clean_stage)
 set_tests_properties(package.install PROPERTIES FIXTURES_REQUIRED quern_clean_stage FIXTURES_SETUP quern_stage)
 set_tests_properties(package.use package.check_coroutines PROPERTIES FIXTURES_REQUIRED quern_stage)

@@ -58,7 +58,7 @@ def check_face(page, library):
 
 
 ROOMS = Path("consumer") / "detail"
-WHOLE = {"pipeline.hpp", "pipeline.cpp", "explain.cpp"}  # they wire the rooms
+WHOLE = {"pipeline.hpp", "pipeline.cpp", "explain.cpp", "crew.hpp", "crew.cpp"}  # they wire the rooms
 
 
 def room_of(path):

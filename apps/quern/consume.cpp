@@ -2,10 +2,13 @@
 #include "commands.hpp"
 #include "consume_handlers.hpp"
 #include "consume_options.hpp"
+#include "consume_work.hpp"
 #include "depth.hpp"
 #include "explain_on_signal.hpp"
 #include "report_file.hpp"
 #include "session.hpp"
+#include "settings_file.hpp"
+#include "settings_on_signal.hpp"
 
 #include <quern/consumer/client_options.hpp>
 #include <quern/core/alarm.hpp>
@@ -17,7 +20,9 @@
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <csignal>
+#include <functional>
 #include <memory>
 #include <unistd.h>
 
@@ -27,11 +32,15 @@ namespace {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-/// Keys are found once for both.
-sqs::client_options client_options_from(session const& s, consumer_options const& o)
+/// Keys are found once for both. Connections are opened as they are needed, and settings may want more than the options.
+sqs::client_options client_options_from(
+    session const& s, consumer_options const& o, std::size_t queues, bool may_be_turned)
 {
     auto options = s.options;
     options.credentials = s.sqs.credentials();
+    auto& lanes = options.connections;
+    lanes.data_connections = std::max(lanes.data_connections, queues * (may_be_turned ? 1'000 : o.max_polls));
+    lanes.control_connections = std::max(lanes.control_connections, queues * o.max_settle_calls);
     return client_options_for(o, std::move(options));
 }
 
@@ -45,10 +54,23 @@ struct news {
     drain_report report;
 };
 
-/// Completes when the consumer has drained: because of a signal, of an output that broke, of a queue that ran empty,
-/// or because it was refused from the beginning.
+/// Whether all queues have run empty; false as well where that cannot be told.
+asio::awaitable<bool> all_empty(session& s, consume_work& work, std::vector<empty_watch>& watches)
+{
+    bool out = true;
+    for (std::size_t i = 0; i < watches.size(); ++i) {
+        auto const empty = co_await watches[i].stays_empty(work.queues()[i].of);
+        if (!empty)
+            spdlog::warn("cannot tell whether the queue is empty: {}", explain(empty.error(), s.sqs.endpoint()));
+        out = out && empty && *empty;
+    }
+    co_return out;
+}
+
+/// Completes when all have drained: because of a signal, of an output that broke, of queues that ran empty, or because
+/// one was refused from the beginning.
 asio::awaitable<void> consume_until_drained(
-    session& s, consume_options const& o, std::string const& url, consumer& c, std::shared_ptr<news> heard)
+    session& s, consume_options const& o, consume_work& work, std::shared_ptr<news> heard)
 {
     auto const limit = std::chrono::seconds(o.drain_deadline);
     auto const over = [heard](std::exception_ptr bug, result<drain_report> end) {
@@ -56,17 +78,22 @@ asio::awaitable<void> consume_until_drained(
         heard->end = std::move(end);
         heard->arrived.ring();
     };
-    c.drain_on({SIGINT, SIGTERM}, limit);
+    work.drain_on({SIGINT, SIGTERM}, limit);
     asio::signal_set told(s.io, SIGINT, SIGTERM);
     told.async_wait([](boost::system::error_code ec, int) {
         if (!ec) spdlog::info("draining; a second signal cancels the handlers that run");
     });
-    auto const explained = std::make_shared<explain_on_signal>(s.io, c);
-    explained->wait();
-    asio::co_spawn(s.io, c.run(), over);
-    spdlog::info("consuming {}", url);
+    std::vector<std::shared_ptr<explain_on_signal>> explained;
+    std::vector<empty_watch> watches;
+    for (auto const& q : work.queues()) {
+        auto const name = work.queues().size() == 1 ? "" : q.url;
+        explained.push_back(std::make_shared<explain_on_signal>(s.io, q.of, name));
+        explained.back()->wait();
+        watches.emplace_back(*s.consumers, q.url);
+        spdlog::info("consuming {}", q.url);
+    }
+    asio::co_spawn(s.io, work.run(), over);
 
-    empty_watch watch(*s.consumers, url);
     bool draining = false;
     while (!heard->end) {
         std::optional<tick> look_at;
@@ -74,17 +101,12 @@ asio::awaitable<void> consume_until_drained(
         co_await heard->arrived.wait(look_at);
 
         bool enough = heard->broken_output.has_value();
-        if (look_at && !enough && !heard->end) {
-            auto const empty = co_await watch.is_empty(c);
-            if (empty)
-                enough = *empty;
-            else
-                spdlog::warn("cannot tell whether the queue is empty: {}", explain(empty.error(), s.sqs.endpoint()));
-        }
-        if (enough && !std::exchange(draining, true)) c.stop(limit);
+        if (look_at && !enough && !heard->end) enough = co_await all_empty(s, work, watches);
+        if (enough && !std::exchange(draining, true)) work.stop(limit);
     }
-    explained->end();
-    heard->report = co_await c.drained();
+    for (auto const& one : explained)
+        one->end();
+    heard->report = co_await work.drained();
 }
 
 exit_code complain_of_report(consume_options const& o, failure const& why)
@@ -106,11 +128,43 @@ std::string closing_line(consume_options const& o, consumer_counters const& done
     return text + fmt::format(", with {} requests", done.polls + done.settle_calls);
 }
 
-int judge(
-    session const& s, consume_options const& o, news const& heard, consumer_counters const& done, report_file* to)
+/// The report of all, and where there are several queues what became of the messages of each.
+std::string whole_report(drain_report const& all, consume_work const& work)
+{
+    auto text = to_json(all);
+    if (work.queues().size() == 1) return text;
+    text.pop_back();
+    std::string_view before = ",\"queues\":[";
+    for (auto const& q : work.queues()) {
+        auto const done = q.of.counters();
+        text += fmt::format(
+            R"({}{{"queue_url":"{}","received":{},"acknowledged":{},"put_off":{},"released":{},"rejected":{},"lost":{}}})",
+            before, q.url, done.received, done.acked, done.retried, done.released, done.rejected, done.lost);
+        before = ",";
+    }
+    return text + "]}";
+}
+
+/// Which queue was refused, and why. Where there are several, its name goes along.
+asio::awaitable<int> complain_of_end(session const& s, consume_options const& o, consume_work& work)
+{
+    for (std::size_t i = 0; i < o.queues.size(); ++i) {
+        auto const end = co_await work.queues()[i].of.run();
+        if (end.has_error()) co_return s.complain(end.error(), o.queues[i]);
+    }
+    co_return failed;
+}
+
+int judge(consume_options const& o, news const& heard, consume_work const& work, report_file* to)
 {
     auto const& report = heard.report;
-    spdlog::info("{}", closing_line(o, done));
+    auto const several = work.queues().size() != 1;
+    consumer_counters done;
+    for (auto const& q : work.queues()) {
+        auto const its = q.of.counters();
+        spdlog::info("{}{}{}", several ? q.url : "", several ? ": " : "", closing_line(o, its));
+        done.rejected += its.rejected;
+    }
     spdlog::info("drained: {}", to_json(report));
     int code = ok;
     if (!report.clean()) {
@@ -121,10 +175,9 @@ int judge(
             fmt::format("{} rejected and deleted unhandled; --poison-queue would have kept them", gone), deleted);
     }
     if (to) {
-        if (auto const written = to->write(to_json(report) + '\n'); !written)
+        if (auto const written = to->write(whole_report(report, work) + '\n'); !written)
             code = complain_of_report(o, written.error());
     }
-    if (heard.end->has_error()) code = s.complain(heard.end->error(), o.queue);
     if (heard.broken_output) {
         code =
             complain(describe(*heard.broken_output) + "; what was not written was not acknowledged and comes again");
@@ -150,14 +203,27 @@ asio::awaitable<int> consume(session& s, consume_options const& o)
         auto const missing = co_await missing_command(o.exec);
         if (!missing.empty()) co_return complain("--exec: " + missing, usage);
     }
-    auto const url = co_await existing_queue(s, o.queue, o.until_empty);
-    if (!url) co_return s.complain(url.error(), o.queue);
+    std::vector<std::string> urls;
+    for (auto const& queue : o.queues) {
+        auto const url = co_await existing_queue(s, queue, o.until_empty);
+        if (!url) co_return s.complain(url.error(), queue);
+        if (std::ranges::find(urls, *url) != urls.end())
+            co_return complain("the queue " + queue + " is named twice", usage);
+        urls.push_back(*url);
+    }
 
     auto settings = options_from(o);
+    auto const base = consumer_limits::of(settings);
+    consumer_limits at_first = base;
+    if (!o.settings.empty()) {
+        auto const found = load_limits(o.settings);
+        if (!found) co_return complain(found.error());
+        at_first = found->over(base);
+    }
     if (!o.poison_queue.empty()) {
         auto const poison = co_await existing_queue(s, o.poison_queue, false);
         if (!poison) co_return s.complain(poison.error(), "--poison-queue " + o.poison_queue);
-        if (*poison == *url)
+        if (std::ranges::find(urls, *poison) != urls.end())
             co_return complain("--poison-queue is the queue itself: what is rejected would come again", usage);
         settings.poison_queue_url = *poison;
     }
@@ -171,20 +237,40 @@ asio::awaitable<int> consume(session& s, consume_options const& o)
 
     auto const ex = s.io.get_executor();
     auto const heard = std::make_shared<news>(ex);
-    handler handle;
+    std::function<handler(std::string const&)> handle;
     if (o.exec.empty()) {
-        handle = print_messages(std::make_shared<line_writer>(ex, STDOUT_FILENO), [heard](failure const& why) {
+        auto const to = std::make_shared<line_writer>(ex, STDOUT_FILENO);
+        auto const broken = [heard](failure const& why) {
             heard->broken_output = why;
             heard->arrived.ring();
-        });
+        };
+        bool const several = urls.size() != 1;
+        handle = [to, broken, several](
+                     std::string const& url) { return print_messages(to, broken, several ? url : std::string()); };
     } else {
         // A handler is cancelled at nine tenths of a drain: the command has to be gone before its end.
-        handle = run_for_each(o.exec, *url, std::chrono::milliseconds(o.drain_deadline * 1000 / 20));
+        handle = [&o](std::string const& url) {
+            return run_for_each(o.exec, url, std::chrono::milliseconds(o.drain_deadline * 1000 / 20));
+        };
     }
-    auto& client = s.consumers.emplace(ex, client_options_from(s, settings));
-    consumer c(ex, client, *url, std::move(handle), settings);
-    co_await consume_until_drained(s, o, *url, c, heard);
-    co_return judge(s, o, *heard, c.counters(), report ? &*report : nullptr);
+    auto& client = s.consumers.emplace(ex, client_options_from(s, settings, urls.size(), !o.settings.empty()));
+    if (urls.size() > *at_first.max_in_flight)
+        co_return complain(
+            fmt::format("--max-in-flight must be at least {}, one for each queue", urls.size()), usage);
+    consume_work work(s.io, client, urls, handle, settings);
+    std::shared_ptr<settings_on_signal> turned;
+    if (!o.settings.empty()) {
+        auto const said = co_await work.set_limits(at_first);
+        if (!said) co_return complain(said.error());
+        turned = std::make_shared<settings_on_signal>(s.io, o.settings, base, work);
+        turned->wait();
+    }
+    co_await consume_until_drained(s, o, work, heard);
+    if (turned) turned->end();
+    auto const code = judge(o, *heard, work, report ? &*report : nullptr);
+    bool const refused = heard->end->has_error() && !heard->broken_output;
+    if (!refused) co_return code;
+    co_return co_await complain_of_end(s, o, work);
 }
 
 } // namespace
@@ -195,7 +281,9 @@ void add_consume(CLI::App& app, command_line& line)
     auto* const command = app.add_subcommand("consume", "Print each message, or run a command for each");
     add_options(*command, *o);
     command->callback([o, &line] {
-        line.run = [o, &line] { return run(line.where, o->queue, [o](session& s) { return consume(s, *o); }); };
+        line.run = [o, &line] {
+            return run(line.where, o->queues.front(), [o](session& s) { return consume(s, *o); });
+        };
     });
 }
 

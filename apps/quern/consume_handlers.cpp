@@ -19,9 +19,10 @@ namespace asio = boost::asio;
 
 namespace {
 
-asio::awaitable<outcome> print(line_writer& to, std::function<void(failure const&)> const& broken, delivery& d)
+asio::awaitable<outcome> print(
+    line_writer& to, std::function<void(failure const&)> const& broken, std::string const& queue_url, delivery& d)
 {
-    auto line = json_line(d);
+    auto line = json_line(d, queue_url);
     auto const written = co_await to.write(std::move(line));
     if (written) co_return ack();
     broken(written.error());
@@ -46,9 +47,11 @@ asio::awaitable<outcome> run_command(
 
 } // namespace
 
-handler print_messages(std::shared_ptr<line_writer> to, std::function<void(failure const&)> broken)
+handler print_messages(
+    std::shared_ptr<line_writer> to, std::function<void(failure const&)> broken, std::string queue_url)
 {
-    return [to = std::move(to), broken = std::move(broken)](delivery& d) { return print(*to, broken, d); };
+    return [to = std::move(to), broken = std::move(broken), queue_url = std::move(queue_url)](
+               delivery& d) { return print(*to, broken, queue_url, d); };
 }
 
 handler run_for_each(std::string command, std::string queue_url, std::chrono::milliseconds grace)

@@ -12,7 +12,9 @@
 namespace quern::app {
 
 /// Writes each message as a JSON line, and acknowledges it when the line is out. When that fails: tells, and gives it back.
-handler print_messages(std::shared_ptr<line_writer> to, std::function<void(failure const&)> broken);
+/// `queue_url`: of these lines, see json_line().
+handler print_messages(
+    std::shared_ptr<line_writer> to, std::function<void(failure const&)> broken, std::string queue_url);
 
 /// Runs a shell command for each message; see variables() and aws::run_shell_command().
 handler run_for_each(std::string command, std::string queue_url, std::chrono::milliseconds grace);

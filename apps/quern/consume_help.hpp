@@ -31,6 +31,20 @@ wrong keys. When that begins later it goes on asking, and says so in the log.
 SIGUSR1 makes it say on standard error what it does and why no more: which limit is reached, what fails, which message is the
 oldest. It says so by itself when nothing was received and nothing settled for --stall-after seconds.
 
+With several queues --max-in-flight is that of all together: each gets an equal share while all are busy, and what one does
+not need goes to the others. The other limits are those of each queue. A line of JSON has "queue_url" then, and the report
+"queues", with the counts of each. When one is refused at the start, all drain.
+
+--settings names a file in TOML, any of these lines; what it leaves out is as the command line says:
+  max_in_flight = 200
+  max_bytes_in_flight = 67_108_864
+  rate = "30/min"            # or 50, which is a second
+  burst = 5
+  max_polls = 8
+  handler_concurrency = 4
+At SIGHUP it is read again, and its limits are in force at once: nothing that is in flight is dropped, and after one was
+lowered nothing new begins until there is less. A file that cannot be used changes nothing, and the log says why.
+
 --rate 50 begins to handle fifty messages a second at most, however many come; --rate 30/min or 100/h as well. After a quiet
 time --burst of them may begin at once. What has not begun when it drains is given back.
 
@@ -42,6 +56,7 @@ Delivery is at least once: a message may come more than once.
 
 Examples:
   quern consume orders --until-empty > orders.jsonl
+  quern consume orders mails bills --settings /etc/shop/limits.toml --exec ./handle
   quern consume http://127.0.0.1:9324/000000000000/orders --exec 'curl -sf -d @- http://localhost:8080/orders'
   quern consume orders --exec ./handle-order --max-in-flight 16 --report /run/orders/drain.json)";
 

@@ -32,6 +32,8 @@ std::string conflict(consume_options const& o)
 {
     if (o.on_group_failure == "skip" && o.poison_queue.empty())
         return "--on-group-failure skip needs --poison-queue, where the skipped message goes";
+    for (auto const& queue : o.queues)
+        if (std::ranges::count(o.queues, queue) != 1) return "the queue " + queue + " is named twice";
     if (o.park_for && o.on_group_failure != "park") return "--park-for needs --on-group-failure park";
     return {};
 }
@@ -42,6 +44,7 @@ consumer_options options_from(consume_options const& o)
     out.max_in_flight =
         o.max_in_flight.value_or(o.exec.empty() ? 1'000 : 2 * std::max(1u, std::thread::hardware_concurrency()));
     out.max_bytes_in_flight = o.max_bytes;
+    out.handler_concurrency = o.handler_concurrency;
     if (!o.rate.empty()) {
         out.rate = rate_from(o.rate);
         out.rate->burst = o.burst;
@@ -63,7 +66,7 @@ consumer_options options_from(consume_options const& o)
 
 void add_options(CLI::App& command, consume_options& o)
 {
-    command.add_option("QUEUE", o.queue, "URL or name")->required();
+    command.add_option("QUEUE", o.queues, "URL or name, or several of them")->required();
     command.add_option("--exec", o.exec, "Run this for each message")->type_name("COMMAND");
     command.add_flag("--until-empty", o.until_empty, "End when the queue has no message left, see below");
     command
@@ -78,6 +81,11 @@ void add_options(CLI::App& command, consume_options& o)
         ->type_name("SIZE")
         ->transform(CLI::AsSizeValue(false).description(""))
         ->check(check_max_bytes);
+    command
+        .add_option("--handler-concurrency", o.handler_concurrency,
+            "Handlers at once, commands say, apart from what is held and settled [as many as --max-in-flight]")
+        ->type_name("N")
+        ->check(CLI::Range(0, 120'000));
     auto* const rate = command.add_option("--rate", o.rate, "Messages that begin to be handled a second [no limit]")
                            ->type_name("N[/min|/h]")
                            ->check(check_rate);
@@ -125,6 +133,8 @@ void add_options(CLI::App& command, consume_options& o)
         ->capture_default_str();
     command.add_flag(
         "--log-bodies", o.log_bodies, "Show in the log how a message begins that is malformed or damaged");
+    command.add_option("--settings", o.settings, "A file of limits in TOML, read again at SIGHUP; see below")
+        ->type_name("FILE");
     command.add_option("--report", o.report, "Write how the drain went there, as JSON")->type_name("FILE");
     command.footer(consume_help);
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -14,7 +15,9 @@ namespace quern::app {
 
 /// What the command line of `quern consume` says.
 struct consume_options {
-    std::string queue;
+    std::vector<std::string> queues;
+    std::string settings;
+    std::size_t handler_concurrency = 0;
     std::string exec;
     bool until_empty = false;
     std::optional<std::size_t> max_in_flight;

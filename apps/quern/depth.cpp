@@ -38,4 +38,13 @@ sqs::answer<bool> empty_watch::is_empty(consumer const& c)
     co_return found->total() == 0 && c.in_flight() == 0;
 }
 
+sqs::answer<bool> empty_watch::stays_empty(consumer const& c)
+{
+    auto const received = c.counters().received;
+    auto const now = co_await is_empty(c);
+    if (!now) co_return now;
+    if (*now) received_ = received;
+    co_return received_ == c.counters().received&& c.in_flight() == 0;
+}
+
 } // namespace quern::app

@@ -4,6 +4,7 @@
 #include <quern/sqs/api.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace quern::app {
@@ -28,10 +29,14 @@ public:
     /// Asks the queue only when a receive has come back empty since the last time.
     sqs::answer<bool> is_empty(consumer const&);
 
+    /// The same, and it stays so while the consumer receives nothing: where others have to be found empty too.
+    sqs::answer<bool> stays_empty(consumer const&);
+
 private:
     sqs::api& sqs_;
     std::string queue_url_;
-    std::uint64_t empty_polls_ = 0; // seen
+    std::uint64_t empty_polls_ = 0;         // seen
+    std::optional<std::uint64_t> received_; // when it was empty last
 };
 
 } // namespace quern::app

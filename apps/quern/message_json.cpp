@@ -37,7 +37,7 @@ std::string iso_time(wall_time at)
         "{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(s)), (ms - s).count());
 }
 
-std::string json_line(delivery const& d)
+std::string json_line(delivery const& d, std::string const& queue_url)
 {
     json::object line;
     line["message_id"] = d.id();
@@ -46,6 +46,7 @@ std::string json_line(delivery const& d)
     if (auto const at = d.message().sent_at()) line["sent_at"] = iso_time(*at);
     if (auto const at = d.first_received_at()) line["first_received_at"] = iso_time(*at);
     if (!d.group().empty()) line["group"] = d.group();
+    if (!queue_url.empty()) line["queue_url"] = queue_url;
     line["attributes"] = attributes_of(d);
     return json::serialize(line) + '\n';
 }

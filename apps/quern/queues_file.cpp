@@ -1,12 +1,10 @@
 #include "queues_file.hpp"
 
+#include "toml_reader.hpp"
+
 #include <quern/broker/detail/settings.hpp>
 
 #include <fmt/core.h>
-
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_FORMATTERS 0
-#include <toml++/toml.h>
 
 #include <fstream>
 #include <optional>
@@ -28,23 +26,14 @@ constexpr bounds numbers[] = {{"DelaySeconds", "0 to 900"}, {"KmsDataKeyReusePer
     {"MaximumMessageSize", "1024 to 1048576"}, {"MessageRetentionPeriod", "60 to 1209600"},
     {"ReceiveMessageWaitTimeSeconds", "0 to 20"}, {"VisibilityTimeout", "0 to 43200"}};
 
-struct complaint {
-    std::string text;
-};
-
-/// Reads one document. Every complaint names the place of the node that it is about.
-class reader {
+/// Reads one document.
+class reader : private toml_reader {
 public:
-    reader(std::string_view file, std::string_view arn_prefix) : file_(file), arn_prefix_(arn_prefix) {}
+    reader(std::string_view file, std::string_view arn_prefix) : toml_reader(file), arn_prefix_(arn_prefix) {}
 
     std::vector<planned> read(std::string_view document)
     {
-        auto const parsed = toml::parse(document, file_);
-        if (!parsed) {
-            auto const& error = parsed.error();
-            throw complaint{fmt::format("{}: is no TOML: {}", spot(error.source()), error.description())};
-        }
-        auto const& top = parsed.table();
+        auto const top = parse(document);
         for (auto const& [key, node] : top) {
             if (key != "queues")
                 refuse(
@@ -65,29 +54,6 @@ public:
     }
 
 private:
-    std::string spot(toml::source_region const& at) const
-    {
-        return fmt::format("{}:{}:{}", file_, at.begin.line, at.begin.column);
-    }
-    std::string place(toml::source_region const& at, std::string_view key) const
-    {
-        return fmt::format("{}: {}", spot(at), key);
-    }
-    [[noreturn]] void refuse(toml::source_region const& at, std::string_view key, std::string_view why) const
-    {
-        throw complaint{fmt::format("{} {}", place(at, key), why)};
-    }
-
-    toml::table const& table(toml::node const& node, std::string_view key, std::string_view form) const
-    {
-        if (!node.is_table()) refuse(node.source(), key, fmt::format("must be a table, {}", form));
-        return *node.as_table();
-    }
-    std::string text(toml::node const& node, std::string_view key) const
-    {
-        if (!node.is_string()) refuse(node.source(), key, "must be a text in quotes");
-        return node.as_string()->get();
-    }
     /// A text, or what stands for one.
     std::string simple(toml::node const& node, std::string_view key) const
     {
@@ -96,14 +62,6 @@ private:
         if (!node.is_string()) refuse(node.source(), key, "must be a text, a whole number, true or false");
         return node.as_string()->get();
     }
-    int number(toml::node const& node, std::string_view key, int least, int most) const
-    {
-        auto const value = node.is_integer() ? node.as_integer()->get() : least - std::int64_t{1};
-        if (value < least || value > most)
-            refuse(node.source(), key, fmt::format("must be a whole number from {} to {}", least, most));
-        return static_cast<int>(value);
-    }
-
     void read_queue(toml::key const& name, toml::table const& from)
     {
         auto const path = fmt::format("queues.{}", name.str());
@@ -170,7 +128,7 @@ private:
             target.insert(0, arn_prefix_);
         }
         auto const* const count = from.get("max_receive_count");
-        int const most = count ? number(*count, path + ".max_receive_count", 1, 1000) : default_receives;
+        auto const most = count ? number(*count, path + ".max_receive_count", 1, 1000) : default_receives;
         sqs::set_queue_attributes_request set{of.queue_name,
             {{"RedrivePolicy", fmt::format(R"({{"deadLetterTargetArn":"{}","maxReceiveCount":{}}})", target, most)}}};
         redrives_.push_back({std::move(set), place(dead.source(), key)});
@@ -218,7 +176,6 @@ private:
         }
     }
 
-    std::string_view file_;
     std::string_view arn_prefix_;
     std::set<std::string, std::less<>> names_;
     std::vector<planned> creates_, redrives_, sends_;
@@ -231,7 +188,7 @@ result<std::vector<planned>> plan_queues(
 {
     try {
         return reader(file, arn_prefix).read(document);
-    } catch (complaint const& c) {
+    } catch (toml_reader::complaint const& c) {
         return failure(errc::invalid_option, "--queues " + c.text);
     }
 }

@@ -231,6 +231,39 @@ class Draining(ProgramTest):
         process.terminate()
         self.assertEqual(process.wait(LIMIT), 0)
 
+    def test_settings_are_read_again_at_a_signal_and_a_bad_file_changes_nothing(self):
+        path = self.folder + "/limits.toml"
+
+        def write(text):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+
+        write("handler_concurrency = 1\n")
+        process = self.consuming("--settings", path, "--max-in-flight", "10", "--exec",
+                                 "echo started; tail -f /dev/null; :")
+        self.send("orders", *"abcd")
+        wait_for(process.stdout, "started")
+        process.send_signal(signal.SIGUSR1)
+        wait_for(process.stderr, "limits were turned: handler_concurrency 1")
+        for bad in ("handler_concurrency = -1\n", "handlers = 2\n", "handler_concurrency = = 2\n"):
+            write(bad)
+            process.send_signal(signal.SIGHUP)
+            wait_for(process.stderr, f"error: the settings stay as they are: --settings {path}:1:")
+        write("handler_concurrency = 3\nmax_polls = 100\n")
+        process.send_signal(signal.SIGHUP)
+        wait_for(process.stderr, f"the settings of {path} are in force")
+        for _ in range(2):
+            wait_for(process.stdout, "started")
+        write("max_polls = 2\n")  # and the other is as the command line says
+        process.send_signal(signal.SIGHUP)
+        wait_for(process.stdout, "started")
+        process.terminate()
+        wait_for(process.stderr, "draining")
+        process.terminate()
+        self.assertEqual(process.wait(LIMIT), 0)
+        os.remove(path)
+        self.refuse("consume", "orders", "--settings", path, status=2, mentions=["--settings", "cannot be read"])
+
     def test_one_who_asks_while_it_is_idle_is_told_that_nothing_is_in_the_way(self):
         process = self.consuming()
         process.send_signal(signal.SIGUSR1)
@@ -453,6 +486,50 @@ class AmongFaults(ProgramTest):
 
     def test_a_call_that_outlasts_the_drain_is_cut(self):
         self.end_without_answers({"half_open": 1}, "--visibility-timeout", "60", "--drain-deadline", "1", status=3)
+
+
+class Several(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.urls = [self.create(name) for name in ("orders", "mails", "bills")]
+
+    def test_each_line_and_each_count_names_its_queue(self):
+        self.send("orders", *(f"o{i}" for i in range(30)))
+        self.send("mails", "m")
+        path = self.folder + "/report.json"
+        out, err = self.quern("consume", "orders", "mails", "bills", "--until-empty", "--wait-time", "1",
+                              "--max-in-flight", "7", "--report", path)
+        lines = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual(len(lines), 31)
+        self.assertEqual({line["queue_url"] for line in lines if line["body"].startswith("o")}, {self.urls[0]})
+        self.assertIn(f"{self.urls[1]}: received 1, acknowledged 1", err)
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertEqual(report["stranded"], 0)
+        told = {one["queue_url"]: (one["received"], one["acknowledged"]) for one in report["queues"]}
+        self.assertEqual(told, dict(zip(self.urls, ((30, 30), (1, 1), (0, 0)))))
+
+    def test_one_drain_ends_them_all(self):
+        process = self.start("consume", "orders", "mails", "--wait-time", "1", "--exec", "echo $QUERN_QUEUE_URL")
+        for _ in range(2):
+            wait_for(process.stderr, "consuming")
+        self.send("orders", "a")
+        wait_for(process.stdout, self.urls[0])
+        self.send("mails", "b")
+        wait_for(process.stdout, self.urls[1])
+        process.send_signal(signal.SIGUSR1)
+        told = {wait_for(process.stderr, "in flight").split(": ")[1] for _ in range(2)}
+        self.assertEqual(told, set(self.urls[:2]))
+        process.terminate()
+        self.assertEqual(process.wait(LIMIT), 0)
+
+    def test_what_cannot_work_is_refused(self):
+        self.refuse("consume", "orders", "orders", status=2, mentions=["the queue orders is named twice"])
+        self.refuse("consume", "orders", self.urls[0], status=2, mentions=["is named twice"])
+        self.refuse("consume", "orders", "absent", status=1, mentions=["absent", "NonExistentQueue"])
+        self.refuse("consume", "orders", "mails", "--poison-queue", "mails", status=2, mentions=["is the queue itself"])
+        self.refuse("consume", "orders", "mails", "--max-in-flight", "1", status=2,
+                    mentions=["--max-in-flight must be at least 2, one for each queue"])
 
 
 if __name__ == "__main__":

@@ -45,6 +45,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_work_is_refused_by_its_name)
     BOOST_TEST(refused([](auto& o) { o.rate = policy::rate{.count = 1, .burst = 0}; }) == "rate.burst");
     BOOST_TEST(refused([](auto& o) { o.max_polls = 0; }) == "max_polls");
     BOOST_TEST(refused([](auto& o) { o.max_polls = 1'001; }) == "max_polls");
+    BOOST_TEST(refused([](auto& o) { o.handler_concurrency = 120'001; }) == "handler_concurrency");
     BOOST_TEST(refused([](auto& o) { o.wait_time = 21s; }) == "wait_time");
     BOOST_TEST(refused([](auto& o) { o.wait_time = -1s; }) == "wait_time");
     BOOST_TEST(refused([](auto& o) { o.visibility_timeout = 2s; }) == "visibility_timeout");

@@ -72,7 +72,8 @@ struct crowd {
     consumer_options options;
     int kinds = 10; // of handlers
     std::atomic<int> started{0}, hung{0}, cancelled{0}, acks{0};
-    std::atomic<std::size_t> looked_at{0};
+    std::atomic<std::size_t> looked_at{0}, turns{0};
+    std::atomic<int> refused{0};
     four_threads threads;
     std::optional<consumer> it;
 
@@ -170,6 +171,16 @@ struct crowd {
         one->over.get_future().get();
     }
 
+    /// There is always room for those that hang beside others.
+    void turn_limits()
+    {
+        static constexpr consumer_limits some[] = {{.max_in_flight = 40, .max_polls = 2},
+            {.max_in_flight = 400, .max_polls = 8}, {.handler_concurrency = 30}, {.handler_concurrency = 0}};
+        auto const said =
+            asio::co_spawn(threads.pool, it->set_limits(some[turns++ % std::size(some)]), asio::use_future).get();
+        if (said.has_error() && said.error().code != errc::stopped) ++refused;
+    }
+
     void switch_and_look(int name)
     {
         switch (name) {
@@ -182,6 +193,7 @@ struct crowd {
             it->report_outage(false);
             break;
         case 2: wait_in_vain(); break;
+        case 3: turn_limits(); break;
         }
         look();
     }
@@ -212,6 +224,7 @@ struct crowd {
         BOOST_TEST(report.clean(), to_json(report));
         BOOST_TEST(it->counters().acked + broker.depth(url) == sent);
         BOOST_TEST(it->in_flight() == 0u);
+        BOOST_TEST(refused == 0);
         BOOST_TEST(seen->disorders == 0);
         BOOST_TEST(seen->lives.size() == 0u);
         BOOST_TEST(seen->deleted >= it->counters().acked);

@@ -16,7 +16,7 @@ using std::chrono::seconds;
 inline sim::witness::rules fifo()
 {
     sim::witness::rules out;
-    out.in_flight = 10;
+    out.limits.max_in_flight = 10;
     out.ordered = out.poison_queue = true;
     out.lease = 3s;
     return out;

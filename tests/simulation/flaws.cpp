@@ -38,6 +38,7 @@ constexpr expectation expectations[] = {
     {FLAW(runs_redeliveries), "duplicates", twice},
     {FLAW(keeps_the_old_handle), "duplicates", expires},
     {FLAW(combines_polls), "weather", expires},
+    {FLAW(keeps_old_limits), "turned", "that it has no place for"},
     {FLAW(ignores_bytes), "bytes", "asks for more while its handlers hold"},
     {FLAW(says_deleted_at_once), "asks", "is told that it is deleted, and it is not"},
     {FLAW(forgets_attempts), "fifo-lost", "nobody has asked again"},
@@ -85,6 +86,7 @@ constexpr expectation expectations[] = {
 void simplify(consumer_options& c, sim::flaws const& f)
 {
     c.classify = nullptr;
+    c.rate.reset();
     if (!f.counts_standing_back) c.max_age = {};
     c.on_group_failure = group_policy::retry_head;
     c.on_malformed = malformed_policy::retry;
@@ -100,6 +102,8 @@ sim::run_result run_naive(std::string_view scenario, std::uint64_t seed, sim::fl
     mix.rejects = mix.misreads = mix.condemns = mix.unavailable = mix.extends = 0;
     if (!f.says_deleted_at_once) mix.acks = 0;
     simplify(day.consumer, f);
+    for (auto& incident : day.incidents)
+        incident.limits.rate.reset();
     for (auto& version : day.versions)
         simplify(version.consumer, f);
     return sim::run(day, options);

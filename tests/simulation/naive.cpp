@@ -7,7 +7,8 @@ namespace quern::sim {
 /// Half of what is in flight may run; the other half waits here.
 void naive_worker::run_next()
 {
-    auto const half = std::max<std::size_t>(1, options_.max_in_flight / 2);
+    auto half = std::max<std::size_t>(1, options_.max_in_flight / 2);
+    if (options_.handler_concurrency != 0) half = std::min(half, options_.handler_concurrency);
     auto const most = flaws_.asks_for_ten ? 1'000 : slow_ ? 1 : half;
     std::erase_if(waiting_, [](job_ptr const& j) { return j->gone || j->lost; });
     while (!stopping_) {
@@ -271,6 +272,17 @@ void naive_worker::removed(job_ptr const& j, std::string const& handle,
         forget(j);
 }
 
+/// It knows no rate.
+void naive_worker::turn(consumer_limits const& to)
+{
+    if (flaws_.keeps_old_limits) return;
+    options_.max_in_flight = to.max_in_flight.value_or(options_.max_in_flight);
+    options_.max_bytes_in_flight = to.max_bytes_in_flight.value_or(options_.max_bytes_in_flight);
+    options_.handler_concurrency = to.handler_concurrency.value_or(options_.handler_concurrency);
+    room_.ring();
+    run_next();
+}
+
 // ---- stopping
 
 asio::awaitable<void> naive_worker::stop(milliseconds limit)
@@ -336,6 +348,7 @@ public:
     void start(std::function<void(drain_report const&)> ended) override { worker_->start(std::move(ended)); }
     void drain(milliseconds limit) override { worker_->drain(limit); }
     std::size_t in_flight() const override { return worker_->in_flight(); }
+    void set_limits(consumer_limits const& to) override { worker_->turn(to); }
 
 private:
     std::shared_ptr<naive_worker> worker_;

@@ -17,6 +17,7 @@ struct flaws {
     bool runs_redeliveries = false;    ///< though the message runs here already
     bool keeps_the_old_handle = false; ///< when a message that is held here comes again
     bool combines_polls = false;       ///< two receives make a batch, which is dropped when the second fails
+    bool keeps_old_limits = false;     ///< whoever turns them
     bool ignores_bytes = false;        ///< asks for more, however large what is held already
     bool forgets_attempts = false;     ///< a FIFO receive whose answer is lost is not asked for again
     bool gives_up_polls = false;       ///< after a second, however long they wait at the service

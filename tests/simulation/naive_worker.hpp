@@ -84,6 +84,7 @@ public:
     }
 
     std::size_t in_flight() const { return jobs_.size(); }
+    void turn(consumer_limits const&);
 
 private:
     tick now() const { return options_.time->now(); }
@@ -378,7 +379,7 @@ private:
     std::string const url_;
     bool const fifo_ = url_.ends_with(".fifo");
     handlers const handle_;
-    consumer_options const options_;
+    consumer_options options_;
     flaws const flaws_;
     std::mt19937_64 random_;
     log_throttle log_;

@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(what_finds_its_dependency_down_is_no_speed)
 BOOST_AUTO_TEST_CASE(the_limits_of_a_process_are_its_own)
 {
     auto one = fifo();
-    one.in_flight = 1;
+    one.limits.max_in_flight = 1;
     book b;
     b.books.obeys(0, one);
     b.books.holds(1, 2);

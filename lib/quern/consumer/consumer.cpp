@@ -9,6 +9,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include <csignal>
+#include <tuple>
 
 namespace quern {
 
@@ -197,6 +198,29 @@ void consumer::resume()
 void consumer::report_outage(bool down)
 {
     post(home_, tenant_, [down](detail::pipeline& p) { p.report_outage(down); });
+}
+
+asio::awaitable<consumer::burden> consumer::weigh() const
+{
+    return ask<burden>([home = home_, tenant = tenant_](asker<burden> who) {
+        post(home, tenant, [who = std::move(who)](detail::pipeline& p) {
+            burden out;
+            std::tie(out.in_flight, out.coming, out.ending) = p.burden();
+            who.tell(out);
+        });
+    });
+}
+
+void consumer::halt()
+{
+    post(home_, tenant_, [](detail::pipeline& p) { p.halt(); });
+}
+
+asio::awaitable<result<void>> consumer::set_limits(consumer_limits to)
+{
+    return ask<result<void>>([home = home_, tenant = tenant_, to](asker<result<void>> who) {
+        post(home, tenant, [who = std::move(who), to](detail::pipeline& p) { who.tell(p.set_limits(to)); });
+    });
 }
 
 asio::awaitable<explanation> consumer::explain() const

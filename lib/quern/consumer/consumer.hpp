@@ -5,6 +5,7 @@
 #include <quern/consumer/drain_report.hpp>
 #include <quern/consumer/explanation.hpp>
 #include <quern/consumer/handler.hpp>
+#include <quern/consumer/limits.hpp>
 #include <quern/consumer/options.hpp>
 #include <quern/consumer/outcome.hpp>
 #include <quern/core/lodgers.hpp>
@@ -121,6 +122,17 @@ public:
     /// is false again; then one message probes. Nothing without options.breaker.
     void report_outage(bool down);
 
+    /// Turns limits while it runs; those that `to` leaves out stay as they are. Completes when they are in force, which
+    /// takes a moment. Messages in flight, handlers and receives under way are left alone: after a limit was lowered
+    /// below what there is, nothing new begins until there is less. It can only become less than the receives under
+    /// way have asked for.
+    ///
+    /// Fails with    errc::invalid_option  one cannot work, by name, or the client has too few connections for
+    ///                                     max_polls; nothing is turned. What was claimed for more stays claimed.
+    ///               errc::stopped         the drain has ended
+    /// Cancellation  none.
+    boost::asio::awaitable<result<void>> set_limits(consumer_limits to);
+
     /// Completes with what it does, and why no more. to_string() makes one line of it: "0 receives open, 1000
     /// messages in flight; max_in_flight is reached: 1000 are being handled, 0 wait or are being settled; …";
     /// to_json() as well.
@@ -140,6 +152,16 @@ public:
     std::size_t in_flight() const;
 
 private:
+    friend class consumers;
+
+    /// State that a limit shared with others depends on.
+    struct burden {
+        std::size_t in_flight = 0, coming = 0; ///< messages; the latter may be brought by the receives under way
+        bool ending = false;                   ///< it takes nothing more
+    };
+    boost::asio::awaitable<burden> weigh() const;
+    void halt(); ///< as stop(), and nothing when it drains already
+
     consumer(boost::asio::any_io_executor, sqs::api*, std::string queue_url, handlers, consumer_options);
 
     std::shared_ptr<lodgers> home_; // the context, and in it

@@ -1,6 +1,17 @@
 #include <quern/consumer/drain_report.hpp>
 
+#include <algorithm>
+
 namespace quern {
+
+void drain_report::add(drain_report const& more)
+{
+    took = std::max(took, more.took);
+    for (auto const count :
+        {&drain_report::finished, &drain_report::cancelled, &drain_report::released, &drain_report::stranded,
+            &drain_report::running, &drain_report::at_risk, &drain_report::lost, &drain_report::polls})
+        this->*count += more.*count;
+}
 
 std::string to_json(drain_report const& r)
 {

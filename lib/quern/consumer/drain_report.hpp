@@ -18,6 +18,9 @@ struct drain_report {
     std::size_t lost = 0;  ///< leases lost since it began: they come back, after a visibility timeout at the latest
     std::size_t polls = 0; ///< receives that had not been answered: what they may yet bring stays hidden for a while
 
+    /// Makes this one that of several drains: sums, and the longest time.
+    void add(drain_report const&);
+
     /// Nothing was left behind.
     bool clean() const { return stranded + running + at_risk + lost + polls == 0; }
 };

@@ -61,7 +61,17 @@ std::string to_json(explanation const& e)
         .member("running", number(e.running))
         .member("bytes", number(e.bytes))
         .member("quiet_ms", static_cast<std::int64_t>(e.quiet.count()));
-    json.key("obstacles").begin_array();
+    json.key("limits").begin_object();
+    auto const& limits = e.limits;
+    auto const limit = [&](char const* name, std::optional<std::size_t> n) {
+        if (n) json.member(name, number(*n));
+    };
+    limit("max_in_flight", limits.max_in_flight);
+    limit("max_bytes_in_flight", limits.max_bytes_in_flight);
+    limit("max_polls", limits.max_polls);
+    limit("handler_concurrency", limits.handler_concurrency);
+    if (limits.rate && limits.rate->count != 0) json.member("rate", policy::to_string(*limits.rate));
+    json.end_object().key("obstacles").begin_array();
     for (auto const& o : e.obstacles)
         json.begin_object().member("name", o.name).member("text", o.text).end_object();
     json.end_array().key("remarks").begin_array();

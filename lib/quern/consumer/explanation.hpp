@@ -1,5 +1,7 @@
 #pragma once
 
+#include <quern/consumer/limits.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -12,9 +14,8 @@ namespace quern {
 struct explanation {
     /// Something that keeps the next receive from beginning.
     struct obstacle {
-        std::string
-            name; ///< "max_in_flight", "max_bytes_in_flight", "rate", "receives_fail", "empty_answers", "paused",
-                  ///< "breaker", "not_started", "draining" or "ended"
+        std::string name; ///< "max_in_flight", "max_bytes_in_flight", "rate", "handler_concurrency", "receives_fail",
+                          ///< "empty_answers", "paused", "breaker", "not_started", "draining" or "ended"
         std::string text; ///< for a human
     };
     struct message {
@@ -35,12 +36,14 @@ struct explanation {
     std::size_t running = 0;   ///< of these, with a handler at work
     std::size_t bytes = 0;     ///< see consumer_options::max_bytes_in_flight
 
+    consumer_limits limits; ///< in force, each of them
+
     /// None: nothing is in the way, it receives as much as the answers are worth.
     std::vector<obstacle> obstacles;
 
-    std::vector<std::string>
-        remarks;                   ///< what is not in the way of all: an outage of some, groups that SQS holds back
-    std::optional<message> oldest; ///< in flight
+    std::vector<std::string> remarks; ///< what is not in the way of all: an outage of some, groups that SQS holds
+                                      ///< back; and limits that were turned
+    std::optional<message> oldest;    ///< in flight
 
     /// The last warning or error, whether or not it was logged; its cause may be over.
     std::optional<problem> last_problem;

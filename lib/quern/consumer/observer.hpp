@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/consumer/drain_report.hpp>
+#include <quern/consumer/limits.hpp>
 #include <quern/consumer/outcome.hpp>
 #include <quern/core/clock.hpp>
 #include <quern/core/error.hpp>
@@ -91,6 +92,9 @@ public:
         std::string_view /*dependency*/, policy::breaker::phase /*from*/, policy::breaker::phase /*to*/)
     {}
     virtual void limits_changed(observed_limits const&) {}
+
+    /// Somebody has turned limits; `now` has each of them.
+    virtual void limits_set(consumer_limits const& /*now*/) {}
 
     virtual void drain_began(std::chrono::milliseconds /*limit*/) {}
     virtual void drain_cancels() {} ///< the handlers that still run

@@ -1,5 +1,5 @@
+#include <quern/consumer/limits.hpp>
 #include <quern/consumer/options.hpp>
-#include <quern/sqs/limits.hpp>
 
 namespace quern {
 
@@ -8,12 +8,8 @@ using namespace std::chrono_literals;
 std::optional<failure> consumer_options::validate() const
 {
     auto const wrong = [](char const* what) { return failure(errc::invalid_option, what); };
-    if (max_in_flight == 0) return wrong("max_in_flight must be at least 1");
-    if (max_in_flight > 120'000) return wrong("max_in_flight must not exceed 120000, the limit of SQS per queue");
-    if (max_bytes_in_flight != 0 && max_bytes_in_flight < sqs::max_message_bytes) {
-        return wrong("max_bytes_in_flight must be at least 1 MiB, the largest message, or 0 for no limit");
-    }
-    if (max_polls == 0 || max_polls > 1'000) return wrong("max_polls must be from 1 to 1000");
+    if (rate && rate->count == 0) return rate->validate(); // for limits that are turned it means something
+    if (auto const why = consumer_limits::of(*this).validate()) return why;
     if (wait_time < 0s || wait_time > 20s) return wrong("wait_time must be from 0 to 20 s");
     if (visibility_timeout < 3s || visibility_timeout > 12h) {
         return wrong("visibility_timeout must be from 3 s, so that it can be extended in time, to 12 h");
@@ -42,10 +38,6 @@ std::optional<failure> consumer_options::validate() const
     for (auto const& limit : {give_up_after, give_up_at_start_after}) {
         if (limit && (*limit < 0ms || *limit > 24h))
             return wrong("give_up_after and give_up_at_start_after must be from 0 to 24 h, or absent for never");
-    }
-    if (rate) {
-        if (auto const why = rate->validate()) return why;
-        if (rate->per > longest_wait) return wrong("rate.per must not exceed 24 h");
     }
     if (breaker) {
         if (auto const why = breaker->validate()) return why;

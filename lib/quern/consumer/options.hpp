@@ -39,7 +39,7 @@ enum class group_policy {
     halt,       ///< the head is released and the consumer drains: somebody must look
 };
 
-/// Settings of a consumer. Every default is meant for production.
+/// Settings of a consumer. Every default is meant for production. Limits can be turned later, see consumer_limits.
 struct consumer_options {
     /// Messages held at once: handlers running, and messages whose delete is not confirmed yet. This is the
     /// back-pressure: no receive asks for more than is free.
@@ -51,6 +51,12 @@ struct consumer_options {
     /// under way may bring larger ones, 10 MiB each at the most. Nothing held: one message is received, of any size.
     /// At least 1 MiB, the largest message. Zero: no limit.
     std::size_t max_bytes_in_flight = std::size_t(256) << 20;
+
+    /// Calls of the handler at once, of a batch handler with several messages each; what is received beyond them waits, its
+    /// lease extended, so no more is than they can take next. For handlers that share something scarce, as ten
+    /// connections of a database, while `max_in_flight` also bounds what is being settled. Zero: as many as
+    /// `max_in_flight`.
+    std::size_t handler_concurrency = 0;
 
     /// How many messages may begin to be handled in a time: `policy::rate{.count = 50}` is 50 a second, and up to
     /// `burst` at once where none came before. No more are received than may begin within a second (of a FIFO queue the

@@ -23,6 +23,22 @@ std::optional<failure> rate::validate() const
     return {};
 }
 
+std::string to_string(rate const& r)
+{
+    using std::chrono::nanoseconds;
+    auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(r.per);
+    auto out = std::to_string(r.count);
+    if (r.per == std::chrono::seconds(1))
+        out += " a second";
+    else if (r.per % std::chrono::seconds(1) == nanoseconds(0))
+        out += " in " + std::to_string(ms.count() / 1'000) + " s";
+    else if (r.per % std::chrono::milliseconds(1) == nanoseconds(0))
+        out += " in " + std::to_string(ms.count()) + " ms";
+    else
+        out += " in " + std::to_string(r.per.count()) + " ns";
+    return r.burst == rate().burst ? out : out + ", " + std::to_string(r.burst) + " at once";
+}
+
 rate_limit::rate_limit(rate const& r, tick now) : updated_(now)
 {
     set(r);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace quern::policy {
 
@@ -24,7 +25,12 @@ struct rate {
 
     /// The first setting that cannot work, by name.
     std::optional<failure> validate() const;
+
+    bool operator==(rate const&) const = default;
 };
+
+/// "50 a second", "1 in 24 s", and ", 30 at once" where the burst is another than the usual.
+std::string to_string(rate const&);
 
 /// A token bucket, full at first. Counts in whole numbers, so it neither drifts nor loses a part of a token: over any
 /// time no more than `burst` and what came in meanwhile can be taken, and all of that can be.

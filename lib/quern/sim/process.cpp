@@ -1,5 +1,6 @@
 #include <quern/sim/process.hpp>
 
+#include <quern/sim/detail/limit_book.hpp>
 #include <quern/sim/detail/part.hpp>
 
 #include <boost/asio/this_coro.hpp>
@@ -32,7 +33,8 @@ milliseconds longest_wait(scenario const& day)
 process::process(surroundings const& s, int number, int its_slot)
     : id(number), slot(its_slot), day_(s.day), books_(s.books), handle_(s.handle),
       block_([pause = s.pause, number](milliseconds d) { pause(number, d); }), clock_(s.time),
-      network_({s.service.service, s.service.time, s.service.executor, &s.books.service_for(number),
+      network_({s.service.service, s.service.time, s.service.executor,
+                   &s.books.service_for(number, [this] { return subject_->in_flight(); }),
                    [&day = s.day, &books = s.books](sqs::message const& m) {
                        return arrives_damaged(day, books.number_of(m.body), m.receive_count());
                    },
@@ -125,11 +127,19 @@ void process::rest(bool on)
     subject_->rest(on);
 }
 
+void process::turn(consumer_limits const& to)
+{
+    if (ended_) return;
+    books_.turned(id, seen_limits(day_, to));
+    subject_->set_limits(to);
+}
+
 void process::drain(milliseconds limit)
 {
     if (!std::exchange(draining_, true)) {
         // One that halts by itself may have begun before, with a limit of its own.
-        auto const halts = day_.groups > 0 && day_.consumer.on_group_failure == group_policy::halt;
+        auto const halts =
+            (day_.groups > 0 && day_.consumer.on_group_failure == group_policy::halt) || day_.consumer.give_up_after;
         books_.stops(id, halts ? std::max(limit, day_.consumer.drain_deadline) : limit);
         limit_ = halts ? std::min(limit, day_.consumer.drain_deadline) : limit;
         drain_began_ = clock_.now();

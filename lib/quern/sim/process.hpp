@@ -52,6 +52,7 @@ public:
     void disturb() { disturbed_at_ = clock_.now(); }
     void jump_calendar(std::chrono::milliseconds by) { clock_.offset += by; }
     void rest(bool on);
+    void turn(consumer_limits const&);
     std::chrono::milliseconds drain_deadline() const { return day_.consumer.drain_deadline; }
     bool draining() const { return draining_; }
     bool ended() const { return ended_; }

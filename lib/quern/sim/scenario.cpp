@@ -76,6 +76,7 @@ entry const catalogue[] = {
         [](scenario& s, dice& d) {
             trouble(s, d);
             blackouts(s, d, &spell::credentials_expired, 3min);
+            if (d.one_in(3)) s.consumer.give_up_after = d.between(0ms, 2min); // another takes its place
         }},
     {{"asks", "handlers await their deletes and longer leases; their processes are stopped, paused and killed"},
         [](scenario& s, dice& d) {
@@ -155,6 +156,14 @@ entry const catalogue[] = {
             rate.burst = d.between(1, 20);
             auto const tries = s.messages * (s.handlers.troubled_tries + 1) * 4;
             s.patience += std::chrono::duration_cast<milliseconds>(rate.per) * tries / rate.count;
+        }},
+    {{"turned", "limits are turned while messages are received and handled; processes are stopped and killed"},
+        [](scenario& s, dice& d) {
+            crowd(s, d);
+            if (d.one_in(2)) weather(s, d);
+            if (d.one_in(3)) ordered(s, d);
+            if (d.one_in(2)) incidents(s, d, {kind::stop, kind::kill, kind::hurry});
+            turns(s, d);
         }},
     {{"fifo", "a FIFO queue whose handlers fail"},
         [](scenario& s, dice& d) {

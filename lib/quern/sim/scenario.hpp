@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/broker/faults.hpp>
+#include <quern/consumer/limits.hpp>
 #include <quern/consumer/options.hpp>
 
 #include <chrono>
@@ -64,12 +65,14 @@ struct incident {
         start, ///< it is killed, and the next is told to stop as it starts
         clock, ///< its calendar jumps
         rest,  ///< its consumer is paused, as its user may
+        turn,  ///< its consumer gets other limits
     };
     kind what;
     int process = 0;
     std::chrono::milliseconds at{};
     std::chrono::milliseconds by{};   ///< length of the pause or rest, limit of the drain, jump of the calendar
     std::chrono::milliseconds then{}; ///< hurry: until it is told again
+    consumer_limits limits{};         ///< turn: to these
 };
 
 /// A promise about speed: how many tries of handlers end in a second, compared with an earlier time of the same day. Tries

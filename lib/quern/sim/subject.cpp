@@ -2,6 +2,8 @@
 
 #include <boost/asio/co_spawn.hpp>
 
+#include <stdexcept>
+
 namespace quern::sim {
 
 namespace asio = boost::asio;
@@ -36,6 +38,13 @@ public:
             consumer_.pause("as its user wishes");
         else
             consumer_.resume();
+    }
+    void set_limits(consumer_limits const& to) override
+    {
+        asio::co_spawn(io_, consumer_.set_limits(to), [](std::exception_ptr bug, result<void> const& said) {
+            if (bug) std::rethrow_exception(bug);
+            if (said.has_error() && said.error().code != errc::stopped) throw std::logic_error(said.error().message);
+        });
     }
 
 private:

@@ -16,6 +16,7 @@ public:
     virtual void drain(std::chrono::milliseconds limit) = 0;
     virtual std::size_t in_flight() const = 0;
     virtual void rest(bool) {} ///< its user pauses it, or lets it go on
+    virtual void set_limits(consumer_limits const&) {}
 };
 
 using subject_factory = std::function<std::unique_ptr<subject>(

@@ -1,3 +1,4 @@
+#include <quern/sim/detail/limit_book.hpp>
 #include <quern/sim/witness.hpp>
 
 #include <algorithm>
@@ -72,10 +73,7 @@ void witness::started(int process, int number)
         complain(name(process, number) + ": runs beside another message of its group");
     }
     if (rules_.ordered) check_turn(process, number);
-    auto const most = of(process).in_flight;
-    if (++running_[process] == most + 1) {
-        complain("process " + std::to_string(process) + " runs more than " + std::to_string(most) + " handlers");
-    }
+    complain_of(process, limits_of(process).starts(++running_[process], time_.now()));
     bytes_[process] += m.bytes;
     mine.handled = mine.rejectable = mine.discarded = mine.failed = mine.lapsed = false;
     mine.accepted = mine.gone = mine.settling = false;
@@ -176,10 +174,26 @@ void witness::acked(int process, int number)
 
 void witness::holds(int process, std::size_t in_flight)
 {
-    auto const most = of(process).in_flight;
-    if (in_flight <= most) return;
-    complain("process " + std::to_string(process) + " holds " + std::to_string(in_flight) + " messages, more than " +
-        std::to_string(most));
+    complain_of(process, limits_of(process).holds(in_flight));
+}
+
+void witness::turned(int process, consumer_limits const& to)
+{
+    note("process " + std::to_string(process) + " is given other limits");
+    limits_of(process).turn(to, time_.now());
+}
+
+limit_book& witness::limits_of(int process)
+{
+    auto& out = limits_[process];
+    if (out) return *out;
+    out = std::make_unique<limit_book>(of(process).limits);
+    return *out;
+}
+
+void witness::complain_of(int process, std::string const& what)
+{
+    if (!what.empty()) complain("process " + std::to_string(process) + ' ' + what);
 }
 
 void witness::logged(int process, std::string_view text)

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <quern/consumer/drain_report.hpp>
+#include <quern/consumer/limits.hpp>
 #include <quern/core/clock.hpp>
 #include <quern/sim/network.hpp>
 #include <quern/sim/speed_book.hpp>
 #include <quern/sim/verdict.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +19,8 @@
 #include <vector>
 
 namespace quern::sim {
+
+class limit_book;
 
 /// Keeps the books of a simulated queue and names every promise that is broken; docs/guide/simulating.md lists them. A
 /// message is known by its number; what happens to it at the service and what processes can know of that are kept apart.
@@ -29,7 +33,7 @@ namespace quern::sim {
 class witness {
 public:
     struct rules {
-        std::size_t in_flight = 0;      ///< the most that one process may hold
+        consumer_limits limits;         ///< of one process, as limit_book has them; absent or 0: any number
         bool ordered = false;           ///< a FIFO queue
         bool poison_queue = false;      ///< what is rejected goes there; else it is deleted
         int max_receives = 0;           ///< then the dead-letter queue takes it; 0: never
@@ -37,7 +41,6 @@ public:
         verdict damaged;                ///< of a message that arrives so
         bool acks_unseen = false;       ///< a handler may await its delete, and does not say so: see acks()
         std::chrono::seconds lease{30}; ///< as long as a receive or an extension makes it
-        std::size_t bytes = 0;          ///< with that many in its handlers a process asks for no more; 0: no limit
         bool age_counts = false;        ///< nothing else is a reason to reject what has only failed
         int tenants = 0;                ///< message i is one of tenant i % tenants; 0: there is one for all
         std::vector<speed_promise> speeds;
@@ -63,8 +66,8 @@ public:
     void sent(int number, std::string group, std::string const& body);
     int number_of(std::string_view body) const;
 
-    /// The observer of what the service does for that process.
-    service_observer& service_for(int process);
+    /// The observer of what the service does for that process. `in_flight`: what it holds, whenever it is asked.
+    service_observer& service_for(int process, std::function<std::size_t()> in_flight = {});
 
     // What happens in a process.
     void started(int process, int number);
@@ -72,6 +75,7 @@ public:
     void acked(int process, int number); ///< and is told that it is done
     void ended(int process, int number, verdict const&, bool obeys_cancellation);
     void holds(int process, std::size_t in_flight);
+    void turned(int process, consumer_limits const&); ///< it is told to obey these from now on
     void logged(int process, std::string_view text);
     void sleeps(int process);
     void woke(int process); ///< from a pause, in which leases ran out unnoticed
@@ -167,6 +171,8 @@ private:
     bool is_awake(int process, tick since) const;
     bool wakes(int process) const;
     rules const& of(int process) const;
+    limit_book& limits_of(int process);
+    void complain_of(int process, std::string const& what); ///< nothing where that is empty
 
     clock const& time_;
     rules rules_;
@@ -184,6 +190,8 @@ private:
     std::set<int> asleep_, ended_, left_nothing_open_; // processes
     std::map<int, pace> log_lines_, failed_receives_;
     std::map<int, std::unique_ptr<view>> views_;
+    std::map<int, std::unique_ptr<limit_book>> limits_;
+    std::map<int, std::function<std::size_t()>> in_flight_;
 };
 
 } // namespace quern::sim

@@ -1,5 +1,6 @@
 // The witness's view of the service, and of the network in between.
 
+#include <quern/sim/detail/limit_book.hpp>
 #include <quern/sim/witness.hpp>
 
 #include <algorithm>
@@ -124,12 +125,16 @@ public:
     void asks(sqs::receive_message_request const& asked) override
     {
         auto const held = w_.bytes_[process_];
-        auto const limit = w_.of(process_).bytes;
+        auto& limits = w_.limits_of(process_);
+        auto const limit = limits.bytes(now());
         auto const repeated = asked.attempt_id && w_.attempts_.contains(*asked.attempt_id);
         if (limit != 0 && held >= limit && !repeated) {
             w_.complain("process " + std::to_string(process_) + " asks for more while its handlers hold " +
                 std::to_string(held) + " bytes");
         }
+        std::optional<std::size_t> in_flight;
+        if (auto const& ask = w_.in_flight_[process_]) in_flight = ask();
+        w_.complain_of(process_, limits.asks(most_of(asked), in_flight, repeated, now()));
         if (!asked.attempt_id) return;
         if (++w_.attempts_[*asked.attempt_id] > 1)
             w_.note("process " + std::to_string(process_) + ": a receive is asked for again");
@@ -160,6 +165,7 @@ public:
         sqs::receive_message_request const& asked, sqs::receive_message_response const& got, tick sent_at) override
     {
         w_.failed_receives_[process_].reset();
+        w_.limits_of(process_).answered(most_of(asked));
         auto const since = std::min(now(), sent_at + asked.wait_time.value_or(20s));
         auto const until = since + asked.visibility_timeout.value_or(30s);
         auto const arrived = [&](sqs::message const& one) -> share* {
@@ -218,6 +224,7 @@ public:
     void receive_failed(sqs::receive_message_request const& asked, failure const& why) override
     {
         w_.note("process " + std::to_string(process_) + ": a receive fails: " + why.message);
+        w_.limits_of(process_).answered(most_of(asked));
         if (asked.attempt_id) of_attempt(*asked.attempt_id, [at = now()](share& mine) { mine.lost_at = at; });
         if (!w_.failed_receives_[process_].exceeds(most_failed_receives, now())) return;
         w_.complain("process " + std::to_string(process_) + " receives in a hot loop");
@@ -240,6 +247,11 @@ private:
     };
 
     tick now() const { return w_.time_.now(); }
+
+    static std::size_t most_of(sqs::receive_message_request const& asked)
+    {
+        return static_cast<std::size_t>(asked.max_messages);
+    }
 
     /// What has left it may come back by an answer that is older, and cannot be known to be.
     bool holds(message const& m, share const& mine) const
@@ -311,8 +323,9 @@ witness::rules const& witness::of(int process) const
     return at == own_.end() ? rules_ : at->second;
 }
 
-service_observer& witness::service_for(int process)
+service_observer& witness::service_for(int process, std::function<std::size_t()> in_flight)
 {
+    if (in_flight) in_flight_[process] = std::move(in_flight);
     auto& mine = views_[process];
     if (!mine) mine = std::make_unique<view>(*this, process);
     return *mine;

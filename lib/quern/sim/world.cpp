@@ -1,5 +1,6 @@
 #include <quern/sim/world.hpp>
 
+#include <quern/sim/detail/limit_book.hpp>
 #include <quern/sim/detail/part.hpp>
 #include <quern/sim/local_api.hpp>
 #include <quern/sim/virtual_clock.hpp>
@@ -79,7 +80,7 @@ private:
     static witness::rules rules_of(scenario const& day, run_options const& options)
     {
         witness::rules out;
-        out.in_flight = day.consumer.max_in_flight;
+        out.limits = seen_limits(day, consumer_limits::of(day.consumer));
         out.ordered = day.groups > 0;
         out.poison_queue = !day.consumer.poison_queue_url.empty();
         out.max_receives = day.max_receives;
@@ -87,7 +88,6 @@ private:
         out.damaged = judge_damaged(day);
         out.acks_unseen = static_cast<bool>(options.handle);
         out.lease = day.consumer.visibility_timeout;
-        out.bytes = day.consumer.max_bytes_in_flight;
         out.age_counts = day.counts_age;
         out.tenants = day.tenants;
         out.speeds = day.speeds;
@@ -193,6 +193,7 @@ private:
         case kind::clock:
             books_.note("the calendar of process " + std::to_string(p->id) + " jumps");
             return p->jump_calendar(i.by);
+        case kind::turn: return p->turn(i.limits);
         case kind::rest: p->rest(true); return spawn(go_on(p->id, i.at + i.by));
         }
     }
@@ -380,11 +381,7 @@ void drain_sum::add(drain_sum const& more)
 {
     drains += more.drains;
     clean += more.clean;
-    of_all.took = std::max(of_all.took, more.of_all.took);
-    for (auto const count :
-        {&drain_report::finished, &drain_report::cancelled, &drain_report::released, &drain_report::stranded,
-            &drain_report::running, &drain_report::at_risk, &drain_report::lost, &drain_report::polls})
-        of_all.*count += more.of_all.*count;
+    of_all.add(more.of_all);
 }
 
 run_result run(scenario const& day, run_options const& options)

@@ -18,6 +18,8 @@ public:
     /// Zero: no limit.
     explicit byte_limit(std::size_t most) : most_(most) {}
 
+    void set(std::size_t most) { most_ = most; }
+
     /// How many messages may be asked for besides those that are `coming`, with so many bytes held. Never none when
     /// there are neither: one message may be larger than the limit, and has to be handled all the same.
     std::size_t room(std::size_t held_bytes, std::size_t coming) const;

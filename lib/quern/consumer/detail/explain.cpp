@@ -42,6 +42,7 @@ explanation pipeline::explain()
     out.bytes = line_.in_flight.bytes();
     out.quiet = between(stall_.since(), time);
     out.running = line_.running;
+    out.limits = line_.limits.told();
     out.obstacles = obstacles(time);
     out.ready = started_ && !line_.ending && intake_.rule().failures() == 0;
     if (auto const& last = line_.log.last_problem()) out.last_problem = {last->text, between(last->at, time)};
@@ -63,6 +64,8 @@ explanation pipeline::explain()
         out.remarks.push_back("SQS gives nothing of " + std::to_string(groups.size()) +
             " message groups while they have messages in flight");
     }
+    if (auto const turned = differences(out.limits, consumer_limits::of(line_.options)); !turned.empty())
+        out.remarks.push_back("limits were turned: " + turned);
     if (line_.in_flight.size() >= ceiling) {
         out.remarks.push_back("SQS gives nothing more while " + std::to_string(ceiling) + " messages are in flight");
     }
@@ -95,7 +98,7 @@ std::vector<explanation::obstacle> pipeline::obstacles(tick time)
     else if (line_.ending)
         out.push_back({"draining", "draining"});
     if (auto const why = bad.explain(time); !why.empty()) out.push_back({bad.paused() ? "paused" : "breaker", why});
-    if (line_.in_flight.size() >= line_.options.max_in_flight) {
+    if (line_.in_flight.size() >= line_.limits.max_in_flight) {
         out.push_back({"max_in_flight",
             "max_in_flight is reached: " + std::to_string(line_.running) + " are being handled, " +
                 std::to_string(line_.in_flight.size() - line_.running) + " wait or are being settled"});
@@ -104,7 +107,7 @@ std::vector<explanation::obstacle> pipeline::obstacles(tick time)
     if (line_.bytes_room() == 0) {
         out.push_back({"max_bytes_in_flight",
             "max_bytes_in_flight leaves no room: " + std::to_string(line_.in_flight.bytes()) + " bytes of " +
-                std::to_string(line_.options.max_bytes_in_flight) + " are held, " + std::to_string(coming) +
+                std::to_string(line_.limits.max_bytes_in_flight) + " are held, " + std::to_string(coming) +
                 " messages may come"});
     }
     if (pace.room(coming, time) == 0) {
@@ -112,6 +115,12 @@ std::vector<explanation::obstacle> pipeline::obstacles(tick time)
         out.push_back({"rate",
             "rate: " + std::to_string(pace.waiting()) + " messages wait for their turn, the next " +
                 (at ? in_seconds(*at, time) : "when one that was asked for has come")});
+    }
+    if (dispatch_.room_beside_calls() == 0) {
+        out.push_back({"handler_concurrency",
+            "handler_concurrency: " + std::to_string(line_.running) + " are being handled, no more than " +
+                std::to_string(line_.limits.handler_concurrency) + " at once, and " +
+                std::to_string(dispatch_.waiting()) + " wait for them"});
     }
     if (auto const at = intake_.rule().pauses_until(); at > time) {
         auto const failures = intake_.rule().failures();

@@ -55,10 +55,10 @@ void tell_asks(held& h, result<void> const& deleted)
 }
 
 line::line(compact_strand on, sqs::api& to, std::string url, consumer_options settings)
-    : strand(std::move(on)), options(std::move(settings)), time(options.time ? *options.time : real_clock()), api(to),
-      queue_url(std::move(url)), fifo(queue_url.ends_with(".fifo")), watcher(options.observer.get()),
-      leases(options.visibility_timeout), random(seeded(options.seed)), log(options.log), wake(time, strand),
-      bytes(options.max_bytes_in_flight)
+    : strand(std::move(on)), options(std::move(settings)), limits(options),
+      time(options.time ? *options.time : real_clock()), api(to), queue_url(std::move(url)),
+      fifo(queue_url.ends_with(".fifo")), watcher(options.observer.get()), leases(options.visibility_timeout),
+      random(seeded(options.seed)), log(options.log), wake(time, strand), bytes(options.max_bytes_in_flight)
 {}
 
 void line::spawn(asio::awaitable<void> work)

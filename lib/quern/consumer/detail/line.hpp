@@ -4,6 +4,7 @@
 #include <quern/consumer/detail/byte_limit.hpp>
 #include <quern/consumer/detail/drain.hpp>
 #include <quern/consumer/detail/lease/lease_book.hpp>
+#include <quern/consumer/detail/limits_in_force.hpp>
 #include <quern/consumer/detail/message/ledger.hpp>
 #include <quern/consumer/drain_report.hpp>
 #include <quern/consumer/observer.hpp>
@@ -81,6 +82,7 @@ struct line {
 
     compact_strand const strand;
     consumer_options const options;
+    limits_in_force limits; ///< of these options, or what has been made of them
     clock& time;
     sqs::api& api;
     std::string const queue_url;

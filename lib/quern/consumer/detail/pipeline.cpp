@@ -40,7 +40,9 @@ std::weak_ptr<lodgers::lodger> pipeline::move_in(std::shared_ptr<lodgers> home, 
     counters = made->line_.shared_counters;
     made->line_.owner = made;
     made->dispatch_.open();
-    made->places_ = std::move(places);
+    auto const& settings = made->line_.options;
+    if (!given) places = made->line_.api.claim({settings.max_polls, settings.max_settle_calls});
+    made->places_.push_back(std::move(places));
     auto lodger = std::make_shared<tenant>(made);
     made->tenant_ = lodger;
     made->home_ = home;
@@ -54,7 +56,8 @@ pipeline::pipeline(
     : own_client_(given ? nullptr : make_client(strand, options, queue_url)),
       line_(std::move(strand), given ? *given : *own_client_, std::move(queue_url), std::move(options)),
       settle_(line_), leases_(line_, settle_), dispatch_(line_, settle_, std::move(handle)),
-      intake_(line_, dispatch_), stall_(line_.options.stall_after, line_.now()), stall_log_(line_.options.log)
+      intake_(line_, dispatch_), polls_claimed_(line_.options.max_polls),
+      stall_(line_.options.stall_after, line_.now()), stall_log_(line_.options.log)
 {
     line_.halt = [this] {
         if (!line_.ending) begin_drain(line_.options.drain_deadline);
@@ -158,7 +161,7 @@ void pipeline::end()
     line_.in_flight.for_each([](held_ptr const& h) { tell_asks(*h, failure(errc::stopped, "the drain has ended")); });
     for (auto const& waiter : std::exchange(waiting_, {}))
         tell(*waiter);
-    places_ = {};
+    places_.clear();
     move_out_if_done();
 }
 
@@ -188,6 +191,43 @@ void pipeline::context_ends()
     dispatch_.close();
     settle_.forget_asks();
     waiting_.clear();
+}
+
+result<void> pipeline::set_limits(consumer_limits const& to)
+{
+    if (line_.ended) return failure(errc::stopped, "the drain has ended");
+    if (auto const wrong = to.validate()) return *wrong;
+    if (to.max_polls) {
+        if (auto const wrong = claim_polls(*to.max_polls)) return *wrong;
+    }
+    auto const before = line_.limits.told();
+    line_.limits.turn(to);
+    auto const now = line_.limits.told();
+    if (now == before) return {};
+    line_.bytes.set(line_.limits.max_bytes_in_flight);
+    dispatch_.limits_are_turned(line_.now());
+    intake_.limits_are_turned();
+    line_.observe(&observer::limits_set, now);
+    line_.wake.ring();
+    return {};
+}
+
+/// What has been claimed once stays so until the end: the polls under way use it, and may be wanted again.
+std::optional<failure> pipeline::claim_polls(std::size_t all)
+{
+    if (all <= polls_claimed_) return {};
+    auto const more = all - polls_claimed_;
+    auto got = line_.api.claim({more, 0});
+    if (got.refused) {
+        auto const free = got.refused->data;
+        return failure(errc::invalid_option,
+            "max_polls " + std::to_string(all) + " needs " + std::to_string(more) +
+                " more data connections of the client, " + std::to_string(free) + (free == 1 ? " is" : " are") +
+                " free: raise client_options::connections.data_connections, see client_options_for()");
+    }
+    places_.push_back(std::move(got));
+    polls_claimed_ = all;
+    return {};
 }
 
 void pipeline::begin_drain(std::chrono::milliseconds limit)

@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace quern::detail {
@@ -66,7 +67,7 @@ private:
 class pipeline final : public std::enable_shared_from_this<pipeline> {
 public:
     /// Makes one that lives in that context until its drain has ended. `given` may be null: then it makes a client of its
-    /// own from the environment. `places`: claimed in the client's lanes for as long.
+    /// own from the environment. `places`: claimed in the lanes of that which is given, for as long.
     static std::weak_ptr<lodgers::lodger> move_in(std::shared_ptr<lodgers> home, sqs::lane_claim places,
         boost::asio::any_io_executor, sqs::api* given, std::string queue_url, handlers, consumer_options,
         std::shared_ptr<consumer_numbers<counter> const>& counters);
@@ -77,6 +78,14 @@ public:
     void pause(std::string why) { dispatch_.pause(std::move(why)); }
     void resume() { dispatch_.resume(); }
     void report_outage(bool down) { dispatch_.report_outage(down); }
+    void halt() { line_.halt(); }
+    result<void> set_limits(consumer_limits const&);
+
+    /// Messages in flight, those that open receives may bring, and whether it takes no more.
+    std::tuple<std::size_t, std::size_t, bool> burden() const
+    {
+        return {line_.ended ? 0 : line_.in_flight.size(), line_.coming, line_.ending.has_value()};
+    }
     explanation explain();
     void abandon();                         ///< nobody will ask any more: drain, if it ever ran
     void join(std::shared_ptr<end_waiter>); ///< told when the drain has ended
@@ -98,6 +107,7 @@ private:
 
     boost::asio::awaitable<void> run();
     std::optional<tick> turn(tick now);
+    std::optional<failure> claim_polls(std::size_t all);
     bool is_drained(tick now);
     std::size_t held_by_waiters() const;
     void report_what_is_left(tick now);
@@ -111,13 +121,14 @@ private:
 
     std::shared_ptr<lodgers> home_;
     std::weak_ptr<lodgers::lodger> tenant_;
-    sqs::lane_claim places_;
+    std::vector<sqs::lane_claim> places_; // in the client's lanes
     std::unique_ptr<sqs::client> own_client_;
     line line_;
     settle_stage settle_;
     lease_stage leases_;
     dispatch_stage dispatch_;
     intake_stage intake_;
+    std::size_t polls_claimed_; // in the client's lane
 
     stall_watch stall_;
     log_throttle stall_log_; // of its own: no problem, but what is said about them

@@ -130,6 +130,46 @@ void ordered(scenario& s, dice& d)
     s.patience *= 2;
 }
 
+namespace {
+
+consumer_limits some_limits(scenario const& s, dice& d)
+{
+    consumer_limits out;
+    if (d.one_in(2)) out.max_in_flight = static_cast<std::size_t>(d.between(1, d.one_in(2) ? 12 : 200));
+    if (d.one_in(2)) out.max_polls = static_cast<std::size_t>(d.between(1, 16));
+    if (d.one_in(2)) out.handler_concurrency = static_cast<std::size_t>(d.between(0, 30));
+    if (d.one_in(3)) out.rate = policy::rate{.count = d.between(0, 20), .burst = d.between(1, 15)};
+    if (s.longest_body > 0 && d.one_in(3)) out.max_bytes_in_flight = static_cast<std::size_t>(d.between(1, 10)) << 20;
+    return out;
+}
+
+} // namespace
+
+/// What starts is to start when the consumer lets it. In the end there is room for all that is left.
+void turns(scenario& s, dice& d)
+{
+    s.handlers.blocks = 0;
+    s.consumer.rate.reset();
+    if (d.one_in(2)) s.consumer.handler_concurrency = static_cast<std::size_t>(d.between(1, 20));
+    if (d.one_in(4)) {
+        s.batches = true;
+        s.consumer.batch_size = static_cast<std::size_t>(d.between(2, 20));
+        if (d.one_in(2)) s.consumer.batch_window = d.between(1ms, 3s);
+    }
+    auto const length = s.sent_within + d.between(10s, 5min);
+    consumer_limits roomy;
+    roomy.max_in_flight = 200;
+    roomy.handler_concurrency = 0;
+    roomy.rate = policy::rate();
+    for (int process = 0; process < s.processes; ++process) {
+        for (auto times = d.between(1, 12); times > 0; --times)
+            s.incidents.push_back({kind::turn, process, d.between(0ms, length), {}, {}, some_limits(s, d)});
+        s.incidents.push_back({kind::turn, process, length + 1ms, {}, {}, roomy});
+    }
+    auto const tries = s.messages * (s.handlers.troubled_tries + 1); // of a process that begins anew, one by one
+    s.patience += tries * std::max<milliseconds>(s.consumer.handler_timeout, 3 * s.consumer.visibility_timeout);
+}
+
 /// More slow ones than threads, as a rule: many are called off before they begin.
 void functions(scenario& s, dice& d)
 {

@@ -16,6 +16,7 @@ void crowd(scenario&, dice&);
 void asking(scenario&, dice&);
 void incidents(scenario&, dice&, std::initializer_list<incident::kind>);
 void ordered(scenario&, dice&);
+void turns(scenario&, dice&); ///< of limits, up to a dozen of each process
 void functions(scenario&, dice&);
 void share_client(scenario&, dice&); ///< that has fewer connections than there are long polls
 void differ(scenario&, dice&);       ///< the settings of processes; several consumers and queues

@@ -15,6 +15,9 @@ class batches {
 public:
     batches(std::size_t size, std::chrono::milliseconds window) : size_(size), window_(window) {}
 
+    void set_size(std::size_t most) { size_ = most; }
+    std::size_t waiting() const { return line_.size(); }
+
     /// `hurries`: it waits for nobody.
     void add(held_ptr, tick now, bool hurries = false);
 

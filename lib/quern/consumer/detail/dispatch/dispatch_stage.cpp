@@ -29,9 +29,10 @@ dispatch_stage::dispatch_stage(line& l, settle_stage& to, handlers handle)
       calls_(
           std::make_shared<call_line>(door_, l.options.handler_executor.value_or(l.strand.inner()), l.time, tells())),
       pace_(l.options.rate, l.now()), outage_(l.options, seeded(l.options.seed)),
-      redrive_(l.options.breaker.has_value(), l.now()),
-      batches_(std::min(l.options.batch_size, l.options.max_in_flight), l.options.batch_window),
-      runs_(l.options.handler_timeout), shared_strands_(make_strands(l.strand.inner()))
+      redrive_(l.options.breaker.has_value(), l.now()), batches_(batch_size(), l.options.batch_window),
+      runs_(l.options.handler_timeout),
+      call_limit_(l.options.handler_concurrency, takes_batches() ? batch_size() : 1),
+      shared_strands_(make_strands(l.strand.inner()))
 {}
 
 void dispatch_stage::open()
@@ -63,6 +64,15 @@ std::size_t dispatch_stage::room_at_this_pace(tick now)
     return pace_.room(line_.coming + arrived_.size(), now);
 }
 
+void dispatch_stage::limits_are_turned(tick now)
+{
+    auto const& limits = line_.limits;
+    pace_.set(limits.rate, now);
+    outage_.set_max_in_flight(limits.max_in_flight);
+    batches_.set_size(batch_size());
+    call_limit_.set(limits.handler_concurrency, takes_batches() ? batch_size() : 1);
+}
+
 std::optional<tick> dispatch_stage::turn(tick now)
 {
     if (!line_.ending && redrive_.due(now)) line_.spawn(learn_max_receives());
@@ -80,8 +90,9 @@ std::optional<tick> dispatch_stage::turn(tick now)
     tell_of_outages(now);
 
     std::optional<tick> wake_at;
-    for (auto const& at : {pace_.wake_at(outage_.lets_go(now)), outage_.wake_at(now), runs_.wake_at(),
-             groups_.wake_at(), batches_.wake_at(), line_.ending ? std::nullopt : redrive_.wake_at()}) {
+    auto const batch_at = may_call() ? batches_.wake_at() : std::nullopt;
+    for (auto const& at : {pace_.wake_at(outage_.lets_go(now), !may_place()), outage_.wake_at(now), runs_.wake_at(),
+             groups_.wake_at(), batch_at, line_.ending ? std::nullopt : redrive_.wake_at()}) {
         if (at) wake_at = std::min(wake_at.value_or(*at), *at);
     }
     return wake_at;
@@ -98,7 +109,7 @@ void dispatch_stage::admit(held_ptr h, tick now)
     if (line_.options.breaker && !h->depends_on) outage_.belongs(*h, dependency_of(*h));
     if (!outage_.admits(*h, now))
         stand_back(std::move(h), now);
-    else if (!pace_.admits(now))
+    else if (!pace_.admits(now) || !may_place())
         pace_.wait(std::move(h));
     else
         place(std::move(h), now);
@@ -137,7 +148,7 @@ void dispatch_stage::admit_waiting(tick now)
         for (auto& h : pace_.take_waiting())
             admit(std::move(h), now);
     }
-    while (pace_.has_turn(now)) {
+    while (pace_.has_turn(now) && may_place()) {
         auto h = outage_.next_kept(now);
         if (!h) h = pace_.next();
         if (!h) return;
@@ -169,10 +180,13 @@ void dispatch_stage::run_batches(tick now)
         }
     }
     auto const full =
-        line_.in_flight.size() >= line_.options.max_in_flight || line_.bytes.room(line_.in_flight.bytes(), 0) == 0;
+        line_.in_flight.size() >= line_.limits.max_in_flight || line_.bytes.room(line_.in_flight.bytes(), 0) == 0;
     auto const no_more = full && line_.running == 0;
-    for (auto due = batches_.take(now, no_more); !due.empty(); due = batches_.take(now, no_more))
+    while (may_call()) {
+        auto due = batches_.take(now, no_more);
+        if (due.empty()) return;
         run(std::move(due), now);
+    }
 }
 
 void dispatch_stage::tell_of_outages(tick now)

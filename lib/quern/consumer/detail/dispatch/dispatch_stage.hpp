@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/consumer/detail/dispatch/batches.hpp>
+#include <quern/consumer/detail/dispatch/call_limit.hpp>
 #include <quern/consumer/detail/dispatch/call_line.hpp>
 #include <quern/consumer/detail/dispatch/door.hpp>
 #include <quern/consumer/detail/dispatch/fifo_groups.hpp>
@@ -13,7 +14,9 @@
 #include <quern/consumer/detail/message/verdict.hpp>
 #include <quern/consumer/handler.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -53,6 +56,16 @@ public:
     outage::places room(tick now);
     std::size_t room_at_this_pace(tick now);
 
+    /// The same, of handler_concurrency; and how many wait for one of these calls to end.
+    std::size_t room_beside_calls() const
+    {
+        if (call_limit_.is_none()) return std::numeric_limits<std::size_t>::max();
+        return call_limit_.room(calls_under_way(), line_.coming + waiting());
+    }
+    std::size_t waiting() const { return arrived_.size() + pace_.waiting() + batches_.waiting(); }
+
+    void limits_are_turned(tick now);
+
     /// Admits messages that waited for better times or their turn, before new messages are asked for.
     void admit_waiting(tick now);
 
@@ -70,6 +83,14 @@ public:
     pace& speed() { return pace_; }
 
 private:
+    bool takes_batches() const { return static_cast<bool>(door_->handle.many); }
+    std::size_t calls_under_way() const { return takes_batches() ? batch_calls_ : line_.running; }
+    std::size_t batch_size() const { return std::min(line_.options.batch_size, line_.limits.max_in_flight); }
+
+    /// One more call may begin. Messages that gather for a call are not one yet.
+    bool may_call() const { return call_limit_.is_none() || call_limit_.admits(calls_under_way()); }
+    bool may_place() const { return call_limit_.is_none() || takes_batches() || may_call(); }
+
     // admission.cpp
     void admit(held_ptr, tick now);
     void place(held_ptr, tick now);
@@ -127,6 +148,8 @@ private:
     fifo_groups groups_;
     batches batches_;
     run_limit runs_;
+    call_limit call_limit_;
+    std::size_t batch_calls_ = 0; // under way; of other handlers a message each is one
 
     std::vector<held_ptr> arrived_;                    // to be admitted
     std::vector<finished> welcomed_;                   // being looked at; a member for its memory

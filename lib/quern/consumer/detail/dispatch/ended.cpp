@@ -67,6 +67,7 @@ void dispatch_stage::ended(finished&& end, tick now)
     if (line_.watcher && has_run && h->seen.waited < 0) // it came home before its begin was told
         line_.note_begun(*h, h->started_at);
     auto const run = std::move(h->run);
+    if (run && takes_batches() && --static_cast<batch_run&>(*run).away == 0) --batch_calls_;
     if (!has_run && run) { // the rest of its batch goes on without it
         --run->messages;
         tell_when_all_say_so(run);
@@ -210,7 +211,7 @@ void dispatch_stage::put_off(held_ptr h, outage::way_back const& back, age_book&
 void dispatch_stage::postpone(held_ptr h, std::chrono::milliseconds delay, tick now, bool waits_for_head)
 {
     auto const room = // for other groups, and for the head
-        2 * line_.in_flight.size() <= line_.options.max_in_flight && line_.bytes_room() != 0;
+        2 * line_.in_flight.size() <= line_.limits.max_in_flight && line_.bytes_room() != 0;
     if (waits_for_head && room && line_.fifo && !line_.ending) {
         groups_.await(*h, now + delay + grace_of_head);
     } else {

@@ -42,6 +42,7 @@ public:
     void resume() { paused_ = false; }
     void force_open(bool, tick now); ///< a flag from outside: all dependencies are known to be down
     void set_max_receives(int n) { max_receives_ = n; } ///< of the queue's redrive policy
+    void set_max_in_flight(std::size_t n) { max_in_flight_ = n; }
 
     bool paused() const { return paused_; }
 
@@ -125,7 +126,7 @@ private:
     std::size_t kept();
 
     bool const has_breaker_;
-    std::size_t const max_in_flight_;
+    std::size_t max_in_flight_;
     policy::backoff const backoff_;
     std::mt19937_64 random_;
     dependency_table known_;

@@ -9,8 +9,17 @@ namespace quern::detail {
 
 pace::pace(std::optional<policy::rate> const& rate, tick now)
 {
-    if (!rate) return;
-    limit_.emplace(*rate, now);
+    set(rate, now);
+}
+
+void pace::set(std::optional<policy::rate> const& rate, tick now)
+{
+    room_at_.reset();
+    if (!rate) return limit_.reset();
+    if (limit_)
+        limit_->change(*rate, now);
+    else
+        limit_.emplace(*rate, now);
     auto const in_time = static_cast<double>(rate->count) * (std::chrono::duration<double>(ahead) / rate->per);
     worth_it_ = static_cast<std::size_t>(std::clamp(in_time, 1.0, double(sqs::max_batch_messages)));
 }
@@ -54,9 +63,9 @@ std::size_t pace::room(std::size_t coming, tick now)
     return 0;
 }
 
-std::optional<tick> pace::wake_at(bool other) const
+std::optional<tick> pace::wake_at(bool other, bool held_up) const
 {
-    if (!limit_ || (line_.empty() && !other)) return room_at_;
+    if (!limit_ || held_up || (line_.empty() && !other)) return room_at_;
     auto const turn = limit_->wake_at(1);
     return std::min(room_at_.value_or(turn), turn);
 }

@@ -21,6 +21,9 @@ public:
     /// Absent: everybody may begin.
     pace(std::optional<policy::rate> const&, tick now);
 
+    /// Another rate from now on, or none: those in line stay there, for their turn by the new one.
+    void set(std::optional<policy::rate> const&, tick now);
+
     /// One who comes now may begin.
     bool admits(tick now) { return line_.empty() && has_turn(now); }
 
@@ -40,7 +43,8 @@ public:
 
     /// When the next in line may begin, or room() is worth asking again.
     /// `other`: somebody who waits elsewhere may begin as soon as it has its turn.
-    std::optional<tick> wake_at(bool other = false) const;
+    /// `held_up`: nobody may begin, whoever has a turn, until something else happens.
+    std::optional<tick> wake_at(bool other = false, bool held_up = false) const;
 
 private:
     std::optional<policy::rate_limit> limit_;

@@ -52,7 +52,13 @@ asio::awaitable<std::vector<outcome>> handle_all(batch_handler const& handle, st
 
 std::shared_ptr<handler_run> dispatch_stage::begin_run(std::span<held_ptr const> messages, tick now)
 {
-    auto const run = std::make_shared<handler_run>(handler_strand(), messages.size());
+    std::shared_ptr<handler_run> run;
+    if (takes_batches()) {
+        run = std::make_shared<batch_run>(handler_strand(), messages.size());
+        ++batch_calls_;
+    } else {
+        run = std::make_shared<handler_run>(handler_strand(), messages.size());
+    }
     for (auto const& h : messages) {
         begin_run(*h, now);
         h->run = run;

@@ -18,6 +18,14 @@ constexpr std::chrono::milliseconds longest_gathering{5}; // half of what a dele
 
 } // namespace
 
+void intake::set_limits(std::size_t max_in_flight, std::size_t max_polls)
+{
+    max_in_flight_ = max_in_flight;
+    max_polls_ = max_polls;
+    target_ = std::min(target_, max_polls);
+    waiting_since_.reset();
+}
+
 int intake::next_poll(std::size_t held, tick now, std::size_t most_held, std::size_t more)
 {
     most_held = std::min(most_held, max_in_flight_);

@@ -22,6 +22,9 @@ public:
         : max_in_flight_(max_in_flight), max_polls_(max_polls), random_(seed), they_wait_(they_wait)
     {}
 
+    /// From now on. What is under way stays so; below what is held or under way none begins.
+    void set_limits(std::size_t max_in_flight, std::size_t max_polls);
+
     static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
 
     /// How many messages a receive that starts now should ask for; 0: none now. `held` counts those in flight here,

@@ -44,7 +44,7 @@ std::optional<tick> intake_stage::turn(tick now)
         line_.coming = rule_.coming();
         auto const places = to_.room(now);
         tell_limits(places.all);
-        auto const more = std::min(line_.bytes_room(), to_.room_at_this_pace(now));
+        auto const more = std::min({line_.bytes_room(), to_.room_at_this_pace(now), to_.room_beside_calls()});
         auto const ask = rule_.next_poll(places.taken, now, places.all, more);
         if (ask == 0) return rule_.wake_at();
         ++line_.open_receives;
@@ -55,7 +55,7 @@ std::optional<tick> intake_stage::turn(tick now)
 void intake_stage::tell_limits(std::size_t places)
 {
     if (!line_.watcher) return;
-    observed_limits const now{rule_.target(), std::min(places, line_.options.max_in_flight)};
+    observed_limits const now{rule_.target(), std::min(places, line_.limits.max_in_flight)};
     if (now != std::exchange(told_, now)) line_.observe(&observer::limits_changed, now);
 }
 

@@ -25,6 +25,8 @@ public:
     /// Begins the receives that there is room for. Says when time alone will make more room.
     std::optional<tick> turn(tick now);
 
+    void limits_are_turned() { rule_.set_limits(line_.limits.max_in_flight, line_.limits.max_polls); }
+
     /// No more receives; those under way end.
     void stop() { rule_.stop(); }
 

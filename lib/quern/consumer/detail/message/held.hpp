@@ -43,6 +43,13 @@ struct handler_run {
     {}
 };
 
+/// A call with several messages, which ends when the last of them has come home.
+struct batch_run : handler_run {
+    using handler_run::handler_run;
+
+    std::uint32_t away = messages;
+};
+
 /// Asks that a handler awaits while it runs.
 struct handler_asks {
     using answers = std::vector<delivery::keeper::reply>;

@@ -1,0 +1,64 @@
+#include "consume_work.hpp"
+
+namespace quern::app {
+
+namespace asio = boost::asio;
+
+consume_work::consume_work(asio::io_context& io, sqs::api& api, std::vector<std::string> const& urls,
+    std::function<handler(std::string const& url)> const& handle, consumer_options const& options)
+{
+    if (urls.size() == 1) {
+        one_.emplace(io.get_executor(), api, urls.front(), handle(urls.front()), options);
+        queues_.push_back({urls.front(), *one_});
+        return;
+    }
+    consumers_options together;
+    together.max_in_flight = options.max_in_flight;
+    auto each = options;
+    each.max_in_flight = 120'000; // what all share is the limit
+    several_.emplace(io.get_executor(), together);
+    for (auto const& url : urls)
+        queues_.push_back({url, several_->add(api, url, handle(url), each)});
+}
+
+asio::awaitable<result<drain_report>> consume_work::run()
+{
+    return one_ ? one_->run() : several_->run();
+}
+
+asio::awaitable<drain_report> consume_work::drained()
+{
+    return one_ ? one_->drained() : several_->drained();
+}
+
+void consume_work::stop(std::chrono::milliseconds limit)
+{
+    if (one_)
+        one_->stop(limit);
+    else
+        several_->stop(limit);
+}
+
+void consume_work::drain_on(std::initializer_list<int> signals, std::chrono::milliseconds limit)
+{
+    if (one_)
+        one_->drain_on(signals, limit);
+    else
+        several_->drain_on(signals, limit);
+}
+
+asio::awaitable<result<void>> consume_work::set_limits(consumer_limits to)
+{
+    if (several_ && to.max_in_flight) {
+        auto const said = co_await several_->set_max_in_flight(*to.max_in_flight);
+        if (!said) co_return said;
+        to.max_in_flight.reset();
+    }
+    for (auto const& q : queues_) {
+        auto const said = co_await q.of.set_limits(to);
+        if (!said) co_return said;
+    }
+    co_return result<void>();
+}
+
+} // namespace quern::app

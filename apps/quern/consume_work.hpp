@@ -1,0 +1,43 @@
+#pragma once
+
+#include <quern/consumer/consumers.hpp>
+
+#include <boost/asio/io_context.hpp>
+
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace quern::app {
+
+/// The consumers of `quern consume`: one, or several that share max_in_flight.
+class consume_work {
+public:
+    /// `handle` makes the handler of a queue, by its URL.
+    consume_work(boost::asio::io_context&, sqs::api&, std::vector<std::string> const& urls,
+        std::function<handler(std::string const& url)> const& handle, consumer_options const&);
+
+    struct queue {
+        std::string url;
+        consumer& of;
+    };
+    std::vector<queue> const& queues() const { return queues_; }
+
+    /// Completes when all have drained.
+    boost::asio::awaitable<result<drain_report>> run();
+    boost::asio::awaitable<drain_report> drained();
+    void stop(std::chrono::milliseconds limit);
+    void drain_on(std::initializer_list<int> signals, std::chrono::milliseconds limit);
+
+    /// max_in_flight is that of all together, the others are those of each.
+    boost::asio::awaitable<result<void>> set_limits(consumer_limits);
+
+private:
+    std::optional<consumer> one_;
+    std::optional<consumers> several_;
+    std::vector<queue> queues_;
+};
+
+} // namespace quern::app

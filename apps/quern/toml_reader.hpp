@@ -1,0 +1,68 @@
+#pragma once
+
+#include <fmt/core.h>
+
+#define TOML_EXCEPTIONS 0
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace quern::app {
+
+/// Reads a TOML document. Every complaint names the place of the node that it is about: "shop.toml:7:3: queues.orders must
+/// be a table". Thrown, and caught by whoever reads the document as a whole.
+class toml_reader {
+public:
+    struct complaint {
+        std::string text;
+    };
+
+protected:
+    explicit toml_reader(std::string_view file) : file_(file) {}
+
+    toml::table parse(std::string_view document) const
+    {
+        auto parsed = toml::parse(document, file_);
+        if (parsed) return std::move(parsed).table();
+        auto const& error = parsed.error();
+        throw complaint{fmt::format("{}: is no TOML: {}", spot(error.source()), error.description())};
+    }
+
+    std::string spot(toml::source_region const& at) const
+    {
+        return fmt::format("{}:{}:{}", file_, at.begin.line, at.begin.column);
+    }
+    std::string place(toml::source_region const& at, std::string_view key) const
+    {
+        return fmt::format("{}: {}", spot(at), key);
+    }
+    [[noreturn]] void refuse(toml::source_region const& at, std::string_view key, std::string_view why) const
+    {
+        throw complaint{fmt::format("{} {}", place(at, key), why)};
+    }
+
+    toml::table const& table(toml::node const& node, std::string_view key, std::string_view form) const
+    {
+        if (!node.is_table()) refuse(node.source(), key, fmt::format("must be a table, {}", form));
+        return *node.as_table();
+    }
+    std::string text(toml::node const& node, std::string_view key) const
+    {
+        if (!node.is_string()) refuse(node.source(), key, "must be a text in quotes");
+        return node.as_string()->get();
+    }
+    std::int64_t number(toml::node const& node, std::string_view key, std::int64_t least, std::int64_t most) const
+    {
+        auto const value = node.is_integer() ? node.as_integer()->get() : least - 1;
+        if (value < least || value > most)
+            refuse(node.source(), key, fmt::format("must be a whole number from {} to {}", least, most));
+        return value;
+    }
+
+    std::string_view const file_;
+};
+
+} // namespace quern::app

@@ -1,0 +1,141 @@
+#pragma once
+
+#include <quern/consumer/consumer.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace quern {
+
+/// Settings of several consumers together.
+struct consumers_options {
+    /// Messages held at once by all of them, as consumer_options::max_in_flight is for each. Each gets its share by weight
+    /// while all are busy; what one does not need is lent to the others, and comes back as their messages end. At least
+    /// one for each queue.
+    std::size_t max_in_flight = 1'000;
+
+    /// How often it looks who needs more: as often as this while somebody has no place left, and a quarter as often while
+    /// nothing is held. 10 ms to 1 min.
+    std::chrono::milliseconds look_every{250};
+
+    /// Time; the real one when null. Give the consumers the same.
+    clock* time = nullptr;
+
+    /// The first setting that cannot work.
+    std::optional<failure> validate() const;
+};
+
+/// Several consumers in one program, a queue each: one limit that they share by weight, and one drain with one
+/// report.
+///
+///     quern::consumers all{io.get_executor()};
+///     all.add(orders_url, handle_order, {}, 3);
+///     all.add(mails_url, handle_mail);
+///     all.drain_on({SIGINT, SIGTERM});
+///     auto const end = co_await all.run();
+///
+/// When the receives of one are refused for too long (consumer_options::give_up_after) all drain, and run() fails with the
+/// reason. One that only drains, because it was stopped or has halted, leaves the others at work, and its places
+/// to them.
+///
+/// Lifetime  as of a consumer: destroying the object drains without waiting for it.
+/// Threads   any, for every call once all are added.
+class consumers {
+public:
+    /// Throws boost::system::system_error that names the option when one is wrong.
+    explicit consumers(boost::asio::any_io_executor, consumers_options = consumers_options());
+    consumers(consumers const&) = delete;
+    consumers& operator=(consumers const&) = delete;
+    ~consumers();
+
+    /// Adds a consumer with a client of its own, on the same executor; the reference holds as long as this object.
+    /// options.max_in_flight is the most that it ever gets of what all share; turn the other limits as you like.
+    /// `weight`: its part when all are busy, 1 to 1000.
+    ///
+    /// Requires  start() was not called yet.
+    /// Throws    as the constructor of consumer; also for a queue that is there already, a weight out of bounds, and more
+    ///           queues than max_in_flight.
+    template <class F>
+    consumer& add(
+        std::string queue_url, F handle, consumer_options options = consumer_options(), std::size_t weight = 1)
+    {
+        return add(
+            nullptr, std::move(queue_url), detail::make_handlers(std::move(handle)), std::move(options), weight);
+    }
+
+    /// The same with a client of yours, which several may share: it needs connections for the sum.
+    template <class F>
+    consumer& add(sqs::api& api, std::string queue_url, F handle, consumer_options options = consumer_options(),
+        std::size_t weight = 1)
+    {
+        return add(&api, std::move(queue_url), detail::make_handlers(std::move(handle)), std::move(options), weight);
+    }
+
+    /// One of them.
+    struct member {
+        std::string queue_url;
+        std::size_t weight;
+        std::reference_wrapper<consumer> it;
+    };
+
+    /// All, in the order in which they were added.
+    std::vector<member> members() const;
+
+    /// Begins to receive from all queues.
+    void start();
+
+    /// Begins, unless it has begun, and completes when all have drained: with the sum of their reports, see
+    /// drain_report::add().
+    ///
+    /// Fails with    what refused the receives of the first that gave up; drained() has the report.
+    /// Cancellation  none: it completes with the drain.
+    boost::asio::awaitable<result<drain_report>> run();
+
+    /// Drains all, each within `limit`, or its own drain_deadline. A second call cancels the handlers that run.
+    void stop(std::optional<std::chrono::milliseconds> limit = {});
+
+    /// The same, and completes with the sum of the reports.
+    boost::asio::awaitable<drain_report> drain(std::chrono::milliseconds limit);
+
+    /// Completes when all have drained, whoever began that.
+    boost::asio::awaitable<drain_report> drained();
+
+    /// As consumer::drain_on(), for all of them.
+    void drain_on(std::initializer_list<int> signals, std::optional<std::chrono::milliseconds> limit = {});
+
+    /// Turns the shared limit; messages in flight stay. Completes at once: the shares follow at the next look.
+    ///
+    /// Fails with    errc::invalid_option  out of bounds, or less than one for each queue
+    /// Cancellation  none.
+    boost::asio::awaitable<result<void>> set_max_in_flight(std::size_t);
+
+private:
+    class crew;
+    class lodger;
+
+    consumer& add(sqs::api*, std::string queue_url, handlers, consumer_options, std::size_t weight);
+    struct place {
+        std::shared_ptr<lodgers> home; // the context, and in it
+        std::weak_ptr<lodgers::lodger> tenant;
+    };
+    template <class Call>
+    static void post(place const&, Call);
+
+    boost::asio::any_io_executor ex_;
+    place at_;
+    std::vector<member> members_;
+    std::size_t max_in_flight_; // at first
+    std::atomic<bool> begun_{false};
+};
+
+} // namespace quern

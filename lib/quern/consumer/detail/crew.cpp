@@ -1,0 +1,167 @@
+#include <quern/consumer/detail/crew.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace quern {
+
+namespace asio = boost::asio;
+
+consumers::crew::crew(asio::any_io_executor ex, consumers_options const& options)
+    : strand(compact_strand::on(std::move(ex))), options_(options),
+      time_(options.time ? *options.time : real_clock()), wake_(time_, strand)
+{}
+
+void consumers::crew::add(std::unique_ptr<consumer> it, std::size_t weight, std::size_t most)
+{
+    all_.push_back({std::move(it), weight, most, most});
+}
+
+void consumers::crew::spawn(asio::awaitable<void> task)
+{
+    asio::co_spawn(strand, std::move(task), [self = shared_from_this()](std::exception_ptr bug) {
+        if (bug) std::rethrow_exception(bug);
+    });
+}
+
+void consumers::crew::start()
+{
+    if (std::exchange(started_, true)) return;
+    at_work_ = all_.size();
+    if (all_.empty()) return end();
+    spawn(work());
+}
+
+void consumers::crew::stop(std::optional<std::chrono::milliseconds> limit)
+{
+    for (auto const& one : all_)
+        one.it->stop(limit);
+    start(); // only to see the end
+}
+
+/// The shares come first, so that nobody takes those of others at the start.
+asio::awaitable<void> consumers::crew::work()
+{
+    std::vector<detail::sharer> who;
+    for (auto const& one : all_)
+        who.push_back({one.weight, one.most});
+    auto const shares = detail::fair_shares(options_.max_in_flight, who);
+    for (std::size_t i = 0; i < all_.size(); ++i)
+        co_await turn(all_[i], shares[i]);
+    for (auto const& one : all_)
+        spawn(watch(*one.it));
+    while (!ended_) {
+        auto const busy = co_await balance();
+        std::optional<tick> look_at; // one alone has nobody to share with
+        if (all_.size() > 1) look_at = time_.now() + (busy ? options_.look_every : 4 * options_.look_every);
+        if (!ended_) co_await wake_.wait(look_at);
+    }
+}
+
+asio::awaitable<void> consumers::crew::watch(consumer& one)
+{
+    auto const end = co_await one.run();
+    auto const said = co_await one.drained();
+    report_.add(said);
+    if (end.has_error() && !gave_up_) {
+        gave_up_ = end.error();
+        for (auto const& other : all_)
+            other.it->halt();
+    }
+    if (--at_work_ == 0) this->end();
+}
+
+/// Lowers first, and looks again: only what nobody can take any more is free for others.
+asio::awaitable<bool> consumers::crew::balance()
+{
+    auto const all = options_.max_in_flight;
+    auto now = co_await look();
+    auto const wanted = detail::wanted_limits(all, now);
+    bool lowered = false;
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+        if (wanted[i] >= all_[i].limit) continue;
+        lowered = true;
+        co_await turn(all_[i], wanted[i]);
+    }
+    if (lowered) now = co_await look();
+    auto const next = detail::next_limits(all, now, wanted);
+    for (std::size_t i = 0; i < all_.size(); ++i)
+        if (next[i] > all_[i].limit) co_await turn(all_[i], next[i]);
+    co_return std::ranges::any_of(now, [](auto const& s) { return s.in_flight != 0; });
+}
+
+asio::awaitable<std::vector<detail::sharer>> consumers::crew::look()
+{
+    std::vector<detail::sharer> out;
+    for (auto const& one : all_) {
+        auto const load = co_await one.it->weigh();
+        out.push_back({one.weight, one.most, one.limit, load.in_flight, load.coming, load.ending});
+    }
+    co_return out;
+}
+
+/// One that has ended needs none.
+asio::awaitable<void> consumers::crew::turn(colleague& which, std::size_t limit)
+{
+    consumer_limits to;
+    to.max_in_flight = which.limit = limit;
+    auto const said = co_await which.it->set_limits(to);
+    (void)said;
+}
+
+result<void> consumers::crew::share(std::size_t max_in_flight)
+{
+    auto options = options_;
+    options.max_in_flight = max_in_flight;
+    if (auto const wrong = options.validate()) return *wrong;
+    if (max_in_flight < all_.size())
+        return failure(errc::invalid_option,
+            "max_in_flight " + std::to_string(max_in_flight) + " is less than one for each of " +
+                std::to_string(all_.size()) + " queues");
+    options_ = options;
+    wake_.ring();
+    return {};
+}
+
+void consumers::crew::join(detail::end_waiter who)
+{
+    if (ended_) return tell(who);
+    waiting_.push_back(std::move(who));
+}
+
+void consumers::crew::tell(detail::end_waiter const& who) const
+{
+    if (gave_up_)
+        who.tell(*gave_up_, report_);
+    else
+        who.tell(report_, report_);
+}
+
+void consumers::crew::end()
+{
+    ended_ = true;
+    wake_.ring();
+    for (auto const& who : std::exchange(waiting_, {}))
+        tell(who);
+    move_out_if_done();
+}
+
+void consumers::crew::abandon()
+{
+    abandoned_ = true;
+    for (auto const& one : all_)
+        one.it->halt();
+    move_out_if_done();
+}
+
+/// Lets go of the context, which kept it. What runs still has a share.
+void consumers::crew::move_out_if_done()
+{
+    if (!abandoned_ || (started_ && !ended_)) return;
+    lodgers::visit const last(*home, tenant, lodgers::purpose::move_out);
+}
+
+} // namespace quern

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <quern/consumer/consumers.hpp>
+#include <quern/consumer/detail/pipeline.hpp>
+#include <quern/consumer/detail/sharing.hpp>
+#include <quern/core/alarm.hpp>
+#include <quern/core/detail/compact_strand.hpp>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace quern {
+
+/// The consumers of a `consumers` at work: who shares with whom, and what has ended.
+///
+/// Threads  everything on the strand, but for add() and size(), which come before.
+class consumers::crew : public std::enable_shared_from_this<crew> {
+public:
+    crew(boost::asio::any_io_executor, consumers_options const&);
+
+    compact_strand const strand;
+
+    void add(std::unique_ptr<consumer>, std::size_t weight, std::size_t most);
+    std::size_t size() const { return all_.size(); }
+
+    void start();
+    void stop(std::optional<std::chrono::milliseconds> limit);
+    void join(detail::end_waiter);
+    result<void> share(std::size_t max_in_flight);
+
+    /// Nobody asks any more: all drain, if they ever ran.
+    void abandon();
+
+    std::weak_ptr<lodgers::lodger> tenant;
+    std::shared_ptr<lodgers> home;
+
+private:
+    struct colleague {
+        std::unique_ptr<consumer> it;
+        std::size_t weight, most, limit;
+    };
+
+    boost::asio::awaitable<void> work();
+    boost::asio::awaitable<void> watch(consumer&);
+    boost::asio::awaitable<bool> balance();
+    boost::asio::awaitable<std::vector<detail::sharer>> look();
+    boost::asio::awaitable<void> turn(colleague&, std::size_t limit);
+    void spawn(boost::asio::awaitable<void>);
+    void move_out_if_done();
+    void tell(detail::end_waiter const&) const;
+    void end();
+
+    consumers_options options_;
+    clock& time_;
+    alarm wake_;
+    std::vector<colleague> all_;
+    std::vector<detail::end_waiter> waiting_;
+    std::size_t at_work_ = 0;
+    bool started_ = false, ended_ = false, abandoned_ = false;
+    std::optional<failure> gave_up_;
+    drain_report report_;
+};
+
+} // namespace quern

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+
+namespace quern::detail {
+
+/// The rule of handler concurrency: whether one more call of the handler may begin, and how many more messages are worth
+/// receiving while no more may.
+///
+/// As many messages as the calls can take, ten at least, may wait here for one to end, so that the next begins at
+/// once. What waits beyond that could be handled by somebody else.
+class call_limit {
+public:
+    /// `most` calls at once, zero: no limit; of so many messages each, at most.
+    call_limit(std::size_t most, std::size_t messages) { set(most, messages); }
+
+    void set(std::size_t most, std::size_t messages)
+    {
+        most_ = most;
+        each_ = messages;
+    }
+
+    bool is_none() const { return most_ == 0; }
+
+    bool admits(std::size_t calls) const { return is_none() || calls < most_; }
+
+    /// How many messages may be asked for while so many calls run, and so many messages wait or are coming. None while
+    /// that would be fewer than a receive brings.
+    std::size_t room(std::size_t calls, std::size_t waiting) const
+    {
+        if (is_none()) return std::numeric_limits<std::size_t>::max();
+        auto const free = most_ - std::min(calls, most_);
+        auto const wanted = free * each_ + std::max(most_ * each_, one_receive);
+        return wanted < waiting + one_receive ? 0 : wanted - waiting;
+    }
+
+private:
+    static constexpr std::size_t one_receive = 10;
+
+    std::size_t most_;
+    std::size_t each_;
+};
+
+} // namespace quern::detail

@@ -1,0 +1,62 @@
+#include "quern/settings_file.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+
+using namespace quern;
+using namespace quern::app;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string refused(std::string_view document)
+{
+    auto const got = limits_from(document, "shop.toml");
+    return got ? "" : got.error().message;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(settings_file)
+
+BOOST_AUTO_TEST_CASE(what_it_names_is_set_and_the_rest_is_absent)
+{
+    auto const all =
+        limits_from("max_in_flight = 200\nmax_bytes_in_flight = 67_108_864\nrate = \"30/min\"\nburst = 5\n"
+                    "max_polls = 8\nhandler_concurrency = 4\n",
+            "shop.toml");
+    BOOST_REQUIRE(all.has_value());
+    auto const rate = policy::rate{.count = 300, .per = 10min, .burst = 5};
+    BOOST_TEST((*all == consumer_limits{200, 67'108'864, rate, 8, 4}));
+    auto const one = limits_from("rate = 50 # a second", "shop.toml");
+    BOOST_REQUIRE(one.has_value());
+    BOOST_TEST((*one == consumer_limits{.rate = policy::rate{.count = 500, .per = 10s}}));
+    BOOST_TEST((limits_from("", "shop.toml").value() == consumer_limits()));
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused_with_its_place)
+{
+    std::pair<char const*, char const*> const cases[] = {
+        {"max_in_flight = 0", "--settings shop.toml:1:17: max_in_flight must be a whole number from 1 to "},
+        {"max_in_flight = 200_000", "shop.toml:1:17: is refused: max_in_flight must not exceed 120000"},
+        {"\nmax_in_flight = \"many\"", "shop.toml:2:17: max_in_flight must be a whole number"},
+        {"max_bytes_in_flight = 5", "is refused: max_bytes_in_flight must be at least 1 MiB"},
+        {"max_polls = 1001", "is refused: max_polls must be from 1 to 1000"},
+        {"handler_concurrency = -1", "handler_concurrency must be a whole number from 0 to "},
+        {"rate = \"fast\"", "shop.toml:1:8: rate fast is no rate: 50 for fifty a second"},
+        {"rate = 0", "rate 0 is no rate"},
+        {"rate = []", "rate must be a text in quotes"},
+        {"burst = 5", "shop.toml:1:9: burst needs a rate beside it"},
+        {"rate = 5\nburst = 0", "shop.toml:2:9: burst must be a whole number from 1 to 1000000"},
+        {"max_inflight = 5", "shop.toml:1:1: max_inflight is not known; there are max_in_flight,"},
+        {"max_polls = = 5", "shop.toml:1:13: is no TOML: "},
+    };
+    for (auto const& [document, wanted] : cases) {
+        auto const said = refused(document);
+        BOOST_TEST(said.find(wanted) != std::string::npos, "\"" << said << "\" lacks \"" << wanted << '"');
+    }
+    BOOST_TEST(load_limits("/no/such/file").error().message == "--settings /no/such/file: cannot be read");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

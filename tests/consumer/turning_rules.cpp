@@ -1,0 +1,157 @@
+// Each rule, when its limit is turned.
+
+#include <quern/consumer/detail/byte_limit.hpp>
+#include <quern/consumer/detail/dispatch/pace.hpp>
+#include <quern/consumer/detail/intake/intake.hpp>
+#include <quern/consumer/detail/limits_in_force.hpp>
+#include <quern/sim/virtual_clock.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <limits>
+
+using namespace quern;
+using namespace quern::detail;
+using namespace std::chrono_literals;
+
+namespace {
+
+tick const t0 = tick() + 1h;
+
+std::string refused(consumer_limits const& to)
+{
+    auto const wrong = to.validate();
+    return wrong ? wrong->message.substr(0, wrong->message.find(' ')) : "";
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(turning_rules)
+
+BOOST_AUTO_TEST_CASE(what_cannot_work_is_refused_by_its_name)
+{
+    auto const most = std::numeric_limits<std::size_t>::max();
+    BOOST_TEST(refused({}) == "");
+    BOOST_TEST(refused({.max_in_flight = 0}) == "max_in_flight");
+    BOOST_TEST(refused({.max_in_flight = most}) == "max_in_flight");
+    BOOST_TEST(refused({.max_bytes_in_flight = 1'000'000}) == "max_bytes_in_flight");
+    BOOST_TEST(refused({.max_bytes_in_flight = 0}) == "");
+    BOOST_TEST(refused({.rate = policy::rate{.count = -1}}) == "rate.count");
+    BOOST_TEST(refused({.rate = policy::rate{.count = 1, .per = 25h}}) == "rate.per");
+    BOOST_TEST(refused({.rate = policy::rate()}) == ""); // none any more
+    BOOST_TEST(refused({.max_polls = 0}) == "max_polls");
+    BOOST_TEST(refused({.max_polls = 1'001}) == "max_polls");
+    BOOST_TEST(refused({.handler_concurrency = most}) == "handler_concurrency");
+    BOOST_TEST(refused({.handler_concurrency = 0}) == "");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_left_out_stays_and_what_was_turned_can_be_told)
+{
+    consumer_options options;
+    options.rate = policy::rate{.count = 50};
+    auto const base = consumer_limits::of(options);
+    limits_in_force limits(options);
+    BOOST_TEST((limits.told() == base));
+    BOOST_TEST(differences(limits.told(), base) == "");
+
+    limits.turn({.max_in_flight = 7, .handler_concurrency = 3});
+    BOOST_TEST(limits.max_in_flight == 7u);
+    BOOST_TEST(limits.max_polls == 16u);
+    BOOST_TEST(limits.rate.has_value());
+    BOOST_TEST(differences(limits.told(), base) == "max_in_flight 7, handler_concurrency 3");
+
+    limits.turn({.rate = policy::rate()});
+    BOOST_TEST(!limits.rate.has_value());
+    BOOST_TEST(differences(limits.told(), base) == "max_in_flight 7, handler_concurrency 3, no rate");
+    limits.turn({.max_in_flight = 1'000, .rate = policy::rate{.count = 3, .per = 10s}, .handler_concurrency = 0});
+    BOOST_TEST(differences(limits.told(), base) == "rate 3 in 10 s");
+
+    auto const merged = consumer_limits{.max_polls = 2}.over(base);
+    BOOST_TEST((merged == consumer_limits{1'000, std::size_t(256) << 20, policy::rate{.count = 50}, 2, 0}));
+}
+
+BOOST_AUTO_TEST_CASE(a_rate_reads_as_one_would_say_it)
+{
+    BOOST_TEST(to_string(policy::rate{.count = 50}) == "50 a second");
+    BOOST_TEST(to_string(policy::rate{.count = 5, .per = 2min, .burst = 1}) == "5 in 120 s, 1 at once");
+    BOOST_TEST(to_string(policy::rate{.count = 1, .per = 1500ms}) == "1 in 1500 ms");
+    BOOST_TEST(to_string(policy::rate{.count = 1, .per = 7ns}) == "1 in 7 ns");
+}
+
+BOOST_AUTO_TEST_CASE(below_what_is_held_or_under_way_no_receive_begins)
+{
+    intake rule(1'000, 16, 1);
+    BOOST_TEST(rule.next_poll(0, t0) == 10);
+    rule.answered(10, 10, t0 - 1s, t0);
+    BOOST_TEST(rule.next_poll(10, t0) == 10); // two at once by now
+    rule.set_limits(15, 16);
+    BOOST_TEST(rule.next_poll(10, t0) == 0);
+    rule.answered(10, 10, t0 - 1s, t0); // what was asked for has come
+    BOOST_TEST(rule.next_poll(20, t0) == 0);
+    BOOST_TEST(rule.next_poll(15, t0) == 0);
+    BOOST_TEST(!rule.wake_at().has_value()); // time changes nothing about it
+    BOOST_TEST(rule.next_poll(5, t0) == 10);
+    rule.set_limits(100, 16);
+    BOOST_TEST(rule.next_poll(5, t0) == 10);
+}
+
+BOOST_AUTO_TEST_CASE(fewer_polls_than_are_under_way_let_those_end_first)
+{
+    intake rule(1'000, 16, 1);
+    for (int i = 0; i < 3; ++i) { // it doubles three times
+        BOOST_TEST(rule.next_poll(0, t0) == 10);
+        rule.answered(10, 10, t0 - 1s, t0);
+    }
+    for (int i = 0; i < 8; ++i)
+        BOOST_TEST(rule.next_poll(0, t0) == 10);
+    BOOST_TEST(rule.next_poll(0, t0) == 0);
+    rule.set_limits(1'000, 2);
+    BOOST_TEST(rule.target() == 2u);
+    for (int left = 8; left > 2; --left) {
+        BOOST_TEST(rule.next_poll(0, t0) == 0);
+        rule.answered(10, 10, t0 - 1s, t0);
+    }
+    BOOST_TEST(rule.next_poll(0, t0) == 0);
+    rule.answered(10, 10, t0 - 1s, t0);
+    BOOST_TEST(rule.next_poll(0, t0) == 10);
+    rule.set_limits(1'000, 4);
+    rule.answered(10, 10, t0 - 1s, t0);
+    BOOST_TEST(rule.target() == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(bytes_that_fit_are_counted_by_the_limit_in_force)
+{
+    byte_limit rule(std::size_t(4) << 20);
+    rule.seen(1 << 20);
+    BOOST_TEST(rule.room(1 << 20, 0) == 3u);
+    rule.set(1 << 20);
+    BOOST_TEST(rule.room(2 << 20, 0) == 0u);
+    BOOST_TEST(rule.room(0, 0) == 1u);
+    rule.set(0);
+    BOOST_TEST(rule.room(1 << 30, 1'000) == std::numeric_limits<std::size_t>::max());
+}
+
+BOOST_AUTO_TEST_CASE(a_rate_that_comes_changes_or_goes_counts_from_that_moment)
+{
+    sim::virtual_clock time;
+    pace rule({}, t0);
+    BOOST_TEST(rule.has_turn(t0));
+    rule.set(policy::rate{.count = 1, .burst = 2}, t0);
+    rule.started(t0);
+    rule.started(t0);
+    BOOST_TEST(!rule.has_turn(t0));
+    sqs::message m;
+    m.id = m.receipt_handle = "0";
+    rule.wait(make_held(m, nullptr, time, t0));
+    BOOST_TEST((rule.wake_at() == t0 + 1s));
+    BOOST_TEST(!rule.wake_at(false, true).has_value()); // no call may begin: then it wakes for nothing
+    rule.set(policy::rate{.count = 10, .burst = 2}, t0);
+    BOOST_TEST((rule.wake_at() == t0 + 100ms)); // what was taken stays taken
+    rule.set({}, t0);
+    BOOST_TEST(rule.has_turn(t0));
+    BOOST_TEST(!rule.admits(t0)); // those that wait go first
+    BOOST_TEST(rule.waiting() == 1u);
+    BOOST_TEST(!rule.wake_at().has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
