@@ -70,6 +70,9 @@ function(quern_test name)
         "AWS_EC2_METADATA_DISABLED=true" # nor whether the machine is an instance
         "UBSAN_OPTIONS=print_stacktrace=1"
         "TSAN_OPTIONS=second_deadlock_stack=1:suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
+    if(QUERN_SANITIZE) # they tell more of a signal than Boost.Test, and end
+        list(APPEND environment "BOOST_TEST_CATCH_SYSTEM_ERRORS=no")
+    endif()
     set_tests_properties(${name} PROPERTIES
         LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${environment}")
 endfunction()

@@ -111,6 +111,23 @@ BOOST_AUTO_TEST_CASE(a_head_that_ends_in_the_dead_letter_queue_takes_nobody_alon
     BOOST_TEST(runs.at("4") == 1);
 }
 
+// Given back with it, they would come on their last receive, and each would take the next ones along.
+BOOST_AUTO_TEST_CASE(a_group_goes_on_at_once_when_its_head_has_failed_for_the_last_time)
+{
+    auto const dead = create("dead.fifo");
+    dead_letters_to("dead.fifo", 2);
+    options.backoff = policy::backoff::fixed({1h});
+    send_to("a", {"1", "2", "3", "4"});
+    sqs::receive_message_request take(url); // another consumer, which has died
+    take.max_messages = 10;
+    take.visibility_timeout = 0s;
+    engine.receive_message(std::move(take), time.wall());
+    consume_failing("1", 100);
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    BOOST_TEST(waiting_in(dead) == 1);
+    BOOST_TEST(done == (std::vector<std::string>{"2", "3", "4"}), boost::test_tools::per_element());
+}
+
 // Another consumer has the head: whoever waits for it here must not wait for ever.
 BOOST_AUTO_TEST_CASE(a_group_whose_head_went_elsewhere_is_given_back)
 {

@@ -61,10 +61,31 @@ BOOST_AUTO_TEST_CASE(a_failure_is_put_off_by_its_receive_count)
 BOOST_AUTO_TEST_CASE(those_behind_a_head_wait_here_for_a_short_pause_only)
 {
     its.fifo = true;
-    BOOST_TEST(of(retry()).waits_for_head);
-    BOOST_TEST(!of(release()).waits_for_head);
+    BOOST_TEST((of(retry()).behind == tail::waits));
+    BOOST_TEST((of(release()).behind == tail::goes_back));
     its.receive_count = 2;
-    BOOST_TEST(!of(retry()).waits_for_head);
+    BOOST_TEST((of(retry()).behind == tail::goes_back));
+}
+
+// It would hold its group until its pause is over, and then go to the dead-letter queue.
+BOOST_AUTO_TEST_CASE(nobody_waits_for_a_head_that_failed_on_its_last_receive)
+{
+    its.fifo = its.last_receive = true;
+    for (int const receive : {1, 2}) {
+        its.receive_count = receive;
+        BOOST_TEST((of(retry()).behind == tail::goes_on));
+        BOOST_TEST(of(retry()).delay.count() == 0);
+        BOOST_TEST((of(retry_after(1h)).behind == tail::goes_on));
+    }
+    options.on_group_failure = group_policy::park_group;
+    BOOST_TEST((of(retry()).behind == tail::goes_back));
+    BOOST_TEST((of(retry()).delay == options.park_for));
+    options.on_group_failure = group_policy::halt;
+    BOOST_TEST(of(retry()).halts);
+    BOOST_TEST((of(retry()).behind != tail::goes_on));
+    options.on_group_failure = group_policy::retry_head;
+    its.fifo = false;
+    BOOST_TEST(of(retry()).delay.count() != 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_failed_head_goes_the_way_of_its_policy)

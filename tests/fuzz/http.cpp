@@ -70,13 +70,8 @@ read_request request_in_pieces(std::string_view bytes, std::size_t piece)
 {
     broker::http_request out;
     broker::request_parser parser(out, max_header, max_body);
-    auto const how = feed(parser, bytes, piece, [](auto& p, std::string const& text, auto& ec) -> std::size_t {
-        if (!p.is_header_done() && broker::has_folded_header(text)) {
-            ec = http::error::bad_field;
-            return 0;
-        }
-        return p.put(boost::asio::buffer(text), ec);
-    });
+    auto const how = feed(parser, bytes, piece,
+        [](auto& p, std::string const& text, auto& ec) { return p.read(boost::asio::buffer(text), ec); });
     return {how, out.method + ' ' + out.target + '\n' + text_of(out.fields) + '\n' + out.body};
 }
 

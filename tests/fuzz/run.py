@@ -6,7 +6,7 @@ usage: ./dev fuzz [NAME...] [--seconds N] [--jobs N] [--seed N] [--keep DIR] [--
   NAME         targets; without any, all of them
   --seconds N  time for each (default: 60)
   --jobs N     targets at a time (default: the number of cores)
-  --seed N     of what libFuzzer tries (default: another one each time)
+  --seed N     of what libFuzzer tries (default: another one each time); the same seed tries the same inputs, as far as it gets
   --keep DIR   inputs that reached something new are kept there for the next run (default: build/fuzz/corpus)
   --list       the names of the targets
 
@@ -40,6 +40,8 @@ def start(program, name, seconds, seed, keep):
     environment = dict(os.environ, QUERN_FUZZ=name, ASAN_OPTIONS="detect_leaks=1:allocator_may_return_null=1")
     command = [program, f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048", "-max_len=4096", "-use_value_profile=1",
                f"-seed={seed}", f"-artifact_prefix={kept}/", "-print_final_stats=1", str(kept), str(corpus)]
+    if seed and shutil.which("setarch"):
+        command = ["setarch", "-R", *command]  # addresses steer it too
     with open(log, "w") as out:
         process = subprocess.Popen(command, env=environment, stdout=out, stderr=subprocess.STDOUT)
     return process, name, kept, log, corpus, time.monotonic()

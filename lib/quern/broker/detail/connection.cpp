@@ -103,16 +103,9 @@ connection::parsed connection::parse()
         header_seen_ = false;
         parser_.emplace(request_, core_->options.max_header_bytes, core_->options.max_body_bytes);
     }
-    while (in_.size() >= least_to_parse()) {
+    while (in_.size() != 0) {
         boost::system::error_code ec;
-        if (!parser_->is_header_done()) {
-            std::string_view const header(static_cast<char const*>(in_.data().data()), in_.size());
-            if (has_folded_header(header)) {
-                refuse(http::error::bad_field);
-                return parsed::refused;
-            }
-        }
-        auto const used = parser_->put(in_.data(), ec);
+        auto const used = parser_->read(in_.data(), ec);
         in_.consume(used);
         if (ec && ec != http::error::need_more) {
             refuse(ec);
@@ -176,12 +169,6 @@ void connection::let_in()
 {
     proven_ = true;
     held_ = 0;
-}
-
-/// Beast 345 asserts that it is not shown less of a last chunk than five bytes: the shortest is "0\r\n\r\n".
-std::size_t connection::least_to_parse() const
-{
-    return parser_->is_header_done() && parser_->chunked() ? 5 : 1;
 }
 
 void connection::refuse(boost::system::error_code why)

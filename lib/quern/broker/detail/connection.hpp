@@ -56,7 +56,6 @@ private:
     bool look_at_header();
 
     parsed parse();
-    std::size_t least_to_parse() const;
     void refuse(boost::system::error_code);
     void begin();
     bool has_to_wait() const;

@@ -3,7 +3,9 @@
 #include <quern/broker/detail/http_request.hpp>
 #include <quern/broker/detail/http_rules.hpp>
 #include <quern/broker/detail/wire_decode.hpp>
+#include <quern/net/detail/least_of_chunks.hpp>
 
+#include <boost/asio/buffer.hpp>
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
 
@@ -21,6 +23,17 @@ public:
         header_limit(static_cast<std::uint32_t>(max_header));
         body_limit(max_body);
         eager(true);
+    }
+
+    /// Like put(), to which `text` has to be given again from where it stopped. Refuses a header in several lines.
+    std::size_t read(boost::asio::const_buffer text, boost::system::error_code& ec)
+    {
+        ec = {};
+        if (is_header_done() && chunked() && text.size() < net::least_of_chunks)
+            ec = boost::beast::http::error::need_more;
+        else if (!is_header_done() && has_folded_header({static_cast<char const*>(text.data()), text.size()}))
+            ec = boost::beast::http::error::bad_field;
+        return ec ? 0 : put(text, ec);
     }
 
     /// From now on the body is counted, but not kept.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/core/error.hpp>
+#include <quern/net/detail/least_of_chunks.hpp>
 #include <quern/net/message.hpp>
 
 #include <boost/asio/buffer.hpp>
@@ -34,10 +35,12 @@ public:
     /// Like put(), to which `text` has to be given again from where it stopped.
     std::size_t read(boost::asio::const_buffer text, boost::beast::error_code& ec)
     {
-        if (is_header_done() || !has_folded_line({static_cast<char const*>(text.data()), text.size()}))
-            return put(text, ec);
-        ec = boost::beast::http::error::bad_obs_fold;
-        return 0;
+        ec = {};
+        if (is_header_done() && chunked() && text.size() < least_of_chunks)
+            ec = boost::beast::http::error::need_more;
+        else if (!is_header_done() && has_folded_line({static_cast<char const*>(text.data()), text.size()}))
+            ec = boost::beast::http::error::bad_obs_fold;
+        return ec ? 0 : put(text, ec);
     }
 
 private:

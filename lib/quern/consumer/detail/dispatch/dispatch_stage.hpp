@@ -111,7 +111,7 @@ private:
     circumstances circumstances_of(held const&);
     void found_down(held_ptr, outcome const&, tick now);
     void put_off(held_ptr, outage::way_back const&, age_book&, tick now);
-    void postpone(held_ptr, std::chrono::milliseconds delay, tick now, bool waits_for_head = false);
+    void postpone(held_ptr, std::chrono::milliseconds delay, tick now, tail behind = tail::goes_back);
     void give_back(held_ptr h, tick now) { postpone(std::move(h), {}, now); }
     void give_back_tail(held const&, tick now);
 

@@ -164,7 +164,7 @@ void dispatch_stage::conclude(held_ptr h, outcome const& said, tick now, bool ma
             std::string(h->message.id()) + ": the head of its group failed; the consumer drains", now);
         line_.halt();
     }
-    postpone(std::move(h), what.delay, now, what.waits_for_head);
+    postpone(std::move(h), what.delay, now, what.behind);
 }
 
 circumstances dispatch_stage::circumstances_of(held const& h)
@@ -173,6 +173,7 @@ circumstances dispatch_stage::circumstances_of(held const& h)
     out.receive_count = h.message.receive_count();
     out.now = line_.time.wall();
     out.fifo = line_.fifo;
+    out.last_receive = outage_.is_last_receive(h);
     if (line_.options.max_age.count() == 0) return out;
     auto const time = service_time();
     auto const first = h.message.first_received_at().value_or(time);
@@ -203,18 +204,21 @@ void dispatch_stage::put_off(held_ptr h, outage::way_back const& back, age_book&
             now);
     }
     if (back.stood_back && line_.options.max_age.count() != 0) book.add(service_time(), service_time() + back.delay);
-    postpone(std::move(h), back.delay, now, back.delay <= longest_wait_for_head);
+    auto const behind = outage_.is_last_receive(*h) ? tail::goes_on
+        : back.delay <= longest_wait_for_head       ? tail::waits
+                                                    : tail::goes_back;
+    postpone(std::move(h), back.delay, now, behind);
 }
 
 /// It comes back, and whatever stands behind it in its group waits for it: here after a short pause, where there is room.
-void dispatch_stage::postpone(held_ptr h, std::chrono::milliseconds delay, tick now, bool waits_for_head)
+void dispatch_stage::postpone(held_ptr h, std::chrono::milliseconds delay, tick now, tail behind)
 {
     auto const room = // for other groups, and for the head
         2 * line_.in_flight.size() <= line_.options.max_in_flight && line_.bytes_room() != 0;
-    if (waits_for_head && room && line_.fifo && !line_.ending) {
+    if (behind == tail::waits && room && line_.fifo && !line_.ending) {
         groups_.await(*h, now + delay + grace_of_head);
     } else {
-        give_back_tail(*h, now);
+        if (behind != tail::goes_on || line_.ending) give_back_tail(*h, now);
         groups_.leave(*h);
     }
     settle_.postpone(std::move(h), now, delay);

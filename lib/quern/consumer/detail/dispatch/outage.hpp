@@ -43,6 +43,10 @@ public:
     void force_open(bool, tick now); ///< a flag from outside: all dependencies are known to be down
     void set_max_receives(int n) { max_receives_ = n; } ///< of the queue's redrive policy
 
+    /// Says whether nobody receives it again when it fails now. False as long as the redrive policy is not known; and after more
+    /// receives than it allows, which it does not enforce then.
+    bool is_last_receive(held const& h) const { return max_receives_ != 0 && h.receive_count == max_receives_; }
+
     bool paused() const { return paused_; }
 
     /// Says on what the message depends: before any of the following.

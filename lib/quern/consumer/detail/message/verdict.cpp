@@ -104,7 +104,13 @@ verdict verdict_of(
         if (!within) return rejected("older than max_age");
         out.delay = *within;
     }
-    out.waits_for_head = out.delay <= longest_wait_for_head;
+    auto const parked = group_fails && options.on_group_failure == group_policy::park_group;
+    if (its.fifo && its.last_receive && !out.halts && !parked) {
+        out.delay = {}; // it holds its group until the dead-letter queue has it
+        out.behind = tail::goes_on;
+    } else if (out.delay <= longest_wait_for_head) {
+        out.behind = tail::waits;
+    }
     return out;
 }
 

@@ -45,11 +45,19 @@ struct circumstances {
     std::chrono::milliseconds age{}; ///< since its first receive, without the time in which it merely stood back
     wall_time now;
     bool fifo = false;
+    bool last_receive = false; ///< by the queue's redrive policy: what fails now is received by nobody again
 };
 
 /// Time for which the messages behind a failed head wait for it here, their leases extended. A head that is put off for
 /// longer is not waited for.
 inline constexpr std::chrono::seconds longest_wait_for_head{20};
+
+/// Conduct of those behind a failed head, in its group.
+enum class tail {
+    goes_back, ///< to the queue, where the hidden head holds them
+    waits,     ///< here, for the head
+    goes_on,   ///< the head does not come again
+};
 
 struct verdict {
     enum class kind {
@@ -60,7 +68,7 @@ struct verdict {
     };
     kind what = kind::postpone;
     std::chrono::milliseconds delay{}; ///< of postpone
-    bool waits_for_head = false;       ///< of postpone: those behind it in its group may wait here meanwhile
+    tail behind = tail::goes_back;     ///< of postpone
     bool halts = false;                ///< the consumer drains
     std::string reason;                ///< of reject
 };
