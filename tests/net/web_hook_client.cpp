@@ -73,23 +73,27 @@ BOOST_AUTO_TEST_CASE(an_answer_to_head_and_one_without_content_have_no_body_to_w
 // It was waited for until the whole body was written, which the server never read.
 BOOST_AUTO_TEST_CASE(an_answer_that_comes_before_the_request_is_written_is_read_and_the_connection_given_up)
 {
-    auto part = [](web_hook_peers& here) -> asio::awaitable<void> {
+    auto part = [](web_hook_peers& here, bool hangs_up) -> asio::awaitable<void> {
         auto stream = co_await here.server.accept();
         string head;
         co_await asio::async_read_until(stream, asio::dynamic_buffer(head), "\r\n\r\n", asio::use_awaitable);
         co_await say(stream, http_reply("too much", "HTTP/1.1 413 Content Too Large"));
+        if (hangs_up) stream.close();               // a reset, for there are bytes unread
         auto again = co_await here.server.accept(); // for the next request
         co_await read_request(again);
         co_await say(again, http_reply("fine"));
     };
-    play(io, part(*this));
-    auto request = ask();
-    request.body.assign(64 * 1024 * 1024, 'x');
-    auto const got = send(std::move(request)).value();
-    BOOST_TEST(got.status == 413);
-    BOOST_TEST(got.body == "too much");
-    BOOST_TEST(send(ask()).value().body == "fine");
-    BOOST_TEST(client().counters().connects == 2u);
+    for (bool const hangs_up : {false, true}) {
+        made.reset();
+        play(io, part(*this, hangs_up));
+        auto request = ask();
+        request.body.assign(64 * 1024 * 1024, 'x');
+        auto const got = send(std::move(request)).value();
+        BOOST_TEST(got.status == 413);
+        BOOST_TEST(got.body == "too much");
+        BOOST_TEST(send(ask()).value().body == "fine");
+        BOOST_TEST(client().counters().connects == 2u);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_large_body_arrives_whole)
@@ -277,7 +281,7 @@ BOOST_AUTO_TEST_CASE(a_cancelled_request_hangs_up)
     BOOST_TEST(client().counters().open == 0u);
 }
 
-// What is still being written kept the socket open, and the service at work.
+// The write goes on by itself: it must not keep the connection, and the service at work.
 BOOST_AUTO_TEST_CASE(a_request_that_is_cancelled_while_it_is_written_hangs_up_as_well)
 {
     asio::cancellation_signal stop;
@@ -321,6 +325,14 @@ BOOST_AUTO_TEST_CASE(closing_ends_what_is_under_way_and_refuses_what_comes)
         io.run_one();
     BOOST_TEST(end->error().fault == web_hook_fault::cancelled);
     BOOST_TEST(error_of(ask()).fault == web_hook_fault::cancelled);
+}
+
+// The object may be gone before the request begins, as when both are spawned and dropped.
+BOOST_AUTO_TEST_CASE(a_request_outlives_its_client)
+{
+    auto late = client().send(ask());
+    made.reset();
+    BOOST_TEST(run(io, std::move(late)).error().fault == web_hook_fault::cancelled);
 }
 
 BOOST_AUTO_TEST_CASE(a_connection_that_is_too_old_gets_no_further_request)

@@ -74,7 +74,9 @@ class web_hook_client::pool : public std::enable_shared_from_this<pool> {
 public:
     pool(asio::any_io_executor, web_hook_options);
 
-    asio::awaitable<web_hook_result> send(web_hook_request);
+    /// Static, so that the state is kept even before it begins.
+    static asio::awaitable<web_hook_result> send(std::shared_ptr<pool>, web_hook_request);
+
     result<void> reload() { return files_.load(); }
     web_hook_counters counters() const;
     void close();
@@ -106,13 +108,12 @@ web_hook_client::pool::pool(asio::any_io_executor ex, web_hook_options options)
     if (auto const read = files_.load(); !read) throw_exception_from_error(read.error(), BOOST_CURRENT_LOCATION);
 }
 
-asio::awaitable<web_hook_result> web_hook_client::pool::send(web_hook_request ask)
+asio::awaitable<web_hook_result> web_hook_client::pool::send(std::shared_ptr<pool> self, web_hook_request ask)
 {
-    auto const self = shared_from_this();
     auto const deadline = steady_now() + std::clamp<std::chrono::milliseconds>(ask.timeout, {}, longest_wait);
     auto wrong = problem_of(ask);
     if (wrong) co_return web_hook_error(web_hook_fault::invalid_request, std::move(*wrong));
-    auto const host = host_of(ask);
+    auto const host = self->host_of(ask);
     if (!host) co_return web_hook_error(web_hook_fault::invalid_request, host.error());
 
     struct presence {
@@ -122,9 +123,9 @@ asio::awaitable<web_hook_result> web_hook_client::pool::send(web_hook_request as
         {
             if (--at.under_way_ == 0) at.watchdog_.rest();
         }
-    } const here(*this);
+    } const here(*self);
     try {
-        auto got = co_await send_to(**host, std::move(ask), deadline);
+        auto got = co_await self->send_to(**host, std::move(ask), deadline);
         co_return got;
     } catch (boost::system::system_error const& e) {
         // A cancellation that met no operation under way is thrown by the next co_await.
@@ -159,7 +160,9 @@ asio::awaitable<web_hook_result> web_hook_client::pool::send_to(
         auto& wire = link->wire;
         watch(wire, deadline);
         auto const began = steady_now();
-        auto const talk = std::make_shared<conversation>(text);
+        auto words = std::move(text);
+        if (ask.replay) text = words;
+        auto const talk = std::make_shared<conversation>(std::move(words));
         talk->is_bare = ask.method == "HEAD";
         std::shared_ptr<connection> const at(link, &wire);
         auto ended = co_await connection::converse(at, talk);
@@ -282,7 +285,7 @@ web_hook_client::~web_hook_client()
 
 asio::awaitable<web_hook_result> web_hook_client::send(web_hook_request ask)
 {
-    return pool_->send(std::move(ask));
+    return pool::send(pool_, std::move(ask));
 }
 
 result<void> web_hook_client::reload()
