@@ -5,8 +5,10 @@
 #include <quern/broker/detail/request_parser.hpp>
 #include <quern/net/detail/proxy.hpp>
 #include <quern/net/detail/reply_parser.hpp>
+#include <quern/net/detail/web_hook_text.hpp>
 #include <quern/net/endpoint.hpp>
 #include <quern/net/message.hpp>
+#include <quern/net/web_hook.hpp>
 
 #include <net/reply_reader_fuzz.hpp>
 
@@ -110,6 +112,32 @@ void http_answer(std::string_view bytes)
     if (!bytes.empty()) reply_reader_fuzz(bytes.substr(1));
 }
 
+void web_hook_request(std::string_view bytes)
+{
+    auto const piece = [&] { // up to a byte that neither a line nor a text has
+        auto const end = std::min(bytes.find('\xff'), bytes.size());
+        std::string const out(bytes.substr(0, end));
+        bytes.remove_prefix(std::min(end + 1, bytes.size()));
+        return out;
+    };
+    net::web_hook_request ask;
+    ask.method = piece();
+    ask.to.path = piece();
+    ask.to.host = piece();
+    auto const name = piece();
+    ask.headers.emplace_back(name, piece());
+    ask.body = bytes;
+    if (net::problem_of(ask)) return;
+    auto const text = net::wire_text(ask);
+    auto const head = text.substr(0, text.size() - ask.body.size());
+    auto const lines = std::ranges::count(head, '\n');
+    must(lines == (head.find("\r\nContent-Length: ") == head.npos ? 4 : 5), "a request has the lines it was given");
+    must(std::ranges::count(head, '\r') == lines && head.find('\0') == head.npos, "no control character ends a line");
+    must(head.find("\r\n\r\n") == head.size() - 4, "the head ends where the body begins");
+    must(
+        head.starts_with(ask.method + ' ' + ask.to.path + " HTTP/1.1\r\nHost: "), "the first line is of three words");
+}
+
 void urls(std::string_view bytes)
 {
     auto const read = net::parse_endpoint(bytes);
@@ -117,6 +145,12 @@ void urls(std::string_view bytes)
         auto const again = net::parse_endpoint(read->origin() + read->path);
         must(again && again->same_origin(*read) && again->path == read->path,
             "an endpoint can be written and read again");
+    }
+    auto const whole = net::parse_url(bytes);
+    if (whole) {
+        auto const again = net::parse_url(whole->origin() + whole->path);
+        must(
+            again && again->same_origin(*whole) && again->path == whole->path, "a URL can be written and read again");
     }
     auto const through = net::parse_proxy(bytes);
     if (through) must(through->name().find('\n') == std::string::npos, "no proxy has a name of two lines");

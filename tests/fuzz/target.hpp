@@ -34,6 +34,7 @@ void xml(std::string_view);
 void http_answer(std::string_view);
 void http_request(std::string_view);
 void urls(std::string_view);
+void web_hook_request(std::string_view);
 
 // sqs.cpp
 void attribute_digests(std::string_view);

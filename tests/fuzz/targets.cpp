@@ -28,6 +28,7 @@ constexpr target all[] = {
     {"retry_after", retry_after},
     {"signature", signature},
     {"urls", urls},
+    {"web_hook_request", web_hook_request},
     {"xml", xml},
 };
 

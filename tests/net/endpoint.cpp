@@ -53,6 +53,18 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_an_endpoint_is_refused_with_the_reason)
     BOOST_TEST(reason("http://host/a\r\nx-evil: 1").find("character") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(the_query_of_a_url_is_part_of_its_path)
+{
+    auto const path = [](char const* url) { return quern::net::parse_url(url).value().path; };
+    BOOST_TEST(path("http://host/hook?tenant=a%2Fb&x=?/") == "/hook?tenant=a%2Fb&x=?/");
+    BOOST_TEST(path("http://host:8080?x=1") == "/?x=1");
+    BOOST_TEST(path("https://host") == "/");
+    BOOST_TEST(quern::net::parse_url("http://[::1]?x=//a:b").value().host == "::1");
+    for (auto const* const refused :
+        {"http://host/?x#y", "http://?x", "http://host/?a b", "http://u:p@host/?x", "http://host/?x\r\ny: z"})
+        BOOST_TEST(quern::net::parse_url(refused).has_error(), refused);
+}
+
 // A password stood in the error wherever something else was wrong with the URL as well.
 BOOST_AUTO_TEST_CASE(no_error_shows_a_user_a_password_or_a_query)
 {

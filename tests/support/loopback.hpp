@@ -46,8 +46,9 @@ boost::asio::awaitable<std::string> read_request(Stream& from)
     auto const buffer = boost::asio::dynamic_buffer(text);
     auto const head = co_await boost::asio::async_read_until(from, buffer, "\r\n\r\n", boost::asio::use_awaitable);
     std::size_t length = 0;
-    if (auto const at = text.find("content-length: "); at < head) {
-        std::from_chars(text.data() + at + 16, text.data() + head, length);
+    for (auto const* const name : {"content-length: ", "Content-Length: "}) {
+        if (auto const at = text.find(name); at < head)
+            std::from_chars(text.data() + at + 16, text.data() + head, length);
     }
     if (auto const have = text.size() - head; have < length) {
         auto const rest = boost::asio::transfer_exactly(length - have);

@@ -2,6 +2,7 @@
 #include <quern/net/detail/connection.hpp>
 #include <quern/net/detail/resolver.hpp>
 #include <quern/net/detail/waiter.hpp>
+#include <quern/net/detail/watchdog.hpp>
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -46,6 +47,7 @@ public:
 
     asio::awaitable<result<response>> exchange(request);
     void close();
+    void enforce(); ///< of the watchdog
 
     asio::any_io_executor const executor;
     route const way;
@@ -81,14 +83,12 @@ private:
     void distrust(tick heard_before);
     void blame_proxy(result<response>& answer) const;
     void watch(connection&, tick deadline);
-    void enforce();
 
     client_options options_;
     std::unique_ptr<tls_client> tls_;
     std::shared_ptr<resolver> resolver_;
     std::array<lane_state, 2> lanes_;
-    asio::steady_timer watchdog_;
-    tick watching_until_ = tick::max();
+    watchdog watchdog_;
     bool closed_ = false;
 };
 
@@ -221,10 +221,7 @@ void client::pool::give_back(lane_state& lane, connections::iterator link)
         ++lane.granted;
         next.call();
     }
-    if (lanes_[0].busy.empty() && lanes_[1].busy.empty()) {
-        watchdog_.cancel();
-        watching_until_ = tick::max(); // the cancelled wait does not reset it: the next deadline must arm the timer
-    }
+    if (lanes_[0].busy.empty() && lanes_[1].busy.empty()) watchdog_.rest();
 }
 
 /// A NAT or a load balancer that fails over forgets all connections, and no reset says so: where one was found dead, those
@@ -235,23 +232,15 @@ void client::pool::distrust(tick heard_before)
         lane.idle.remove_if([&](connection const& link) { return link.idle_since < heard_before; });
 }
 
-/// One timer for all connections: it stands at the earliest deadline, and a later one costs nothing.
 void client::pool::watch(connection& link, tick deadline)
 {
     link.deadline = deadline;
-    if (deadline >= watching_until_) return;
-    watching_until_ = deadline;
-    watchdog_.expires_at(deadline);
-    watchdog_.async_wait([self = weak_from_this()](boost::system::error_code ec) {
-        auto const alive = self.lock();
-        if (alive && !ec) alive->enforce();
-    });
+    watchdog_.watch(*this, deadline);
 }
 
 void client::pool::enforce()
 {
     auto const time = now();
-    watching_until_ = tick::max();
     connection* next = nullptr;
     for (auto& lane : lanes_) {
         for (auto& link : lane.busy) {
@@ -267,7 +256,7 @@ void client::pool::enforce()
 void client::pool::close()
 {
     closed_ = true;
-    watchdog_.cancel();
+    watchdog_.rest();
     resolver_->close();
     for (auto& lane : lanes_) {
         for (auto& link : lane.busy)

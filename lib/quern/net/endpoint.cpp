@@ -51,7 +51,7 @@ std::string shown_url(std::string_view url)
     return std::string(scheme).append(rest.substr(0, query)).append(query == rest.npos ? "" : "?...");
 }
 
-result<endpoint> parse_endpoint(std::string_view url)
+result<endpoint> parse_url(std::string_view url)
 {
     endpoint out;
     std::string_view rest = url;
@@ -66,11 +66,12 @@ result<endpoint> parse_endpoint(std::string_view url)
     }
     if (!std::all_of(rest.begin(), rest.end(), plain))
         return malformed(url, "contains a character that a URL may not");
-    if (rest.find_first_of("?#") != rest.npos) return malformed(url, "must not have a query or a fragment");
+    if (rest.find('#') != rest.npos) return malformed(url, "must not have a fragment");
 
-    auto const slash = std::min(rest.find('/'), rest.size());
-    std::string_view authority = rest.substr(0, slash);
-    if (slash < rest.size()) out.path = rest.substr(slash);
+    auto const target = std::min(rest.find_first_of("/?"), rest.size());
+    std::string_view authority = rest.substr(0, target);
+    if (target < rest.size()) out.path = rest.substr(target);
+    if (out.path.front() == '?') out.path.insert(0, 1, '/');
     if (authority.find('@') != authority.npos) return malformed(url, "must not carry a user name");
 
     std::string_view port;
@@ -94,6 +95,12 @@ result<endpoint> parse_endpoint(std::string_view url)
         }
     }
     return out;
+}
+
+result<endpoint> parse_endpoint(std::string_view url)
+{
+    if (url.find_first_of("?#") != url.npos) return malformed(url, "must not have a query or a fragment");
+    return parse_url(url);
 }
 
 } // namespace quern::net

@@ -37,4 +37,7 @@ std::string shown_url(std::string_view url);
 /// Reads an absolute http or https URL. Refuses user info, a query, a fragment and a port outside 1..65535.
 result<endpoint> parse_endpoint(std::string_view url);
 
+/// The same for a URL that may have a query: it is part of the path.
+result<endpoint> parse_url(std::string_view url);
+
 } // namespace quern::net

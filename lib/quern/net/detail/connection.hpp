@@ -25,6 +25,20 @@ struct route {
     endpoint const& first_hop() const { return via ? via->at : peer; }
 };
 
+/// The thing that stood in the way of a connection or an answer, where the failure's code does not tell.
+enum class obstacle { none, proxy, their_certificate, own_certificate };
+
+/// A request whose answer may come before it is written, and is kept as far as it came.
+struct conversation {
+    std::string text;
+    bool is_bare = false; ///< HEAD: the answer has no body
+    response answer;
+    bool has_headers = false; ///< those of the answer came whole
+    bool is_written = false;
+
+    explicit conversation(std::string wire_text) : text(std::move(wire_text)) {}
+};
+
 /// One TCP or TLS connection that carries one exchange after another. Its owner watches the deadline:
 /// it calls abort() when `deadline` has passed, which ends whatever is under way.
 class connection {
@@ -36,6 +50,9 @@ public:
     /// Connects to the first address of the first hop that answers, has a proxy open a tunnel, and shakes hands.
     boost::asio::awaitable<result<void>> open(route const&, tcp_addresses const&);
 
+    /// The same over a unix socket, to whoever listens there in the peer's place.
+    boost::asio::awaitable<result<void>> open(route const&, std::string const& unix_socket);
+
     /// Address of the peer.
     boost::asio::ip::tcp::endpoint address() const;
 
@@ -44,6 +61,14 @@ public:
 
     /// One write, and reads until the answer is whole. After a failure the connection is closed.
     boost::asio::awaitable<result<response>> exchange(std::string const& text);
+
+    /// Has the system ask a peer that is silent for a minute whether it is still there, for answers that take hours.
+    void probe_silence();
+
+    /// Writes and reads at the same time. After a failure, and after an answer that came early, the connection is closed.
+    /// `self` is this connection, kept until the last byte is written or given up.
+    static boost::asio::awaitable<result<void>> converse(
+        std::shared_ptr<connection> self, std::shared_ptr<conversation>);
 
     /// Closes the socket; what was under way fails with `why`.
     void abort(errc why);
@@ -57,6 +82,8 @@ public:
     /// The last exchange failed before a single byte of its answer arrived.
     bool unanswered() const { return unanswered_; }
 
+    obstacle met() const { return obstacle_; }
+
     tick deadline = tick::max();
     tick idle_since{};
     std::size_t exchanges = 0;
@@ -68,6 +95,10 @@ private:
     failure not_opened(std::string_view phase, boost::system::error_code);
     template <class Stream>
     boost::asio::awaitable<result<response>> exchange_over(Stream&, std::string const& text);
+    template <class Stream>
+    static boost::asio::awaitable<result<void>> converse_over(
+        Stream&, std::shared_ptr<connection>, std::shared_ptr<conversation>);
+    boost::asio::awaitable<boost::system::error_code> reach_unix(std::string const& path);
     failure lost(boost::system::error_code, std::string_view phase);
 
     boost::asio::ip::tcp::socket socket_;
@@ -78,6 +109,7 @@ private:
     boost::beast::flat_buffer unread_;
     std::size_t max_header_, max_body_;
     std::optional<errc> aborted_;
+    obstacle obstacle_ = obstacle::none;
     bool unanswered_ = false;
     bool whole_ = false;
 };

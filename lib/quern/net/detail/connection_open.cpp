@@ -5,9 +5,14 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/error.hpp>
+
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 namespace quern::net {
 
@@ -72,6 +77,53 @@ asio::awaitable<result<void>> connection::reach(route const& way, tcp_addresses 
     co_return result<void>();
 }
 
+asio::awaitable<result<void>> connection::open(route const& way, std::string const& unix_socket)
+{
+    auto const ec = co_await reach_unix(unix_socket);
+    if (ec) co_return not_opened("connect to the unix socket " + unix_socket, ec);
+    if (!tls_) co_return result<void>();
+    co_return co_await shake_hands(way);
+}
+
+/// The socket is a tcp::socket in name only from then on: reads and writes ask for no more than a stream.
+asio::awaitable<boost::system::error_code> connection::reach_unix(std::string const& path)
+{
+    constexpr std::chrono::milliseconds pause{10};
+    asio::local::stream_protocol::endpoint const where(path);
+    asio::steady_timer timer(socket_.get_executor());
+    boost::system::error_code ec = asio::error::operation_aborted;
+    while (!aborted_) {
+        asio::local::stream_protocol::socket stream(socket_.get_executor());
+        stream.open(asio::local::stream_protocol(), ec);
+        if (!ec) stream.native_non_blocking(true, ec);
+        if (ec) co_return ec;
+        bool const is_connected =
+            ::connect(stream.native_handle(), where.data(), static_cast<socklen_t>(where.size())) == 0;
+        if (is_connected) {
+            socket_.assign(tcp::v4(), stream.release(ec), ec);
+            co_return ec;
+        }
+        ec.assign(errno, boost::system::system_category());
+        if (ec != asio::error::would_block) co_return ec;
+        timer.expires_after(pause); // the listener's queue is full, and nothing tells when it no longer is
+        auto const [cancelled] = co_await timer.async_wait(as_values);
+        if (cancelled) co_return cancelled;
+    }
+    co_return ec;
+}
+
+void connection::probe_silence()
+{
+    constexpr int silent_for = 60, between = 15, probes = 4; // a peer that has vanished is known after two minutes
+    auto const descriptor = socket_.native_handle();
+    boost::system::error_code ignored;
+    socket_.set_option(asio::socket_base::keep_alive(true), ignored);
+    auto const set = [&](int name, int value) { ::setsockopt(descriptor, IPPROTO_TCP, name, &value, sizeof value); };
+    set(TCP_KEEPIDLE, silent_for);
+    set(TCP_KEEPINTVL, between);
+    set(TCP_KEEPCNT, probes);
+}
+
 /// RFC 9110, 9.3.6. The answer has no body, whatever its headers say.
 asio::awaitable<result<void>> connection::tunnel(route const& way)
 {
@@ -107,6 +159,7 @@ asio::awaitable<result<void>> connection::tunnel(route const& way)
         }
     }
     if (out.status / 100 != 2) {
+        obstacle_ = obstacle::proxy;
         abort(errc::connect_failed);
         co_return refused_by(*way.via, out.status);
     }
@@ -121,6 +174,7 @@ asio::awaitable<result<void>> connection::shake_hands(route const& way)
 {
     auto const phase = "TLS handshake with " + way.peer.authority() + through(way);
     if (!how_->prepare(*tls_, way.peer.host, certificate_fault_)) {
+        obstacle_ = obstacle::their_certificate;
         abort(errc::tls_failed);
         co_return failure(errc::tls_failed, phase + ": no certificate can be checked against such a host");
     }
@@ -129,8 +183,12 @@ asio::awaitable<result<void>> connection::shake_hands(route const& way)
     how_->forget_session(); // the server may have choked on it
     if (aborted_ || ec == asio::error::operation_aborted) co_return not_opened(phase, ec);
     abort(errc::tls_failed);
-    auto why = why_refused(ec, certificate_fault_);
-    why.message = phase + ": " + why.message;
+    if (!certificate_fault_.empty()) obstacle_ = obstacle::their_certificate;
+    // In TLS 1.2 a server that misses one says no more than that the handshake failed.
+    bool const is_missed = is_handshake_failure(ec) && tls_client::was_asked(*tls_);
+    if (refuses_ours(ec) || is_missed) obstacle_ = obstacle::own_certificate;
+    auto why = why_refused(ec, certificate_fault_, how_->oldest());
+    why.message = phase + ": " + (is_missed ? "it asks for a certificate, and none is set" : why.message);
     co_return why;
 }
 

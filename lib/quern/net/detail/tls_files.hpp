@@ -1,0 +1,50 @@
+#pragma once
+
+#include <quern/core/error.hpp>
+#include <quern/net/detail/tls.hpp>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace quern::net {
+
+/// The files that a TLS client is made of, read again when they have changed.
+///
+/// Threads  one strand.
+class tls_files {
+public:
+    /// `like`: names the files, and has the rest of the settings. Reads nothing.
+    explicit tls_files(tls_material like);
+
+    /// Reads all files, if any is named, and tries them on each other.
+    ///
+    /// Fails with  errc::invalid_option  one cannot be read or used, and is named; what was read before stays
+    result<void> load();
+
+    /// Loads when a file has changed since it was read. A failure is passed over: the next one to ask tries again.
+    void refresh();
+
+    /// The texts that were read last; another pointer whenever they have changed.
+    std::shared_ptr<tls_material const> const& current() const { return current_; }
+
+    /// How often changed files were taken up.
+    std::size_t reloads() const { return reloads_; }
+
+private:
+    struct sight {
+        std::array<std::string, 3> stamps; ///< of the files; each another once its file is
+        bool is_young = false; ///< one was written so lately that the next time to be written might look the same
+
+        bool operator==(sight const&) const = default;
+    };
+    sight look() const;
+
+    tls_material like_;
+    sight seen_;
+    std::shared_ptr<tls_material const> current_;
+    std::size_t reloads_ = 0;
+};
+
+} // namespace quern::net
