@@ -21,6 +21,7 @@ void add_broker(CLI::App&, command_line&);
 void add_queue(CLI::App&, command_line&);
 void add_send(CLI::App&, command_line&);
 void add_consume(CLI::App&, command_line&);
+void add_relay(CLI::App&, command_line&);
 void add_demo(CLI::App&, command_line&);
 void add_sim(CLI::App&, command_line&);
 

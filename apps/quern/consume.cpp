@@ -1,28 +1,10 @@
 #include "command_check.hpp"
 #include "commands.hpp"
 #include "consume_handlers.hpp"
-#include "consume_options.hpp"
-#include "consume_work.hpp"
-#include "depth.hpp"
-#include "explain_on_signal.hpp"
-#include "report_file.hpp"
-#include "session.hpp"
-#include "settings_file.hpp"
-#include "settings_on_signal.hpp"
-
-#include <quern/consumer/client_options.hpp>
-#include <quern/core/alarm.hpp>
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/signal_set.hpp>
+#include "consuming.hpp"
 
 #include <CLI/CLI.hpp>
-#include <fmt/core.h>
-#include <spdlog/spdlog.h>
 
-#include <algorithm>
-#include <csignal>
-#include <functional>
 #include <memory>
 #include <unistd.h>
 
@@ -30,170 +12,26 @@ namespace quern::app {
 namespace {
 
 namespace asio = boost::asio;
-using namespace std::chrono_literals;
 
-/// Keys are found once for both. Connections are opened as they are needed, and settings may want more than the options.
-sqs::client_options client_options_from(
-    session const& s, consumer_options const& o, std::size_t queues, bool may_be_turned)
+result<consumer_work> work_on(
+    consume_options const& o, bool several, asio::any_io_executor ex, std::shared_ptr<consumer_news> const& heard)
 {
-    auto options = s.options;
-    options.credentials = s.sqs.credentials();
-    auto& lanes = options.connections;
-    lanes.data_connections = std::max(lanes.data_connections, queues * (may_be_turned ? 1'000 : o.max_polls));
-    lanes.control_connections = std::max(lanes.control_connections, queues * o.max_settle_calls);
-    return client_options_for(o, std::move(options));
-}
-
-/// What happens while the consumer runs.
-struct news {
-    explicit news(asio::any_io_executor ex) : arrived(real_clock(), std::move(ex)) {}
-
-    alarm arrived;
-    std::optional<failure> broken_output;
-    std::optional<result<drain_report>> end;
-    drain_report report;
-};
-
-/// Whether all queues have run empty; false as well where that cannot be told.
-asio::awaitable<bool> all_empty(session& s, consume_work& work, std::vector<empty_watch>& watches)
-{
-    bool out = true;
-    for (std::size_t i = 0; i < watches.size(); ++i) {
-        auto const empty = co_await watches[i].stays_empty(work.queues()[i].of);
-        if (!empty)
-            spdlog::warn("cannot tell whether the queue is empty: {}", explain(empty.error(), s.sqs.endpoint()));
-        out = out && empty && *empty;
+    consumer_work out;
+    if (o.exec.empty()) {
+        auto const to = std::make_shared<line_writer>(std::move(ex), STDOUT_FILENO);
+        auto const broken = [heard](failure const& why) {
+            heard->end_with(describe(why) + "; what was not written was not acknowledged and comes again");
+        };
+        out.handle = [to, broken, several](std::string const& url) {
+            return print_messages(to, broken, several ? url : std::string());
+        };
+    } else {
+        // A handler is cancelled at nine tenths of a drain: the command has to be gone before its end.
+        out.handle = [&o](std::string const& url) {
+            return run_for_each(o.exec, url, std::chrono::milliseconds(o.drain_deadline * 1000 / 20));
+        };
     }
-    co_return out;
-}
-
-/// Completes when all have drained: because of a signal, of an output that broke, of queues that ran empty, or because
-/// one was refused from the beginning.
-asio::awaitable<void> consume_until_drained(
-    session& s, consume_options const& o, consume_work& work, std::shared_ptr<news> heard)
-{
-    auto const limit = std::chrono::seconds(o.drain_deadline);
-    auto const over = [heard](std::exception_ptr bug, result<drain_report> end) {
-        if (bug) std::rethrow_exception(bug);
-        heard->end = std::move(end);
-        heard->arrived.ring();
-    };
-    work.drain_on({SIGINT, SIGTERM}, limit);
-    asio::signal_set told(s.io, SIGINT, SIGTERM);
-    told.async_wait([](boost::system::error_code ec, int) {
-        if (!ec) spdlog::info("draining; a second signal cancels the handlers that run");
-    });
-    std::vector<std::shared_ptr<explain_on_signal>> explained;
-    std::vector<empty_watch> watches;
-    for (auto const& q : work.queues()) {
-        auto const name = work.queues().size() == 1 ? "" : q.url;
-        explained.push_back(std::make_shared<explain_on_signal>(s.io, q.of, name));
-        explained.back()->wait();
-        watches.emplace_back(*s.consumers, q.url);
-        spdlog::info("consuming {}", q.url);
-    }
-    asio::co_spawn(s.io, work.run(), over);
-
-    bool draining = false;
-    while (!heard->end) {
-        std::optional<tick> look_at;
-        if (o.until_empty && !draining) look_at = real_clock().now() + 100ms;
-        co_await heard->arrived.wait(look_at);
-
-        bool enough = heard->broken_output.has_value();
-        if (look_at && !enough && !heard->end) enough = co_await all_empty(s, work, watches);
-        if (enough && !std::exchange(draining, true)) work.stop(limit);
-    }
-    for (auto const& one : explained)
-        one->end();
-    heard->report = co_await work.drained();
-}
-
-exit_code complain_of_report(consume_options const& o, failure const& why)
-{
-    return complain(fmt::format("--report {}: cannot be written: {}", o.report, describe(why)));
-}
-
-/// Without a poison queue a rejected message is deleted, and nobody has handled it.
-std::uint64_t deleted_unhandled(consume_options const& o, consumer_counters const& done)
-{
-    return o.poison_queue.empty() ? done.rejected : 0;
-}
-
-std::string closing_line(consume_options const& o, consumer_counters const& done)
-{
-    auto text = fmt::format("received {}, acknowledged {}", done.received, done.acked);
-    if (done.rejected != 0) text += fmt::format(", rejected {}", done.rejected);
-    if (deleted_unhandled(o, done) != 0) text += " (deleted: there is no --poison-queue)";
-    return text + fmt::format(", with {} requests", done.polls + done.settle_calls);
-}
-
-/// The report of all, and where there are several queues what became of the messages of each.
-std::string whole_report(drain_report const& all, consume_work const& work)
-{
-    auto text = to_json(all);
-    if (work.queues().size() == 1) return text;
-    text.pop_back();
-    std::string_view before = ",\"queues\":[";
-    for (auto const& q : work.queues()) {
-        auto const done = q.of.counters();
-        text += fmt::format(
-            R"({}{{"queue_url":"{}","received":{},"acknowledged":{},"put_off":{},"released":{},"rejected":{},"lost":{}}})",
-            before, q.url, done.received, done.acked, done.retried, done.released, done.rejected, done.lost);
-        before = ",";
-    }
-    return text + "]}";
-}
-
-/// Which queue was refused, and why. Where there are several, its name goes along.
-asio::awaitable<int> complain_of_end(session const& s, consume_options const& o, consume_work& work)
-{
-    for (std::size_t i = 0; i < o.queues.size(); ++i) {
-        auto const end = co_await work.queues()[i].of.run();
-        if (end.has_error()) co_return s.complain(end.error(), o.queues[i]);
-    }
-    co_return failed;
-}
-
-int judge(consume_options const& o, news const& heard, consume_work const& work, report_file* to)
-{
-    auto const& report = heard.report;
-    auto const several = work.queues().size() != 1;
-    consumer_counters done;
-    for (auto const& q : work.queues()) {
-        auto const its = q.of.counters();
-        spdlog::info("{}{}{}", several ? q.url : "", several ? ": " : "", closing_line(o, its));
-        done.rejected += its.rejected;
-    }
-    spdlog::info("drained: {}", to_json(report));
-    int code = ok;
-    if (!report.clean()) {
-        code = complain("the drain left messages behind that come again later: " + to_json(report), not_drained);
-    }
-    if (auto const gone = deleted_unhandled(o, done); gone != 0) {
-        code = complain(
-            fmt::format("{} rejected and deleted unhandled; --poison-queue would have kept them", gone), deleted);
-    }
-    if (to) {
-        if (auto const written = to->write(whole_report(report, work) + '\n'); !written)
-            code = complain_of_report(o, written.error());
-    }
-    if (heard.broken_output) {
-        code =
-            complain(describe(*heard.broken_output) + "; what was not written was not acknowledged and comes again");
-    }
-    return code;
-}
-
-/// The URL of a queue that is there. An error other than that one may not look at it is told in its name.
-asio::awaitable<result<std::string>> existing_queue(session& s, std::string name, bool must_count)
-{
-    auto url = co_await queue_url(s.sqs, name);
-    if (!url) co_return url.error();
-    auto const there = co_await queue_depth(s.sqs, *url);
-    bool const may_ask = there || !there.error().service_code.starts_with("AccessDenied");
-    if (!there && (may_ask || must_count)) co_return there.error();
-    co_return url;
+    return out;
 }
 
 asio::awaitable<int> consume(session& s, consume_options const& o)
@@ -203,74 +41,12 @@ asio::awaitable<int> consume(session& s, consume_options const& o)
         auto const missing = co_await missing_command(o.exec);
         if (!missing.empty()) co_return complain("--exec: " + missing, usage);
     }
-    std::vector<std::string> urls;
-    for (auto const& queue : o.queues) {
-        auto const url = co_await existing_queue(s, queue, o.until_empty);
-        if (!url) co_return s.complain(url.error(), queue);
-        if (std::ranges::find(urls, *url) != urls.end())
-            co_return complain("the queue " + queue + " is named twice", usage);
-        urls.push_back(*url);
-    }
-
-    auto settings = options_from(o);
-    auto const base = consumer_limits::of(settings);
-    consumer_limits at_first = base;
-    if (!o.settings.empty()) {
-        auto const found = load_limits(o.settings);
-        if (!found) co_return complain(found.error());
-        at_first = found->over(base);
-    }
-    if (!o.poison_queue.empty()) {
-        auto const poison = co_await existing_queue(s, o.poison_queue, false);
-        if (!poison) co_return s.complain(poison.error(), "--poison-queue " + o.poison_queue);
-        if (std::ranges::find(urls, *poison) != urls.end())
-            co_return complain("--poison-queue is the queue itself: what is rejected would come again", usage);
-        settings.poison_queue_url = *poison;
-    }
-    if (auto const wrong = settings.validate()) co_return complain(*wrong);
-    std::optional<report_file> report;
-    if (!o.report.empty()) {
-        auto opened = report_file::open(o.report);
-        if (!opened) co_return complain_of_report(o, opened.error());
-        report.emplace(std::move(*opened));
-    }
-
-    auto const ex = s.io.get_executor();
-    auto const heard = std::make_shared<news>(ex);
-    std::function<handler(std::string const&)> handle;
-    if (o.exec.empty()) {
-        auto const to = std::make_shared<line_writer>(ex, STDOUT_FILENO);
-        auto const broken = [heard](failure const& why) {
-            heard->broken_output = why;
-            heard->arrived.ring();
-        };
-        bool const several = urls.size() != 1;
-        handle = [to, broken, several](
-                     std::string const& url) { return print_messages(to, broken, several ? url : std::string()); };
-    } else {
-        // A handler is cancelled at nine tenths of a drain: the command has to be gone before its end.
-        handle = [&o](std::string const& url) {
-            return run_for_each(o.exec, url, std::chrono::milliseconds(o.drain_deadline * 1000 / 20));
-        };
-    }
-    auto& client = s.consumers.emplace(ex, client_options_from(s, settings, urls.size(), !o.settings.empty()));
-    if (urls.size() > *at_first.max_in_flight)
-        co_return complain(
-            fmt::format("--max-in-flight must be at least {}, one for each queue", urls.size()), usage);
-    consume_work work(s.io, client, urls, handle, settings);
-    std::shared_ptr<settings_on_signal> turned;
-    if (!o.settings.empty()) {
-        auto const said = co_await work.set_limits(at_first);
-        if (!said) co_return complain(said.error());
-        turned = std::make_shared<settings_on_signal>(s.io, o.settings, base, work);
-        turned->wait();
-    }
-    co_await consume_until_drained(s, o, work, heard);
-    if (turned) turned->end();
-    auto const code = judge(o, *heard, work, report ? &*report : nullptr);
-    bool const refused = heard->end->has_error() && !heard->broken_output;
-    if (!refused) co_return code;
-    co_return co_await complain_of_end(s, o, work);
+    make_work const make = [&](std::vector<std::string> const& urls, consumer_options&,
+                               std::shared_ptr<consumer_news> heard) {
+        return work_on(o, urls.size() != 1, s.io.get_executor(), heard);
+    };
+    auto const code = co_await consume_queues(s, o, make);
+    co_return code;
 }
 
 } // namespace

@@ -64,16 +64,9 @@ consumer_options options_from(consume_options const& o)
     return out;
 }
 
-void add_options(CLI::App& command, consume_options& o)
+void add_consumer_options(CLI::App& command, consume_options& o)
 {
-    command.add_option("QUEUE", o.queues, "URL or name, or several of them")->required();
-    command.add_option("--exec", o.exec, "Run this for each message")->type_name("COMMAND");
     command.add_flag("--until-empty", o.until_empty, "End when the queue has no message left, see below");
-    command
-        .add_option(
-            "--max-in-flight", o.max_in_flight, "Messages held at once [1000; with --exec twice the processors]")
-        ->type_name("N")
-        ->check(CLI::Range(1, 120'000));
     command
         .add_option("--max-bytes", o.max_bytes,
             "Bytes of messages held at once, so that large ones do not fill the memory; 64MiB, 1GiB; 0: no limit "
@@ -81,11 +74,6 @@ void add_options(CLI::App& command, consume_options& o)
         ->type_name("SIZE")
         ->transform(CLI::AsSizeValue(false).description(""))
         ->check(check_max_bytes);
-    command
-        .add_option("--handler-concurrency", o.handler_concurrency,
-            "Handlers at once, commands say, apart from what is held and settled [as many as --max-in-flight]")
-        ->type_name("N")
-        ->check(CLI::Range(0, 120'000));
     auto* const rate = command.add_option("--rate", o.rate, "Messages that begin to be handled a second [no limit]")
                            ->type_name("N[/min|/h]")
                            ->check(check_rate);
@@ -100,11 +88,6 @@ void add_options(CLI::App& command, consume_options& o)
         ->type_name("SECONDS")
         ->check(CLI::Range(3, 43'200))
         ->capture_default_str();
-    command
-        .add_option(
-            "--handler-timeout", o.handler_timeout, "Cancel a handler that runs longer, and try again [never]")
-        ->type_name("SECONDS")
-        ->check(CLI::Range(0.0, 43'200.0));
     command
         .add_option("--max-age", o.max_age,
             "Reject what still fails so long after its first receive; deletes it without --poison-queue [never]")
@@ -133,9 +116,31 @@ void add_options(CLI::App& command, consume_options& o)
         ->capture_default_str();
     command.add_flag(
         "--log-bodies", o.log_bodies, "Show in the log how a message begins that is malformed or damaged");
+    command.add_option("--report", o.report, "Write how the drain went there, as JSON")->type_name("FILE");
+}
+
+void add_options(CLI::App& command, consume_options& o)
+{
+    command.add_option("QUEUE", o.queues, "URL or name, or several of them")->required();
+    command.add_option("--exec", o.exec, "Run this for each message")->type_name("COMMAND");
+    command
+        .add_option(
+            "--max-in-flight", o.max_in_flight, "Messages held at once [1000; with --exec twice the processors]")
+        ->type_name("N")
+        ->check(CLI::Range(1, 120'000));
+    command
+        .add_option(
+            "--handler-timeout", o.handler_timeout, "Cancel a handler that runs longer, and try again [never]")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0.0, 43'200.0));
+    command
+        .add_option("--handler-concurrency", o.handler_concurrency,
+            "Handlers at once, commands say, apart from what is held and settled [as many as --max-in-flight]")
+        ->type_name("N")
+        ->check(CLI::Range(0, 120'000));
     command.add_option("--settings", o.settings, "A file of limits in TOML, read again at SIGHUP; see below")
         ->type_name("FILE");
-    command.add_option("--report", o.report, "Write how the drain went there, as JSON")->type_name("FILE");
+    add_consumer_options(command, o);
     command.footer(consume_help);
 }
 

@@ -40,6 +40,9 @@ struct consume_options {
 /// Adds them to the command, with its help. They outlive the reading of the command line.
 void add_options(CLI::App& command, consume_options&);
 
+/// Adds those that are about the consumer, whatever works on the messages: limits, leases, failures, drains.
+void add_consumer_options(CLI::App& command, consume_options&);
+
 /// Why they do not fit together; empty when they do.
 std::string conflict(consume_options const&);
 

@@ -63,6 +63,7 @@ result<sqs::client_options> client_options_from(
     }
     auto const resolved = sqs::resolve(options.where, variable, profile);
     if (!resolved) return resolved.error();
+    options.where.region = resolved->region;
     if (auto const risk = aws::clear_text_warning(resolved->at, key)) spdlog::warn(*risk);
     return options;
 }

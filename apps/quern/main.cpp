@@ -20,6 +20,7 @@ constexpr char const* footer = R"(Examples:
   seq 1000 | quern send orders                         one message a line
   quern consume orders --until-empty > orders.jsonl    one JSON line a message
   quern consume orders --exec ./handle-order           one run of a command a message
+  quern relay orders http://localhost:8080/hook        one request of a web service a message
   quern queue attributes orders
 
 The options above may also stand after the command. `quern COMMAND --help` tells more about each.
@@ -39,11 +40,11 @@ Environment:
                                                        and with no profile named, test and test
 
 Exit status:
-  0  done; for consume: everything received was settled
+  0  done; for consume and relay: everything received was settled
   1  failed, the reason is on standard error; for send: some messages; for demo: a message was lost
   2  the command line or the environment is wrong
-  3  consume: the drain left something behind that SQS delivers again later; --report says what
-  4  consume: messages were rejected and, for want of a --poison-queue, deleted unhandled)";
+  3  consume, relay: the drain left something behind that SQS delivers again later; --report says what
+  4  consume, relay: messages were rejected and, for want of a --poison-queue, deleted unhandled)";
 
 int usage_error(CLI::App const& app, CLI::ParseError const& wrong)
 {
@@ -78,6 +79,7 @@ int run(int argc, char* argv[])
     quern::app::add_queue(app, line);
     quern::app::add_send(app, line);
     quern::app::add_consume(app, line);
+    quern::app::add_relay(app, line);
     quern::app::add_demo(app, line);
     quern::app::add_sim(app, line);
 

@@ -163,6 +163,30 @@ def producer(program, quern, environment):
     expect("ApproximateNumberOfMessages=1000" in run(quern, "queue", "attributes", "orders"), True)
 
 
+def hook(program, quern, environment):
+    """The web service of the guide: orders reach it, with its settings, and what is none is in the other queue."""
+    for name in ("orders", "bad"):
+        command(quern, "queue", "create", name, environment=environment)
+    command(quern, "send", "orders", environment=environment,
+            input='{"kind":"new","item":"rolls","count":3}\n{"kind":"new"\n{"kind":"old","item":"cake","count":1}\n')
+    with subprocess.Popen([sys.executable, "-B", program, "0"], text=True, stdout=subprocess.PIPE) as service:
+        try:
+            port = service.stdout.readline().split()[-1]
+            url = f"http://127.0.0.1:{port}/orders"
+            settings = Path(program).with_name("relay.toml")
+            command(quern, "relay", "orders", url, "--config", str(settings), "--poison-queue", "bad", "--until-empty",
+                    "--wait-time", "1", environment=environment, stderr=subprocess.DEVNULL)
+            expect(sorted(service.stdout.readline().strip() for _ in range(2)), ["1 cake", "3 rolls"])
+        finally:
+            service.terminate()
+    bad = command(quern, "consume", "bad", "--until-empty", "--wait-time", "1", environment=environment,
+                  stderr=subprocess.DEVNULL)
+    expect([json.loads(line)["attributes"]["QuernReason"]["value"] for line in bad.splitlines()], ["no order (HTTP 422)"])
+    printed = command(quern, "relay", "--config", str(settings), "--dry-run", environment=environment,
+                      input='{"kind":"new"}')
+    expect(printed.splitlines()[0], "POST /orders?kind=new HTTP/1.1")
+
+
 def handler_test(program, _, environment):
     expect(output(program, environment)[0], "handled after 4 tries and 30 h")
 

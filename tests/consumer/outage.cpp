@@ -53,7 +53,8 @@ BOOST_AUTO_TEST_CASE(reasons_of_the_message_are_no_news)
         outage::sign means;
     } const table[] = {{ack(), outage::sign::good}, {retry(), outage::sign::bad}, {unavailable(), outage::sign::down},
         {unavailable("x"), outage::sign::down}, {reject("why"), outage::sign::none}, {release(), outage::sign::none},
-        {retry_after(1s), outage::sign::none}};
+        {retry_after(1s), outage::sign::none}, {retry().telling(outcome::news::none), outage::sign::none},
+        {retry_after(1s).telling(outcome::news::bad), outage::sign::bad}};
     for (auto const& row : table)
         BOOST_TEST((outage::news_of(row.said).what == row.means));
     BOOST_TEST(outage::news_of(unavailable("x")).about.value() == "x");

@@ -42,6 +42,10 @@ void error_answer(std::string_view);
 void json_answer(std::string_view);
 void retry_after(std::string_view);
 
+// relay.cpp
+void lambda_answer(std::string_view);
+void relay_request(std::string_view);
+
 // broker.cpp
 void broker(std::string_view);
 void form_request(std::string_view);

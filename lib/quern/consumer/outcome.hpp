@@ -29,6 +29,9 @@ public:
         unavailable
     }; // what nobody has set must delete nothing
 
+    /// News about what the handler depends on: by its kind a retry() is bad news, and a retry_after() is none.
+    enum class news : unsigned char { usual, none, bad };
+
     outcome() = default; ///< retry()
     explicit outcome(kind what, std::chrono::milliseconds delay = {}) : what_(what), delay_(delay) {}
     outcome(kind what, std::string reason) : what_(what), reason_(std::make_shared<std::string>(std::move(reason))) {}
@@ -39,6 +42,16 @@ public:
     std::optional<wall_time> at() const { return at_; } ///< of retry_at(), in place of a delay
     std::string reason() const { return reason_ ? *reason_ : std::string(); }
 
+    /// The same for the message, and other news for the breaker: a retry() that only this message is to blame for, a
+    /// retry_after() that tells of an outage.
+    outcome telling(news what) const
+    {
+        auto out = *this;
+        out.news_ = what;
+        return out;
+    }
+    news tells() const { return news_; }
+
     /// The thing that is down, of unavailable(key).
     std::optional<std::string> dependency() const
     {
@@ -48,6 +61,7 @@ public:
 
 private:
     kind what_ = kind::retry;
+    news news_ = news::usual;
     std::chrono::milliseconds delay_{};
     std::optional<wall_time> at_;
     std::shared_ptr<std::string const> reason_; // apart: a frame that waits for an outcome has room for several

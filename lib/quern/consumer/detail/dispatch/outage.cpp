@@ -60,6 +60,8 @@ outage::~outage()
 
 outage::news outage::news_of(outcome const& said)
 {
+    if (said.tells() == outcome::news::none) return {};
+    if (said.tells() == outcome::news::bad) return {sign::bad, {}};
     switch (said.what()) {
     case outcome::kind::ack: return {sign::good, {}};
     case outcome::kind::retry: return {sign::bad, {}};

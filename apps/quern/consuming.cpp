@@ -1,0 +1,251 @@
+#include "consuming.hpp"
+
+#include "consume_work.hpp"
+#include "depth.hpp"
+#include "explain_on_signal.hpp"
+#include "report_file.hpp"
+#include "settings_file.hpp"
+#include "settings_on_signal.hpp"
+
+#include <quern/consumer/client_options.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <fmt/core.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <csignal>
+
+namespace quern::app {
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+/// Keys are found once for both. Connections are opened as they are needed, and settings may want more than the options.
+sqs::client_options client_options_from(
+    session const& s, consumer_options const& o, std::size_t queues, bool may_be_turned)
+{
+    auto options = s.options;
+    options.credentials = s.sqs.credentials();
+    auto& lanes = options.connections;
+    lanes.data_connections = std::max(lanes.data_connections, queues * (may_be_turned ? 1'000 : o.max_polls));
+    lanes.control_connections = std::max(lanes.control_connections, queues * o.max_settle_calls);
+    return client_options_for(o, std::move(options));
+}
+
+/// Whether all queues have run empty; false as well where that cannot be told.
+asio::awaitable<bool> all_empty(session& s, consume_work& work, std::vector<empty_watch>& watches)
+{
+    bool out = true;
+    for (std::size_t i = 0; i < watches.size(); ++i) {
+        auto const empty = co_await watches[i].stays_empty(work.queues()[i].of);
+        if (!empty)
+            spdlog::warn("cannot tell whether the queue is empty: {}", explain(empty.error(), s.sqs.endpoint()));
+        out = out && empty && *empty;
+    }
+    co_return out;
+}
+
+/// Completes when all have drained: because of a signal, of an output that broke, of queues that ran empty, or because
+/// one was refused from the beginning.
+asio::awaitable<void> consume_until_drained(session& s, consume_options const& o, consumer_work const& job,
+    consume_work& work, std::shared_ptr<consumer_news> heard)
+{
+    auto const limit = std::chrono::seconds(o.drain_deadline);
+    auto const over = [heard](std::exception_ptr bug, result<drain_report> end) {
+        if (bug) std::rethrow_exception(bug);
+        heard->end = std::move(end);
+        heard->arrived.ring();
+    };
+    work.drain_on({SIGINT, SIGTERM}, limit);
+    asio::signal_set told(s.io, SIGINT, SIGTERM);
+    told.async_wait([](boost::system::error_code ec, int) {
+        if (!ec) spdlog::info("draining; a second signal cancels the handlers that run");
+    });
+    std::vector<std::shared_ptr<explain_on_signal>> explained;
+    std::vector<empty_watch> watches;
+    for (auto const& q : work.queues()) {
+        auto const name = work.queues().size() == 1 ? "" : q.url;
+        explained.push_back(std::make_shared<explain_on_signal>(s.io, q.of, name));
+        explained.back()->wait();
+        watches.emplace_back(*s.consumers, q.url);
+        spdlog::info("consuming {}", q.url);
+    }
+    asio::co_spawn(s.io, work.run(), over);
+    if (job.started) {
+        for (auto const& q : work.queues())
+            job.started(q.of);
+    }
+
+    bool draining = false;
+    auto tell_at = real_clock().now() + job.statistics_every;
+    while (!heard->end) {
+        std::optional<tick> look_at, wake_at;
+        if (o.until_empty && !draining) wake_at = look_at = real_clock().now() + 100ms;
+        if (job.statistics_every.count() != 0) wake_at = std::min(tell_at, look_at.value_or(tell_at));
+        co_await heard->arrived.wait(wake_at);
+
+        if (job.statistics_every.count() != 0 && real_clock().now() >= tell_at) {
+            tell_at = real_clock().now() + job.statistics_every;
+            spdlog::info("{}", job.statistics());
+        }
+        bool enough = heard->complaint.has_value();
+        if (look_at && !enough && !heard->end) enough = co_await all_empty(s, work, watches);
+        if (enough && !std::exchange(draining, true)) work.stop(limit);
+    }
+    for (auto const& one : explained)
+        one->end();
+    if (job.ended) job.ended();
+    heard->report = co_await work.drained();
+}
+
+exit_code complain_of_report(consume_options const& o, failure const& why)
+{
+    return complain(fmt::format("--report {}: cannot be written: {}", o.report, describe(why)));
+}
+
+/// Without a poison queue a rejected message is deleted, and nobody has handled it.
+std::uint64_t deleted_unhandled(consume_options const& o, consumer_counters const& done)
+{
+    return o.poison_queue.empty() ? done.rejected : 0;
+}
+
+std::string closing_line(consume_options const& o, consumer_counters const& done)
+{
+    auto text = fmt::format("received {}, acknowledged {}", done.received, done.acked);
+    if (done.rejected != 0) text += fmt::format(", rejected {}", done.rejected);
+    if (deleted_unhandled(o, done) != 0) text += " (deleted: there is no --poison-queue)";
+    return text + fmt::format(", with {} requests", done.polls + done.settle_calls);
+}
+
+/// The report of all, and where there are several queues what became of the messages of each.
+std::string whole_report(drain_report const& all, consume_work const& work)
+{
+    auto text = to_json(all);
+    if (work.queues().size() == 1) return text;
+    text.pop_back();
+    std::string_view before = ",\"queues\":[";
+    for (auto const& q : work.queues()) {
+        auto const done = q.of.counters();
+        text += fmt::format(
+            R"({}{{"queue_url":"{}","received":{},"acknowledged":{},"put_off":{},"released":{},"rejected":{},"lost":{}}})",
+            before, q.url, done.received, done.acked, done.retried, done.released, done.rejected, done.lost);
+        before = ",";
+    }
+    return text + "]}";
+}
+
+/// Which queue was refused, and why. Where there are several, its name goes along.
+asio::awaitable<int> complain_of_end(session const& s, consume_options const& o, consume_work& work)
+{
+    for (std::size_t i = 0; i < o.queues.size(); ++i) {
+        auto const end = co_await work.queues()[i].of.run();
+        if (end.has_error()) co_return s.complain(end.error(), o.queues[i]);
+    }
+    co_return failed;
+}
+
+int judge(consume_options const& o, consumer_news const& heard, consume_work const& work, report_file* to)
+{
+    auto const& report = heard.report;
+    auto const several = work.queues().size() != 1;
+    consumer_counters done;
+    for (auto const& q : work.queues()) {
+        auto const its = q.of.counters();
+        spdlog::info("{}{}{}", several ? q.url : "", several ? ": " : "", closing_line(o, its));
+        done.rejected += its.rejected;
+    }
+    spdlog::info("drained: {}", to_json(report));
+    int code = ok;
+    if (!report.clean()) {
+        code = complain("the drain left messages behind that come again later: " + to_json(report), not_drained);
+    }
+    if (auto const gone = deleted_unhandled(o, done); gone != 0) {
+        code = complain(
+            fmt::format("{} rejected and deleted unhandled; --poison-queue would have kept them", gone), deleted);
+    }
+    if (to) {
+        if (auto const written = to->write(whole_report(report, work) + '\n'); !written)
+            code = complain_of_report(o, written.error());
+    }
+    if (heard.complaint) code = complain(*heard.complaint);
+    return code;
+}
+
+/// The URL of a queue that is there. An error other than that one may not look at it is told in its name.
+asio::awaitable<result<std::string>> existing_queue(session& s, std::string name, bool must_count)
+{
+    auto url = co_await queue_url(s.sqs, name);
+    if (!url) co_return url.error();
+    auto const there = co_await queue_depth(s.sqs, *url);
+    bool const may_ask = there || !there.error().service_code.starts_with("AccessDenied");
+    if (!there && (may_ask || must_count)) co_return there.error();
+    co_return url;
+}
+
+} // namespace
+
+asio::awaitable<int> consume_queues(session& s, consume_options const& o, make_work const& make)
+{
+    if (auto const why = conflict(o); !why.empty()) co_return complain(why, usage);
+    std::vector<std::string> urls;
+    for (auto const& queue : o.queues) {
+        auto const url = co_await existing_queue(s, queue, o.until_empty);
+        if (!url) co_return s.complain(url.error(), queue);
+        if (std::ranges::find(urls, *url) != urls.end())
+            co_return complain("the queue " + queue + " is named twice", usage);
+        urls.push_back(*url);
+    }
+
+    auto settings = options_from(o);
+    auto const base = consumer_limits::of(settings);
+    consumer_limits at_first = base;
+    if (!o.settings.empty()) {
+        auto const found = load_limits(o.settings);
+        if (!found) co_return complain(found.error());
+        at_first = found->over(base);
+    }
+    if (!o.poison_queue.empty()) {
+        auto const poison = co_await existing_queue(s, o.poison_queue, false);
+        if (!poison) co_return s.complain(poison.error(), "--poison-queue " + o.poison_queue);
+        if (std::ranges::find(urls, *poison) != urls.end())
+            co_return complain("--poison-queue is the queue itself: what is rejected would come again", usage);
+        settings.poison_queue_url = *poison;
+    }
+    std::optional<report_file> report;
+    if (!o.report.empty()) {
+        auto opened = report_file::open(o.report);
+        if (!opened) co_return complain_of_report(o, opened.error());
+        report.emplace(std::move(*opened));
+    }
+
+    auto const ex = s.io.get_executor();
+    auto const heard = std::make_shared<consumer_news>(ex);
+    auto job = make(urls, settings, heard);
+    if (!job) co_return complain(job.error());
+    if (auto const wrong = settings.validate()) co_return complain(*wrong);
+    auto& client = s.consumers.emplace(ex, client_options_from(s, settings, urls.size(), !o.settings.empty()));
+    if (urls.size() > *at_first.max_in_flight)
+        co_return complain(
+            fmt::format("--max-in-flight must be at least {}, one for each queue", urls.size()), usage);
+    consume_work work(s.io, client, urls, job->handle, settings);
+    std::shared_ptr<settings_on_signal> turned;
+    if (!o.settings.empty()) {
+        auto const said = co_await work.set_limits(at_first);
+        if (!said) co_return complain(said.error());
+        turned = std::make_shared<settings_on_signal>(s.io, o.settings, base, work);
+        turned->wait();
+    }
+    co_await consume_until_drained(s, o, *job, work, heard);
+    if (turned) turned->end();
+    if (job->statistics) spdlog::info("{}", job->statistics());
+    auto const code = judge(o, *heard, work, report ? &*report : nullptr);
+    bool const refused = heard->end->has_error() && !heard->complaint;
+    if (!refused) co_return code;
+    co_return co_await complain_of_end(s, o, work);
+}
+
+} // namespace quern::app

@@ -1,0 +1,300 @@
+#include "relay_settings.hpp"
+
+#include "complaint.hpp"
+#include "duration_text.hpp"
+
+#include <quern/core/detail/printable.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+namespace quern::app {
+namespace {
+
+using settings = relay_settings;
+using text = std::string;
+
+constexpr auto fine = "";
+
+text set_duration(std::chrono::milliseconds& to, text const& value, std::chrono::milliseconds least)
+{
+    auto const duration = duration_from(value);
+    if (!duration || *duration < least || *duration > std::chrono::hours(12))
+        return "must be a duration from " + duration_text(least) + " to 12h, 30s or 1m30s for one";
+    to = *duration;
+    return fine;
+}
+
+text set_statuses(relay::status_set& to, text const& value)
+{
+    auto set = relay::status_set::parse(value);
+    if (!set) return set.error().message;
+    to = *set;
+    return fine;
+}
+
+text set_number(std::size_t& to, text const& value, std::size_t least, std::size_t most)
+{
+    std::size_t out = 0;
+    auto const* const last = value.data() + value.size();
+    auto const [end, ec] = std::from_chars(value.data(), last, out);
+    if (ec != std::errc() || end != last || out < least || out > most)
+        return "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most);
+    to = out;
+    return fine;
+}
+
+text set_path(text& to, text const& value)
+{
+    if (value.empty()) return "must not be empty";
+    to = value;
+    return fine;
+}
+
+/// One of the names; `what` says what they are.
+template <class T>
+text set_choice(T& to, text const& value, std::map<std::string_view, T> const& names)
+{
+    auto const found = names.find(value);
+    if (found != names.end()) {
+        to = found->second;
+        return fine;
+    }
+    text list;
+    for (auto const& [name, meaning] : names)
+        list += (list.empty() ? "" : ", ") + text(name);
+    return "must be one of " + list;
+}
+
+text set_url(settings& s, text const& value)
+{
+    auto url = relay::url_template::parse(value);
+    if (!url) return "is none that can be used: " + url.error().message;
+    s.relay.request.url = std::move(*url);
+    s.url = net::shown_url(value);
+    return fine;
+}
+
+text set_header_sets(settings& s, text const& value)
+{
+    std::map<std::string_view, relay::header_set> const names{{"quern", relay::header_set::quern},
+        {"carrier", relay::header_set::carrier}, {"sqsd", relay::header_set::sqsd}};
+    std::vector<relay::header_set> chosen;
+    std::string_view rest = value == "none" ? std::string_view() : std::string_view(value);
+    while (!rest.empty()) {
+        auto const comma = rest.find(',');
+        auto const found = names.find(rest.substr(0, comma));
+        if (found == names.end()) return "must be quern, carrier or sqsd, several with commas between, or none";
+        chosen.push_back(found->second);
+        rest = comma == rest.npos ? std::string_view() : rest.substr(comma + 1);
+    }
+    s.relay.request.headers = std::move(chosen);
+    return fine;
+}
+
+text set_header_line(settings& s, text const& value)
+{
+    auto const colon = value.find(':');
+    if (colon == value.npos) return "must be a header, 'Name: value'";
+    return set_header(s, value.substr(0, colon), value.substr(colon + 1));
+}
+
+text set_probe(settings& s, text const& value)
+{
+    auto const dots = value.find("..");
+    auto const first = duration_from(value.substr(0, dots));
+    auto const last = dots == value.npos ? first : duration_from(value.substr(dots + 2));
+    if (!first || !last || first->count() < 1 || *last < *first || *last > std::chrono::hours(12))
+        return "must be two durations, the first and the longest: 5s..60s";
+    s.breaker.open_for = policy::backoff::exponential(*first, 2.0, *last).with(policy::jitter::fraction(0.25));
+    return fine;
+}
+
+text set_dependency(settings& s, text const& value)
+{
+    auto by = relay::text_template::parse(value);
+    if (!by) return "is none that can be used: " + by.error().message;
+    s.dependency = std::move(*by);
+    return fine;
+}
+
+text set_failures(settings& s, text const& value)
+{
+    std::size_t count = 0;
+    auto wrong = set_number(count, value, 2, 64);
+    if (wrong.empty()) s.breaker.unavailable_in_a_row = static_cast<int>(count);
+    return wrong;
+}
+
+text set_statistics(settings& s, text const& value)
+{
+    auto const every = duration_from(value);
+    if (!every || (every->count() != 0 && *every < std::chrono::seconds(1)))
+        return "must be a duration of 1s at least, or 0 for never";
+    s.statistics_every = *every;
+    return fine;
+}
+
+text set_max_response(settings& s, text const& value)
+{
+    auto const bytes = bytes_from(value);
+    if (!bytes || *bytes < 1 || *bytes > (std::uint64_t(1) << 30)) return "must be a size up to 1GiB, 1MiB for one";
+    s.web.max_answer_bytes = *bytes;
+    return fine;
+}
+
+text set_health_url(settings& s, text const& value)
+{
+    auto const url = net::parse_url(value);
+    if (!url) return "is none that can be used: " + url.error().message;
+    s.health.url = *url;
+    s.checks_health = true;
+    return fine;
+}
+
+text set_flag(bool& to, text const& value)
+{
+    return set_choice<bool>(to, value, {{"true", true}, {"false", false}});
+}
+
+using relay::body_format;
+
+constexpr relay_setting table[] = {
+    {"queue", "", "", "", [](settings& s, text const& v) { return set_path(s.queue, v); }},
+    {"url", "", "", "", set_url},
+    {"method", "--method", "NAME", "Method of the request [POST]",
+        [](settings& s, text const& v) {
+            s.relay.request.method = v;
+            return text(fine);
+        }},
+    {"format", "--format", "FORMAT", "raw, sns, cloudevents, cloudevents-structured or lambda, see below [raw]",
+        [](settings& s, text const& v) {
+            return set_choice<body_format>(s.relay.request.format, v,
+                {{"raw", body_format::raw}, {"sns", body_format::sns}, {"cloudevents", body_format::cloudevents},
+                    {"cloudevents-structured", body_format::cloudevents_structured},
+                    {"lambda", body_format::lambda}});
+        }},
+    {"header_sets", "--headers", "SETS", "Headers that tell of the message: quern, carrier, sqsd, or none [quern]",
+        set_header_sets},
+    {"header", "--header", "'NAME: VALUE'", "Another header, with places to fill; may be given again",
+        set_header_line},
+    {"content_type", "--content-type", "TYPE",
+        "Of bodies, unless the message has an attribute Body.ContentType [application/json]",
+        [](settings& s, text const& v) {
+            s.relay.request.content_type = v;
+            return text(fine);
+        }},
+    {"timeout", "--timeout", "DURATION", "Of a request, to the last byte of the answer [30s]",
+        [](settings& s, text const& v) { return set_duration(s.relay.timeout, v, std::chrono::milliseconds(1)); }},
+    {"connect_timeout", "--connect-timeout", "DURATION",
+        "Of look-up, connect and TLS handshake, within --timeout [5s]",
+        [](settings& s, text const& v) {
+            return set_duration(s.web.connect_timeout, v, std::chrono::milliseconds(1));
+        }},
+    {"max_response", "--max-response", "SIZE", "Largest body of an answer [1MiB]", set_max_response},
+    {"unix_socket", "--unix-socket", "PATH", "Connect to this socket; the URL still gives Host and path",
+        [](settings& s, text const& v) { return set_path(s.relay.unix_socket, v); }},
+    {"http_proxy", "--http-proxy", "URL", "Proxy on the way; '' for none [HTTP_PROXY, HTTPS_PROXY, NO_PROXY]",
+        [](settings& s, text const& v) {
+            s.web.proxy = v;
+            return text(fine);
+        }},
+    {"tls.ca", "--ca", "FILE", "Certificates of the authorities to trust [the system's]",
+        [](settings& s, text const& v) { return set_path(s.web.ca_file, v); }},
+    {"tls.cert", "--client-cert", "FILE", "Certificate to show; read again when it changes",
+        [](settings& s, text const& v) { return set_path(s.web.certificate_file, v); }},
+    {"tls.key", "--client-key", "FILE", "Its key, unless that is in the same file",
+        [](settings& s, text const& v) { return set_path(s.web.key_file, v); }},
+    {"tls.min", "--tls-min", "VERSION", "1.2 or 1.3 [1.2]",
+        [](settings& s, text const& v) {
+            return set_choice<net::tls_version>(
+                s.web.min_tls, v, {{"1.2", net::tls_version::v1_2}, {"1.3", net::tls_version::v1_3}});
+        }},
+    {"tls.insecure", "--insecure", "", "Believe any certificate: for tests",
+        [](settings& s, text const& v) { return set_flag(s.web.insecure, v); }},
+    {"bearer_file", "--bearer-file", "FILE", "A token, for Authorization: Bearer; read again when it changes",
+        [](settings& s, text const& v) { return set_path(s.relay.bearer_file, v); }},
+    {"basic_file", "--basic-file", "FILE", "user:password, for Authorization: Basic; read again when it changes",
+        [](settings& s, text const& v) { return set_path(s.relay.basic_file, v); }},
+    {"sign.secret_files", "--sign-file", "FILE",
+        "A secret of Standard Webhooks (whsec_...); given again, each signs, so that they can be exchanged",
+        [](settings& s, text const& v) { return set_path(s.relay.secret_files.emplace_back(), v); }},
+    {"sign.scheme", "", "", "",
+        [](settings&, text const& v) { return text(v == "standard-webhooks" ? fine : "must be standard-webhooks"); }},
+    {"success", "--success", "STATUSES", "Statuses that delete the message [2xx]",
+        [](settings& s, text const& v) { return set_statuses(s.relay.outcome.success, v); }},
+    {"retry", "--retry", "STATUSES", "Statuses of which a retry may help [408,425,429,5xx]",
+        [](settings& s, text const& v) { return set_statuses(s.relay.outcome.retry, v); }},
+    {"reject", "--reject", "STATUSES",
+        "Statuses that reject the message for good; deletes it without --poison-queue [none]",
+        [](settings& s, text const& v) { return set_statuses(s.relay.outcome.reject, v); }},
+    {"unavailable", "--unavailable", "STATUSES",
+        "Statuses that say nothing of the message: the service is down [401,403,407,410,502-504]",
+        [](settings& s, text const& v) { return set_statuses(s.relay.outcome.unavailable, v); }},
+    {"reply.queue", "--reply-queue", "QUEUE",
+        "Where bodies of answers go, before the message is deleted; URL or name",
+        [](settings& s, text const& v) { return set_path(s.reply_queue, v); }},
+    {"concurrency", "--concurrency", "N", "Requests at once [50]",
+        [](settings& s, text const& v) { return set_number(s.concurrency, v, 1, 10'000); }},
+    {"carrier_time", "--carrier-time", "UNIT", "Of X-Carrier-First-Receive-Time: s or ms [s]",
+        [](settings& s, text const& v) {
+            return set_choice<bool>(s.relay.request.carrier_milliseconds, v, {{"s", false}, {"ms", true}});
+        }},
+    {"dependency", "--dependency", "TEMPLATE",
+        "Each value of it is a service of its own, for outages: {{attr.tenant}}", set_dependency},
+    {"breaker.failures", "", "", "", set_failures},
+    {"breaker.probe", "", "", "", set_probe},
+    {"health.url", "--health-url", "URL", "GET this, now and then, and stand back while it fails; a hint only",
+        set_health_url},
+    {"health.interval", "--health-interval", "DURATION", "Between two checks [10s]",
+        [](settings& s, text const& v) {
+            return set_duration(s.health.interval, v, std::chrono::milliseconds(100));
+        }},
+    {"health.timeout", "--health-timeout", "DURATION", "Of a check [2s]",
+        [](settings& s, text const& v) { return set_duration(s.health.timeout, v, std::chrono::milliseconds(1)); }},
+    {"health.down_after", "--health-threshold", "N", "Failed checks in a row that mean it is down [3]",
+        [](settings& s, text const& v) { return set_number(s.health.down_after, v, 1, 1'000); }},
+    {"health.up_after", "", "", "",
+        [](settings& s, text const& v) { return set_number(s.health.up_after, v, 1, 1'000); }},
+    {"health.wait", "--wait-healthy", "DURATION",
+        "Wait so long at the start for a good check, else end [0: do not wait]",
+        [](settings& s, text const& v) { return set_duration(s.wait_healthy, v, std::chrono::milliseconds(0)); }},
+    {"stats", "--stats", "DURATION", "Log what was done, so often; 0: never [2m]", set_statistics},
+};
+
+} // namespace
+
+relay_settings::relay_settings()
+{
+    relay.log = to_stderr();
+}
+
+std::string set_header(relay_settings& s, std::string_view name, std::string_view value)
+{
+    auto header = relay::header_template::parse(name, value);
+    if (!header) return "is none that can be sent: " + printable(header.error().message);
+    auto& all = s.relay.request.extra;
+    auto const lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+    std::erase_if(all, [&](auto const& other) { return std::ranges::equal(other.name, name, {}, lower, lower); });
+    all.push_back(std::move(*header));
+    return fine;
+}
+
+std::span<relay_setting const> all_relay_settings()
+{
+    return table;
+}
+
+std::string relay_settings::conflict() const
+{
+    if (queue.empty()) return "a QUEUE is needed";
+    if (url.empty()) return "a URL is needed";
+    if (!web.key_file.empty() && web.certificate_file.empty()) return "--client-key needs --client-cert";
+    if (auto const wrong = relay.validate()) return wrong->message;
+    if (auto const wrong = web.validate()) return wrong->message;
+    if (wait_healthy.count() != 0 && !checks_health) return "--wait-healthy needs --health-url";
+    return fine;
+}
+
+} // namespace quern::app

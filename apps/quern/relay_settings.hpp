@@ -1,0 +1,60 @@
+#pragma once
+
+#include <quern/net/web_hook_client.hpp>
+#include <quern/policy/breaker.hpp>
+#include <quern/relay/health.hpp>
+#include <quern/relay/relay.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace quern::app {
+
+/// What `quern relay` is told, by a file, by the variables of the program that it takes the place of, and by its command
+/// line, which has the last word.
+struct relay_settings {
+    std::string queue; ///< URL or name
+    std::string url;   ///< as it was given; shown, never sent
+    relay::relay_options relay;
+    net::web_hook_options web;
+    policy::breaker_options breaker = consumer_options::only_when_all_fail();
+    relay::health_options health;
+    bool checks_health = false;
+    std::chrono::milliseconds wait_healthy{0}; ///< before the first receive
+    relay::text_template dependency;           ///< see relay::dependency_by()
+    std::string reply_queue;                   ///< URL or name; empty: none
+    std::size_t concurrency = 50;
+    std::chrono::milliseconds statistics_every{120'000}; ///< zero: never
+
+    // Only variables say these; on the command line they are options of every consumer, or of the program.
+    std::optional<int> wait_time;
+    std::string endpoint, region;
+
+    relay_settings();
+
+    /// What does not fit together; empty when all does.
+    std::string conflict() const;
+};
+
+/// One setting, as a file and the command line know it.
+struct relay_setting {
+    std::string_view key;    ///< in the file, within [relay]: "timeout", "tls.ca"
+    std::string_view option; ///< "--timeout"; empty: the file alone has it
+    std::string_view type;   ///< of the value, for the help; empty: a flag
+    std::string_view help;
+
+    /// Sets it; a setting that is a list grows. Returns what is wrong, as the end of a sentence that the setting's name
+    /// begins: "must be a duration, 30s for one"; empty when all is well.
+    std::string (*set)(relay_settings&, std::string const& value);
+};
+
+std::span<relay_setting const> all_relay_settings();
+
+/// Puts a header in place of one of the same name; returns what is wrong, as above.
+std::string set_header(relay_settings&, std::string_view name, std::string_view value);
+
+} // namespace quern::app

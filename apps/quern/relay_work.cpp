@@ -1,0 +1,163 @@
+#include "relay_work.hpp"
+
+#include <quern/relay/health.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <fmt/core.h>
+#include <spdlog/spdlog.h>
+
+#include <csignal>
+
+namespace quern::app {
+namespace {
+
+namespace asio = boost::asio;
+
+net::web_hook_options web_options(relay_settings const& how)
+{
+    auto out = how.web;
+    out.connections = how.concurrency + 1; // and the health check's
+    out.environment = aws::process_environment;
+    return out;
+}
+
+/// What has to live as long as the consumer.
+struct station {
+    station(asio::any_io_executor ex, relay_settings const& how, relay::queue_name from)
+        : web(ex, web_options(how)), to(ex, web, std::move(from), how.relay),
+          keeps_rejected(how.relay.keeps_rejected), reply(how.relay.reply)
+    {
+        if (how.checks_health) {
+            auto options = how.health;
+            options.unix_socket = how.relay.unix_socket;
+            health = std::make_unique<relay::health_check>(ex, web, std::move(options), real_clock());
+        }
+    }
+
+    net::web_hook_client web;
+    relay::relay to;
+    std::unique_ptr<relay::health_check> health;
+    std::optional<asio::signal_set> told; // SIGHUP
+
+    // These stay whatever the settings say then.
+    bool keeps_rejected;
+    decltype(relay::relay_options::reply) reply;
+};
+
+result<void> take_up(station& at, result<relay_settings> how)
+{
+    if (!how) return how.error();
+    how->relay.keeps_rejected = at.keeps_rejected;
+    how->relay.reply = at.reply;
+    if (auto const done = at.to.reload(how->relay); !done) return done;
+    return at.web.reload();
+}
+
+/// Takes the settings up at each SIGHUP. Those that cannot be used change nothing.
+void reload_on_signal(std::shared_ptr<station> const& at, reread_settings const& reread)
+{
+    at->told->async_wait([at, reread](boost::system::error_code ec, int) {
+        if (ec) return;
+        if (auto const done = take_up(*at, reread()); done)
+            spdlog::info("settings are read again");
+        else
+            spdlog::error("settings stay as they were: {}", describe(done.error()));
+        reload_on_signal(at, reread);
+    });
+}
+
+/// Stands back while the health check fails; somebody else may do so too, so only changes are told.
+void follow_health(std::shared_ptr<station> const& at, asio::any_io_executor ex, consumer& c)
+{
+    auto const changed = [&c](bool down, std::string const& why) {
+        if (down)
+            spdlog::warn("the health check fails: {}", why);
+        else
+            spdlog::info("the health check succeeds again");
+        c.report_outage(down);
+    };
+    auto const ended = [at](std::exception_ptr bug) {
+        if (bug) std::rethrow_exception(bug);
+    };
+    asio::co_spawn(ex, at->health->run(changed), ended);
+}
+
+} // namespace
+
+std::string relay_statistics(relay::relay_counters const& n, std::optional<double> pace, std::size_t connections)
+{
+    auto out = fmt::format(
+        "requests {}, acknowledged {}, retried {}, rejected {}, unavailable {}, not sent {}, connections {}",
+        n.requests, n.acked, n.retried, n.rejected, n.unavailable, n.not_sent, connections);
+    if (n.maybe_done != 0) out += fmt::format(", perhaps done and retried {}", n.maybe_done);
+    if (n.cancelled != 0) out += fmt::format(", cancelled {}", n.cancelled);
+    if (n.slowed != 0) out += fmt::format(", asked to slow down {}", n.slowed);
+    if (pace) out += fmt::format(", at most {:.1f}/s now", *pace);
+    return out;
+}
+
+asio::awaitable<result<void>> send_reply(
+    sqs::api& sqs, std::string queue_url, delivery const& to, net::web_hook_answer const& answer)
+{
+    result<void> out;
+    if (answer.body.empty()) co_return out;
+    sqs::send_message_request letter(queue_url, answer.body);
+    letter.attributes["QuernMessageId"] = {"String", std::string(to.id())};
+    if (queue_url.ends_with(".fifo")) {
+        letter.group_id = to.group().empty() ? std::string(to.id()) : std::string(to.group());
+        letter.deduplication_id = to.id();
+    }
+    auto const sent = co_await sqs.send_message(std::move(letter));
+    if (!sent) out = sent.error();
+    co_return out;
+}
+
+result<consumer_work> relay_work(session& s, std::string const& queue_url, relay_settings const& how,
+    consumer_options& settings, std::shared_ptr<consumer_news> heard, reread_settings reread)
+{
+    auto const ex = s.io.get_executor();
+    std::shared_ptr<station> at;
+    try {
+        at = std::make_shared<station>(ex, how, relay::queue_name::from_url(queue_url, s.options.where.region));
+    } catch (std::exception const& e) {
+        return failure(errc::invalid_option, e.what());
+    }
+    settings.breaker = how.breaker;
+    settings.breaker->full_speed = how.concurrency;
+    if (!how.dependency.is_empty()) {
+        settings.dependency =
+            relay::dependency_by(how.dependency, relay::queue_name::from_url(queue_url, s.options.where.region));
+    }
+    settings.system_attributes = relay::system_attributes_for(how.relay.request);
+    at->to.on_halt([heard](std::string const& why) { heard->end_with("a rule says halt: " + why); });
+
+    consumer_work out;
+    out.handle = [at](std::string const&) { return at->to.handler(); };
+    out.statistics = [at] { return relay_statistics(at->to.counters(), at->to.pace(), at->web.counters().open); };
+    out.statistics_every = std::chrono::ceil<std::chrono::seconds>(how.statistics_every);
+    at->told.emplace(ex, SIGHUP);
+    reload_on_signal(at, reread);
+    out.started = [at, ex](consumer& c) {
+        if (at->health) follow_health(at, ex, c);
+    };
+    out.ended = [at] {
+        at->told->cancel();
+        if (at->health) at->health->end();
+    };
+    out.keeps = std::move(at);
+    return out;
+}
+
+asio::awaitable<std::optional<std::string>> wait_until_healthy(asio::any_io_executor ex, relay_settings const& how)
+{
+    net::web_hook_client web(ex, web_options(how));
+    auto options = how.health;
+    options.unix_socket = how.relay.unix_socket;
+    relay::health_check health(ex, web, std::move(options), real_clock());
+    auto const why = co_await health.well_within(how.wait_healthy);
+    co_return why;
+}
+
+} // namespace quern::app

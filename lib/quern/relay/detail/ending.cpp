@@ -1,0 +1,45 @@
+#include <quern/relay/detail/ending.hpp>
+
+#include <quern/core/detail/printable.hpp>
+
+namespace quern::relay::detail {
+namespace {
+
+void take_headers(ending& to, net::headers const& from)
+{
+    to.retry_after = from.find("retry-after");
+    to.date = from.find("date");
+    to.location = printable(std::string(from.find("location").substr(0, 200)));
+}
+
+reach how_far(net::web_hook_error const& e)
+{
+    if (e.fault == net::web_hook_fault::invalid_request) return reach::unbuildable;
+    if (e.status != 0) return reach::cut_off;
+    return net::reach_of(e.fault) == net::web_hook_reach::nothing ? reach::not_sent : reach::unanswered;
+}
+
+} // namespace
+
+bool was_cancelled(net::web_hook_result const& got)
+{
+    return got.has_error() && got.error().fault == net::web_hook_fault::cancelled;
+}
+
+ending ending_of(net::web_hook_result const& got)
+{
+    ending out;
+    if (got) {
+        out.status = got->status;
+        take_headers(out, got->fields);
+        return out;
+    }
+    auto const& e = got.error();
+    out.how = how_far(e);
+    out.status = e.status;
+    out.error = describe(e.why);
+    take_headers(out, e.fields);
+    return out;
+}
+
+} // namespace quern::relay::detail

@@ -1,0 +1,35 @@
+#include <quern/relay/detail/json_find.hpp>
+
+#include <simdjson.h>
+
+namespace quern::relay::detail {
+namespace {
+
+simdjson::dom::parser& parser()
+{
+    thread_local simdjson::dom::parser one;
+    return one;
+}
+
+} // namespace
+
+std::optional<std::string> json_find(std::string_view text, std::string_view pointer)
+{
+    simdjson::dom::element found;
+    auto whole = parser().parse(simdjson::padded_string(text));
+    if (whole.at_pointer(pointer).get(found) != simdjson::SUCCESS) return {};
+    switch (found.type()) {
+    case simdjson::dom::element_type::ARRAY:
+    case simdjson::dom::element_type::OBJECT:
+    case simdjson::dom::element_type::NULL_VALUE: return {};
+    case simdjson::dom::element_type::STRING: return std::string(found.get_string().value_unsafe());
+    default: return simdjson::minify(found);
+    }
+}
+
+bool is_json(std::string_view text)
+{
+    return parser().parse(simdjson::padded_string(text)).error() == simdjson::SUCCESS;
+}
+
+} // namespace quern::relay::detail

@@ -1,0 +1,301 @@
+#include <quern/relay/relay.hpp>
+
+#include <quern/core/alarm.hpp>
+#include <quern/core/detail/text/base64.hpp>
+#include <quern/core/detail/text/date.hpp>
+#include <quern/net/endpoint.hpp>
+#include <quern/relay/detail/ending.hpp>
+#include <quern/relay/detail/gentle_pace.hpp>
+#include <quern/relay/detail/watched_file.hpp>
+#include <quern/relay/lambda_answer.hpp>
+#include <quern/relay/signature.hpp>
+#include <quern/sqs/limits.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/error.hpp>
+
+#include <set>
+#include <utility>
+
+namespace quern::relay {
+
+namespace asio = boost::asio;
+
+namespace {
+
+/// What authenticates requests, read again when its files have changed.
+class key_files {
+public:
+    explicit key_files(relay_options const& o)
+    {
+        for (auto const& path : o.secret_files)
+            secrets_.emplace_back(path);
+        if (!o.bearer_file.empty()) bearer_.emplace(o.bearer_file);
+        if (!o.basic_file.empty()) basic_.emplace(o.basic_file);
+    }
+
+    result<request_keys> read()
+    {
+        request_keys out;
+        for (auto& file : secrets_) {
+            auto const secret = file.read();
+            if (!secret) return secret.error();
+            auto key = signing_key(*secret);
+            if (!key) return failure(errc::invalid_option, file.path() + ": " + key.error().message);
+            out.signing.push_back(std::move(*key));
+        }
+        if (bearer_) {
+            auto const token = bearer_->read();
+            if (!token) return token.error();
+            out.authorization = "Bearer " + *token;
+        }
+        if (basic_) {
+            auto const pair = basic_->read();
+            if (!pair) return pair.error();
+            out.authorization = "Basic " + text::base64_encode(*pair);
+        }
+        return out;
+    }
+
+private:
+    std::vector<detail::watched_file> secrets_;
+    std::optional<detail::watched_file> bearer_, basic_;
+};
+
+outcome::news for_the_breaker(news about)
+{
+    return about == news::bad ? outcome::news::bad : outcome::news::none;
+}
+
+} // namespace
+
+class relay::core : public std::enable_shared_from_this<core> {
+public:
+    core(asio::any_io_executor ex, net::web_hook_sender& to, queue_name from, relay_options o)
+        : options_(std::move(o)), time_(options_.time ? *options_.time : real_clock()), ex_(std::move(ex)),
+          sender_(to), queue_(std::move(from)), keys_(options_), log_(options_.log),
+          at_(net::parse_endpoint(options_.request.url.origin()).value())
+    {
+        keys_.read().value();
+    }
+
+    result<void> reload(relay_options o)
+    {
+        key_files fresh(o);
+        if (auto const keys = fresh.read(); !keys) return keys.error();
+        at_ = net::parse_endpoint(o.request.url.origin()).value();
+        keys_ = std::move(fresh);
+        options_ = std::move(o);
+        return {};
+    }
+
+    asio::awaitable<outcome> deliver(delivery& d)
+    {
+        auto const received_at = time_.now();
+        net::web_hook_answer answer;
+        auto const end = co_await attempt(d, answer);
+        auto const left =
+            sqs::max_visibility - std::chrono::ceil<std::chrono::milliseconds>(time_.now() - received_at);
+        auto what = options_.outcome.decide(end, time_.wall(), left);
+        auto const reply = options_.reply; // others may be loaded meanwhile
+        if (what.what == action::ack && reply) {
+            auto const sent = co_await reply(d, answer);
+            if (!sent) what = not_replied(sent.error());
+        }
+        co_return carry_out(what, d);
+    }
+
+    relay_counters counters;
+    detail::gentle_pace pace;
+    std::function<void(std::string)> halt;
+
+private:
+    static decision not_replied(failure const& why)
+    {
+        decision out;
+        out.maybe_done = true;
+        out.reason = "its reply cannot be sent: " + describe(why);
+        return out;
+    }
+
+    asio::awaitable<ending> attempt(delivery& d, net::web_hook_answer& answer)
+    {
+        ending out;
+        co_await turn();
+        auto const keys = keys_.read();
+        if (!keys) { // our own affair, not the message's
+            out.how = reach::not_sent;
+            out.error = keys.error().message;
+            co_return out;
+        }
+        letter const of{d.message(), queue_};
+        auto made = make_request(of, options_.request, *keys, time_.wall());
+        if (!made) {
+            out.how = reach::unbuildable;
+            out.error = made.error().message;
+            co_return out;
+        }
+        warn_of(made->left_out);
+        ++counters.requests;
+        auto request = to_send(std::move(*made));
+        auto got = co_await sender_.send(std::move(request));
+        if (detail::was_cancelled(got)) {
+            ++counters.cancelled;
+            throw boost::system::system_error(asio::error::operation_aborted);
+        }
+        out = detail::ending_of(got);
+        if (got) {
+            read_body(out, *got, d);
+            answer = std::move(*got);
+        }
+        co_return out;
+    }
+
+    /// Completes when the pace lets another request begin.
+    asio::awaitable<void> turn()
+    {
+        auto const at = pace.begin(time_.now());
+        if (at <= time_.now()) co_return;
+        auto const timer = time_.make_timer(ex_);
+        co_await timer->wait_until(at);
+    }
+
+    net::web_hook_request to_send(hook_request from) const
+    {
+        net::web_hook_request out(at_);
+        out.method = std::move(from.method);
+        out.to.path = std::move(from.target);
+        out.unix_socket = options_.unix_socket;
+        out.headers = std::move(from.headers);
+        out.body = std::move(from.body);
+        out.timeout = options_.timeout;
+        return out;
+    }
+
+    void read_body(ending& end, net::web_hook_answer const& answer, delivery const& d) const
+    {
+        if (options_.request.format != body_format::lambda) return;
+        std::string_view const ids[] = {d.id()};
+        auto const said = read_lambda_answer(answer.body, ids, !d.sequence_number().empty());
+        end.body = said.messages.front();
+        end.error = said.error;
+    }
+
+    outcome carry_out(decision const& what, delivery const& d)
+    {
+        auto const now = time_.now();
+        if (what.about_service == news::good) pace.succeeded();
+        if (what.slows) {
+            ++counters.slowed;
+            pace.refused(now);
+        }
+        if (what.maybe_done) ++counters.maybe_done;
+        auto const says = std::string(d.id()) + ": " + what.reason;
+        switch (what.what) {
+        case action::ack: ++counters.acked; return ack();
+        case action::reject:
+            if (what.is_unbuildable && !options_.keeps_rejected) break;
+            ++counters.rejected;
+            return reject(what.reason);
+        case action::unavailable:
+            ++counters.unavailable;
+            log_.write(log_level::warning, "unavailable", says, now);
+            return quern::unavailable();
+        case action::halt:
+            ++counters.halted;
+            log_.write(log_level::error, "halted", says + "; a rule says halt", now);
+            if (halt) halt(what.reason);
+            return release();
+        case action::retry: break;
+        }
+        ++counters.retried;
+        log_.write(log_level::warning, "retried",
+            says + (what.in_vain ? "; retried, though no try is likely to help" : ""), now);
+        auto const put_off = what.after ? retry_after(*what.after) : retry();
+        return put_off.telling(for_the_breaker(what.about_service));
+    }
+
+    void warn_of(std::vector<std::string> const& left_out)
+    {
+        for (auto const& what : left_out) {
+            if (warned_.size() < 100 && warned_.insert(what).second)
+                log_.write_each(log_level::warning, "header", what, time_.now());
+        }
+    }
+
+    relay_options options_;
+    clock& time_;
+    asio::any_io_executor ex_;
+    net::web_hook_sender& sender_;
+    queue_name const queue_;
+    key_files keys_;
+    log_throttle log_;
+    net::endpoint at_;
+    std::set<std::string> warned_;
+};
+
+std::optional<failure> relay_options::validate() const
+{
+    if (auto wrong = request.validate()) return wrong;
+    auto const wrong = [](char const* what) { return failure(errc::invalid_option, what); };
+    if (timeout < std::chrono::milliseconds(1) || timeout > sqs::max_visibility)
+        return wrong("timeout must be from 1 ms to 12 h");
+    if (!bearer_file.empty() && !basic_file.empty())
+        return wrong("bearer_file and basic_file both make the header Authorization; leave one of them out");
+    if (outcome.success.is_empty() && outcome.lines.empty())
+        return wrong("success names no status: nothing would ever be done");
+    return {};
+}
+
+result<request_keys> read_keys(relay_options const& o)
+{
+    return key_files(o).read();
+}
+
+relay::relay(asio::any_io_executor ex, net::web_hook_sender& to, queue_name from, relay_options o)
+{
+    if (auto const wrong = o.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
+    core_ = std::make_shared<core>(std::move(ex), to, std::move(from), std::move(o));
+}
+
+quern::handler relay::handler() const
+{
+    return [core = core_](delivery& d) { return core->deliver(d); };
+}
+
+result<void> relay::reload(relay_options o)
+{
+    if (auto wrong = o.validate()) return std::move(*wrong);
+    return core_->reload(std::move(o));
+}
+
+void relay::on_halt(std::function<void(std::string)> tell)
+{
+    core_->halt = std::move(tell);
+}
+
+relay_counters const& relay::counters() const
+{
+    return core_->counters;
+}
+
+std::optional<double> relay::pace() const
+{
+    return core_->pace.rate();
+}
+
+std::function<std::string(delivery const&)> dependency_by(text_template by, queue_name from)
+{
+    return [by = std::move(by), from = std::move(from)](delivery const& d) {
+        auto name = by.fill({d.message(), from});
+        return name ? std::move(*name) : std::string();
+    };
+}
+
+std::vector<std::string> system_attributes_for(request_options const& o)
+{
+    if (o.format == body_format::lambda) return {"All"};
+    return {"SentTimestamp", "MessageGroupId", "MessageDeduplicationId", "SequenceNumber", "AWSTraceHeader"};
+}
+
+} // namespace quern::relay

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <quern/consumer/delivery.hpp>
+#include <quern/consumer/handler.hpp>
+#include <quern/consumer/options.hpp>
+#include <quern/consumer/outcome.hpp>
+#include <quern/net/web_hook.hpp>
+#include <quern/relay/letter.hpp>
+#include <quern/relay/request.hpp>
+#include <quern/relay/rule.hpp>
+#include <quern/telemetry/log.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace quern::relay {
+
+struct relay_options {
+    request_options request;
+    rules outcome;
+
+    /// Limit of a request, from its beginning to the last byte of the answer. The message's lease is extended meanwhile.
+    std::chrono::milliseconds timeout{30'000};
+
+    std::string unix_socket; ///< path of a socket to connect to; the URL still gives Host and path
+
+    std::vector<std::string> secret_files; ///< Standard Webhooks secrets; each signs, so that they can be exchanged
+    std::string bearer_file;               ///< a token, for "Authorization: Bearer"
+    std::string basic_file;                ///< "user:password", for "Authorization: Basic"
+
+    /// The consumer has a poison queue: a message of which no request can be made goes there. Without one it is retried,
+    /// because a rejected message would be deleted.
+    bool keeps_rejected = false;
+
+    /// Takes the answer of a message that is about to be deleted: its reply, for a queue say. When that fails the message is
+    /// retried, and so is its request. Null: nobody wants it.
+    std::function<boost::asio::awaitable<result<void>>(delivery const&, net::web_hook_answer const&)> reply;
+
+    log_sink log = to_standard_error();
+    clock* time = nullptr; ///< the real one when null
+
+    /// The first setting that cannot work. Reads no file.
+    std::optional<failure> validate() const;
+};
+
+/// Reads what authenticates requests now.
+///
+/// Fails with  errc::invalid_option  a file cannot be read, or holds no secret; names it, and shows nothing of it
+result<request_keys> read_keys(relay_options const&);
+
+/// Counts of messages since the start, by what became of them.
+struct relay_counters {
+    std::uint64_t requests = 0; ///< made
+    std::uint64_t acked = 0, retried = 0, rejected = 0, unavailable = 0, halted = 0;
+    std::uint64_t not_sent = 0;   ///< requests of which the service has seen nothing
+    std::uint64_t maybe_done = 0; ///< retried, although the service may have done the work
+    std::uint64_t slowed = 0;     ///< answers of 429
+    std::uint64_t cancelled = 0;  ///< requests whose lease was lost, or that a drain ended
+};
+
+/// Brings each message to a web service: a handler for a consumer.
+///
+/// A request is cancelled, and its connection closed, when the lease of its message is lost or a drain runs out of time. An
+/// answer of 429 slows the requests down, see detail::gentle_pace; what waits for its turn keeps its lease.
+///
+///     quern::net::web_hook_client web(io.get_executor());
+///     quern::relay::relay to_shop(io.get_executor(), web, queue, options);
+///     quern::consumer c(io, queue_url, to_shop.handler(), settings);
+///
+/// Lifetime  the sender outlives the consumer's drain. What handler() returns keeps the rest alive.
+/// Threads   one strand: that of the consumer, whose handlers must run on it, and of the sender.
+class relay {
+public:
+    /// Throws boost::system::system_error when an option is invalid, or a file with a secret cannot be read.
+    relay(boost::asio::any_io_executor, net::web_hook_sender&, queue_name, relay_options);
+
+    quern::handler handler() const;
+
+    /// Takes other options from the next request on; those under way end by the rules of the new ones. After a failure the old
+    /// ones stay in use.
+    ///
+    /// Fails with  errc::invalid_option  as the constructor
+    result<void> reload(relay_options);
+
+    /// Called once a rule says that somebody must look: drain the consumer. `why`: the rule's reason.
+    void on_halt(std::function<void(std::string why)>);
+
+    relay_counters const& counters() const;
+
+    /// Requests a second that the service is asked for at most after an answer of 429; absent: no limit.
+    std::optional<double> pace() const;
+
+private:
+    class core;
+    std::shared_ptr<core> core_;
+};
+
+/// Names what a message depends on, for consumer_options::dependency: what the template makes of it, the empty name where the
+/// message lacks a place. With "{{attr.tenant}}" the outage of a tenant's service is no matter to the others.
+std::function<std::string(delivery const&)> dependency_by(text_template, queue_name);
+
+/// The system attributes that requests tell of, for consumer_options::system_attributes.
+std::vector<std::string> system_attributes_for(request_options const&);
+
+} // namespace quern::relay

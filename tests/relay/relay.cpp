@@ -1,0 +1,351 @@
+// The driver, on virtual time, with a web service of paper.
+
+#include "consumer/mill.hpp"
+
+#include <quern/relay/relay.hpp>
+
+#include <deque>
+
+namespace asio = boost::asio;
+using namespace quern;
+using namespace quern::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A web service that answers as it is told to.
+class paper_service : public net::web_hook_sender {
+public:
+    explicit paper_service(quern::clock& time, asio::any_io_executor ex) : time_(time), ex_(std::move(ex)) {}
+
+    asio::awaitable<net::web_hook_result> send(net::web_hook_request r) override
+    {
+        struct leave {
+            int& under_way;
+            int& cut;
+            bool whole = false;
+            ~leave()
+            {
+                --under_way;
+                cut += !whole;
+            }
+        } at_end{++under_way, cut};
+        requests.push_back(r);
+        if (takes.count() != 0) {
+            auto const timer = time_.make_timer(ex_);
+            co_await timer->wait_until(time_.now() + takes);
+            auto const asked = (co_await asio::this_coro::cancellation_state).cancelled();
+            if (asked != asio::cancellation_type::none) {
+                net::web_hook_error stopped(net::web_hook_fault::cancelled, failure(errc::stopped, "cancelled"));
+                co_return stopped;
+            }
+        }
+        at_end.whole = true;
+        co_return answer(requests.back());
+    }
+
+    static net::web_hook_result status(int code, std::string_view retry_after = {})
+    {
+        net::web_hook_answer out;
+        out.status = code;
+        if (!retry_after.empty()) out.fields.add("Retry-After", retry_after);
+        return out;
+    }
+    static net::web_hook_result fault(net::web_hook_fault what)
+    {
+        return net::web_hook_error(what, failure(errc::connect_failed, "refused"));
+    }
+
+    int seen(std::string_view body) const
+    {
+        return static_cast<int>(std::ranges::count(requests, body, &net::web_hook_request::body));
+    }
+
+    std::function<net::web_hook_result(net::web_hook_request const&)> answer = [](auto const&) {
+        return status(200);
+    };
+    std::chrono::milliseconds takes{0};
+    std::deque<net::web_hook_request> requests;
+    int under_way = 0, cut = 0;
+
+private:
+    quern::clock& time_;
+    asio::any_io_executor ex_;
+};
+
+struct relayed : mill {
+    paper_service service{time, io.get_executor()};
+    relay::relay_options how;
+    std::vector<std::string> relay_log;
+    std::optional<relay::relay> to;
+
+    relayed()
+    {
+        how.request.url = relay::url_template::parse("http://service/hook").value();
+        how.time = &time;
+        how.log = [this](log_level, std::string_view text) { relay_log.emplace_back(text); };
+        options.system_attributes = relay::system_attributes_for(how.request);
+    }
+
+    /// What runs refers to the service.
+    ~relayed()
+    {
+        if (it && !report) drained(1s);
+        it.reset();
+    }
+
+    void begin()
+    {
+        to.emplace(io.get_executor(), service, relay::queue_name::from_url(url, "us-east-1"), how);
+        consume(to->handler());
+    }
+
+    bool logged(std::string_view part) const
+    {
+        return std::ranges::any_of(relay_log, [&](auto const& line) { return line.find(part) != line.npos; });
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(relay_driver, relayed)
+
+BOOST_AUTO_TEST_CASE(each_message_becomes_a_request_and_a_success_deletes_it)
+{
+    send(25);
+    begin();
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    BOOST_TEST(service.requests.size() == 25u);
+    BOOST_TEST(service.requests.front().to.path == "/hook");
+    BOOST_TEST(service.requests.front().to.host == "service");
+    BOOST_TEST(to->counters().acked == 25u);
+    BOOST_TEST(it->counters().acked == 25u);
+}
+
+BOOST_AUTO_TEST_CASE(retry_after_puts_the_message_off_for_that_long)
+{
+    std::optional<tick> first, second;
+    service.answer = [&](auto const&) {
+        (first ? second : first) = time.now();
+        return second ? paper_service::status(200) : paper_service::status(429, "50");
+    };
+    send(1);
+    begin();
+    BOOST_TEST(until(5min, [this] { return empty(); }));
+    BOOST_TEST((*second - *first >= 50s));
+    BOOST_TEST((*second - *first < 75s));
+    BOOST_TEST(to->counters().slowed == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(half_an_hour_without_the_service_sends_no_message_to_the_dead_letter_queue)
+{
+    auto const dead = allow_receives("3");
+    auto const up_at = time.now() + 30min;
+    service.answer = [&](auto const&) {
+        return time.now() < up_at ? paper_service::fault(net::web_hook_fault::not_connected)
+                                  : paper_service::status(200);
+    };
+    begin();
+    for (int i = 0; i < 60; ++i) {
+        send_now(5);
+        time.run_for(io, 30s);
+    }
+    BOOST_TEST(until(20min, [this] { return empty(); }));
+    BOOST_TEST(in(dead) == 0);
+    BOOST_TEST(it->counters().acked == 300u);
+    BOOST_TEST(service.requests.size() < 450u); // 300 and the probes
+}
+
+BOOST_AUTO_TEST_CASE(messages_that_are_refused_one_by_one_do_not_stop_the_others)
+{
+    service.answer = [](net::web_hook_request const& r) {
+        return paper_service::status(r.body.ends_with('7') ? 404 : 200);
+    };
+    send(100);
+    begin();
+    time.run_for(io, 5s);
+    BOOST_TEST(it->counters().acked == 90u);
+    BOOST_TEST(logged("HTTP 404; retried, though no try is likely to help"));
+}
+
+// By themselves they would open the breaker: every call fails.
+BOOST_AUTO_TEST_CASE(a_queue_of_messages_with_faults_of_their_own_is_no_outage)
+{
+    service.answer = [](auto const&) { return paper_service::status(422); };
+    send(100);
+    begin();
+    time.run_for(io, 5s);
+    BOOST_TEST(to->counters().retried >= 100u);
+    BOOST_TEST(explained().find("breaker") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_service_that_answers_500_to_all_is_an_outage)
+{
+    service.answer = [](auto const&) { return paper_service::status(500); };
+    send(100);
+    begin();
+    time.run_for(io, 30s);
+    BOOST_TEST(explained().find("breaker") != std::string::npos, explained());
+}
+
+BOOST_AUTO_TEST_CASE(one_tenant_of_ten_is_down_and_the_others_are_none_the_wiser)
+{
+    how.request.url = relay::url_template::parse("http://service/{{body:/tenant}}").value();
+    options.dependency = relay::dependency_by(
+        relay::text_template::parse("{{body:/tenant}}").value(), relay::queue_name::from_url(url, "us-east-1"));
+    service.answer = [](net::web_hook_request const& r) {
+        return r.to.path == "/t3" ? paper_service::fault(net::web_hook_fault::not_connected)
+                                  : paper_service::status(200);
+    };
+    begin();
+    for (int i = 0; i < 200; ++i)
+        send_now(R"({"tenant":"t)" + std::to_string(i % 10) + R"("})");
+    time.run_for(io, 30s);
+    BOOST_TEST(it->counters().acked == 180u);
+    auto const to_t3 = std::ranges::count(service.requests, "/t3", [](auto const& r) { return r.to.path; });
+    BOOST_TEST(to_t3 < 30); // 20 at once at the most, then probes
+    BOOST_TEST(explained().find("t3") != std::string::npos, explained());
+}
+
+BOOST_AUTO_TEST_CASE(a_slow_request_keeps_its_message_and_holds_up_nobody_else)
+{
+    service.takes = 10min;
+    send(1);
+    begin();
+    time.run_for(io, 1s);
+    service.takes = 0ms;
+    send_now(50);
+    time.run_for(io, 5s);
+    BOOST_TEST(it->counters().acked == 50u);
+    BOOST_TEST(until(11min, [this] { return empty(); }));
+    BOOST_TEST(service.seen("m0") == 1);
+    BOOST_TEST(it->counters().acked == 51u);
+}
+
+BOOST_AUTO_TEST_CASE(a_request_whose_lease_is_lost_is_cancelled)
+{
+    options.max_in_flight = 1; // no receive is open that could bring the message back here, where it would be adopted
+    api.on_change = [] { return std::optional(failure(errc::timed_out, "no answer", true)); };
+    service.takes = 10min;
+    send(1);
+    begin();
+    BOOST_TEST(until(2min, [this] { return service.cut == 1; }));
+    BOOST_TEST(to->counters().acked == 0u);
+    BOOST_TEST(it->counters().acked == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_message_of_which_no_request_can_be_made_is_retried_or_kept_in_the_poison_queue)
+{
+    how.request.url = relay::url_template::parse("http://service/{{attr.tenant}}").value();
+    send(1);
+    begin();
+    time.run_for(io, 500ms);
+    BOOST_TEST(service.requests.empty());
+    BOOST_TEST(to->counters().retried == 1u);
+    BOOST_TEST(logged("template: URL: the message has no {{attr.tenant}}"));
+}
+
+BOOST_AUTO_TEST_CASE(with_a_poison_queue_it_goes_there)
+{
+    how.request.url = relay::url_template::parse("http://service/{{attr.tenant}}").value();
+    how.keeps_rejected = true;
+    options.poison_queue_url =
+        engine.create_queue(sqs::create_queue_request("poison"), time.wall()).value().queue_url;
+    send(1);
+    begin();
+    BOOST_TEST(until(10s, [this] { return empty(); }));
+    BOOST_TEST(in(options.poison_queue_url) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_rule_that_says_halt_is_told_once_and_gives_the_message_back)
+{
+    how.outcome.lines = {{relay::status_set("418"), relay::action::halt, "a teapot", {}}};
+    service.answer = [](auto const&) { return paper_service::status(418); };
+    send(1);
+    begin();
+    std::vector<std::string> halts;
+    to->on_halt([&](std::string const& why) {
+        halts.push_back(why);
+        it->stop(10s);
+    });
+    time.run_for(io, 15s);
+    BOOST_TEST(halts == std::vector<std::string>{"a teapot (HTTP 418)"}, boost::test_tools::per_element());
+    BOOST_TEST(visible() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_service_that_takes_ten_a_second_gets_about_as_many)
+{
+    std::map<std::int64_t, int> in_second;
+    int refused = 0;
+    service.takes = 20ms;
+    service.answer = [&](auto const&) {
+        auto& count = in_second[std::chrono::floor<std::chrono::seconds>(time.now().time_since_epoch()).count()];
+        if (++count <= 10) return paper_service::status(200);
+        ++refused;
+        return paper_service::status(429, "1");
+    };
+    options.max_in_flight = 50;
+    send(500);
+    begin();
+    BOOST_TEST(until(10min, [this] { return empty(); }));
+    BOOST_TEST(it->counters().acked == 500u);
+    BOOST_TEST(refused < 400); // without the pace each of 500 comes again every second: thousands
+}
+
+BOOST_AUTO_TEST_CASE(a_lambda_answer_decides_though_its_status_is_200)
+{
+    how.request.format = relay::body_format::lambda;
+    options.system_attributes = relay::system_attributes_for(how.request);
+    service.answer = [](net::web_hook_request const& r) {
+        auto const id = r.body.substr(r.body.find("messageId") + 12, 36);
+        net::web_hook_answer out;
+        out.status = 200;
+        if (r.body.find(R"("body":"m0")") != r.body.npos) out.body = R"({"errorType":"Error","errorMessage":"no"})";
+        if (r.body.find(R"("body":"m1")") != r.body.npos)
+            out.body = R"({"batchItemFailures":[{"itemIdentifier":")" + id + R"("}]})";
+        if (r.body.find(R"("body":"m2")") != r.body.npos) out.body = "OK";
+        return net::web_hook_result(out);
+    };
+    send(5);
+    begin();
+    time.run_for(io, 500ms);
+    BOOST_TEST(it->counters().acked == 2u);
+    BOOST_TEST(to->counters().retried == 3u);
+    BOOST_TEST(logged("the function failed: Error"));
+}
+
+BOOST_AUTO_TEST_CASE(a_reply_is_sent_before_its_message_is_deleted)
+{
+    std::vector<std::string> replies;
+    how.reply = [&](delivery const& d, net::web_hook_answer const& a) -> asio::awaitable<result<void>> {
+        BOOST_TEST(api.deletes == 0);
+        replies.push_back(std::string(d.body()) + " " + std::to_string(a.status) + " " + a.body);
+        result<void> out;
+        if (replies.size() == 1) out = failure(errc::throttled, "too fast", true);
+        co_return out;
+    };
+    service.answer = [](auto const&) {
+        net::web_hook_answer out;
+        out.status = 200;
+        out.body = "done";
+        return net::web_hook_result(out);
+    };
+    send(1);
+    begin();
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    BOOST_TEST(replies == (std::vector<std::string>(2, "m0 200 done")), boost::test_tools::per_element());
+    BOOST_TEST(service.requests.size() == 2u);
+    BOOST_TEST(logged("its reply cannot be sent: throttled"));
+}
+
+BOOST_AUTO_TEST_CASE(options_that_cannot_work_are_refused_by_name)
+{
+    how.bearer_file = "a";
+    how.basic_file = "b";
+    BOOST_CHECK_THROW(begin(), boost::system::system_error);
+    how.basic_file.clear();
+    how.bearer_file = "/nonexistent/token";
+    BOOST_CHECK_THROW(begin(), boost::system::system_error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
