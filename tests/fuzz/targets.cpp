@@ -25,6 +25,7 @@ constexpr target all[] = {
     {"json_text", json_text},
     {"profile", profile},
     {"receipt_handle", receipt_handle},
+    {"redrive", redrive},
     {"retry_after", retry_after},
     {"signature", signature},
     {"urls", urls},
