@@ -23,5 +23,7 @@ void add_send(CLI::App&, command_line&);
 void add_consume(CLI::App&, command_line&);
 void add_demo(CLI::App&, command_line&);
 void add_sim(CLI::App&, command_line&);
+void add_redrive(CLI::App&, command_line&);
+void add_sample(CLI::App& to, char const* name, command_line&);
 
 } // namespace quern::app
