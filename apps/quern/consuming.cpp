@@ -231,21 +231,21 @@ asio::awaitable<int> consume_queues(session& s, consume_options const& o, make_w
     if (urls.size() > *at_first.max_in_flight)
         co_return complain(
             fmt::format("--max-in-flight must be at least {}, one for each queue", urls.size()), usage);
-    consume_work work(s.io, client, urls, job->handle, settings);
+    consume_work all(s.io, client, urls, job->handle, settings);
     std::shared_ptr<settings_on_signal> turned;
     if (!o.settings.empty()) {
-        auto const said = co_await work.set_limits(at_first);
+        auto const said = co_await all.set_limits(at_first);
         if (!said) co_return complain(said.error());
-        turned = std::make_shared<settings_on_signal>(s.io, o.settings, base, work);
+        turned = std::make_shared<settings_on_signal>(s.io, o.settings, base, all);
         turned->wait();
     }
-    co_await consume_until_drained(s, o, *job, work, heard);
+    co_await consume_until_drained(s, o, *job, all, heard);
     if (turned) turned->end();
     if (job->statistics) spdlog::info("{}", job->statistics());
-    auto const code = judge(o, *heard, work, report ? &*report : nullptr);
+    auto const code = judge(o, *heard, all, report ? &*report : nullptr);
     bool const refused = heard->end->has_error() && !heard->complaint;
     if (!refused) co_return code;
-    co_return co_await complain_of_end(s, o, work);
+    co_return co_await complain_of_end(s, o, all);
 }
 
 } // namespace quern::app

@@ -22,6 +22,7 @@ constexpr char const* footer = R"(Examples:
   quern consume orders --exec ./handle-order           one run of a command a message
   quern relay orders http://localhost:8080/hook        one request of a web service a message
   quern queue attributes orders
+  quern redrive orders-dlq --canary 10:5m              dead letters, back to where they came from
 
 The options above may also stand after the command. `quern COMMAND --help` tells more about each.
 
@@ -44,7 +45,8 @@ Exit status:
   1  failed, the reason is on standard error; for send: some messages; for demo: a message was lost
   2  the command line or the environment is wrong
   3  consume, relay: the drain left something behind that SQS delivers again later; --report says what
-  4  consume, relay: messages were rejected and, for want of a --poison-queue, deleted unhandled)";
+  4  consume, relay: messages were rejected and, for want of a --poison-queue, deleted unhandled
+  5  redrive: a rule stopped the run, or a refusal that would not pass)";
 
 int usage_error(CLI::App const& app, CLI::ParseError const& wrong)
 {
@@ -80,6 +82,7 @@ int run(int argc, char* argv[])
     quern::app::add_send(app, line);
     quern::app::add_consume(app, line);
     quern::app::add_relay(app, line);
+    quern::app::add_redrive(app, line);
     quern::app::add_demo(app, line);
     quern::app::add_sim(app, line);
 

@@ -24,11 +24,12 @@ progress::progress(std::string what, std::size_t total, tick now)
       due_at_(now + (terminal_ ? 100ms : 2000ms))
 {}
 
-void progress::show(std::size_t done, tick now)
+void progress::show(std::size_t done, tick now, std::string const& more)
 {
     if (now < due_at_) return;
     due_at_ = now + (terminal_ ? 100ms : 2000ms);
-    auto const line = progress_line(what_, done, total_, now - began_at_);
+    auto line = progress_line(what_, done, total_, now - began_at_);
+    if (!more.empty()) line += ": " + more;
     if (!terminal_) {
         say(stderr, "{}\n", line);
         return;

@@ -14,8 +14,8 @@ public:
     /// `what`: "sent"; `total`: 0 when it is not known.
     progress(std::string what, std::size_t total, tick now);
 
-    /// Draws when it is time to.
-    void show(std::size_t done, tick now);
+    /// Draws when it is time to; `more` behind the rest.
+    void show(std::size_t done, tick now, std::string const& more = {});
 
     /// Wipes the bar off.
     void finish();

@@ -48,6 +48,8 @@ result<report_file> report_file::open(std::string path)
 {
     std::error_code ignored;
     if (std::filesystem::is_directory(path, ignored)) return failed_for(path, EISDIR);
+    // A device or a pipe, which the report would replace rather than go to: /dev/stdout, for root.
+    if (std::filesystem::is_other(path, ignored)) return failed_for(path + " is no plain file", EINVAL);
     auto const parent = std::filesystem::path(path).parent_path().string();
     auto const folder = parent.empty() ? std::string(".") : parent;
     // A name that nobody can foresee, and a file that nobody has put there.

@@ -11,7 +11,8 @@ namespace quern::app {
 /// name beside it, so that a folder that takes no file is known at once and not at the end of a night's work.
 class report_file {
 public:
-    /// Makes the draft. Fails when the folder is not there or takes no file, or when `path` is a folder.
+    /// Makes the draft. Fails when the folder is not there or takes no file, or when `path` is a folder, a device or a
+    /// pipe.
     static result<report_file> open(std::string path);
 
     report_file(report_file&&) noexcept;

@@ -63,6 +63,14 @@ BOOST_AUTO_TEST_CASE(a_second_rejection_has_its_own_reason_and_keeps_the_first_i
     BOOST_TEST(got.attributes.at("x-original-first-receive-timestamp").value == "2020-01-01T00:00:00.000Z");
 }
 
+BOOST_AUTO_TEST_CASE(a_redrive_finds_its_count_and_the_first_receive_in_the_copy)
+{
+    m.attributes = {{"x-redrive-attempt", "Number", "2"}};
+    auto const got = copy();
+    BOOST_TEST(got.attributes.at("x-redrive-attempt").value == "2");
+    BOOST_TEST(got.attributes.at("x-original-first-receive-timestamp").value == "2023-11-14T22:13:20.123Z");
+}
+
 BOOST_AUTO_TEST_CASE(its_own_attributes_have_the_room_first)
 {
     std::vector<std::string> names;

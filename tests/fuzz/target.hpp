@@ -53,6 +53,9 @@ void json_request(std::string_view);
 void receipt_handle(std::string_view);
 void signature(std::string_view);
 
+// redrive.cpp
+void redrive(std::string_view);
+
 // config.cpp
 void credentials_json(std::string_view);
 void endpoint_rules(std::string_view);

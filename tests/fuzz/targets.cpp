@@ -26,6 +26,7 @@ constexpr target all[] = {
     {"lambda_answer", lambda_answer},
     {"profile", profile},
     {"receipt_handle", receipt_handle},
+    {"redrive", redrive},
     {"relay_request", relay_request},
     {"retry_after", retry_after},
     {"signature", signature},

@@ -1,0 +1,177 @@
+#include "commands.hpp"
+#include "depth.hpp"
+#include "redrive_help.hpp"
+#include "redrive_native.hpp"
+#include "redrive_options.hpp"
+#include "redrive_text.hpp"
+#include "redrive_watch.hpp"
+#include "report_file.hpp"
+#include "session.hpp"
+#include "standard_streams.hpp"
+
+#include <quern/aws/config/detail/partitions.hpp>
+#include <quern/core/detail/printable.hpp>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <unistd.h>
+
+namespace quern::app {
+namespace {
+
+namespace asio = boost::asio;
+
+exit_code complain_of_report(redrive_options const& o, failure const& why)
+{
+    return complain(fmt::format("--report {}: cannot be written: {}", o.report, describe(why)));
+}
+
+/// True when nobody is there to ask, or says yes.
+bool agrees(redrive_options const& o, redrive::options const& settings, std::size_t depth)
+{
+    if (o.yes || o.dry_run || ::isatty(STDIN_FILENO) != 1) return true;
+    std::string const from(redrive::queue_name(settings.dlq_url));
+    std::string const to(redrive::queue_name(o.isolate ? settings.poison_url : settings.to_url));
+    say(stderr, "{} has about {} messages. {} {} to {}? [y/N] ", printable(from), depth,
+        o.isolate ? "Isolate" : "Redrive", settings.which.chooses_all() ? "them" : "those that are chosen",
+        to.empty() ? "the queues that they came from" : printable(to));
+    std::string line;
+    std::getline(std::cin, line);
+    return line == "y" || line == "Y" || line == "yes";
+}
+
+/// What the counts leave open.
+void tell(redrive::report const& r)
+{
+    auto const seconds = std::chrono::duration_cast<std::chrono::seconds>(r.took);
+    say(stderr, "{}, in {}\n", counts_text(r), duration_text(seconds));
+    for (auto const& [reason, count] : r.by_reason)
+        say(stderr, "  {} because {}\n", count, printable(reason));
+    for (auto const& one : r.left_messages)
+        say(stderr, "  left: {}: {}\n", printable(one.id), printable(one.reason));
+    if (r.left > r.left_messages.size()) say(stderr, "  and {} more\n", r.left - r.left_messages.size());
+    if (r.elsewhere != 0)
+        say(stderr, "  {} messages were in flight elsewhere: run it again when they are back\n", r.elsewhere);
+}
+
+int judge(redrive_options const& o, redrive::report const& r, report_file* to)
+{
+    tell(r);
+    if (!o.metrics.empty()) say(stdout, "{}", metrics_line(r, redrive::queue_name(o.queue), real_clock().wall()));
+    int code = ok;
+    if (r.left != 0) code = failed;
+    if (!r.drain.clean())
+        code = complain("the drain left messages behind that come again later: " + to_json(r.drain), not_drained);
+    if (r.stopped) code = complain("stopped: " + printable(*r.stopped), halted);
+    if (to) {
+        if (auto const written = to->write(to_json(r) + '\n'); !written)
+            code = complain_of_report(o, written.error());
+    }
+    return code;
+}
+
+/// Settles the queue that an option names; an empty name stays empty.
+asio::awaitable<result<std::string>> settled(session& s, std::string const& name)
+{
+    if (name.empty()) co_return name;
+    auto const url = co_await queue_url(s.sqs, name);
+    if (!url) co_return url.error();
+    auto const there = co_await queue_depth(s.sqs, *url);
+    if (!there && !there.error().service_code.starts_with("AccessDenied")) co_return there.error();
+    co_return *url;
+}
+
+asio::awaitable<int> redrive_queue(session& s, redrive_options const& o)
+{
+    auto made = options_from(o, real_clock().wall());
+    if (!made) co_return complain(made.error());
+    auto settings = std::move(*made);
+    auto const dlq = co_await settled(s, o.queue);
+    if (!dlq) co_return s.complain(dlq.error(), o.queue);
+    auto const to_name = o.isolate ? std::string() : o.to;
+    auto const poison_name = o.isolate ? o.to : o.poison_queue;
+    auto const to = co_await settled(s, to_name);
+    if (!to) co_return s.complain(to.error(), "--to " + to_name);
+    auto const poison = co_await settled(s, poison_name);
+    if (!poison) co_return s.complain(poison.error(), (o.isolate ? "--to " : "--poison-queue ") + poison_name);
+    settings.dlq_url = *dlq;
+    settings.to_url = *to;
+    settings.poison_url = *poison;
+    if (!aws::is_amazons(s.sqs.endpoint().host)) settings.speed.depth_lag = std::chrono::milliseconds(0);
+    if (auto const wrong = settings.validate()) co_return complain(*wrong);
+    auto const more = o.native == "never" ? std::string() : beyond_a_move_task(o);
+    if (o.native == "only" && !more.empty())
+        co_return complain("--native only: SQS moves all as they are, and knows no " + more, usage);
+    bool const natively = o.native != "never" && more.empty();
+    auto const depth = co_await queue_depth(s.sqs, *dlq);
+    auto const total = depth ? static_cast<std::size_t>(depth->total()) : 0;
+
+    std::optional<report_file> report;
+    if (!o.report.empty()) {
+        auto opened = report_file::open(o.report);
+        if (!opened) co_return complain_of_report(o, opened.error());
+        report.emplace(std::move(*opened));
+    }
+    if (!agrees(o, settings, total)) co_return complain("nothing was done");
+    if (natively) {
+        auto const code = co_await move_natively(s, o, *dlq, *to);
+        co_return code;
+    }
+
+    auto const ex = s.io.get_executor();
+    auto base = s.options;
+    base.credentials = s.sqs.credentials();
+    auto& client = s.consumers.emplace(ex, redrive::client_options_for(settings, std::move(base)));
+    auto const limit = settings.speed.limit.value_or(total);
+    auto const expected = settings.which.chooses_all() ? std::min(limit, total) : 0;
+    redrive::redriver driver(ex, client, std::move(settings));
+    auto const watch = std::make_shared<redrive_watch>(s.io, driver, expected);
+    watch->begin();
+    auto const end = co_await driver.run();
+    watch->end();
+    if (!end) co_return s.complain(end.error(), o.queue);
+    co_return judge(o, *end, report ? &*report : nullptr);
+}
+
+void run_redrive(CLI::App& command, std::shared_ptr<redrive_options> const& o, command_line& line)
+{
+    command.callback([&command, o, &line] {
+        if (!command.get_subcommands().empty()) return;
+        if (o->queue.empty()) throw CLI::RequiredError("DLQ");
+        line.run = [o, &line] { return run(line.where, o->queue, [o](session& s) { return redrive_queue(s, *o); }); };
+    });
+}
+
+} // namespace
+
+void add_redrive(CLI::App& app, command_line& line)
+{
+    auto const o = std::make_shared<redrive_options>();
+    auto* const command = app.add_subcommand("redrive", "Send the messages of a dead-letter queue back");
+    command->require_subcommand(0, 1);
+    command->add_option("DLQ", o->queue, "URL or name"); // required, unless a subcommand is named
+    add_redrive_options(*command, *o);
+    command->footer(redrive_help);
+    run_redrive(*command, o, line);
+
+    auto const by_hand = std::make_shared<redrive_options>();
+    by_hand->isolate = true;
+    auto* const isolate = command->add_subcommand("isolate", "Move chosen messages to a poison queue");
+    isolate->add_option("DLQ", by_hand->queue, "URL or name")->required();
+    isolate->add_option("--to", by_hand->to, "The poison queue, URL or name")->type_name("QUEUE")->required();
+    isolate->add_option("--reason", by_hand->reason, "Their attribute QuernReason")
+        ->type_name("TEXT")
+        ->capture_default_str();
+    add_common_options(*isolate, *by_hand);
+    run_redrive(*isolate, by_hand, line);
+
+    add_sample(*command, "sample", line);
+    add_sample(app, "dead-letters", line);
+}
+
+} // namespace quern::app

@@ -1,0 +1,133 @@
+#include "redrive_native.hpp"
+
+#include "progress.hpp"
+#include "rate_text.hpp"
+#include "redrive_text.hpp"
+#include "standard_streams.hpp"
+
+#include <quern/core/alarm.hpp>
+#include <quern/core/detail/printable.hpp>
+
+#include <boost/asio/signal_set.hpp>
+
+#include <fmt/core.h>
+#include <spdlog/spdlog.h>
+
+#include <cmath>
+#include <csignal>
+#include <utility>
+
+namespace quern::app {
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+constexpr double fastest = 500; // SQS API reference, StartMessageMoveTask
+
+sqs::answer<std::string> arn_of(sqs::api& sqs, std::string url)
+{
+    sqs::get_queue_attributes_request ask(std::move(url));
+    ask.attribute_names = {"QueueArn"};
+    auto const got = co_await sqs.get_queue_attributes(std::move(ask));
+    if (!got) co_return got.error();
+    auto const at = got->attributes.find("QueueArn");
+    if (at == got->attributes.end()) co_return failure(errc::bad_reply, "QueueArn is missing");
+    co_return at->second;
+}
+
+sqs::answer<sqs::message_move_task> latest_task(sqs::api& sqs, std::string source)
+{
+    sqs::list_message_move_tasks_request ask(std::move(source));
+    auto const got = co_await sqs.list_message_move_tasks(std::move(ask));
+    if (!got) co_return got.error();
+    if (got->tasks.empty()) co_return failure(errc::bad_reply, "the move task is not listed");
+    co_return got->tasks.front();
+}
+
+bool is_whole_rate(std::string const& text)
+{
+    auto const rate = per_second(text);
+    return rate && *rate >= 1 && *rate <= fastest && *rate == std::floor(*rate);
+}
+
+/// Whether an option has another value than when it is not given.
+template <class Value>
+std::string named_if(char const* name, Value const& now, Value const& otherwise)
+{
+    return now == otherwise ? std::string() : std::string(name);
+}
+
+} // namespace
+
+std::string beyond_a_move_task(redrive_options const& o)
+{
+    redrive_options const none;
+    for (auto const& found : {named_if("--limit", o.limit, none.limit), named_if("--id", o.id, none.id),
+             named_if("--group", o.group, none.group), named_if("--where", o.where, none.where),
+             named_if("--where-body", o.where_body, none.where_body), named_if("--since", o.since, none.since),
+             named_if("--until", o.until, none.until), named_if("--ramp", o.ramp, none.ramp),
+             named_if("--canary", o.canary, none.canary),
+             named_if("--stop-on-return", o.stop_on_return, none.stop_on_return),
+             named_if("--stop-on-failure", o.stop_on_failure, none.stop_on_failure),
+             named_if("--max-attempts", o.max_attempts, none.max_attempts),
+             named_if("--delay-base", o.delay_base, none.delay_base),
+             named_if("--poison-queue", o.poison_queue, none.poison_queue), named_if("--keep", o.keep, none.keep),
+             named_if("--dry-run", o.dry_run, none.dry_run), named_if("--report", o.report, none.report),
+             named_if("--metrics", o.metrics, none.metrics)})
+        if (!found.empty()) return found;
+    if (!o.rate.empty() && !is_whole_rate(o.rate)) return "--rate " + o.rate;
+    return {};
+}
+
+asio::awaitable<int> move_natively(session& s, redrive_options const& o, std::string dlq_url, std::string to_url)
+{
+    auto const source = co_await arn_of(s.sqs, dlq_url);
+    if (!source) co_return s.complain(source.error(), o.queue);
+    sqs::start_message_move_task_request wanted(*source);
+    if (!to_url.empty()) {
+        auto const target = co_await arn_of(s.sqs, to_url);
+        if (!target) co_return s.complain(target.error(), "--to " + o.to);
+        wanted.destination_arn = *target;
+    }
+    if (!o.rate.empty()) wanted.max_messages_per_second = static_cast<int>(per_second(o.rate).value());
+    auto const started = co_await s.sqs.start_message_move_task(std::move(wanted));
+    if (!started) co_return s.complain(started.error(), "StartMessageMoveTask of " + o.queue);
+    spdlog::info("SQS moves the messages");
+
+    auto const news = std::make_shared<alarm>(real_clock(), s.io.get_executor());
+    auto const interrupted = std::make_shared<bool>(false);
+    asio::signal_set told(s.io, SIGINT, SIGTERM);
+    told.async_wait([news, interrupted](boost::system::error_code ec, int) {
+        if (ec) return;
+        *interrupted = true;
+        news->ring();
+    });
+    std::optional<progress> bar;
+    for (;;) {
+        auto const soon = real_clock().now() + 500ms;
+        co_await news->wait(soon);
+        if (std::exchange(*interrupted, false)) {
+            sqs::cancel_message_move_task_request stop(started->task_handle);
+            auto const stopped = co_await s.sqs.cancel_message_move_task(std::move(stop));
+            if (!stopped) spdlog::warn("the task goes on: {}", describe(stopped.error()));
+        }
+        auto const task = co_await latest_task(s.sqs, *source);
+        if (!task) co_return s.complain(task.error(), o.queue);
+        auto const moved = static_cast<std::size_t>(task->messages_moved);
+        if (!bar)
+            bar.emplace("moved", static_cast<std::size_t>(task->messages_to_move.value_or(0)), real_clock().now());
+        if (task->status == "RUNNING" || task->status == "CANCELLING") {
+            bar->show(moved, real_clock().now());
+            continue;
+        }
+        bar->finish();
+        say(stderr, "moved {}\n", moved);
+        if (task->status == "COMPLETED") co_return ok;
+        co_return complain(
+            fmt::format("the move task ended {}: {}", printable(task->status), printable(task->failure_reason)),
+            halted);
+    }
+}
+
+} // namespace quern::app

@@ -1,0 +1,174 @@
+#include "redrive_options.hpp"
+
+#include "complaint.hpp"
+#include "rate_text.hpp"
+#include "redrive_text.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <map>
+
+namespace quern::app {
+namespace {
+
+std::map<std::string, policy::jitter> const jitters{
+    {"none", policy::jitter::none}, {"half", policy::jitter::half}, {"full", policy::jitter::full}};
+
+/// Refuses what `read` cannot read.
+template <class Read>
+std::function<std::string(std::string const&)> must_be(Read read, std::string what)
+{
+    return [read, what](std::string const& text) { return read(text) ? std::string() : text + " is no " + what; };
+}
+
+template <class Read>
+std::function<std::string(std::string const&)> must_make_sense(Read read)
+{
+    return [read](std::string const& text) {
+        auto const made = read(text);
+        return made ? std::string() : made.error().message;
+    };
+}
+
+auto const duration = "duration: 60s, 15m or 2h";
+
+} // namespace
+
+void add_common_options(CLI::App& command, redrive_options& o)
+{
+    command.add_option("--limit", o.limit, "Take so many and leave the others")
+        ->type_name("N")
+        ->check(CLI::Range(std::size_t(1), std::size_t(1'000'000'000)));
+    command.add_option("--id", o.id, "Take the message with this id")->type_name("ID");
+    command.add_option("--group", o.group, "Take messages of this group")->type_name("GROUP");
+    command.add_option("--where", o.where, "Take messages with such an attribute: 'attr.type = \"x\"', or !=")
+        ->type_name("TEXT")
+        ->allow_extra_args(false)
+        ->check(must_make_sense(redrive::parse_where));
+    command
+        .add_option(
+            "--where-body", o.where_body, "Take messages with such a part of a JSON body: '/order/state = \"new\"'")
+        ->type_name("TEXT")
+        ->allow_extra_args(false)
+        ->check(must_make_sense(redrive::parse_where_body));
+    auto const is_moment =
+        must_make_sense([](std::string const& text) { return redrive::parse_moment(text, wall_time()); });
+    command
+        .add_option("--since", o.since, "Take messages that were first sent at this time or later; 2h: two hours ago")
+        ->type_name("TIME")
+        ->check(is_moment);
+    command.add_option("--until", o.until, "Take messages that were first sent before this time")
+        ->type_name("TIME")
+        ->check(is_moment);
+    command.add_option("--concurrency", o.concurrency, "Messages held at once")
+        ->type_name("N")
+        ->check(CLI::Range(1, 10'000))
+        ->capture_default_str();
+    command.add_flag("--dry-run", o.dry_run, "Send nothing, and tell what would be done; costs a receive of each");
+    command.add_flag("--yes", o.yes, "Ask no question, where standard input is a terminal");
+    command.add_option("--report", o.report, "Write what was done there, as JSON")->type_name("FILE");
+    command
+        .add_option("--metrics", o.metrics,
+            "emf: a line on standard output at the end, of which CloudWatch makes metrics where it takes logs in")
+        ->type_name("FORM")
+        ->check(CLI::IsMember({"emf"}));
+}
+
+void add_redrive_options(CLI::App& command, redrive_options& o)
+{
+    auto* const to = command.add_option("--to", o.to, "Send all there, URL or name")->type_name("QUEUE");
+    command.add_flag("--to-source", o.to_source, "Send each to the queue that it came from; so without --to as well")
+        ->excludes(to);
+    command.add_option("--poison-queue", o.poison_queue, "Where poison goes, URL or name [it is left]")
+        ->type_name("QUEUE");
+    add_common_options(command, o);
+    command
+        .add_option("--cutoff", o.cutoff, "now: what has come back since the run began is not sent again; off: it is")
+        ->type_name("WHEN")
+        ->check(CLI::IsMember({"now", "off"}))
+        ->capture_default_str();
+
+    auto* const rate = command.add_option("--rate", o.rate, "Messages sent a second, 10/s; 30/min [no limit]")
+                           ->type_name("RATE")
+                           ->check(check_rate);
+    command.add_option("--ramp", o.ramp, "A rate that grows: 1/s..200/s:10m")
+        ->type_name("RAMP")
+        ->check(must_be(ramp_from, "ramp: 1/s..200/s:10m"))
+        ->excludes(rate);
+    command.add_option("--canary", o.canary, "Send so many, and watch for so long before the others: 10:5m")
+        ->type_name("N:TIME")
+        ->check(must_be(canary_from, "canary: 10:5m"));
+    command.add_option("--stop-on-return", o.stop_on_return, "Stop when more than this part has come back: 5%")
+        ->type_name("PART")
+        ->check(must_be(ratio_from, "part: 5%"));
+    command.add_option("--stop-on-failure", o.stop_on_failure, "Stop when so many sends fail in a time: 10/min")
+        ->type_name("N/TIME")
+        ->check(must_be(failure_limit_from, "number in a time: 10/min, or in s or h"));
+
+    command
+        .add_option(
+            "--max-attempts", o.max_attempts, "How often a message is redriven, over all runs; then it is poison")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1'000))
+        ->capture_default_str();
+    command
+        .add_option("--delay-base", o.delay_base, "Delay of a first attempt; each further one doubles it; 0: none")
+        ->type_name("TIME")
+        ->check(must_be(duration_from, duration))
+        ->capture_default_str();
+    command.add_option("--delay-max", o.delay_max, "The longest delay, 15m at most")
+        ->type_name("TIME")
+        ->check(must_be(duration_from, duration))
+        ->capture_default_str();
+    command.add_option("--jitter", o.jitter, "The part of a delay that is left to chance: none, half, full")
+        ->type_name("PART")
+        ->check(CLI::IsMember(jitters))
+        ->capture_default_str();
+    command
+        .add_option("--native", o.native,
+            "Let SQS move the messages, which counts no attempts: never; auto: where no other option asks for more; "
+            "only")
+        ->type_name("WHEN")
+        ->check(CLI::IsMember({"auto", "never", "only"}))
+        ->capture_default_str();
+    command.add_flag("--keep", o.keep, "Send copies, and delete nothing");
+}
+
+result<redrive::options> options_from(redrive_options const& o, wall_time now)
+{
+    redrive::options out;
+    auto& which = out.which;
+    for (auto const& text : o.where)
+        which.where.push_back(redrive::parse_where(text).value());
+    for (auto const& text : o.where_body)
+        which.where.push_back(redrive::parse_where_body(text).value());
+    if (!o.since.empty()) which.since = redrive::parse_moment(o.since, now).value();
+    if (!o.until.empty()) which.until = redrive::parse_moment(o.until, now).value();
+    which.id = o.id;
+    which.group = o.group;
+
+    out.cutoff = o.cutoff == "now";
+    out.concurrency = o.concurrency;
+    out.speed.limit = o.limit;
+    if (!o.id.empty() && !o.limit) out.speed.limit = 1; // there is no second one to look for
+    if (!o.rate.empty()) out.speed.rate = per_second(o.rate);
+    if (!o.ramp.empty()) out.speed.ramp = ramp_from(o.ramp);
+    if (!o.canary.empty()) out.speed.canary = canary_from(o.canary);
+    if (!o.stop_on_return.empty()) out.speed.stop_on_return = ratio_from(o.stop_on_return);
+    if (!o.stop_on_failure.empty()) out.speed.stop_on_failure = failure_limit_from(o.stop_on_failure);
+
+    out.plan.max_attempts = o.max_attempts;
+    out.plan.delay_base = duration_from(o.delay_base).value();
+    out.plan.delay_max = duration_from(o.delay_max).value();
+    out.plan.jitter = jitters.at(o.jitter);
+    if (o.isolate) out.plan.isolate_all = o.reason;
+    out.keep = o.keep;
+    out.dry_run = o.dry_run;
+    out.log = to_stderr();
+    if (auto const wrong = out.plan.validate()) return *wrong;
+    if (auto const wrong = out.speed.validate()) return *wrong;
+    return out;
+}
+
+} // namespace quern::app

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <quern/redrive/redriver.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace quern::app {
+
+/// What the command line of `quern redrive` and `quern redrive isolate` says.
+struct redrive_options {
+    std::string queue;
+    std::string to;
+    bool to_source = false;
+    std::string poison_queue;
+
+    std::optional<std::size_t> limit;
+    std::string id, group, since, until;
+    std::vector<std::string> where, where_body;
+    std::string cutoff = "now";
+
+    std::string rate, ramp, canary, stop_on_return, stop_on_failure;
+    std::size_t concurrency = redrive::options().concurrency;
+
+    int max_attempts = redrive::plan_policy().max_attempts;
+    std::string delay_base = "60s", delay_max = "15m", jitter = "none";
+    bool keep = false;
+
+    bool isolate = false;
+    std::string reason = "isolated by hand";
+
+    std::string native = "never";
+
+    bool dry_run = false, yes = false;
+    std::string report, metrics;
+};
+
+/// Adds those that tell which messages, how fast, and how carefully. They outlive the reading of the command line.
+void add_common_options(CLI::App& command, redrive_options&);
+
+/// Adds those of a redrive alone.
+void add_redrive_options(CLI::App& command, redrive_options&);
+
+/// What the redriver is given, but for the URLs of the queues. `now`: for times that are given as "2h" ago.
+result<redrive::options> options_from(redrive_options const&, wall_time now);
+
+} // namespace quern::app

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <quern/consumer/consumer.hpp>
+#include <quern/core/alarm.hpp>
+#include <quern/producer/producer.hpp>
+#include <quern/redrive/redriver.hpp>
+
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace quern::redrive {
+
+/// The state of a run. Its decisions are plan_for() and run_rule; here they are carried out.
+///
+/// Where a message is, of those that were received:
+///
+///     in its handler    its lease is extended
+///     hidden_           it is not for us, or stays: hidden until the end of the run
+///     awaited_          it failed and comes again soon
+///     unconfirmed_      it was sent, and its delete is not confirmed: deleted at its next sight, never sent again
+class redriver::state {
+public:
+    state(boost::asio::any_io_executor ex, sqs::api& api, options o);
+
+    boost::asio::awaitable<result<report>> run();
+    void stop();
+    report const& so_far() const { return told_; }
+
+private:
+    using outcome_of = boost::asio::awaitable<outcome>;
+
+    struct depth {
+        std::size_t visible = 0, in_flight = 0, delayed = 0;
+    };
+
+    // What a send came to.
+    enum class delivered { yes, again, refused, no };
+    struct receipt {
+        delivered what = delivered::no;
+        std::string reason; // of refused
+    };
+
+    // handling.cpp: one message
+    outcome_of handle(delivery&);
+    outcome_of send(delivery&, plan, std::string to);
+    outcome_of isolate(delivery&, plan);
+    outcome_of end_of_send(delivery&, receipt const&);
+    outcome_of remove(delivery&);
+    boost::asio::awaitable<receipt> deliver(delivery&, sqs::send_message_entry, std::string to, bool paced);
+    receipt judge(failure const&, bool fifo);
+    boost::asio::awaitable<run_rule::answer> turn(bool paced);
+    boost::asio::awaitable<void> until(tick);
+    outcome hide(delivery&);
+    outcome leave(delivery&, std::string const& reason);
+    outcome again(delivery&);
+    std::optional<std::string> destination(sqs::message const&) const;
+    producer& producer_for(std::string const& url);
+    void say(log_level, std::string_view id, std::string const& text);
+    void wake();
+
+    // redriver.cpp: the run
+    boost::asio::awaitable<std::optional<failure>> prepare();
+    boost::asio::awaitable<std::optional<failure>> find_sources();
+    sqs::answer<depth> look();
+    boost::asio::awaitable<void> watch(consumer&, std::optional<result<drain_report>> const& end);
+    boost::asio::awaitable<bool> is_empty(consumer const&);
+    boost::asio::awaitable<void> give_back();
+    bool has_enough() const;
+    void end();
+
+    boost::asio::any_io_executor const ex_;
+    sqs::api& api_;
+    options const o_;
+    clock& time_;
+    std::mt19937_64 random_;
+    plan_policy policy_;
+    run_rule rule_;
+    report told_;
+    consumer* it_ = nullptr;
+    alarm news_;
+    bool ending_ = false;
+    std::map<std::string, std::string, std::less<>> sources_; // "account/name" -> URL
+    std::map<std::string, std::unique_ptr<producer>> producers_;
+    std::unordered_map<std::string, std::string> hidden_; // id -> receipt handle
+    std::unordered_map<std::string, tick> awaited_;       // id -> until when it is waited for
+    std::unordered_set<std::string> unconfirmed_;
+    std::list<alarm*> waiting_;
+    std::uint64_t empty_polls_ = 0; // seen
+    std::size_t refused_ = 0;
+};
+
+} // namespace quern::redrive

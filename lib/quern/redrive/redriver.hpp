@@ -1,0 +1,93 @@
+#pragma once
+
+#include <quern/core/clock.hpp>
+#include <quern/core/error.hpp>
+#include <quern/redrive/filter.hpp>
+#include <quern/redrive/plan.hpp>
+#include <quern/redrive/report.hpp>
+#include <quern/redrive/run_rule.hpp>
+#include <quern/sqs/api.hpp>
+#include <quern/sqs/client.hpp>
+#include <quern/telemetry/log.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace quern::redrive {
+
+/// Settings of a run over one dead-letter queue.
+struct options {
+    std::string dlq_url;
+    std::string to_url;     ///< where all go; empty: each to the queue that it came from
+    std::string poison_url; ///< where poison goes; empty: it is left, and reported
+
+    plan_policy plan;   ///< its began_at and cutoff are set by the run
+    bool cutoff = true; ///< what has come back since the run began is not sent again
+    filter which;       ///< what is not chosen stays
+    run_limits speed;
+
+    /// Messages held at once, and so at most in unknown state after a crash. 1 to 10,000. Ten: what one request takes.
+    std::size_t concurrency = 10;
+
+    bool keep = false;    ///< send copies, and delete nothing
+    bool dry_run = false; ///< send nothing, and count what would be done
+
+    /// How long what is passed over is hidden from the run's own receives. It is given back at the end; a crash leaves it
+    /// hidden for so long. 1 min to 12 h.
+    std::chrono::seconds hide_for{900};
+
+    std::chrono::seconds wait_time{1};           ///< of a receive; the run ends no sooner after the last message
+    std::chrono::seconds visibility_timeout{60}; ///< likewise
+    std::chrono::milliseconds drain_deadline{30'000};
+
+    log_sink log = to_standard_error(); ///< every decision at level debug, what is isolated or left at info
+    clock* time = nullptr;              ///< the real one when null
+    std::uint64_t seed = 0;             ///< of jitter; 0: from the system
+
+    /// The first setting, or combination, that cannot work.
+    std::optional<failure> validate() const;
+};
+
+/// Settings of a client that a redriver with these options may share with nobody.
+sqs::client_options client_options_for(options const&, sqs::client_options base = sqs::client_options());
+
+/// Empties a dead-letter queue, with any number of processes at once: a consumer of it whose handler sends and deletes. The
+/// dead-letter queue keeps the only copy until the next queue has confirmed; a crash in between makes a second copy and
+/// loses none. Of a FIFO queue groups go in parallel, each one by one in its order, and no further than a message that
+/// stays.
+///
+/// Lifetime  `api` outlives run().
+/// Threads   an executor that one thread runs, for every call.
+class redriver {
+public:
+    /// Throws boost::system::system_error that names the option when one is wrong.
+    redriver(boost::asio::any_io_executor, sqs::api& api, options);
+    redriver(redriver const&) = delete;
+    redriver& operator=(redriver const&) = delete;
+    ~redriver();
+
+    /// Works until the queue is empty of what can be received, the limit is reached, a rule stops it, or stop(); then
+    /// drains, gives back what was passed over, and completes with the report. Once.
+    ///
+    /// Fails with    what refused the first requests: no such queue, no permission, no source queue to be found
+    /// Cancellation  none: stop() it.
+    boost::asio::awaitable<result<report>> run();
+
+    /// Begins to drain. A second call cancels what waits.
+    void stop();
+
+    /// The counts as they are now.
+    report const& so_far() const;
+
+private:
+    class state;
+    std::shared_ptr<state> state_;
+};
+
+} // namespace quern::redrive

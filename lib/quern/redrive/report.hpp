@@ -1,0 +1,46 @@
+#pragma once
+
+#include <quern/consumer/drain_report.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace quern::redrive {
+
+/// A message that stays in the dead-letter queue though it was chosen.
+struct left_message {
+    std::string id, reason;
+};
+
+/// The work of a run.
+struct report {
+    std::size_t redriven = 0;  ///< sent to be tried again, and confirmed by that queue
+    std::size_t isolated = 0;  ///< likewise, by the poison queue
+    std::size_t deleted = 0;   ///< of both, from the dead-letter queue; the rest may be redriven twice, or was kept
+    std::size_t skipped = 0;   ///< not chosen
+    std::size_t came_back = 0; ///< failed again, as far as the run saw
+    std::size_t left = 0;      ///< chosen and neither sent nor isolated
+    std::size_t failures = 0;  ///< sends that failed or were refused; most are tried again
+
+    /// Messages that may be in two queues now: the answer to a send was lost, or a delete was not confirmed.
+    std::size_t maybe_twice = 0;
+
+    std::map<std::string, std::size_t> by_queue;  ///< redriven to, by name
+    std::map<std::string, std::size_t> by_reason; ///< isolated or left for
+    std::vector<left_message> left_messages;      ///< the first hundred
+    std::optional<std::string> stopped; ///< the reason why a rule, or a failure for good, ended the run early
+    bool dry_run = false;               ///< what would have been done was only counted
+    std::size_t depth = 0;              ///< messages in the queue when it began
+    std::size_t elsewhere = 0;          ///< messages in flight when it ended, held by others
+    std::chrono::milliseconds took{0};
+    drain_report drain;
+};
+
+/// One line of JSON.
+std::string to_json(report const&);
+
+} // namespace quern::redrive

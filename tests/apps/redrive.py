@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+"""`quern redrive`: dead letters go back, poison is set apart, what is not meant stays."""
+
+import json
+import os
+import pty
+import signal
+import stat
+import threading
+import unittest
+
+from program import LIMIT, ProgramTest, wait_for
+
+ACCOUNT = "/000000000000/"
+
+
+class Redriving(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.create("dead")
+        self.create("poison")
+        for name in ("orders", "billing"):
+            policy = {"deadLetterTargetArn": "arn:aws:sqs:us-east-1:000000000000:dead", "maxReceiveCount": 1}
+            self.create(name, "--attribute", "RedrivePolicy=" + json.dumps(policy))
+
+    def die(self, queue, *bodies):
+        """A look is a receive, and the second one is too many."""
+        self.send(queue, *bodies)
+        while self.counts(queue) != (0, 0, 0):
+            self.quern("redrive", "sample", queue, "--count", "10000")
+
+    def redrive(self, *options, **more):
+        """What the report says, and standard error."""
+        report = self.folder + "/report.json"
+        _, err = self.quern("redrive", "dead", "--delay-base", "0", "--report", report, *options, **more)
+        with open(report, encoding="utf-8") as text:
+            return json.load(text), err
+
+    def test_each_message_goes_back_to_the_queue_that_it_came_from(self):
+        self.die("orders", *(f"order {i}" for i in range(30)))
+        self.die("billing", "bill")
+        self.assertEqual(self.counts("dead"), (31, 0, 0))
+        report, err = self.redrive("--to-source")
+        self.assertEqual((report["redriven"], report["deleted"]), (31, 31))
+        self.assertEqual(report["by_queue"], {"orders": 30, "billing": 1})
+        self.assertIn("redriven 31", err)
+        got = self.consume("orders")
+        self.assertEqual(sorted(m["body"] for m in got), sorted(f"order {i}" for i in range(30)))
+        self.assertEqual(got[0]["attributes"]["x-redrive-attempt"], {"type": "Number", "value": "1"})
+        self.assertRegex(got[0]["attributes"]["x-original-first-receive-timestamp"]["value"], r"^\d{4}-.*Z$")
+        self.assertEqual(self.counts("dead"), (0, 0, 0))
+
+    def test_the_first_attempt_is_delayed_by_a_minute_unless_told_otherwise(self):
+        self.send("dead", "m")
+        self.quern("redrive", "dead", "--to", "orders")
+        self.assertEqual(self.counts("orders"), (0, 0, 1))
+
+    def test_only_what_is_chosen_goes(self):
+        self.send("dead", *(json.dumps({"order": {"state": state}}) for state in ("new", "old", "new", "odd")))
+        report, _ = self.redrive("--to", "orders", "--where-body", '/order/state = "new"')
+        self.assertEqual((report["redriven"], report["skipped"]), (2, 2))
+        self.assertEqual(self.counts("dead"), (2, 0, 0))
+        report, _ = self.redrive("--to", "orders", "--limit", "1")
+        self.assertEqual(report["redriven"], 1)
+        self.assertEqual(self.counts("dead"), (1, 0, 0))
+        report, _ = self.redrive("--to", "orders", "--since", "1h", "--until", "2026-01-02T03:04:05Z")
+        self.assertEqual(report["redriven"], 0)
+        message = json.loads(self.quern("dead-letters", "dead", "--json")[0])
+        report, _ = self.redrive("--to", "orders", "--id", message["message_id"])
+        self.assertEqual(report["redriven"], 1)
+
+    def test_a_dry_run_moves_nothing(self):
+        self.send("dead", "a", "b")
+        report, err = self.redrive("--to", "orders", "--dry-run")
+        self.assertEqual((report["dry_run"], report["redriven"], report["deleted"]), (True, 2, 0))
+        self.assertIn("would redrive 2", err)
+        self.assertEqual((self.counts("dead"), self.counts("orders")), ((2, 0, 0), (0, 0, 0)))
+
+    def test_poison_goes_to_its_queue_and_without_one_is_left_and_named(self):
+        self.send("dead", "bad", "worse")
+        self.redrive("--to", "orders")
+        self.die("orders")  # both have been redriven once
+        report, err = self.redrive("--to", "orders", "--max-attempts", "1", status=1)
+        self.assertEqual(report["left"], 2)
+        self.assertIn(report["left_messages"][0]["id"], err)
+        report, _ = self.redrive("--to", "orders", "--max-attempts", "1", "--poison-queue", "poison")
+        self.assertEqual(report["isolated"], 2)
+        got = self.consume("poison")
+        self.assertEqual({m["attributes"]["QuernReason"]["value"] for m in got},
+                         {"its attempts are used up (1 of 1)"})
+
+    def test_isolate_moves_what_is_chosen_with_a_reason(self):
+        self.send("dead", '{"version": 1}', '{"version": 2}')
+        self.quern("redrive", "isolate", "dead", "--to", "poison", "--where-body", "/version = 1", "--reason", "legacy")
+        got = self.consume("poison")
+        self.assertEqual([m["body"] for m in got], ['{"version": 1}'])
+        self.assertEqual(got[0]["attributes"]["QuernReason"]["value"], "legacy")
+        self.assertEqual(self.counts("dead"), (1, 0, 0))
+
+    def test_a_sample_shows_and_leaves_them(self):
+        self.die("orders", "x" * 100, "short")
+        for command in (("redrive", "sample"), ("dead-letters",)):
+            out, err = self.quern(*command, "dead")
+            self.assertIn("x" * 60 + "…", out)
+            self.assertIn("2 from orders", out)
+            self.assertIn("costs each of them a receive", err)
+            self.assertEqual(self.counts("dead"), (2, 0, 0))
+        lines = [json.loads(line) for line in self.quern("dead-letters", "dead", "--json", "--count", "1")[0].splitlines()]
+        self.assertEqual(len(lines), 1)
+        self.assertEqual(lines[0]["source"], "orders")
+        self.assertEqual(lines[0]["receive_count"], 4)  # one at its queue, and three looks
+
+    def test_a_rule_that_stops_the_run_has_a_status_of_its_own(self):
+        self.die("orders", *(f"m{i}" for i in range(30)))
+        over = threading.Event()
+
+        def fail_all():
+            while not over.is_set():
+                self.die("orders")
+
+        failing = threading.Thread(target=fail_all)
+        failing.start()
+        try:
+            report, err = self.redrive("--canary", "5:60s", "--concurrency", "3", status=5)
+        finally:
+            over.set()
+            failing.join(LIMIT)
+        self.assertEqual(report["redriven"], 5)
+        self.assertIn("canary: ", report["stopped"])
+        self.assertIn("stopped: canary: ", err)
+
+    def test_a_signal_drains(self):
+        self.send("dead", *(f"m{i}" for i in range(100)))
+        running = self.start("redrive", "dead", "--to", "orders", "--delay-base", "0", "--rate", "2", "--log-level", "debug")
+        wait_for(running.stderr, "sent to orders")
+        running.send_signal(signal.SIGTERM)
+        _, err = running.communicate(timeout=LIMIT)
+        self.assertEqual(running.returncode, 0, err)
+        moved = self.counts("orders")[0]
+        self.assertGreater(moved, 0)
+        self.assertEqual(self.counts("dead"), (100 - moved, 0, 0))
+
+    def test_killed_between_any_two_steps_it_loses_nothing(self):
+        self.send("dead", *(f"m{i}" for i in range(300)))
+        for _ in range(3):
+            running = self.start("redrive", "dead", "--to", "orders", "--delay-base", "0", "--rate", "50",
+                                 "--log-level", "debug")
+            wait_for(running.stderr, "sent to orders")
+            running.kill()
+            running.communicate(timeout=LIMIT)
+        moved = self.counts("orders")[0]
+        self.assertGreaterEqual(moved + sum(self.counts("dead")), 300)
+        self.assertLessEqual(moved + sum(self.counts("dead")), 330)  # ten at most in each run
+
+    def test_what_makes_no_sense_is_refused_in_a_line(self):
+        refused = {
+            ("--where", "type = 1"): "at character 1: expected attr.",
+            ("--where-body", "/a < 1"): "at character 4: expected = or !=",
+            ("--ramp", "fast"): "is no ramp",
+            ("--canary", "10"): "is no canary",
+            ("--stop-on-return", "5"): "is no part",
+            ("--delay-base", "1 week"): "is no duration",
+            ("--delay-max", "16m"): "delay_max must be 0 to 15 minutes",
+            ("--since", "yesterday"): "is no time",
+            ("--to", "dead"): "to_url is the dead-letter queue itself",
+            ("--journal", "x"): "--journal",
+        }
+        for options, mention in refused.items():
+            with self.subTest(options=options):
+                self.refuse("redrive", "dead", *options, status=2, mentions=[mention])
+        self.refuse("redrive", status=2, mentions=["DLQ"])
+        self.refuse("redrive", "absent", status=1, mentions=["absent", "NonExistentQueue"])
+        self.refuse("redrive", "dead", "--poison-queue", "absent", status=1, mentions=["--poison-queue absent"])
+        self.refuse("redrive", "poison", status=2, mentions=["is the dead-letter queue of no queue"])
+
+    def test_a_line_of_metrics_has_the_counts_and_says_what_they_are(self):
+        self.send("dead", "a", "b")
+        out, _ = self.quern("redrive", "dead", "--to", "orders", "--metrics", "emf")
+        line = json.loads(out)
+        self.assertEqual((line["SuccessfulRedrives"], line["PoisonPillsIsolated"], line["RedriveFailures"]), (2, 0, 0))
+        metrics = line["_aws"]["CloudWatchMetrics"][0]
+        self.assertEqual((metrics["Namespace"], metrics["Dimensions"]), ("DLQRedriver", [["QueueName"]]))
+        self.assertLessEqual({metric["Name"] for metric in metrics["Metrics"]}, set(line))
+
+    # A report to /dev/stdout, written by root, took the place of the device.
+    def test_a_report_takes_the_place_of_no_device_or_pipe(self):
+        pipe = self.folder + "/pipe"
+        os.mkfifo(pipe)
+        self.refuse("redrive", "dead", "--to", "orders", "--report", pipe, status=1, mentions=["--report", "no plain file"])
+        self.assertTrue(stat.S_ISFIFO(os.stat(pipe).st_mode))
+
+    def test_sqs_can_move_them_where_nothing_more_is_asked(self):
+        self.die("orders", "a", "b")
+        self.refuse("redrive", "dead", "--native", "only", "--limit", "1", status=2, mentions=["--native only", "--limit"])
+        _, err = self.quern("redrive", "dead", "--native", "only", "--rate", "100")
+        self.assertIn("moved 2", err)
+        self.assertEqual((self.counts("dead"), self.counts("orders")), ((0, 0, 0), (2, 0, 0)))
+        self.send("dead", "c")
+        _, err = self.quern("redrive", "dead", "--native", "auto", "--to", "orders", "--limit", "1")
+        self.assertIn("redriven 1", err)
+
+    def test_a_person_is_asked_first(self):
+        self.send("dead", "m")
+        for answer, left in (("n", 1), ("y", 0)):
+            ours, theirs = pty.openpty()
+            running = self.start("redrive", "dead", "--to", "orders", stdin=theirs)
+            os.close(theirs)
+            os.write(ours, (answer + "\n").encode())
+            _, err = running.communicate(timeout=LIMIT)
+            os.close(ours)
+            self.assertIn("dead has about 1 messages. Redrive them to orders? [y/N]", err)
+            self.assertEqual(self.counts("dead"), (left, 0, 0))
+
+
+class RedrivingFifo(ProgramTest):
+    def test_groups_keep_their_order(self):
+        for name in ("dead", "orders"):
+            self.create(name, "--fifo")
+        for group in "ab":
+            self.quern("send", "dead.fifo", "--group", group, stdin="".join(f"{n}\n" for n in range(20)))
+        self.quern("redrive", "dead.fifo", "--to", "orders.fifo", "--delay-base", "0")
+        got = self.consume("orders.fifo")
+        for group in "ab":
+            self.assertEqual([int(m["body"]) for m in got if m["group"] == group], list(range(20)))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,219 @@
+// What goes wrong between the queues: nothing is lost, and what may be there twice is counted.
+
+#include "redrive/yard.hpp"
+
+using namespace quern;
+using namespace quern::test;
+
+namespace {
+
+/// True for the calls of these numbers, counted from 1.
+struct at_calls {
+    std::vector<int> which;
+    int seen = 0;
+    bool operator()() { return std::ranges::count(which, ++seen) != 0; }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(redriver_faults, yard)
+
+// A mover that deletes the whole batch loses the entries that the service refused.
+BOOST_AUTO_TEST_CASE(entries_that_a_batch_refuses_are_sent_again_and_the_others_are_not)
+{
+    kill(300);
+    broker::fault_settings faults;
+    faults.by_operation["SendMessageBatch"].entry_failed = 0.3;
+    faults.by_operation["DeleteMessageBatch"].entry_failed = 0.3;
+    engine.set_faults(faults);
+    auto const got = run();
+    engine.set_faults({});
+    BOOST_TEST(got.redriven == 300u);
+    BOOST_TEST(got.deleted == 300u);
+    BOOST_TEST(got.failures > 50u);
+    BOOST_TEST(all(dead) == 0);
+    auto const there = bodies(orders);
+    BOOST_TEST(there.size() == 300u);
+    for (auto const& [body, times] : there)
+        BOOST_TEST(times == 1, body);
+}
+
+BOOST_AUTO_TEST_CASE(throttled_sends_are_tried_again)
+{
+    kill(50);
+    int calls = 0;
+    api.before = [&](std::string_view operation, std::string_view) {
+        std::optional<failure> out;
+        if (operation == "SendMessageBatch" && ++calls <= 8) out = failure(errc::throttled, "slow down", true);
+        return out;
+    };
+    auto const got = run();
+    BOOST_TEST(got.redriven == 50u);
+    BOOST_TEST(got.failures >= 8u);
+    BOOST_TEST(got.maybe_twice == 0u);
+    BOOST_TEST(all(orders) == 50);
+}
+
+BOOST_AUTO_TEST_CASE(a_send_whose_answer_is_lost_is_counted_as_maybe_twice)
+{
+    kill(20);
+    at_calls lost{{2}};
+    api.after = [&](std::string_view operation, std::string_view) {
+        std::optional<failure> out;
+        if (operation == "SendMessageBatch" && lost()) out = failure(errc::connection_lost, "gone", true);
+        return out;
+    };
+    auto const got = run();
+    BOOST_TEST(got.redriven == 20u);
+    auto const there = bodies(orders);
+    BOOST_TEST(there.size() == 20u);
+    std::size_t twice = 0;
+    for (auto const& [body, times] : there)
+        twice += static_cast<std::size_t>(times - 1);
+    BOOST_TEST(twice > 0u);
+    BOOST_TEST(got.maybe_twice == twice);
+}
+
+// Deletes fail for longer than the lease lasts: the message comes again, and must not be sent a second time.
+BOOST_AUTO_TEST_CASE(what_was_sent_and_could_not_be_deleted_is_only_deleted_at_its_next_sight)
+{
+    kill(20);
+    auto const began = time.now();
+    api.before = [&](std::string_view operation, std::string_view queue) {
+        std::optional<failure> out;
+        bool const changes = operation == "ChangeMessageVisibilityBatch" || operation == "DeleteMessageBatch";
+        if (changes && queue == "dead" && time.now() - began < 3min)
+            out = failure(errc::connection_lost, "down", true);
+        return out;
+    };
+    auto const got = run();
+    BOOST_TEST(got.redriven == 20u);
+    BOOST_TEST(got.deleted == 20u);
+    BOOST_TEST(got.maybe_twice == 0u);
+    BOOST_TEST(all(dead) == 0);
+    BOOST_TEST(all(orders) == 20);
+}
+
+BOOST_AUTO_TEST_CASE(deletes_that_are_never_confirmed_are_counted)
+{
+    kill(5);
+    api.before = [&](std::string_view operation, std::string_view) {
+        std::optional<failure> out;
+        if (operation == "DeleteMessageBatch") out = failure(errc::connection_lost, "down", true);
+        return out;
+    };
+    auto& driver = start();
+    time.run_for(io, 1min);
+    driver.stop();
+    BOOST_REQUIRE(until(2min, [&] { return !reports.empty(); }));
+    BOOST_TEST(reports[0].redriven == 5u);
+    BOOST_TEST(reports[0].deleted == 0u);
+    BOOST_TEST(reports[0].maybe_twice == 5u);
+}
+
+BOOST_AUTO_TEST_CASE(a_right_that_is_missing_ends_the_run_with_its_cause)
+{
+    kill(200);
+    api.before = [&](std::string_view operation, std::string_view) {
+        std::optional<failure> out;
+        if (operation != "SendMessageBatch") return out;
+        out = failure(errc::service_error, "not allowed to send");
+        out->service_code = "AccessDenied";
+        out->sender_fault = true;
+        return out;
+    };
+    auto const got = run(5min);
+    BOOST_TEST(got.redriven == 0u);
+    BOOST_REQUIRE(got.stopped.has_value());
+    BOOST_TEST(got.stopped->find("AccessDenied") != std::string::npos);
+    BOOST_TEST(count(dead) == 200);
+}
+
+BOOST_AUTO_TEST_CASE(a_message_that_the_queue_refuses_is_isolated_with_what_it_said)
+{
+    options.poison_url = poison;
+    kill(10);
+    sqs::set_queue_attributes_request smaller;
+    smaller.queue_url = orders;
+    smaller.attributes["MaximumMessageSize"] = "1024";
+    send(orders, letter(orders, std::string(1'000, 'x'))); // too large together with our attributes
+    fail_all(orders);
+    engine.set_queue_attributes(smaller, time.wall()).value();
+    auto const got = run();
+    BOOST_TEST(got.redriven == 10u);
+    BOOST_TEST(got.isolated == 1u);
+    auto const there = take(poison);
+    BOOST_REQUIRE(there.size() == 1u);
+    BOOST_TEST(there[0].attributes.at("QuernReason").value.starts_with("refused by orders: "));
+}
+
+// It went on until all of them were in the poison queue.
+BOOST_AUTO_TEST_CASE(a_fault_that_the_queue_finds_with_every_message_ends_the_run)
+{
+    options.poison_url = poison;
+    kill(200);
+    api.before = [&](std::string_view operation, std::string_view queue) {
+        std::optional<failure> out;
+        if (operation != "SendMessageBatch" || queue != "orders") return out;
+        out = failure(errc::service_error, "whatever it is");
+        out->service_code = "InvalidParameterValue";
+        out->sender_fault = true;
+        return out;
+    };
+    auto const got = run(5min);
+    BOOST_REQUIRE(got.stopped.has_value());
+    BOOST_TEST(*got.stopped == "every message was refused: InvalidParameterValue: whatever it is");
+    BOOST_TEST(got.isolated <= 20u);
+    BOOST_TEST(all(dead) + all(poison) == 200);
+}
+
+BOOST_AUTO_TEST_CASE(too_many_failed_sends_end_the_run)
+{
+    kill(100);
+    options.speed.stop_on_failure = redrive::failure_limit{10, 1min};
+    api.before = [&](std::string_view operation, std::string_view) {
+        std::optional<failure> out;
+        if (operation == "SendMessageBatch") out = failure(errc::service_error, "down", true);
+        return out;
+    };
+    auto const got = run(5min);
+    BOOST_REQUIRE(got.stopped.has_value());
+    BOOST_TEST(got.stopped->ends_with("sends failed within 60 s"));
+    BOOST_TEST(all(dead) == 100);
+    BOOST_TEST(count(dead) == 100);
+}
+
+BOOST_AUTO_TEST_CASE(a_queue_that_is_gone_is_a_failure_and_no_wait)
+{
+    options.dlq_url = dead + "-absent";
+    start();
+    BOOST_REQUIRE(until(1min, [&] { return !refused.empty(); }));
+    BOOST_TEST(refused[0].find("NonExistentQueue") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(redriver_fifo_faults, fifo_yard)
+
+BOOST_AUTO_TEST_CASE(an_answer_that_is_lost_leaves_order_and_number_as_they_were)
+{
+    kill(60);
+    at_calls lost{{3, 4, 9, 10, 11}};
+    api.after = [&](std::string_view operation, std::string_view) {
+        std::optional<failure> out;
+        if (operation == "SendMessageBatch" && lost()) out = failure(errc::connection_lost, "gone", true);
+        return out;
+    };
+    auto const got = run();
+    BOOST_TEST(got.redriven == 60u);
+    BOOST_TEST(got.maybe_twice == 0u);
+    std::map<std::string, std::vector<int>> groups;
+    for (auto const& m : take(orders))
+        groups[m.system.at("MessageGroupId")].push_back(std::stoi(m.body.substr(1)));
+    for (auto const& [group, numbers] : groups) {
+        BOOST_TEST(numbers.size() == 20u);
+        BOOST_TEST(std::ranges::is_sorted(numbers), group);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

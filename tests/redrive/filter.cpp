@@ -1,0 +1,140 @@
+#include <quern/redrive/filter.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <vector>
+
+using namespace quern;
+using namespace quern::redrive;
+using namespace std::chrono_literals;
+
+namespace {
+
+sqs::message with(std::string_view name, std::string_view type, std::string_view value)
+{
+    sqs::message m;
+    m.id = "the-id";
+    m.attributes = {{name, type, value}};
+    return m;
+}
+
+std::string complaint(result<predicate> const& from)
+{
+    return from ? "none" : from.error().message;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(redrive_filter)
+
+BOOST_AUTO_TEST_CASE(an_attribute_is_compared_with_a_value_as_in_json)
+{
+    struct row {
+        std::string where, type, value;
+        bool holds;
+    };
+    std::vector<row> const table{{R"(attr.k = "x")", "String", "x", true}, {R"(attr.k="x")", "String", "x", true},
+        {R"(  attr.k  ==  "x" )", "String", "x", true}, {R"(attr.k = "x")", "String", "X", false},
+        {R"(attr.k != "x")", "String", "x", false}, {R"(attr.k != "x")", "String", "y", true},
+        {R"(attr.other = "x")", "String", "x", false}, {R"(attr.other != "x")", "String", "x", true},
+        {R"(attr.k = 10)", "Number", "10.0", true}, {R"(attr.k = 10)", "String", "ten", false},
+        {R"(attr.k = "10")", "Number", "10", true}, {R"(attr.k = true)", "String", "true", true},
+        {R"(attr.k = null)", "String", "null", false}, {R"(attr.other = null)", "String", "x", true},
+        {R"(attr.k = "a\"b\u00e4")", "String", "a\"b\xC3\xA4", true}};
+    for (auto const& r : table) {
+        BOOST_TEST_CONTEXT(r.where << " of " << r.value)
+        {
+            auto const made = parse_where(r.where);
+            BOOST_REQUIRE(made.has_value());
+            BOOST_TEST(made->holds(with("k", r.type, r.value)) == r.holds);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_part_of_the_body_is_compared_likewise)
+{
+    struct row {
+        std::string where, body;
+        bool holds;
+    };
+    std::string const order = R"({"order":{"state":"new","lines":[{"n":2}],"paid":false,"a/b":1,"m~n":2,"x":null}})";
+    std::vector<row> const table{{R"(/order/state = "new")", order, true}, {R"(/order/state != "new")", order, false},
+        {R"(/order/state = "old")", order, false}, {"/order/lines/0/n = 2", order, true},
+        {"/order/lines/0/n = 2.0", order, true}, {"/order/lines/1/n = 2", order, false},
+        {"/order/paid = false", order, true}, {"/order/a~1b = 1", order, true}, {"/order/m~0n=2", order, true},
+        {"/order/x = null", order, true}, {"/order/y = null", order, false}, {"/order/state = 1", order, false},
+        {R"(/order/state = "new")", "no json", false}, {R"(/order/state != "new")", "no json", true},
+        {R"(/order/state = "new")", "", false}};
+    for (auto const& r : table) {
+        BOOST_TEST_CONTEXT(r.where << " of " << r.body)
+        {
+            auto const made = parse_where_body(r.where);
+            BOOST_REQUIRE(made.has_value());
+            sqs::message m;
+            m.body = r.body;
+            BOOST_TEST(made->holds(m) == r.holds);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_makes_no_sense_is_told_with_its_place)
+{
+    auto const value = "expected a value as in JSON: \"text\" in quotes, a number, true, false or null";
+    BOOST_TEST(
+        complaint(parse_where("type = 1")) == "\"type = 1\", at character 1: expected attr. and an attribute's name");
+    BOOST_TEST(complaint(parse_where("attr. = 1")) == "\"attr. = 1\", at character 6: expected an attribute's name");
+    BOOST_TEST(complaint(parse_where("attr.a ~ 1")) == "\"attr.a ~ 1\", at character 8: expected = or !=");
+    BOOST_TEST(complaint(parse_where("attr.a")) == "\"attr.a\", at character 7: expected = or !=");
+    BOOST_TEST(complaint(parse_where("attr.a = x")) == std::string("\"attr.a = x\", at character 10: ") + value);
+    BOOST_TEST(complaint(parse_where("attr.a = ")) == std::string("\"attr.a = \", at character 10: ") + value);
+    BOOST_TEST(complaint(parse_where("attr.a = [1]")) == std::string("\"attr.a = [1]\", at character 10: ") + value);
+    BOOST_TEST(complaint(parse_where_body("order = 1")) ==
+        "\"order = 1\", at character 1: expected a JSON pointer, which begins with /, like /order/state");
+    BOOST_TEST(complaint(parse_where_body("/a~2 = 1")) ==
+        "\"/a~2 = 1\", at character 3: in a JSON pointer ~ is written ~0, and / within a name ~1");
+    BOOST_TEST(complaint(parse_where_body("/a < 1")) == "\"/a < 1\", at character 4: expected = or !=");
+    BOOST_TEST(complaint(parse_where_body("/a = \"x")) == std::string("\"/a = \"x\", at character 6: ") + value);
+}
+
+BOOST_AUTO_TEST_CASE(all_conditions_of_a_filter_hold)
+{
+    sqs::message m = with("k", "String", "x");
+    m.system_attributes = {{"SentTimestamp", "1700000000000"}, {"MessageGroupId", "g"}};
+    wall_time const sent{1'700'000'000s};
+    filter all;
+    BOOST_TEST(all.chooses_all());
+    BOOST_TEST(all.chooses(m));
+    filter f;
+    f.since = sent;
+    f.until = sent + 1s;
+    f.id = "the-id";
+    f.group = "g";
+    f.where.push_back(parse_where(R"(attr.k = "x")").value());
+    BOOST_TEST(f.chooses(m));
+    BOOST_TEST(!f.chooses_all());
+    auto const refuses = [&](auto change) {
+        auto other = f;
+        change(other);
+        return !other.chooses(m);
+    };
+    BOOST_TEST(refuses([&](filter& o) { o.since = sent + 1ms; }));
+    BOOST_TEST(refuses([&](filter& o) { o.until = sent; }));
+    BOOST_TEST(refuses([&](filter& o) { o.id = "other"; }));
+    BOOST_TEST(refuses([&](filter& o) { o.group = "h"; }));
+    BOOST_TEST(refuses([&](filter& o) { o.where.push_back(parse_where("attr.k = 1").value()); }));
+}
+
+BOOST_AUTO_TEST_CASE(a_moment_is_a_date_or_so_long_ago)
+{
+    wall_time const now{1'700'000'000s};
+    BOOST_TEST((parse_moment("2023-11-14T22:13:20Z", now).value() == now));
+    BOOST_TEST((parse_moment("90s", now).value() == now - 90s));
+    BOOST_TEST((parse_moment("15m", now).value() == now - 15min));
+    BOOST_TEST((parse_moment("2h", now).value() == now - 2h));
+    BOOST_TEST((parse_moment("3d", now).value() == now - 72h));
+    for (auto const* text : {"", "2", "yesterday", "-1h", "2023-11-14", "1w"})
+        BOOST_TEST(!parse_moment(text, now).has_value(), text);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
