@@ -8,7 +8,7 @@
 
 namespace quern::app {
 
-/// "30s", "250ms", "1m30s", "1.5h": numbers with units, as Go writes durations; h, m, s, ms. Nothing when it is none, or
+/// "30s", "250ms", "1m30s", "1.5h": numbers with units, as Go writes durations; h, m or min, s, ms. Nothing when it is none, or
 /// longer than a year.
 std::optional<std::chrono::milliseconds> duration_from(std::string_view);
 

@@ -49,7 +49,7 @@ bool agrees(redrive_options const& o, redrive::options const& settings, std::siz
 void tell(redrive::report const& r)
 {
     auto const seconds = std::chrono::duration_cast<std::chrono::seconds>(r.took);
-    say(stderr, "{}, in {}\n", counts_text(r), duration_text(seconds));
+    say(stderr, "{}, in {}\n", counts_text(r), time_text(seconds));
     for (auto const& [reason, count] : r.by_reason)
         say(stderr, "  {} because {}\n", count, printable(reason));
     for (auto const& one : r.left_messages)

@@ -1,6 +1,7 @@
 #include "redrive_options.hpp"
 
 #include "complaint.hpp"
+#include "duration_text.hpp"
 #include "rate_text.hpp"
 #include "redrive_text.hpp"
 

@@ -1,5 +1,6 @@
 #include "redrive_text.hpp"
 
+#include "duration_text.hpp"
 #include "rate_text.hpp"
 
 #include <fmt/core.h>
@@ -10,7 +11,6 @@ namespace quern::app {
 namespace {
 
 using namespace std::chrono_literals;
-using std::chrono::milliseconds;
 
 template <class Number>
 std::optional<Number> number(std::string_view text)
@@ -30,20 +30,6 @@ std::optional<std::pair<std::string_view, std::string_view>> cut(std::string_vie
 }
 
 } // namespace
-
-std::optional<milliseconds> duration_from(std::string_view text)
-{
-    if (text == "0") return 0ms;
-    auto const digits = std::min(text.find_first_not_of("0123456789"), text.size());
-    auto const count = number<std::int64_t>(text.substr(0, digits));
-    auto const unit = text.substr(digits);
-    if (!count || *count > 1'000'000) return {};
-    if (unit == "ms") return milliseconds(*count);
-    if (unit == "s") return std::chrono::seconds(*count);
-    if (unit == "m" || unit == "min") return std::chrono::minutes(*count);
-    if (unit == "h") return std::chrono::hours(*count);
-    return {};
-}
 
 std::optional<double> per_second(std::string_view text)
 {
@@ -105,7 +91,7 @@ std::optional<redrive::failure_limit> failure_limit_from(std::string_view text)
     return out;
 }
 
-std::string duration_text(std::chrono::seconds took)
+std::string time_text(std::chrono::seconds took)
 {
     auto const s = took.count();
     if (s < 120) return fmt::format("{} s", s);

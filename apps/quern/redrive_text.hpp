@@ -11,9 +11,6 @@ namespace quern::app {
 
 // Readers of what an option of `quern redrive` says; nothing when it is none of these.
 
-/// "500ms", "60s", "15m", "2h"; "0".
-std::optional<std::chrono::milliseconds> duration_from(std::string_view);
-
 /// "10/s", "30/min", in messages a second.
 std::optional<double> per_second(std::string_view);
 
@@ -30,6 +27,6 @@ std::optional<double> ratio_from(std::string_view);
 std::optional<redrive::failure_limit> failure_limit_from(std::string_view);
 
 /// "45 s", "12 min", "3 h 20 min"
-std::string duration_text(std::chrono::seconds);
+std::string time_text(std::chrono::seconds);
 
 } // namespace quern::app

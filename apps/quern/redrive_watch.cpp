@@ -92,7 +92,7 @@ void redrive_watch::show_soon()
         if (done != 0 && self->expected_ > done) {
             auto const each = (now - self->began_at_) / static_cast<tick::rep>(done);
             auto const rest = each * static_cast<tick::rep>(self->expected_ - done);
-            more += ", " + duration_text(std::chrono::ceil<std::chrono::seconds>(rest)) + " to go";
+            more += ", " + time_text(std::chrono::ceil<std::chrono::seconds>(rest)) + " to go";
         }
         self->bar_.show(done, now, more);
         self->show_soon();
