@@ -69,7 +69,7 @@ web_hook_error broken(failure why, connection const& wire, bool is_fresh, conver
 
 } // namespace
 
-/// What the requests share. Every member is touched on the strand of the client's executor only.
+/// State that the requests share. Every member is touched on the strand of the client's executor only.
 class web_hook_client::pool : public std::enable_shared_from_this<pool> {
 public:
     pool(asio::any_io_executor, web_hook_options);

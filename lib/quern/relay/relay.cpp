@@ -23,7 +23,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// What authenticates requests, read again when its files have changed.
+/// Keys and tokens of requests, read again when their files have changed.
 class key_files {
 public:
     explicit key_files(relay_options const& o)

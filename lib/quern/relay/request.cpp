@@ -78,7 +78,7 @@ public:
         to_.left_out.push_back("header " + std::string(name) + " is left out: " + std::string(why));
     }
 
-    /// Those so far are the user's.
+    /// The headers so far are the user's.
     void are_chosen() { chosen_ = to_.headers.size(); }
 
 private:

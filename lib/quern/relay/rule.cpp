@@ -17,7 +17,7 @@ std::string status_text(int status)
     return "HTTP " + std::to_string(status);
 }
 
-/// What its status says of the service, when the message is retried.
+/// News that a status is about the service, when the message is retried.
 news news_of_retried(int status)
 {
     return status >= 300 && status < 400 ? news::bad : status >= 500 ? news::bad : news::none;

@@ -212,7 +212,7 @@ result<void> pipeline::set_limits(consumer_limits const& to)
     return {};
 }
 
-/// What has been claimed once stays so until the end: the polls under way use it, and may be wanted again.
+/// Connections once claimed stay so until the end: the polls under way use them, and may be wanted again.
 std::optional<failure> pipeline::claim_polls(std::size_t all)
 {
     if (all <= polls_claimed_) return {};

@@ -60,7 +60,7 @@ asio::awaitable<result<void>> connection::converse_over(
             co_return std::move(*wrong);
         }
     }
-    // What follows the answer belongs to no request, and a request that was cut short would swallow the next one.
+    // Bytes behind the answer belong to no request, and a request that was cut short would swallow the next one.
     if (reader.is_last() || self->unread_.size() != 0 || !talk->is_written) self->abort(errc::connection_lost);
     self->whole_ = true;
     co_return result<void>();

@@ -33,6 +33,22 @@ bool blames_the_message(failure const& why)
     return std::ranges::any_of(codes, [&](auto code) { return why.service_code.find(code) != std::string::npos; });
 }
 
+/// An alarm among those that ring when the rules may answer otherwise, as long as it lives.
+struct listed_alarm {
+    listed_alarm(std::list<alarm*>& all, clock& time, asio::any_io_executor const& ex)
+        : it(time, ex), all_(all), place_(all.insert(all.end(), &it))
+    {}
+    ~listed_alarm() { all_.erase(place_); }
+    listed_alarm(listed_alarm const&) = delete;
+    listed_alarm& operator=(listed_alarm const&) = delete;
+
+    alarm it;
+
+private:
+    std::list<alarm*>& all_;
+    std::list<alarm*>::iterator place_;
+};
+
 /// The message may be in the queue all the same.
 bool may_be_there(failure const& why)
 {
@@ -108,15 +124,9 @@ outcome redriver::state::again(delivery& d)
 asio::awaitable<void> redriver::state::until(tick at)
 {
     auto const here = co_await asio::this_coro::executor;
-    alarm mine(time_, here);
-    auto const place = waiting_.insert(waiting_.end(), &mine);
-    struct leave {
-        std::list<alarm*>& all;
-        std::list<alarm*>::iterator which;
-        ~leave() { all.erase(which); }
-    } const at_last{waiting_, place};
+    listed_alarm mine(waiting_, time_, here);
     while (!ending_ && time_.now() < at)
-        co_await mine.wait(at);
+        co_await mine.it.wait(at);
 }
 
 /// Completes when one more may begin, or none may any more.
@@ -125,15 +135,9 @@ asio::awaitable<run_rule::answer> redriver::state::turn(bool paced)
     auto said = rule_.ask(time_.now(), paced);
     if (said.what != run_rule::answer::wait || ending_) co_return ending_ ? run_rule::answer::stopped : said.what;
     auto const here = co_await asio::this_coro::executor;
-    alarm mine(time_, here);
-    auto const place = waiting_.insert(waiting_.end(), &mine);
-    struct leave {
-        std::list<alarm*>& all;
-        std::list<alarm*>::iterator which;
-        ~leave() { all.erase(which); }
-    } const at_last{waiting_, place};
+    listed_alarm mine(waiting_, time_, here);
     while (said.what == run_rule::answer::wait && !ending_) {
-        co_await mine.wait(said.at);
+        co_await mine.it.wait(said.at);
         if (ending_) break;
         said = rule_.ask(time_.now(), paced);
     }

@@ -38,7 +38,7 @@ private:
         std::size_t visible = 0, in_flight = 0, delayed = 0;
     };
 
-    // What a send came to.
+    // The end of a send.
     enum class delivered { yes, again, refused, no };
     struct receipt {
         delivered what = delivered::no;

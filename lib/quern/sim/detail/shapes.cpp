@@ -145,7 +145,7 @@ consumer_limits some_limits(scenario const& s, dice& d)
 
 } // namespace
 
-/// What starts is to start when the consumer lets it. In the end there is room for all that is left.
+/// Handlers start when the consumer lets them. In the end there is room for all that is left.
 void turns(scenario& s, dice& d)
 {
     s.handlers.blocks = 0;
