@@ -45,16 +45,40 @@ if(QUERN_FUZZ) # libFuzzer counts the edges that its inputs reach; its main() co
 endif()
 
 # ccache, when it is there. The two kinds of sloppiness are what it asks for before it will store anything that was
-# compiled with a precompiled header. Paths count from the root of the tree, so that every clone shares what one has compiled.
+# compiled with a precompiled header. Paths count from the root of the tree, so that every clone shares what one has
+# compiled; a precompiled header has the path of its tree inside, so it is known by the sum that quern_pch() writes.
 if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
     find_program(QUERN_CCACHE ccache)
     mark_as_advanced(QUERN_CCACHE)
     if(QUERN_CCACHE)
         set(CMAKE_CXX_COMPILER_LAUNCHER
             "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros
-            "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=true "${QUERN_CCACHE}")
+            "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=true CCACHE_PCH_EXTSUM=true "${QUERN_CCACHE}")
+        if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang") # CMake's own ends in a path behind -Xclang, which ccache can't shorten
+            set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -Xclang -include-pch -Xclang <PCH_FILE>)
+        endif()
     endif()
 endif()
+
+# quern_pch(<target> <header>... ) gives the target a precompiled header, and ccache its sum: the text of the header and the
+# versions of what it includes, which are headers of the compiler and of Debian's packages only.
+function(quern_pch target)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+    set(sum "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} Boost ${Boost_VERSION} CLI11 ${CLI11_VERSION} fmt ${fmt_VERSION}\n")
+    foreach(header IN LISTS ARGN)
+        cmake_path(ABSOLUTE_PATH header OUTPUT_VARIABLE path)
+        if(EXISTS "${path}")
+            file(READ "${path}" text)
+            string(APPEND sum "${text}")
+            set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${path}")
+        else()
+            string(APPEND sum "${header}\n")
+        endif()
+    endforeach()
+    foreach(kind IN ITEMS gch pch)
+        file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.dir/cmake_pch.hxx.${kind}.sum" "${sum}")
+    endforeach()
+endfunction()
 
 function(quern_outputs target)
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")

@@ -1,5 +1,7 @@
 #include "server_fixture.hpp"
 
+#include "support/sanitized.hpp"
+
 #include <fstream>
 #include <memory>
 
@@ -130,11 +132,8 @@ BOOST_AUTO_TEST_CASE(at_the_limit_of_connections_those_that_proved_nothing_give_
 // Forty unsigned requests with 15 MiB of body each took 640 MB.
 BOOST_AUTO_TEST_CASE(forty_slow_clients_cost_little_and_starve_nobody)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    constexpr std::size_t most = 200 * 1024 * 1024; // the one keeps freed memory back, the other shadows of all of it
-#else
-    constexpr std::size_t most = 20 * 1024 * 1024;
-#endif
+    // One sanitizer keeps freed memory back, the other has shadows of all of it.
+    constexpr std::size_t most = (sanitized ? 200 : 20) * 1024 * 1024;
     running_server unsigned_ones{broker::server_options()};
     BOOST_TEST(cost_of_forty(unsigned_ones, large_header()) < most);
     running_server let_in_without_a_signature;
