@@ -15,6 +15,7 @@ struct service_name {
 };
 
 inline constexpr service_name sqs_service{"sqs", "sqs", "sqs"};
+inline constexpr service_name dynamodb_service{"dynamodb", "dynamodb", "dynamodb"};
 inline constexpr service_name sts_service{"sts", "sts", "sts"};
 inline constexpr service_name sso_service{"sso", "portal.sso", "awsssoportal"};
 inline constexpr service_name sso_oidc_service{"sso_oidc", "oidc", "sso-oauth"};

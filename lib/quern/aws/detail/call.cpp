@@ -195,6 +195,7 @@ asio::awaitable<result<net::response>> json_service::call(
             }
             why.message += clock_skew::doubt(why, date, clock_.wall());
             auto const over = co_await rest(rule.failed(why, hint_in(answer), jitter_()), why);
+            if (over && answer && how.refused) *how.refused = std::move(answer->body);
             if (over) co_return *over;
         }
     } catch (boost::system::system_error const& e) {

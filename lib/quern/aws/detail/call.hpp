@@ -28,6 +28,7 @@ struct call_options {
     bool repeatable = false;                   ///< see net::request
     bool long_poll = false;                    ///< see retries; has the whole timeout once there are credentials
     int* attempts = nullptr;                   ///< counts what is sent; outlives the call
+    std::string* refused = nullptr;            ///< takes the body of the error that the call ends with; outlives it
 
     call_options() {}
 };

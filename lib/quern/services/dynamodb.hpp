@@ -1,0 +1,92 @@
+#pragma once
+
+#include <quern/aws/config/region.hpp>
+#include <quern/aws/credentials/credentials.hpp>
+#include <quern/aws/retry.hpp>
+#include <quern/core/clock.hpp>
+#include <quern/net/client.hpp>
+#include <quern/services/dynamodb_types.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+namespace quern::services {
+
+/// Settings of a client. What they leave open comes from the environment (AWS_ENDPOINT_URL_DYNAMODB, AWS_REGION, …) and
+/// the profile, as for sqs::client.
+struct dynamodb_options {
+    aws::endpoint_choice where;
+    std::string profile;
+    std::shared_ptr<aws::credentials_provider> credentials; ///< null: found by aws::credential_chain, and renewed
+    net::client_options connections;
+    aws::retry_options retries = usual_retries();
+    std::chrono::milliseconds request_timeout{5'000}; ///< of each attempt
+
+    /// The first setting that cannot work, by name.
+    std::optional<failure> validate() const;
+
+    /// As the AWS SDKs have them for DynamoDB: four attempts, the first pause 25 ms.
+    static aws::retry_options usual_retries();
+};
+
+/// DynamoDB over HTTP, as far as shared state needs it.
+///
+/// Conditions  that do not hold are answers, see write_response. The item that stood in the way comes with them.
+/// Retries     see aws::json_service. A write that met a dead connection, or whose answer never came, is sent again: its
+///             condition has to bear that it may meet what it wrote itself.
+/// Fails with  as aws::json_service::call(), and errc::bad_reply for an answer that cannot be read.
+/// Lifetime    any order: destroying the object ends the operations under way with errc::stopped.
+/// Threads     any, for every call and for destruction. It works on a strand of its own.
+/// Cancellation  terminal, of each call. A write may have been carried out all the same.
+class dynamodb {
+public:
+    /// Throws boost::system::system_error when an option is invalid, no region is found, or the CA bundle or the config
+    /// file cannot be read. `time` outlives the client and its operations.
+    explicit dynamodb(
+        boost::asio::any_io_executor, dynamodb_options = dynamodb_options(), clock& time = real_clock());
+    ~dynamodb();
+    dynamodb(dynamodb const&) = delete;
+    dynamodb& operator=(dynamodb const&) = delete;
+
+    template <class Request>
+    using answer = boost::asio::awaitable<result<typename Request::response>>;
+
+    answer<get_item_request> get_item(get_item_request);
+    answer<put_item_request> put_item(put_item_request);
+    answer<update_item_request> update_item(update_item_request);
+    answer<delete_item_request> delete_item(delete_item_request);
+    answer<batch_execute_statement_request> batch_execute_statement(batch_execute_statement_request);
+    answer<create_table_request> create_table(create_table_request);
+    answer<describe_table_request> describe_table(describe_table_request);
+    answer<update_time_to_live_request> update_time_to_live(update_time_to_live_request);
+    answer<describe_time_to_live_request> describe_time_to_live(describe_time_to_live_request);
+
+    /// Its strand; none once its context has ended.
+    boost::asio::any_io_executor get_executor() const;
+
+    /// Ends every operation under way with errc::stopped and closes all connections.
+    void close();
+
+    /// By the Date headers of the answers, read once a minute; within a second of ours it is zero.
+    std::chrono::milliseconds clock_offset() const;
+
+    net::endpoint const& endpoint() const;
+    std::string const& region() const;
+
+private:
+    struct state;
+    struct address;
+
+    template <class Request>
+    static answer<Request> on_strand(std::shared_ptr<address const>, Request);
+    template <class Request>
+    static answer<Request> from_elsewhere(std::shared_ptr<address const>, Request);
+
+    std::shared_ptr<address const> address_;
+};
+
+} // namespace quern::services
