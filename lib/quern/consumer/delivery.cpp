@@ -49,4 +49,14 @@ asio::awaitable<result<void>> delivery::extend(std::chrono::seconds at_least)
     });
 }
 
+asio::awaitable<result<void>> delivery::guard_lease(std::shared_ptr<lease_guard> guard)
+{
+    return answer_of([this, guard = std::move(guard)](keeper::reply tell) mutable {
+        if (keeper_)
+            keeper_->ask_guard(*held_, std::move(guard), std::move(tell));
+        else
+            tell({});
+    });
+}
+
 } // namespace quern

@@ -21,6 +21,19 @@ struct held;
 class lease_book;
 } // namespace detail
 
+/// Whoever must agree before a lease is extended: what it protects reaches no further than he says.
+///
+/// Threads  called on the consumer's strand; one call at a time.
+class lease_guard {
+public:
+    virtual ~lease_guard() = default;
+
+    /// Completes with success when the message may be hidden for so long from the moment of the call, and with a failure
+    /// when the lease is to be given up: the handler is cancelled, and its outcome dropped. What it throws counts as a
+    /// failure.
+    virtual boost::asio::awaitable<result<void>> extend(std::chrono::seconds) = 0;
+};
+
 /// A message in the hands of its handler, with the lease that comes with it.
 ///
 /// Everything is a view into the answer that brought the message; copy what must outlive the handler.
@@ -34,6 +47,7 @@ public:
         using reply = std::function<void(result<void>)>;
         virtual void ask_ack(detail::held&, reply) = 0;
         virtual void ask_extend(detail::held&, std::chrono::seconds, reply) = 0;
+        virtual void ask_guard(detail::held&, std::shared_ptr<lease_guard>, reply) = 0;
 
     protected:
         ~keeper() = default;
@@ -50,6 +64,9 @@ public:
     std::string_view id() const { return message_.id; }
     std::string_view body() const { return message_.body; }
     int receive_count() const { return receive_count_; } ///< 1 on the first receive, across all consumers
+    /// Given back now, the message would go to the dead-letter queue; as far as the queue's policy is known, which is asked
+    /// for where there is consumer_options::breaker.
+    bool is_last_receive() const { return last_receive_; }
     std::optional<wall_time> first_received_at() const
     {
         if (first_received_at_ == wall_time::min()) return {};
@@ -85,12 +102,19 @@ public:
     /// wants a margin before it does what cannot be undone. At once when that much is left. Fails as ack() does.
     boost::asio::awaitable<result<void>> extend(std::chrono::seconds at_least);
 
-    /// Where both go. Without a keeper, as in the test of a handler, both succeed at once.
+    /// Has each extension of the lease wait for this guard, while the handler runs; completes when that is so. What is on
+    /// the wire by then moves lease_deadline() no more: it is as far as the guard has to reach at first. Fails as ack()
+    /// does.
+    boost::asio::awaitable<result<void>> guard_lease(std::shared_ptr<lease_guard>);
+
+    /// Where these go. Without a keeper, as in the test of a handler, they succeed at once.
     void kept_by(keeper& who, detail::held& as)
     {
         keeper_ = &who;
         held_ = &as;
     }
+
+    void note_last_receive(bool is_last) { last_receive_ = is_last; }
 
     /// Frees what nobody but the consumer has asked for.
     void forget_system_attributes() { std::vector<sqs::system_attribute>().swap(message_.system_attributes); }
@@ -103,6 +127,7 @@ private:
     clock const& time_;
     std::atomic<tick::rep> deadline_{0};
     int receive_count_;
+    bool last_receive_ = false;
     wall_time first_received_at_;
     keeper* keeper_ = nullptr;
     detail::held* held_ = nullptr;

@@ -122,6 +122,7 @@ private:
     void has_begun(held_ptr) override;
     void delete_asked(held_ptr, reply) override;
     void extend_asked(held_ptr, std::chrono::seconds, reply) override;
+    void guard_asked(held_ptr, std::shared_ptr<lease_guard>, reply) override;
     void ended(finished&&, tick now);
     void ended_after_ack(held_ptr const&, finished const&, tick now);
     void carry_out(held_ptr const&, message_life::actions, tick now);

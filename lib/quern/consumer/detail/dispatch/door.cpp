@@ -87,6 +87,17 @@ void door::ask_extend(held& h, std::chrono::seconds at_least, reply tell)
              door_keeper& who) mutable { who.extend_asked(std::move(h), at_least, std::move(tell)); });
 }
 
+void door::ask_guard(held& h, std::shared_ptr<lease_guard> guard, reply tell)
+{
+    std::unique_lock lock(mutex_);
+    if (!to_) {
+        lock.unlock();
+        return tell(too_late());
+    }
+    post([h = held_ptr(&h), guard = std::move(guard), tell = std::move(tell)](
+             door_keeper& who) mutable { who.guard_asked(std::move(h), std::move(guard), std::move(tell)); });
+}
+
 void door::take(std::vector<finished>& into)
 {
     std::lock_guard const lock(mutex_);

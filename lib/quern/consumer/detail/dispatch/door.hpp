@@ -33,6 +33,7 @@ public:
     virtual void has_begun(held_ptr) = 0;
     virtual void delete_asked(held_ptr, reply) = 0;
     virtual void extend_asked(held_ptr, std::chrono::seconds at_least, reply) = 0;
+    virtual void guard_asked(held_ptr, std::shared_ptr<lease_guard>, reply) = 0;
 
 protected:
     ~door_keeper() = default;
@@ -64,6 +65,7 @@ public:
     void come_home(finished);
     void ask_ack(held&, reply) override;
     void ask_extend(held&, std::chrono::seconds, reply) override;
+    void ask_guard(held&, std::shared_ptr<lease_guard>, reply) override;
 
     /// Swaps what has come home, in its order, into an empty vector.
     void take(std::vector<finished>& into);

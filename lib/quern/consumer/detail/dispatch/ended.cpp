@@ -44,6 +44,11 @@ void dispatch_stage::extend_asked(held_ptr h, std::chrono::seconds at_least, rep
     settle_.extend_asked(std::move(h), at_least, std::move(tell));
 }
 
+void dispatch_stage::guard_asked(held_ptr h, std::shared_ptr<lease_guard> guard, reply tell)
+{
+    settle_.guard_asked(std::move(h), std::move(guard), std::move(tell));
+}
+
 namespace {
 
 handler_end how_it_ended(finished const& end, life const& its)
@@ -62,6 +67,7 @@ void dispatch_stage::ended(finished&& end, tick now)
     auto& its = h->life;
     if (--line_.running == 0) busy_.reset();
     run_limit::ended(*h);
+    if (h->asks) h->asks->guard.reset();
     auto const has_run = end.thrown || end.said;
     auto const how = line_.watcher ? how_it_ended(end, its) : handler_end::returned;
     if (line_.watcher && has_run && h->seen.waited < 0) // it came home before its begin was told

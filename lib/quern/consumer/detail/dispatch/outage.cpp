@@ -225,7 +225,7 @@ std::optional<outage::way_back> outage::found_down(held_ptr const& h, news const
 std::optional<outage::way_back> outage::place(held_ptr const& h, bool probed, tick now)
 {
     auto* const d = h->depends_on.get();
-    auto const last = max_receives_ != 0 && h->receive_count >= max_receives_;
+    auto const last = is_last_receive(*h);
     if (d) {
         // Of one place only it would be all; and those that only probe leave half to those that would be lost.
         auto const most = max_in_flight_ == 1 ? 0 : std::max<std::size_t>(1, max_in_flight_ / 4);

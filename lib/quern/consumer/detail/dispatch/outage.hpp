@@ -44,6 +44,9 @@ public:
     void set_max_receives(int n) { max_receives_ = n; } ///< of the queue's redrive policy
     void set_max_in_flight(std::size_t n) { max_in_flight_ = n; }
 
+    /// Given back, it would go to the dead-letter queue.
+    bool is_last_receive(held const& h) const { return max_receives_ != 0 && h.receive_count >= max_receives_; }
+
     bool paused() const { return paused_; }
 
     /// Says on what the message depends: before any of the following.

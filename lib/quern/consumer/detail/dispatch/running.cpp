@@ -70,6 +70,7 @@ void dispatch_stage::begin_run(held& h, tick now)
 {
     if (line_.running++ == 0) busy_ = asio::prefer(line_.strand.inner(), asio::execution::outstanding_work.tracked);
     h.life.on(life::event::begin);
+    h.message.note_last_receive(outage_.is_last_receive(h));
     h.turn.wait();
     h.seen.waited = h.seen.handled = -1;
     if (!line_.options.handler_executor) note_begun(h, now, now); // else it may have to wait for a thread

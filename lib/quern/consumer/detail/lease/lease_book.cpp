@@ -54,7 +54,9 @@ void lease_book::drop(held& h)
 void lease_book::file(held& h, tick from, seconds timeout)
 {
     drop(h);
-    h.message.deadline_.store((from + timeout).time_since_epoch().count(), std::memory_order_relaxed);
+    tick until = from + timeout;
+    if (h.asks && h.asks->guard) until = std::min(until, h.asks->covered);
+    h.message.deadline_.store(until.time_since_epoch().count(), std::memory_order_relaxed);
     if (timeout <= visibility_)
         fresh_.file(h);
     else

@@ -57,6 +57,9 @@ struct handler_asks {
     answers deletes;
     std::chrono::seconds lease{}; ///< wanted, and not confirmed yet
     answers extensions;
+    std::shared_ptr<lease_guard> guard; ///< while the handler runs; null: none
+    tick covered{};                     ///< how far the guard has agreed to
+    bool guard_at_work = false;
 };
 
 /// Answer of one receive. Its messages are views into one storage, which lasts until the last of them is gone.

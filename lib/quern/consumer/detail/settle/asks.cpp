@@ -9,6 +9,7 @@ namespace quern::detail {
 
 using std::chrono::seconds;
 using life = message_life;
+using purpose = settlement::purpose;
 
 void settle_stage::delete_asked(held_ptr h, reply tell)
 {
@@ -48,12 +49,58 @@ void settle_stage::extended(held_ptr const& h, seconds timeout, tick now)
     }
 }
 
+void settle_stage::guard_asked(held_ptr h, std::shared_ptr<lease_guard> guard, reply tell)
+{
+    if (line_.ended || !h->life.answers_asks()) return tell(too_late());
+    auto& asks = h->asking();
+    asks.guard = std::move(guard);
+    asks.covered = h->message.lease_deadline();
+    tell({});
+}
+
+namespace {
+
+/// The guard reaches further than he is asked to, by more than this; a request may wait so long before it is sent.
+constexpr seconds slack_of_guard{1};
+
+boost::asio::awaitable<bool> agrees(std::shared_ptr<lease_guard> guard, seconds timeout)
+{
+    try {
+        auto const said = co_await guard->extend(timeout);
+        co_return said.has_value();
+    } catch (...) { // nothing thrown crosses a stage
+    }
+    co_return false;
+}
+
+} // namespace
+
+boost::asio::awaitable<void> settle_stage::extend_as_agreed(held_ptr h, seconds timeout)
+{
+    auto const asked_at = line_.now();
+    auto guard = h->asks->guard;
+    auto const agreed = co_await agrees(std::move(guard), timeout);
+    auto const now = line_.now();
+    auto& its = h->life;
+    h->asks->guard_at_work = false;
+    line_.wake.ring();
+    if (line_.ended || !its.wants_extension() || !its.is_held()) co_return;
+    if (agreed || !h->asks->guard) {
+        h->asks->covered = asked_at + timeout + slack_of_guard;
+        queue(std::move(h), purpose::extend, now, timeout);
+    } else if (!its.is_deleted_by_handler()) { // else its delete decides
+        line_.leases.refused(*h, now);
+        line_.carry_out(h, its.on(life::event::lease_lost));
+    }
+}
+
 void settle_stage::forget_asks()
 {
     line_.in_flight.for_each([](held_ptr const& h) {
         if (!h->asks) return;
         h->asks->deletes.clear();
         h->asks->extensions.clear();
+        h->asks->guard.reset();
     });
 }
 

@@ -50,7 +50,8 @@ void settle_stage::discard(held_ptr h, std::string reason, tick now)
 
 void settle_stage::extend(held_ptr h, seconds timeout, tick now)
 {
-    queue(std::move(h), purpose::extend, now, timeout);
+    if (!h->asks || !h->asks->guard) return queue(std::move(h), purpose::extend, now, timeout);
+    if (!std::exchange(h->asks->guard_at_work, true)) line_.spawn(extend_as_agreed(std::move(h), timeout));
 }
 
 void settle_stage::postpone(held_ptr h, tick now, std::chrono::milliseconds delay)

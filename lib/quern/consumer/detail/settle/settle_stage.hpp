@@ -35,6 +35,7 @@ public:
     /// A handler asks, while it runs; see delivery::ack() and delivery::extend().
     void delete_asked(held_ptr, reply);
     void extend_asked(held_ptr, std::chrono::seconds at_least, reply);
+    void guard_asked(held_ptr, std::shared_ptr<lease_guard>, reply);
 
     /// Sends what is due. Says when time alone will make more due.
     std::optional<tick> turn(tick now);
@@ -45,6 +46,7 @@ public:
 private:
     void extend_as_asked(held_ptr const&, tick now);
     void extended(held_ptr const&, std::chrono::seconds timeout, tick now);
+    boost::asio::awaitable<void> extend_as_agreed(held_ptr, std::chrono::seconds timeout);
 
     void queue(held_ptr, settlement::purpose, tick now, std::chrono::seconds timeout = {});
     boost::asio::awaitable<void> send_deletes(std::vector<settlement>);
