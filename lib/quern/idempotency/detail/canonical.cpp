@@ -1,0 +1,256 @@
+#include <quern/idempotency/detail/canonical.hpp>
+
+#include <quern/core/detail/text/json_writer.hpp>
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+namespace quern::idempotency::detail {
+namespace {
+
+namespace dom = simdjson::dom;
+
+dom::parser& parser()
+{
+    thread_local dom::parser one;
+    return one;
+}
+
+/// Digits of the shortest text that reads as the same number, and where the point stands before them.
+struct decimal {
+    bool negative = false;
+    std::string digits;
+    int point = 0; ///< 0.d1d2d3… x 10^point
+};
+
+decimal shortest(double x)
+{
+    char text[32];
+    auto const [end, ec] = std::to_chars(text, text + sizeof text, x, std::chars_format::scientific);
+    std::string_view s(text, static_cast<std::size_t>(end - text));
+    decimal out;
+    out.negative = s.front() == '-';
+    if (out.negative) s.remove_prefix(1);
+    auto const e = s.find('e');
+    auto exponent = s.substr(e + 1);
+    if (exponent.front() == '+') exponent.remove_prefix(1);
+    std::from_chars(exponent.data(), exponent.data() + exponent.size(), out.point);
+    ++out.point;
+    for (auto const c : s.substr(0, e))
+        if (c != '.') out.digits.push_back(c);
+    while (out.digits.size() > 1 && out.digits.back() == '0')
+        out.digits.pop_back();
+    if (out.digits == "0") out.point = 1;
+    return out;
+}
+
+std::string plain(decimal const& d, bool with_fraction)
+{
+    std::string out;
+    auto const size = static_cast<int>(d.digits.size());
+    if (d.point <= 0)
+        out = "0." + std::string(static_cast<std::size_t>(-d.point), '0') + d.digits;
+    else if (d.point >= size)
+        out = d.digits + std::string(static_cast<std::size_t>(d.point - size), '0') + (with_fraction ? ".0" : "");
+    else
+        out = d.digits.substr(0, static_cast<std::size_t>(d.point)) + '.' +
+            d.digits.substr(static_cast<std::size_t>(d.point));
+    return (d.negative ? "-" : "") + out;
+}
+
+std::string with_exponent(decimal const& d, char const* e, bool sign, bool with_fraction, int width)
+{
+    auto out = std::string(d.negative ? "-" : "") + d.digits.front();
+    if (d.digits.size() > 1)
+        out += '.' + d.digits.substr(1);
+    else if (with_fraction)
+        out += ".0";
+    auto const exponent = d.point - 1;
+    auto number = std::to_string(std::abs(exponent));
+    if (static_cast<int>(number.size()) < width) number.insert(0, 1, '0');
+    out += e;
+    if (exponent < 0)
+        out += '-';
+    else if (sign)
+        out += '+';
+    return out + number;
+}
+
+/// `repr(1e16)` is 1e+16.
+std::string python_number(double x)
+{
+    auto const d = shortest(x);
+    return d.point > 16 || d.point < -3 ? with_exponent(d, "e", true, false, 2) : plain(d, true);
+}
+
+/// `String(1e21)` is 1e+21, and 1.0 is 1.
+std::string script_number(double x)
+{
+    if (x == 0) return "0";
+    auto const d = shortest(x);
+    return d.point > 21 || d.point < -5 ? with_exponent(d, "e", true, false, 1) : plain(d, false);
+}
+
+/// `Double.toString(1e7)` is 1.0E7.
+std::string java_number(double x)
+{
+    auto const d = shortest(x);
+    return x != 0 && (d.point > 7 || d.point < -2) ? with_exponent(d, "E", false, true, 1) : plain(d, true);
+}
+
+void append_ascii(std::string& to, std::string_view utf8)
+{
+    std::string escaped;
+    text::append_json_string(escaped, utf8);
+    auto const unit = [&](std::uint32_t u) {
+        char out[16];
+        std::snprintf(out, sizeof out, "\\u%04x", static_cast<unsigned>(u));
+        to += out;
+    };
+    for (std::size_t i = 0; i < escaped.size();) {
+        auto const c = static_cast<unsigned char>(escaped[i]);
+        if (c < 0x7f) {
+            to.push_back(escaped[i++]);
+            continue;
+        }
+        if (c == 0x7f) {
+            unit(c);
+            ++i;
+            continue;
+        }
+        int const more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
+        std::uint32_t point = c & (0x3fu >> more);
+        for (int k = 1; k <= more && i + static_cast<std::size_t>(k) < escaped.size(); ++k)
+            point = point << 6 | (static_cast<unsigned char>(escaped[i + static_cast<std::size_t>(k)]) & 0x3fu);
+        i += static_cast<std::size_t>(more) + 1;
+        if (point >= 0x10000) {
+            unit(0xd800 + ((point - 0x10000) >> 10));
+            unit(0xdc00 + ((point - 0x10000) & 0x3ff));
+        } else {
+            unit(point);
+        }
+    }
+}
+
+std::string lower(std::string_view text)
+{
+    std::string out(text);
+    for (auto& c : out)
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
+    return out;
+}
+
+/// How one language writes JSON.
+struct dialect {
+    char const* comma = ",";
+    char const* colon = ":";
+    bool ascii = false;
+    enum class order { as_found, bytes, caseless } keys = order::as_found;
+    std::string (*number)(double) = script_number;
+};
+
+void append(std::string& to, dom::element what, dialect const& how);
+
+void append_text(std::string& to, std::string_view text, dialect const& how)
+{
+    if (how.ascii)
+        append_ascii(to, text);
+    else
+        text::append_json_string(to, text);
+}
+
+void append_object(std::string& to, dom::object what, dialect const& how)
+{
+    std::vector<std::pair<std::string_view, dom::element>> members;
+    for (auto const member : what)
+        members.emplace_back(member.key, member.value);
+    if (how.keys == dialect::order::bytes)
+        std::ranges::stable_sort(members, {}, [](auto const& m) { return m.first; });
+    if (how.keys == dialect::order::caseless)
+        std::ranges::stable_sort(members, {}, [](auto const& m) { return lower(m.first); });
+    to.push_back('{');
+    char const* between = "";
+    for (auto const& [name, value] : members) {
+        to += between;
+        append_text(to, name, how);
+        to += how.colon;
+        append(to, value, how);
+        between = how.comma;
+    }
+    to.push_back('}');
+}
+
+void append(std::string& to, dom::element what, dialect const& how)
+{
+    using type = dom::element_type;
+    switch (what.type()) {
+    case type::OBJECT: return append_object(to, dom::object(what), how);
+    case type::STRING: return append_text(to, std::string_view(what), how);
+    case type::DOUBLE: to += how.number(double(what)); return;
+    case type::ARRAY: break;
+    default: to += simdjson::minify(what); return;
+    }
+    to.push_back('[');
+    char const* between = "";
+    for (auto const one : dom::array(what)) {
+        to += between;
+        append(to, one, how);
+        between = how.comma;
+    }
+    to.push_back(']');
+}
+
+std::string written(std::string_view json, dialect const& how)
+{
+    dom::element what;
+    if (parser().parse(json.data(), json.size()).get(what) != simdjson::SUCCESS) return std::string(json);
+    std::string out;
+    append(out, what, how);
+    return out;
+}
+
+} // namespace
+
+std::optional<std::string> json_at(std::string_view text, std::string_view pointer)
+{
+    dom::element all, found;
+    if (parser().parse(text.data(), text.size()).get(all) != simdjson::SUCCESS) return {};
+    if (pointer.empty())
+        found = all;
+    else if (all.at_pointer(pointer).get(found) != simdjson::SUCCESS)
+        return {};
+    if (found.is_null()) return {};
+    return simdjson::minify(found);
+}
+
+std::string as_python(std::string_view json)
+{
+    return written(json, {", ", ": ", true, dialect::order::bytes, python_number});
+}
+
+std::string as_typescript(std::string_view json)
+{
+    return written(json, {",", ":", false, dialect::order::caseless, script_number});
+}
+
+std::string as_java(std::string_view json)
+{
+    dom::element what;
+    if (parser().parse(json.data(), json.size()).get(what) == simdjson::SUCCESS && what.is_string())
+        return std::string(std::string_view(what));
+    return written(json, {",", ":", false, dialect::order::as_found, java_number});
+}
+
+std::string as_quern(std::string_view json)
+{
+    return written(json, {",", ":", false, dialect::order::bytes, script_number});
+}
+
+} // namespace quern::idempotency::detail

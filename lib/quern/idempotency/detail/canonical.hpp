@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace quern::idempotency::detail {
+
+/// The JSON text of what a JSON pointer finds; nothing where it finds nothing or null, and where the text is no JSON.
+std::optional<std::string> json_at(std::string_view text, std::string_view pointer);
+
+// The text that Powertools hashes for a value. `json` is valid, or it is taken as it is.
+
+/// `json.dumps(data, sort_keys=True)`: ", " and ": " between, all that is not ASCII as \uXXXX.
+std::string as_python(std::string_view json);
+
+/// `JSON.stringify(deepSort(data))`: keys sorted without regard to case.
+std::string as_typescript(std::string_view json);
+
+/// `JsonNode.toString()` of objects and lists, their order kept; a text without its quotes.
+std::string as_java(std::string_view json);
+
+/// As compact JSON, keys sorted by their bytes.
+std::string as_quern(std::string_view json);
+
+} // namespace quern::idempotency::detail

@@ -1,0 +1,204 @@
+#include <quern/idempotency/detail/row.hpp>
+
+#include <quern/core/detail/text/json_writer.hpp>
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <utility>
+
+namespace quern::idempotency::detail {
+namespace {
+
+namespace dom = simdjson::dom;
+using services::attribute;
+using services::item;
+
+constexpr std::int64_t last_second = 9'000'000'000; // in the year 2255; a wall_time ends soon after
+
+template <class Unit>
+std::int64_t since_epoch(wall_time at)
+{
+    return std::chrono::floor<Unit>(at.time_since_epoch()).count();
+}
+
+/// At most `most`: beyond that no clock goes.
+std::optional<std::int64_t> number_in(item const& row, std::string const& name, std::int64_t most)
+{
+    auto const text = services::find(row, name, "N");
+    std::int64_t out = 0;
+    if (!text) return {};
+    auto const [end, ec] = std::from_chars(text->data(), text->data() + text->size(), out);
+    if (ec != std::errc()) return {};
+    static_cast<void>(end); // a fraction, as Powertools writes where it multiplies
+    return std::clamp<std::int64_t>(out, 0, most);
+}
+
+void append_typed(std::string& to, dom::element what)
+{
+    using type = dom::element_type;
+    switch (what.type()) {
+    case type::OBJECT: {
+        to += "{\"M\":{";
+        char const* between = "";
+        for (auto const member : dom::object(what)) {
+            to += between;
+            text::append_json_string(to, member.key);
+            to += ':';
+            append_typed(to, member.value);
+            between = ",";
+        }
+        to += "}}";
+        return;
+    }
+    case type::ARRAY: {
+        to += "{\"L\":[";
+        char const* between = "";
+        for (auto const one : dom::array(what)) {
+            to += between;
+            append_typed(to, one);
+            between = ",";
+        }
+        to += "]}";
+        return;
+    }
+    case type::STRING:
+        to += "{\"S\":";
+        text::append_json_string(to, std::string_view(what));
+        to += '}';
+        return;
+    case type::BOOL: to += bool(what) ? "{\"BOOL\":true}" : "{\"BOOL\":false}"; return;
+    case type::NULL_VALUE: to += "{\"NULL\":true}"; return;
+    default:
+        to += "{\"N\":";
+        text::append_json_string(to, simdjson::minify(what));
+        to += '}';
+        return;
+    }
+}
+
+void append_plain(std::string& to, dom::element typed)
+{
+    dom::object all;
+    if (typed.get(all) != simdjson::SUCCESS || all.size() != 1) {
+        to += "null";
+        return;
+    }
+    auto const [type, value] = *all.begin();
+    char const* between = "";
+    if (type == "M") {
+        to += '{';
+        for (auto const member : dom::object(value)) {
+            to += between;
+            text::append_json_string(to, member.key);
+            to += ':';
+            append_plain(to, member.value);
+            between = ",";
+        }
+        to += '}';
+    } else if (type == "L") {
+        to += '[';
+        for (auto const one : dom::array(value)) {
+            to += between;
+            append_plain(to, one);
+            between = ",";
+        }
+        to += ']';
+    } else if (type == "N") {
+        to += std::string_view(value);
+    } else if (type == "NULL") {
+        to += "null";
+    } else {
+        to += simdjson::minify(value);
+    }
+}
+
+} // namespace
+
+attribute to_native(std::string_view json)
+{
+    dom::parser parser;
+    dom::element all, typed;
+    std::string text;
+    if (parser.parse(json.data(), json.size()).get(all) != simdjson::SUCCESS)
+        return attribute::text(std::string(json));
+    append_typed(text, all);
+    // {"M":{…}} as type and value
+    dom::parser again;
+    attribute out;
+    if (again.parse(text).get(typed) != simdjson::SUCCESS) return attribute::text(std::string(json));
+    auto const [type, value] = *dom::object(typed).begin();
+    out.type = type;
+    std::string_view plain;
+    out.value = value.get(plain) == simdjson::SUCCESS ? std::string(plain) : std::string(simdjson::minify(value));
+    return out;
+}
+
+std::string from_native(attribute const& a)
+{
+    std::string out;
+    if (a.type == "S") {
+        text::append_json_string(out, a.value);
+        return out;
+    }
+    if (a.type == "N") return a.value;
+    if (a.type == "NULL") return "null";
+    if (a.type == "BOOL") return a.value;
+    dom::parser parser;
+    dom::element all;
+    auto const whole = "{\"" + a.type + "\":" + a.value + "}";
+    if (parser.parse(whole).get(all) != simdjson::SUCCESS) return "null";
+    append_plain(out, all);
+    return out;
+}
+
+std::optional<attribute> data_of(std::optional<std::string> const& result, flavour as)
+{
+    if (as == flavour::typescript && result) return to_native(*result);
+    if (result) return attribute::text(*result);
+    if (as == flavour::python) return attribute::text("null");
+    return {};
+}
+
+item to_item(record const& row, row_names const& names, flavour as, int attempt)
+{
+    item out;
+    bool const done = row.is == record::state::completed;
+    out[names.status] = attribute::text(std::string(done ? completed_text : in_progress_text));
+    out[names.expiration] = attribute::number(since_epoch<std::chrono::seconds>(row.expires));
+    if (row.in_progress_until && !done) {
+        out[names.in_progress_expiration] =
+            attribute::number(since_epoch<std::chrono::milliseconds>(*row.in_progress_until));
+    }
+    if (done) {
+        if (auto data = data_of(row.result, as)) out[names.data] = std::move(*data);
+    }
+    if (!row.validation.empty()) out[names.validation] = attribute::text(row.validation);
+    if (!row.owner.empty()) out[std::string(owner_attribute)] = attribute::text(row.owner);
+    if (attempt != 0) out[std::string(attempt_attribute)] = attribute::number(attempt);
+    return out;
+}
+
+record to_record(item const& row, row_names const& names, flavour as)
+{
+    record out;
+    auto const status = services::find(row, names.status, "S");
+    if (status == completed_text) out.is = record::state::completed;
+    if (auto const at = number_in(row, names.expiration, last_second))
+        out.expires = wall_time(std::chrono::seconds(*at));
+    else
+        out.expires = wall_time(std::chrono::seconds(last_second));
+    if (auto const at = number_in(row, names.in_progress_expiration, 1'000 * last_second))
+        out.in_progress_until = wall_time(std::chrono::milliseconds(*at));
+    if (auto const data = row.find(names.data); data != row.end())
+        out.result =
+            data->second.type == "S" && as != flavour::typescript ? data->second.value : from_native(data->second);
+    out.validation = services::find(row, names.validation, "S").value_or("");
+    out.owner = services::find(row, owner_attribute, "S").value_or("");
+    return out;
+}
+
+} // namespace quern::idempotency::detail

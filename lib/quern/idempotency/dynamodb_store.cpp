@@ -1,0 +1,204 @@
+#include <quern/idempotency/dynamodb_store.hpp>
+
+#include <quern/idempotency/detail/gatherer.hpp>
+#include <quern/idempotency/detail/row.hpp>
+#include <quern/idempotency/detail/statements.hpp>
+
+#include <chrono>
+#include <utility>
+
+namespace quern::idempotency {
+
+namespace asio = boost::asio;
+using services::attribute;
+using services::condition;
+using services::item;
+
+namespace {
+
+std::int64_t seconds_of(wall_time at)
+{
+    return std::chrono::floor<std::chrono::seconds>(at.time_since_epoch()).count();
+}
+
+std::int64_t milliseconds_of(wall_time at)
+{
+    return std::chrono::floor<std::chrono::milliseconds>(at.time_since_epoch()).count();
+}
+
+/// is_free(), as DynamoDB is told of it; the same in all languages of Powertools.
+condition when_free(row_names const& names, wall_time now)
+{
+    condition out;
+    out.text = "attribute_not_exists(#id) OR #expiry < :now OR (#status = :inprogress AND "
+               "attribute_exists(#in_progress_expiry) AND #in_progress_expiry < :now_in_millis)";
+    out.names = {{"#id", names.sort_key.empty() ? names.key : names.sort_key}, {"#expiry", names.expiration},
+        {"#status", names.status}, {"#in_progress_expiry", names.in_progress_expiration}};
+    out.values[":now"] = attribute::number(seconds_of(now));
+    out.values[":now_in_millis"] = attribute::number(milliseconds_of(now));
+    out.values[":inprogress"] = attribute::text(std::string(detail::in_progress_text));
+    return out;
+}
+
+/// is_mine(), likewise.
+condition when_mine(row_names const& names, std::string owner)
+{
+    condition out;
+    out.text = "#owner = :owner AND #status = :inprogress";
+    out.names = {{"#owner", std::string(detail::owner_attribute)}, {"#status", names.status}};
+    out.values[":owner"] = attribute::text(std::move(owner));
+    out.values[":inprogress"] = attribute::text(std::string(detail::in_progress_text));
+    return out;
+}
+
+} // namespace
+
+dynamodb_store::dynamodb_store(
+    std::shared_ptr<services::dynamodb> client, dynamodb_store_options options, clock& time)
+    : client_(std::move(client)), options_(std::move(options)),
+      gathers_(
+          options_.linger.count() > 0 ? std::make_shared<detail::gatherer>(client_, time, options_.linger) : nullptr)
+{}
+
+item dynamodb_store::key_item(std::string key) const
+{
+    item out;
+    auto const& names = options_.names;
+    if (!names.sort_key.empty()) out[names.key] = attribute::text(options_.partition);
+    out[names.sort_key.empty() ? names.key : names.sort_key] = attribute::text(std::move(key));
+    return out;
+}
+
+store_answer dynamodb_store::read(services::write_response said) const
+{
+    store_answer out;
+    out.applied = said.applied;
+    if (said.found) out.found = detail::to_record(*said.found, options_.names, options_.as);
+    return out;
+}
+
+/// Nothing: it has to be sent by itself.
+store::answer<std::optional<store_answer>> dynamodb_store::in_company(
+    std::string const& key, services::statement what)
+{
+    std::optional<store_answer> out;
+    if (!gathers_) co_return out;
+    auto const said = co_await gathers_->carry(key, std::move(what));
+    if (!said) co_return said.error();
+    if (said->alone) co_return out;
+    auto const& entry = said->said;
+    bool const is_refused = entry.failed && entry.failed->service_code == "ConditionalCheckFailed";
+    if (entry.failed && !is_refused) co_return out;
+    services::write_response written;
+    written.applied = !entry.failed;
+    written.found = entry.found;
+    out = read(std::move(written));
+    co_return out;
+}
+
+store::answer<store_answer> dynamodb_store::claim(claim_request r)
+{
+    auto row = key_item(r.key);
+    row.merge(detail::to_item(r.row, options_.names, options_.as, r.attempt));
+    auto insert = detail::insert_statement(options_.table, row); // fails where there is any row, an expired one too
+    auto const gathered = co_await in_company(r.key, std::move(insert));
+    if (!gathered) co_return gathered.error();
+    if (*gathered) co_return **gathered;
+    services::put_item_request request(options_.table, std::move(row), when_free(options_.names, r.now));
+    auto said = co_await client_->put_item(std::move(request));
+    if (!said) co_return said.error();
+    co_return read(std::move(*said));
+}
+
+store::answer<store_answer> dynamodb_store::extend(std::string key, record claim)
+{
+    auto const& names = options_.names;
+    auto const until = attribute::number(milliseconds_of(claim.in_progress_until.value_or(claim.expires)));
+    item changes{
+        {names.in_progress_expiration, until}, {names.expiration, attribute::number(seconds_of(claim.expires))}};
+    auto change = detail::update_statement(options_.table, names, key_item(key), changes, claim.owner);
+    auto const gathered = co_await in_company(key, std::move(change));
+    if (!gathered) co_return gathered.error();
+    if (*gathered) co_return **gathered;
+    auto when = when_mine(options_.names, claim.owner);
+    when.names["#in_progress_expiry"] = options_.names.in_progress_expiration;
+    when.names["#expiry"] = options_.names.expiration;
+    when.values[":until"] = until;
+    when.values[":expiry"] = attribute::number(seconds_of(claim.expires));
+    services::update_item_request request(options_.table, key_item(std::move(key)),
+        "SET #in_progress_expiry = :until, #expiry = :expiry", std::move(when));
+    auto said = co_await client_->update_item(std::move(request));
+    if (!said) co_return said.error();
+    co_return read(std::move(*said));
+}
+
+store::answer<store_answer> dynamodb_store::complete(std::string key, record done)
+{
+    auto changes = detail::to_item(done, options_.names, options_.as);
+    changes.erase(std::string(detail::owner_attribute)); // stands there already
+    auto change = detail::update_statement(options_.table, options_.names, key_item(key), changes, done.owner);
+    auto const gathered = co_await in_company(key, std::move(change));
+    if (!gathered) co_return gathered.error();
+    if (*gathered) co_return **gathered;
+    auto when = when_mine(options_.names, done.owner);
+    when.names["#expiry"] = options_.names.expiration;
+    when.values[":expiry"] = attribute::number(seconds_of(done.expires));
+    when.values[":completed"] = attribute::text(std::string(detail::completed_text));
+    std::string update = "SET #status = :completed, #expiry = :expiry";
+    if (auto data = detail::data_of(done.result, options_.as)) {
+        update += ", #data = :data";
+        when.names["#data"] = options_.names.data;
+        when.values[":data"] = std::move(*data);
+    }
+    if (!done.validation.empty()) {
+        update += ", #validation = :validation";
+        when.names["#validation"] = options_.names.validation;
+        when.values[":validation"] = attribute::text(done.validation);
+    }
+    services::update_item_request request(
+        options_.table, key_item(std::move(key)), std::move(update), std::move(when));
+    auto said = co_await client_->update_item(std::move(request));
+    if (!said) co_return said.error();
+    co_return read(std::move(*said));
+}
+
+store::answer<store_answer> dynamodb_store::abandon(std::string key, std::string owner)
+{
+    auto change = detail::delete_statement(options_.table, options_.names, key_item(key), owner);
+    auto const gathered = co_await in_company(key, std::move(change));
+    if (!gathered) co_return gathered.error();
+    if (*gathered) co_return **gathered;
+    services::delete_item_request request(
+        options_.table, key_item(std::move(key)), when_mine(options_.names, std::move(owner)));
+    auto said = co_await client_->delete_item(std::move(request));
+    if (!said) co_return said.error();
+    co_return read(std::move(*said));
+}
+
+std::chrono::milliseconds dynamodb_store::clock_offset() const
+{
+    return client_->clock_offset();
+}
+
+store::answer<std::optional<record>> dynamodb_store::get(std::string key)
+{
+    services::get_item_request request(options_.table, key_item(std::move(key)));
+    auto const said = co_await client_->get_item(std::move(request));
+    if (!said) co_return said.error();
+    std::optional<record> out;
+    if (said->found) out = detail::to_record(*said->found, options_.names, options_.as);
+    co_return out;
+}
+
+store::answer<bool> dynamodb_store::forget(std::string key)
+{
+    condition when;
+    when.text = "attribute_exists(#id)";
+    when.names["#id"] = options_.names.sort_key.empty() ? options_.names.key : options_.names.sort_key;
+    services::delete_item_request request(options_.table, key_item(std::move(key)), std::move(when));
+    auto const said = co_await client_->delete_item(std::move(request));
+    if (!said) co_return said.error();
+    co_return said->applied;
+}
+
+} // namespace quern::idempotency

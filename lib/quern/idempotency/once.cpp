@@ -1,0 +1,300 @@
+#include <quern/idempotency/once.hpp>
+
+#include <quern/idempotency/detail/claim_lease.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace quern::idempotency {
+
+namespace asio = boost::asio;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+constexpr milliseconds pause_of_failures{500};
+
+record const* row_in(store_answer const& a)
+{
+    return a.found ? &*a.found : nullptr;
+}
+
+asio::awaitable<void> stop_if_cancelled()
+{
+    auto const state = co_await asio::this_coro::cancellation_state;
+    if (state.cancelled() != asio::cancellation_type::none)
+        throw boost::system::system_error(asio::error::operation_aborted);
+}
+
+bool is_cancellation(std::exception_ptr const& thrown)
+{
+    try {
+        std::rethrow_exception(thrown);
+    } catch (boost::system::system_error const& e) {
+        return e.code() == asio::error::operation_aborted;
+    } catch (...) {
+        return false;
+    }
+}
+
+} // namespace
+
+std::optional<failure> once_options::validate() const
+{
+    if (prefix.empty())
+        return failure(errc::invalid_option, "prefix: empty; say what the handler does, as \"charge-card\"");
+    if (life < seconds(1) || life > seconds(366 * 86'400))
+        return failure(errc::invalid_option, "life: must be from a second to a year");
+    if (waiting.longest.count() < 0 || waiting.longest > longest_wait)
+        return failure(errc::invalid_option, "waiting.longest: must be from zero to a day");
+    if (complete_within.count() < 0 || complete_within > longest_wait)
+        return failure(errc::invalid_option, "complete_within: must be from zero to a day");
+    bool const needs_names = key.what == key_source::kind::attribute || key.what == key_source::kind::body;
+    if (needs_names && key.names.empty()) return failure(errc::invalid_option, "key: names nothing");
+    if (key.what == key_source::kind::function && !key.make)
+        return failure(errc::invalid_option, "key: has no function");
+    return {};
+}
+
+once::once(std::shared_ptr<store> s, once_options options)
+    : store_(std::move(s)), options_(std::move(options)), time_(options_.time ? *options_.time : real_clock()),
+      log_(options_.log)
+{
+    if (auto const wrong = options_.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
+}
+
+void once::note(log_level level, char const* cause, delivery const& d, std::string const& text)
+{
+    std::lock_guard const lock(log_mutex_);
+    log_.write(level, cause, std::string(d.id()) + ": " + text, time_.now());
+}
+
+outcome once::down(delivery const& d, failure const& why)
+{
+    ++counters_.unavailable;
+    note(log_level::warning, "idempotency store", d, describe(why));
+    return unavailable();
+}
+
+asio::awaitable<void> once::pause(milliseconds for_so_long)
+{
+    auto const ex = co_await asio::this_coro::executor;
+    auto const timer = time_.make_timer(ex);
+    co_await timer->wait_until(time_.now() + for_so_long);
+    co_await stop_if_cancelled();
+}
+
+/// What becomes of a message whose claim was refused; nothing: look again.
+asio::awaitable<std::optional<outcome>> once::meet(
+    delivery& d, store_answer const& met, detail::claim_lease const& ours, milliseconds& waited)
+{
+    auto const now = ours.now();
+    claim_wish const wish{ours.row().owner, ours.row().validation};
+    auto const verdict = judge_claim(row_in(met), wish, now);
+    switch (verdict.is) {
+    case claim_kind::completed: {
+        ++counters_.duplicates;
+        if (options_.on_duplicate) options_.on_duplicate(d, met.found->result);
+        co_return ack();
+    }
+    case claim_kind::mismatch: {
+        ++counters_.mismatched;
+        note(log_level::error, "idempotency mismatch", d,
+            "the key " + ours.key() + " was completed with another payload");
+        co_return options_.on_mismatch ? options_.on_mismatch(d) : retry().telling(outcome::news::none);
+    }
+    default: break; // a row that has ended since is free at the next look
+    }
+    auto const until = std::max(verdict.until, now);
+    auto const next = options_.waiting.next_look(now, until, waited, d.is_last_receive());
+    if (!next) {
+        ++counters_.released;
+        auto const rest = std::chrono::ceil<milliseconds>(until - now);
+        co_return retry_after(std::max(rest, milliseconds(1'000))).telling(outcome::news::none);
+    }
+    ++counters_.waited;
+    waited += *next;
+    co_await pause(*next);
+    co_return std::nullopt;
+}
+
+/// Claims the key. An outcome: the handler is not to run.
+asio::awaitable<std::optional<outcome>> once::take(delivery& d, lease const& ours)
+{
+    auto const guarded = co_await d.guard_lease(ours);
+    if (!guarded) co_return release(); // the lease is over, and what is said here counts no more
+    milliseconds waited{};
+    for (;;) {
+        auto wish = ours->begin();
+        auto got = co_await store_->claim(std::move(wish));
+        co_await stop_if_cancelled();
+        if (!got && options_.run_without_store) {
+            ++counters_.unavailable;
+            note(log_level::error, "idempotency store", d, "it runs all the same: " + describe(got.error()));
+            co_return std::nullopt;
+        }
+        if (!got) co_return down(d, got.error());
+        bool const met_itself = !got->applied && is_mine(row_in(*got), ours->row().owner);
+        if (!got->applied && !met_itself) {
+            auto const said = co_await meet(d, *got, *ours, waited);
+            if (said) co_return said;
+            continue;
+        }
+        bool held = ours->hold();
+        while (!held) { // the lease was extended meanwhile, and the claim is to reach as far
+            got = co_await ours->extend_row();
+            co_await stop_if_cancelled();
+            if (!got) co_return down(d, got.error());
+            if (!got->applied) break;
+            held = ours->hold();
+        }
+        if (held) co_return std::nullopt;
+    }
+}
+
+asio::awaitable<void> once::give_free(lease ours)
+{
+    ours->let_go();
+    ++counters_.abandoned;
+    std::string key = ours->key(), owner = ours->row().owner;
+    auto const said = co_await store_->abandon(std::move(key), std::move(owner));
+    static_cast<void>(said); // if it failed, the claim ends by itself
+}
+
+/// False: somebody else has the key.
+asio::awaitable<bool> once::record_completion(delivery& d, detail::claim_lease& ours, record done)
+{
+    auto const give_up_at = time_.now() + options_.complete_within;
+    for (;;) {
+        done.expires = std::chrono::ceil<seconds>(ours.now() + options_.life);
+        auto row = done;
+        auto key = ours.key();
+        auto got = co_await store_->complete(std::move(key), std::move(row));
+        if (got && !got->applied && !got->found) { // taken away, by hand say
+            claim_request again;
+            again.key = ours.key();
+            again.row = done;
+            again.now = ours.now();
+            got = co_await store_->claim(std::move(again));
+        }
+        if (got && !got->applied) {
+            auto const kind = judge_refusal(row_in(*got), done.owner);
+            if (kind == write_kind::lost) co_return false;
+            if (kind == write_kind::superseded) {
+                ++counters_.fenced;
+                note(log_level::warning, "idempotency fenced", d,
+                    "completed by somebody else meanwhile: " + ours.key());
+                co_return true;
+            }
+        }
+        if (got) {
+            ++counters_.completed;
+            co_return true;
+        }
+        if (time_.now() + pause_of_failures >= give_up_at) {
+            ++counters_.unrecorded;
+            note(log_level::error, "idempotency completion", d,
+                "done, and the store does not know: " + describe(got.error()));
+            co_return true;
+        }
+        co_await pause(pause_of_failures);
+    }
+}
+
+asio::awaitable<outcome> once::finish(delivery& d, lease const& ours, receipt const& left, outcome said)
+{
+    auto done = ours->row();
+    done.is = record::state::completed;
+    done.in_progress_until.reset();
+    done.result = left.result;
+    bool is_ours = true;
+    try {
+        is_ours = co_await record_completion(d, *ours, std::move(done));
+    } catch (boost::system::system_error const& e) {
+        if (e.code() != asio::error::operation_aborted) throw;
+        ++counters_
+              .unrecorded; // cancelled, and its work is done: if the message is ours still, it must not come again
+        note(log_level::warning, "idempotency completion", d, "done, and cancelled before the store knew");
+    }
+    ours->let_go();
+    if (is_ours) co_return said;
+    ++counters_.fenced;
+    note(log_level::error, "idempotency fenced", d,
+        "somebody else has taken its key over, and works on it: " + ours->key());
+    co_return retry_after(options_.waiting.longest).telling(outcome::news::none);
+}
+
+asio::awaitable<outcome> once::handle(delivery& d, worker const& next)
+{
+    auto const self = shared_from_this();
+    auto const value = options_.key.value_in(d);
+    if (!value) {
+        if (options_.on_missing_key) co_return options_.on_missing_key(d);
+        throw parse_error("the message has no such key");
+    }
+    record row;
+    row.owner = new_owner();
+    if (options_.validation) {
+        if (auto const payload = options_.validation->value_in(d)) row.validation = digest_of(options_.as, *payload);
+    }
+    row.expires = std::chrono::ceil<seconds>(time_.wall() + store_->clock_offset() + options_.life);
+    auto const ours = std::make_shared<detail::claim_lease>(
+        store_, time_, d, make_key(options_.as, options_.prefix, *value), std::move(row));
+    auto const not_to_run = co_await take(d, ours);
+    if (not_to_run) co_return *not_to_run;
+
+    ++counters_.claimed;
+    receipt left;
+    std::exception_ptr thrown;
+    outcome said;
+    try {
+        said = co_await next(d, left);
+    } catch (...) {
+        thrown = std::current_exception();
+    }
+    bool const is_done = !thrown && said.what() == outcome::kind::ack;
+    if (is_done && ours->is_held()) co_return co_await finish(d, ours, left, said);
+    if (is_done) co_return said;             // without a store
+    if (thrown && is_cancellation(thrown)) { // nothing more is awaited, the consumer wants to go on
+        auto const ex = co_await asio::this_coro::executor;
+        auto const gone = [self](std::exception_ptr) {};
+        asio::co_spawn(ex, give_free(ours), gone);
+    } else if (ours->is_held()) {
+        co_await give_free(ours);
+    }
+    if (thrown) std::rethrow_exception(thrown);
+    co_return said;
+}
+
+middleware once::around()
+{
+    return [self = shared_from_this()](delivery& d, handler const& next) -> asio::awaitable<outcome> {
+        worker const work = [&next](delivery& its, receipt&) { return next(its); };
+        co_return co_await self->handle(d, work);
+    };
+}
+
+handler once::around(worker work)
+{
+    return [self = shared_from_this(), work = std::move(work)](delivery& d) { return self->handle(d, work); };
+}
+
+handler once::wrap(handler inner)
+{
+    return chain(around(), std::move(inner));
+}
+
+once_counters once::counters() const
+{
+    return {counters_.claimed, counters_.completed, counters_.duplicates, counters_.waited, counters_.released,
+        counters_.mismatched, counters_.abandoned, counters_.fenced, counters_.unavailable, counters_.unrecorded};
+}
+
+} // namespace quern::idempotency

@@ -1,0 +1,152 @@
+#include <quern/idempotency/key.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <map>
+#include <string>
+
+using namespace quern;
+using namespace quern::idempotency;
+using std::string;
+using kind = key_source::kind;
+
+namespace {
+
+struct letter {
+    sqs::message message;
+    string body;
+
+    delivery made() const
+    {
+        auto m = message;
+        m.id = "059f36b4-87a3-44ab-83d2-661975830a7d";
+        m.body = body;
+        return delivery(std::move(m), {}, real_clock());
+    }
+};
+
+key_source body(std::vector<string> pointers)
+{
+    key_source out;
+    out.what = kind::body;
+    out.names = std::move(pointers);
+    return out;
+}
+
+string text_of(char const* name, string const& json)
+{
+    return text_to_hash(*flavour_named(name), json);
+}
+
+constexpr auto everything =
+    "{\"b\":[1,2.5,1e16,1.0,1e-7],\"a\":\"Zo\xc3\xab \xf0\x9f\x98\x80\\n\\u007f/\",\"B\":null,\"A\":true}";
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(keys)
+
+// As json.dumps(…, sort_keys=True) of Python 3.11, JSON.stringify of Node 20 and Jackson write them.
+BOOST_AUTO_TEST_CASE(each_language_writes_a_value_in_its_own_way_before_it_hashes)
+{
+    BOOST_TEST(text_of("python", everything) ==
+        R"({"A": true, "B": null, "a": "Zo\u00eb \ud83d\ude00\n\u007f/", "b": [1, 2.5, 1e+16, 1.0, 1e-07]})");
+    BOOST_TEST(text_of("typescript", everything) ==
+        "{\"a\":\"Zo\xc3\xab "
+        "\xf0\x9f\x98\x80\\n\x7f/\",\"A\":true,\"b\":[1,2.5,10000000000000000,1,1e-7],\"B\":null}");
+    BOOST_TEST(text_of("java", everything) ==
+        "{\"b\":[1,2.5,1.0E16,1.0,1.0E-7],\"a\":\"Zo\xc3\xab \xf0\x9f\x98\x80\\n\x7f/\",\"B\":null,\"A\":true}");
+    BOOST_TEST(text_of("quern", everything) ==
+        "{\"A\":true,\"B\":null,\"a\":\"Zo\xc3\xab "
+        "\xf0\x9f\x98\x80\\n\x7f/\",\"b\":[1,2.5,10000000000000000,1,1e-7]}");
+}
+
+BOOST_AUTO_TEST_CASE(numbers_are_written_as_each_language_does)
+{
+    struct row {
+        char const *json, *python, *script, *java;
+    };
+    for (auto const& r : {row{"7", "7", "7", "7"}, {"-3", "-3", "-3", "-3"}, {"0.0", "0.0", "0", "0.0"},
+             {"100.0", "100.0", "100", "100.0"}, {"0.0001", "0.0001", "0.0001", "1.0E-4"},
+             {"0.00001", "1e-05", "0.00001", "1.0E-5"}, {"12345678.5", "12345678.5", "12345678.5", "1.23456785E7"},
+             {"1.5e21", "1.5e+21", "1.5e+21", "1.5E21"}, {"0.1", "0.1", "0.1", "0.1"},
+             {"-2.5e-10", "-2.5e-10", "-2.5e-10", "-2.5E-10"}}) {
+        BOOST_TEST(text_of("python", r.json) == r.python);
+        BOOST_TEST(text_of("typescript", r.json) == r.script);
+        BOOST_TEST(text_of("java", r.json) == r.java);
+    }
+}
+
+// Keys that Powertools has stored for these inputs, reproduced byte for byte.
+BOOST_AUTO_TEST_CASE(a_message_id_makes_the_keys_that_powertools_makes)
+{
+    auto const id = key_source().value_in(letter().made()).value();
+    BOOST_TEST(id == "\"059f36b4-87a3-44ab-83d2-661975830a7d\"");
+    BOOST_TEST(make_key(flavour::python, "orders", id) == "orders#068044a7927cd88524adc22442efbed9");
+    BOOST_TEST(make_key(flavour::typescript, "orders", id) == "orders#BoBEp5J82IUkrcIkQu++2Q==");
+    BOOST_TEST(make_key(flavour::java, "orders", id) == "orders#5e8d3c508ebc61bb26b9104ccf5916e4");
+    BOOST_TEST(make_key(flavour::quern, "orders", id) ==
+        "orders#c26380f3dfe7ddb3f0632128e40cacd7daaaec903c06107d12dfa521b411dff0");
+}
+
+BOOST_AUTO_TEST_CASE(several_pointers_make_a_list)
+{
+    letter const of{{}, R"({"order":{"id":"x"},"n": 7})"};
+    auto const list = body({"/order/id", "/n"}).value_in(of.made()).value();
+    BOOST_TEST(list == R"(["x",7])");
+    BOOST_TEST(make_key(flavour::python, "p", list) == "p#d777a3c87cf407b3b7fd2b1bdcc65848");
+    BOOST_TEST(make_key(flavour::typescript, "p", list) == "p#6YY0b5UjRAOwKka3UScAFA==");
+    BOOST_TEST(make_key(flavour::java, "p", list) == "p#e986346f95234403b02a46b751270014");
+}
+
+BOOST_AUTO_TEST_CASE(a_redriven_message_keeps_the_key_of_its_first_life)
+{
+    letter of;
+    of.message.attributes.push_back({"QuernOriginalId", "String", "first"});
+    BOOST_TEST(key_source().value_in(of.made()).value() == "\"first\"");
+}
+
+BOOST_AUTO_TEST_CASE(a_message_may_have_no_key)
+{
+    key_source of_group;
+    of_group.what = kind::deduplication_id;
+    BOOST_TEST(!of_group.value_in(letter().made()).has_value());
+    key_source attribute;
+    attribute.what = kind::attribute;
+    attribute.names = {"order"};
+    BOOST_TEST(!attribute.value_in(letter().made()).has_value());
+    for (auto const* text : {"", "no json", "{}", R"({"id":null})", "[1,2]"})
+        BOOST_TEST(!body({"/id"}).value_in(letter{{}, text}.made()).has_value(), text);
+    BOOST_TEST(!body({"/id", "/none"}).value_in(letter{{}, R"({"id":1})"}.made()).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_key_is_taken_from_where_it_is_said)
+{
+    letter of;
+    of.message.attributes.push_back({"order", "Number", "17"});
+    of.message.system_attributes.push_back({"MessageDeduplicationId", "d-1"});
+    of.body = "plain";
+    auto const found = [&](char const* text) { return key_source::parse(text).value().value_in(of.made()).value(); };
+    BOOST_TEST(found("attribute:order") == "\"17\"");
+    BOOST_TEST(found("deduplication-id") == "\"d-1\"");
+    BOOST_TEST(found("body") == "\"plain\"");
+    of.body = R"({"a":{"b":[1,2]},"c/d":3})";
+    BOOST_TEST(found("body:/a/b") == "[1,2]");
+    BOOST_TEST(found("body:/c~1d,/a/b/0") == "[3,1]");
+    BOOST_TEST(found("body") == R"({"a":{"b":[1,2]},"c/d":3})");
+}
+
+BOOST_AUTO_TEST_CASE(what_names_no_key_is_refused)
+{
+    for (auto const* text : {"", "id", "attribute:", "body:", "body:order", "message-id:x", "Message-Id"})
+        BOOST_TEST(key_source::parse(text).has_error(), text);
+}
+
+BOOST_AUTO_TEST_CASE(a_function_may_make_the_key)
+{
+    key_source own;
+    own.what = kind::function;
+    own.make = [](delivery const& d) { return string(d.body()) + "!"; };
+    BOOST_TEST(own.value_in(letter{{}, "a"}.made()).value() == "\"a!\"");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

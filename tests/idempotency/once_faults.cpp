@@ -1,0 +1,153 @@
+#include "idempotency/once_mill.hpp"
+
+namespace asio = boost::asio;
+using namespace quern;
+using namespace quern::test;
+using namespace std::chrono_literals;
+
+BOOST_FIXTURE_TEST_SUITE(a_handler_that_must_not_repeat_over_a_bad_store, once_mill)
+
+BOOST_AUTO_TEST_CASE(does_not_run_while_the_store_does_not_answer)
+{
+    put("a");
+    bool down = true;
+    store->on = [&](std::string_view) { return way{down ? fate::not_sent : fate::carried_out}; };
+    work();
+    time.run_for(io, 5min);
+    BOOST_TEST(effects.empty());
+    BOOST_TEST(guard->counters().unavailable >= 1u);
+    down = false;
+    BOOST_TEST(until(10min, [this] { return empty(); }));
+    BOOST_TEST(effects.at("a") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(runs_without_a_store_only_when_it_is_told_to)
+{
+    put("a");
+    how.run_without_store = true;
+    store->on = [&](std::string_view) { return way{fate::not_sent}; };
+    work();
+    BOOST_TEST(until(5s, [this] { return empty(); }));
+    BOOST_TEST(effects.at("a") == 1);
+    BOOST_TEST(log_lines("idempotency store: ") == 1);
+}
+
+// The claim was made, and its answer lost: the message comes back before that claim has ended, and waits for it.
+BOOST_AUTO_TEST_CASE(is_not_stopped_for_good_by_a_claim_of_which_it_never_heard)
+{
+    put("a");
+    int claims = 0;
+    store->on = [&](std::string_view operation) {
+        return way{operation == "claim" && ++claims == 1 ? fate::answer_lost : fate::carried_out};
+    };
+    work();
+    BOOST_TEST(until(5min, [this] { return empty(); }));
+    BOOST_TEST(effects.at("a") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(repeats_a_completion_whose_answer_was_lost)
+{
+    put("a");
+    int tries = 0;
+    store->on = [&](std::string_view operation) {
+        return way{operation == "complete" && ++tries < 4 ? fate::answer_lost : fate::carried_out};
+    };
+    work();
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    BOOST_TEST(effects.at("a") == 1);
+    BOOST_TEST(tries == 4);
+    BOOST_TEST(guard->counters().completed == 1u);
+    BOOST_TEST(guard->counters().fenced == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(acknowledges_what_is_done_although_the_store_will_not_hear_of_it)
+{
+    put("a");
+    store->on = [&](std::string_view operation) {
+        return way{operation == "complete" ? fate::not_sent : fate::carried_out};
+    };
+    work();
+    BOOST_TEST(until(2min, [this] { return empty(); }));
+    BOOST_TEST(effects.at("a") == 1);
+    BOOST_TEST(guard->counters().unrecorded == 1u);
+    BOOST_TEST(log_lines("idempotency completion: ") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(puts_its_row_back_when_somebody_has_taken_it_away_meanwhile)
+{
+    put("a");
+    work([this](delivery&, receipt&) -> asio::awaitable<outcome> {
+        rows->forget(key_of("a"));
+        co_return ack();
+    });
+    BOOST_TEST(until(5s, [this] { return empty(); }));
+    BOOST_TEST((rows->find(key_of("a")).value().is == record::state::completed));
+}
+
+BOOST_AUTO_TEST_CASE(does_not_acknowledge_when_somebody_else_has_the_key_by_the_end)
+{
+    put("a");
+    work([this](delivery& d, receipt&) -> asio::awaitable<outcome> {
+        if (d.receive_count() == 1) {
+            rows->forget(key_of("a"));
+            claim_for_another_soon();
+            co_await pause(10ms);
+        }
+        co_return ack();
+    });
+    time.run_for(io, 5s);
+    BOOST_TEST(!empty());
+    BOOST_TEST(guard->counters().fenced == 1u);
+    complete_for_another("a");
+    BOOST_TEST(until(2min, [this] { return empty(); }));
+    BOOST_TEST(guard->counters().duplicates == 1u);
+}
+
+// The claim took so long that the lease was extended meanwhile: the row must not end before it.
+BOOST_AUTO_TEST_CASE(a_slow_claim_still_covers_the_lease)
+{
+    put("a");
+    bool slow = true;
+    store->on = [&](std::string_view operation) {
+        bool const is_first = operation == "claim" && std::exchange(slow, false);
+        return is_first ? way{fate::carried_out, 24s, 1s} : way();
+    };
+    bool ran = false;
+    work([&](delivery& d, receipt&) -> asio::awaitable<outcome> {
+        ran = true;
+        auto const until = rows->find(key_of("a")).value().in_progress_until.value();
+        BOOST_TEST((until - time.wall() >= d.remaining() + 1s));
+        BOOST_TEST((d.remaining() > 20s));
+        co_return ack();
+    });
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    BOOST_TEST(ran);
+}
+
+BOOST_AUTO_TEST_CASE(is_cancelled_when_the_store_does_not_let_it_extend_its_claim)
+{
+    put("a");
+    options.max_in_flight = 1;
+    bool down = false;
+    store->on = [&](std::string_view) { return way{down ? fate::not_sent : fate::carried_out}; };
+    std::optional<tick> ended;
+    work([&](delivery& d, receipt&) -> asio::awaitable<outcome> {
+        if (d.receive_count() > 1) co_return ack();
+        struct on_exit {
+            std::optional<tick>& at;
+            quern::clock& time;
+            ~on_exit() { at = time.now(); }
+        } const noted{ended, time};
+        down = true;
+        co_await rest(10min);
+        co_return ack();
+    });
+    auto const began = time.now();
+    BOOST_TEST(until(2min, [&] { return ended.has_value(); }));
+    BOOST_TEST((*ended - began <= 31s));
+    down = false;
+    BOOST_TEST(until(10min, [this] { return empty(); }));
+    BOOST_TEST(effects.at("a") == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
