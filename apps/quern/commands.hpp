@@ -22,6 +22,7 @@ void add_queue(CLI::App&, command_line&);
 void add_send(CLI::App&, command_line&);
 void add_consume(CLI::App&, command_line&);
 void add_relay(CLI::App&, command_line&);
+void add_idempotency(CLI::App&, command_line&);
 void add_demo(CLI::App&, command_line&);
 void add_sim(CLI::App&, command_line&);
 void add_redrive(CLI::App&, command_line&);

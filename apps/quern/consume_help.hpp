@@ -52,12 +52,16 @@ On a FIFO queue the messages of a group run one after the other, in order. When 
 comes again (retry), until it is in the --poison-queue (skip), until it comes again after --park-for (park), or for you, since
 the program drains and ends (halt).
 
-Delivery is at least once: a message may come more than once.
+Delivery is at least once: a message may come more than once. With --idempotency the work of each key is done once: the key is
+claimed before, the claim follows the message's lease, and what is done is remembered for --idempotency-life. A duplicate is
+acknowledged without running; a key that somebody else works on is waited for. Only a handler that is killed between its effect
+and the end of its command does it twice. `quern idempotency table create` makes the table; memory is for one process.
 
 Examples:
   quern consume orders --until-empty > orders.jsonl
   quern consume orders mails bills --settings /etc/shop/limits.toml --exec ./handle
   quern consume http://127.0.0.1:9324/000000000000/orders --exec 'curl -sf -d @- http://localhost:8080/orders'
+  quern consume orders --exec ./charge --idempotency ddb:seen --idempotency-key body:/order/id
   quern consume orders --exec ./handle-order --max-in-flight 16 --report /run/orders/drain.json)";
 
 } // namespace quern::app

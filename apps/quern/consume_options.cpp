@@ -116,6 +116,7 @@ void add_consumer_options(CLI::App& command, consume_options& o)
         ->capture_default_str();
     command.add_flag(
         "--log-bodies", o.log_bodies, "Show in the log how a message begins that is malformed or damaged");
+    add_idempotency_options(command, o.idempotency);
     command.add_option("--report", o.report, "Write how the drain went there, as JSON")->type_name("FILE");
 }
 

@@ -226,6 +226,14 @@ asio::awaitable<int> consume_queues(session& s, consume_options const& o, make_w
     auto const heard = std::make_shared<consumer_news>(ex);
     auto job = make(urls, settings, heard);
     if (!job) co_return complain(job.error());
+    std::shared_ptr<idempotency_work> once;
+    if (!o.idempotency.store.empty()) {
+        auto made = co_await idempotency_work::make(s, o.idempotency);
+        if (!made) co_return complain(made.error());
+        once = std::move(*made);
+        once->add_attributes(settings);
+        job->handle = [once, inner = job->handle](std::string const& url) { return once->wrap(url, inner(url)); };
+    }
     if (auto const wrong = settings.validate()) co_return complain(*wrong);
     auto& client = s.consumers.emplace(ex, client_options_from(s, settings, urls.size(), !o.settings.empty()));
     if (urls.size() > *at_first.max_in_flight)
@@ -241,6 +249,7 @@ asio::awaitable<int> consume_queues(session& s, consume_options const& o, make_w
     }
     co_await consume_until_drained(s, o, *job, all, heard);
     if (turned) turned->end();
+    if (once) spdlog::info("{}", once->statistics());
     if (job->statistics) spdlog::info("{}", job->statistics());
     auto const code = judge(o, *heard, all, report ? &*report : nullptr);
     bool const refused = heard->end->has_error() && !heard->complaint;

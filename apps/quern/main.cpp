@@ -22,6 +22,7 @@ constexpr char const* footer = R"(Examples:
   quern consume orders --exec ./handle-order           one run of a command a message
   quern relay orders http://localhost:8080/hook        one request of a web service a message
   quern queue attributes orders
+  quern idempotency table create seen                  for `quern consume orders --idempotency ddb:seen`
   quern redrive orders-dlq --canary 10:5m              dead letters, back to where they came from
 
 The options above may also stand after the command. `quern COMMAND --help` tells more about each.
@@ -31,6 +32,7 @@ as the endpoint too, unless another is given.
 
 Environment:
   AWS_ENDPOINT_URL_SQS, AWS_ENDPOINT_URL               where SQS is, as --endpoint
+  AWS_ENDPOINT_URL_DYNAMODB                            where DynamoDB is
   AWS_REGION, AWS_DEFAULT_REGION                       as --region; us-east-1 at an endpoint that is not Amazon's
   AWS_PROFILE, AWS_CONFIG_FILE                         where what is not said here comes from; ~/.aws/config
   AWS_CA_BUNDLE                                        PEM file of the authorities to trust, instead of the system's
@@ -83,6 +85,7 @@ int run(int argc, char* argv[])
     quern::app::add_consume(app, line);
     quern::app::add_relay(app, line);
     quern::app::add_redrive(app, line);
+    quern::app::add_idempotency(app, line);
     quern::app::add_demo(app, line);
     quern::app::add_sim(app, line);
 
