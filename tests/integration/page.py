@@ -120,7 +120,7 @@ def check(quern, browser, shots):
         browser.wait_for("quern relay", "alive", "orders", "Nothing is in the way")
 
         call("send", "orders", stdin="".join(f"message {n}\n" for n in range(100)))
-        browser.wait_for("handler")
+        browser.wait_for("it is tried again")
         for name, scheme, width in (("light", "light", 1100), ("dark", "dark", 1100), ("narrow", "light", 400)):
             browser.look_like(scheme, width)
             if shots:
@@ -130,9 +130,9 @@ def check(quern, browser, shots):
 
         Hook.down = True
         call("send", "orders", stdin="".join(f"message {n}0\n" for n in range(40)))
-        browser.wait_for("breaker", "open")
+        browser.wait_for("breaker of the handlers")
         Hook.down = False
-        browser.wait_for("breakers", "closed")
+        browser.wait_for("closed")
 
         call("send", "orders", stdin="slow\n")
         browser.wait_for("running")
