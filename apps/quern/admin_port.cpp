@@ -36,7 +36,7 @@ admin_port::admin_port(admin::door_options options, asio::any_io_executor ex)
 {}
 
 result<std::unique_ptr<admin_port>> admin_port::open(
-    admin_options const& said, std::string program, asio::any_io_executor ex)
+    admin_options const& said, std::string program, asio::any_io_executor ex, std::function<std::string()> metrics)
 {
     std::unique_ptr<admin_port> out;
     if (!said.port) return out;
@@ -45,6 +45,7 @@ result<std::unique_ptr<admin_port>> admin_port::open(
     options.web.port = *said.port;
     options.web.hosts = said.hosts;
     options.program = std::move(program);
+    options.metrics = std::move(metrics);
     if (auto wrong = options.web.validate())
         return failure(errc::invalid_option, "--admin-address: '" + said.address + "' is no IP address");
     out.reset(new admin_port(std::move(options), std::move(ex)));

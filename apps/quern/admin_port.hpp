@@ -39,9 +39,10 @@ void add_admin_options(CLI::App& command, admin_options&);
 /// Threads  the executor's only one.
 class admin_port {
 public:
-    /// Listens, and says where on standard error. Null when the options name no port.
-    static result<std::unique_ptr<admin_port>> open(
-        admin_options const&, std::string program, boost::asio::any_io_executor);
+    /// Listens, and says where on standard error. Null when the options name no port. `metrics`: text for /metrics, called on
+    /// the port's thread for as long as this lives; null: there is none.
+    static result<std::unique_ptr<admin_port>> open(admin_options const&, std::string program,
+        boost::asio::any_io_executor, std::function<std::string()> metrics = {});
 
     ~admin_port();
     admin_port(admin_port const&) = delete;

@@ -20,7 +20,6 @@ void reporter::watch(std::string name, consumer const& of, std::shared_ptr<recor
 void reporter::begin()
 {
     running_ = true;
-    last_.signs.began_at = to_->last()->signs.began_at;
     auto const self = shared_from_this();
     auto const ended = [self](std::exception_ptr) { // a consumer that is gone is no bug of ours
         self->running_ = false;
@@ -41,7 +40,7 @@ asio::awaitable<void> reporter::run()
 asio::awaitable<void> reporter::look()
 {
     picture out;
-    out.signs.began_at = last_.signs.began_at;
+    out.signs.began_at = to_->last()->signs.began_at;
     for (auto& one : subjects_) {
         auto said = co_await one.of.explain();
         auto const counts = one.of.counters();
@@ -56,7 +55,6 @@ asio::awaitable<void> reporter::look()
     }
     out.signs.beat_at = time_.now();
     out.signs.seen = true;
-    last_ = out;
     to_->put(std::move(out));
 }
 
@@ -67,9 +65,10 @@ asio::awaitable<void> reporter::end()
     next_.ring();
     while (running_)
         co_await ended_.wait();
-    last_.signs.over = true;
-    last_.signs.beat_at = time_.now();
-    to_->put(std::move(last_));
+    auto last = *to_->last();
+    last.signs.over = true;
+    last.signs.beat_at = time_.now();
+    to_->put(std::move(last));
 }
 
 } // namespace quern::admin

@@ -17,7 +17,7 @@ namespace quern::admin {
 /// Takes a picture of a program's consumers once a second, where they run. Each picture is a heartbeat as well: it needs an
 /// answer of every consumer's own loop, so when something blocks one there is no further picture.
 ///
-/// Threads  those of the executor given, one at a time.
+/// Threads  one at a time, on the executor given: that of one thread, or a strand.
 class reporter : public std::enable_shared_from_this<reporter> {
 public:
     static constexpr std::chrono::milliseconds every{1'000};
@@ -49,7 +49,6 @@ private:
     std::shared_ptr<board> to_;
     clock& time_;
     std::vector<subject> subjects_;
-    picture last_;
     alarm next_, ended_;
     bool running_ = false;
     bool over_ = false;
