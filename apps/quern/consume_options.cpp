@@ -143,6 +143,7 @@ void add_consumer_options(CLI::App& command, consume_options& o)
     command.add_flag(
         "--log-bodies", o.log_bodies, "Show in the log how a message begins that is malformed or damaged");
     command.add_option("--report", o.report, "Write how the drain went there, as JSON")->type_name("FILE");
+    add_admin_options(command, o.admin);
 }
 
 void add_options(CLI::App& command, consume_options& o)

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "admin_port.hpp"
+
 #include <quern/consumer/options.hpp>
 
 #include <cstdint>
@@ -39,6 +41,7 @@ struct consume_options {
     std::string on_unknown_flag = "run";
     std::string report;
     bool log_bodies = false;
+    admin_options admin;
 };
 
 /// Adds them to the command, with its help. They outlive the reading of the command line.

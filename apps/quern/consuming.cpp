@@ -231,7 +231,12 @@ asio::awaitable<int> consume_queues(session& s, consume_options const& o, make_w
     if (urls.size() > *at_first.max_in_flight)
         co_return complain(
             fmt::format("--max-in-flight must be at least {}, one for each queue", urls.size()), usage);
-    consume_work all(s.io, client, urls, job->handle, settings);
+    auto const door = admin_port::open(o.admin, job->program, ex);
+    if (!door) co_return complain(door.error());
+    auto* const admin = door->get();
+    std::function<std::shared_ptr<observer>(std::string const&)> watch;
+    if (admin) watch = [&](std::string const& url) { return admin->observe(url, settings.observer); };
+    consume_work all(s.io, client, urls, job->handle, watch, settings);
     std::shared_ptr<settings_on_signal> turned;
     if (!o.settings.empty()) {
         auto const said = co_await all.set_limits(at_first);
@@ -239,7 +244,13 @@ asio::awaitable<int> consume_queues(session& s, consume_options const& o, make_w
         turned = std::make_shared<settings_on_signal>(s.io, o.settings, base, all);
         turned->wait();
     }
+    if (admin) {
+        for (auto const& q : all.queues())
+            admin->watch(q.url, q.of);
+        admin->begin();
+    }
     co_await consume_until_drained(s, o, *job, all, heard);
+    if (admin) co_await admin->end();
     if (turned) turned->end();
     if (job->statistics) spdlog::info("{}", job->statistics());
     auto const code = judge(o, *heard, all, report ? &*report : nullptr);

@@ -34,6 +34,7 @@ struct explanation {
     std::size_t polls = 0;     ///< receives open
     std::size_t in_flight = 0; ///< messages
     std::size_t running = 0;   ///< of these, with a handler at work
+    std::size_t settling = 0;  ///< of these, handled, and SQS is being told
     std::size_t bytes = 0;     ///< see consumer_options::max_bytes_in_flight
 
     consumer_limits limits; ///< in force, each of them

@@ -51,6 +51,7 @@ explanation pipeline::explain()
     std::set<std::string_view> groups;
     line_.in_flight.for_each([&](held_ptr const& h) {
         if (!oldest || h->came_in->received_at < oldest->came_in->received_at) oldest = h.get();
+        if (!h->life.is_running() && h->life.is_settling()) ++out.settling;
         if (line_.fifo) groups.insert(h->message.group());
     });
     if (oldest) {
