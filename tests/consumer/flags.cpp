@@ -10,7 +10,7 @@ namespace {
 /// A flag that says what the test wants, when it wants.
 class test_flag : public policy::flag_source {
 public:
-    explicit test_flag(clock& time) : time_(time) {}
+    explicit test_flag(quern::clock& time) : time_(time) {}
 
     std::string name() const override { return "test:halt"; }
 
@@ -30,7 +30,7 @@ public:
     int readings = 0;
 
 private:
-    clock& time_;
+    quern::clock& time_;
 };
 
 struct flagged : mill {
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(without_a_breaker_a_flag_halts_as_well_and_what_waits_grows
         co_return ack();
     });
     settle_down();
-    send(10);
+    send_now(10);
     time.run_for(io, 5s);
     BOOST_TEST(runs.size() == 10u);
     flag->text = "open";
@@ -203,10 +203,10 @@ BOOST_AUTO_TEST_CASE(a_drain_does_not_wait_for_a_flag)
     begin();
     settle_down();
     auto const readings = flag->readings;
-    auto const report = drained();
-    bool const at_once = report.took < 1s;
+    auto const end = drained();
+    bool const at_once = end.took < 1s;
     BOOST_TEST(at_once);
-    BOOST_TEST(report.clean());
+    BOOST_TEST(end.clean());
     time.run_for(io, 10min);
     BOOST_TEST(flag->readings <= readings + 1);
 }
