@@ -35,6 +35,10 @@ struct consume_options {
     std::string poison_queue;
     std::string on_group_failure = "retry";
     std::optional<int> park_for;
+    std::string flag;
+    std::string flag_name;
+    std::optional<int> flag_interval;
+    std::string on_unknown_flag = "run";
     std::string report;
     bool log_bodies = false;
     admin_options admin;
