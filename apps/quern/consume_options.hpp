@@ -34,6 +34,7 @@ struct consume_options {
     std::string on_group_failure = "retry";
     std::optional<int> park_for;
     std::string report;
+    std::string metrics;
     bool log_bodies = false;
 };
 
