@@ -24,6 +24,7 @@ void add_consume(CLI::App&, command_line&);
 void add_relay(CLI::App&, command_line&);
 void add_demo(CLI::App&, command_line&);
 void add_sim(CLI::App&, command_line&);
+void add_top(CLI::App&, command_line&);
 void add_redrive(CLI::App&, command_line&);
 void add_sample(CLI::App& to, char const* name, command_line&);
 

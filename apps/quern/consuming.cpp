@@ -9,6 +9,7 @@
 #include "settings_on_signal.hpp"
 
 #include <quern/consumer/client_options.hpp>
+#include <quern/telemetry/prometheus.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -235,7 +236,7 @@ asio::awaitable<int> consume_queues(session& s, consume_options const& o, make_w
     auto job = make(urls, settings, heard);
     if (!job) co_return complain(job.error());
     if (auto const wrong = settings.validate()) co_return complain(*wrong);
-    auto const exported = metrics_export::to(s, o.metrics);
+    auto const exported = metrics_export::to(s, o.metrics, o.admin.port.has_value());
     if (!exported) co_return complain(exported.error());
     auto* const numbers = exported->get();
     auto client_settings = client_options_from(s, settings, urls.size(), !o.settings.empty());
@@ -244,8 +245,16 @@ asio::awaitable<int> consume_queues(session& s, consume_options const& o, make_w
     if (urls.size() > *at_first.max_in_flight)
         co_return complain(
             fmt::format("--max-in-flight must be at least {}, one for each queue", urls.size()), usage);
-    std::function<std::shared_ptr<observer>(std::string const&)> watch;
-    if (numbers) watch = [numbers](std::string const& url) { return numbers->of_queue(url); };
+    std::function<std::string()> page;
+    if (numbers) page = [numbers] { return telemetry::prometheus_text(numbers->all().snapshot()); };
+    auto const door = admin_port::open(o.admin, job->program, ex, std::move(page));
+    if (!door) co_return complain(door.error());
+    auto* const admin = door->get();
+    auto const watch = [&](std::string const& url) {
+        auto its = settings.observer;
+        if (numbers) its = numbers->of_queue(url);
+        return admin ? admin->observe(url, std::move(its)) : its;
+    };
     consume_work all(s.io, client, urls, job->handle, watch, settings);
     std::shared_ptr<settings_on_signal> turned;
     if (!o.settings.empty()) {
@@ -255,7 +264,13 @@ asio::awaitable<int> consume_queues(session& s, consume_options const& o, make_w
         turned->wait();
     }
     if (numbers) numbers->begin(all);
+    if (admin) {
+        for (auto const& q : all.queues())
+            admin->watch(q.url, q.of);
+        admin->begin();
+    }
     co_await consume_until_drained(s, o, *job, all, heard);
+    if (admin) co_await admin->end();
     if (numbers) co_await numbers->finish(rest_of(o, heard->report));
     if (turned) turned->end();
     if (job->statistics) spdlog::info("{}", job->statistics());

@@ -23,6 +23,7 @@ constexpr char const* footer = R"(Examples:
   quern relay orders http://localhost:8080/hook        one request of a web service a message
   quern queue attributes orders
   quern redrive orders-dlq --canary 10:5m              dead letters, back to where they came from
+  quern consume orders --admin-port 9090               with a page to watch it, and probes
 
 The options above may also stand after the command. `quern COMMAND --help` tells more about each.
 
@@ -88,6 +89,7 @@ int run(int argc, char* argv[])
     quern::app::add_redrive(app, line);
     quern::app::add_demo(app, line);
     quern::app::add_sim(app, line);
+    quern::app::add_top(app, line);
 
     try {
         app.parse(argc, argv);

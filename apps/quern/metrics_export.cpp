@@ -48,10 +48,10 @@ struct metrics_export::station : std::enable_shared_from_this<station> {
 metrics_export::metrics_export(std::shared_ptr<station> at) : at_(std::move(at)) {}
 metrics_export::~metrics_export() = default;
 
-result<std::unique_ptr<metrics_export>> metrics_export::to(session& s, std::string const& form)
+result<std::unique_ptr<metrics_export>> metrics_export::to(session& s, std::string const& form, bool shown)
 try {
     std::unique_ptr<metrics_export> none;
-    if (form.empty()) return none;
+    if (form.empty() && !shown) return none;
     auto const at = std::make_shared<station>(s);
     at->how.log = to_stderr();
     if (form == "emf") {
@@ -59,14 +59,14 @@ try {
     } else if (form == "otlp") {
         auto options = telemetry::otlp_options_from(aws::process_environment);
         if (!options) return options.error();
-        if (options->disabled) return none;
+        if (options->disabled) return to(s, {}, shown);
         at->how.every = options->interval;
         net::web_hook_options web;
         web.connections = 1;
         web.environment = aws::process_environment;
         at->web.emplace(s.io.get_executor(), std::move(web));
         at->to = metrics::to_otlp(*at->web, std::move(*options), QUERN_VERSION);
-    } else {
+    } else if (form == "cloudwatch") {
         metrics::cloudwatch_options options;
         options.region = s.options.where.region;
         at->to = metrics::to_cloudwatch(s.io.get_executor(), s.sqs.credentials(), std::move(options));
@@ -104,8 +104,9 @@ void metrics_export::begin(consume_work const& consumers)
         its->follow(q.of);
         at_->sampler->add(q.of, q.url, its);
     }
-    at_->exporter.emplace(ex, at_->all, *at_->to, at_->how);
     at_->spawn(*at_->sampler);
+    if (!at_->to) return;
+    at_->exporter.emplace(ex, at_->all, *at_->to, at_->how);
     at_->spawn(*at_->exporter);
 }
 
@@ -113,7 +114,7 @@ asio::awaitable<void> metrics_export::finish(std::chrono::milliseconds limit)
 {
     auto const at = at_;
     at->sampler->end();
-    at->exporter->end();
+    if (at->exporter) at->exporter->end();
     auto const until = real_clock().now() + limit;
     bool in_time = true;
     while (at->at_work != 0 && in_time)
