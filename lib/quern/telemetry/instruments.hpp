@@ -143,7 +143,7 @@ inline constexpr std::array<instrument, instrument_count> instruments{{
      "Leases that ended while the message was held: it may be handled twice."},
     {id::handler_failures, part::consumer, kind::counter,
      "quern_handler_failures_total", "quern.handler.failures", "Handlers*", "{failure}", {{{"kind", "", values::failure_kind}}},
-     "Handlers that did not succeed, by how they ended."},
+     "Handlers that ended in another way than by an outcome, or found what they need unavailable."},
     {id::breaker_transitions, part::consumer, kind::counter,
      "quern_breaker_transitions_total", "quern.breaker.transitions", "Breaker*:open", "{transition}", {{{"to", "", values::breaker}}},
      "Changes of a breaker, by what it became."},
