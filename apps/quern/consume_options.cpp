@@ -143,6 +143,13 @@ void add_consumer_options(CLI::App& command, consume_options& o)
     command.add_flag(
         "--log-bodies", o.log_bodies, "Show in the log how a message begins that is malformed or damaged");
     command.add_option("--report", o.report, "Write how the drain went there, as JSON")->type_name("FILE");
+    command
+        .add_option("--metrics", o.metrics,
+            "Send metrics once a minute and at the end: emf (lines on standard error, of which CloudWatch makes "
+            "metrics "
+            "where it takes logs in), otlp (as the variables OTEL_* say), cloudwatch (PutMetricData)")
+        ->type_name("FORM")
+        ->check(CLI::IsMember({"emf", "otlp", "cloudwatch"}).description(""));
     add_admin_options(command, o.admin);
 }
 

@@ -40,6 +40,7 @@ struct consume_options {
     std::optional<int> flag_interval;
     std::string on_unknown_flag = "run";
     std::string report;
+    std::string metrics;
     bool log_bodies = false;
     admin_options admin;
 };

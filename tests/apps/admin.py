@@ -54,7 +54,6 @@ class Watching(ProgramTest):
         for path in ("/livez", "/startupz"):
             self.assertEqual(get(url + path)[0], 200)
         self.assertIn("<title>Quern</title>", get(url + "/")[1])
-        self.assertEqual(get(url + "/metrics")[0], 404)
         self.send("orders", "a", "b")
         seen = self.wait_until(lambda p: p["queues"][0]["counts"]["retried"] == 2, lambda: self.picture(url))
         queue = seen["queues"][0]
@@ -62,6 +61,11 @@ class Watching(ProgramTest):
         self.assertEqual(queue["counts"]["received"], 2)
         self.assertEqual({t["what"] for t in queue["troubles"]}, {"handler failed"})
         self.assertEqual(sum(queue["durations"]["handled"]), 2)
+        status, metrics = get(url + "/metrics")
+        self.assertEqual(status, 200)
+        for line in ('quern_messages_received_total{queue="orders"} 2', 'quern_handler_failures_total{queue="orders",kind="threw"} 2',
+                     'quern_messages_settled_total{queue="orders",outcome="retried"} 2', 'quern_queue_messages{queue="orders",state="visible"} 0'):
+            self.assertIn(line + "\n", metrics)
         consuming.send_signal(signal.SIGTERM)
         self.assertEqual(consuming.wait(LIMIT), 0)
         with self.assertRaises(OSError):
