@@ -25,6 +25,7 @@ void add_relay(CLI::App&, command_line&);
 void add_idempotency(CLI::App&, command_line&);
 void add_demo(CLI::App&, command_line&);
 void add_sim(CLI::App&, command_line&);
+void add_top(CLI::App&, command_line&);
 void add_redrive(CLI::App&, command_line&);
 void add_sample(CLI::App& to, char const* name, command_line&);
 

@@ -1,5 +1,6 @@
 #include "complaint.hpp"
 
+#include "log_format.hpp"
 #include "standard_streams.hpp"
 
 #include <quern/aws/config/detail/partitions.hpp>
@@ -85,10 +86,13 @@ log_sink to_stderr()
     };
 }
 
-void start_log(std::string const& level)
+void start_log(std::string const& level, std::string const& format)
 {
     spdlog::set_default_logger(spdlog::stderr_color_mt("quern"));
-    spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l: %v", spdlog::pattern_time_type::utc);
+    if (format == "text")
+        spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l: %v", spdlog::pattern_time_type::utc);
+    else
+        spdlog::set_formatter(json_log_format(format));
     spdlog::set_level(spdlog::level::from_str(level));
 }
 

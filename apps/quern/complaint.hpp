@@ -27,7 +27,7 @@ exit_code complain(failure const&);
 /// The library's log, and the program's.
 log_sink to_stderr();
 
-/// Logs to standard error from this level on: debug, info, warning, error or off.
-void start_log(std::string const& level);
+/// Logs to standard error from this level on: debug, info, warning, error or off. `format`: text, json or ecs.
+void start_log(std::string const& level, std::string const& format);
 
 } // namespace quern::app

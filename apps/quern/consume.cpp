@@ -17,6 +17,7 @@ result<consumer_work> work_on(
     consume_options const& o, bool several, asio::any_io_executor ex, std::shared_ptr<consumer_news> const& heard)
 {
     consumer_work out;
+    out.program = "quern consume";
     if (o.exec.empty()) {
         auto const to = std::make_shared<line_writer>(std::move(ex), STDOUT_FILENO);
         auto const broken = [heard](failure const& why) {

@@ -2,6 +2,7 @@
 
 #include "complaint.hpp"
 #include "consume_help.hpp"
+#include "flag_text.hpp"
 #include "rate_text.hpp"
 
 #include <quern/sqs/limits.hpp>
@@ -55,6 +56,13 @@ consumer_options options_from(consume_options const& o)
     out.drain_deadline = std::chrono::seconds(o.drain_deadline);
     out.handler_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(o.handler_timeout * 1000));
     out.max_age = std::chrono::seconds(o.max_age);
+    if (!o.flag.empty()) out.flag.source = flag_from(o.flag);
+    out.flag.name = o.flag_name;
+    if (o.flag_interval) {
+        out.flag.interval = std::chrono::seconds(*o.flag_interval);
+        out.flag.max_age = std::max(out.flag.max_age, 3 * out.flag.interval);
+    }
+    out.flag.halt_when_unknown = o.on_unknown_flag == "halt";
     out.on_group_failure = group_policies.at(o.on_group_failure);
     if (o.park_for) out.park_for = std::chrono::seconds(*o.park_for);
     out.system_attributes = {"SentTimestamp", "MessageGroupId"};
@@ -110,6 +118,24 @@ void add_consumer_options(CLI::App& command, consume_options& o)
         ->type_name("SECONDS")
         ->check(CLI::Range(1, 43'200))
         ->capture_default_str();
+    auto* const flag =
+        command
+            .add_option("--flag", o.flag, "Halt while this says open, go on when it says closed; file:PATH [none]")
+            ->type_name("FLAG")
+            ->check(check_flag);
+    command.add_option("--flag-name", o.flag_name, "With --flag: the member that counts, where the text is JSON")
+        ->type_name("NAME")
+        ->needs(flag);
+    command.add_option("--flag-interval", o.flag_interval, "With --flag: how often it is read [10]")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(1, 3'600))
+        ->needs(flag);
+    command
+        .add_option("--on-unknown-flag", o.on_unknown_flag,
+            "With --flag: run or halt while it cannot be read, or holds no such word, for five minutes [run]")
+        ->type_name("run|halt")
+        ->check(CLI::IsMember({"run", "halt"}).description(""))
+        ->needs(flag);
     command.add_option("--stall-after", o.stall_after, "Tell why when nothing has moved for so long; 0: never")
         ->type_name("SECONDS")
         ->check(CLI::Range(0, 86'400))
@@ -118,6 +144,14 @@ void add_consumer_options(CLI::App& command, consume_options& o)
         "--log-bodies", o.log_bodies, "Show in the log how a message begins that is malformed or damaged");
     add_idempotency_options(command, o.idempotency);
     command.add_option("--report", o.report, "Write how the drain went there, as JSON")->type_name("FILE");
+    command
+        .add_option("--metrics", o.metrics,
+            "Send metrics once a minute and at the end: emf (lines on standard error, of which CloudWatch makes "
+            "metrics "
+            "where it takes logs in), otlp (as the variables OTEL_* say), cloudwatch (PutMetricData)")
+        ->type_name("FORM")
+        ->check(CLI::IsMember({"emf", "otlp", "cloudwatch"}).description(""));
+    add_admin_options(command, o.admin);
 }
 
 void add_options(CLI::App& command, consume_options& o)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "admin_port.hpp"
 #include "idempotency_work.hpp"
 
 #include <quern/consumer/options.hpp>
@@ -35,8 +36,14 @@ struct consume_options {
     std::string poison_queue;
     std::string on_group_failure = "retry";
     std::optional<int> park_for;
+    std::string flag;
+    std::string flag_name;
+    std::optional<int> flag_interval;
+    std::string on_unknown_flag = "run";
     std::string report;
+    std::string metrics;
     bool log_bodies = false;
+    admin_options admin;
     idempotency_options idempotency;
 };
 

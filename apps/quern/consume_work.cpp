@@ -5,9 +5,11 @@ namespace quern::app {
 namespace asio = boost::asio;
 
 consume_work::consume_work(asio::io_context& io, sqs::api& api, std::vector<std::string> const& urls,
-    std::function<handler(std::string const& url)> const& handle, consumer_options const& options)
+    std::function<handler(std::string const& url)> const& handle,
+    std::function<std::shared_ptr<observer>(std::string const& url)> const& watch, consumer_options options)
 {
     if (urls.size() == 1) {
+        if (watch) options.observer = watch(urls.front());
         one_.emplace(io.get_executor(), api, urls.front(), handle(urls.front()), options);
         queues_.push_back({urls.front(), *one_});
         return;
@@ -17,8 +19,10 @@ consume_work::consume_work(asio::io_context& io, sqs::api& api, std::vector<std:
     auto each = options;
     each.max_in_flight = 120'000; // what all share is the limit
     several_.emplace(io.get_executor(), together);
-    for (auto const& url : urls)
+    for (auto const& url : urls) {
+        if (watch) each.observer = watch(url);
         queues_.push_back({url, several_->add(api, url, handle(url), each)});
+    }
 }
 
 asio::awaitable<result<drain_report>> consume_work::run()

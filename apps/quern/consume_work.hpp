@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,9 +16,10 @@ namespace quern::app {
 /// The consumers of `quern consume`: one, or several that share max_in_flight.
 class consume_work {
 public:
-    /// `handle` makes the handler of a queue, by its URL.
+    /// `handle` makes the handler of a queue, and `watch` its observer, by its URL; null: none.
     consume_work(boost::asio::io_context&, sqs::api&, std::vector<std::string> const& urls,
-        std::function<handler(std::string const& url)> const& handle, consumer_options const&);
+        std::function<handler(std::string const& url)> const& handle,
+        std::function<std::shared_ptr<observer>(std::string const& url)> const& watch, consumer_options);
 
     struct queue {
         std::string url;

@@ -3,11 +3,13 @@
 #include "consume_work.hpp"
 #include "depth.hpp"
 #include "explain_on_signal.hpp"
+#include "metrics_export.hpp"
 #include "report_file.hpp"
 #include "settings_file.hpp"
 #include "settings_on_signal.hpp"
 
 #include <quern/consumer/client_options.hpp>
+#include <quern/telemetry/prometheus.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -148,6 +150,13 @@ asio::awaitable<int> complain_of_end(session const& s, consume_options const& o,
     co_return failed;
 }
 
+/// For what has to be sent at the end: what a drain has left of its time, a moment at least.
+std::chrono::milliseconds rest_of(consume_options const& o, drain_report const& r)
+{
+    std::chrono::milliseconds const limit = std::chrono::seconds(o.drain_deadline);
+    return std::clamp<std::chrono::milliseconds>(limit - r.took, 500ms, 5s);
+}
+
 int judge(consume_options const& o, consumer_news const& heard, consume_work const& work, report_file* to)
 {
     auto const& report = heard.report;
@@ -235,11 +244,26 @@ asio::awaitable<int> consume_queues(session& s, consume_options const& o, make_w
         job->handle = [once, inner = job->handle](std::string const& url) { return once->wrap(url, inner(url)); };
     }
     if (auto const wrong = settings.validate()) co_return complain(*wrong);
-    auto& client = s.consumers.emplace(ex, client_options_from(s, settings, urls.size(), !o.settings.empty()));
+    auto const exported = metrics_export::to(s, o.metrics, o.admin.port.has_value());
+    if (!exported) co_return complain(exported.error());
+    auto* const numbers = exported->get();
+    auto client_settings = client_options_from(s, settings, urls.size(), !o.settings.empty());
+    if (numbers) client_settings.observer = numbers->of_client();
+    auto& client = s.consumers.emplace(ex, std::move(client_settings));
     if (urls.size() > *at_first.max_in_flight)
         co_return complain(
             fmt::format("--max-in-flight must be at least {}, one for each queue", urls.size()), usage);
-    consume_work all(s.io, client, urls, job->handle, settings);
+    std::function<std::string()> page;
+    if (numbers) page = [numbers] { return telemetry::prometheus_text(numbers->all().snapshot()); };
+    auto const door = admin_port::open(o.admin, job->program, ex, std::move(page));
+    if (!door) co_return complain(door.error());
+    auto* const admin = door->get();
+    auto const watch = [&](std::string const& url) {
+        auto its = settings.observer;
+        if (numbers) its = numbers->of_queue(url);
+        return admin ? admin->observe(url, std::move(its)) : its;
+    };
+    consume_work all(s.io, client, urls, job->handle, watch, settings);
     std::shared_ptr<settings_on_signal> turned;
     if (!o.settings.empty()) {
         auto const said = co_await all.set_limits(at_first);
@@ -247,7 +271,15 @@ asio::awaitable<int> consume_queues(session& s, consume_options const& o, make_w
         turned = std::make_shared<settings_on_signal>(s.io, o.settings, base, all);
         turned->wait();
     }
+    if (numbers) numbers->begin(all);
+    if (admin) {
+        for (auto const& q : all.queues())
+            admin->watch(q.url, q.of);
+        admin->begin();
+    }
     co_await consume_until_drained(s, o, *job, all, heard);
+    if (admin) co_await admin->end();
+    if (numbers) co_await numbers->finish(rest_of(o, heard->report));
     if (turned) turned->end();
     if (once) spdlog::info("{}", once->statistics());
     if (job->statistics) spdlog::info("{}", job->statistics());

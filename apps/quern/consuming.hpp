@@ -38,6 +38,7 @@ struct consumer_news {
 
 /// The work on each message, and what goes with it.
 struct consumer_work {
+    std::string program;                                   ///< "quern consume", for whoever watches it
     std::function<handler(std::string const& url)> handle; ///< makes the handler of a queue
     std::function<std::string()> statistics;               ///< a line for the log; null: none
     std::chrono::seconds statistics_every{0};              ///< zero: never

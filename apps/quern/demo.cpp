@@ -1,3 +1,4 @@
+#include "admin_port.hpp"
 #include "commands.hpp"
 #include "demo_broker.hpp"
 #include "demo_tally.hpp"
@@ -32,6 +33,7 @@ struct demo_options {
     std::size_t size = 256;
     std::size_t max_in_flight = 1'000;
     bool json = false;
+    admin_options admin;
 };
 
 constexpr auto patience = 60s; ///< without a single acknowledgement: what is missing then is lost
@@ -75,7 +77,7 @@ public:
     }
 
     /// Completes when all that was sent has been acknowledged, or will not be any more.
-    asio::awaitable<void> grind()
+    asio::awaitable<void> grind(admin_port* admin)
     {
         auto const self = shared_from_this();
         asio::co_spawn(executor_, send(), [self](std::exception_ptr bug) {
@@ -86,8 +88,13 @@ public:
         settings.max_in_flight = options_.max_in_flight;
         settings.wait_time = 1s; // an empty queue is noticed within it
         settings.log = to_stderr();
+        if (admin) settings.observer = admin->observe(queue_url_, nullptr);
         consumer c(
             executor_, observed_, queue_url_, [self](delivery& d) { return self->handle(d); }, settings);
+        if (admin) {
+            admin->watch(queue_url_, c);
+            admin->begin();
+        }
         c.start();
 
         empty_watch watch(observed_, queue_url_);
@@ -105,6 +112,7 @@ public:
         }
         bar.finish();
         drained_ = co_await c.drain(10s);
+        if (admin) co_await admin->end();
     }
 
     tally const& count() const { return count_; }
@@ -207,8 +215,10 @@ asio::awaitable<int> demo(session& s, demo_broker& broker, demo_options const& o
     sqs::create_queue_request creation("demo");
     auto const made = co_await s.sqs.create_queue(std::move(creation));
     if (!made) co_return s.complain(made.error());
+    auto const admin = admin_port::open(o.admin, "quern demo", s.io.get_executor());
+    if (!admin) co_return complain(admin.error());
     auto const work = std::make_shared<mill>(s, o, made->queue_url);
-    co_await work->grind();
+    co_await work->grind(admin->get());
     auto const counters = broker.counters();
     auto const left = co_await queue_depth(s.sqs, made->queue_url);
     if (!left) co_return s.complain(left.error());
@@ -270,6 +280,7 @@ void add_demo(CLI::App& app, command_line& line)
         ->check(CLI::Range(1, 100'000))
         ->capture_default_str();
     command->add_flag("--json", o->json, "Print one JSON object");
+    add_admin_options(*command, o->admin);
     command->footer(help);
     command->callback([o, &line] { line.run = [o] { return run_demo(*o); }; });
 }

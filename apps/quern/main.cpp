@@ -24,6 +24,7 @@ constexpr char const* footer = R"(Examples:
   quern queue attributes orders
   quern idempotency table create seen                  for `quern consume orders --idempotency ddb:seen`
   quern redrive orders-dlq --canary 10:5m              dead letters, back to where they came from
+  quern consume orders --admin-port 9090               with a page to watch it, and probes
 
 The options above may also stand after the command. `quern COMMAND --help` tells more about each.
 
@@ -67,7 +68,7 @@ int run(int argc, char* argv[])
 {
     CLI::App app("Quern consumes Amazon SQS queues.", "quern");
     quern::app::command_line line;
-    std::string log_level = "info";
+    std::string log_level = "info", log_format = "text";
     app.set_version_flag("--version", "quern " QUERN_VERSION);
     app.add_option("--endpoint", line.where.url, "Where SQS is, http://127.0.0.1:9324 for one")->type_name("URL");
     app.add_option("--region", line.where.region, "The region, eu-west-1 for one")->type_name("NAME");
@@ -75,6 +76,9 @@ int run(int argc, char* argv[])
         ->type_name("NAME");
     app.add_option("--log-level", log_level, "What is logged to standard error, from this on")
         ->check(CLI::IsMember({"debug", "info", "warning", "error", "off"}))
+        ->capture_default_str();
+    app.add_option("--log-format", log_format, "How it is: lines for people, JSON, JSON of the Elastic Common Schema")
+        ->check(CLI::IsMember({"text", "json", "ecs"}))
         ->capture_default_str();
     app.footer(footer);
     app.fallthrough();
@@ -88,11 +92,12 @@ int run(int argc, char* argv[])
     quern::app::add_idempotency(app, line);
     quern::app::add_demo(app, line);
     quern::app::add_sim(app, line);
+    quern::app::add_top(app, line);
 
     try {
         app.parse(argc, argv);
         if (!line.run) throw CLI::RequiredError("A command");
-        quern::app::start_log(log_level);
+        quern::app::start_log(log_level, log_format);
         return line.run();
     } catch (CLI::Success const& e) { // --help, --version
         return app.exit(e);

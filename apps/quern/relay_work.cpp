@@ -134,6 +134,7 @@ result<consumer_work> relay_work(session& s, std::string const& queue_url, relay
     at->to.on_halt([heard](std::string const& why) { heard->end_with("a rule says halt: " + why); });
 
     consumer_work out;
+    out.program = "quern relay";
     out.handle = [at](std::string const&) { return at->to.handler(); };
     out.statistics = [at] { return relay_statistics(at->to.counters(), at->to.pace(), at->web.counters().open); };
     out.statistics_every = std::chrono::ceil<std::chrono::seconds>(how.statistics_every);

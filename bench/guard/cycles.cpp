@@ -1,16 +1,19 @@
 // The steps of a message, to have their instructions counted: guard-cycles STEP COUNT
 //
-//   sign   a signed DeleteMessageBatch of ten, from its body to the bytes on the wire
-//   build  the body of a DeleteMessageBatch of ten
-//   parse  the answer to a ReceiveMessage, ten messages of 256 bytes, their digests compared
-//   cycle  receive, handle, delete: messages of the queue BENCH_QUEUE_URL, by a plain function
-//   wait   the same, by a coroutine
+//   sign      a signed DeleteMessageBatch of ten, from its body to the bytes on the wire
+//   build     the body of a DeleteMessageBatch of ten
+//   parse     the answer to a ReceiveMessage, ten messages of 256 bytes, their digests compared
+//   cycle     receive, handle, delete: messages of the queue BENCH_QUEUE_URL, by a plain function
+//   wait      the same, by a coroutine
+//   watched   as cycle, with an observer that does nothing
+//   measured  as cycle, with all that is measured
 //
 // guard.py runs each twice, with different counts: what the second one takes longer is what the difference costs.
 #include <quern/aws/detail/signing/json_signer.hpp>
 #include <quern/consumer/consumer.hpp>
 #include <quern/core/detail/md5.hpp>
 #include <quern/core/detail/text/digest.hpp>
+#include <quern/metrics/collection.hpp>
 #include <quern/sqs/detail/checksums.hpp>
 #include <quern/sqs/detail/decode.hpp>
 #include <quern/sqs/detail/encode.hpp>
@@ -19,6 +22,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <stdexcept>
 #include <string>
 
@@ -86,13 +90,14 @@ void parse(long count)
 }
 
 template <class Handle>
-void consume(long count, Handle handle)
+void consume(long count, Handle handle, std::shared_ptr<observer> watcher = nullptr)
 {
     auto const* const queue = std::getenv("BENCH_QUEUE_URL");
     if (!queue) throw std::runtime_error("BENCH_QUEUE_URL is not set");
     asio::io_context io(1);
     consumer_options options;
     options.seed = 1;
+    options.observer = std::move(watcher);
     consumer it(io, queue, handle, options);
     it.start();
     while (it.counters().acked < static_cast<std::uint64_t>(count))
@@ -109,7 +114,7 @@ asio::awaitable<void> wait_for_nothing(delivery&)
 
 int main(int argc, char* argv[])
 try {
-    if (argc != 3) throw std::runtime_error("usage: guard-cycles sign|build|parse|cycle|wait COUNT");
+    if (argc != 3) throw std::runtime_error("usage: guard-cycles sign|build|parse|cycle|wait|watched|measured COUNT");
     std::string const step = argv[1];
     auto const count = std::stol(argv[2]);
     if (step == "sign")
@@ -122,6 +127,12 @@ try {
         consume(count, [](delivery&) {});
     else if (step == "wait")
         consume(count, wait_for_nothing);
+    else if (step == "watched")
+        consume(
+            count, [](delivery&) {}, std::make_shared<observer>());
+    else if (step == "measured")
+        consume(
+            count, [](delivery&) {}, metrics::collection().consumer("bench"));
     else
         throw std::runtime_error("no such step: " + step);
 } catch (std::exception const& e) {

@@ -24,8 +24,11 @@ STEPS = {  # how often, and what of: over a socket no two runs meet quite the sa
     "parse": (200, "answer"),
     "cycle": (8000, "message"),
     "wait": (8000, "message"),
+    "watched": (8000, "message"),
+    "measured": (8000, "message"),
 }
 LIMIT = 1.05
+AT_MOST = {("measured", "watched"): 1.02}  # the first may be so many times the second
 ALLOCATOR = re.compile(r"malloc|^_?free$|^cfree|_int_free|memalign|calloc|realloc|unlink_chunk")
 
 
@@ -90,11 +93,11 @@ def compare(step, cost, baseline):
     total, known = sum(cost.values()), baseline.get(step)
     unit = STEPS[step][1]
     if not known:
-        print(f"{step:6} {total:8.0f} instructions a {unit}; nothing to compare with")
+        print(f"{step:8} {total:8.0f} instructions a {unit}; nothing to compare with")
         return False
     ratio = total / known["instructions"]
     worse = ratio > LIMIT
-    print(f"{step:6} {total:8.0f} instructions a {unit}, {100 * (ratio - 1):+.1f} %{'  FAILED' if worse else ''}")
+    print(f"{step:8} {total:8.0f} instructions a {unit}, {100 * (ratio - 1):+.1f} %{'  FAILED' if worse else ''}")
     if worse:
         print("\n".join(culprits(cost, known["functions"])))
     return worse
@@ -153,13 +156,21 @@ def main():
             "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
             "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
         }
+        counted_now = {}
         for step in told.step or STEPS:
             cost = cost_of(told.programs / "guard-cycles", step, folder, environment)
+            counted_now[step] = sum(cost.values())
             if told.update:
                 baseline[step] = worth_keeping(cost)
-                print(f"{step:6} {baseline[step]['instructions']:8} instructions a {STEPS[step][1]}")
+                print(f"{step:8} {baseline[step]['instructions']:8} instructions a {STEPS[step][1]}")
             else:
                 failed = compare(step, cost, baseline) or failed
+    for (step, base), limit in AT_MOST.items():
+        if step not in counted_now or base not in counted_now:
+            continue
+        ratio = counted_now[step] / counted_now[base]
+        print(f"{step} costs {100 * (ratio - 1):.1f} % more than {base}{'  FAILED' if ratio > limit else ''}")
+        failed = failed or ratio > limit
     if told.update:
         file.write_text(json.dumps(baseline | {"compiler": compiler()}, indent=1) + "\n")
     if failed:

@@ -532,5 +532,46 @@ class Several(ProgramTest):
                     mentions=["--max-in-flight must be at least 2, one for each queue"])
 
 
+class Flagged(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.url = self.create("orders")
+        self.path = self.folder + "/halt"
+
+    def say(self, text):
+        with open(self.path + ".new", "w", encoding="utf-8") as file:
+            file.write(text)
+        os.rename(self.path + ".new", self.path)
+
+    def test_a_raised_flag_halts_and_a_lowered_one_lets_it_go_on(self):
+        self.say('{"shop": {"enabled": true}}')
+        self.send("orders", "a")
+        process = self.start("consume", "orders", "--wait-time", "1", "--flag", "file:" + self.path,
+                             "--flag-name", "shop", "--flag-interval", "1")
+        wait_for(process.stderr, "says halt")
+        process.send_signal(signal.SIGUSR1)
+        self.assertIn("flag file:" + self.path, wait_for(process.stderr, "0 receives open"))
+        self.assertEqual(self.counts("orders"), (1, 0, 0))
+        self.say('{"shop": {"enabled": false}}')
+        self.assertEqual(json.loads(process.stdout.readline())["body"], "a")
+        process.terminate()
+        self.assertEqual(process.wait(LIMIT), 0)
+
+    def test_a_flag_that_is_absent_lets_it_run_unless_it_is_to_halt(self):
+        self.send("orders", "a", "b")
+        out, err = self.quern("consume", "orders", "--until-empty", "--flag", "file:" + self.path)
+        self.assertEqual(len(out.splitlines()), 2)
+        self.assertIn("never read, which lets it run", err)
+        process = self.start("consume", "orders", "--flag", "file:" + self.path, "--on-unknown-flag", "halt")
+        wait_for(process.stderr, "never read, which halts")
+        process.terminate()
+        self.assertEqual(process.wait(LIMIT), 0)
+
+    def test_what_is_no_flag_is_refused(self):
+        for what in ("halt", "file:", "ftp:/x"):
+            self.refuse("consume", "orders", "--flag", what, status=2, mentions=["--flag", "file:PATH"])
+        self.refuse("consume", "orders", "--flag-name", "x", status=2, mentions=["--flag"])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -8,9 +8,9 @@ using namespace quern::broker;
 
 namespace {
 
-http_request form(std::string body, std::string target = "/")
+net::http_request form(std::string body, std::string target = "/")
 {
-    http_request out;
+    net::http_request out;
     out.method = "POST";
     out.target = std::move(target);
     out.fields.add("Content-Type", "application/x-www-form-urlencoded; charset=utf-8");
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(too_many_parameters_and_parts_are_refused)
 BOOST_AUTO_TEST_CASE(a_posted_form_and_a_get_with_an_action_are_calls)
 {
     BOOST_TEST(is_query_call(form("")));
-    http_request get;
+    net::http_request get;
     get.method = "GET";
     for (auto const* target : {"/?Action=ListQueues", "/a/q?Version=1&Action=ListQueues"}) {
         get.target = target;
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(a_posted_form_and_a_get_with_an_action_are_calls)
         get.target = target;
         BOOST_TEST(!is_query_call(get));
     }
-    http_request json;
+    net::http_request json;
     json.method = "POST";
     json.fields.add("Content-Type", "application/x-amz-json-1.0");
     BOOST_TEST(!is_query_call(json));

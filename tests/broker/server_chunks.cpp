@@ -1,7 +1,7 @@
 #include "server_fixture.hpp"
 
 #include <quern/broker/detail/http_answer.hpp>
-#include <quern/broker/detail/http_request.hpp>
+#include <quern/net/detail/http_request.hpp>
 
 using namespace quern;
 using namespace quern::test;
@@ -87,10 +87,10 @@ BOOST_AUTO_TEST_CASE(a_body_of_an_unknown_coding_is_refused_and_nothing_after_it
 
 BOOST_AUTO_TEST_CASE(large_buffers_are_given_back)
 {
-    broker::http_request request;
+    net::http_request request;
     request.body.assign(1024 * 1024, 'x');
     request.clear();
-    BOOST_TEST(request.body.capacity() < broker::http_request::kept);
+    BOOST_TEST(request.body.capacity() < net::http_request::kept);
 
     broker::http_answer answer;
     answer.body.assign(1024 * 1024, 'x');

@@ -115,13 +115,13 @@ BOOST_AUTO_TEST_CASE(only_so_many_are_told_apart)
 BOOST_AUTO_TEST_CASE(a_flag_or_a_pause_is_for_all)
 {
     run("a", ack());
-    it().force_open(true, now);
+    it().report(true, now);
     BOOST_TEST(!admits("a"));
     BOOST_TEST(!admits("new"));
     BOOST_TEST(room() == 0u);
     now += 1h;
     BOOST_TEST(room() == 0u);
-    it().force_open(false, now);
+    it().report(false, now);
     BOOST_TEST(room() == 2u);
     run("a", ack());
     run("new", ack());
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(without_a_breaker_only_a_pause_is_left)
     auto const back = found_down(message("a"));
     BOOST_TEST((back->delay >= 30s));
     BOOST_TEST((back->delay <= 45s));
-    it().force_open(true, now);
+    it().report(true, now);
     BOOST_TEST(admits("a"));
     it().pause("");
     BOOST_TEST(!admits("a"));

@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(an_explanation_is_a_sentence_and_json)
     explanation e;
     BOOST_TEST(to_string(e) == "0 receives open, 0 messages in flight; nothing is in the way");
     BOOST_TEST(to_json(e) ==
-        R"({"ready":false,"polls":0,"in_flight":0,"running":0,"bytes":0,"quiet_ms":0,"limits":{},)"
+        R"({"ready":false,"polls":0,"in_flight":0,"running":0,"settling":0,"bytes":0,"quiet_ms":0,"limits":{},)"
         R"("obstacles":[],"remarks":[]})");
     e.polls = 1;
     e.in_flight = 2;
@@ -80,6 +80,7 @@ BOOST_AUTO_TEST_CASE(an_explanation_is_a_sentence_and_json)
     e.quiet = 61'500ms;
     e.obstacles.push_back({"paused", "paused: \"deploy\""});
     e.remarks.push_back("SQS is silent");
+    e.settling = 1;
     e.oldest = {"m-1", 95'900ms, "running"};
     e.last_problem = {"receive failed: refused", 3s};
     BOOST_TEST(to_string(e) ==
@@ -87,7 +88,7 @@ BOOST_AUTO_TEST_CASE(an_explanation_is_a_sentence_and_json)
         "its "
         "handler runs; SQS is silent; the last problem, 3 s ago: receive failed: refused");
     BOOST_TEST(to_json(e) ==
-        R"({"ready":false,"polls":1,"in_flight":2,"running":1,"bytes":300,"quiet_ms":61500,"limits":{},)"
+        R"({"ready":false,"polls":1,"in_flight":2,"running":1,"settling":1,"bytes":300,"quiet_ms":61500,"limits":{},)"
         R"("obstacles":[{"name":"paused","text":"paused: \"deploy\""}],"remarks":["SQS is silent"],)"
         R"("oldest":{"message_id":"m-1","age_ms":95900,"state":"running"},)"
         R"("last_problem":{"text":"receive failed: refused","ago_ms":3000}})");

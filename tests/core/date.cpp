@@ -37,6 +37,12 @@ BOOST_AUTO_TEST_CASE(what_is_no_timestamp_is_refused)
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_date_header_is_written)
+{
+    BOOST_TEST(quern::text::http_date(moment) == "Sun, 30 Aug 2015 12:36:07 GMT");
+    BOOST_TEST(quern::text::http_date(moment + std::chrono::hours(24 * 122)) == "Wed, 30 Dec 2015 12:36:07 GMT");
+}
+
 BOOST_AUTO_TEST_CASE(a_date_header_is_read)
 {
     BOOST_TEST((quern::text::parse_http_date("Sun, 30 Aug 2015 12:36:07 GMT") == moment));

@@ -2,12 +2,12 @@
 
 #include <quern/aws/detail/signing/verify.hpp>
 #include <quern/broker/detail/front_end.hpp>
-#include <quern/broker/detail/http_request.hpp>
 #include <quern/broker/detail/move_task.hpp>
 #include <quern/broker/detail/query_form.hpp>
 #include <quern/broker/detail/receipt.hpp>
 #include <quern/broker/detail/redrive_policy.hpp>
 #include <quern/broker/detail/wire_decode.hpp>
+#include <quern/net/detail/http_request.hpp>
 #include <quern/sqs/types.hpp>
 
 #include <simdjson.h>
@@ -23,9 +23,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-broker::http_request request_of(std::string_view operation, std::string_view body)
+net::http_request request_of(std::string_view operation, std::string_view body)
 {
-    broker::http_request out;
+    net::http_request out;
     out.method = "POST";
     out.target = "/";
     out.fields.add("Host", "localhost");
@@ -55,7 +55,7 @@ void broker(std::string_view bytes)
     auto door = quiet_broker();
     auto now = quern::broker::instant(24h * 365 * 50);
     quern::broker::http_answer answer;
-    auto const serve = [&](quern::broker::http_request const& request) {
+    auto const serve = [&](net::http_request const& request) {
         door.serve(request, "http://localhost:9324", now, now, answer);
         now += 1s;
     };
@@ -85,7 +85,7 @@ void broker(std::string_view bytes)
 
 void form_request(std::string_view bytes)
 {
-    quern::broker::http_request request;
+    net::http_request request;
     request.method = "POST";
     request.target = "/";
     request.fields.add("Content-Type", "application/x-www-form-urlencoded");

@@ -1,10 +1,10 @@
 #include "target.hpp"
 
-#include <quern/broker/detail/http_request.hpp>
-#include <quern/broker/detail/http_rules.hpp>
-#include <quern/broker/detail/request_parser.hpp>
+#include <quern/net/detail/http_request.hpp>
+#include <quern/net/detail/http_rules.hpp>
 #include <quern/net/detail/proxy.hpp>
 #include <quern/net/detail/reply_parser.hpp>
+#include <quern/net/detail/request_parser.hpp>
 #include <quern/net/detail/web_hook_text.hpp>
 #include <quern/net/endpoint.hpp>
 #include <quern/net/message.hpp>
@@ -70,8 +70,8 @@ struct read_request {
 
 read_request request_in_pieces(std::string_view bytes, std::size_t piece)
 {
-    broker::http_request out;
-    broker::request_parser parser(out, max_header, max_body);
+    net::http_request out;
+    net::request_parser parser(out, max_header, max_body);
     auto const how = feed(parser, bytes, piece,
         [](auto& p, std::string const& text, auto& ec) { return p.read(boost::asio::buffer(text), ec); });
     return {how, out.method + ' ' + out.target + '\n' + text_of(out.fields) + '\n' + out.body};
@@ -158,7 +158,8 @@ void urls(std::string_view bytes)
     auto const half = bytes.size() / 2;
     net::endpoint const to{true, std::string(bytes.substr(0, half)), 443, "/"};
     net::is_listed(bytes.substr(half), to);
-    broker::is_local_host(bytes, {});
+    net::is_local_host(bytes, {});
+    net::is_address(bytes);
 }
 
 } // namespace quern::fuzz

@@ -59,6 +59,7 @@ std::string to_json(explanation const& e)
         .member("polls", number(e.polls))
         .member("in_flight", number(e.in_flight))
         .member("running", number(e.running))
+        .member("settling", number(e.settling))
         .member("bytes", number(e.bytes))
         .member("quiet_ms", static_cast<std::int64_t>(e.quiet.count()));
     json.key("limits").begin_object();

@@ -15,7 +15,7 @@ struct explanation {
     /// Something that keeps the next receive from beginning.
     struct obstacle {
         std::string name; ///< "max_in_flight", "max_bytes_in_flight", "rate", "handler_concurrency", "receives_fail",
-                          ///< "empty_answers", "paused", "breaker", "not_started", "draining" or "ended"
+                          ///< "empty_answers", "paused", "breaker", "flag", "not_started", "draining" or "ended"
         std::string text; ///< for a human
     };
     struct message {
@@ -34,6 +34,7 @@ struct explanation {
     std::size_t polls = 0;     ///< receives open
     std::size_t in_flight = 0; ///< messages
     std::size_t running = 0;   ///< of these, with a handler at work
+    std::size_t settling = 0;  ///< of these, handled, and SQS is being told
     std::size_t bytes = 0;     ///< see consumer_options::max_bytes_in_flight
 
     consumer_limits limits; ///< in force, each of them

@@ -6,6 +6,7 @@
 #include <quern/core/error.hpp>
 #include <quern/policy/backoff.hpp>
 #include <quern/policy/breaker.hpp>
+#include <quern/policy/flag.hpp>
 #include <quern/policy/rate_limit.hpp>
 #include <quern/sqs/client.hpp>
 #include <quern/telemetry/log.hpp>
@@ -113,6 +114,10 @@ struct consumer_options {
     /// default only a window in which every call failed opens it: handlers may fail for reasons of their messages.
     /// Half open it needs probes to end: set handler_timeout.
     std::optional<policy::breaker_options> breaker = only_when_all_fail();
+
+    /// A flag from outside (a parameter, a file) that halts the work, as if all that handlers depend on were down, until it is
+    /// lowered again. explain() says `flag` meanwhile. Without a source: none.
+    policy::flag_options flag;
 
     /// The thing that a message's handler depends on, where that differs: a tenant's database, a partner's address. Each name
     /// has a breaker of its own, and while one is open the others go on. Called on the consumer's strand, each time

@@ -3,12 +3,14 @@
 #include <quern/core/clock.hpp>
 #include <quern/core/error.hpp>
 #include <quern/policy/backoff.hpp>
+#include <quern/producer/observer.hpp>
 #include <quern/sqs/limits.hpp>
 #include <quern/telemetry/log.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 namespace quern {
@@ -52,6 +54,10 @@ struct producer_options {
 
     /// Where warnings go, to standard error unless told otherwise; as consumer_options::log.
     log_sink log = to_standard_error();
+
+    /// Told what becomes of each message, and of each request. Null: nobody, which costs nothing. Also of the requests of the
+    /// client that the producer makes for itself.
+    std::shared_ptr<producer_observer> observer;
 
     /// Time; the real one when null. The simulator gives its own.
     clock* time = nullptr;

@@ -54,11 +54,13 @@ std::string own_prefix(std::uint64_t seed)
 }
 
 /// Every failure comes back to the queue, which knows how much time each message has.
-std::unique_ptr<sqs::client> make_client(asio::any_io_executor ex, std::string const& queue_url)
+std::unique_ptr<sqs::client> make_client(
+    asio::any_io_executor ex, std::string const& queue_url, std::shared_ptr<producer_observer> observer)
 {
     sqs::client_options settings;
     settings.where.queue_url = queue_url;
     settings.retries.max_attempts = 1;
+    settings.observer = std::move(observer);
     return std::make_unique<sqs::client>(std::move(ex), std::move(settings));
 }
 
@@ -72,9 +74,10 @@ public:
     state(asio::any_io_executor ex, sqs::api* given, std::string queue_url, producer_options settings)
         : strand(compact_strand::on(std::move(ex))), fifo_(queue_url.ends_with(".fifo")),
           options_(std::move(settings)), time_(options_.time ? *options_.time : real_clock()),
-          own_client_(given ? nullptr : make_client(strand, queue_url)), api_(given ? *given : *own_client_),
-          queue_url_(std::move(queue_url)), queue_(options_, fifo_, seeded(options_.seed)), log_(options_.log),
-          wake_(time_, strand), id_prefix_(own_prefix(options_.seed))
+          own_client_(given ? nullptr : make_client(strand, queue_url, options_.observer)),
+          api_(given ? *given : *own_client_), queue_url_(std::move(queue_url)),
+          queue_(options_, fifo_, seeded(options_.seed)), log_(options_.log), wake_(time_, strand),
+          id_prefix_(own_prefix(options_.seed))
     {}
 
     void accept(outgoing_ptr);
@@ -92,6 +95,8 @@ private:
     void give_up(tick now);
     void tell(outgoing_ptr const&, send_result);
     void tell_onlookers();
+    template <class... Told, class... Args>
+    void observe(void (producer_observer::*event)(Told...), Args const&... args);
     void spawn(asio::awaitable<void>);
     tick now() const { return time_.now(); }
 
@@ -115,6 +120,7 @@ private:
 void producer::state::accept(outgoing_ptr message)
 {
     auto& entry = message->entry;
+    message->came_at = now();
     if (closed_) return tell(message, failure(errc::stopped, "the producer is closed"));
     if (fifo_ && !entry.group_id) { // in a request it would fail its neighbours too: SQS refuses the whole of it
         return tell(message, failure(errc::invalid_request, "MessageGroupId: a FIFO queue needs one"));
@@ -205,9 +211,14 @@ asio::awaitable<void> producer::state::call(std::vector<outgoing_ptr> batch)
     entries.reserve(batch.size());
     for (auto const& message : batch)
         entries.push_back(message->entry); // a copy: it may be sent again
+    auto const began = now();
     auto answers = co_await sqs::send_batch(api_, queue_url_, std::move(entries));
 
     auto const time = now();
+    if (options_.observer) {
+        auto const bad = std::ranges::count_if(answers, [](auto const& one) { return one.has_error(); });
+        observe(&producer_observer::batch_done, batch.size(), static_cast<std::size_t>(bad), time - began);
+    }
     for (std::size_t i = 0; i != batch.size(); ++i) {
         bool const may_help = !answers[i] && answers[i].error().retryable;
         if (queue_.answered(batch[i], may_help, time)) {
@@ -236,12 +247,32 @@ void producer::state::tell(outgoing_ptr const& message, send_result how)
 {
     auto const sender = std::exchange(message->sender, {});
     if (!sender) return; // told before
+    if (options_.observer) {
+        observed_send seen;
+        seen.group = message->entry.group_id ? std::string_view(*message->entry.group_id) : std::string_view();
+        seen.attempts = message->attempts;
+        seen.took = now() - message->came_at;
+        if (how) seen.message_id = how->message_id;
+        if (how)
+            observe(&producer_observer::sent, seen);
+        else
+            observe(&producer_observer::send_failed, seen, how.error());
+    }
     if (!how) {
         for (auto const& who : onlookers_) {
             if (message->number < who->mark) ++who->failed;
         }
     }
     sender.tell(std::move(how));
+}
+
+template <class... Told, class... Args>
+void producer::state::observe(void (producer_observer::*event)(Told...), Args const&... args)
+{
+    try {
+        (options_.observer.get()->*event)(args...);
+    } catch (...) { // what we are in the middle of must be finished
+    }
 }
 
 void producer::state::tell_onlookers()

@@ -16,12 +16,25 @@ std::optional<Number> number(std::string_view text)
     return out;
 }
 
+/// The same of what service times are: so few digits that they cannot overflow. Each message has two such times.
+std::optional<std::int64_t> count_of(std::string_view text)
+{
+    if (text.size() > 18 || text.empty()) return number<std::int64_t>(text);
+    std::int64_t out = 0;
+    for (char const c : text) {
+        auto const digit = static_cast<unsigned>(c) - '0';
+        if (digit > 9) return number<std::int64_t>(text);
+        out = 10 * out + digit;
+    }
+    return out;
+}
+
 std::optional<std::chrono::system_clock::time_point> point_in_time(std::string_view milliseconds_since_1970)
 {
     using std::chrono::milliseconds;
     using std::chrono::system_clock;
     constexpr auto last = std::chrono::duration_cast<milliseconds>(system_clock::duration::max()).count();
-    auto const count = number<std::int64_t>(milliseconds_since_1970);
+    auto const count = count_of(milliseconds_since_1970);
     if (!count || *count < 0 || *count > last) return {};
     return system_clock::time_point(milliseconds(*count));
 }

@@ -46,7 +46,7 @@ void write_messages(std::vector<message_look> const& all, std::string& to)
 } // namespace
 
 bool serve_admin(
-    http_request const& request, engine& queues, answer_counts const& answers, instant now, http_answer& answer)
+    net::http_request const& request, engine& queues, answer_counts const& answers, instant now, http_answer& answer)
 {
     if (request.method != "GET") return false;
     std::string_view const target = request.target;

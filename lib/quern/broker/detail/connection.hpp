@@ -1,9 +1,9 @@
 #pragma once
 
 #include <quern/broker/detail/http_answer.hpp>
-#include <quern/broker/detail/http_request.hpp>
-#include <quern/broker/detail/request_parser.hpp>
 #include <quern/broker/detail/server_core.hpp>
+#include <quern/net/detail/http_request.hpp>
+#include <quern/net/detail/request_parser.hpp>
 #include <quern/net/detail/tls.hpp>
 
 #include <boost/asio/ip/tcp.hpp>
@@ -82,11 +82,11 @@ private:
     std::string peer_; ///< for the access log
 
     boost::beast::flat_buffer in_;
-    std::optional<request_parser> parser_;
+    std::optional<net::request_parser> parser_;
     bool header_seen_ = false; ///< before its body: who asks, and whether to continue (Expect: 100-continue)
     bool in_request_ = false;  ///< from the first byte of a request until its answer is written or waits to be
 
-    http_request request_;
+    net::http_request request_;
     http_answer answer_;
     served served_;
     tick began_{};

@@ -36,12 +36,12 @@ std::string_view cors_rule::listed(std::string_view origin) const
     return at == origins_.end() ? std::string_view() : *at;
 }
 
-bool cors_rule::allows(http_request const& request) const
+bool cors_rule::allows(net::http_request const& request) const
 {
     return !listed(request.fields.find("origin")).empty();
 }
 
-bool cors_rule::answer(http_request const& request, http_answer& answer) const
+bool cors_rule::answer(net::http_request const& request, http_answer& answer) const
 {
     auto const origin = listed(request.fields.find("origin"));
     if (origin.empty()) return false;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <quern/broker/detail/http_answer.hpp>
-#include <quern/broker/detail/http_request.hpp>
+#include <quern/net/detail/http_request.hpp>
 
 #include <string>
 #include <string_view>
@@ -18,11 +18,11 @@ public:
     explicit cors_rule(std::vector<std::string> origins) : origins_(std::move(origins)) {}
 
     /// The request comes from a page of such an origin.
-    bool allows(http_request const&) const;
+    bool allows(net::http_request const&) const;
 
     /// Tells the browser so, in the headers of an answer to such a request. True when it asked for nothing else: the answer to
     /// a preflight is complete.
-    bool answer(http_request const&, http_answer&) const;
+    bool answer(net::http_request const&, http_answer&) const;
 
 private:
     std::string_view listed(std::string_view origin) const;

@@ -2,10 +2,10 @@
 
 #include <quern/broker/detail/admin.hpp>
 #include <quern/broker/detail/errors.hpp>
-#include <quern/broker/detail/http_rules.hpp>
 #include <quern/broker/detail/query_form.hpp>
 #include <quern/broker/detail/wire_encode.hpp>
 #include <quern/broker/detail/xml_encode.hpp>
+#include <quern/net/detail/http_rules.hpp>
 #include <quern/sqs/limits.hpp>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ bool is_region(std::string_view text)
 struct front_end::call {
     engine& queues;
     wire_decoder& decoder;
-    http_request const& request;
+    net::http_request const& request;
     std::string_view operation;
     std::string_view body; ///< JSON
     std::string_view listening_at;
@@ -136,7 +136,7 @@ front_end::operation const front_end::operations[operation_count] = {
 };
 
 front_end::front_end(engine_options queues, server_options const& options)
-    : queues_(std::move(queues)), local_hosts_only_(is_loopback(options.host)), hosts_(options.hosts),
+    : queues_(std::move(queues)), local_hosts_only_(net::is_loopback(options.host)), hosts_(options.hosts),
       cors_(options.cors), admin_(options.admin), one_region_(options.one_region), accounts_(options.accounts)
 {
     if (!options.check_signatures) return;
@@ -149,19 +149,21 @@ front_end::front_end(engine_options queues, server_options const& options)
 }
 
 /// Why nobody's request with these headers is served.
-std::optional<failure> front_end::refusal_of_headers(http_request const& request) const
+std::optional<failure> front_end::refusal_of_headers(net::http_request const& request) const
 {
-    if (auto const twice = repeated_header(request.fields); !twice.empty())
+    static constexpr std::string_view decisive[] = {
+        "host", "authorization", "x-amz-target", "x-amz-date", "x-amz-security-token", "x-amz-content-sha256"};
+    if (auto const twice = net::repeated_header(request.fields, decisive); !twice.empty())
         return fail(error::serialization, "The header " + std::string(twice) + " may come once only.");
     auto const host = request.fields.find("host");
-    if (host.empty() || !local_hosts_only_ || is_local_host(host, hosts_)) return {};
+    if (host.empty() || !local_hosts_only_ || net::is_local_host(host, hosts_)) return {};
     return fail(error::access_denied,
         "This broker listens on the loopback only, and answers to names of the loopback only; \"" +
             std::string(host) + "\" has to be allowed (quern broker --allow-host, server_options.hosts).");
 }
 
 /// Why the caller is sent away, if so.
-std::optional<failure> front_end::identify(http_request const& request, wall_time calendar)
+std::optional<failure> front_end::identify(net::http_request const& request, wall_time calendar)
 {
     if (!verifier_) return {};
     if (request.fields.find("x-amz-content-sha256") == "UNSIGNED-PAYLOAD")
@@ -173,7 +175,7 @@ std::optional<failure> front_end::identify(http_request const& request, wall_tim
     return {};
 }
 
-aws::request_view const& front_end::show(http_request const& request)
+aws::request_view const& front_end::show(net::http_request const& request)
 {
     shown_.method = request.method;
     shown_.target = request.target;
@@ -186,13 +188,13 @@ aws::request_view const& front_end::show(http_request const& request)
     return shown_;
 }
 
-bool front_end::refuses(http_request const& request, wall_time calendar)
+bool front_end::refuses(net::http_request const& request, wall_time calendar)
 {
     return refusal_of_headers(request) || (verifier_ && verifier_->refusal_without_body(show(request), calendar));
 }
 
 /// Where and for whom names of queues count. Looks at what the request says of itself; identify() has checked it.
-caller front_end::caller_of(http_request const& request)
+caller front_end::caller_of(net::http_request const& request)
 {
     caller out;
     auto const trace = request.fields.find("x-amzn-trace-id");
@@ -217,7 +219,7 @@ front_end::operation const* front_end::find(std::string_view name)
 
 /// Any page in a browser can post a form without asking first, or show a picture from an address: without signatures
 /// that must not be enough. (A JSON request has a header for which a browser asks.)
-std::optional<failure> front_end::refusal_of_query(http_request const& request) const
+std::optional<failure> front_end::refusal_of_query(net::http_request const& request) const
 {
     auto const site = request.fields.find("sec-fetch-site");
     bool const own = site.empty() || site == "none" || site == "same-origin";
@@ -226,7 +228,7 @@ std::optional<failure> front_end::refusal_of_query(http_request const& request) 
 }
 
 served front_end::serve(
-    http_request const& request, std::string_view origin, instant now, wall_time calendar, http_answer& answer)
+    net::http_request const& request, std::string_view origin, instant now, wall_time calendar, http_answer& answer)
 {
     served out;
     auto const refuse = [&](failure const& why) {
@@ -268,7 +270,7 @@ served front_end::serve(
     return out;
 }
 
-std::optional<poll_id> front_end::serve_operation(operation const& wanted, http_request const& request,
+std::optional<poll_id> front_end::serve_operation(operation const& wanted, net::http_request const& request,
     std::string_view body, std::string_view origin, instant now, wall_time calendar, served& out, http_answer& answer)
 {
     auto const refuse = [&](failure const& why) {

@@ -3,11 +3,11 @@
 #include <quern/aws/detail/signing/verify.hpp>
 #include <quern/broker/detail/cors.hpp>
 #include <quern/broker/detail/http_answer.hpp>
-#include <quern/broker/detail/http_request.hpp>
 #include <quern/broker/detail/metrics.hpp>
 #include <quern/broker/detail/wire_decode.hpp>
 #include <quern/broker/engine.hpp>
 #include <quern/broker/server_options.hpp>
+#include <quern/net/detail/http_request.hpp>
 
 #include <array>
 #include <cstddef>
@@ -37,10 +37,10 @@ public:
     engine const& queues() const { return queues_; }
 
     /// Whether the request will be refused whatever its body is, as its header shows.
-    bool refuses(http_request const&, wall_time calendar);
+    bool refuses(net::http_request const&, wall_time calendar);
 
     /// Carries the request out. `origin` is where the broker listens: it stands in QueueUrls when there is no Host.
-    served serve(http_request const&, std::string_view origin, instant now, wall_time calendar, http_answer&);
+    served serve(net::http_request const&, std::string_view origin, instant now, wall_time calendar, http_answer&);
 
     /// Writes the answer of a poll that was parked.
     static void finish_poll(result<sqs::receive_message_response> const&, http_answer&);
@@ -60,13 +60,13 @@ private:
     static operation const operations[operation_count];
 
     static operation const* find(std::string_view name);
-    std::optional<failure> refusal_of_query(http_request const&) const;
-    std::optional<poll_id> serve_operation(operation const&, http_request const&, std::string_view body,
+    std::optional<failure> refusal_of_query(net::http_request const&) const;
+    std::optional<poll_id> serve_operation(operation const&, net::http_request const&, std::string_view body,
         std::string_view origin, instant now, wall_time calendar, served&, http_answer&);
-    std::optional<failure> refusal_of_headers(http_request const&) const;
-    aws::request_view const& show(http_request const&);
-    std::optional<failure> identify(http_request const&, wall_time calendar);
-    caller caller_of(http_request const&);
+    std::optional<failure> refusal_of_headers(net::http_request const&) const;
+    aws::request_view const& show(net::http_request const&);
+    std::optional<failure> identify(net::http_request const&, wall_time calendar);
+    caller caller_of(net::http_request const&);
 
     engine queues_;
     bool local_hosts_only_;

@@ -1,8 +1,7 @@
 #include <quern/broker/detail/http_answer.hpp>
 
-#include <array>
 #include <charconv>
-#include <cstdio>
+#include <iterator>
 
 namespace quern::broker {
 namespace {
@@ -39,20 +38,6 @@ void write_answer(std::string& wire, http_answer const& answer, std::string_view
     wire.append(answer.more_headers);
     if (!answer.keep_alive) wire.append("\r\nConnection: close");
     wire.append("\r\n\r\n").append(answer.body);
-}
-
-std::string http_date(std::time_t seconds)
-{
-    static constexpr std::array days{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-    static constexpr std::array months{
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-    std::tm parts{};
-    gmtime_r(&seconds, &parts);
-    char text[64];
-    auto const size = std::snprintf(text, sizeof text, "%s, %02d %s %04d %02d:%02d:%02d GMT",
-        days[static_cast<std::size_t>(parts.tm_wday)], parts.tm_mday, months[static_cast<std::size_t>(parts.tm_mon)],
-        parts.tm_year + 1900, parts.tm_hour, parts.tm_min, parts.tm_sec);
-    return {text, static_cast<std::size_t>(size)};
 }
 
 } // namespace quern::broker

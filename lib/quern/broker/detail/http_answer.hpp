@@ -3,7 +3,6 @@
 #include <quern/core/error.hpp>
 
 #include <cstddef>
-#include <ctime>
 #include <string>
 #include <string_view>
 
@@ -39,8 +38,5 @@ struct http_answer {
 
 /// Appends the answer as it goes over the wire.
 void write_answer(std::string& wire, http_answer const&, std::string_view date);
-
-/// "Sat, 21 Nov 2026 07:05:00 GMT": the form of the Date header (RFC 9110, 5.6.7).
-std::string http_date(std::time_t);
 
 } // namespace quern::broker

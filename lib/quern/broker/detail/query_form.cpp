@@ -182,7 +182,7 @@ bool add_parameters(std::string_view form, node& root, std::size_t& count)
 
 } // namespace
 
-bool is_query_call(http_request const& request)
+bool is_query_call(net::http_request const& request)
 {
     constexpr std::string_view form = "application/x-www-form-urlencoded";
     auto const type = request.fields.find("content-type");
@@ -191,7 +191,7 @@ bool is_query_call(http_request const& request)
     return request.method == "GET" && (query.starts_with("Action=") || query.find("&Action=") != query.npos);
 }
 
-result<query_call> read_query_call(http_request const& request)
+result<query_call> read_query_call(net::http_request const& request)
 {
     node root;
     std::size_t count = 0;

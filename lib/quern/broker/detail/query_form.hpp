@@ -1,7 +1,7 @@
 #pragma once
 
-#include <quern/broker/detail/http_request.hpp>
 #include <quern/core/error.hpp>
+#include <quern/net/detail/http_request.hpp>
 
 #include <string>
 #include <string_view>
@@ -16,12 +16,12 @@ struct query_call {
 };
 
 /// Whether a request is one: a form that is posted, or a GET with an Action.
-bool is_query_call(http_request const&);
+bool is_query_call(net::http_request const&);
 
 /// Lists and maps are flat: AttributeName.1, MessageAttribute.2.Value.DataType. Without a QueueUrl the path names the
 /// queue.
 ///
 /// Fails with  SerializationException  more than 2,000 parameters, or one of more than ten parts
-result<query_call> read_query_call(http_request const&);
+result<query_call> read_query_call(net::http_request const&);
 
 } // namespace quern::broker

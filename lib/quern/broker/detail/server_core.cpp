@@ -2,6 +2,7 @@
 
 #include <quern/broker/detail/connection.hpp>
 #include <quern/broker/detail/server_tls.hpp>
+#include <quern/core/detail/text/date.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -204,10 +205,10 @@ void server_core::abandon(poll_id id, bool cancel)
 
 std::string_view server_core::date()
 {
-    auto const second = std::chrono::system_clock::to_time_t(time.wall());
+    auto const second = std::chrono::floor<std::chrono::seconds>(time.wall());
     if (second != date_at_) {
         date_at_ = second;
-        date_ = http_date(second);
+        date_ = text::http_date(second);
     }
     return date_;
 }

@@ -8,7 +8,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 
-#include <ctime>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -81,7 +81,7 @@ private:
     std::unordered_map<poll_id, connection*> parked_;
     std::unordered_set<connection*> owed_; ///< wait for the journal
     bool saving_ = false;                  ///< at the end of this turn
-    std::time_t date_at_ = 0;
+    std::chrono::sys_seconds date_at_{};
     std::string date_;
     bool stopping_ = false;
     bool shut_ = false;

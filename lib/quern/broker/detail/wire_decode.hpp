@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/core/error.hpp>
+#include <quern/net/detail/http_request.hpp>
 #include <quern/sqs/types.hpp>
 
 #include <cstddef>
@@ -16,7 +17,7 @@ namespace quern::broker {
 class wire_decoder {
 public:
     /// Bytes behind the body that are read, whatever is in them: SIMD works in blocks.
-    static constexpr std::size_t padding = 64;
+    static constexpr std::size_t padding = net::http_request::padding;
 
     wire_decoder();
     ~wire_decoder();

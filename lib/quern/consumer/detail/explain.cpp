@@ -51,6 +51,7 @@ explanation pipeline::explain()
     std::set<std::string_view> groups;
     line_.in_flight.for_each([&](held_ptr const& h) {
         if (!oldest || h->came_in->received_at < oldest->came_in->received_at) oldest = h.get();
+        if (!h->life.is_running() && h->life.is_settling()) ++out.settling;
         if (line_.fifo) groups.insert(h->message.group());
     });
     if (oldest) {
@@ -60,6 +61,8 @@ explanation pipeline::explain()
     if (auto& bad = dispatch_.bad_times(); !bad.halts(time)) {
         if (auto why = bad.explain(time); !why.empty()) out.remarks.push_back(std::move(why));
     }
+    if (auto const& flag = dispatch_.flag(); flag.at(time) == policy::flag_rule::state::unknown && !flag.halts(time))
+        out.remarks.push_back(flag.explain(time));
     if (!groups.empty()) {
         out.remarks.push_back("SQS gives nothing of " + std::to_string(groups.size()) +
             " message groups while they have messages in flight");
@@ -98,6 +101,7 @@ std::vector<explanation::obstacle> pipeline::obstacles(tick time)
     else if (line_.ending)
         out.push_back({"draining", "draining"});
     if (auto const why = bad.explain(time); !why.empty()) out.push_back({bad.paused() ? "paused" : "breaker", why});
+    if (auto const& flag = dispatch_.flag(); flag.halts(time)) out.push_back({"flag", flag.explain(time)});
     if (line_.in_flight.size() >= line_.limits.max_in_flight) {
         out.push_back({"max_in_flight",
             "max_in_flight is reached: " + std::to_string(line_.running) + " are being handled, " +
@@ -138,7 +142,8 @@ void pipeline::watch_for_stall(tick time)
 {
     auto const& c = line_.counters;
     auto const progress = c.polls - c.failed_polls + c.acked + c.retried + c.released + c.rejected + c.lost;
-    auto const on_purpose = line_.ending || dispatch_.bad_times().paused() || dispatch_.speed().wake_at();
+    auto const on_purpose = line_.ending || dispatch_.bad_times().stopped() || dispatch_.flag().halts(time) ||
+        dispatch_.speed().wake_at();
     if (!stall_.due(progress, on_purpose, time)) return;
     auto const quiet = std::chrono::floor<std::chrono::seconds>(time - stall_.since()).count();
     stall_log_.write(log_level::warning, "stalled",

@@ -80,7 +80,9 @@ void send_queue::remove(outgoing_ptr const& message, tick now)
     }
     auto const was = std::exchange(message->at, place::gone);
     if (fifo_ && was != place::outside) advance(*message->entry.group_id, now);
-    message->entry = sqs::send_message_entry(); // a line may keep what is gone for a while
+    auto group = std::move(message->entry.group_id); // observers are told of it
+    message->entry = sqs::send_message_entry();      // a line may keep what is gone for a while
+    message->entry.group_id = std::move(group);
     admit(now);
 }
 

@@ -40,6 +40,7 @@ struct outgoing {
     place at = place::outside;
     bool wanted = true; ///< its sender still waits
     int attempts = 0;
+    tick came_at{};
     tick give_up_at{};
     tick ready_at{};
     tick again_at{};

@@ -29,11 +29,13 @@ dispatch_stage::dispatch_stage(line& l, settle_stage& to, handlers handle)
       calls_(
           std::make_shared<call_line>(door_, l.options.handler_executor.value_or(l.strand.inner()), l.time, tells())),
       pace_(l.options.rate, l.now()), outage_(l.options, seeded(l.options.seed)),
-      redrive_(l.options.breaker.has_value(), l.now()), batches_(batch_size(), l.options.batch_window),
-      runs_(l.options.handler_timeout),
+      redrive_(l.options.breaker.has_value(), l.now()), flag_(l.options.flag, l.now()), flag_was_(flag_.at(l.now())),
+      batches_(batch_size(), l.options.batch_window), runs_(l.options.handler_timeout),
       call_limit_(l.options.handler_concurrency, takes_batches() ? batch_size() : 1),
       shared_strands_(make_strands(l.strand.inner()))
-{}
+{
+    if (flag_.halts(l.now())) outage_.set_flag(outage::flag::unread, l.now());
+}
 
 void dispatch_stage::open()
 {
@@ -76,6 +78,7 @@ void dispatch_stage::limits_are_turned(tick now)
 std::optional<tick> dispatch_stage::turn(tick now)
 {
     if (!line_.ending && redrive_.due(now)) line_.spawn(learn_max_receives());
+    if (!line_.ending) heed_flag(now);
     for (auto& arrived : arrived_) {
         auto const h = std::move(arrived);                        // null when an exception has ended the turn before
         if (h && h->life.is(life::state::waiting)) admit(h, now); // else its lease was lost just now
@@ -92,7 +95,8 @@ std::optional<tick> dispatch_stage::turn(tick now)
     std::optional<tick> wake_at;
     auto const batch_at = may_call() ? batches_.wake_at() : std::nullopt;
     for (auto const& at : {pace_.wake_at(outage_.lets_go(now), !may_place()), outage_.wake_at(now), runs_.wake_at(),
-             groups_.wake_at(), batch_at, line_.ending ? std::nullopt : redrive_.wake_at()}) {
+             groups_.wake_at(), batch_at, line_.ending ? std::nullopt : redrive_.wake_at(),
+             line_.ending ? std::nullopt : flag_.wake_at(now)}) {
         if (at) wake_at = std::min(wake_at.value_or(*at), *at);
     }
     return wake_at;
@@ -232,20 +236,29 @@ void dispatch_stage::begin_drain(tick now)
 void dispatch_stage::pause(std::string why)
 {
     outage_.pause(std::move(why));
-    ages_.begin(service_time());
+    note_standing();
     line_.wake.ring();
 }
 
 void dispatch_stage::resume()
 {
     outage_.resume();
-    if (!line_.ending) ages_.end(service_time());
+    note_standing();
     line_.wake.ring();
+}
+
+/// Messages grow no older while it stands back.
+void dispatch_stage::note_standing()
+{
+    if (outage_.stopped())
+        ages_.begin(service_time());
+    else if (!line_.ending)
+        ages_.end(service_time());
 }
 
 void dispatch_stage::report_outage(bool down)
 {
-    outage_.force_open(down, line_.now());
+    outage_.report(down, line_.now());
     line_.wake.ring();
 }
 

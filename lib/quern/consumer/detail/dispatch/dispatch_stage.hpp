@@ -13,6 +13,7 @@
 #include <quern/consumer/detail/message/age_book.hpp>
 #include <quern/consumer/detail/message/verdict.hpp>
 #include <quern/consumer/handler.hpp>
+#include <quern/policy/detail/flag_rule.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -79,6 +80,7 @@ public:
     void resume();
     void report_outage(bool);
 
+    policy::flag_rule const& flag() const { return flag_; }
     outage& bad_times() { return outage_; }
     pace& speed() { return pace_; }
 
@@ -102,6 +104,11 @@ private:
     void heed_notices(tick now);
     void run_batches(tick now);
     boost::asio::awaitable<void> learn_max_receives();
+    void note_standing();
+
+    // flag.cpp
+    void heed_flag(tick now);
+    boost::asio::awaitable<void> read_flag();
 
     // running.cpp
     void run(held_ptr, tick now);
@@ -146,6 +153,8 @@ private:
     outage outage_;
     age_book ages_; // of this consumer as a whole
     redrive_inquiry redrive_;
+    policy::flag_rule flag_;
+    policy::flag_rule::state flag_was_; // as the log has it
     fifo_groups groups_;
     batches batches_;
     run_limit runs_;

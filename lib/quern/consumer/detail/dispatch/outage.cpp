@@ -79,9 +79,10 @@ void outage::pause(std::string why)
     why_paused_ = std::move(why);
 }
 
-void outage::force_open(bool on, tick now)
+void outage::force_open(tick now)
 {
-    if (!has_breaker_) return;
+    auto const on = reported_ || flag_ == flag::raised;
+    if (!has_breaker_ || on == forced_) return;
     forced_ = on;
     known_.for_each([&](dependency& d) {
         d.breaker.force_open(on);
@@ -98,7 +99,7 @@ void outage::belongs(held& h, std::string_view name)
 
 bool outage::admits(held const& h, tick now)
 {
-    if (paused_) return false;
+    if (stopped()) return false;
     if (!h.depends_on) return true;
     auto& d = *h.depends_on;
     return d.working < allowance(d, now) && rests_until(d, h) <= now;
@@ -149,7 +150,7 @@ void outage::look_at_all(tick now)
 
 bool outage::halts(tick now)
 {
-    if (paused_ || forced_) return true;
+    if (stopped() || forced_) return true;
     look_at_all(now);
     auto const down = [](dependency_ptr const& d) { return d->has_messages && d->seen != phase::closed; };
     auto const how_many = static_cast<std::size_t>(std::ranges::count_if(watched_, down));
@@ -159,7 +160,7 @@ bool outage::halts(tick now)
 outage::places outage::room(std::size_t in_flight, std::size_t waiting, tick now)
 {
     if (!halts(now)) return {in_flight, max_in_flight_};
-    if (paused_ || forced_) return {in_flight, 0};
+    if (stopped() || forced_) return {in_flight, 0};
     // What began before the opening does not count against a probe, yet takes its place in memory.
     std::size_t allowed = 0, taken = waiting;
     for (auto const& d : watched_) {
@@ -218,7 +219,7 @@ std::optional<outage::way_back> outage::found_down(held_ptr const& h, news const
     if (said.about && *said.about != h->depends_on->name) h->depends_on = known_.of(*said.about); // until it is up
     look_at(*h->depends_on, now);
     auto const is = h->depends_on->seen;
-    if (paused_ || is == phase::open || is == phase::half_open) return place(h, probed, now);
+    if (stopped() || is == phase::open || is == phase::half_open) return place(h, probed, now);
     return way_back{backoff_.delay(h->message.receive_count(), random_)};
 }
 
@@ -229,7 +230,7 @@ std::optional<outage::way_back> outage::place(held_ptr const& h, bool probed, ti
     if (d) {
         // Of one place only it would be all; and those that only probe leave half to those that would be lost.
         auto const most = max_in_flight_ == 1 ? 0 : std::max<std::size_t>(1, max_in_flight_ / 4);
-        auto const next_probe = !probed && !paused_ && d->kept.empty();
+        auto const next_probe = !probed && !stopped() && d->kept.empty();
         if ((last || next_probe) && kept() < (last ? most : (most + 1) / 2)) {
             h->life.on(message_life::event::keep);
             (probed ? d->tried : d->kept).push_back(h);
@@ -271,7 +272,7 @@ std::size_t outage::runnable(dependency const& d, tick now) const
 
 bool outage::can_run(dependency const& d, tick now) const
 {
-    return !paused_ && d.seen != phase::open && runnable(d, now) != 0;
+    return !stopped() && d.seen != phase::open && runnable(d, now) != 0;
 }
 
 held_ptr outage::next_kept(tick now)
@@ -313,7 +314,7 @@ std::vector<held_ptr> outage::take_kept()
 
 std::optional<tick> outage::wake_at(tick now) const
 {
-    if (paused_) return {};
+    if (stopped()) return {};
     std::optional<tick> out;
     auto const consider = [&](tick at) { out = std::min(out.value_or(at), at); };
     for (auto const& d : watched_) {
@@ -331,7 +332,7 @@ std::string outage::explain(tick now) const
 {
     constexpr int most = 5; // names
     if (paused_) return why_paused_.empty() ? "paused" : "paused: " + why_paused_;
-    if (forced_ && watched_.empty()) return "breaker open as long as its flag is set";
+    if (reported_ && watched_.empty()) return "breaker open as long as its flag is set";
     std::string out;
     int down = 0;
     std::size_t here = 0;

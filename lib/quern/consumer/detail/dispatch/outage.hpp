@@ -40,7 +40,23 @@ public:
 
     void pause(std::string why);
     void resume() { paused_ = false; }
-    void force_open(bool, tick now); ///< a flag from outside: all dependencies are known to be down
+
+    /// Somebody who knows: all dependencies are down, or no longer.
+    void report(bool down, tick now)
+    {
+        reported_ = down;
+        force_open(now);
+    }
+
+    /// A flag from outside, which says the same; or nothing yet, which stops the work without being news of anything. Without
+    /// options.breaker both are like a pause.
+    enum class flag { lowered, raised, unread };
+    void set_flag(flag is, tick now)
+    {
+        flag_ = is;
+        worsened_ = worsened_ || stopped();
+        force_open(now);
+    }
     void set_max_receives(int n) { max_receives_ = n; } ///< of the queue's redrive policy
     void set_max_in_flight(std::size_t n) { max_in_flight_ = n; }
 
@@ -48,6 +64,7 @@ public:
     bool is_last_receive(held const& h) const { return max_receives_ != 0 && h.receive_count >= max_receives_; }
 
     bool paused() const { return paused_; }
+    bool stopped() const { return paused_ || flag_ == flag::unread || (flag_ == flag::raised && !has_breaker_); }
 
     /// Says on what the message depends: before any of the following.
     void belongs(held&, std::string_view name);
@@ -56,7 +73,10 @@ public:
     bool admits(held const&, tick now);
 
     /// No handler of its kind may run; one that gathers with others for a call must not either.
-    bool forbids(held const& h, tick now) { return paused_ || (h.depends_on && allowance(*h.depends_on, now) == 0); }
+    bool forbids(held const& h, tick now)
+    {
+        return stopped() || (h.depends_on && allowance(*h.depends_on, now) == 0);
+    }
 
     /// For the intake: of how many places, and how many of them are taken. `waiting`: in flight, and soon to start.
     struct places {
@@ -87,7 +107,7 @@ public:
     bool lets_go(tick now);            ///< one of them may run
 
     /// All is well, as far as anybody knows.
-    bool good_times() const { return !paused_ && !forced_ && watched_.empty(); }
+    bool good_times() const { return !stopped() && !forced_ && watched_.empty(); }
 
     /// Its dependency is not up: whoever may run runs at once.
     bool hurries(held const& h) const { return h.depends_on && h.depends_on->seen != dependency::phase::closed; }
@@ -113,6 +133,7 @@ public:
 private:
     using phase = dependency::phase;
 
+    void force_open(tick now);
     std::size_t allowance(dependency&, tick now);
     static tick rests_until(dependency const&, held const&);
     bool can_run(dependency const&, tick now) const;
@@ -137,7 +158,9 @@ private:
     std::vector<dependency_ptr> watched_; // not closed, or messages wait for it
     std::vector<event> events_;
     int max_receives_ = 0; // 0: none, or not known
-    bool forced_ = false;
+    bool forced_ = false;  // by one of the two
+    bool reported_ = false;
+    flag flag_ = flag::lowered;
     bool paused_ = false;
     bool worsened_ = false;
     std::string why_paused_; // for a human; may be empty

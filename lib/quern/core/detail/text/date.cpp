@@ -8,6 +8,9 @@ namespace {
 
 using namespace std::chrono;
 
+constexpr std::array<std::string_view, 12> months{
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+
 void put(char* at, unsigned value, int digits)
 {
     for (int i = digits - 1; i >= 0; --i, value /= 10)
@@ -141,8 +144,6 @@ std::string rfc3339(wall_time at)
 
 std::optional<wall_time> parse_http_date(std::string_view text)
 {
-    static constexpr std::array<std::string_view, 12> months{
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
     auto const comma = text.find(", ");
     if (comma != 3) return {};
     reader in{text.substr(5)};
@@ -159,6 +160,17 @@ std::optional<wall_time> parse_http_date(std::string_view text)
     auto const s = in.number(2);
     in.skip(" GMT");
     return make_time(in.ok && in.rest.empty(), y, m, d, h, min, s);
+}
+
+std::string http_date(wall_time at)
+{
+    static constexpr std::array<std::string_view, 7> days{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+    std::string const plain(timestamp(at).text()); // 20260102T030405Z
+    auto const part = [&](std::size_t from, std::size_t size) { return plain.substr(from, size); };
+    auto const month = static_cast<std::size_t>((plain[4] - '0') * 10 + plain[5] - '0') - 1;
+    std::string out(days[weekday(floor<std::chrono::days>(at)).c_encoding()]);
+    out.append(", ").append(part(6, 2)).append(" ").append(months[month]).append(" ").append(part(0, 4)).append(" ");
+    return out + part(9, 2) + ':' + part(11, 2) + ':' + part(13, 2) + " GMT";
 }
 
 } // namespace quern::text

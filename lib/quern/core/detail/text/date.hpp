@@ -39,4 +39,7 @@ std::string rfc3339(wall_time);
 /// no server has to send them, and here a date is only a hint.
 std::optional<wall_time> parse_http_date(std::string_view);
 
+/// "Sat, 21 Nov 2026 07:05:00 GMT"
+std::string http_date(wall_time);
+
 } // namespace quern::text

@@ -143,6 +143,13 @@ json_writer& json_writer::integer(std::int64_t value)
     return *this;
 }
 
+json_writer& json_writer::number(std::string_view literal)
+{
+    separate();
+    to_.append(literal);
+    return *this;
+}
+
 json_writer& json_writer::boolean(bool value)
 {
     separate();

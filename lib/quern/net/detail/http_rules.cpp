@@ -1,12 +1,13 @@
-#include <quern/broker/detail/http_rules.hpp>
+#include <quern/net/detail/http_rules.hpp>
 
 #include <boost/asio/ip/address.hpp>
 #include <boost/beast/core/string.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
-namespace quern::broker {
+namespace quern::net {
 
 using boost::beast::iequals;
 
@@ -19,7 +20,7 @@ bool has_folded_header(std::string_view text)
     return false;
 }
 
-framing framing_of(net::headers const& fields, int version)
+framing framing_of(headers const& fields, int version)
 {
     bool chunked = false;
     for (std::size_t i = 0; i != fields.size(); ++i) {
@@ -31,15 +32,15 @@ framing framing_of(net::headers const& fields, int version)
     return chunked && version < 11 ? framing::bad : framing::sound;
 }
 
-std::string_view repeated_header(net::headers const& fields)
+std::string_view repeated_header(headers const& fields, std::span<std::string_view const> names)
 {
-    static constexpr std::string_view names[] = {
-        "host", "authorization", "x-amz-target", "x-amz-date", "x-amz-security-token", "x-amz-content-sha256"};
-    bool seen[std::size(names)] = {};
+    std::uint64_t seen = 0;
     for (std::size_t i = 0; i != fields.size(); ++i) {
         auto const at = std::ranges::find_if(names, [&](auto name) { return iequals(fields[i].first, name); });
-        if (at == std::end(names)) continue;
-        if (std::exchange(seen[at - names], true)) return *at;
+        if (at == names.end()) continue;
+        auto const bit = std::uint64_t(1) << (at - names.begin());
+        if ((seen & bit) != 0) return *at;
+        seen |= bit;
     }
     return {};
 }
@@ -51,11 +52,28 @@ bool is_loopback(std::string_view address)
     return !ec && parsed.is_loopback();
 }
 
-bool is_local_host(std::string_view host, std::span<std::string const> listed)
+namespace {
+
+/// The part of a Host header before the port, without brackets.
+std::string_view name_in(std::string_view host)
 {
     bool const v6 = host.starts_with('[');
     auto const end = v6 ? host.find(']') : host.find(':');
-    auto name = host.substr(v6 ? 1 : 0, end == host.npos ? end : end - (v6 ? 1 : 0));
+    return host.substr(v6 ? 1 : 0, end == host.npos ? end : end - (v6 ? 1 : 0));
+}
+
+} // namespace
+
+bool is_address(std::string_view host)
+{
+    boost::system::error_code ec;
+    boost::asio::ip::make_address(std::string(name_in(host)), ec);
+    return !ec;
+}
+
+bool is_local_host(std::string_view host, std::span<std::string const> listed)
+{
+    auto name = name_in(host);
     auto const is_name = [&](std::string_view one) { return iequals(name, one); };
     if (std::ranges::any_of(listed, is_name)) return true;
     if (name.ends_with('.')) name.remove_suffix(1);
@@ -65,4 +83,4 @@ bool is_local_host(std::string_view host, std::span<std::string const> listed)
     return is_loopback(name);
 }
 
-} // namespace quern::broker
+} // namespace quern::net

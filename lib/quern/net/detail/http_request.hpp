@@ -2,16 +2,17 @@
 
 #include <quern/net/message.hpp>
 
+#include <cstddef>
 #include <string>
 
-namespace quern::broker {
+namespace quern::net {
 
 /// A request as it came over the wire. Its buffers serve one request after another.
 struct http_request {
     std::string method; ///< "POST"
     std::string target; ///< "/000000000000/orders?x=1"
-    net::headers fields;
-    std::string body; ///< capacity exceeds size by at least wire_decoder::padding
+    headers fields;
+    std::string body; ///< capacity exceeds size by at least `padding`, as SIMD parsers want it
 
     void clear()
     {
@@ -22,7 +23,8 @@ struct http_request {
         if (body.capacity() > kept) body.shrink_to_fit();
     }
 
+    static constexpr std::size_t padding = 64;
     static constexpr std::size_t kept = 256 * 1024; ///< an idle connection keeps no larger buffer
 };
 
-} // namespace quern::broker
+} // namespace quern::net

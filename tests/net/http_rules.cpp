@@ -1,11 +1,11 @@
-#include <quern/broker/detail/http_rules.hpp>
+#include <quern/net/detail/http_rules.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <vector>
 
 using namespace quern;
-using namespace quern::broker;
+using namespace quern::net;
 
 namespace {
 
@@ -55,11 +55,12 @@ BOOST_AUTO_TEST_CASE(a_folded_header_is_seen_and_a_body_is_not_taken_for_one)
 
 BOOST_AUTO_TEST_CASE(what_decides_may_come_once)
 {
-    BOOST_TEST(repeated_header(headers_of({{"Host", "a"}, {"X-Amz-Target", "b"}, {"X-Other", "1"}, {"X-Other", "2"}}))
-                   .empty());
+    static constexpr std::string_view decisive[] = {"host", "authorization", "x-amz-target", "x-amz-date"};
+    auto const repeated = [](lines const& all) { return repeated_header(headers_of(all), decisive); };
+    BOOST_TEST(repeated({{"Host", "a"}, {"X-Amz-Target", "b"}, {"X-Other", "1"}, {"X-Other", "2"}}).empty());
     for (std::string const name : {"host", "authorization", "x-amz-target", "x-amz-date"})
-        BOOST_TEST(repeated_header(headers_of({{name, "a"}, {"X-Other", "b"}, {name, "a"}})) == name);
-    BOOST_TEST(repeated_header(headers_of({{"X-AMZ-Target", "a"}, {"x-amz-target", "b"}})) == "x-amz-target");
+        BOOST_TEST(repeated({{name, "a"}, {"X-Other", "b"}, {name, "a"}}) == name);
+    BOOST_TEST(repeated({{"X-AMZ-Target", "a"}, {"x-amz-target", "b"}}) == "x-amz-target");
 }
 
 BOOST_AUTO_TEST_CASE(a_host_is_local_by_its_name_its_address_or_the_list)
@@ -75,6 +76,10 @@ BOOST_AUTO_TEST_CASE(a_host_is_local_by_its_name_its_address_or_the_list)
     for (auto const* host : {"evil.example", "evil.example:9324", "localhost.evil.example", "127.0.0.1.evil.example",
              "xlocalhost", ".localhost.x", "192.168.0.1", "[::2]", "", "0.0.0.0", "x.broker.test", "[", "]"})
         BOOST_TEST(!is_local_host(host, listed), host);
+    for (auto const* host : {"10.0.0.7", "10.0.0.7:9090", "[::2]:80", "127.0.0.1"})
+        BOOST_TEST(is_address(host), host);
+    for (auto const* host : {"", ":80", "10.0.0.7.evil.example", "localhost", "[::2", "10.0.0", "a"})
+        BOOST_TEST(is_address(host) == (std::string_view(host) == "[::2"), host);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

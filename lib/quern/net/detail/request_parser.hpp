@@ -1,8 +1,7 @@
 #pragma once
 
-#include <quern/broker/detail/http_request.hpp>
-#include <quern/broker/detail/http_rules.hpp>
-#include <quern/broker/detail/wire_decode.hpp>
+#include <quern/net/detail/http_request.hpp>
+#include <quern/net/detail/http_rules.hpp>
 #include <quern/net/detail/least_of_chunks.hpp>
 
 #include <boost/asio/buffer.hpp>
@@ -12,7 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace quern::broker {
+namespace quern::net {
 
 /// Beast's incremental parser, writing straight into a http_request.
 class request_parser final : public boost::beast::http::basic_parser<true> {
@@ -29,7 +28,7 @@ public:
     std::size_t read(boost::asio::const_buffer text, boost::system::error_code& ec)
     {
         ec = {};
-        if (is_header_done() && chunked() && text.size() < net::least_of_chunks)
+        if (is_header_done() && chunked() && text.size() < least_of_chunks)
             ec = boost::beast::http::error::need_more;
         else if (!is_header_done() && has_folded_header({static_cast<char const*>(text.data()), text.size()}))
             ec = boost::beast::http::error::bad_field;
@@ -70,7 +69,7 @@ private:
     {
         // The declared length is a claim: memory beyond a first piece is only taken as bytes arrive.
         constexpr std::uint64_t first_piece = 64 * 1024;
-        out_.body.reserve(std::min(length.value_or(0), first_piece) + wire_decoder::padding);
+        out_.body.reserve(std::min(length.value_or(0), first_piece) + http_request::padding);
     }
     std::size_t on_body_impl(view piece, error&) override
     {
@@ -79,7 +78,7 @@ private:
     }
     void on_chunk_header_impl(std::uint64_t, view, error&) override {}
     std::size_t on_chunk_body_impl(std::uint64_t, view piece, error& ec) override { return on_body_impl(piece, ec); }
-    void on_finish_impl(error&) override { out_.body.reserve(out_.body.size() + wire_decoder::padding); }
+    void on_finish_impl(error&) override { out_.body.reserve(out_.body.size() + http_request::padding); }
 
     /// Beast's own limit looks at what one put() sees, not at the sum of headers that come piece by piece.
     void spend(std::size_t bytes, error& ec)
@@ -98,4 +97,4 @@ private:
     bool keeps_body_ = true;
 };
 
-} // namespace quern::broker
+} // namespace quern::net

@@ -1,0 +1,101 @@
+#include <quern/metrics/collection.hpp>
+
+#include <algorithm>
+
+namespace quern::metrics {
+
+using telemetry::id;
+using telemetry::part;
+
+class collection::build final : public source {
+public:
+    explicit build(std::string version) : n_(part::program, {{"version", std::move(version)}})
+    {
+        n_.set(id::build_info, 0, 1);
+    }
+    void add_to(std::vector<telemetry::reading>& to) const override { to.push_back(n_.read()); }
+
+private:
+    telemetry::numbers n_;
+};
+
+/// Rare, and of any thread.
+class collection::losses final : public source {
+public:
+    void add()
+    {
+        std::lock_guard const held(lock_);
+        n_.add(id::telemetry_dropped);
+    }
+    void add_to(std::vector<telemetry::reading>& to) const override { to.push_back(n_.read()); }
+
+private:
+    std::mutex lock_;
+    telemetry::numbers n_{part::exporter, {}};
+};
+
+collection::collection(std::string version, clock& time)
+    : time_(time), since_(time.wall()), losses_(std::make_shared<losses>())
+{
+    add(losses_);
+    if (!version.empty()) add(std::make_shared<build>(std::move(version)));
+}
+
+std::shared_ptr<consumer_metrics> collection::consumer(std::string_view queue_url)
+{
+    std::string name(queue_name(queue_url));
+    telemetry::source_labels labels{{"queue", name}};
+    {
+        std::lock_guard const held(lock_);
+        auto at = std::ranges::find(consumers_, name, &std::pair<std::string, int>::first);
+        if (at == consumers_.end()) at = consumers_.insert(at, {name, 0});
+        if (++at->second > 1) labels.emplace_back("consumer", std::to_string(at->second));
+    }
+    auto out = std::make_shared<consumer_metrics>(std::move(labels));
+    add(out);
+    return out;
+}
+
+std::shared_ptr<request_metrics> collection::client()
+{
+    telemetry::source_labels labels;
+    {
+        std::lock_guard const held(lock_);
+        if (++clients_ > 1) labels.emplace_back("client", std::to_string(clients_));
+    }
+    auto out = std::make_shared<request_metrics>(std::move(labels));
+    add(out);
+    return out;
+}
+
+void collection::add(std::shared_ptr<source const> what)
+{
+    std::lock_guard const held(lock_);
+    sources_.push_back(std::move(what));
+}
+
+void collection::drop()
+{
+    losses_->add();
+}
+
+telemetry::snapshot collection::snapshot() const
+{
+    std::vector<std::shared_ptr<source const>> sources;
+    {
+        std::lock_guard const held(lock_);
+        sources = sources_;
+    }
+    telemetry::snapshot out{since_, time_.wall(), {}};
+    for (auto const& s : sources)
+        s->add_to(out.sources);
+    return out;
+}
+
+std::string_view queue_name(std::string_view url_or_arn)
+{
+    auto const last = url_or_arn.find_last_of("/:");
+    return last == url_or_arn.npos ? url_or_arn : url_or_arn.substr(last + 1);
+}
+
+} // namespace quern::metrics

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <quern/metrics/consumer_metrics.hpp>
+#include <quern/telemetry/snapshot.hpp>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace quern::metrics {
+
+/// The numbers of a program, for whoever exports them:
+///
+///     quern::metrics::collection all("1.4.2");
+///     auto const its = all.consumer(queue_url);
+///     options.observer = its;
+///     quern::consumer c(io, queue_url, handle, options);
+///     its->follow(c);
+///     ...
+///     std::string const page = quern::telemetry::prometheus_text(all.snapshot());
+///
+/// Threads  any.
+class collection {
+public:
+    /// `version`: the program's, for quern_build_info; empty: none. `time` outlives it.
+    explicit collection(std::string version = {}, clock& time = real_clock());
+
+    /// For a consumer of this queue. A second one of a queue with that name has the label consumer="2".
+    std::shared_ptr<consumer_metrics> consumer(std::string_view queue_url);
+
+    /// For a client that several share. A second one has the label client="2".
+    std::shared_ptr<request_metrics> client();
+
+    /// For what else has numbers.
+    void add(std::shared_ptr<source const>);
+
+    /// For an exporter: an export that failed, or was left out.
+    void drop();
+
+    telemetry::snapshot snapshot() const;
+
+private:
+    class build;
+    class losses;
+
+    clock& time_;
+    wall_time const since_;
+    std::shared_ptr<losses> const losses_;
+    mutable std::mutex lock_;
+    std::vector<std::shared_ptr<source const>> sources_;
+    std::vector<std::pair<std::string, int>> consumers_; ///< of each queue's name
+    int clients_ = 0;
+};
+
+/// The name of a queue, of its URL or ARN.
+std::string_view queue_name(std::string_view url_or_arn);
+
+} // namespace quern::metrics

@@ -1,0 +1,169 @@
+#include <quern/aws/config/detail/connecting.hpp>
+#include <quern/aws/config/region.hpp>
+#include <quern/aws/detail/call.hpp>
+#include <quern/metrics/destinations.hpp>
+
+#include <optional>
+#include <utility>
+
+namespace quern::metrics {
+
+namespace asio = boost::asio;
+using telemetry::snapshot;
+
+namespace {
+
+/// The difference to the export before; of the first one to the start.
+class differences {
+public:
+    snapshot next(snapshot now)
+    {
+        auto out = last_ ? telemetry::since(*last_, now) : now;
+        last_ = std::move(now);
+        return out;
+    }
+
+private:
+    std::optional<snapshot> last_;
+};
+
+class emf final : public destination {
+public:
+    emf(std::function<void(std::string_view)> write, std::string space)
+        : write_(std::move(write)), space_(std::move(space))
+    {}
+
+    asio::awaitable<result<void>> send(snapshot now) override
+    {
+        auto const lines = telemetry::emf_lines(differences_.next(std::move(now)), space_);
+        if (!lines.empty()) write_(lines);
+        co_return result<void>();
+    }
+
+private:
+    std::function<void(std::string_view)> write_;
+    std::string space_;
+    differences differences_;
+};
+
+template <class T>
+T or_throw(result<T> r)
+{
+    return std::move(r).value();
+}
+
+class otlp final : public destination {
+public:
+    otlp(net::web_hook_sender& web, telemetry::otlp_options o, std::string version)
+        : web_(web), options_(std::move(o)), version_(std::move(version)),
+          request_(or_throw(net::parse_url(options_.url)))
+    {
+        request_.headers = options_.headers;
+        request_.headers.emplace_back("Content-Type", "application/json");
+        request_.headers.emplace_back("User-Agent", "quern");
+        request_.timeout = options_.timeout;
+        request_.replay = true;
+        if (auto const wrong = net::problem_of(request_)) or_throw<int>(*wrong);
+    }
+
+    asio::awaitable<result<void>> send(snapshot now) override
+    {
+        auto request = request_;
+        request.body = telemetry::otlp_metrics(now, options_.resource, version_);
+        auto const got = co_await web_.send(std::move(request));
+        if (!got) co_return got.error().why;
+        if (got->status >= 200 && got->status < 300) co_return result<void>();
+        failure why(errc::service_error, "the receiver answers HTTP " + std::to_string(got->status));
+        why.http_status = got->status;
+        co_return why;
+    }
+
+private:
+    net::web_hook_sender& web_;
+    telemetry::otlp_options options_;
+    std::string version_;
+    net::web_hook_request request_;
+};
+
+constexpr aws::service_name cloudwatch_service{"cloudwatch", "monitoring", "monitoring"};
+
+struct place {
+    net::endpoint at;
+    std::string region;
+};
+
+place place_of(cloudwatch_options const& o)
+{
+    aws::endpoint_choice choice;
+    choice.region = o.region;
+    choice.url = o.url;
+    auto const settled = aws::settled(cloudwatch_service, choice, o.environment);
+    auto const found = or_throw(aws::endpoint_for(cloudwatch_service, settled));
+    auto const region = found.signing_region.empty() ? settled.region : found.signing_region;
+    return {or_throw(net::parse_endpoint(found.url)), region};
+}
+
+aws::json_target target_in(std::string region)
+{
+    aws::json_target out;
+    out.region = std::move(region);
+    out.service = "monitoring";
+    out.target_prefix = "GraniteServiceVersion20100801";
+    return out;
+}
+
+class cloudwatch final : public destination {
+public:
+    cloudwatch(asio::any_io_executor const& ex, std::shared_ptr<aws::credentials_provider> keys, cloudwatch_options o,
+        place where, clock& time)
+        : options_(std::move(o)), http_(ex, where.at, connections(where.at)),
+          service_(http_, target_in(std::move(where.region)), std::move(keys), time)
+    {}
+
+    asio::awaitable<result<void>> send(snapshot now) override
+    {
+        auto const what = differences_.next(std::move(now));
+        auto bodies = telemetry::put_metric_data_bodies(what, options_.name_space);
+        aws::call_options how;
+        how.timeout = options_.timeout;
+        for (auto& body : bodies) {
+            auto const done = co_await service_.call("PutMetricData", std::move(body), how);
+            if (!done) co_return done.error();
+        }
+        co_return result<void>();
+    }
+
+private:
+    net::client_options connections(net::endpoint const& to) const
+    {
+        net::client_options out;
+        out.data_connections = out.control_connections = 1;
+        return aws::completed(std::move(out), to, options_.environment);
+    }
+
+    cloudwatch_options options_;
+    net::client http_;
+    aws::json_service service_;
+    differences differences_;
+};
+
+} // namespace
+
+std::unique_ptr<destination> to_emf(std::function<void(std::string_view lines)> write, std::string name_space)
+{
+    return std::make_unique<emf>(std::move(write), std::move(name_space));
+}
+
+std::unique_ptr<destination> to_otlp(net::web_hook_sender& web, telemetry::otlp_options o, std::string version)
+{
+    return std::make_unique<otlp>(web, std::move(o), std::move(version));
+}
+
+std::unique_ptr<destination> to_cloudwatch(
+    asio::any_io_executor ex, std::shared_ptr<aws::credentials_provider> keys, cloudwatch_options o, clock& time)
+{
+    auto where = place_of(o);
+    return std::make_unique<cloudwatch>(ex, std::move(keys), std::move(o), std::move(where), time);
+}
+
+} // namespace quern::metrics

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <quern/core/alarm.hpp>
+#include <quern/metrics/collection.hpp>
+#include <quern/sqs/api.hpp>
+#include <quern/telemetry/log.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quern::metrics {
+
+struct sampler_options {
+    /// Between two looks at a consumer, which cost next to nothing.
+    std::chrono::milliseconds look_every{5'000};
+
+    /// Between two questions to SQS how many messages are in a queue and in its dead-letter queue: SQS corrects these numbers
+    /// about once a minute, and each question is a request that costs. Zero: never.
+    std::chrono::milliseconds depth_every{60'000};
+
+    log_sink log = to_standard_error();
+    clock* time = nullptr; ///< the real one when null
+};
+
+/// Looks now and then at what has no event: what consumers are doing, and how full their queues are.
+///
+/// A queue that does not answer loses its numbers, rather than keep old ones.
+///
+/// Threads  one strand: the executor given.
+class sampler {
+public:
+    /// `api` outlives run().
+    sampler(boost::asio::any_io_executor, sqs::api&, collection&, sampler_options = sampler_options());
+
+    /// Before run(). The consumer outlives run().
+    void add(consumer const&, std::string queue_url, std::shared_ptr<consumer_metrics>);
+
+    /// Looks at all at once, and again and again until end().
+    boost::asio::awaitable<void> run();
+
+    /// Ends run(), once a question that is under way is answered.
+    void end();
+
+private:
+    class shown;
+    struct depths;
+    struct watched {
+        consumer const* of;
+        std::string url;
+        std::shared_ptr<consumer_metrics> to;
+        std::shared_ptr<depths> depth;
+    };
+    boost::asio::awaitable<void> look(watched const&);
+    boost::asio::awaitable<void> ask(watched const&);
+    std::shared_ptr<shown> dead_letters_of(watched const&, std::string const& arn);
+    boost::asio::awaitable<std::optional<std::string>> dead_letter_url(std::string_view arn);
+
+    sqs::api& sqs_;
+    collection& all_;
+    sampler_options options_;
+    clock& time_;
+    log_throttle log_;
+    std::vector<watched> watched_;
+    alarm ended_;
+    bool over_ = false;
+};
+
+/// The messages of a queue, of the answer to GetQueueAttributes; nothing where a number is missing.
+struct queue_depth {
+    std::int64_t visible = 0, not_visible = 0, delayed = 0;
+};
+std::optional<queue_depth> depth_of(sqs::string_map const& attributes);
+
+/// The dead-letter queue's ARN of a RedrivePolicy; empty when it names none.
+std::string_view dead_letter_arn(std::string_view policy);
+
+} // namespace quern::metrics

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <quern/core/alarm.hpp>
+#include <quern/net/detail/http_request.hpp>
+#include <quern/net/detail/request_parser.hpp>
+#include <quern/net/web_server.hpp>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+
+namespace quern::net {
+
+/// State that the connections of a server share. It outlives the server for as long as one of them is open.
+class web_server::core : public std::enable_shared_from_this<core> {
+public:
+    core(boost::asio::any_io_executor, web_server_options, answerer, clock&);
+
+    result<void> listen();
+    void tell(std::string_view piece);
+    void close();
+
+    void enter(connection&);
+    void leave(connection&);
+
+    /// The answer to a request whose header is whole; `why_not` where it could not be read.
+    web_answer answer(http_request const&, std::optional<web_answer> why_not);
+
+    /// Whether another answer may go on.
+    bool may_follow() const { return counters.followers < options.max_followers; }
+
+    web_server_options const options;
+    clock& time;
+    web_server_counters counters;
+    std::string url;
+    std::uint16_t port = 0;
+
+private:
+    boost::asio::awaitable<void> accept();
+    boost::asio::awaitable<void> keep_deadlines();
+    void make_room();
+
+    boost::asio::any_io_executor executor_;
+    boost::asio::ip::tcp::acceptor acceptor_;
+    answerer serve_;
+    bool const on_loopback_;
+    alarm watch_; ///< rung when there is a deadline to keep again
+    std::unordered_set<connection*> open_;
+    bool closed_ = false;
+};
+
+/// One client: reads requests, has them answered one after the other.
+class web_server::connection : public std::enable_shared_from_this<connection> {
+public:
+    connection(std::shared_ptr<core>, boost::asio::ip::tcp::socket);
+    ~connection();
+
+    /// Completes when the connection is closed, by either side.
+    boost::asio::awaitable<void> run();
+
+    void tell(std::string_view piece);
+    void close();
+
+    tick deadline() const { return deadline_; }
+    tick since() const { return since_; }
+    bool follows() const { return follows_; }
+
+private:
+    enum class found { request, nothing_yet, refused };
+    found parse();
+    void begin_answer(std::optional<web_answer> why_not);
+    boost::asio::awaitable<bool> read();
+    boost::asio::awaitable<bool> write();
+    boost::asio::awaitable<void> follow();
+    boost::asio::awaitable<void> hang_up();
+
+    std::shared_ptr<core> core_;
+    boost::asio::ip::tcp::socket socket_;
+    boost::beast::flat_buffer in_;
+    std::optional<request_parser> parser_;
+    http_request request_;
+    std::string out_;
+    alarm news_;
+    tick const since_;
+    tick deadline_;
+    bool in_header_ = true; ///< a header is waited for, and not just the next request
+    bool keep_alive_ = true;
+    bool follows_ = false;
+    bool writing_ = false;
+    bool closed_ = false;
+};
+
+} // namespace quern::net

@@ -1,0 +1,234 @@
+#include <quern/net/web_server.hpp>
+
+#include <quern/net/detail/http_rules.hpp>
+#include <quern/net/detail/web_server_core.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace quern::net {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+namespace {
+
+constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
+constexpr auto accept_again_after = std::chrono::milliseconds(100);
+constexpr auto look_every = std::chrono::milliseconds(1000);
+
+web_server_options checked(web_server_options options)
+{
+    result<void> valid;
+    if (auto bad = options.validate()) valid = std::move(*bad);
+    valid.value();
+    return options;
+}
+
+web_answer refused(int status, std::string why)
+{
+    web_answer out;
+    out.status = status;
+    out.body = std::move(why) + '\n';
+    return out;
+}
+
+/// A script or a picture of another site asks, and not somebody who follows a link.
+bool is_from_another_site(headers const& fields)
+{
+    auto const site = fields.find("sec-fetch-site");
+    bool const elsewhere = site == "cross-site" || site == "same-site";
+    return elsewhere && fields.find("sec-fetch-mode") != "navigate";
+}
+
+} // namespace
+
+std::optional<failure> web_server_options::validate() const
+{
+    auto const refuse = [](std::string why) { return failure(errc::invalid_option, std::move(why)); };
+    boost::system::error_code ec;
+    asio::ip::make_address(address, ec);
+    if (ec) return refuse("web_server_options.address: '" + address + "' is no IP address");
+    if (max_header_bytes < 1024 || max_header_bytes > 1024 * 1024)
+        return refuse("web_server_options.max_header_bytes: must be from 1 KiB to 1 MiB");
+    if (max_connections < 1) return refuse("web_server_options.max_connections: must be at least 1");
+    if (max_followers < 1) return refuse("web_server_options.max_followers: must be at least 1");
+    std::pair<char const*, std::chrono::milliseconds> const timeouts[] = {
+        {"header_timeout", header_timeout}, {"idle_timeout", idle_timeout}, {"write_timeout", write_timeout}};
+    for (auto const& [name, value] : timeouts) {
+        if (value.count() < 1 || value > longest_wait)
+            return refuse("web_server_options." + std::string(name) + ": must be from a millisecond to a day");
+    }
+    return {};
+}
+
+web_server::core::core(asio::any_io_executor ex, web_server_options opts, answerer serve, clock& t)
+    : options(std::move(opts)), time(t), executor_(ex), acceptor_(ex), serve_(std::move(serve)),
+      on_loopback_(is_loopback(options.address)), watch_(time, ex)
+{}
+
+result<void> web_server::core::listen()
+{
+    boost::system::error_code ec;
+    auto const address = asio::ip::make_address(options.address, ec);
+    tcp::endpoint at(address, options.port);
+    if (!ec) acceptor_.open(at.protocol(), ec);
+    if (!ec) acceptor_.set_option(tcp::acceptor::reuse_address(true), ec);
+    if (!ec) acceptor_.bind(at, ec);
+    if (!ec) acceptor_.listen(asio::socket_base::max_listen_connections, ec);
+    if (!ec) at = acceptor_.local_endpoint(ec);
+    if (ec) {
+        acceptor_.close();
+        auto const where = options.address + ":" + std::to_string(options.port);
+        return failure(errc::connect_failed, "cannot listen on " + where + ": " + ec.message());
+    }
+    port = at.port();
+    auto const host = at.address().is_v6() ? "[" + options.address + "]" : options.address;
+    url = "http://" + host + ":" + std::to_string(port);
+
+    auto const self = shared_from_this();
+    auto const ended = [self](std::exception_ptr) {};
+    asio::co_spawn(executor_, accept(), ended);
+    asio::co_spawn(executor_, keep_deadlines(), ended);
+    return {};
+}
+
+asio::awaitable<void> web_server::core::accept()
+{
+    auto const nap = time.make_timer(executor_);
+    while (!closed_) {
+        auto [ec, socket] = co_await acceptor_.async_accept(as_values);
+        if (!acceptor_.is_open()) break;
+        if (ec) { // out of file descriptors, most likely: when connections close it works again
+            co_await nap->wait_until(time.now() + accept_again_after);
+            continue;
+        }
+        ++counters.connections;
+        if (open_.size() >= options.max_connections) make_room();
+        auto const client = std::make_shared<connection>(shared_from_this(), std::move(socket));
+        auto const ended = [client](std::exception_ptr) { client->close(); };
+        asio::co_spawn(executor_, client->run(), ended);
+    }
+}
+
+/// Looks at all deadlines now and then.
+asio::awaitable<void> web_server::core::keep_deadlines()
+{
+    auto const shortest = std::min({options.header_timeout, options.idle_timeout, options.write_timeout});
+    auto const interval =
+        std::clamp<std::chrono::milliseconds>(shortest / 4, std::chrono::milliseconds(1), look_every);
+    while (!closed_) {
+        std::optional<tick> until;
+        if (!open_.empty()) until = time.now() + interval;
+        co_await watch_.wait(until);
+        auto const at = time.now();
+        for (auto* const c : open_) {
+            if (c->deadline() > at) continue;
+            ++counters.cut;
+            c->close();
+        }
+    }
+}
+
+/// Those that follow stay: they are few, and somebody looks at them.
+void web_server::core::make_room()
+{
+    connection* oldest = nullptr;
+    for (auto* const c : open_) {
+        if (!c->follows() && (!oldest || c->since() < oldest->since())) oldest = c;
+    }
+    if (!oldest) return;
+    ++counters.cut;
+    oldest->close();
+    open_.erase(oldest); // its coroutine ends later
+}
+
+web_answer web_server::core::answer(http_request const& request, std::optional<web_answer> why_not)
+{
+    if (why_not) return *why_not;
+    static constexpr std::string_view decisive[] = {"host"};
+    auto const host = request.fields.find("host");
+    if (host.empty() || !repeated_header(request.fields, decisive).empty())
+        return refused(400, "A request names one host.");
+    bool const known = is_local_host(host, options.hosts) || (!on_loopback_ && is_address(host));
+    if (!known) return refused(403, "This server does not answer to that host's name; it has to be allowed.");
+    if (is_from_another_site(request.fields)) return refused(403, "Scripts of other sites are not answered.");
+    if (request.method != "GET" && request.method != "HEAD") return refused(405, "GET is all that there is.");
+    std::string_view const target = request.target;
+    auto const path = target.substr(0, target.find('?'));
+    auto const query = target.substr(std::min(path.size() + 1, target.size()));
+    try {
+        return serve_({path, query, request.fields});
+    } catch (std::exception const&) {
+        return refused(500, "This could not be answered.");
+    }
+}
+
+void web_server::core::enter(connection& c)
+{
+    if (open_.empty()) watch_.ring();
+    open_.insert(&c);
+}
+
+void web_server::core::leave(connection& c)
+{
+    open_.erase(&c);
+    if (c.follows()) --counters.followers;
+}
+
+void web_server::core::tell(std::string_view piece)
+{
+    for (auto* const c : open_)
+        c->tell(piece);
+}
+
+void web_server::core::close()
+{
+    closed_ = true;
+    serve_ = [](web_request const&) { return refused(503, "closed"); };
+    boost::system::error_code ignored;
+    acceptor_.close(ignored);
+    watch_.ring();
+    for (auto* const c : open_)
+        c->close();
+}
+
+web_server::web_server(asio::any_io_executor ex, web_server_options options, answerer serve, clock& time)
+    : core_(std::make_shared<core>(std::move(ex), checked(std::move(options)), std::move(serve), time))
+{}
+
+web_server::~web_server()
+{
+    core_->close();
+}
+
+result<void> web_server::listen()
+{
+    return core_->listen();
+}
+std::uint16_t web_server::port() const
+{
+    return core_->port;
+}
+std::string web_server::url() const
+{
+    return core_->url;
+}
+void web_server::tell(std::string_view piece)
+{
+    core_->tell(piece);
+}
+void web_server::close()
+{
+    core_->close();
+}
+web_server_counters web_server::counters() const
+{
+    return core_->counters;
+}
+
+} // namespace quern::net

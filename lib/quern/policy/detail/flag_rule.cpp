@@ -1,0 +1,93 @@
+#include <quern/policy/detail/flag_rule.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace quern::policy {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+flag_rule::flag_rule(flag_options const& options, tick now) : options_(options), known_by_(now + options.interval)
+{
+    if (options_.source) due_at_ = now;
+}
+
+bool flag_rule::due(tick now)
+{
+    if (!due_at_ || now < *due_at_) return false;
+    due_at_.reset();
+    return true;
+}
+
+bool flag_rule::read(result<flag_reading> const& got, tick now, std::mt19937_64& random)
+{
+    answered_ = true;
+    auto const fifth = options_.interval.count() / 5;
+    auto const pause = options_.interval + milliseconds(std::uniform_int_distribution(-fifth, fifth)(random));
+    due_at_ = now + (got ? std::max<milliseconds>(pause, got->not_before) : pause);
+
+    auto said = flag_word::unknown;
+    if (got) said = got->text ? read_flag(*got->text, options_.name) : word_;
+    if (said == flag_word::unknown) {
+        auto why = got ? std::string("it holds neither open nor closed") : describe(got.error());
+        return std::exchange(why_, std::move(why)).empty();
+    }
+    why_.clear();
+    word_ = said;
+    known_at_ = now;
+    return false;
+}
+
+flag_rule::state flag_rule::at(tick now) const
+{
+    if (!options_.source) return state::none;
+    if (!answered_ && now < known_by_) return state::unread;
+    if (!is_known(now)) return state::unknown;
+    return word_ == flag_word::halt ? state::halt : state::run;
+}
+
+bool flag_rule::halts(tick now) const
+{
+    switch (at(now)) {
+    case state::none:
+    case state::run: return false;
+    case state::unread:
+    case state::halt: return true;
+    case state::unknown: break;
+    }
+    return options_.halt_when_unknown;
+}
+
+std::optional<tick> flag_rule::wake_at(tick now) const
+{
+    auto out = due_at_;
+    if (options_.source && !answered_ && now < known_by_) out = std::min(out.value_or(known_by_), known_by_);
+    if (is_known(now)) {
+        auto const too_old = known_at_ + options_.max_age + milliseconds(1);
+        out = std::min(out.value_or(too_old), too_old);
+    }
+    return out;
+}
+
+std::optional<seconds> flag_rule::age(tick now) const
+{
+    if (word_ == flag_word::unknown) return {};
+    return std::chrono::floor<seconds>(now - known_at_);
+}
+
+std::string flag_rule::explain(tick now) const
+{
+    if (!options_.source) return {};
+    auto const what = "flag " + options_.source->name();
+    if (at(now) == state::unread) return what + " is being read for the first time";
+    auto const since = age(now);
+    auto const ago = since ? std::to_string(since->count()) + " s ago" : std::string();
+    auto const fails = why_.empty() ? std::string() : "; it cannot be read now: " + why_;
+    if (is_known(now))
+        return what + (word_ == flag_word::halt ? " says halt" : " says run") + ", read " + ago + fails;
+    return what + " is unknown, " + (since ? "last read " + ago : "never read") +
+        (options_.halt_when_unknown ? ", which halts" : ", which lets it run") + fails;
+}
+
+} // namespace quern::policy

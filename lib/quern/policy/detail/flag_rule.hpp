@@ -1,0 +1,57 @@
+#pragma once
+
+#include <quern/core/clock.hpp>
+#include <quern/core/error.hpp>
+#include <quern/policy/flag.hpp>
+
+#include <chrono>
+#include <optional>
+#include <random>
+#include <string>
+
+namespace quern::policy {
+
+/// The rule of a flag: when it is read next, and what its last readings mean now.
+///
+///     first reading under way                   halts, for `interval` at most
+///     a word, not older than max_age            what it says
+///     else                                      unknown: halts or not, as halt_when_unknown says
+///
+/// A reading that fails, or holds no word, leaves the last word as it is.
+class flag_rule {
+public:
+    /// Without a source it is never due and never halts. Requires  options.validate() found nothing.
+    flag_rule(flag_options const&, tick now);
+
+    /// True when it is time to read it; the caller does, and tells what came of it.
+    bool due(tick now);
+
+    /// Tells what came of a reading. True when it is the first in a row that tells nothing, for the log.
+    bool read(result<flag_reading> const&, tick now, std::mt19937_64&);
+
+    enum class state { none, unread, run, halt, unknown };
+    state at(tick now) const;
+    bool halts(tick now) const;
+
+    /// The next reading, or the moment at which the last word becomes too old.
+    std::optional<tick> wake_at(tick now) const;
+
+    /// "flag ssm:/orders/halt says halt, read 3 s ago", "flag … cannot be read: throttled; …"; empty without a source.
+    std::string explain(tick now) const;
+
+    /// Time since the last word was read; absent as long as none was.
+    std::optional<std::chrono::seconds> age(tick now) const;
+
+private:
+    bool is_known(tick now) const { return word_ != flag_word::unknown && now - known_at_ <= options_.max_age; }
+
+    flag_options const options_;
+    std::optional<tick> due_at_; // absent: under way, or no source
+    tick const known_by_;
+    flag_word word_ = flag_word::unknown;
+    tick known_at_{};
+    bool answered_ = false; // the first reading has come to an end
+    std::string why_;       // the last reading told nothing
+};
+
+} // namespace quern::policy

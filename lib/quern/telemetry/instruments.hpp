@@ -1,0 +1,259 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace quern::telemetry {
+
+/// Everything that is measured, in the order of the table below.
+enum class id : std::uint8_t {
+    receives,
+    messages_received,
+    messages_settled,
+    messages_adopted,
+    messages_damaged,
+    messages_malformed,
+    messages_spilled,
+    leases_extended,
+    leases_lost,
+    handler_failures,
+    breaker_transitions,
+    process_duration,
+    dwell,
+    wait,
+    settle,
+    in_flight_messages,
+    in_flight_bytes,
+    handlers_running,
+    receives_open,
+    oldest_in_flight,
+    last_progress,
+    limit,
+    saturation,
+    breaker_state,
+    obstacle,
+    queue_messages,
+    dead_letter_messages,
+    requests,
+    request_duration,
+    telemetry_dropped,
+    build_info,
+};
+inline constexpr std::size_t instrument_count = static_cast<std::size_t>(id::build_info) + 1;
+
+enum class kind : std::uint8_t { counter, gauge, histogram };
+
+/// Kind of source that measures it. A source of numbers is of one part: it has the instruments of that and no others.
+enum class part : std::uint8_t {
+    consumer,     ///< of one queue
+    queue,        ///< as GetQueueAttributes tells, now and then
+    dead_letters, ///< the same of the queue's dead-letter queue
+    client,       ///< requests to SQS, of all who share the client
+    exporter,     ///< of these numbers
+    program,
+};
+
+/// A label whose values are known beforehand, so that each has its place.
+struct label {
+    std::string_view name;
+    std::string_view otel; ///< what OpenTelemetry's conventions call it; empty: `name`
+    std::span<std::string_view const> values;
+};
+
+/// One row of the table.
+struct instrument {
+    id which;
+    part of;
+    kind what;
+    std::string_view prometheus; ///< with the "_total" of a counter
+    std::string_view otel;       ///< empty: OpenTelemetry tells it in another way
+    std::string_view cloudwatch; ///< see cloudwatch_name(); empty: not sent there, where each costs money
+    std::string_view unit;       ///< by UCUM: "s", "By", "1", "{message}"
+    std::array<label, 2> labels; ///< the second and the first may be missing: no name
+    std::string_view help;
+
+    /// As many as the labels' values combine to; the last label's change first.
+    constexpr std::size_t series() const
+    {
+        std::size_t out = 1;
+        for (auto const& l : labels)
+            if (!l.name.empty()) out *= l.values.size();
+        return out;
+    }
+};
+
+/// Upper bounds of all histograms, in seconds: those of OpenTelemetry's conventions for messaging, and four for what takes
+/// minutes. What is above the last has a bucket too.
+inline constexpr std::array<double, 18> bounds{
+    0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 300, 900};
+inline constexpr std::size_t bucket_count = bounds.size() + 1;
+
+namespace values {
+
+using text = std::string_view;
+inline constexpr text receive_result[] = {"messages", "empty", "failed", "repeated"};
+inline constexpr text settled[] = {"acked", "retried", "released", "rejected"};
+inline constexpr text failure_kind[] = {"threw", "timed_out", "cancelled", "unavailable"};
+inline constexpr text breaker[] = {"closed", "open", "half_open", "slow_start"};
+inline constexpr text verdict[] = {"retry", "ack", "release", "reject", "unavailable"};
+inline constexpr text limited[] = {"messages", "bytes", "handlers", "receives"};
+inline constexpr text obstacle[] = {"max_in_flight", "max_bytes_in_flight", "rate", "handler_concurrency",
+    "receives_fail", "empty_answers", "paused", "breaker", "not_started", "draining", "ended"};
+inline constexpr text queue_state[] = {"visible", "not_visible", "delayed"};
+inline constexpr text request_result[] = {"ok", "throttled", "error", "timeout"};
+inline constexpr text signal[] = {"metrics"};
+
+/// The last is for all others.
+inline constexpr text operation[] = {"ReceiveMessage", "DeleteMessageBatch", "DeleteMessage",
+    "ChangeMessageVisibilityBatch", "SendMessageBatch", "SendMessage", "GetQueueAttributes", "other"};
+
+} // namespace values
+
+// clang-format off
+inline constexpr std::array<instrument, instrument_count> instruments{{
+    {id::receives, part::consumer, kind::counter,
+     "quern_receives_total", "quern.receives", "Receives*", "{receive}", {{{"result", "", values::receive_result}}},
+     "Receives that ended; repeated ones are of FIFO queues, because an answer was lost."},
+    {id::messages_received, part::consumer, kind::counter,
+     "quern_messages_received_total", "messaging.client.consumed.messages", "MessagesReceived", "{message}", {},
+     "Messages received, redeliveries included."},
+    {id::messages_settled, part::consumer, kind::counter,
+     "quern_messages_settled_total", "quern.messages.settled", "Messages*", "{message}",
+     {{{"outcome", "", values::settled}}},
+     "Messages whose settlement SQS has confirmed, by what was asked for."},
+    {id::messages_adopted, part::consumer, kind::counter,
+     "quern_messages_adopted_total", "quern.messages.adopted", "", "{message}", {},
+     "Redeliveries of a message that is held already: not handled again."},
+    {id::messages_damaged, part::consumer, kind::counter,
+     "quern_messages_damaged_total", "quern.messages.damaged", "MessagesDamaged", "{message}", {},
+     "Messages that arrived unreadable or with a wrong digest."},
+    {id::messages_malformed, part::consumer, kind::counter,
+     "quern_messages_malformed_total", "quern.messages.malformed", "MessagesMalformed", "{message}", {},
+     "Messages that their handler could not read."},
+    {id::messages_spilled, part::consumer, kind::counter,
+     "quern_messages_spilled_total", "quern.messages.spilled", "MessagesSpilled", "{message}", {},
+     "Messages put off by an outage on their last receive: the dead-letter queue takes them."},
+    {id::leases_extended, part::consumer, kind::counter,
+     "quern_leases_extended_total", "quern.leases.extended", "", "{lease}", {},
+     "Extensions of a lease that SQS has confirmed."},
+    {id::leases_lost, part::consumer, kind::counter,
+     "quern_leases_lost_total", "quern.leases.lost", "LeasesLost", "{lease}", {},
+     "Leases that ended while the message was held: it may be handled twice."},
+    {id::handler_failures, part::consumer, kind::counter,
+     "quern_handler_failures_total", "quern.handler.failures", "Handlers*", "{failure}",
+     {{{"kind", "", values::failure_kind}}},
+     "Handlers that ended in another way than by an outcome, or found what they need unavailable."},
+    {id::breaker_transitions, part::consumer, kind::counter,
+     "quern_breaker_transitions_total", "quern.breaker.transitions", "Breaker*:open", "{transition}",
+     {{{"to", "", values::breaker}}},
+     "Changes of a breaker, by what it became."},
+    {id::process_duration, part::consumer, kind::histogram,
+     "quern_process_duration_seconds", "messaging.process.duration", "ProcessDuration", "s",
+     {{{"outcome", "quern.outcome", values::verdict}}},
+     "Time that handlers took, by what they made of their message."},
+    {id::dwell, part::consumer, kind::histogram,
+     "quern_dwell_seconds", "quern.dwell", "Dwell", "s", {},
+     "Time from the sending of a message to its handler, earlier tries included."},
+    {id::wait, part::consumer, kind::histogram,
+     "quern_wait_seconds", "quern.wait", "", "s", {},
+     "Time from the receive of a message to its handler."},
+    {id::settle, part::consumer, kind::histogram,
+     "quern_settle_seconds", "quern.settle", "", "s", {},
+     "Time from the end of a handler to the confirmation of what it wished for."},
+    {id::in_flight_messages, part::consumer, kind::gauge,
+     "quern_in_flight_messages", "quern.in_flight.messages", "InFlightMessages", "{message}", {},
+     "Messages held."},
+    {id::in_flight_bytes, part::consumer, kind::gauge,
+     "quern_in_flight_bytes", "quern.in_flight.size", "", "By", {},
+     "Bytes of the messages held."},
+    {id::handlers_running, part::consumer, kind::gauge,
+     "quern_handlers_running", "quern.handlers.running", "", "{handler}", {},
+     "Messages with a handler at work."},
+    {id::receives_open, part::consumer, kind::gauge,
+     "quern_receives_open", "quern.receives.open", "", "{receive}", {},
+     "Receives under way."},
+    {id::oldest_in_flight, part::consumer, kind::gauge,
+     "quern_oldest_in_flight_timestamp_seconds", "quern.oldest_in_flight.time", "", "s", {},
+     "When the message that is held longest was received; absent: none is held."},
+    {id::last_progress, part::consumer, kind::gauge,
+     "quern_last_progress_timestamp_seconds", "quern.last_progress.time", "", "s", {},
+     "When a receive was answered, or a message settled, last."},
+    {id::limit, part::consumer, kind::gauge,
+     "quern_limit", "quern.limit", "", "1", {{{"what", "", values::limited}}},
+     "Limits in force; absent: there is none."},
+    {id::saturation, part::consumer, kind::gauge,
+     "quern_saturation_ratio", "quern.saturation", "Saturation", "1", {},
+     "Messages held, as a part of the limit."},
+    {id::breaker_state, part::consumer, kind::gauge,
+     "quern_breaker_state", "quern.breaker.state", "", "{breaker}", {{{"state", "", values::breaker}}},
+     "Breakers that are not closed, by what they are; closed: 1 when all are."},
+    {id::obstacle, part::consumer, kind::gauge,
+     "quern_obstacle", "quern.obstacle", "", "1", {{{"what", "", values::obstacle}}},
+     "1: this keeps the next receive from beginning."},
+    {id::queue_messages, part::queue, kind::gauge,
+     "quern_queue_messages", "quern.queue.messages", "", "{message}", {{{"state", "", values::queue_state}}},
+     "Messages in the queue, as SQS says, approximately."},
+    {id::dead_letter_messages, part::dead_letters, kind::gauge,
+     "quern_dead_letter_messages", "quern.dead_letter.messages", "DeadLetters:visible", "{message}",
+     {{{"state", "", values::queue_state}}},
+     "Messages in its dead-letter queue, as SQS says, approximately."},
+    {id::requests, part::client, kind::counter,
+     "quern_requests_total", "quern.requests", "", "{request}",
+     {{{"operation", "messaging.operation.name", values::operation}, {"result", "", values::request_result}}},
+     "Requests to SQS that are over."},
+    {id::request_duration, part::client, kind::histogram,
+     "quern_request_duration_seconds", "messaging.client.operation.duration", "", "s",
+     {{{"operation", "messaging.operation.name", values::operation}}},
+     "Time that requests to SQS took, with their retries; long polls wait up to 20 s."},
+    {id::telemetry_dropped, part::exporter, kind::counter,
+     "quern_telemetry_dropped_total", "quern.telemetry.dropped", "", "{export}", {{{"signal", "", values::signal}}},
+     "Exports that failed, or were left out because the one before was still under way."},
+    {id::build_info, part::program, kind::gauge,
+     "quern_build_info", "", "", "1", {},
+     "1, with the version as a label."},
+}};
+// clang-format on
+
+constexpr instrument const& about(id which)
+{
+    return instruments[static_cast<std::size_t>(which)];
+}
+
+/// Cells of one series: a counter and a gauge have one, a histogram its buckets and then the sum, in nanoseconds.
+constexpr std::size_t cells_each(kind what)
+{
+    return what == kind::histogram ? bucket_count + 1 : 1;
+}
+
+namespace detail {
+
+/// Where each instrument's cells begin in a source of its part, and at the end how many cells the part has.
+struct layout {
+    std::array<std::size_t, instrument_count> first{};
+    std::array<std::size_t, static_cast<std::size_t>(part::program) + 1> size{};
+};
+inline constexpr layout cells = [] {
+    layout out;
+    for (auto const& i : instruments) {
+        auto& size = out.size[static_cast<std::size_t>(i.of)];
+        out.first[static_cast<std::size_t>(i.which)] = size;
+        size += i.series() * cells_each(i.what);
+    }
+    return out;
+}();
+
+} // namespace detail
+
+constexpr std::size_t first_cell(id which)
+{
+    return detail::cells.first[static_cast<std::size_t>(which)];
+}
+constexpr std::size_t cell_count(part of)
+{
+    return detail::cells.size[static_cast<std::size_t>(of)];
+}
+
+} // namespace quern::telemetry

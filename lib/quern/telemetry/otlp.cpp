@@ -1,0 +1,220 @@
+#include <quern/core/detail/text/json_writer.hpp>
+#include <quern/telemetry/otlp.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <optional>
+
+namespace quern::telemetry {
+namespace {
+
+std::string nanoseconds(wall_time at)
+{
+    return std::to_string(std::chrono::floor<std::chrono::nanoseconds>(at.time_since_epoch()).count());
+}
+
+void write_attribute(text::json_writer& json, std::string_view name, std::string_view value)
+{
+    json.begin_object().member("key", valid_utf8(name)).key("value").begin_object();
+    json.member("stringValue", valid_utf8(value)).end_object().end_object();
+}
+
+/// What all points have: attributes and times. A gauge has no beginning.
+void begin_point(
+    text::json_writer& json, snapshot const& all, reading const& r, instrument const& i, std::size_t series)
+{
+    json.begin_object().key("attributes").begin_array();
+    if (i.otel.starts_with("messaging.")) write_attribute(json, "messaging.system", "aws_sqs");
+    if (i.which == id::messages_received) write_attribute(json, "messaging.operation.name", "receive");
+    if (i.which == id::process_duration) write_attribute(json, "messaging.operation.name", "process");
+    for (auto const& [name, value] : r.labels)
+        write_attribute(json, otel_name(name), value);
+    for (auto const& [l, value] : values_of(i, series))
+        if (!l.name.empty()) write_attribute(json, l.otel.empty() ? l.name : l.otel, value);
+    json.end_array();
+    if (i.what != kind::gauge) json.member("startTimeUnixNano", nanoseconds(all.since));
+    json.member("timeUnixNano", nanoseconds(all.at));
+}
+
+void write_point(
+    text::json_writer& json, snapshot const& all, reading const& r, instrument const& i, std::size_t series)
+{
+    begin_point(json, all, r, i, series);
+    if (i.what == kind::counter) {
+        json.member("asInt", std::to_string(r.count(i.which, series)));
+    } else if (i.what == kind::gauge) {
+        json.key("asDouble").number(number_text(*r.gauge(i.which, series)));
+    } else {
+        auto const h = r.distribution(i.which, series);
+        json.member("count", std::to_string(h.count())).key("sum").number(number_text(h.sum));
+        json.key("bucketCounts").begin_array();
+        for (auto const n : h.buckets)
+            json.string(std::to_string(n));
+        json.end_array().key("explicitBounds").begin_array();
+        for (auto const b : bounds)
+            json.number(number_text(b));
+        json.end_array();
+    }
+    json.end_object();
+}
+
+struct place {
+    reading const* of;
+    std::size_t series;
+};
+
+std::vector<place> points_of(snapshot const& all, instrument const& i)
+{
+    std::vector<place> out;
+    for (auto const& r : all.sources) {
+        if (r.of != i.of) continue;
+        for (std::size_t s = 0; s < i.series(); ++s)
+            if (!is_idle(r, i, s)) out.push_back({&r, s});
+    }
+    return out;
+}
+
+void write_metric(text::json_writer& json, snapshot const& all, instrument const& i)
+{
+    constexpr std::string_view shapes[] = {"sum", "gauge", "histogram"};
+    auto const points = points_of(all, i);
+    if (points.empty() || i.otel.empty()) return;
+    json.begin_object().member("name", i.otel).member("description", i.help).member("unit", i.unit);
+    json.key(shapes[static_cast<std::size_t>(i.what)]).begin_object();
+    if (i.what != kind::gauge) json.member("aggregationTemporality", 2); // cumulative
+    if (i.what == kind::counter) json.member("isMonotonic", true);
+    json.key("dataPoints").begin_array();
+    for (auto const& p : points)
+        write_point(json, all, *p.of, i, p.series);
+    json.end_array().end_object().end_object();
+}
+
+failure wrong(std::string_view variable, std::string_view why)
+{
+    return {errc::invalid_option, std::string(variable) + ": " + std::string(why)};
+}
+
+std::string_view trimmed(std::string_view text)
+{
+    while (!text.empty() && text.front() == ' ')
+        text.remove_prefix(1);
+    while (!text.empty() && text.back() == ' ')
+        text.remove_suffix(1);
+    return text;
+}
+
+std::optional<std::string> percent_decoded(std::string_view text)
+{
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '%') {
+            out += text[i];
+            continue;
+        }
+        auto const digits = text.substr(i + 1, 2);
+        unsigned code = 0;
+        auto const [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
+        if (ec != std::errc() || end != digits.data() + 2) return {};
+        out += static_cast<char>(code);
+        i += 2;
+    }
+    return out;
+}
+
+/// "a=b,c=d%20e", as W3C's baggage has it.
+std::optional<attributes> pairs_of(std::string_view text)
+{
+    attributes out;
+    while (!text.empty()) {
+        auto const comma = text.find(',');
+        auto const one = trimmed(text.substr(0, comma));
+        text = comma == text.npos ? std::string_view() : text.substr(comma + 1);
+        if (one.empty()) continue;
+        auto const equals = one.find('=');
+        if (equals == one.npos) return {};
+        auto name = percent_decoded(trimmed(one.substr(0, equals)));
+        auto value = percent_decoded(trimmed(one.substr(equals + 1)));
+        if (!name || name->empty() || !value) return {};
+        out.emplace_back(std::move(*name), std::move(*value));
+    }
+    return out;
+}
+
+void set(attributes& in, std::string_view name, std::string value)
+{
+    auto const at = std::ranges::find(in, name, [](auto const& pair) { return std::string_view(pair.first); });
+    if (at == in.end())
+        in.emplace_back(name, std::move(value));
+    else
+        at->second = std::move(value);
+}
+
+} // namespace
+
+std::string otlp_metrics(snapshot const& all, attributes const& resource, std::string_view version)
+{
+    std::string out;
+    text::json_writer json(out);
+    json.begin_object().key("resourceMetrics").begin_array().begin_object();
+    json.key("resource").begin_object().key("attributes").begin_array();
+    for (auto const& [name, value] : resource)
+        write_attribute(json, name, name == "service.name" && value.empty() ? "unknown_service:quern" : value);
+    json.end_array().end_object().key("scopeMetrics").begin_array().begin_object();
+    json.key("scope").begin_object().member("name", "quern").member("version", valid_utf8(version)).end_object();
+    json.key("metrics").begin_array();
+    for (auto const& i : instruments)
+        write_metric(json, all, i);
+    json.end_array().end_object().end_array().end_object().end_array().end_object();
+    return out;
+}
+
+result<otlp_options> otlp_options_from(std::function<std::string(char const* name)> const& variable)
+{
+    otlp_options out;
+    std::string name; // of the variable that was read last
+    auto const said = [&](char const* which) {
+        name = std::string("OTEL_EXPORTER_OTLP_METRICS_") + which;
+        auto text = variable(name.c_str());
+        if (!text.empty()) return text;
+        name = std::string("OTEL_EXPORTER_OTLP_") + which;
+        return variable(name.c_str());
+    };
+    auto const duration = [&](std::string const& text, std::chrono::milliseconds& to) {
+        std::int64_t ms = 0;
+        auto const end = text.data() + text.size();
+        auto const [at, ec] = std::from_chars(text.data(), end, ms);
+        bool const good = ec == std::errc() && at == end && ms > 0 && ms <= 86'400'000;
+        if (good) to = std::chrono::milliseconds(ms);
+        return text.empty() || good;
+    };
+
+    if (auto url = variable("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"); !url.empty()) {
+        out.url = std::move(url);
+    } else if (auto base = variable("OTEL_EXPORTER_OTLP_ENDPOINT"); !base.empty()) {
+        out.url = base + (base.ends_with('/') ? "v1/metrics" : "/v1/metrics");
+    }
+    // The default that OpenTelemetry names is http/protobuf; whoever has not chosen gets what there is.
+    auto const protocol = said("PROTOCOL");
+    if (!protocol.empty() && protocol != "http/json") return wrong(name, "only http/json is spoken here");
+    auto const packed = said("COMPRESSION");
+    if (!packed.empty() && packed != "none") return wrong(name, "nothing is compressed here: none");
+    auto const headers = pairs_of(said("HEADERS"));
+    if (!headers) return wrong(name, "is no list of name=value");
+    out.headers = *headers;
+    if (!duration(said("TIMEOUT"), out.timeout)) return wrong(name, "is no number of milliseconds");
+    if (!duration(variable("OTEL_METRIC_EXPORT_INTERVAL"), out.interval))
+        return wrong("OTEL_METRIC_EXPORT_INTERVAL", "is no number of milliseconds");
+    auto const resource = pairs_of(variable("OTEL_RESOURCE_ATTRIBUTES"));
+    if (!resource) return wrong("OTEL_RESOURCE_ATTRIBUTES", "is no list of name=value");
+    for (auto const& [key, value] : *resource)
+        set(out.resource, key, value);
+    if (auto service = variable("OTEL_SERVICE_NAME"); !service.empty())
+        set(out.resource, "service.name", std::move(service));
+    auto disabled = variable("OTEL_SDK_DISABLED");
+    std::ranges::transform(disabled, disabled.begin(), [](unsigned char c) { return std::tolower(c); });
+    out.disabled = disabled == "true";
+    return out;
+}
+
+} // namespace quern::telemetry

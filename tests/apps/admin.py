@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""--admin-port: what a program shows of itself, to whom, and `quern top`, which watches it."""
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+from program import LIMIT, ProgramTest, wait_for
+
+BY_NOW = 30  # seconds; each of these takes one
+
+
+def get(url, **headers):
+    """Status and body."""
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=LIMIT) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as refused:
+        with refused:
+            return refused.code, refused.read().decode()
+
+
+class Watching(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.create("orders")
+
+    def watch(self, *arguments, port="0"):
+        """Starts it, and returns it with the URL that it tells."""
+        process = self.start(*arguments, "--admin-port", port, stdout=subprocess.DEVNULL)
+        return process, wait_for(process.stderr, "watch it at ").split()[-1].rstrip("/")
+
+    def wait_until(self, what, looked_at):
+        for _ in range(BY_NOW * 20):
+            seen = looked_at()
+            if what(seen):
+                return seen
+            time.sleep(0.05)
+        raise AssertionError(seen)
+
+    def picture(self, url):
+        return json.loads(get(url + "/explain")[1])
+
+    def test_a_consumer_shows_what_it_does(self):
+        consuming, url = self.watch("consume", "orders", "--exec", "exit 1", "--wait-time", "1")
+        self.assertRegex(url, r"^http://127\.0\.0\.1:\d+$")
+        self.wait_until(lambda status: status == 200, lambda: get(url + "/readyz")[0])
+        for path in ("/livez", "/startupz"):
+            self.assertEqual(get(url + path)[0], 200)
+        self.assertIn("<title>Quern</title>", get(url + "/")[1])
+        self.send("orders", "a", "b")
+        seen = self.wait_until(lambda p: p["queues"][0]["counts"]["retried"] == 2, lambda: self.picture(url))
+        queue = seen["queues"][0]
+        self.assertEqual((seen["program"], queue["name"]), ("quern consume", "orders"))
+        self.assertEqual(queue["counts"]["received"], 2)
+        self.assertEqual({t["what"] for t in queue["troubles"]}, {"handler failed"})
+        self.assertEqual(sum(queue["durations"]["handled"]), 2)
+        status, metrics = get(url + "/metrics")
+        self.assertEqual(status, 200)
+        for line in ('quern_messages_received_total{queue="orders"} 2', 'quern_handler_failures_total{queue="orders",kind="threw"} 2',
+                     'quern_messages_settled_total{queue="orders",outcome="retried"} 2', 'quern_queue_messages{queue="orders",state="visible"} 0'):
+            self.assertIn(line + "\n", metrics)
+        consuming.send_signal(signal.SIGTERM)
+        self.assertEqual(consuming.wait(LIMIT), 0)
+        with self.assertRaises(OSError):
+            socket.create_connection(("127.0.0.1", int(url.rsplit(":", 1)[1])))
+
+    def test_several_queues_are_shown_each(self):
+        self.create("bills")
+        _, url = self.watch("consume", "orders", "bills")
+        self.wait_until(lambda status: status == 200, lambda: get(url + "/readyz")[0])
+        seen = self.picture(url)
+        self.assertEqual([q["name"] for q in seen["queues"]], ["orders", "bills"])
+        self.assertIn("bills: ready", get(url + "/readyz?verbose")[1])
+
+    def test_a_relay_and_the_demo_have_one_too(self):
+        _, url = self.watch("relay", "orders", "http://127.0.0.1:9/")
+        self.assertEqual(self.wait_until(lambda p: p["queues"], lambda: self.picture(url))["program"], "quern relay")
+        _, url = self.watch("demo", "--messages", "3000000")
+        seen = self.wait_until(lambda p: p["queues"] and p["queues"][0]["counts"]["acked"], lambda: self.picture(url))
+        self.assertEqual(seen["program"], "quern demo")
+
+    def test_other_names_are_not_answered_to(self):
+        _, url = self.watch("consume", "orders")
+        self.assertEqual(get(url + "/livez", Host="evil.example")[0], 403)
+        self.assertEqual(get(url + "/livez", Host="localhost")[0], 200)
+        _, url = self.watch("consume", "orders", "--admin-host", "pod.internal")
+        self.assertEqual(get(url + "/livez", Host="pod.internal:80")[0], 200)
+
+    def test_a_port_that_is_taken_is_an_error_and_options_without_it_are(self):
+        _, url = self.watch("consume", "orders")
+        self.refuse("consume", "orders", "--admin-port", url.rsplit(":", 1)[1], status=1,
+                    mentions=["--admin-port", "choose another"])
+        self.refuse("consume", "orders", "--admin-port", "0", "--admin-address", "localhost", status=2,
+                    mentions=["--admin-address", "IP address"])
+        self.refuse("consume", "orders", "--admin-address", "127.0.0.1", status=2, mentions=["--admin-port"])
+        self.refuse("consume", "orders", "--admin-port", "65536", status=2, mentions=["--admin-port"])
+        self.refuse("send", "orders", "--admin-port", "0", status=2, mentions=["--admin-port"])
+
+    def test_top_shows_it_on_a_terminal(self):
+        _, url = self.watch("consume", "orders")
+        self.wait_until(lambda status: status == 200, lambda: get(url + "/readyz")[0])
+        out, _ = self.quern("top", url, "--once")
+        self.assertRegex(out, r"^quern consume   alive   ready   up for ")
+        self.assertIn("\norders\n  nothing is in the way\n", out)
+        self.assertNotIn("\x1b", out)
+        watching = self.start("top", url + "/")
+        wait_for(watching.stdout, "quern consume")
+        self.assertTrue(re.search(r"receive \d+ \(\d+\.\d/s\) -> wait 0", wait_for(watching.stdout, "/s) -> ")))
+
+    def test_top_says_what_is_wrong(self):
+        self.refuse("top", "http://127.0.0.1:9", "--once", status=1, mentions=["127.0.0.1:9"])
+        self.refuse("top", self.broker.url, status=1, mentions=["--admin-port"])
+        self.refuse("top", "nonsense", status=2, mentions=["nonsense"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,217 @@
+#include <quern/policy/detail/flag_rule.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+#include <ostream>
+
+using namespace quern;
+using namespace quern::policy;
+using namespace std::chrono_literals;
+
+namespace quern::policy {
+
+std::ostream& operator<<(std::ostream& out, flag_word w)
+{
+    return out << (w == flag_word::run ? "run" : w == flag_word::halt ? "halt" : "unknown");
+}
+
+std::ostream& operator<<(std::ostream& out, flag_rule::state s)
+{
+    constexpr char const* names[] = {"none", "unread", "run", "halt", "unknown"};
+    return out << names[static_cast<int>(s)];
+}
+
+} // namespace quern::policy
+
+namespace {
+
+using enum flag_word;
+using state = flag_rule::state;
+
+struct nowhere : flag_source {
+    std::string name() const override { return "file:/etc/halt"; }
+    boost::asio::awaitable<result<flag_reading>> read() override { co_return flag_reading(); }
+};
+
+flag_options options()
+{
+    flag_options out;
+    out.source = std::make_shared<nowhere>();
+    return out;
+}
+
+tick const t0(1'000'000s);
+
+struct watched {
+    flag_rule rule;
+    std::mt19937_64 random{7};
+
+    explicit watched(flag_options const& how = options()) : rule(how, t0) {}
+
+    bool says(std::string text, tick now) { return rule.read(flag_reading{std::move(text), 0s}, now, random); }
+    bool says_the_same(tick now) { return rule.read(flag_reading(), now, random); }
+    bool fails(tick now) { return rule.read(failure(errc::throttled, "slow down", true), now, random); }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(flags)
+
+BOOST_AUTO_TEST_CASE(words_and_json_are_read_and_what_is_neither_is_unknown)
+{
+    struct row {
+        char const* text;
+        flag_word word;
+        char const* name = "";
+    };
+    for (auto const& [text, word, name] : {
+             row{"open", halt},
+             row{" HALT\r\n", halt},
+             row{"True", halt},
+             row{"1", halt},
+             row{"on", halt},
+             row{"closed", run},
+             row{"run", run},
+             row{"false", run},
+             row{"0", run},
+             row{"OFF\n", run},
+             row{"", unknown},
+             row{" \n", unknown},
+             row{"yes", unknown},
+             row{"2", unknown},
+             row{"open closed", unknown},
+             row{"\"open\"", unknown},
+             row{"null", unknown},
+             row{R"({"open": true})", halt},
+             row{R"({"isOpen": false, "since": "noon"})", run},
+             row{R"({"halted": "on"})", halt},
+             row{R"({"halted": 0})", run},
+             row{R"({"open": true, "isOpen": true})", halt},
+             row{R"({"open": true, "halted": false})", unknown},
+             row{R"({"open": null})", unknown},
+             row{R"({"open": [true]})", unknown},
+             row{R"({"open": {"enabled": true}})", halt},
+             row{R"({"orders": {"enabled": false}, "open": true})", run, "orders"},
+             row{R"({"orders": {"enabled": {"enabled": true}}})", unknown, "orders"},
+             row{R"({"orders": true})", unknown},
+             row{R"({"orders": true})", unknown, "letters"},
+             row{R"({"orders": "halt"})", halt, "orders"},
+             row{R"({"open": true)", unknown},
+             row{R"({})", unknown},
+             row{"halt", halt, "orders"},
+         })
+        BOOST_TEST(read_flag(text, name) == word, text);
+    BOOST_TEST(read_flag("open" + std::string(100'000, ' ')) == unknown);
+    BOOST_TEST(read_flag(std::string(50'000, '{')) == unknown);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_source_nothing_is_read_and_nothing_halts)
+{
+    watched w{flag_options()};
+    BOOST_TEST(!w.rule.due(t0 + 1h));
+    BOOST_TEST(!w.rule.halts(t0));
+    BOOST_TEST(!w.rule.wake_at(t0).has_value());
+    BOOST_TEST(w.rule.explain(t0) == "");
+}
+
+BOOST_AUTO_TEST_CASE(nothing_runs_before_the_first_reading_and_one_is_read_at_a_time)
+{
+    watched w;
+    BOOST_TEST(w.rule.halts(t0));
+    BOOST_TEST(w.rule.due(t0));
+    BOOST_TEST(!w.rule.due(t0 + 1h));
+    BOOST_TEST(w.rule.at(t0 + 5s) == state::unread);
+    w.says("closed", t0 + 6s);
+    BOOST_TEST(!w.rule.halts(t0 + 6s));
+    auto const next = *w.rule.wake_at(t0 + 6s) - (t0 + 6s);
+    bool const give_or_take_a_fifth = next >= 8s && next <= 12s;
+    BOOST_TEST(give_or_take_a_fifth);
+    BOOST_TEST(!w.rule.due(t0 + 13s));
+    BOOST_TEST(w.rule.due(t0 + 18s));
+}
+
+BOOST_AUTO_TEST_CASE(a_first_reading_that_takes_too_long_holds_nothing_up)
+{
+    watched w;
+    w.rule.due(t0);
+    auto const at = *w.rule.wake_at(t0);
+    BOOST_TEST(w.rule.halts(at - 1ms));
+    BOOST_TEST(w.rule.at(at) == state::unknown);
+    BOOST_TEST(!w.rule.halts(at));
+    BOOST_TEST(!w.rule.wake_at(at).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(the_service_may_ask_for_more_time)
+{
+    watched w;
+    w.rule.due(t0);
+    w.rule.read(flag_reading{"run", 60s}, t0, w.random);
+    BOOST_TEST(!w.rule.due(t0 + 59s));
+    BOOST_TEST(w.rule.due(t0 + 60s));
+}
+
+BOOST_AUTO_TEST_CASE(the_last_word_counts_until_it_is_too_old)
+{
+    watched w;
+    w.says("open", t0);
+    BOOST_TEST(w.fails(t0 + 10s)); // the first is worth a line
+    BOOST_TEST(!w.fails(t0 + 20s));
+    BOOST_TEST(w.rule.at(t0 + 300s) == state::halt);
+    BOOST_TEST(w.rule.explain(t0 + 300s) ==
+        "flag file:/etc/halt says halt, read 300 s ago; it cannot be read now: throttled: slow down");
+    BOOST_TEST(w.rule.at(t0 + 301s) == state::unknown);
+    BOOST_TEST(!w.rule.halts(t0 + 301s));
+    BOOST_TEST(w.rule.explain(t0 + 301s) ==
+        "flag file:/etc/halt is unknown, last read 301 s ago, which lets it run; it cannot be read now: throttled: "
+        "slow down");
+    w.says_the_same(t0 + 310s);
+    BOOST_TEST(w.rule.at(t0 + 310s) == state::halt);
+    BOOST_TEST(!w.says("closed", t0 + 320s));
+    BOOST_TEST(w.rule.at(t0 + 320s) == state::run);
+    BOOST_TEST(w.fails(t0 + 330s)); // in a row anew
+}
+
+BOOST_AUTO_TEST_CASE(it_wakes_for_the_moment_at_which_a_word_is_too_old)
+{
+    watched w;
+    w.says("open", t0);
+    w.rule.due(t0 + 20s); // and no answer comes
+    auto const at = *w.rule.wake_at(t0 + 20s);
+    BOOST_TEST(w.rule.halts(at - 2ms));
+    BOOST_TEST(!w.rule.halts(at));
+    BOOST_TEST(!w.rule.wake_at(at).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_flag_halts_where_that_was_asked_for)
+{
+    auto how = options();
+    how.halt_when_unknown = true;
+    watched w(how);
+    BOOST_TEST(w.fails(t0));
+    BOOST_TEST(w.rule.halts(t0));
+    BOOST_TEST(w.rule.explain(t0) ==
+        "flag file:/etc/halt is unknown, never read, which halts; it cannot be read now: throttled: slow down");
+    w.says("nonsense", t0 + 10s);
+    BOOST_TEST(w.rule.halts(t0 + 10s));
+    w.says_the_same(t0 + 20s);
+    BOOST_TEST(w.rule.at(t0 + 20s) == state::unknown);
+    w.says("run", t0 + 30s);
+    BOOST_TEST(!w.rule.halts(t0 + 30s));
+    w.says("nonsense", t0 + 40s); // is no word: the last one counts
+    BOOST_TEST(!w.rule.halts(t0 + 40s));
+    BOOST_TEST(w.rule.age(t0 + 40s)->count() == 10);
+}
+
+BOOST_AUTO_TEST_CASE(settings_that_cannot_work_are_named)
+{
+    auto how = options();
+    BOOST_TEST(!how.validate().has_value());
+    how.interval = 999ms;
+    BOOST_TEST(how.validate()->message.find("flag.interval") != std::string::npos);
+    how = options();
+    how.max_age = 9s;
+    BOOST_TEST(how.validate()->message.find("flag.max_age") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
