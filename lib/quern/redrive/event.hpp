@@ -66,8 +66,8 @@ struct journal_extent {
     std::size_t torn = 0;  ///< bytes after it: a write that was not finished
 };
 
-/// Shows each event of a journal to `take`, whose failure ends the reading. A line that is not whole is the end, unless a whole
-/// one follows: then the file was damaged, and nothing is cut.
+/// Shows each event of a journal to `take`, whose failure ends the reading. A line that is not whole is the end,
+/// unless a whole one follows: then the file was damaged, and nothing is cut.
 result<journal_extent> read_events(std::string_view text, std::function<result<void>(event&&)> const& take);
 
 } // namespace quern::redrive

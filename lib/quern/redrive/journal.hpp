@@ -43,8 +43,8 @@ public:
     run_book const& book() const { return book_; }
     std::size_t cut() const { return cut_; } ///< bytes
 
-    /// Writes with the next flush(). Numbers the event, and sets its time to `now`. An event that cannot follow is a bug
-    /// of the caller: it is not written, and the journal is broken.
+    /// Writes with the next flush(). Numbers the event, and sets its time to `now`. An event that cannot follow is a
+    /// bug of the caller: it is not written, and the journal is broken.
     std::uint64_t write(event, wall_time now);
 
     /// Keeps everything that was written. After a failure there is no further success.
@@ -66,8 +66,9 @@ private:
     std::optional<failure> broken_;
 };
 
-/// Takes the only place of a writer in this folder, which it makes, and opens the journal of that name: FOLDER/NAME.jsonl.
-/// Fails while another process has the place, and names it. The place is given up with the last journal_file.
+/// Takes the only place of a writer in this folder, which it makes, and opens the journal of that name:
+/// FOLDER/NAME.jsonl. Fails while another process has the place, and names it. The place is given up with the last
+/// journal_file.
 result<std::unique_ptr<journal_file>> open_journal_file(std::string const& folder, std::string const& name);
 
 /// The text of that journal, for those who only read.
