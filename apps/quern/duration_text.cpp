@@ -26,7 +26,8 @@ std::optional<double> take_number(std::string_view& text)
 
 std::optional<std::chrono::milliseconds> duration_from(std::string_view text)
 {
-    constexpr unit units[] = {{"ms", 1}, {"min", 60'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}};
+    constexpr unit units[] = {
+        {"ms", 1}, {"min", 60'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"d", 86'400'000}};
     constexpr double year = 366.0 * 24 * 3'600'000;
     if (text == "0") return std::chrono::milliseconds(0);
     if (text.empty()) return {};

@@ -1,8 +1,10 @@
 #include "commands.hpp"
 #include "depth.hpp"
 #include "redrive_help.hpp"
+#include "redrive_journal.hpp"
 #include "redrive_native.hpp"
 #include "redrive_options.hpp"
+#include "redrive_saved.hpp"
 #include "redrive_text.hpp"
 #include "redrive_watch.hpp"
 #include "report_file.hpp"
@@ -67,7 +69,8 @@ int judge(redrive_options const& o, redrive::report const& r, report_file* to)
     if (r.left != 0) code = failed;
     if (!r.drain.clean())
         code = complain("the drain left messages behind that come again later: " + to_json(r.drain), not_drained);
-    if (r.stopped) code = complain("stopped: " + printable(*r.stopped), halted);
+    if (r.stopped) code = complain("stopped: " + printable(*r.stopped), r.journal_failed ? usage : halted);
+    if (r.cancelled) code = complain("cancelled", halted);
     if (to) {
         if (auto const written = to->write(to_json(r) + '\n'); !written)
             code = complain_of_report(o, written.error());
@@ -88,9 +91,17 @@ asio::awaitable<result<std::string>> settled(session& s, std::string const& name
 
 asio::awaitable<int> redrive_queue(session& s, redrive_options const& o)
 {
-    auto made = options_from(o, real_clock().wall());
+    auto opened_journal = journal_for(o);
+    if (!opened_journal) co_return complain(opened_journal.error());
+    auto& journal = *opened_journal;
+    auto const has_begun = journal && journal->book().now() != redrive::run_book::phase::none;
+    auto made = options_from(o, has_begun ? journal->book().start().at : real_clock().wall());
     if (!made) co_return complain(made.error());
     auto settings = std::move(*made);
+    if (journal) {
+        settings.record = &*journal;
+        settings.record_input = to_input(o);
+    }
     auto const dlq = co_await settled(s, o.queue);
     if (!dlq) co_return s.complain(dlq.error(), o.queue);
     auto const to_name = o.isolate ? std::string() : o.to;
@@ -117,7 +128,7 @@ asio::awaitable<int> redrive_queue(session& s, redrive_options const& o)
         if (!opened) co_return complain_of_report(o, opened.error());
         report.emplace(std::move(*opened));
     }
-    if (!agrees(o, settings, total)) co_return complain("nothing was done");
+    if (!has_begun && !agrees(o, settings, total)) co_return complain("nothing was done");
     if (natively) {
         auto const code = co_await move_natively(s, o, *dlq, *to);
         co_return code;
@@ -138,12 +149,21 @@ asio::awaitable<int> redrive_queue(session& s, redrive_options const& o)
     co_return judge(o, *end, report ? &*report : nullptr);
 }
 
+} // namespace
+
+int redrive_with(command_line const& line, std::shared_ptr<redrive_options> const& o)
+{
+    return run(line.where, o->queue, [o](session& s) { return redrive_queue(s, *o); });
+}
+
+namespace {
+
 void run_redrive(CLI::App& command, std::shared_ptr<redrive_options> const& o, command_line& line)
 {
     command.callback([&command, o, &line] {
         if (!command.get_subcommands().empty()) return;
         if (o->queue.empty()) throw CLI::RequiredError("DLQ");
-        line.run = [o, &line] { return run(line.where, o->queue, [o](session& s) { return redrive_queue(s, *o); }); };
+        line.run = [o, &line] { return redrive_with(line, o); };
     });
 }
 
@@ -170,6 +190,8 @@ void add_redrive(CLI::App& app, command_line& line)
     add_common_options(*isolate, *by_hand);
     run_redrive(*isolate, by_hand, line);
 
+    add_redrive_journal(*command, line);
+    add_import(*command, line);
     add_sample(*command, "sample", line);
     add_sample(app, "dead-letters", line);
 }

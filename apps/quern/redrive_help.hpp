@@ -25,14 +25,21 @@ Messages are found by receiving, so each look at one counts as a receive of it.
 --native only has SQS move them (StartMessageMoveTask), from a queue that is a dead-letter queue: as they are, at --rate up to
 500 a second, without a count of attempts and so without an end to what fails again.
 
-SIGTERM and SIGINT drain. Exit status: 0 when all that was chosen went; 1 when something was left or failed; 3 when the drain
-left something behind; 5 when a rule stopped the run, or a refusal that would not pass.
+--journal DIR writes every decision to DIR/NAME.jsonl before it is carried out. A run that was killed, stopped or drained goes on
+with `quern redrive resume`; what may have been sent twice is named. Delays may then be 30 days: the messages stay in the queue,
+hidden for up to 12 hours at a time. One process at a time has DIR. See status, history, export and cancel.
+
+SIGTERM and SIGINT drain. Exit status: 0 when all that was chosen went; 1 when something was left or failed; 2 also when the
+journal cannot be written; 3 when the drain left something behind; 5 when a rule, the flag or `cancel` stopped the run, or a
+refusal that would not pass.
 
 Examples:
   quern redrive sample orders-dlq
   quern redrive orders-dlq --dry-run --where 'attr.type = "legacy"'
   quern redrive orders-dlq --canary 10:5m --ramp 1/s..50/s:10m --stop-on-return 5% --poison-queue orders-poison
   quern redrive orders-dlq --id 30ea7123-59df-46d6-8b66-037694bbd9dc
+  quern redrive orders-dlq --journal /var/lib/quern --delay-base 1d --delay-max 14d --breaker-flag file:/run/orders
+  quern redrive status --journal /var/lib/quern
   quern redrive isolate orders-dlq --to orders-poison --where-body '/version = 1')";
 
 } // namespace quern::app

@@ -65,6 +65,7 @@ std::string beyond_a_move_task(redrive_options const& o)
     redrive_options const none;
     for (auto const& found : {named_if("--limit", o.limit, none.limit), named_if("--id", o.id, none.id),
              named_if("--group", o.group, none.group), named_if("--where", o.where, none.where),
+             named_if("--reason", o.chosen_reason, none.chosen_reason),
              named_if("--where-body", o.where_body, none.where_body), named_if("--since", o.since, none.since),
              named_if("--until", o.until, none.until), named_if("--ramp", o.ramp, none.ramp),
              named_if("--canary", o.canary, none.canary),
@@ -74,7 +75,9 @@ std::string beyond_a_move_task(redrive_options const& o)
              named_if("--delay-base", o.delay_base, none.delay_base),
              named_if("--poison-queue", o.poison_queue, none.poison_queue), named_if("--keep", o.keep, none.keep),
              named_if("--dry-run", o.dry_run, none.dry_run), named_if("--report", o.report, none.report),
-             named_if("--metrics", o.metrics, none.metrics)})
+             named_if("--metrics", o.metrics, none.metrics),
+             named_if("--breaker-flag", o.breaker_flag, none.breaker_flag),
+             named_if("--journal", o.journal, none.journal)})
         if (!found.empty()) return found;
     if (!o.rate.empty() && !is_whole_rate(o.rate)) return "--rate " + o.rate;
     return {};

@@ -7,6 +7,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include <quern/core/detail/printable.hpp>
+#include <quern/sqs/limits.hpp>
+
+#include <fstream>
 #include <functional>
 #include <map>
 
@@ -32,7 +36,19 @@ std::function<std::string(std::string const&)> must_make_sense(Read read)
     };
 }
 
-auto const duration = "duration: 60s, 15m or 2h";
+auto const duration = "duration: 60s, 15m, 2h or 3d";
+
+/// Why nothing may be sent. What cannot be read is no permission.
+std::optional<std::string> halted_by(std::string const& path)
+{
+    std::ifstream file(path);
+    std::string word;
+    if (!file) return path + " cannot be read";
+    file >> word;
+    for (auto const* const good : {"closed", "off", "false", "0"})
+        if (word == good) return {};
+    return path + " says \"" + printable(word) + '"';
+}
 
 } // namespace
 
@@ -90,6 +106,10 @@ void add_redrive_options(CLI::App& command, redrive_options& o)
         ->check(CLI::IsMember({"now", "off"}))
         ->capture_default_str();
 
+    command
+        .add_option(
+            "--reason", o.chosen_reason, "Take messages that were rejected or isolated for this reason: QuernReason")
+        ->type_name("TEXT");
     auto* const rate = command.add_option("--rate", o.rate, "Messages sent a second, 10/s; 30/min [no limit]")
                            ->type_name("RATE")
                            ->check(check_rate);
@@ -118,7 +138,7 @@ void add_redrive_options(CLI::App& command, redrive_options& o)
         ->type_name("TIME")
         ->check(must_be(duration_from, duration))
         ->capture_default_str();
-    command.add_option("--delay-max", o.delay_max, "The longest delay, 15m at most")
+    command.add_option("--delay-max", o.delay_max, "The longest delay, 15m at most; 30d with --journal")
         ->type_name("TIME")
         ->check(must_be(duration_from, duration))
         ->capture_default_str();
@@ -133,7 +153,31 @@ void add_redrive_options(CLI::App& command, redrive_options& o)
         ->type_name("WHEN")
         ->check(CLI::IsMember({"auto", "never", "only"}))
         ->capture_default_str();
-    command.add_flag("--keep", o.keep, "Send copies, and delete nothing");
+    auto* const keep = command.add_flag("--keep", o.keep, "Send copies, and delete nothing");
+    command
+        .add_option("--breaker-flag", o.breaker_flag,
+            "file:F: send nothing unless the file F says closed, off, false or 0; looked at before each send")
+        ->type_name("FLAG")
+        ->check([](std::string const& text) {
+            auto const good = text.starts_with("file:") && text.size() > 5;
+            return good ? std::string() : text + " is no flag: file:F";
+        });
+    auto* const journal =
+        command
+            .add_option("--journal", o.journal,
+                "Write every decision to this folder first: long waits, an audit trail, and a kill is gone on from")
+            ->type_name("DIR")
+            ->excludes(keep);
+    command
+        .add_option(
+            "--name", o.name, "Of the run, in the journal; one that is not over is gone on with [the queue's]")
+        ->type_name("NAME")
+        ->needs(journal);
+}
+
+std::string journal_name(redrive_options const& o)
+{
+    return o.name.empty() ? std::string(redrive::queue_name(o.queue)) : o.name;
 }
 
 result<redrive::options> options_from(redrive_options const& o, wall_time now)
@@ -148,6 +192,7 @@ result<redrive::options> options_from(redrive_options const& o, wall_time now)
     if (!o.until.empty()) which.until = redrive::parse_moment(o.until, now).value();
     which.id = o.id;
     which.group = o.group;
+    which.reason = o.chosen_reason;
 
     out.cutoff = o.cutoff == "now";
     out.concurrency = o.concurrency;
@@ -159,6 +204,7 @@ result<redrive::options> options_from(redrive_options const& o, wall_time now)
     if (!o.stop_on_return.empty()) out.speed.stop_on_return = ratio_from(o.stop_on_return);
     if (!o.stop_on_failure.empty()) out.speed.stop_on_failure = failure_limit_from(o.stop_on_failure);
 
+    out.plan.waits = !o.journal.empty();
     out.plan.max_attempts = o.max_attempts;
     out.plan.delay_base = duration_from(o.delay_base).value();
     out.plan.delay_max = duration_from(o.delay_max).value();
@@ -166,6 +212,8 @@ result<redrive::options> options_from(redrive_options const& o, wall_time now)
     if (o.isolate) out.plan.isolate_all = o.reason;
     out.keep = o.keep;
     out.dry_run = o.dry_run;
+    if (!o.breaker_flag.empty()) out.halted = [path = o.breaker_flag.substr(5)] { return halted_by(path); };
+    if (out.plan.delay_max > sqs::max_delay) out.wait_time = std::chrono::seconds(20); // there are days of it
     out.log = to_stderr();
     if (auto const wrong = out.plan.validate()) return *wrong;
     if (auto const wrong = out.speed.validate()) return *wrong;

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -20,7 +21,7 @@ struct redrive_options {
     std::string poison_queue;
 
     std::optional<std::size_t> limit;
-    std::string id, group, since, until;
+    std::string id, group, chosen_reason, since, until;
     std::vector<std::string> where, where_body;
     std::string cutoff = "now";
 
@@ -35,6 +36,8 @@ struct redrive_options {
     std::string reason = "isolated by hand";
 
     std::string native = "never";
+    std::string breaker_flag; // file:F
+    std::string journal, name;
 
     bool dry_run = false, yes = false;
     std::string report, metrics;
@@ -45,6 +48,13 @@ void add_common_options(CLI::App& command, redrive_options&);
 
 /// Adds those of a redrive alone.
 void add_redrive_options(CLI::App& command, redrive_options&);
+
+/// Settings of a run as its journal keeps them, as JSON, and back. What is no such text is refused.
+std::string to_input(redrive_options const&);
+result<redrive_options> from_input(std::string_view text);
+
+/// The name that a run over this queue has in a journal, where none is given.
+std::string journal_name(redrive_options const&);
 
 /// What the redriver is given, but for the URLs of the queues. `now`: for times that are given as "2h" ago.
 result<redrive::options> options_from(redrive_options const&, wall_time now);

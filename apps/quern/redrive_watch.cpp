@@ -28,6 +28,8 @@ std::string counts_text(redrive::report const& r)
     add("left", r.left);
     add("failed sends", r.failures);
     add("maybe twice", r.maybe_twice);
+    add("waiting", r.waiting);
+    add("unknown", r.unknown);
     return text;
 }
 
@@ -35,7 +37,7 @@ std::string metrics_line(redrive::report const& r, std::string_view queue, wall_
 {
     std::pair<char const*, std::size_t> const counts[] = {{"SuccessfulRedrives", r.redriven},
         {"PoisonPillsIsolated", r.isolated}, {"RedriveFailures", r.failures + r.left}, {"Returned", r.came_back},
-        {"Skipped", r.skipped}, {"Unknown", r.maybe_twice}};
+        {"Skipped", r.skipped}, {"Unknown", r.maybe_twice}, {"Waiting", r.waiting}};
     boost::json::array metrics;
     boost::json::object line;
     line["QueueName"] = queue;

@@ -163,7 +163,9 @@ class Redriving(ProgramTest):
             ("--delay-max", "16m"): "delay_max must be 0 to 15 minutes",
             ("--since", "yesterday"): "is no time",
             ("--to", "dead"): "to_url is the dead-letter queue itself",
-            ("--journal", "x"): "--journal",
+            ("--name", "x"): "--journal",
+            ("--journal", "x", "--keep"): "--keep",
+            ("--breaker-flag", "ssm:/x"): "is no flag: file:F",
         }
         for options, mention in refused.items():
             with self.subTest(options=options):

@@ -268,7 +268,11 @@ BOOST_AUTO_TEST_CASE(settings_that_cannot_work_are_named)
     BOOST_TEST(wrong.validate()->message == "max_attempts must be 1 to 1000");
     wrong = policy;
     wrong.delay_max = 901s;
-    BOOST_TEST(wrong.validate()->message == "delay_max must be 0 to 15 minutes");
+    BOOST_TEST(wrong.validate()->message == "delay_max must be 0 to 15 minutes; longer takes a journal");
+    wrong.waits = true;
+    BOOST_TEST(!wrong.validate());
+    wrong.delay_max = 24h * 30 + 1s;
+    BOOST_TEST(wrong.validate()->message == "delay_max must be 0 to 30 days");
     wrong = policy;
     wrong.delay_max = 30s;
     BOOST_TEST(wrong.validate()->message == "delay_base must not be longer than delay_max");

@@ -1,6 +1,7 @@
 #include <quern/redrive/filter.hpp>
 
 #include <quern/core/detail/text/date.hpp>
+#include <quern/sqs/detail/copy.hpp>
 #include <quern/sqs/limits.hpp>
 
 #include <simdjson.h>
@@ -159,13 +160,17 @@ result<predicate> parse_where_body(std::string_view text)
 
 bool filter::chooses_all() const
 {
-    return where.empty() && !since && !until && id.empty() && group.empty();
+    return where.empty() && !since && !until && id.empty() && group.empty() && reason.empty();
 }
 
 bool filter::chooses(sqs::message const& m) const
 {
     if (!id.empty() && m.id != id) return false;
     if (!group.empty() && m.group_id() != group) return false;
+    if (!reason.empty()) {
+        auto const* const its = m.attribute(sqs::detail::mark::reason);
+        if (!its || its->value != reason) return false;
+    }
     if (since || until) {
         auto const sent = m.sent_at();
         if (!sent || (since && *sent < *since) || (until && *sent >= *until)) return false;

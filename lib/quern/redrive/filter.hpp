@@ -43,6 +43,7 @@ struct filter {
     std::optional<wall_time> since; ///< of the first sending: SentTimestamp. From this moment on
     std::optional<wall_time> until; ///< before this moment
     std::string id;                 ///< the message with this id
+    std::string reason;             ///< those whose attribute QuernReason is this text
     std::string group;              ///< those of this message group
 
     bool chooses(sqs::message const&) const;

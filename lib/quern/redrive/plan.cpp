@@ -14,12 +14,15 @@ namespace mark = sqs::detail::mark;
 using std::chrono::milliseconds;
 
 constexpr milliseconds longest_delay = sqs::max_delay;
+constexpr milliseconds longest_wait = std::chrono::hours(24) * 30;
 
 milliseconds delay_of(int attempt, plan_policy const& policy, std::mt19937_64& random)
 {
     if (policy.delay_base.count() == 0) return milliseconds(0);
-    auto const series = policy::backoff::exponential(policy.delay_base, 2.0, policy.delay_max);
-    return series.with(policy.jitter).delay(attempt, random);
+    // A backoff ends at 12 hours, so longer ones are counted in seconds.
+    auto const scale = policy.delay_max > longest_delay ? 1'000 : 1;
+    auto const series = policy::backoff::exponential(policy.delay_base / scale, 2.0, policy.delay_max / scale);
+    return series.with(policy.jitter).delay(attempt, random) * scale;
 }
 
 /// The copy with our attributes; nothing when there is no room for them. The message's own are never dropped.
@@ -52,7 +55,9 @@ std::optional<failure> plan_policy::validate() const
     auto const wrong = [](char const* what) { return failure(errc::invalid_option, what); };
     if (max_attempts < 1 || max_attempts > 1'000) return wrong("max_attempts must be 1 to 1000");
     if (delay_base.count() < 0) return wrong("delay_base must not be negative");
-    if (delay_max.count() < 0 || delay_max > longest_delay) return wrong("delay_max must be 0 to 15 minutes");
+    if (delay_max.count() < 0 || delay_max > (waits ? longest_wait : longest_delay))
+        return wrong(
+            waits ? "delay_max must be 0 to 30 days" : "delay_max must be 0 to 15 minutes; longer takes a journal");
     if (delay_base > delay_max) return wrong("delay_base must not be longer than delay_max");
     return {};
 }
@@ -133,7 +138,7 @@ plan plan_for(sqs::message const& m, route const& way, plan_policy const& policy
     out.delay = delay_of(attempt, policy, random);
     address(out.copy, m, way.to, std::string(m.id) + "-redrive-" + std::to_string(attempt));
     if (out.delay.count() == 0) return out;
-    if (way.to.ends_with(".fifo"))
+    if (way.to.ends_with(".fifo") || out.delay > longest_delay)
         out.not_before = std::max(policy.began_at, sent.value_or(policy.began_at)) + out.delay;
     else
         out.copy.delay = std::chrono::ceil<std::chrono::seconds>(out.delay);

@@ -23,8 +23,11 @@ struct plan_policy {
     /// The delay of the first attempt; each further one doubles it. Zero: none.
     std::chrono::milliseconds delay_base{60'000};
 
-    /// The longest delay; at most 15 minutes, for which SQS delays a message.
+    /// The longest delay; at most 15 minutes, for which SQS delays a message, or 30 days where the run waits.
     std::chrono::milliseconds delay_max{900'000};
+
+    /// A longer delay is waited out before the send, which takes a journal.
+    bool waits = false;
 
     policy::jitter jitter = policy::jitter::none;
 
@@ -55,7 +58,7 @@ struct plan {
     bool has_come_back = false; ///< it was sent by this run, or by another at the same time
     int attempt = 0;            ///< of this send: 1 for the first; otherwise how many there have been
     std::chrono::milliseconds delay{0};
-    std::optional<wall_time> not_before; ///< of send, to a FIFO queue, which delays no single message: wait first
+    std::optional<wall_time> not_before; ///< of send, where the queue cannot delay the message so: wait first
     sqs::send_message_entry copy;        ///< of send and isolate
 };
 

@@ -70,6 +70,8 @@ std::optional<failure> options::validate() const
         return wrong("poison_url is the dead-letter queue itself: what is isolated would come again");
     if (!to_url.empty() && poison_url == to_url)
         return wrong("poison_url is to_url: what is isolated would be tried again");
+    if (record && (keep || dry_run)) return wrong("a journal is of what was done: not with keep or dry_run");
+    if (plan.waits && !record) return wrong("plan.waits needs a journal");
     if (!plan.isolate_all.empty() && poison_url.empty()) return wrong("isolate_all needs a poison_url");
     if (concurrency < 1 || concurrency > 10'000) return wrong("concurrency must be 1 to 10,000");
     if (hide_for < 60s || hide_for > 12h) return wrong("hide_for must be 1 min to 12 h");
@@ -97,6 +99,8 @@ sqs::answer<redriver::state::depth> redriver::state::look()
     ask.attribute_names = {
         "ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed"};
     auto const names = ask.attribute_names;
+    if (told_.depth == 0)
+        ask.attribute_names.insert(ask.attribute_names.end(), {"MessageRetentionPeriod", "RedrivePolicy"});
     auto const got = co_await api_.get_queue_attributes(std::move(ask));
     if (!got) co_return got.error();
     std::optional<std::size_t> counts[3];
@@ -108,6 +112,8 @@ sqs::answer<redriver::state::depth> redriver::state::look()
     out.visible = *counts[0];
     out.in_flight = *counts[1];
     out.delayed = *counts[2];
+    out.retention = std::chrono::seconds(count_in(got->attributes, "MessageRetentionPeriod").value_or(0));
+    out.has_policy = got->attributes.contains("RedrivePolicy");
     co_return out;
 }
 
@@ -139,11 +145,17 @@ asio::awaitable<std::optional<failure>> redriver::state::prepare()
     rule_.depth_is(told_.depth, 0, time_.now());
     policy_.began_at = std::chrono::floor<std::chrono::milliseconds>(time_.wall() + api_.clock_offset());
     policy_.cutoff.reset();
+    retention_ = now->retention;
+    if (now->has_policy && o_.log)
+        o_.log(log_level::warning,
+            "redrive: " + std::string(queue_name(o_.dlq_url)) +
+                " has a redrive policy of its own: each look at a message is a receive, and after enough of them SQS "
+                "moves it on");
+    std::optional<failure> wrong;
+    if (o_.to_url.empty() && policy_.isolate_all.empty()) wrong = co_await find_sources();
+    if (!wrong) wrong = begin_record();
     if (o_.cutoff) policy_.cutoff = policy_.began_at;
-    std::optional<failure> none;
-    if (!o_.to_url.empty() || !policy_.isolate_all.empty()) co_return none;
-    none = co_await find_sources();
-    co_return none;
+    co_return wrong;
 }
 
 void redriver::state::end()
@@ -170,16 +182,19 @@ asio::awaitable<bool> redriver::state::is_empty(consumer const& c)
 {
     auto const seen = c.counters().empty_polls;
     std::erase_if(awaited_, [&](auto const& one) { return one.second < time_.now(); });
-    if (c.in_flight() != 0 || !awaited_.empty()) {
+    if (c.in_flight() != 0 || !awaited_.empty() || record_awaits()) {
         empty_polls_ = seen;
         co_return false;
     }
     auto const is_behind_ours = o_.dlq_url.ends_with(".fifo") && !hidden_.empty();
     std::uint64_t const enough = is_behind_ours ? 2 : 1; // one may have begun while a message was held
     if (seen < empty_polls_ + enough) co_return false;
-    if (is_behind_ours) co_return true;
+    if (is_behind_ours && !o_.record) co_return true;
     empty_polls_ = seen;
     auto const now = co_await look();
+    // What a process hid that was killed comes to light; a record is not closed before.
+    if (o_.record && (!now || now->in_flight > hidden_.size())) co_return false;
+    if (is_behind_ours) co_return true;
     co_return now && now->visible + now->delayed == 0 && c.in_flight() == 0 && awaited_.empty();
 }
 
@@ -188,9 +203,10 @@ asio::awaitable<void> redriver::state::watch(consumer& c, std::optional<result<d
 {
     auto look_at = time_.now();
     while (!over) {
-        auto const soon = time_.now() + check_every;
+        auto const soon = time_.now() + (record_awaits() ? look_every : check_every);
         co_await news_.wait(soon);
         if (over || ending_) continue;
+        look_for_cancel();
         if (rule_.wants_depth() && time_.now() >= look_at) {
             auto const before = rule_.removed_count();
             auto const now = co_await look();
@@ -199,12 +215,15 @@ asio::awaitable<void> redriver::state::watch(consumer& c, std::optional<result<d
             told_.came_back = std::max(told_.came_back, rule_.wants_depth() ? rule_.came_back_count() : 0);
             wake();
         }
-        if (rule_.why_stopped() || has_enough()) {
+        if (rule_.why_stopped() || told_.cancelled || has_enough()) {
+            is_finished_ = has_enough();
             end();
             continue;
         }
         auto const empty = co_await is_empty(c);
-        if (empty) end();
+        if (!empty) continue;
+        is_finished_ = true;
+        end();
     }
 }
 
@@ -249,10 +268,11 @@ asio::awaitable<result<report>> redriver::state::run()
     auto const left = co_await look();
     if (left) told_.elsewhere = left->in_flight - std::min(left->in_flight, hidden_.size());
     co_await give_back();
-    told_.maybe_twice += unconfirmed_.size();
     told_.stopped = rule_.why_stopped();
-    told_.took = std::chrono::duration_cast<std::chrono::milliseconds>(time_.now() - began);
     if (over->has_error() && !told_.stopped) told_.stopped = describe(over->error());
+    end_record();
+    told_.maybe_twice += unconfirmed_.size();
+    told_.took = std::chrono::duration_cast<std::chrono::milliseconds>(time_.now() - began);
     co_return told_;
 }
 

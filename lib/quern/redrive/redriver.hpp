@@ -3,6 +3,7 @@
 #include <quern/core/clock.hpp>
 #include <quern/core/error.hpp>
 #include <quern/redrive/filter.hpp>
+#include <quern/redrive/journal.hpp>
 #include <quern/redrive/plan.hpp>
 #include <quern/redrive/report.hpp>
 #include <quern/redrive/run_rule.hpp>
@@ -16,7 +17,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace quern::redrive {
@@ -35,6 +38,9 @@ struct options {
     /// Messages held at once, and so at most in unknown state after a crash. 1 to 10,000. Ten: what one request takes.
     std::size_t concurrency = 10;
 
+    /// Asked before each send: why nothing may be sent now. Then the run stops. Must not block.
+    std::function<std::optional<std::string>()> halted;
+
     bool keep = false;    ///< send copies, and delete nothing
     bool dry_run = false; ///< send nothing, and count what would be done
 
@@ -45,6 +51,11 @@ struct options {
     std::chrono::seconds wait_time{1};           ///< of a receive; the run ends no sooner after the last message
     std::chrono::seconds visibility_timeout{60}; ///< likewise
     std::chrono::milliseconds drain_deadline{30'000};
+
+    /// Where every decision is written before it is carried out; null: nowhere. A run that it has begun goes on. Outlives
+    /// run(). Not with keep or dry_run.
+    journal* record = nullptr;
+    std::string record_input; ///< settings of the run, for those who resume it
 
     log_sink log = to_standard_error(); ///< every decision at level debug, what is isolated or left at info
     clock* time = nullptr;              ///< the real one when null

@@ -36,6 +36,8 @@ std::string to_json(report const& r)
     write(to, "failures", r.failures);
     write(to, "maybe_twice", r.maybe_twice);
     write(to, "elsewhere", r.elsewhere);
+    write(to, "waiting", r.waiting);
+    write(to, "unknown", r.unknown);
     write(to, "by_queue", r.by_queue);
     write(to, "by_reason", r.by_reason);
     to.key("left_messages").begin_array();
@@ -43,6 +45,7 @@ std::string to_json(report const& r)
         to.begin_object().member("id", one.id).member("reason", one.reason).end_object();
     to.end_array();
     if (r.stopped) to.member("stopped", *r.stopped);
+    if (r.cancelled) to.member("cancelled", true);
     to.member("took_ms", static_cast<std::int64_t>(r.took.count()));
     to.member("drained", r.drain.clean());
     to.end_object();

@@ -73,6 +73,9 @@ public:
         std::optional<tick> at;
     };
 
+    /// Counts those that were sent or isolated before, by a run of which this one is the rest.
+    void begin_with(std::size_t count) { begun_ += count; }
+
     /// May one more begin? `paced`: it goes back to a consumer; else to the poison queue, at any rate.
     turn ask(tick now, bool paced = true);
 

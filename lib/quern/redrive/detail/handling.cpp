@@ -49,15 +49,15 @@ private:
     std::list<alarm*>::iterator place_;
 };
 
+} // namespace
+
 /// The message may be in the queue all the same.
-bool may_be_there(failure const& why)
+bool redriver::state::may_be_there(failure const& why)
 {
     return why.code == errc::timed_out || why.code == errc::connection_lost || why.code == errc::bad_reply ||
         why.code == errc::reply_too_large || why.code == errc::not_confirmed || why.code == errc::stopped ||
         why.code == errc::checksum_mismatch || why.http_status >= 500;
 }
-
-} // namespace
 
 void redriver::state::say(log_level level, std::string_view id, std::string const& text)
 {
@@ -107,6 +107,7 @@ outcome redriver::state::hide(delivery& d)
 
 outcome redriver::state::leave(delivery& d, std::string const& reason)
 {
+    note(event_kind::left, &d, [&](event& e) { e.reason = reason; });
     ++told_.left;
     ++told_.by_reason[reason];
     if (told_.left_messages.size() < most_named) told_.left_messages.push_back({std::string(d.id()), reason});
@@ -129,17 +130,25 @@ asio::awaitable<void> redriver::state::until(tick at)
         co_await mine.it.wait(at);
 }
 
+run_rule::turn redriver::state::ask(bool paced)
+{
+    auto const why = o_.halted ? o_.halted() : std::nullopt;
+    if (why) rule_.stop("CircuitBreakerOpen: " + *why);
+    if (why) news_.ring();
+    return rule_.ask(time_.now(), paced);
+}
+
 /// Completes when one more may begin, or none may any more.
 asio::awaitable<run_rule::answer> redriver::state::turn(bool paced)
 {
-    auto said = rule_.ask(time_.now(), paced);
+    auto said = ask(paced);
     if (said.what != run_rule::answer::wait || ending_) co_return ending_ ? run_rule::answer::stopped : said.what;
     auto const here = co_await asio::this_coro::executor;
     listed_alarm mine(waiting_, time_, here);
     while (said.what == run_rule::answer::wait && !ending_) {
         co_await mine.it.wait(said.at);
         if (ending_) break;
-        said = rule_.ask(time_.now(), paced);
+        said = ask(paced);
     }
     if (said.what == run_rule::answer::wait) co_return run_rule::answer::stopped;
     co_return said.what;
@@ -185,8 +194,15 @@ asio::awaitable<redriver::state::receipt> redriver::state::deliver(
         }
         auto const none = asio::disable_cancellation();
         co_await asio::this_coro::reset_cancellation_state(none);
-        auto once = copy;
-        auto const sent = co_await through.send(std::move(once));
+        note_sending(d, copy, to);
+        auto const kept = co_await is_kept();
+        result<sqs::send_message_response> sent = failure(errc::stopped, "the journal cannot be written");
+        if (kept) {
+            auto once = copy;
+            sent = co_await through.send(std::move(once));
+            note_end_of_send(d, sent, fifo);
+            co_await is_kept();
+        }
         auto const all = asio::enable_terminal_cancellation();
         co_await asio::this_coro::reset_cancellation_state(all);
         if (sent) {
@@ -194,6 +210,7 @@ asio::awaitable<redriver::state::receipt> redriver::state::deliver(
             co_return out;
         }
         rule_.withdrawn(paced);
+        if (!kept) co_return out;
         out = judge(sent.error(), fifo);
         say(log_level::debug, d.id(), "not sent: " + describe(sent.error()));
         wake();
@@ -212,6 +229,7 @@ redriver::state::outcome_of redriver::state::remove(delivery& d)
     auto const done = co_await d.ack();
     if (done) {
         unconfirmed_.erase(id);
+        note(event_kind::deleted, &d);
         ++told_.deleted;
         rule_.removed(time_.now());
     } else {
@@ -240,7 +258,7 @@ redriver::state::outcome_of redriver::state::end_of_send(delivery& d, receipt co
 
 redriver::state::outcome_of redriver::state::send(delivery& d, plan p, std::string to)
 {
-    if (p.not_before) {
+    if (p.not_before && !o_.record) {
         auto const due = time_.now() +
             std::chrono::duration_cast<tick::duration>(*p.not_before - time_.wall() - api_.clock_offset());
         co_await until(due);
@@ -250,6 +268,8 @@ redriver::state::outcome_of redriver::state::send(delivery& d, plan p, std::stri
     if (got.what == delivered::refused && !o_.poison_url.empty()) {
         p.reason = "refused by " + std::string(queue_name(to)) + ": " + got.reason;
         p.copy = isolated_copy(d.message(), {queue_name(o_.dlq_url), to, o_.poison_url}, p.reason);
+        p.what = action::isolate;
+        record(d, p, o_.poison_url);
         auto const said = co_await isolate(d, std::move(p));
         co_return said;
     }
@@ -284,13 +304,20 @@ redriver::state::outcome_of redriver::state::handle(delivery& d)
     auto const& m = d.message();
     awaited_.erase(id);
     if (ending_) co_return release();
-    if (unconfirmed_.contains(id)) {
+    if (unconfirmed_.contains(id) || has_recorded_send(id)) {
         auto const said = co_await remove(d);
         co_return said;
+    }
+    if (auto const due = due_of(id)) {
+        hidden_.erase(id);
+        if (service_time() < *due) co_return put_off(d, *due);
     }
     if (hidden_.contains(id)) co_return hide(d); // it has come to light before the end
     if (!o_.which.chooses(m)) {
         ++told_.skipped;
+        plan none;
+        none.reason = "not chosen";
+        record(d, none, {});
         co_return hide(d);
     }
     auto const to = destination(m);
@@ -304,8 +331,10 @@ redriver::state::outcome_of redriver::state::handle(delivery& d)
         rule_.came_back();
         news_.ring();
     }
-    if (p.what == action::skip) co_return hide(d);
     if (p.what == action::isolate && o_.poison_url.empty()) co_return leave(d, p.reason);
+    record(d, p, p.what == action::isolate ? o_.poison_url : target);
+    if (p.what == action::skip) co_return hide(d);
+    if (o_.record && p.not_before && service_time() < *p.not_before) co_return put_off(d, *p.not_before);
     if (o_.dry_run) {
         auto const may = co_await turn(false);
         if (may == run_rule::answer::stopped) co_return release();

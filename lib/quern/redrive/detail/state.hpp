@@ -5,6 +5,7 @@
 #include <quern/producer/producer.hpp>
 #include <quern/redrive/redriver.hpp>
 
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -23,6 +24,8 @@ namespace quern::redrive {
 ///     hidden_           it is not for us, or stays: hidden until the end of the run
 ///     awaited_          it failed and comes again soon
 ///     unconfirmed_      it was sent, and its delete is not confirmed: deleted at its next sight, never sent again
+///
+/// With a journal, each of these is also in its book, which the next process begins with.
 class redriver::state {
 public:
     state(boost::asio::any_io_executor ex, sqs::api& api, options o);
@@ -36,6 +39,8 @@ private:
 
     struct depth {
         std::size_t visible = 0, in_flight = 0, delayed = 0;
+        std::chrono::seconds retention{0};
+        bool has_policy = false; // of its own: it gives messages away after some receives
     };
 
     // The end of a send.
@@ -52,7 +57,9 @@ private:
     outcome_of end_of_send(delivery&, receipt const&);
     outcome_of remove(delivery&);
     boost::asio::awaitable<receipt> deliver(delivery&, sqs::send_message_entry, std::string to, bool paced);
+    static bool may_be_there(failure const&);
     receipt judge(failure const&, bool fifo);
+    run_rule::turn ask(bool paced);
     boost::asio::awaitable<run_rule::answer> turn(bool paced);
     boost::asio::awaitable<void> until(tick);
     outcome hide(delivery&);
@@ -62,6 +69,23 @@ private:
     producer& producer_for(std::string const& url);
     void say(log_level, std::string_view id, std::string const& text);
     void wake();
+
+    // recording.cpp: the journal; all of it does nothing without one
+    std::optional<failure> begin_record();
+    void go_on_from_record();
+    void note(event_kind, delivery const*, std::function<void(event&)> const& fill = {});
+    boost::asio::awaitable<bool> is_kept();
+    wall_time service_time() const { return time_.wall() + api_.clock_offset(); }
+    run_book::entry const* recorded(std::string_view id) const;
+    bool has_recorded_send(std::string_view id) const;
+    void record(delivery const&, plan&, std::string const& to);
+    std::optional<wall_time> due_of(std::string_view id) const;
+    outcome put_off(delivery&, wall_time due);
+    void note_sending(delivery const&, sqs::send_message_entry const&, std::string const& to);
+    void note_end_of_send(delivery const&, result<sqs::send_message_response> const&, bool fifo);
+    bool record_awaits() const;
+    void look_for_cancel();
+    void end_record();
 
     // redriver.cpp: the run
     boost::asio::awaitable<std::optional<failure>> prepare();
@@ -91,6 +115,9 @@ private:
     std::unordered_set<std::string> unconfirmed_;
     std::list<alarm*> waiting_;
     std::uint64_t empty_polls_ = 0; // seen
+    std::chrono::seconds retention_{0};
+    tick cancel_looked_at_{};
+    bool is_finished_ = false; // there is nothing left to do
     std::size_t refused_ = 0;
 };
 

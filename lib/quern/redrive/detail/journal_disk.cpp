@@ -1,0 +1,193 @@
+// Journals in a folder.
+
+#include <quern/redrive/journal.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace quern::redrive {
+namespace {
+
+namespace fs = std::filesystem;
+
+failure refused(int error, std::string const& path)
+{
+    failure why;
+    why.code.assign(error, boost::system::system_category());
+    why.message = path;
+    return why;
+}
+
+class descriptor {
+public:
+    explicit descriptor(int number) : number_(number) {}
+    descriptor(descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+    descriptor& operator=(descriptor&&) = delete;
+    ~descriptor()
+    {
+        if (number_ >= 0) ::close(number_);
+    }
+    int get() const { return number_; }
+
+private:
+    int number_;
+};
+
+bool write_all(int fd, std::string_view text)
+{
+    while (!text.empty()) {
+        auto const put = ::write(fd, text.data(), text.size());
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return false;
+        text.remove_prefix(static_cast<std::size_t>(put));
+    }
+    return true;
+}
+
+result<std::string> read_all(int fd, std::string const& path)
+{
+    std::string out;
+    std::array<char, 64 * 1024> buffer{};
+    if (::lseek(fd, 0, SEEK_SET) < 0) return refused(errno, path);
+    for (;;) {
+        auto const got = ::read(fd, buffer.data(), buffer.size());
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return refused(errno, path);
+        if (got == 0) return out;
+        out.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+}
+
+/// A new name in a folder outlasts the machine only once the folder itself is written.
+result<void> sync_folder(std::string const& folder)
+{
+    descriptor const it(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (it.get() < 0 || ::fsync(it.get()) != 0) return refused(errno, folder);
+    return {};
+}
+
+std::string path_of(std::string const& folder, std::string const& name, char const* kind)
+{
+    return folder + '/' + name + kind;
+}
+
+class disk_file final : public journal_file {
+public:
+    disk_file(descriptor lock, descriptor file, std::string path, std::string cancel_path)
+        : lock_(std::move(lock)), file_(std::move(file)), path_(std::move(path)), cancel_path_(std::move(cancel_path))
+    {}
+
+    ~disk_file() override
+    {
+        if (is_cancelled()) ::unlink(cancel_path_.c_str()); // done, or too late
+    }
+
+    result<std::string> read() override { return read_all(file_.get(), path_); }
+
+    result<void> append(std::string_view text) override
+    {
+        if (!write_all(file_.get(), text) || ::fsync(file_.get()) != 0) return refused(errno, path_);
+        return {};
+    }
+
+    result<void> cut(std::size_t size) override
+    {
+        if (::ftruncate(file_.get(), static_cast<off_t>(size)) != 0 || ::fsync(file_.get()) != 0)
+            return refused(errno, path_);
+        return {};
+    }
+
+    bool is_cancelled() override { return ::access(cancel_path_.c_str(), F_OK) == 0; }
+
+private:
+    descriptor const lock_, file_;
+    std::string const path_, cancel_path_;
+};
+
+/// The writer's place; the file says who has it.
+result<descriptor> take_place(std::string const& folder, std::string const& name)
+{
+    auto const path = folder + "/lock";
+    descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (lock.get() < 0) return refused(errno, path);
+    if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK) return refused(errno, path);
+        auto const holder = read_all(lock.get(), path);
+        return failure(errc::invalid_option,
+            folder + " is in use by " + (holder && !holder->empty() ? *holder : std::string("another process")));
+    }
+    auto const text = "process " + std::to_string(::getpid()) + ", for " + name;
+    if (::ftruncate(lock.get(), 0) != 0 || !write_all(lock.get(), text)) return refused(errno, path);
+    return lock;
+}
+
+} // namespace
+
+bool is_journal_name(std::string_view name)
+{
+    auto const is_plain = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+            c == '.';
+    };
+    return !name.empty() && name.front() != '.' && name.size() <= 80 && std::ranges::all_of(name, is_plain);
+}
+
+result<std::unique_ptr<journal_file>> open_journal_file(std::string const& folder, std::string const& name)
+{
+    if (!is_journal_name(name))
+        return failure(errc::invalid_option,
+            "a journal's name is 1 to 80 of A-Z a-z 0-9 - _ ., no dot first, unlike \"" + name + "\"");
+    if (::mkdir(folder.c_str(), 0700) == 0) {
+        auto const parent = fs::path(folder).parent_path().string();
+        auto const synced = sync_folder(parent.empty() ? std::string(".") : parent);
+        if (!synced) return synced.error();
+    } else if (errno != EEXIST) {
+        return refused(errno, folder);
+    }
+    auto lock = take_place(folder, name);
+    if (!lock) return lock.error();
+    auto const path = path_of(folder, name, ".jsonl");
+    descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    if (file.get() < 0) return refused(errno, path);
+    auto const synced = sync_folder(folder);
+    if (!synced) return synced.error();
+    return std::unique_ptr<journal_file>(
+        std::make_unique<disk_file>(std::move(*lock), std::move(file), path, path_of(folder, name, ".cancel")));
+}
+
+result<std::string> read_journal_file(std::string const& folder, std::string const& name)
+{
+    auto const path = path_of(folder, name, ".jsonl");
+    descriptor const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.get() < 0) return refused(errno, path);
+    return read_all(file.get(), path);
+}
+
+result<std::vector<std::string>> journal_names(std::string const& folder)
+{
+    std::vector<std::string> out;
+    std::error_code wrong;
+    for (auto at = fs::directory_iterator(folder, wrong); !wrong && at != fs::directory_iterator();
+         at.increment(wrong))
+        if (at->path().extension() == ".jsonl") out.push_back(at->path().stem().string());
+    if (wrong) return refused(wrong.value(), folder);
+    std::ranges::sort(out);
+    return out;
+}
+
+result<void> ask_to_cancel(std::string const& folder, std::string const& name)
+{
+    auto const path = path_of(folder, name, ".cancel");
+    descriptor const file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    if (file.get() < 0) return refused(errno, path);
+    return sync_folder(folder);
+}
+
+} // namespace quern::redrive

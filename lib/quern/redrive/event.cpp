@@ -1,0 +1,225 @@
+#include <quern/redrive/event.hpp>
+
+#include <quern/core/detail/printable.hpp>
+#include <quern/core/detail/text/date.hpp>
+#include <quern/core/detail/text/json_writer.hpp>
+#include <quern/sqs/detail/copy.hpp>
+
+#include <boost/crc.hpp>
+#include <simdjson.h>
+
+#include <array>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+namespace quern::redrive {
+namespace {
+
+namespace dom = simdjson::dom;
+
+struct kind_name {
+    event_kind kind;
+    std::string_view type, details;
+};
+constexpr std::array kinds{
+    kind_name{event_kind::started, "ExecutionStarted", "executionStartedEventDetails"},
+    kind_name{event_kind::resumed, "ExecutionRedriven", "executionRedrivenEventDetails"},
+    kind_name{event_kind::planned, "ChoiceStateExited", "stateExitedEventDetails"},
+    kind_name{event_kind::waiting, "WaitStateEntered", "stateEnteredEventDetails"},
+    kind_name{event_kind::sending, "TaskScheduled", "taskScheduledEventDetails"},
+    kind_name{event_kind::sent, "TaskSucceeded", "taskSucceededEventDetails"},
+    kind_name{event_kind::send_failed, "TaskFailed", "taskFailedEventDetails"},
+    kind_name{event_kind::deleted, "MapIterationSucceeded", "mapIterationSucceededEventDetails"},
+    kind_name{event_kind::left, "MapIterationFailed", "mapIterationFailedEventDetails"},
+    kind_name{event_kind::succeeded, "ExecutionSucceeded", "executionSucceededEventDetails"},
+    kind_name{event_kind::stopped, "ExecutionFailed", "executionFailedEventDetails"},
+    kind_name{event_kind::cancelled, "ExecutionAborted", "executionAbortedEventDetails"},
+};
+
+constexpr std::string_view crc_key = R"(,"crc":")";
+constexpr std::size_t crc_size = 8;
+
+std::string checksum(std::string_view text)
+{
+    boost::crc_32_type crc;
+    crc.process_bytes(text.data(), text.size());
+    std::array<char, crc_size + 1> out{};
+    std::snprintf(out.data(), out.size(), "%08x", crc.checksum());
+    return std::string(out.data(), crc_size);
+}
+
+/// With milliseconds, which parse_rfc3339() drops.
+std::optional<wall_time> moment(std::string_view text)
+{
+    auto const at = text::parse_rfc3339(text);
+    if (!at || text.size() != 24 || text[19] != '.') return {};
+    int ms = 0;
+    for (auto const digit : text.substr(20, 3)) {
+        if (digit < '0' || digit > '9') return {};
+        ms = ms * 10 + (digit - '0');
+    }
+    return *at + std::chrono::milliseconds(ms);
+}
+
+void write(text::json_writer& to, std::string_view name, std::string const& text)
+{
+    if (!text.empty()) to.member(name, text);
+}
+
+void write(text::json_writer& to, std::string_view name, wall_time at)
+{
+    if (at != wall_time()) to.member(name, sqs::detail::rfc3339_ms(at));
+}
+
+struct reader {
+    dom::object of;
+    bool good = true;
+
+    bool read(std::string_view name, std::string& to)
+    {
+        std::string_view text;
+        auto const found = of[name].get(text);
+        if (found == simdjson::SUCCESS) to = text;
+        good = good && (found == simdjson::SUCCESS || found == simdjson::NO_SUCH_FIELD);
+        return found == simdjson::SUCCESS;
+    }
+    void read(std::string_view name, wall_time& to)
+    {
+        std::string text;
+        if (!read(name, text)) return;
+        auto const at = moment(text);
+        good = good && at.has_value();
+        to = at.value_or(wall_time());
+    }
+    template <class Integer>
+    void read_number(std::string_view name, Integer& to)
+    {
+        std::int64_t number = 0;
+        auto const found = of[name].get(number);
+        if (found == simdjson::SUCCESS) to = static_cast<Integer>(number);
+        good = good && (found == simdjson::SUCCESS || found == simdjson::NO_SUCH_FIELD);
+    }
+    void read(std::string_view name, bool& to)
+    {
+        auto const found = of[name].get(to);
+        good = good && (found == simdjson::SUCCESS || found == simdjson::NO_SUCH_FIELD);
+    }
+};
+
+} // namespace
+
+std::string_view name_of(event_kind kind)
+{
+    return kinds[static_cast<std::size_t>(kind)].type;
+}
+
+std::string to_line(event const& e)
+{
+    std::string text;
+    text::json_writer to(text);
+    to.begin_object();
+    to.member("id", static_cast<std::int64_t>(e.id));
+    to.member("previousEventId", static_cast<std::int64_t>(e.previous));
+    to.member("timestamp", sqs::detail::rfc3339_ms(e.at));
+    to.member("type", name_of(e.kind));
+    write(to, "message", e.message);
+    to.key(kinds[static_cast<std::size_t>(e.kind)].details).begin_object();
+    if (e.version != 0) to.member("version", e.version);
+    write(to, "queue", e.queue);
+    write(to, "input", e.input);
+    write(to, "decision", e.decision);
+    if (e.attempt != 0) to.member("attempt", e.attempt);
+    write(to, "cause", printable(e.reason));
+    write(to, "deduplicationId", e.key);
+    if (e.maybe_twice) to.member("possibleDuplicate", true);
+    write(to, "due", e.due);
+    write(to, "hiddenUntil", e.hidden_until);
+    write(to, "messageId", e.new_id);
+    write(to, "sequenceNumber", e.sequence);
+    to.end_object();
+    text += crc_key;
+    text += checksum(std::string_view(text).substr(0, text.size() - crc_key.size()));
+    text += "\"}\n";
+    return text;
+}
+
+result<event> parse_event(std::string_view line)
+{
+    constexpr auto rest = crc_key.size() + crc_size + 2;
+    failure const torn(errc::bad_reply, "the line is not whole");
+    if (line.size() < rest || !line.ends_with("\"}")) return torn;
+    auto const text = line.substr(0, line.size() - rest);
+    auto const tail = line.substr(text.size());
+    if (!tail.starts_with(crc_key) || tail.substr(crc_key.size(), crc_size) != checksum(text)) return torn;
+
+    dom::parser parser;
+    reader from;
+    simdjson::padded_string const padded(line);
+    failure const odd(errc::invalid_option, "the line is whole, and no event");
+    if (parser.parse(padded).get(from.of) != simdjson::SUCCESS) return odd;
+    event out;
+    std::string type;
+    from.read("type", type);
+    kind_name const* known = nullptr;
+    for (auto const& one : kinds)
+        if (one.type == type) known = &one;
+    if (!known) return failure(errc::invalid_option, "\"" + printable(type) + "\" is no event that is known here");
+    out.kind = known->kind;
+    from.read_number("id", out.id);
+    from.read_number("previousEventId", out.previous);
+    from.read("timestamp", out.at);
+    from.read("message", out.message);
+    dom::object details;
+    if (!from.good || from.of[known->details].get(details) != simdjson::SUCCESS) return odd;
+    from.of = details;
+    from.read_number("version", out.version);
+    from.read("queue", out.queue);
+    from.read("input", out.input);
+    from.read("decision", out.decision);
+    from.read_number("attempt", out.attempt);
+    from.read("cause", out.reason);
+    from.read("deduplicationId", out.key);
+    from.read("possibleDuplicate", out.maybe_twice);
+    from.read("due", out.due);
+    from.read("hiddenUntil", out.hidden_until);
+    from.read("messageId", out.new_id);
+    from.read("sequenceNumber", out.sequence);
+    if (!from.good) return odd;
+    if (out.kind == event_kind::started && out.version != event::current_version)
+        return failure(errc::invalid_option,
+            "the journal is of version " + std::to_string(out.version) + "; known here is version " +
+                std::to_string(event::current_version));
+    return out;
+}
+
+result<journal_extent> read_events(std::string_view text, std::function<result<void>(event&&)> const& take)
+{
+    journal_extent out;
+    std::size_t line_number = 0;
+    std::optional<std::size_t> bad_line;
+    for (std::size_t at = 0; at < text.size();) {
+        ++line_number;
+        auto const end = text.find('\n', at);
+        auto const is_last = end == text.npos;
+        auto const line = text.substr(at, is_last ? text.npos : end - at);
+        at = is_last ? text.size() : end + 1;
+        auto got = parse_event(line);
+        auto const place = "line " + std::to_string(line_number) + ": ";
+        if (is_last || (!got && got.error().code == errc::bad_reply)) {
+            if (!bad_line) bad_line = line_number;
+            continue;
+        }
+        if (bad_line)
+            return failure(errc::bad_reply,
+                "line " + std::to_string(*bad_line) + " is damaged, and whole ones follow: nothing was cut");
+        if (!got) return failure(errc::invalid_option, place + got.error().message);
+        auto const taken = take(std::move(*got));
+        if (!taken) return failure(errc::invalid_option, place + taken.error().message);
+        out.whole = at;
+    }
+    out.torn = text.size() - out.whole;
+    return out;
+}
+
+} // namespace quern::redrive

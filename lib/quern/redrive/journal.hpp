@@ -1,0 +1,86 @@
+#pragma once
+
+#include <quern/core/clock.hpp>
+#include <quern/core/error.hpp>
+#include <quern/redrive/event.hpp>
+#include <quern/redrive/run_book.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace quern::redrive {
+
+/// Where a journal keeps its lines.
+class journal_file {
+public:
+    virtual ~journal_file() = default;
+
+    virtual result<std::string> read() = 0;
+
+    /// Appends; what it has said is done outlasts the process and the machine.
+    virtual result<void> append(std::string_view) = 0;
+
+    /// Keeps the first so many bytes.
+    virtual result<void> cut(std::size_t) = 0;
+
+    /// True once somebody has asked for the end of this run.
+    virtual bool is_cancelled() = 0;
+};
+
+/// Writes down what a run decides, before it does it.
+///
+/// Threads  one strand. flush() blocks it for as long as the disk takes.
+class journal {
+public:
+    /// Reads what is there. The unfinished write of a process that was killed is cut away; see cut().
+    static result<journal> open(std::unique_ptr<journal_file>);
+
+    run_book const& book() const { return book_; }
+    std::size_t cut() const { return cut_; } ///< bytes
+
+    /// Writes with the next flush(). Numbers the event, and sets its time to `now`. An event that cannot follow is a
+    /// bug of the caller: it is not written, and the journal is broken.
+    std::uint64_t write(event, wall_time now);
+
+    /// Keeps everything that was written. After a failure there is no further success.
+    result<void> flush();
+
+    std::uint64_t flushed() const { return flushed_; } ///< id of the last event that is kept
+    bool is_broken() const { return broken_.has_value(); }
+    std::string why_broken() const { return broken_ ? describe(*broken_) : std::string(); }
+    bool is_cancelled() { return file_->is_cancelled(); }
+
+private:
+    explicit journal(std::unique_ptr<journal_file> file) : file_(std::move(file)) {}
+
+    std::unique_ptr<journal_file> file_;
+    run_book book_;
+    std::string pending_;
+    std::uint64_t flushed_ = 0;
+    std::size_t cut_ = 0;
+    std::optional<failure> broken_;
+};
+
+/// Takes the only place of a writer in this folder, which it makes, and opens the journal of that name:
+/// FOLDER/NAME.jsonl. Fails while another process has the place, and names it. The place is given up with the last
+/// journal_file.
+result<std::unique_ptr<journal_file>> open_journal_file(std::string const& folder, std::string const& name);
+
+/// The text of that journal, for those who only read.
+result<std::string> read_journal_file(std::string const& folder, std::string const& name);
+
+/// Names of the journals in the folder, in order.
+result<std::vector<std::string>> journal_names(std::string const& folder);
+
+/// Asks whoever writes this journal to end the run for good.
+result<void> ask_to_cancel(std::string const& folder, std::string const& name);
+
+/// 1 to 80 of A-Z a-z 0-9 - _ and dots, of which none is first.
+bool is_journal_name(std::string_view);
+
+} // namespace quern::redrive

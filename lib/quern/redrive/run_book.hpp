@@ -1,0 +1,96 @@
+#pragma once
+
+#include <quern/redrive/event.hpp>
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace quern::redrive {
+
+/// Where a message of a recorded run is.
+enum class stage {
+    planned, ///< to be sent or isolated
+    waiting, ///< likewise, and not due
+    sending, ///< the request is under way
+    unknown, ///< it was under way when the process ended: it may have been sent
+    sent,    ///< and not known to be deleted
+    done,    ///< sent and deleted
+    left,    ///< it stays: skipped, or for a reason
+};
+std::string_view name_of(stage);
+
+/// Everything that the journal of a run says, as a state machine of its events.
+///
+///     planned  none, planned, waiting, unknown, left            -> planned; left when it is to be skipped
+///     waiting  planned, waiting                                 -> waiting
+///     sending  planned, waiting, unknown                        -> sending
+///     sent     sending                                          -> sent
+///     failed   sending                                          -> planned
+///     deleted  sent, done                                       -> done
+///     left     none, planned, waiting, unknown, left            -> left
+///     resumed  every message that was sending                   -> unknown
+class run_book {
+public:
+    enum class phase { none, running, succeeded, stopped, cancelled };
+
+    struct entry {
+        stage where = stage::planned;
+        bool isolated = false; ///< on its way to the poison queue
+        int attempt = 0;
+        wall_time due{}, hidden_until{}, sending_at{};
+        std::uint64_t last = 0; ///< event of the message
+        bool skipped = false;
+        std::string queue, reason, key;
+    };
+
+    struct tally {
+        std::size_t redriven = 0, isolated = 0, deleted = 0, skipped = 0, left = 0;
+        std::size_t failures = 0;
+        std::size_t maybe_twice = 0; ///< sends that may have made a second copy
+        std::size_t waiting = 0, unknown = 0, undeleted = 0, planned = 0;
+    };
+
+    /// Fails, and is unchanged, when the event cannot follow those before it.
+    result<void> apply(event const&);
+
+    phase now() const { return phase_; }
+    event const& start() const { return start_; } ///< once it has begun
+    std::uint64_t last_id() const { return last_id_; }
+    std::uint64_t last_of(std::string const& message) const; ///< event; of the run when empty
+    wall_time last_at() const { return last_at_; }
+    std::string const& ended_because() const { return reason_; }
+
+    std::unordered_map<std::string, entry> const& messages() const { return messages_; }
+    entry const* find(std::string_view id) const;
+    tally counts() const;
+    std::map<std::string, std::size_t> redriven_to() const { return by_queue_; }
+
+    /// Whether a message waits that can be received later than `now`.
+    bool awaits(wall_time now) const;
+
+private:
+    result<void> apply_to_run(event const&);
+    result<void> apply_to_message(event const&);
+
+    phase phase_ = phase::none;
+    event start_;
+    std::uint64_t last_id_ = 0, last_of_run_ = 0;
+    wall_time last_at_{};
+    std::string reason_;
+    std::unordered_map<std::string, entry> messages_;
+    std::map<std::string, std::size_t> by_queue_;
+    std::size_t redriven_ = 0, isolated_ = 0, failures_ = 0, maybe_twice_ = 0;
+};
+
+/// "running"
+std::string_view name_of(run_book::phase);
+
+/// Reads a journal's text. `torn`, where given, receives the bytes of the unfinished write at its end.
+result<run_book> read_journal(std::string_view text, std::size_t* torn = nullptr);
+
+} // namespace quern::redrive

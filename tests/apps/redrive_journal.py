@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""`quern redrive --journal`: what is decided is written first, a kill is gone on from, and anybody can read it."""
+
+import csv
+import json
+import os
+import signal
+import time
+import unittest
+
+from program import LIMIT, ProgramTest
+
+
+class Journal(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        for name in ("dead", "orders", "poison"):
+            self.create(name)
+        self.journal = self.folder + "/journal"
+
+    def redrive(self, *options, **more):
+        return self.quern("redrive", "dead", "--to", "orders", "--delay-base", "0", "--journal", self.journal, *options,
+                          **more)
+
+    def ask(self, what, *options, **more):
+        return self.quern("redrive", what, "--journal", self.journal, *options, **more)[0]
+
+    def events(self, name="dead"):
+        with open(f"{self.journal}/{name}.jsonl", encoding="utf-8") as lines:
+            return [json.loads(line) for line in lines if line.endswith("\n")]
+
+    def start_waiting(self, count):
+        """A run whose messages all wait for an hour."""
+        self.send("dead", *(f"m{i}" for i in range(count)))
+        running = self.start("redrive", "dead", "--to", "orders", "--delay-base", "1h", "--delay-max", "30d", "--journal",
+                             self.journal)
+        end = time.monotonic() + LIMIT
+        while f"waiting {count}" not in (self.ask("status") if os.path.exists(self.journal + "/dead.jsonl") else ""):
+            self.assertLess(time.monotonic(), end)
+        return running
+
+    def test_every_decision_is_there_to_read(self):
+        self.send("dead", *(f"m{i}" for i in range(5)))
+        self.redrive()
+        events = self.events()
+        self.assertEqual([e["id"] for e in events], list(range(1, len(events) + 1)))
+        self.assertEqual((events[0]["type"], events[-1]["type"]), ("ExecutionStarted", "ExecutionSucceeded"))
+        message = next(e["message"] for e in events if "message" in e)
+        self.assertEqual([e["type"] for e in events if e.get("message") == message],
+                         ["ChoiceStateExited", "TaskScheduled", "TaskSucceeded", "MapIterationSucceeded"])
+        status = self.ask("status")
+        self.assertIn("dead: succeeded, of dead", status)
+        self.assertIn("redriven 5, isolated 0, deleted 5", status)
+        self.assertIn("done, attempt 1", self.ask("status", "--message", message))
+        self.assertEqual(len(self.ask("history", "--message", message).splitlines()), 4)
+        self.assertEqual(len(self.ask("history").splitlines()), len(events))
+        self.assertEqual([json.loads(line) for line in self.ask("export").splitlines()], events)
+        table = list(csv.DictReader(self.ask("export", "--format", "csv").splitlines()))
+        self.assertEqual([row["type"] for row in table], [e["type"] for e in events])
+        self.assertEqual({row["messageId"] for row in table if row["messageId"]},
+                         {m["message_id"] for m in self.consume("orders")})
+
+    def test_a_name_is_for_one_run(self):
+        self.send("dead", "m")
+        self.redrive()
+        self.refuse("redrive", "dead", "--to", "orders", "--delay-base", "0", "--journal", self.journal, status=2,
+                    mentions=["the run is over (succeeded): give another name"])
+        self.refuse("redrive", "dead", "--to", "poison", "--journal", self.journal, status=2,
+                    mentions=["the run dead was begun with other settings"])
+        self.redrive("--name", "second")
+        self.assertIn("second: succeeded", self.ask("status"))
+        self.refuse("redrive", "history", "--journal", self.journal, status=2, mentions=["which one?", "dead second"])
+
+    def test_a_wait_outlasts_a_kill_and_a_second_writer_is_told_who_has_the_place(self):
+        running = self.start_waiting(3)
+        self.refuse("redrive", "dead", "--to", "orders", "--journal", self.journal, "--name", "other", status=2,
+                    mentions=[f"is in use by process {running.pid}, for dead"])
+        before = self.events()
+        running.kill()
+        running.communicate(timeout=LIMIT)
+        self.assertEqual(self.counts("dead"), (0, 3, 0))
+        again = self.start("redrive", "resume", "--journal", self.journal)
+        end = time.monotonic() + LIMIT
+        while not any(e["type"] == "ExecutionRedriven" for e in self.events()):
+            self.assertLess(time.monotonic(), end)
+        again.send_signal(signal.SIGTERM)
+        _, err = again.communicate(timeout=LIMIT)
+        self.assertEqual(again.returncode, 0, err)
+        self.assertEqual(self.events()[:len(before)], before)
+        self.assertIn("dead: running", self.ask("status"))
+
+    def test_a_run_is_cancelled_while_it_goes_and_when_it_does_not(self):
+        running = self.start_waiting(2)
+        self.quern("redrive", "cancel", "--journal", self.journal)
+        _, err = running.communicate(timeout=LIMIT)
+        self.assertEqual(running.returncode, 5, err)
+        self.assertIn("cancelled", err)
+        self.assertEqual(self.counts("dead"), (2, 0, 0))
+        self.assertIn("dead: cancelled", self.ask("status"))
+        self.refuse("redrive", "cancel", "--journal", self.journal, status=1, mentions=["cannot be cancelled"])
+        self.refuse("redrive", "resume", "--journal", self.journal, status=2, mentions=["the run is over (cancelled)"])
+
+    def test_a_torn_end_is_cut_and_told_and_damage_is_refused(self):
+        self.redrive("--breaker-flag", "file:" + self.folder + "/absent", status=0)  # nothing to send
+        path = self.journal + "/dead.jsonl"
+        self.assertEqual(self.events()[-1]["type"], "ExecutionSucceeded")
+        with open(path, "a", encoding="utf-8") as text:
+            text.write('{"id":3,"prev')
+        self.assertIn("dead: succeeded", self.ask("status"))
+        with open(path, "a", encoding="utf-8") as text:
+            text.write("\n" + json.dumps({"id": 3}) + "\n")
+        with open(path, encoding="utf-8") as text:
+            first = text.readline()
+        with open(path, "w", encoding="utf-8") as text:
+            text.write("broken\n" + first)
+        self.refuse("redrive", "status", "--journal", self.journal, status=1,
+                    mentions=["dead.jsonl: line 1 is damaged, and whole ones follow"])
+
+    def test_the_flag_stops_a_run_which_is_resumed_when_it_is_closed(self):
+        self.send("dead", "a", "b")
+        flag = self.folder + "/flag"
+        _, err = self.redrive("--breaker-flag", "file:" + flag, status=5)
+        self.assertIn("CircuitBreakerOpen: " + flag + " cannot be read", err)
+        with open(flag, "w", encoding="utf-8") as text:
+            text.write("open")
+        _, err = self.quern("redrive", "resume", "--journal", self.journal, status=5)
+        self.assertIn('says "open"', err)
+        self.assertEqual(self.counts("dead"), (2, 0, 0))
+        self.assertIn("dead: stopped", self.ask("status"))
+        with open(flag, "w", encoding="utf-8") as text:
+            text.write("closed\n")
+        self.quern("redrive", "resume", "--journal", self.journal)
+        self.assertEqual((self.counts("dead"), self.counts("orders")), ((0, 0, 0), (2, 0, 0)))
+
+    def test_messages_go_to_a_file_and_come_back_from_it_as_they_were(self):
+        self.send("dead", "one", '{"two": "ü"}', *(f"m{i}" for i in range(40)))
+        file = self.folder + "/messages"
+        _, err = self.quern("redrive", "export", "dead", file)
+        self.assertIn("exported 42 of about 42", err)
+        self.assertEqual(self.counts("dead"), (42, 0, 0))
+        _, err = self.quern("redrive", "import", file, "orders")
+        self.assertIn("imported 42 of 42", err)
+        self.assertEqual(sorted(m["body"] for m in self.consume("orders")), sorted(m["body"] for m in self.consume("dead")))
+        with open(file, "a", encoding="utf-8") as lines:
+            lines.write("{}\n")
+        _, err = self.quern("redrive", "import", file, "orders", status=1)
+        self.assertIn("line 43: it has no message_id", err)
+        self.assertIn("imported 42 of 43", err)
+        self.refuse("redrive", "export", status=2, mentions=["--journal DIR, or DLQ and FILE"])
+
+
+if __name__ == "__main__":
+    unittest.main()

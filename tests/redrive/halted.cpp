@@ -1,0 +1,77 @@
+// What keeps a run from sending, and what it warns of.
+
+#include "redrive/yard.hpp"
+
+using namespace quern;
+using namespace quern::test;
+
+BOOST_FIXTURE_TEST_SUITE(redriver_halted, yard)
+
+BOOST_AUTO_TEST_CASE(a_flag_that_is_set_lets_nothing_begin)
+{
+    kill(20);
+    options.halted = [] { return std::optional<std::string>("the flag says open"); };
+    auto const got = run();
+    BOOST_TEST(got.redriven == 0u);
+    BOOST_TEST(got.stopped.value_or("") == "CircuitBreakerOpen: the flag says open");
+    BOOST_TEST(count(dead) == 20);
+}
+
+BOOST_AUTO_TEST_CASE(a_flag_that_is_set_on_the_way_is_seen_before_the_next_send)
+{
+    kill(40);
+    std::size_t asked = 0;
+    options.halted = [&] { return ++asked > 15 ? std::optional<std::string>("set") : std::nullopt; };
+    auto const got = run();
+    BOOST_TEST(got.redriven == 15u);
+    BOOST_TEST(got.deleted == 15u);
+    BOOST_TEST(count(dead) == 25);
+}
+
+BOOST_AUTO_TEST_CASE(a_flag_that_is_set_during_a_wait_is_seen_after_it)
+{
+    kill(10);
+    bool set = false;
+    options.halted = [&] { return set ? std::optional<std::string>("set") : std::nullopt; };
+    options.speed.rate = 1;
+    start();
+    time.run_for(io, 3s);
+    set = true;
+    BOOST_REQUIRE(until(1min, [&] { return reports.size() == 1; }));
+    BOOST_TEST(reports[0].redriven < 6u);
+    BOOST_TEST(count(dead) + static_cast<int>(reports[0].redriven) == 10);
+}
+
+BOOST_AUTO_TEST_CASE(only_what_was_rejected_for_the_reason_is_taken)
+{
+    for (auto const* const reason : {"legacy", "odd", "legacy"}) {
+        auto m = letter(dead, reason);
+        m.attributes["QuernReason"] = {"String", reason};
+        send(dead, m);
+    }
+    send(dead, letter(dead, "no reason"));
+    options.to_url = orders;
+    options.which.reason = "legacy";
+    auto const got = run();
+    BOOST_TEST(got.redriven == 2u);
+    BOOST_TEST(got.skipped == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_dead_letter_queue_with_a_policy_of_its_own_is_warned_of)
+{
+    std::vector<std::string> said;
+    options.log = [&](log_level level, std::string_view text) {
+        if (level == log_level::warning) said.emplace_back(text);
+    };
+    kill(1);
+    run();
+    BOOST_TEST(said.empty());
+    options.dlq_url = orders; // it has one
+    options.to_url = poison;
+    start();
+    finish(1h, 2);
+    BOOST_REQUIRE(said.size() == 1u);
+    BOOST_TEST(said[0].find("orders has a redrive policy of its own") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,311 @@
+// Records -> state: what may follow what, what a torn end is, and what is refused by name.
+
+#include <quern/redrive/journal.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <ostream>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+using namespace quern;
+using namespace quern::redrive;
+using namespace std::chrono_literals;
+
+namespace {
+
+wall_time const t0{std::chrono::hours(24 * 365 * 56) + 123ms};
+
+event made(event_kind kind, std::string message = {})
+{
+    event out;
+    out.kind = kind;
+    out.message = std::move(message);
+    out.at = t0;
+    if (kind == event_kind::started) out.version = event::current_version;
+    if (kind == event_kind::planned) out.decision = "send";
+    return out;
+}
+
+/// A run in which message "m" has gone through these.
+struct course {
+    run_book book;
+
+    result<void> go(event e)
+    {
+        e.id = book.last_id() + 1;
+        return book.apply(e);
+    }
+    explicit course(std::vector<event_kind> const& kinds)
+    {
+        go(made(event_kind::started)).value();
+        for (auto const kind : kinds) {
+            auto const about_run = kind == event_kind::resumed || kind == event_kind::stopped ||
+                kind == event_kind::succeeded || kind == event_kind::cancelled;
+            go(made(kind, about_run ? "" : "m")).value();
+        }
+    }
+};
+
+using k = event_kind;
+std::vector<k> const to_planned{k::planned}, to_waiting{k::planned, k::waiting}, to_sending{k::planned, k::sending},
+    to_unknown{k::planned, k::sending, k::resumed}, to_sent{k::planned, k::sending, k::sent},
+    to_done{k::planned, k::sending, k::sent, k::deleted}, to_left{k::left};
+
+std::string lines_of(std::vector<event> all)
+{
+    std::string out;
+    std::uint64_t id = 0;
+    for (auto& one : all) {
+        one.id = ++id;
+        out += to_line(one);
+    }
+    return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(redrive_journal)
+
+BOOST_AUTO_TEST_CASE(every_member_of_every_kind_comes_back_from_its_line)
+{
+    for (int kind = 0; kind <= static_cast<int>(k::cancelled); ++kind) {
+        auto e = made(static_cast<k>(kind), "id");
+        e.id = 7;
+        e.previous = 3;
+        e.queue = "http://x/1/q";
+        e.input = R"({"dlq":"d"})";
+        e.decision = "isolate";
+        e.attempt = 4;
+        e.reason = "quote \" and ü";
+        e.key = "key";
+        e.maybe_twice = true;
+        e.due = t0 + 30min + 4ms;
+        e.hidden_until = t0 + 12h;
+        e.new_id = "new";
+        e.sequence = "123456789012345678901234567890";
+        auto const line = to_line(e);
+        BOOST_REQUIRE(line.ends_with("\"}\n"));
+        auto const got = parse_event(std::string_view(line).substr(0, line.size() - 1)).value();
+        BOOST_TEST(to_line(got) == line);
+        BOOST_TEST((got.kind == e.kind));
+        BOOST_TEST((got.at == e.at));
+        BOOST_TEST(got.reason == e.reason);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_line_reads_like_one_of_step_functions)
+{
+    auto e = made(k::sent, "m");
+    e.id = 3;
+    e.previous = 2;
+    e.new_id = "n";
+    auto const line = to_line(e);
+    BOOST_TEST(
+        line.starts_with(R"({"id":3,"previousEventId":2,"timestamp":"2025-12-18T00:00:00.123Z",)"
+                         R"("type":"TaskSucceeded","message":"m","taskSucceededEventDetails":{"messageId":"n"})"));
+}
+
+BOOST_AUTO_TEST_CASE(each_kind_follows_only_what_it_can_follow)
+{
+    struct row {
+        k kind;
+        std::vector<std::vector<k>> after;
+    };
+    row const rows[] = {
+        {k::planned, {{}, to_planned, to_waiting, to_unknown, to_left}},
+        {k::waiting, {to_planned, to_waiting}},
+        {k::sending, {to_planned, to_waiting, to_unknown}},
+        {k::sent, {to_sending}},
+        {k::send_failed, {to_sending}},
+        {k::deleted, {to_sent, to_done}},
+        {k::left, {{}, to_planned, to_waiting, to_unknown, to_left}},
+    };
+    std::vector<k> const all[] = {{}, to_planned, to_waiting, to_sending, to_unknown, to_sent, to_done, to_left};
+    for (auto const& [kind, after] : rows) {
+        for (auto const& before : all) {
+            course c(before);
+            auto const expected = std::ranges::find(after, before) != after.end();
+            auto const last = c.book.last_id();
+            auto const said = c.go(made(kind, "m"));
+            BOOST_TEST(said.has_value() == expected, name_of(kind) << " after " << before.size() << " events");
+            BOOST_TEST(c.book.last_id() == last + (expected ? 1 : 0));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_stopped_is_resumed_and_one_that_ended_is_not)
+{
+    for (auto const end : {k::succeeded, k::cancelled}) {
+        course c({end});
+        BOOST_TEST(!c.go(made(k::resumed)));
+        BOOST_TEST(!c.go(made(k::planned, "m")));
+    }
+    course c({k::stopped});
+    BOOST_TEST(!c.go(made(k::planned, "m")));
+    BOOST_TEST(c.go(made(k::resumed)).has_value());
+    BOOST_TEST(c.go(made(k::planned, "m")).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_missing_event_is_noticed)
+{
+    course c({});
+    auto e = made(k::planned, "m");
+    e.id = 3;
+    BOOST_TEST(c.book.apply(e).error().message == "event 3 follows event 1: some are missing");
+}
+
+BOOST_AUTO_TEST_CASE(counts_come_from_the_events_alone)
+{
+    course c(to_done);
+    auto isolated = made(k::planned, "p");
+    isolated.decision = "isolate";
+    c.go(isolated).value();
+    c.go(made(k::sending, "p")).value();
+    auto failed = made(k::send_failed, "p");
+    failed.maybe_twice = true;
+    c.go(failed).value();
+    c.go(made(k::sending, "p")).value();
+    c.go(made(k::sent, "p")).value();
+    auto skipped = made(k::planned, "s");
+    skipped.decision = "skip";
+    c.go(skipped).value();
+    c.go(made(k::left, "l")).value();
+    c.go(made(k::planned, "u")).value();
+    c.go(made(k::sending, "u")).value();
+    c.go(made(k::resumed)).value();
+    auto const got = c.book.counts();
+    BOOST_TEST(got.redriven == 1u);
+    BOOST_TEST(got.isolated == 1u);
+    BOOST_TEST(got.deleted == 1u);
+    BOOST_TEST(got.undeleted == 1u);
+    BOOST_TEST(got.failures == 1u);
+    BOOST_TEST(got.maybe_twice == 1u);
+    BOOST_TEST(got.skipped == 1u);
+    BOOST_TEST(got.left == 1u);
+    BOOST_TEST(got.unknown == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_write_that_was_cut_at_any_byte_is_no_more_than_that)
+{
+    auto const whole = lines_of({made(k::started), made(k::planned, "m")});
+    auto const text =
+        whole + lines_of({made(k::started), made(k::planned, "m"), made(k::sending, "m")}).substr(whole.size());
+    for (auto size = whole.size(); size < text.size(); ++size) {
+        std::size_t torn = 0;
+        auto const book = read_journal(std::string_view(text).substr(0, size), &torn);
+        BOOST_REQUIRE(book.has_value());
+        BOOST_TEST(book->last_id() == 2u);
+        BOOST_TEST(torn == size - whole.size());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_torn_end_may_hold_anything)
+{
+    auto const whole = lines_of({made(k::started)});
+    for (std::string const& rest : {std::string(100, '\0'), std::string("garbage\n"), std::string("\n\n"),
+             std::string("{\"id\":2}\n{\"id\":")}) {
+        std::size_t torn = 0;
+        auto const book = read_journal(whole + rest, &torn);
+        BOOST_REQUIRE(book.has_value());
+        BOOST_TEST(torn == rest.size());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(damage_before_whole_lines_is_refused_with_its_line_and_nothing_is_cut)
+{
+    auto text = lines_of({made(k::started), made(k::planned, "m"), made(k::sending, "m")});
+    text[text.find("ChoiceState")] = 'X';
+    auto const got = read_journal(text);
+    BOOST_REQUIRE(!got);
+    BOOST_TEST(got.error().message == "line 2 is damaged, and whole ones follow: nothing was cut");
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_record_and_another_version_are_refused_by_name)
+{
+    auto newer = made(k::started);
+    newer.version = 2;
+    auto const later = read_journal(lines_of({newer}));
+    BOOST_REQUIRE(!later);
+    BOOST_TEST(later.error().message == "line 1: the journal is of version 2; known here is version 1");
+    // Written by a program of another time: the line below has the right checksum.
+    std::string const line = R"({"id":2,"type":"Later","crc":"75208e7a"})";
+    auto const got = read_journal(lines_of({made(k::started)}) + line + '\n');
+    BOOST_REQUIRE(!got);
+    BOOST_TEST(got.error().message == "line 2: \"Later\" is no event that is known here");
+}
+
+namespace {
+
+struct folder {
+    std::string path = "/tmp/quern-journal-XXXXXX";
+    folder() { BOOST_REQUIRE(::mkdtemp(path.data())); }
+    ~folder() { std::filesystem::remove_all(path); }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(one_writer_has_the_folder_and_the_next_is_told_who)
+{
+    folder f;
+    auto first = open_journal_file(f.path, "a");
+    BOOST_REQUIRE(first.has_value());
+    auto const second = open_journal_file(f.path, "b");
+    BOOST_REQUIRE(!second);
+    BOOST_TEST(second.error().message == f.path + " is in use by process " + std::to_string(::getpid()) + ", for a");
+    first->reset();
+    BOOST_TEST(open_journal_file(f.path, "b").has_value());
+    BOOST_TEST(!open_journal_file(f.path, "../b"));
+}
+
+BOOST_AUTO_TEST_CASE(what_was_flushed_is_there_for_the_next_process_and_a_torn_end_is_gone)
+{
+    folder f;
+    {
+        auto j = journal::open(open_journal_file(f.path, "a").value()).value();
+        j.write(made(k::started), t0);
+        j.write(made(k::planned, "m"), t0);
+        j.write(made(k::planned, "n"), t0);
+        BOOST_REQUIRE(j.flush().has_value());
+        auto const file = open_journal_file(f.path, "b");
+        BOOST_TEST(!file);
+    }
+    {
+        auto file = open_journal_file(f.path, "a").value();
+        file->append("{\"id\":4,\"prev").value();
+        auto j = journal::open(std::move(file)).value();
+        BOOST_TEST(j.cut() == 13u);
+        BOOST_TEST(j.book().last_id() == 3u);
+        BOOST_TEST(j.write(made(k::sending, "m"), t0) == 4u);
+        BOOST_REQUIRE(j.flush().has_value());
+    }
+    auto const text = read_journal_file(f.path, "a").value();
+    std::vector<std::uint64_t> previous;
+    read_events(text, [&](event&& e) {
+        previous.push_back(e.previous);
+        return result<void>();
+    }).value();
+    std::vector<std::uint64_t> const expected{0, 1, 1, 2};
+    BOOST_TEST(previous == expected, boost::test_tools::per_element());
+    auto const names = journal_names(f.path).value();
+    BOOST_TEST(names.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_wish_to_cancel_reaches_the_writer_once)
+{
+    folder f;
+    {
+        auto j = journal::open(open_journal_file(f.path, "a").value()).value();
+        BOOST_TEST(!j.is_cancelled());
+        ask_to_cancel(f.path, "a").value();
+        BOOST_TEST(j.is_cancelled());
+    }
+    auto j = journal::open(open_journal_file(f.path, "a").value()).value();
+    BOOST_TEST(!j.is_cancelled());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

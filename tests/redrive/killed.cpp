@@ -1,0 +1,119 @@
+// A kill after every write of the journal and at every call, before it and after: nothing is lost, and what is there twice
+// was marked.
+
+#include "redrive/mortal.hpp"
+
+using namespace quern;
+using namespace quern::test;
+
+namespace {
+
+struct graveyard : yard {
+    using yard::yard;
+
+    struct story {
+        int points = 0;
+        bool was_killed = false, goes_on = false;
+        std::map<std::string, int> there;
+        redrive::report end;
+        redrive::run_book book;
+    };
+
+    /// One run, killed at that point and gone on with by a second process.
+    story live(int dies_at)
+    {
+        disk d;
+        story out;
+        {
+            life first(engine, time, d, options, dies_at);
+            BOOST_REQUIRE(
+                time.run_until_done(first.io, 2h, [&] { return first.end.is_dead || first.report.has_value(); }));
+            out.points = first.end.seen;
+            out.was_killed = first.end.is_dead;
+            if (!out.was_killed) out.end = first.report->value();
+        }
+        std::size_t torn = 0;
+        out.book = redrive::read_journal(d.text, &torn).value();
+        auto const is_over = out.book.now() == redrive::run_book::phase::succeeded;
+        if (out.was_killed && !is_over) {
+            out.goes_on = true;
+            life second(engine, time, d, options, 0);
+            BOOST_REQUIRE(time.run_until_done(second.io, 24h, [&] { return second.report.has_value(); }));
+            BOOST_REQUIRE(second.report->has_value());
+            out.end = second.report->value();
+        }
+        out.book = redrive::read_journal(d.text, &torn).value();
+        BOOST_TEST(torn == 0u);
+        return out;
+    }
+
+    /// Kills the run at each of its points. `bear`: the messages that die first.
+    void kill_everywhere(std::function<void()> const& bear, std::size_t messages)
+    {
+        int points = 1;
+        for (int at = 0; at <= points; ++at) {
+            BOOST_TEST_CONTEXT("killed at point " << at)
+            {
+                bear();
+                auto const got = live(at);
+                if (at == 0) {
+                    points = got.points;
+                    BOOST_TEST(points > 20);
+                    BOOST_TEST(!got.was_killed);
+                    BOOST_TEST(got.end.maybe_twice == 0u);
+                }
+                auto const counts = got.book.counts();
+                BOOST_TEST((got.book.now() == redrive::run_book::phase::succeeded));
+                BOOST_TEST(all(dead) == 0);
+                time.run_for(io, 20min); // what is delayed
+                auto there = bodies(orders);
+                for (auto const& [body, times] : bodies(poison))
+                    there[body] += times;
+                BOOST_TEST(there.size() == messages); // lost: none
+                std::size_t twice = 0;
+                for (auto const& [body, times] : there)
+                    twice += static_cast<std::size_t>(times - 1);
+                BOOST_TEST(twice <= counts.maybe_twice); // each was marked
+                BOOST_TEST(counts.maybe_twice <= options.concurrency);
+                BOOST_TEST(counts.redriven + counts.isolated == messages);
+                BOOST_TEST(counts.deleted == messages);
+                if (got.was_killed && !got.goes_on) continue; // at its very end
+                // The report is what the history says.
+                BOOST_TEST(got.end.redriven == counts.redriven);
+                BOOST_TEST(got.end.isolated == counts.isolated);
+                BOOST_TEST(got.end.deleted == counts.deleted);
+                BOOST_TEST(got.end.maybe_twice == counts.maybe_twice);
+            }
+        }
+    }
+};
+
+struct fifo_graveyard : graveyard {
+    fifo_graveyard() : graveyard(".fifo") {}
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(redriver_killed)
+
+BOOST_FIXTURE_TEST_CASE(a_kill_at_any_point_loses_nothing_and_marks_what_may_be_twice, graveyard)
+{
+    options.poison_url = poison;
+    options.concurrency = 4;
+    options.plan.max_attempts = 2;
+    auto const bear = [this] {
+        kill(10);
+        auto worn = letter(dead, "worn out");
+        worn.attributes["x-redrive-attempt"] = {"Number", "2"};
+        send(dead, worn);
+    };
+    kill_everywhere(bear, 11);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_fifo_queue_has_each_message_once_wherever_the_kill_comes, fifo_graveyard)
+{
+    options.concurrency = 4;
+    kill_everywhere([this] { kill(6); }, 6);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,214 @@
+// Waits of days: over leases of twelve hours, kills and the end of what a queue keeps.
+
+#include "redrive/yard.hpp"
+
+#include <quern/redrive/journal.hpp>
+
+using namespace quern;
+using namespace quern::test;
+
+namespace {
+
+struct memory {
+    std::string text;
+    std::size_t room = 1'000'000'000;
+    bool is_cancelled = false;
+};
+class memory_file final : public redrive::journal_file {
+public:
+    explicit memory_file(memory& in) : in_(in) {}
+    result<std::string> read() override { return in_.text; }
+    result<void> append(std::string_view text) override
+    {
+        if (in_.text.size() + text.size() > in_.room) return failure(errc::service_error, "no space left");
+        in_.text += text;
+        return {};
+    }
+    result<void> cut(std::size_t size) override
+    {
+        in_.text.resize(size);
+        return {};
+    }
+    bool is_cancelled() override { return in_.is_cancelled; }
+
+private:
+    memory& in_;
+};
+
+struct waiting_yard : yard {
+    memory disk;
+    std::list<redrive::journal> journals; // as long as their drivers
+
+    explicit waiting_yard(std::string const& suffix = "") : yard(suffix)
+    {
+        options.plan.waits = true;
+        options.plan.delay_max = 24h * 30;
+        options.wait_time = 20s;
+    }
+    ~waiting_yard()
+    {
+        for (auto& d : drivers)
+            d.stop();
+        until(2min, [this] { return reports.size() + refused.size() >= drivers.size(); });
+    }
+
+    void keep(std::string const& url, std::chrono::seconds for_so_long)
+    {
+        sqs::set_queue_attributes_request change(
+            url, {{"MessageRetentionPeriod", std::to_string(for_so_long.count())}});
+        engine.set_queue_attributes(change, time.wall()).value();
+    }
+
+    redrive::redriver& start()
+    {
+        auto file = std::make_unique<memory_file>(disk);
+        options.record = &journals.emplace_back(redrive::journal::open(std::move(file)).value());
+        return yard::start();
+    }
+    redrive::report run(std::chrono::milliseconds limit)
+    {
+        start();
+        return finish(limit);
+    }
+    redrive::run_book book() const { return redrive::read_journal(disk.text).value(); }
+};
+struct waiting_fifo_yard : waiting_yard {
+    waiting_fifo_yard() : waiting_yard(".fifo") {}
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(redriver_waiting)
+
+BOOST_FIXTURE_TEST_CASE(a_message_waits_ten_days_in_its_queue_and_then_goes, waiting_yard)
+{
+    keep(dead, 24h * 14);
+    options.plan.delay_base = 24h * 10;
+    kill(3);
+    auto const began = time.now();
+    start();
+    time.run_for(io, 24h * 10 - 1min);
+    BOOST_TEST(all(orders) == 0);
+    BOOST_TEST(in_flight(dead) == 3);
+    BOOST_TEST(book().counts().waiting == 3u);
+    auto const got = finish(1h);
+    BOOST_TEST(got.redriven == 3u);
+    BOOST_TEST(got.deleted == 3u);
+    BOOST_TEST(all(dead) == 0);
+    BOOST_TEST(all(orders) == 3);
+    BOOST_TEST((time.now() - began < 24h * 10 + 10min));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_wait_goes_on_over_restarts_and_ends_when_it_was_to_end, waiting_yard)
+{
+    keep(dead, 24h * 14);
+    options.plan.delay_base = 24h * 4;
+    options.plan.jitter = policy::jitter::full;
+    kill(5);
+    auto const began = time.now();
+    std::map<std::string, wall_time> due;
+    for (std::size_t i = 1; i <= 40; ++i) {
+        options.seed = i; // what was left to chance once is not drawn again
+        auto& one = start();
+        time.run_for(io, 5min);
+        auto const told = book();
+        for (auto const& [id, m] : told.messages()) {
+            auto const& first = due.emplace(id, m.due).first->second;
+            BOOST_TEST((m.due == first));
+        }
+        one.stop();
+        BOOST_REQUIRE(until(2min, [&] { return reports.size() == i; }));
+        time.run_for(io, 10min);
+    }
+    BOOST_TEST(due.size() == 5u);
+    start();
+    auto const got = finish(24h * 5, 41);
+    BOOST_TEST(got.redriven == 5u);
+    BOOST_TEST(all(orders) == 5);
+    BOOST_TEST((time.now() - began < 24h * 4 + 1h));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_group_waits_behind_its_head_and_keeps_its_order, waiting_fifo_yard)
+{
+    keep(dead, 24h * 14);
+    options.plan.delay_base = 24h * 2;
+    kill(9);
+    auto const got = run(24h * 10);
+    BOOST_TEST(got.redriven == 9u);
+    std::map<std::string, std::vector<std::string>> order;
+    for (auto const& m : take(orders))
+        order[m.system.at("MessageGroupId")].push_back(m.body);
+    std::vector<std::string> const expected{"m0", "m3", "m6"};
+    BOOST_TEST(order["g0"] == expected, boost::test_tools::per_element());
+    BOOST_TEST(order.size() == 3u);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_would_be_due_after_its_queue_forgets_it_goes_earlier_and_says_so, waiting_yard)
+{
+    keep(dead, 24h * 4);
+    options.plan.delay_base = 24h * 20;
+    kill(2);
+    auto const began = time.now();
+    auto const got = run(24h * 30);
+    BOOST_TEST(got.redriven == 2u);
+    BOOST_TEST(all(orders) == 2);
+    BOOST_TEST((time.now() - began < 24h * 4));
+    auto const told = book();
+    for (auto const& [id, m] : told.messages())
+        BOOST_TEST(m.reason.starts_with("sent early"));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_full_disk_stops_the_run_before_anything_is_sent, waiting_yard)
+{
+    options.plan.delay_base = 0s;
+    kill(5);
+    disk.room = 600; // the run has begun, and that is all
+    start();
+    BOOST_REQUIRE(until(1h, [&] { return reports.size() == 1; }));
+    BOOST_TEST((book().now() == redrive::run_book::phase::running));
+    BOOST_TEST(reports[0].journal_failed);
+    BOOST_TEST(reports[0].redriven == 0u);
+    BOOST_TEST(all(orders) == 0);
+    BOOST_TEST(count(dead) == 5);
+    BOOST_TEST(reports[0].stopped.value_or("").starts_with("the journal cannot be written"));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_wish_to_cancel_ends_the_wait_for_good_and_gives_the_messages_back, waiting_yard)
+{
+    options.plan.delay_base = 24h;
+    kill(5);
+    start();
+    time.run_for(io, 1h);
+    BOOST_TEST(in_flight(dead) == 5);
+    disk.is_cancelled = true;
+    BOOST_REQUIRE(until(5min, [&] { return reports.size() == 1; }));
+    BOOST_TEST(reports[0].cancelled);
+    BOOST_TEST(reports[0].waiting == 5u);
+    BOOST_TEST(count(dead) == 5);
+    BOOST_TEST((book().now() == redrive::run_book::phase::cancelled));
+    disk.is_cancelled = false;
+    start();
+    BOOST_REQUIRE(until(5min, [&] { return refused.size() == 1; }));
+    BOOST_TEST(refused[0].find("the run is over (cancelled)") != std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_limit_holds_over_a_restart, waiting_yard)
+{
+    options.plan.delay_base = 0s;
+    options.speed.limit = 4;
+    options.speed.rate = 0.1;
+    kill(9);
+    auto& first = start();
+    time.run_for(io, 25s);
+    first.stop();
+    BOOST_REQUIRE(until(2min, [&] { return reports.size() == 1; }));
+    BOOST_TEST(reports[0].redriven > 0u);
+    BOOST_TEST(reports[0].redriven < 4u);
+    start();
+    auto const got = finish(1h, 2);
+    BOOST_TEST(got.redriven == 4u);
+    BOOST_TEST(all(orders) == 4);
+    BOOST_TEST(all(dead) == 5);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
