@@ -188,7 +188,9 @@ run_book::tally run_book::counts() const
 bool run_book::awaits(wall_time now) const
 {
     return std::ranges::any_of(messages_, [&](auto const& one) {
-        return one.second.where == stage::waiting && std::max(one.second.due, one.second.hidden_until) > now;
+        auto const& m = one.second;
+        auto const is_open = m.where == stage::waiting || m.where == stage::unknown;
+        return is_open && std::max(m.due, m.hidden_until) > now;
     });
 }
 

@@ -2,6 +2,8 @@
 
 #include <quern/redrive/detail/state.hpp>
 
+#include <quern/sqs/limits.hpp>
+
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -113,7 +115,11 @@ void redriver::state::record(delivery const& d, plan& p, std::string const& to)
     auto const sent = d.message().sent_at();
     if (known && p.what == action::send && !known->isolated && known->where != stage::left &&
         known->attempt == p.attempt) {
-        if (known->due != wall_time()) p.not_before = known->due;
+        // Chance may draw a wait now where it drew a delay then, or the other way round.
+        auto const waited = known->due != wall_time();
+        if (!waited && p.not_before && !to.ends_with(".fifo")) p.copy.delay = sqs::max_delay;
+        if (waited) p.copy.delay.reset();
+        p.not_before = waited ? std::optional(known->due) : std::nullopt;
         return;
     }
     if (known && known->where == stage::left && p.what == action::skip && known->skipped) return;
@@ -138,7 +144,8 @@ void redriver::state::record(delivery const& d, plan& p, std::string const& to)
 std::optional<wall_time> redriver::state::due_of(std::string_view id) const
 {
     auto const* const known = recorded(id);
-    if (!known || known->where != stage::waiting) return {};
+    if (!known || known->due == wall_time()) return {};
+    if (known->where != stage::waiting && known->where != stage::unknown) return {};
     return known->due;
 }
 
