@@ -7,10 +7,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include <quern/aws/config/files.hpp>
 #include <quern/core/detail/printable.hpp>
+#include <quern/policy/flag.hpp>
 #include <quern/sqs/limits.hpp>
 
-#include <fstream>
+#include <algorithm>
 #include <functional>
 #include <map>
 
@@ -41,13 +43,10 @@ auto const duration = "duration: 60s, 15m, 2h or 3d";
 /// Why nothing may be sent. What cannot be read is no permission.
 std::optional<std::string> halted_by(std::string const& path)
 {
-    std::ifstream file(path);
-    std::string word;
-    if (!file) return path + " cannot be read";
-    file >> word;
-    for (auto const* const good : {"closed", "off", "false", "0"})
-        if (word == good) return {};
-    return path + " says \"" + printable(word) + '"';
+    auto const text = aws::real_files().read(path);
+    if (!text) return path + " cannot be read";
+    if (policy::read_flag(*text) == policy::flag_word::run) return {};
+    return path + " says \"" + printable(text->substr(0, std::min<std::size_t>(text->find('\n'), 100))) + '"';
 }
 
 } // namespace
