@@ -138,8 +138,11 @@ asio::awaitable<int> import_messages(session& s, std::string path, std::string q
         next.lines.push_back(number);
         next.size += size;
     }
+    auto const read_all = file.eof(); // of a folder, or a bad disk, lines end in the middle
     auto const done = co_await send_parcel(s, *url, std::move(next));
     sent += done;
+    if (!read_all)
+        co_return complain(fmt::format("{} cannot be read behind line {}; imported {}", path, number, sent));
     say(stderr, "imported {} of {}\n", sent, number);
     co_return sent == number ? ok : failed;
 }

@@ -71,6 +71,7 @@ result<void> report_file::write(std::string_view text)
         else if (errno != EINTR)
             error = errno;
     }
+    if (error == 0 && ::fsync(file) != 0) error = errno; // an export may be the only copy
     if (::close(file) != 0 && error == 0) error = errno;
     if (error == 0 && std::rename(draft_.c_str(), path_.c_str()) != 0) error = errno;
     if (error != 0) return failed_for(path_, error);

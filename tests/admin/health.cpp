@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(a_program_is_judged_by_its_own_loop)
 
 BOOST_AUTO_TEST_CASE(what_is_explained_is_alive_however_long_it_takes)
 {
-    for (auto const* name : {"paused", "breaker", "max_in_flight", "max_bytes_in_flight", "rate",
+    for (auto const* name : {"paused", "breaker", "flag", "max_in_flight", "max_bytes_in_flight", "rate",
              "handler_concurrency", "receives_fail", "empty_answers", "draining", "ended", "not_started"}) {
         pulse p;
         for (int i = 0; i != 1000; ++i)

@@ -559,10 +559,12 @@ class Flagged(ProgramTest):
 
     def test_a_flag_that_is_absent_lets_it_run_unless_it_is_to_halt(self):
         self.send("orders", "a", "b")
-        out, err = self.quern("consume", "orders", "--until-empty", "--flag", "file:" + self.path)
+        out, err = self.quern("consume", "orders", "--until-empty", "--flag", "file:" + self.path,
+                              "--flag-interval", "1")
         self.assertEqual(len(out.splitlines()), 2)
         self.assertIn("never read, which lets it run", err)
-        process = self.start("consume", "orders", "--flag", "file:" + self.path, "--on-unknown-flag", "halt")
+        process = self.start("consume", "orders", "--flag", "file:" + self.path, "--on-unknown-flag", "halt",
+                             "--flag-interval", "1")
         wait_for(process.stderr, "never read, which halts")
         process.terminate()
         self.assertEqual(process.wait(LIMIT), 0)

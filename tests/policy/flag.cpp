@@ -122,6 +122,9 @@ BOOST_AUTO_TEST_CASE(nothing_runs_before_the_first_reading_and_one_is_read_at_a_
     BOOST_TEST(w.rule.due(t0));
     BOOST_TEST(!w.rule.due(t0 + 1h));
     BOOST_TEST(w.rule.at(t0 + 5s) == state::unread);
+    w.fails(t0 + 5s);
+    BOOST_TEST(w.rule.halts(t0 + 5s));
+    BOOST_TEST(w.rule.due(t0 + 6s)); // soon, as long as nothing is known
     w.says("closed", t0 + 6s);
     BOOST_TEST(!w.rule.halts(t0 + 6s));
     auto const next = *w.rule.wake_at(t0 + 6s) - (t0 + 6s);
@@ -140,6 +143,25 @@ BOOST_AUTO_TEST_CASE(a_first_reading_that_takes_too_long_holds_nothing_up)
     BOOST_TEST(w.rule.at(at) == state::unknown);
     BOOST_TEST(!w.rule.halts(at));
     BOOST_TEST(!w.rule.wake_at(at).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(time_counts_from_the_first_reading_on)
+{
+    watched w;
+    BOOST_TEST(w.rule.halts(t0 + 1h));
+    BOOST_TEST(w.rule.due(t0 + 1h));
+    BOOST_TEST(w.rule.at(t0 + 1h + 9s) == state::unread);
+    BOOST_TEST(w.rule.at(t0 + 1h + 10s) == state::unknown);
+}
+
+BOOST_AUTO_TEST_CASE(the_same_as_nonsense_is_nonsense)
+{
+    watched w;
+    w.says("open", t0);
+    w.says("openn", t0 + 10s);
+    w.says_the_same(t0 + 20s);
+    BOOST_TEST(w.rule.age(t0 + 20s)->count() == 20);
+    BOOST_TEST(w.rule.at(t0 + 301s) == state::unknown);
 }
 
 BOOST_AUTO_TEST_CASE(the_service_may_ask_for_more_time)
@@ -188,9 +210,11 @@ BOOST_AUTO_TEST_CASE(an_unknown_flag_halts_where_that_was_asked_for)
     auto how = options();
     how.halt_when_unknown = true;
     watched w(how);
+    w.rule.due(t0);
     BOOST_TEST(w.fails(t0));
     BOOST_TEST(w.rule.halts(t0));
-    BOOST_TEST(w.rule.explain(t0) ==
+    BOOST_TEST(w.rule.halts(t0 + 10s));
+    BOOST_TEST(w.rule.explain(t0 + 10s) ==
         "flag file:/etc/halt is unknown, never read, which halts; it cannot be read now: throttled: slow down");
     w.says("nonsense", t0 + 10s);
     BOOST_TEST(w.rule.halts(t0 + 10s));

@@ -216,6 +216,41 @@ BOOST_AUTO_TEST_CASE(a_torn_end_may_hold_anything)
     }
 }
 
+// It was cut to nothing, and the run began anew: what had been sent went twice.
+BOOST_AUTO_TEST_CASE(a_file_without_a_whole_line_is_refused_unless_its_first_write_was_torn)
+{
+    auto const text = lines_of({made(k::started), made(k::planned, "m")});
+    std::string windows;
+    for (auto const c : text)
+        windows += c == '\n' ? std::string("\r\n") : std::string(1, c);
+    for (auto const& other : {windows, std::string("[]\n"), std::string(100, '\n')})
+        BOOST_TEST(read_journal(other).has_error());
+    std::size_t torn = 0;
+    auto const begun = read_journal(std::string_view(text).substr(0, 20), &torn);
+    BOOST_TEST(begun.has_value());
+    BOOST_TEST(torn == 20u);
+}
+
+BOOST_AUTO_TEST_CASE(the_five_minutes_of_a_deduplication_id_count_from_the_first_send_whose_end_is_unknown)
+{
+    course c(to_planned);
+    auto first = made(k::sending, "m");
+    first.key = "K";
+    c.go(first).value();
+    c.go(made(k::resumed)).value();
+    auto second = first;
+    second.at = t0 + 4min;
+    c.go(second).value();
+    bool const of_the_first = c.book.find("m")->sending_at == t0;
+    BOOST_TEST(of_the_first);
+    c.go(made(k::send_failed, "m")).value();
+    auto third = first;
+    third.at = t0 + 8min;
+    c.go(third).value();
+    bool const of_the_third = c.book.find("m")->sending_at == t0 + 8min;
+    BOOST_TEST(of_the_third);
+}
+
 BOOST_AUTO_TEST_CASE(damage_before_whole_lines_is_refused_with_its_line_and_nothing_is_cut)
 {
     auto text = lines_of({made(k::started), made(k::planned, "m"), made(k::sending, "m")});

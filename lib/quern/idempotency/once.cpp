@@ -20,6 +20,7 @@ using std::chrono::seconds;
 namespace {
 
 constexpr milliseconds pause_of_failures{500};
+constexpr milliseconds shortest_pause{50}; // between two looks at a row, whatever it says
 
 record const* row_in(store_answer const& a)
 {
@@ -102,7 +103,7 @@ asio::awaitable<std::optional<outcome>> once::meet(
     case claim_kind::completed: {
         ++counters_.duplicates;
         if (options_.on_duplicate) options_.on_duplicate(d, met.found->result);
-        co_return ack();
+        co_return ack().telling(outcome::news::none); // nothing that its handler needs was tried
     }
     case claim_kind::mismatch: {
         ++counters_.mismatched;
@@ -120,8 +121,9 @@ asio::awaitable<std::optional<outcome>> once::meet(
         co_return retry_after(std::max(rest, milliseconds(1'000))).telling(outcome::news::none);
     }
     ++counters_.waited;
-    waited += *next;
-    co_await pause(*next);
+    auto const rest = std::max<milliseconds>(*next, shortest_pause);
+    waited += rest;
+    co_await pause(rest);
     co_return std::nullopt;
 }
 
@@ -198,6 +200,11 @@ asio::awaitable<bool> once::record_completion(delivery& d, detail::claim_lease& 
             ++counters_.completed;
             co_return true;
         }
+        if (done.result && !got.error().retryable && got.error().code == errc::service_error) {
+            done.result.reset(); // too large, say: better no result than no completion
+            note(log_level::error, "idempotency result", d, "is not stored: " + describe(got.error()));
+            continue;
+        }
         if (time_.now() + pause_of_failures >= give_up_at) {
             ++counters_.unrecorded;
             note(log_level::error, "idempotency completion", d,
@@ -231,6 +238,28 @@ asio::awaitable<outcome> once::finish(delivery& d, lease const& ours, receipt co
     co_return retry_after(options_.waiting.longest).telling(outcome::news::none);
 }
 
+/// The completion of one whose handler was cancelled, and is done all the same: one try, whose end nobody waits for.
+asio::awaitable<void> once::finish_late(lease ours, receipt left, std::string id)
+{
+    auto done = ours->row();
+    done.is = record::state::completed;
+    done.in_progress_until.reset();
+    done.result = left.result;
+    done.expires = std::chrono::ceil<seconds>(ours->now() + options_.life);
+    ours->let_go();
+    auto key = ours->key();
+    auto const got = co_await store_->complete(std::move(key), std::move(done));
+    if (got && got->applied) {
+        ++counters_.completed;
+        co_return;
+    }
+    ++counters_.unrecorded;
+    std::lock_guard const lock(log_mutex_);
+    log_.write(log_level::warning, "idempotency completion",
+        id + ": done, cancelled, and the store does not know" + (got ? "" : ": " + describe(got.error())),
+        time_.now());
+}
+
 asio::awaitable<outcome> once::handle(delivery& d, worker const& next)
 {
     auto const self = shared_from_this();
@@ -247,7 +276,20 @@ asio::awaitable<outcome> once::handle(delivery& d, worker const& next)
     row.expires = std::chrono::ceil<seconds>(time_.wall() + store_->clock_offset() + options_.life);
     auto const ours = std::make_shared<detail::claim_lease>(
         store_, time_, d, make_key(options_.as, options_.prefix, *value), std::move(row));
-    auto const not_to_run = co_await take(d, ours);
+    std::optional<outcome> not_to_run;
+    bool called_off = false;
+    try {
+        not_to_run = co_await take(d, ours);
+    } catch (boost::system::system_error const& e) {
+        if (e.code() != asio::error::operation_aborted) throw;
+        called_off = true;
+    }
+    auto const ex = co_await asio::this_coro::executor;
+    auto const gone = [self](std::exception_ptr) {};
+    if (called_off) { // it has not begun: no failure, whatever the wait was for
+        asio::co_spawn(ex, give_free(ours), gone);
+        co_return release().telling(outcome::news::none);
+    }
     if (not_to_run) co_return *not_to_run;
 
     ++counters_.claimed;
@@ -259,12 +301,17 @@ asio::awaitable<outcome> once::handle(delivery& d, worker const& next)
     } catch (...) {
         thrown = std::current_exception();
     }
+    // A cancelled coroutine may await nothing more: what is to be written then goes its own way.
+    auto const state = co_await asio::this_coro::cancellation_state;
+    bool const cancelled = state.cancelled() != asio::cancellation_type::none;
     bool const is_done = !thrown && said.what() == outcome::kind::ack;
+    if (is_done && ours->is_held() && cancelled) {
+        asio::co_spawn(ex, finish_late(ours, left, std::string(d.id())), gone);
+        co_return said;
+    }
     if (is_done && ours->is_held()) co_return co_await finish(d, ours, left, said);
-    if (is_done) co_return said;             // without a store
-    if (thrown && is_cancellation(thrown)) { // nothing more is awaited, the consumer wants to go on
-        auto const ex = co_await asio::this_coro::executor;
-        auto const gone = [self](std::exception_ptr) {};
+    if (is_done) co_return said; // without a store
+    if (cancelled || (thrown && is_cancellation(thrown))) {
         asio::co_spawn(ex, give_free(ours), gone);
     } else if (ours->is_held()) {
         co_await give_free(ours);

@@ -133,6 +133,7 @@ private:
     boost::asio::awaitable<std::optional<outcome>> meet(
         delivery&, store_answer const&, detail::claim_lease const&, std::chrono::milliseconds& waited);
     boost::asio::awaitable<outcome> finish(delivery&, lease const&, receipt const&, outcome said);
+    boost::asio::awaitable<void> finish_late(lease, receipt, std::string id);
     boost::asio::awaitable<bool> record_completion(delivery&, detail::claim_lease&, record done);
     boost::asio::awaitable<void> give_free(lease);
     boost::asio::awaitable<void> pause(std::chrono::milliseconds);

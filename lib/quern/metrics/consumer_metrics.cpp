@@ -182,6 +182,7 @@ void consumer_metrics::explained(explanation const& e, wall_time now)
         looks_.set(id::oldest_in_flight, 0, in_seconds(now - e.oldest->age));
     else
         looks_.take_away(id::oldest_in_flight);
+    max_in_flight_.store(e.limits.max_in_flight.value_or(0), std::memory_order_relaxed);
     set_limit(looks_, bytes, e.limits.max_bytes_in_flight);
     set_limit(looks_, handlers, e.limits.handler_concurrency);
     for (std::size_t s = 0; s < std::size(telemetry::values::obstacle); ++s) {
@@ -227,7 +228,10 @@ void consumer_metrics::add_to(std::vector<telemetry::reading>& to) const
     auto const held = static_cast<double>(received - std::min(received, over));
     out.set(id::in_flight_messages, 0, held);
     out.set(id::handlers_running, 0, static_cast<double>(began - std::min(began, ended)));
-    if (auto const most = out.gauge(id::limit, messages); most && *most > 0) out.set(id::saturation, 0, held / *most);
+    // Of the limit that was set, not of what an outage leaves of it: who scales by this must not in an outage.
+    auto most = static_cast<double>(max_in_flight_.load(std::memory_order_relaxed));
+    if (most == 0) most = out.gauge(id::limit, messages).value_or(0);
+    if (most > 0) out.set(id::saturation, 0, held / most);
     set_from_counters(out);
     to.push_back(std::move(out));
     requests_.add_to(to);

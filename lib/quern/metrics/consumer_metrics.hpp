@@ -5,6 +5,7 @@
 #include <quern/telemetry/numbers.hpp>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -70,7 +71,8 @@ private:
     telemetry::numbers looks_; ///< the same part, for what explained() sets: it may have another strand
     request_metrics requests_; ///< of a client that it has for itself
     counter began_, ended_, over_;
-    std::array<std::size_t, 4> breakers_{}; ///< not closed, by phase
+    std::atomic<std::size_t> max_in_flight_{0}; ///< as explained() has it; 0: not yet
+    std::array<std::size_t, 4> breakers_{};     ///< not closed, by phase
     mutable std::mutex lock_;
     std::shared_ptr<consumer_numbers<counter> const> counters_;
 };

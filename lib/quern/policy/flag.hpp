@@ -44,7 +44,7 @@ enum class flag_word { run, halt, unknown };
 flag_word read_flag(std::string_view text, std::string_view name = {});
 
 /// A flag, and how it is heeded. A halt stops receives like a pause of its own: what is here and has not begun goes back,
-/// handlers finish. Until the flag was first read, or could not be, nothing is received.
+/// handlers finish. Until a word was read, for an interval at most, nothing is received.
 struct flag_options {
     std::shared_ptr<flag_source> source; ///< null: no flag
 

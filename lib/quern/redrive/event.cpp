@@ -219,6 +219,8 @@ result<journal_extent> read_events(std::string_view text, std::function<result<v
         out.whole = at;
     }
     out.torn = text.size() - out.whole;
+    if (out.whole == 0 && text.find('\n') != text.npos)
+        return failure(errc::bad_reply, "line 1 is damaged, and none is whole: it is no journal, and was not cut");
     return out;
 }
 

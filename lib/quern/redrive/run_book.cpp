@@ -131,8 +131,9 @@ result<void> run_book::apply_to_message(event const& e)
     case event_kind::sending:
         if (is_new || !is_one_of(now.where, {stage::planned, stage::waiting, stage::unknown})) return wrong();
         if (e.maybe_twice) ++maybe_twice_;
+        // Where an earlier one may be there, the five minutes in which a FIFO queue takes no second one are of that.
+        if (now.where != stage::unknown || e.queue != now.queue || e.key != now.key) now.sending_at = e.at;
         now.where = stage::sending;
-        now.sending_at = e.at;
         now.queue = e.queue;
         now.key = e.key;
         break;

@@ -101,7 +101,7 @@ inline constexpr text breaker[] = {"closed", "open", "half_open", "slow_start"};
 inline constexpr text verdict[] = {"retry", "ack", "release", "reject", "unavailable"};
 inline constexpr text limited[] = {"messages", "bytes", "handlers", "receives"};
 inline constexpr text obstacle[] = {"max_in_flight", "max_bytes_in_flight", "rate", "handler_concurrency",
-    "receives_fail", "empty_answers", "paused", "breaker", "not_started", "draining", "ended"};
+    "receives_fail", "empty_answers", "paused", "breaker", "flag", "not_started", "draining", "ended"};
 inline constexpr text queue_state[] = {"visible", "not_visible", "delayed"};
 inline constexpr text request_result[] = {"ok", "throttled", "error", "timeout"};
 inline constexpr text signal[] = {"metrics"};

@@ -100,7 +100,8 @@ std::vector<explanation::obstacle> pipeline::obstacles(tick time)
         out.push_back({"not_started", "not started"});
     else if (line_.ending)
         out.push_back({"draining", "draining"});
-    if (auto const why = bad.explain(time); !why.empty()) out.push_back({bad.paused() ? "paused" : "breaker", why});
+    if (auto const why = bad.explain(time); !why.empty() && (bad.paused() || bad.halts(time)))
+        out.push_back({bad.paused() ? "paused" : "breaker", why});
     if (auto const& flag = dispatch_.flag(); flag.halts(time)) out.push_back({"flag", flag.explain(time)});
     if (line_.in_flight.size() >= line_.limits.max_in_flight) {
         out.push_back({"max_in_flight",

@@ -14,8 +14,9 @@
 
 namespace quern::idempotency::detail {
 
-/// A claim reaches so much further than the lease: between two consumers' clocks and the requests under way.
-inline constexpr std::chrono::seconds claim_slack{2};
+/// A claim reaches so much further than the lease: two clocks, each set right by Date headers to within a second and a half,
+/// and the requests under way.
+inline constexpr std::chrono::seconds claim_slack{4};
 
 /// One claim on a key, and its tie to the lease of a message: while it is held, the lease is extended only after the row
 /// has been.

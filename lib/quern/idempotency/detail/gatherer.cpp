@@ -67,10 +67,24 @@ void gatherer::answer(std::uint64_t id, result<reply> said)
     who.tell(std::move(said));
 }
 
+void gatherer::answer_all(failure const& why)
+{
+    std::map<std::uint64_t, asker<result<reply>>> all;
+    {
+        std::lock_guard const lock(mutex_);
+        all.swap(asked_);
+        while (line_.size() != 0)
+            line_.take();
+        sends_soon_ = false;
+    }
+    for (auto& [id, who] : all)
+        who.tell(why);
+}
+
 void gatherer::begin_to_send()
 {
     auto const ex = client_->get_executor();
-    if (!ex) return;
+    if (!ex) return answer_all(failure(errc::stopped, "the client's context has ended"));
     auto const keep = [self = shared_from_this()](std::exception_ptr) {};
     asio::co_spawn(ex, send(), keep);
 }
@@ -100,8 +114,10 @@ asio::awaitable<void> gatherer::send()
     services::batch_execute_statement_request request(std::move(statements));
     auto said = co_await client_->batch_execute_statement(std::move(request));
     for (std::size_t i = 0; i < taken.size(); ++i) {
-        if (said)
+        if (said && said->size() == taken.size())
             answer(taken[i].id, reply{false, std::move((*said)[i])});
+        else if (said)
+            answer(taken[i].id, failure(errc::bad_reply, "an answer of another length than the request"));
         else if (said.error().code == errc::service_error && !said.error().retryable)
             answer(taken[i].id, reply()); // the request as such is refused: each may do better alone
         else

@@ -63,6 +63,7 @@ public:
 private:
     void add(statement_line::waiting, asker<result<reply>>);
     void answer(std::uint64_t id, result<reply>);
+    void answer_all(failure const&);
     void begin_to_send();
     boost::asio::awaitable<void> send();
 

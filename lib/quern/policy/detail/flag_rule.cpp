@@ -8,7 +8,9 @@ namespace quern::policy {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-flag_rule::flag_rule(flag_options const& options, tick now) : options_(options), known_by_(now + options.interval)
+constexpr seconds soon{1}; // again, while nothing is known
+
+flag_rule::flag_rule(flag_options const& options, tick now) : options_(options)
 {
     if (options_.source) due_at_ = now;
 }
@@ -17,19 +19,20 @@ bool flag_rule::due(tick now)
 {
     if (!due_at_ || now < *due_at_) return false;
     due_at_.reset();
+    if (!known_by_) known_by_ = now + options_.interval;
     return true;
 }
 
 bool flag_rule::read(result<flag_reading> const& got, tick now, std::mt19937_64& random)
 {
-    answered_ = true;
     auto const fifth = options_.interval.count() / 5;
     auto const pause = options_.interval + milliseconds(std::uniform_int_distribution(-fifth, fifth)(random));
     due_at_ = now + (got ? std::max<milliseconds>(pause, got->not_before) : pause);
 
-    auto said = flag_word::unknown;
-    if (got) said = got->text ? read_flag(*got->text, options_.name) : word_;
+    if (got && got->text) last_said_ = read_flag(*got->text, options_.name);
+    auto const said = got ? last_said_ : flag_word::unknown;
     if (said == flag_word::unknown) {
+        if (at(now) == state::unread) due_at_ = std::min(*due_at_, now + soon);
         auto why = got ? std::string("it holds neither open nor closed") : describe(got.error());
         return std::exchange(why_, std::move(why)).empty();
     }
@@ -42,7 +45,7 @@ bool flag_rule::read(result<flag_reading> const& got, tick now, std::mt19937_64&
 flag_rule::state flag_rule::at(tick now) const
 {
     if (!options_.source) return state::none;
-    if (!answered_ && now < known_by_) return state::unread;
+    if (word_ == flag_word::unknown && (!known_by_ || now < *known_by_)) return state::unread;
     if (!is_known(now)) return state::unknown;
     return word_ == flag_word::halt ? state::halt : state::run;
 }
@@ -62,7 +65,8 @@ bool flag_rule::halts(tick now) const
 std::optional<tick> flag_rule::wake_at(tick now) const
 {
     auto out = due_at_;
-    if (options_.source && !answered_ && now < known_by_) out = std::min(out.value_or(known_by_), known_by_);
+    if (word_ == flag_word::unknown && known_by_ && now < *known_by_)
+        out = std::min(out.value_or(*known_by_), *known_by_);
     if (is_known(now)) {
         auto const too_old = known_at_ + options_.max_age + milliseconds(1);
         out = std::min(out.value_or(too_old), too_old);
@@ -80,7 +84,8 @@ std::string flag_rule::explain(tick now) const
 {
     if (!options_.source) return {};
     auto const what = "flag " + options_.source->name();
-    if (at(now) == state::unread) return what + " is being read for the first time";
+    if (at(now) == state::unread)
+        return what + " is being read for the first time" + (why_.empty() ? "" : ": " + why_);
     auto const since = age(now);
     auto const ago = since ? std::to_string(since->count()) + " s ago" : std::string();
     auto const fails = why_.empty() ? std::string() : "; it cannot be read now: " + why_;

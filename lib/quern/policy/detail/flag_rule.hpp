@@ -13,7 +13,7 @@ namespace quern::policy {
 
 /// The rule of a flag: when it is read next, and what its last readings mean now.
 ///
-///     first reading under way                   halts, for `interval` at most
+///     no word read yet                          halts, for `interval` from the first reading on
 ///     a word, not older than max_age            what it says
 ///     else                                      unknown: halts or not, as halt_when_unknown says
 ///
@@ -46,12 +46,12 @@ private:
     bool is_known(tick now) const { return word_ != flag_word::unknown && now - known_at_ <= options_.max_age; }
 
     flag_options const options_;
-    std::optional<tick> due_at_; // absent: under way, or no source
-    tick const known_by_;
+    std::optional<tick> due_at_;   // absent: under way, or no source
+    std::optional<tick> known_by_; // absent: not even asked for
     flag_word word_ = flag_word::unknown;
     tick known_at_{};
-    bool answered_ = false; // the first reading has come to an end
-    std::string why_;       // the last reading told nothing
+    flag_word last_said_ = flag_word::unknown; // by the last text, if it was a word or not
+    std::string why_;                          // the last reading told nothing
 };
 
 } // namespace quern::policy

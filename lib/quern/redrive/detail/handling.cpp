@@ -188,29 +188,31 @@ asio::awaitable<redriver::state::receipt> redriver::state::deliver(
         if (may == run_rule::answer::enough) out.reason = "enough";
         if (may != run_rule::answer::go) co_return out;
         auto const cancelled = co_await asio::this_coro::cancellation_state;
-        if (cancelled.cancelled() != asio::cancellation_type::none) {
+        // A lease that was lost during a send has told nobody.
+        if (cancelled.cancelled() != asio::cancellation_type::none || d.remaining() <= 0s) {
             rule_.withdrawn(paced);
             co_return out;
         }
         auto const none = asio::disable_cancellation();
         co_await asio::this_coro::reset_cancellation_state(none);
         note_sending(d, copy, to);
-        auto const kept = co_await is_kept();
+        auto kept = co_await is_kept();
         result<sqs::send_message_response> sent = failure(errc::stopped, "the journal cannot be written");
         if (kept) {
             auto once = copy;
             sent = co_await through.send(std::move(once));
             note_end_of_send(d, sent, fifo);
-            co_await is_kept();
+            kept = co_await is_kept();
         }
         auto const all = asio::enable_terminal_cancellation();
         co_await asio::this_coro::reset_cancellation_state(all);
-        if (sent) {
+        if (sent && kept) {
             out.what = delivered::yes;
             co_return out;
         }
-        rule_.withdrawn(paced);
-        if (!kept) co_return out;
+        if (!sent) rule_.withdrawn(paced);
+        if (!kept)
+            co_return out; // of one that was sent the journal knows that it may have been: it comes again, marked
         out = judge(sent.error(), fifo);
         say(log_level::debug, d.id(), "not sent: " + describe(sent.error()));
         wake();

@@ -171,8 +171,9 @@ void redriver::state::note_sending(delivery const& d, sqs::send_message_entry co
     if (!known) return;
     auto const key = copy.deduplication_id.value_or(std::string());
     // A FIFO queue takes no second copy with the same deduplication id, for five minutes.
+    auto const since = time_.wall() - known->sending_at;
     auto const swallowed =
-        !key.empty() && key == known->key && to == known->queue && time_.wall() - known->sending_at < repeat_time;
+        !key.empty() && key == known->key && to == known->queue && since >= 0s && since < repeat_time;
     auto const twice = known->where == stage::unknown && !swallowed;
     if (twice) {
         ++told_.maybe_twice;
@@ -218,6 +219,7 @@ void redriver::state::look_for_cancel()
 void redriver::state::end_record()
 {
     if (!o_.record) return;
+    told_.cancelled = told_.cancelled || o_.record->is_cancelled();
     auto const blocks_groups = o_.dlq_url.ends_with(".fifo") && !hidden_.empty();
     auto const nothing_there = is_finished_ && !has_enough() && told_.elsewhere == 0 && !blocks_groups;
     std::vector<std::pair<std::string, stage>> open;

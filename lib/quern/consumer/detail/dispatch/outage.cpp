@@ -143,7 +143,10 @@ void outage::look_at_all(tick now)
         if (!d->kept.empty() || !d->tried.empty()) return false;
         auto const forgotten =
             !d->has_messages && d->seen == phase::half_open && now - d->quiet_since >= longest_silence;
-        if (forgotten) known_.forget(*d);
+        if (forgotten) {
+            events_.push_back({d, d->seen, phase::closed}); // for those who count
+            known_.forget(*d);
+        }
         return forgotten || d->seen == phase::closed;
     });
 }

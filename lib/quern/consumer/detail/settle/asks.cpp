@@ -78,13 +78,18 @@ boost::asio::awaitable<bool> agrees(std::shared_ptr<lease_guard> guard, seconds 
 boost::asio::awaitable<void> settle_stage::extend_as_agreed(held_ptr h, seconds timeout)
 {
     auto const asked_at = line_.now();
-    auto guard = h->asks->guard;
-    auto const agreed = co_await agrees(std::move(guard), timeout);
+    auto const guard = h->asks->guard;
+    auto asked = guard;
+    auto const agreed = co_await agrees(std::move(asked), timeout);
     auto const now = line_.now();
     auto& its = h->life;
     h->asks->guard_at_work = false;
     line_.wake.ring();
     if (line_.ended || !its.wants_extension() || !its.is_held()) co_return;
+    if (h->asks->guard && h->asks->guard != guard) { // the message runs again meanwhile, under another
+        extend(std::move(h), timeout, now);
+        co_return;
+    }
     if (agreed || !h->asks->guard) {
         h->asks->covered = asked_at + timeout + slack_of_guard;
         queue(std::move(h), purpose::extend, now, timeout);
