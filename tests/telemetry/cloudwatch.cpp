@@ -51,6 +51,17 @@ BOOST_AUTO_TEST_CASE(a_series_has_the_name_that_its_pattern_and_its_label_make)
     BOOST_TEST(cloudwatch_name(about(id::requests), 0) == "");
 }
 
+BOOST_AUTO_TEST_CASE(what_is_beyond_the_last_bound_is_as_long_as_it_was)
+{
+    auto n = consumer_of("orders");
+    n.record(id::wait, 1ms);
+    n.record(id::wait, std::chrono::hours(5));
+    auto const w = weighted(n.read().distribution(id::wait, 0));
+    BOOST_REQUIRE(w.values.size() == 2u);
+    BOOST_TEST(w.values.back() > 17'900);
+    BOOST_TEST(w.values.back() < 18'100);
+}
+
 BOOST_AUTO_TEST_CASE(values_of_a_histogram_lie_in_their_buckets_and_sum_up_to_the_true_sum)
 {
     auto n = consumer_of("orders");

@@ -164,7 +164,8 @@ weighted_values weighted(histogram const& h)
     weighted_values out;
     for (std::size_t b = 0; b < bucket_count; ++b) {
         if (h.buckets[b] == 0) continue;
-        auto const value = lower(b) + part * (upper(b) - lower(b));
+        auto value = lower(b) + part * (upper(b) - lower(b));
+        if (b == bounds.size() && h.sum > most) value += (h.sum - most) / static_cast<double>(h.buckets[b]);
         out.values.push_back(std::max(value, 1e-9)); // equal values would have to be one
         out.counts.push_back(h.buckets[b]);
     }
