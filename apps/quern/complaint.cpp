@@ -74,7 +74,8 @@ exit_code complain(std::string_view what, exit_code code)
 
 exit_code complain(failure const& why)
 {
-    return complain(printable(why.message), blames_usage(why) ? usage : failed);
+    auto const of_system = why.code.category() == boost::system::system_category(); // the message has the path alone
+    return complain(printable(of_system ? describe(why) : why.message), blames_usage(why) ? usage : failed);
 }
 
 log_sink to_stderr()

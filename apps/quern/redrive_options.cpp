@@ -166,7 +166,8 @@ void add_redrive_options(CLI::App& command, redrive_options& o)
             .add_option("--journal", o.journal,
                 "Write every decision to this folder first: long waits, an audit trail, and a kill is gone on from")
             ->type_name("DIR")
-            ->excludes(keep);
+            ->excludes(keep)
+            ->excludes(command.get_option("--dry-run"));
     command
         .add_option(
             "--name", o.name, "Of the run, in the journal; one that is not over is gone on with [the queue's]")

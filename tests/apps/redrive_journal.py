@@ -100,6 +100,12 @@ class Journal(ProgramTest):
         self.refuse("redrive", "cancel", "--journal", self.journal, status=1, mentions=["cannot be cancelled"])
         self.refuse("redrive", "resume", "--journal", self.journal, status=2, mentions=["the run is over (cancelled)"])
 
+    def test_a_folder_that_cannot_be_had_is_told_with_its_reason(self):
+        self.refuse("redrive", "dead", "--to", "orders", "--journal", "/proc/no/such", status=1,
+                    mentions=["/proc/no", "No such file or directory"])
+        self.refuse("redrive", "dead", "--to", "orders", "--journal", self.journal, "--dry-run", status=2,
+                    mentions=["--journal", "--dry-run"])
+
     def test_a_torn_end_is_cut_and_told_and_damage_is_refused(self):
         self.redrive("--breaker-flag", "file:" + self.folder + "/absent", status=0)  # nothing to send
         path = self.journal + "/dead.jsonl"
