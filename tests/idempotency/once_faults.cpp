@@ -60,6 +60,33 @@ BOOST_AUTO_TEST_CASE(repeats_a_completion_whose_answer_was_lost)
     BOOST_TEST(guard->counters().fenced == 0u);
 }
 
+// It recorded nothing, and its message was given back and handled again.
+BOOST_AUTO_TEST_CASE(records_what_was_done_although_it_was_cancelled_meanwhile)
+{
+    put("a");
+    options.handler_timeout = 2s;
+    work([this](delivery&, receipt&) -> asio::awaitable<outcome> {
+        co_await pause(10s); // ends at the cancellation
+        co_return ack();
+    });
+    BOOST_TEST(until(20s, [this] { return empty(); }));
+    BOOST_TEST(effects.at("a") == 1);
+    BOOST_TEST(guard->counters().completed == 1u);
+    BOOST_TEST(guard->counters().abandoned == 0u);
+}
+
+// It counted as a failed handler, for the breaker and for the redrive policy of a FIFO group.
+BOOST_AUTO_TEST_CASE(is_no_failure_when_it_is_cancelled_while_it_waits_for_somebody_else)
+{
+    claim_for_another("a", 20s);
+    put("a");
+    options.handler_timeout = 3s;
+    work();
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    BOOST_TEST(effects.at("a") == 1);
+    BOOST_TEST(it->counters().retried == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(acknowledges_what_is_done_although_the_store_will_not_hear_of_it)
 {
     put("a");
