@@ -18,7 +18,7 @@ using keys = aws::shared_credentials;
 
 namespace {
 
-/// What a source was asked, and what it is to answer. Repeats its last answer.
+/// The calls that a source saw, and its answers to come. Repeats its last answer.
 struct script {
     std::deque<result<aws::credentials>> answers;
     std::chrono::milliseconds latency{0};

@@ -63,7 +63,7 @@ struct chain : surrounded {
     static string keys(string id) { return "aws_access_key_id = " + id + "\naws_secret_access_key = s"; }
 };
 
-/// Of this process, for a while.
+/// A variable of this process, set for a while.
 class set_variable {
 public:
     set_variable(char const* name, string const& value) : name_(name)

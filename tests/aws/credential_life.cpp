@@ -73,7 +73,7 @@ private:
     std::unique_ptr<timer> timer_;
 };
 
-/// What json_service does with its credentials, without the network.
+/// Treats its credentials as json_service does, without the network.
 asio::awaitable<void> call(world& w, aws::credentials_provider& provider, timer& pause)
 {
     ++w.calls;

@@ -26,7 +26,7 @@ std::string after_last(std::string const& text, char mark)
     return text.substr(text.rfind(mark) + 1);
 }
 
-/// What differs from run to run, made equal: names by which both sides agree on what is meant.
+/// Names for what differs from run to run, by which both sides agree on what is meant.
 class masks {
 public:
     json::value masked(json::value const& in)

@@ -18,7 +18,7 @@ tcp_addresses addresses(std::initializer_list<char const*> texts)
     return out;
 }
 
-/// What the plan tries, as a letter an address, at each step: '.' for nothing.
+/// The address that the plan tries next, as a letter: '.' for none.
 std::string tried(connect_plan& plan, tick now)
 {
     auto const next = plan.due(now);

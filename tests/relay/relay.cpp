@@ -87,7 +87,7 @@ struct relayed : mill {
         options.system_attributes = relay::system_attributes_for(how.request);
     }
 
-    /// What runs refers to the service.
+    /// Drains first: handlers that run refer to the service.
     ~relayed()
     {
         if (it && !report) drained(1s);

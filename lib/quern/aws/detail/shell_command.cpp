@@ -67,7 +67,7 @@ public:
             ::fcntl(file_, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) == 0;
     }
 
-    /// What was written to it; nothing when that is more.
+    /// The text written to it; nothing when there is more.
     std::optional<std::string> text(std::size_t limit)
     {
         auto const written = ::lseek(file_, 0, SEEK_CUR); // the child's place in it is ours
