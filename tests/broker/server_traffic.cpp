@@ -121,7 +121,7 @@ private:
             remember_handles(list_of(theirs, "Messages"), list_of(ours, "Messages"));
         } else {
             auto const expected = their_masks_.masked(theirs), got = our_masks_.masked(ours);
-            BOOST_TEST((got == expected),
+            BOOST_TEST(got == expected,
                 operation << ": " << json::serialize(got) << " instead of " << json::serialize(expected));
         }
     }
