@@ -25,6 +25,8 @@ public:
     /// Answers in place of the truth, for an operation that is not carried out; nothing: the truth.
     std::function<std::optional<dynamodb_tables::reply>(std::string const& operation)> instead;
 
+    std::string date; ///< of its answers, as a header has it; empty: they have none
+
     /// The operation is carried out, and its answer never sent.
     std::function<bool(std::string const& operation)> loses_answer;
 
@@ -68,7 +70,8 @@ private:
             operations.push_back(operation);
             said = tables.carry_out(operation, request.substr(request.find("\r\n\r\n") + 4));
         }
-        auto const head = "HTTP/1.1 " + std::to_string(said->status) + " X\r\nx-amzn-requestid: r";
+        auto const head = "HTTP/1.1 " + std::to_string(said->status) + " X\r\nx-amzn-requestid: r" +
+            (date.empty() ? date : "\r\nDate: " + date);
         return {http_reply(said->body, head), loses_answer && loses_answer(operation)};
     }
 
