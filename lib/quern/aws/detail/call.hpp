@@ -39,6 +39,7 @@ struct call_options {
 /// Threads   one strand: the client's.
 class json_service {
 public:
+    using target = json_target;
     using random = std::function<double()>; ///< 0 to 1
 
     /// `target`: its host and path are taken from the client's endpoint. `jitter`: empty for random_part().
