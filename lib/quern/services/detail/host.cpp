@@ -192,5 +192,6 @@ std::string const& host<Service>::region() const
 }
 
 template class host<aws::json_service>;
+template class host<aws::rest_service>;
 
 } // namespace quern::services::detail

@@ -54,7 +54,7 @@ public:
     host(host const&) = delete;
     host& operator=(host const&) = delete;
 
-    /// Completes with what the service answered in the end, tried as aws::json_service::call() does.
+    /// Completes with what the service answered in the end, tried as aws::signed_service::call() does.
     ///
     /// Fails with    as that does, where no answer came, and errc::stopped when the client or its context is gone
     /// Cancellation  terminal.
@@ -77,5 +77,6 @@ private:
 };
 
 extern template class host<aws::json_service>;
+extern template class host<aws::rest_service>;
 
 } // namespace quern::services::detail
