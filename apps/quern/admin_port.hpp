@@ -24,7 +24,7 @@ class App;
 
 namespace quern::app {
 
-/// What the command line says of the admin port.
+/// Options of the command line about the admin port.
 struct admin_options {
     std::optional<std::uint16_t> port; ///< absent: there is none
     std::string address = "127.0.0.1";

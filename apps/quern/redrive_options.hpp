@@ -13,7 +13,7 @@ class App;
 
 namespace quern::app {
 
-/// What the command line of `quern redrive` and `quern redrive isolate` says.
+/// The command line of `quern redrive` and `quern redrive isolate`.
 struct redrive_options {
     std::string queue;
     std::string to;
@@ -59,7 +59,8 @@ std::string journal_name(redrive_options const&);
 /// The file that --breaker-flag names, where it names one.
 std::optional<std::string> flag_file(redrive_options const&);
 
-/// What the redriver is given, but for the URLs of the queues, and for a flag that stands in no file. `now`: for times that are given as "2h" ago.
+/// The redriver's options, but for the URLs of the queues, and for a flag that stands in no file. `now`: for times that
+/// are given as "2h" ago.
 result<redrive::options> options_from(redrive_options const&, wall_time now);
 
 } // namespace quern::app

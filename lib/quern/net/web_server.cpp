@@ -134,7 +134,7 @@ asio::awaitable<void> web_server::core::keep_deadlines()
     }
 }
 
-/// Those that follow stay: they are few, and somebody looks at them.
+/// Closes the oldest. Followers stay: they are few, and somebody looks at them.
 void web_server::core::make_room()
 {
     connection* oldest = nullptr;

@@ -46,7 +46,7 @@ aws::chain_options where_keys_are(client_options const& options, std::string con
 
 } // namespace
 
-/// What is touched on the strand only, and ends with its context.
+/// State that is touched on the strand only, and ends with its context.
 template <class Service>
 struct host<Service>::state final : lodgers::lodger {
     state(compact_strand const& on, client_options good, net::endpoint at, target how, clock& real)
