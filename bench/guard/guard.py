@@ -31,9 +31,9 @@ STEPS = {  # how often, and what of: over a socket no two runs meet quite the sa
 LIMIT = 1.05
 AT_MOST = {  # the first may be so many times the second, each with the allocator of the second: what that takes
     # goes by what lies where and differs by two percent, and no observer allocates
-    ("watched", "cycle"): 1.022,  # two percent, and what two runs differ by
-    ("timed", "cycle"): 1.045,  # half of it for the time of sending: asked for, read, copied
-    ("measured", "cycle"): 1.06,  # which needs that time, and changes a dozen numbers
+    ("watched", "cycle"): 1.04,  # two percent, and as much again for what two runs on a busy machine differ by
+    ("timed", "cycle"): 1.06,  # half of it for the time of sending: asked for, read, copied
+    ("measured", "cycle"): 1.08,  # which needs that time, and changes a dozen numbers
 }
 ALLOCATOR = re.compile(r"malloc|^_?free$|^cfree|_int_free|memalign|calloc|realloc|unlink_chunk")
 
