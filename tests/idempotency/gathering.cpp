@@ -211,6 +211,16 @@ BOOST_AUTO_TEST_CASE(the_first_claim_of_a_program_goes_by_the_clock_of_the_servi
     BOOST_TEST(sent("GetItem") == 2);
 }
 
+BOOST_AUTO_TEST_CASE(a_service_that_refuses_to_be_read_has_told_the_time_all_the_same)
+{
+    service.instead = [](string const& operation) -> std::optional<dynamodb_tables::reply> {
+        if (operation == "GetItem") return dynamodb_tables::error("AccessDeniedException", "no");
+        return {};
+    };
+    put("k", "mine");
+    BOOST_TEST(of("put k").applied);
+}
+
 // Whoever asked from another context waited for ever.
 BOOST_AUTO_TEST_CASE(a_context_that_ends_leaves_nobody_waiting)
 {

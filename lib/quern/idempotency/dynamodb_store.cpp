@@ -97,12 +97,12 @@ store::answer<std::optional<store_answer>> dynamodb_store::in_company(
 }
 
 /// Reads a row for the date of the answer: by a clock of ours that is wrong, a claim that stands would seem to be over, and
-/// ours to others. Twice, because a large difference counts once the next answer confirms it.
+/// ours to others. Twice, because a large difference counts once the next answer confirms it. A refusal has a date too.
 store::answer<void> dynamodb_store::learn_the_time(std::string const& key)
 {
     for (int i = 0; i < 2; ++i) {
         auto const looked = co_await get(key);
-        if (!looked) co_return looked.error();
+        if (!looked && looked.error().code != errc::service_error) co_return looked.error();
     }
     knows_the_time_ = true;
     co_return result<void>();
