@@ -46,7 +46,7 @@ asio::awaitable<void> flag_watch::read()
 }
 
 /// `self`: keeps it.
-asio::awaitable<void> flag_watch::go_on(std::shared_ptr<flag_watch> self)
+asio::awaitable<void> flag_watch::go_on([[maybe_unused]] std::shared_ptr<flag_watch> self)
 {
     while (!over_) {
         co_await read();
