@@ -52,6 +52,19 @@ observed_message said(std::string_view name)
     return out;
 }
 
+/// A flag that is raised until it cannot be read any more.
+struct raised_flag : policy::flag_source {
+    std::string name() const override { return "test:halt"; }
+    asio::awaitable<result<policy::flag_reading>> read() override
+    {
+        if (is_gone) co_return failure(errc::connect_failed, "nobody there", true);
+        policy::flag_reading out;
+        out.text = "open";
+        co_return out;
+    }
+    bool is_gone = false;
+};
+
 } // namespace
 
 BOOST_FIXTURE_TEST_SUITE(measuring, measured_mill)
@@ -158,6 +171,31 @@ BOOST_AUTO_TEST_CASE(what_only_a_look_can_tell_is_told_by_a_look)
     BOOST_TEST(gauge(id::obstacle, 7).value() == 0.0);
     BOOST_TEST(gauge(id::oldest_in_flight).has_value());
     BOOST_TEST(gauge(id::last_progress).has_value());
+    BOOST_TEST(!gauge(id::flag_halted).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(the_time_at_which_a_flag_was_read_stands_still_while_it_cannot_be_read)
+{
+    auto const flag = std::make_shared<raised_flag>();
+    options.flag.source = flag;
+    consume_measured([](delivery&) -> asio::awaitable<outcome> { co_return ack(); });
+    auto const look = [this] {
+        asio::co_spawn(
+            io, it->explain(), [this](std::exception_ptr, explanation const& e) { its->explained(e, time.wall()); });
+        time.run_for(io, 0s);
+        return gauge(id::flag_read).value();
+    };
+    time.run_for(io, 1min);
+    auto const at = look();
+    BOOST_TEST(gauge(id::flag_halted).value() == 1.0);
+    flag->is_gone = true;
+    time.run_for(io, 2min);
+    auto const since = look() - at;
+    bool const stands_still = since >= 0.0 && since <= 13.0; // of the last reading, give or take a second
+    BOOST_TEST(stands_still);
+    time.run_for(io, 5min);
+    look();
+    BOOST_TEST(gauge(id::flag_halted).value() == 0.0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

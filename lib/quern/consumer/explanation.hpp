@@ -28,6 +28,11 @@ struct explanation {
         std::chrono::milliseconds ago{};
     };
 
+    struct flag_state {
+        bool halts = false;
+        std::optional<std::chrono::milliseconds> age{}; ///< since its last word was read; absent: none was
+    };
+
     /// It has been started, is not draining, and its last receive did not fail: the answer for a probe of readiness.
     bool ready = false;
 
@@ -48,6 +53,8 @@ struct explanation {
 
     /// The last warning or error, whether or not it was logged; its cause may be over.
     std::optional<problem> last_problem;
+
+    std::optional<flag_state> flag; ///< see consumer_options::flag; absent: there is none
 
     /// Since the last receive that was answered, or the last message that was settled.
     std::chrono::milliseconds quiet{};

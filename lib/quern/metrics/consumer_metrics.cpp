@@ -189,6 +189,8 @@ void consumer_metrics::explained(explanation const& e, wall_time now)
         auto const is = std::ranges::count(e.obstacles, telemetry::values::obstacle[s], &explanation::obstacle::name);
         looks_.set(id::obstacle, s, is != 0 ? 1 : 0);
     }
+    if (e.flag) looks_.set(id::flag_halted, 0, e.flag->halts ? 1 : 0);
+    if (e.flag && e.flag->age) looks_.set(id::flag_read, 0, in_seconds(now - *e.flag->age));
 }
 
 void consumer_metrics::set_from_counters(telemetry::reading& to) const

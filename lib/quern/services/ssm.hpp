@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
+#include <utility>
 
 namespace quern::services {
 

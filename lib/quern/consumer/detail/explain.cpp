@@ -63,6 +63,8 @@ explanation pipeline::explain()
     }
     if (auto const& flag = dispatch_.flag(); flag.at(time) == policy::flag_rule::state::unknown && !flag.halts(time))
         out.remarks.push_back(flag.explain(time));
+    if (auto const& flag = dispatch_.flag(); flag.at(time) != policy::flag_rule::state::none)
+        out.flag = explanation::flag_state{flag.halts(time), flag.age(time)};
     if (!groups.empty()) {
         out.remarks.push_back("SQS gives nothing of " + std::to_string(groups.size()) +
             " message groups while they have messages in flight");
