@@ -72,7 +72,7 @@ result<void> server::listen()
 }
 std::uint16_t server::port() const
 {
-    return core_->port;
+    return core_->port();
 }
 std::string server::url() const
 {

@@ -3,9 +3,7 @@
 #include <quern/net/detail/http_rules.hpp>
 #include <quern/net/detail/web_server_core.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -16,10 +14,6 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 
 namespace {
-
-constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
-constexpr auto accept_again_after = std::chrono::milliseconds(100);
-constexpr auto look_every = std::chrono::milliseconds(1000);
 
 web_server_options checked(web_server_options options)
 {
@@ -67,71 +61,40 @@ std::optional<failure> web_server_options::validate() const
 }
 
 web_server::core::core(asio::any_io_executor ex, web_server_options opts, answerer serve, clock& t)
-    : options(std::move(opts)), time(t), executor_(ex), acceptor_(ex), serve_(std::move(serve)),
-      on_loopback_(is_loopback(options.address)), watch_(time, ex)
+    : options(std::move(opts)), time(t), executor_(ex),
+      listener_(ex, t), serve_(std::move(serve)), on_loopback_(is_loopback(options.address))
 {}
 
 result<void> web_server::core::listen()
 {
-    boost::system::error_code ec;
-    auto const address = asio::ip::make_address(options.address, ec);
-    tcp::endpoint at(address, options.port);
-    if (!ec) acceptor_.open(at.protocol(), ec);
-    if (!ec) acceptor_.set_option(tcp::acceptor::reuse_address(true), ec);
-    if (!ec) acceptor_.bind(at, ec);
-    if (!ec) acceptor_.listen(asio::socket_base::max_listen_connections, ec);
-    if (!ec) at = acceptor_.local_endpoint(ec);
-    if (ec) {
-        acceptor_.close();
-        auto const where = options.address + ":" + std::to_string(options.port);
-        return failure(errc::connect_failed, "cannot listen on " + where + ": " + ec.message());
-    }
-    port = at.port();
-    auto const host = at.address().is_v6() ? "[" + options.address + "]" : options.address;
-    url = "http://" + host + ":" + std::to_string(port);
-
-    auto const self = shared_from_this();
-    auto const ended = [self](std::exception_ptr) {};
-    asio::co_spawn(executor_, accept(), ended);
-    asio::co_spawn(executor_, keep_deadlines(), ended);
+    if (auto const bound = listener_.listen(options.address, options.port); !bound) return bound.error();
+    auto const& o = options;
+    listener::host host;
+    host.owner = shared_from_this();
+    host.take = [this](tcp::socket s) { take(std::move(s)); };
+    host.look = [this](tick now) { return look(now); };
+    host.look_every = listener::interval_for({o.header_timeout, o.idle_timeout, o.write_timeout});
+    listener_.begin(std::move(host));
     return {};
 }
 
-asio::awaitable<void> web_server::core::accept()
+void web_server::core::take(tcp::socket socket)
 {
-    auto const nap = time.make_timer(executor_);
-    while (!closed_) {
-        auto [ec, socket] = co_await acceptor_.async_accept(as_values);
-        if (!acceptor_.is_open()) break;
-        if (ec) { // out of file descriptors, most likely: when connections close it works again
-            co_await nap->wait_until(time.now() + accept_again_after);
-            continue;
-        }
-        ++counters.connections;
-        if (open_.size() >= options.max_connections) make_room();
-        auto const client = std::make_shared<connection>(shared_from_this(), std::move(socket));
-        auto const ended = [client](std::exception_ptr) { client->close(); };
-        asio::co_spawn(executor_, client->run(), ended);
-    }
+    ++counters.connections;
+    if (open_.size() >= options.max_connections) make_room();
+    auto const client = std::make_shared<connection>(shared_from_this(), std::move(socket));
+    auto const ended = [client](std::exception_ptr) { client->close(); };
+    asio::co_spawn(executor_, client->run(), ended);
 }
 
-/// Looks at all deadlines now and then.
-asio::awaitable<void> web_server::core::keep_deadlines()
+bool web_server::core::look(tick now)
 {
-    auto const shortest = std::min({options.header_timeout, options.idle_timeout, options.write_timeout});
-    auto const interval =
-        std::clamp<std::chrono::milliseconds>(shortest / 4, std::chrono::milliseconds(1), look_every);
-    while (!closed_) {
-        std::optional<tick> until;
-        if (!open_.empty()) until = time.now() + interval;
-        co_await watch_.wait(until);
-        auto const at = time.now();
-        for (auto* const c : open_) {
-            if (c->deadline() > at) continue;
-            ++counters.cut;
-            c->close();
-        }
+    for (auto* const c : open_) {
+        if (c->deadline() > now) continue;
+        ++counters.cut;
+        c->close();
     }
+    return !open_.empty();
 }
 
 /// Those that follow stay: they are few, and somebody looks at them.
@@ -170,7 +133,6 @@ web_answer web_server::core::answer(http_request const& request, std::optional<w
 
 void web_server::core::enter(connection& c)
 {
-    if (open_.empty()) watch_.ring();
     open_.insert(&c);
 }
 
@@ -188,11 +150,8 @@ void web_server::core::tell(std::string_view piece)
 
 void web_server::core::close()
 {
-    closed_ = true;
     serve_ = [](web_request const&) { return refused(503, "closed"); };
-    boost::system::error_code ignored;
-    acceptor_.close(ignored);
-    watch_.ring();
+    listener_.close();
     for (auto* const c : open_)
         c->close();
 }
@@ -212,11 +171,11 @@ result<void> web_server::listen()
 }
 std::uint16_t web_server::port() const
 {
-    return core_->port;
+    return core_->port();
 }
 std::string web_server::url() const
 {
-    return core_->url;
+    return core_->url();
 }
 void web_server::tell(std::string_view piece)
 {

@@ -2,6 +2,7 @@
 
 #include <quern/core/alarm.hpp>
 #include <quern/net/detail/http_request.hpp>
+#include <quern/net/detail/listener.hpp>
 #include <quern/net/detail/request_parser.hpp>
 #include <quern/net/web_server.hpp>
 
@@ -36,21 +37,19 @@ public:
     web_server_options const options;
     clock& time;
     web_server_counters counters;
-    std::string url;
-    std::uint16_t port = 0;
+    std::string url() const { return listener_.origin("http"); }
+    std::uint16_t port() const { return listener_.port(); }
 
 private:
-    boost::asio::awaitable<void> accept();
-    boost::asio::awaitable<void> keep_deadlines();
+    void take(boost::asio::ip::tcp::socket);
+    bool look(tick now);
     void make_room();
 
     boost::asio::any_io_executor executor_;
-    boost::asio::ip::tcp::acceptor acceptor_;
+    listener listener_;
     answerer serve_;
     bool const on_loopback_;
-    alarm watch_; ///< rung when there is a deadline to keep again
     std::unordered_set<connection*> open_;
-    bool closed_ = false;
 };
 
 /// One client: reads requests, has them answered one after the other.
