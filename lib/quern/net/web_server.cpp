@@ -6,6 +6,7 @@
 #include <boost/asio/co_spawn.hpp>
 
 #include <algorithm>
+#include <random>
 #include <utility>
 
 namespace quern::net {
@@ -39,6 +40,18 @@ bool is_from_another_site(headers const& fields)
     return elsewhere && fields.find("sec-fetch-mode") != "navigate";
 }
 
+constexpr std::string_view token_header = "x-quern-token";
+
+/// 128 bits of the system, in hexadecimal digits.
+std::string new_token()
+{
+    std::random_device system;
+    std::string out;
+    for (int i = 0; i != 32; ++i)
+        out += "0123456789abcdef"[system() % 16];
+    return out;
+}
+
 } // namespace
 
 std::optional<failure> web_server_options::validate() const
@@ -49,6 +62,7 @@ std::optional<failure> web_server_options::validate() const
     if (ec) return refuse("web_server_options.address: '" + address + "' is no IP address");
     if (max_header_bytes < 1024 || max_header_bytes > 1024 * 1024)
         return refuse("web_server_options.max_header_bytes: must be from 1 KiB to 1 MiB");
+    if (max_body_bytes > 64 * 1024 * 1024) return refuse("web_server_options.max_body_bytes: must be at most 64 MiB");
     if (max_connections < 1) return refuse("web_server_options.max_connections: must be at least 1");
     if (max_followers < 1) return refuse("web_server_options.max_followers: must be at least 1");
     std::pair<char const*, std::chrono::milliseconds> const timeouts[] = {
@@ -61,7 +75,7 @@ std::optional<failure> web_server_options::validate() const
 }
 
 web_server::core::core(asio::any_io_executor ex, web_server_options opts, answerer serve, clock& t)
-    : options(std::move(opts)), time(t), executor_(ex),
+    : options(std::move(opts)), time(t), token(options.max_body_bytes == 0 ? "" : new_token()), executor_(ex),
       listener_(ex, t), serve_(std::move(serve)), on_loopback_(is_loopback(options.address))
 {}
 
@@ -110,22 +124,36 @@ void web_server::core::make_room()
     open_.erase(oldest); // its coroutine ends later
 }
 
-web_answer web_server::core::answer(http_request const& request, std::optional<web_answer> why_not)
+std::optional<web_answer> web_server::core::refusal(http_request const& request) const
 {
-    if (why_not) return *why_not;
-    static constexpr std::string_view decisive[] = {"host"};
-    auto const host = request.fields.find("host");
-    if (host.empty() || !repeated_header(request.fields, decisive).empty())
-        return refused(400, "A request names one host.");
+    static constexpr std::string_view decisive[] = {"host", "origin", token_header};
+    auto const& fields = request.fields;
+    auto const host = fields.find("host");
+    if (host.empty() || !repeated_header(fields, decisive).empty())
+        return refused(400, "A request names one host, one origin and one token.");
     bool const known = is_local_host(host, options.hosts) || (!on_loopback_ && is_address(host));
     if (!known) return refused(403, "This server does not answer to that host's name; it has to be allowed.");
-    if (is_from_another_site(request.fields)) return refused(403, "Scripts of other sites are not answered.");
-    if (request.method != "GET" && request.method != "HEAD") return refused(405, "GET is all that there is.");
+    if (is_from_another_site(fields)) return refused(403, "Scripts of other sites are not answered.");
+    if (request.method == "GET" || request.method == "HEAD") return {};
+    if (request.method != "POST" || options.max_body_bytes == 0) return refused(405, "GET is all that there is.");
+    // From here on something may change. A page that is navigated to, or a link, brings neither the token nor this origin.
+    auto const site = fields.find("sec-fetch-site"), origin = fields.find("origin");
+    bool const own =
+        (site.empty() || site == "same-origin") && (origin.empty() || origin == "http://" + std::string(host));
+    if (!own) return refused(403, "Only the page of this server may change something.");
+    if (fields.find(token_header) != token) return refused(403, "What changes something has to bring the token.");
+    return {};
+}
+
+web_answer web_server::core::answer(http_request const& request) const
+{
     std::string_view const target = request.target;
     auto const path = target.substr(0, target.find('?'));
     auto const query = target.substr(std::min(path.size() + 1, target.size()));
+    bool const acts = request.method == "POST";
+    if (!acts && !request.body.empty()) return refused(413, "Who looks has no body.");
     try {
-        return serve_({path, query, request.fields});
+        return serve_({acts ? "POST" : "GET", path, query, request.fields, request.body});
     } catch (std::exception const&) {
         return refused(500, "This could not be answered.");
     }
@@ -176,6 +204,10 @@ std::uint16_t web_server::port() const
 std::string web_server::url() const
 {
     return core_->url();
+}
+std::string_view web_server::token() const
+{
+    return core_->token;
 }
 void web_server::tell(std::string_view piece)
 {

@@ -28,14 +28,17 @@ public:
     void enter(connection&);
     void leave(connection&);
 
-    /// The answer to a request whose header is whole; `why_not` where it could not be read.
-    web_answer answer(http_request const&, std::optional<web_answer> why_not);
+    /// Why a request is refused whatever its body is, as its header shows.
+    std::optional<web_answer> refusal(http_request const&) const;
+    /// The answer to a request that is whole, and was not refused.
+    web_answer answer(http_request const&) const;
 
     /// Whether another answer may go on.
     bool may_follow() const { return counters.followers < options.max_followers; }
 
     web_server_options const options;
     clock& time;
+    std::string const token;
     web_server_counters counters;
     std::string url() const { return listener_.origin("http"); }
     std::uint16_t port() const { return listener_.port(); }
@@ -86,7 +89,8 @@ private:
     alarm news_;
     tick const since_;
     tick deadline_;
-    bool in_header_ = true; ///< a header is waited for, and not just the next request
+    bool in_request_ = true; ///< its end is waited for, and not just the next one's begin
+    bool looked_at_ = false; ///< its header
     bool keep_alive_ = true;
     bool follows_ = false;
     bool writing_ = false;
