@@ -20,7 +20,9 @@ server_core::server_core(asio::any_io_executor ex, server_options opts, engine_o
     : options(std::move(opts)), time(t), broker(std::move(queues), options), request_ids(std::random_device{}()),
       tls(server_tls(options).value()), executor_(ex), listener_(ex, t), clockwork_(time, ex), emptied_(time, ex),
       began_(time.now()), began_at_(time.wall())
-{}
+{
+    broker.show_metrics([this] { return metrics(); });
+}
 
 result<void> server_core::listen()
 {
@@ -172,6 +174,24 @@ std::string_view server_core::date()
         date_ = text::http_date(second);
     }
     return date_;
+}
+
+server_counters server_core::all_counters() const
+{
+    auto out = counters;
+    out.open_connections = open();
+    out.parked_polls = parked();
+    for (std::size_t i = 0; i != front_end::operation_count; ++i) {
+        if (auto const n = broker.requests(i); n != 0) out.requests[front_end::operation_name(i)] = n;
+    }
+    return out;
+}
+
+std::string server_core::metrics()
+{
+    auto& queues = broker.queues();
+    queues.set_caller({});
+    return metrics_text(queues.look_at_queues(now()), broker.answers(), all_counters(), now());
 }
 
 asio::awaitable<void> server_core::stop(std::chrono::milliseconds limit)

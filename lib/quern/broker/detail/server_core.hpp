@@ -49,6 +49,8 @@ public:
 
     std::string_view date(); ///< for the Date header
     bool stopping() const { return stopping_; }
+    server_counters all_counters() const;
+    std::string metrics();
     boost::asio::any_io_executor get_executor() const { return executor_; }
 
     server_options const options;
