@@ -22,6 +22,7 @@ SLEEP = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep)\b|(?<![\w.>])sle
 
 # "/// Of the answers of which something is held." makes a stranger look for the noun: "/// Size of all receive buffers".
 TURNED_ROUND = re.compile(r"\s*/// (Of|That|Those|Who|Whom|Whose|So|What)\b")
+DOCUMENTED = ("lib", "apps", "bench", "tests", "docs/examples")
 
 
 def docstrings(lines):
@@ -35,12 +36,13 @@ def docstrings(lines):
 
 
 def check_docstrings(root):
-    for file in sorted((root / "lib/quern").rglob("*.hpp")):
-        for number, line in docstrings(file.read_text(encoding="utf-8").splitlines()):
-            found = TURNED_ROUND.match(line)
-            if found:
-                yield (f"{file.relative_to(root)}:{number}: a docstring begins with a noun or a verb, "
-                       f"not with {found.group(1)}")
+    for top in DOCUMENTED:
+        for file in sorted((root / top).rglob("*.?pp")):
+            for number, line in docstrings(file.read_text(encoding="utf-8").splitlines()):
+                found = TURNED_ROUND.match(line)
+                if found:
+                    yield (f"{file.relative_to(root)}:{number}: a docstring begins with a noun or a verb, "
+                           f"not with {found.group(1)}")
 
 
 def check(root, long_on_purpose=LONG_ON_PURPOSE):
@@ -81,6 +83,10 @@ def self_test():
         problems = check(root, excused)
         assert [problem.split(": ")[0] for problem in problems] == ["lib/quern/bad.hpp:3", "lib/quern/bad.hpp:5"], problems
         (root / "lib/quern/bad.hpp").unlink()
+        (root / "apps/bad.cpp").write_text("/// What it prints.\n")
+        problems = check(root, excused)
+        assert len(problems) == 1 and problems[0].startswith("apps/bad.cpp:1:"), problems
+        (root / "apps/bad.cpp").unlink()
 
         (root / "tests/bad.cpp").write_text("std::this_thread::sleep_for(1s);\n\n::sleep(1);\n")
         for name in ("apps", "tests"):

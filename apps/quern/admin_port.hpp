@@ -26,7 +26,7 @@ class App;
 
 namespace quern::app {
 
-/// What the command line says of the admin port.
+/// Options of the command line about the admin port.
 struct admin_options {
     std::optional<std::uint16_t> port; ///< absent: there is none
     std::string address = "127.0.0.1";
@@ -36,7 +36,7 @@ struct admin_options {
 /// Adds --admin-port and what goes with it. They outlive the reading of the command line.
 void add_admin_options(CLI::App& command, admin_options&);
 
-/// What a server behind that port is told. Only where a port is named.
+/// Options of the server behind that port, where one is named.
 result<net::web_server_options> web_options_from(admin_options const&);
 
 /// Has it listen at that port, and says where on standard error. `door`: admin::door, or broker::door.

@@ -10,7 +10,7 @@ class App;
 
 namespace quern::app {
 
-/// What was read from the command line.
+/// The command line, read.
 struct command_line {
     endpoint_options where;
     std::function<int()> run; ///< the command that was named; returns an exit_code

@@ -20,8 +20,8 @@ bool blames_usage(failure const&);
 /// Writes "quern: <what>" to standard error. Returns the exit code.
 exit_code complain(std::string_view what, exit_code = failed);
 
-/// What failed before anything was sent: its message alone says which option or variable. Returns `usage` when that is
-/// to blame.
+/// Prints a failure from before anything was sent: its message alone says which option or variable. Returns `usage`
+/// when that is to blame.
 exit_code complain(failure const&);
 
 /// The library's log, and the program's.

@@ -2,7 +2,7 @@
 
 namespace quern::app {
 
-/// What `quern consume --help` says below its options.
+/// The text of `quern consume --help` below its options.
 inline constexpr char const* consume_help =
     R"(Without --exec each message becomes one JSON line on standard output and is acknowledged once the line is out:
   {"message_id": …, "body": …, "receive_count": 1, "sent_at": …, "first_received_at": …, "group": …,

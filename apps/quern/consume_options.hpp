@@ -16,7 +16,7 @@ class App;
 
 namespace quern::app {
 
-/// What the command line of `quern consume` says.
+/// The command line of `quern consume`.
 struct consume_options {
     std::vector<std::string> queues;
     std::string settings;
@@ -56,7 +56,7 @@ void add_consumer_options(CLI::App& command, consume_options&);
 /// Why they do not fit together; empty when they do.
 std::string conflict(consume_options const&);
 
-/// What the consumer is given.
+/// The consumer's options.
 consumer_options options_from(consume_options const&);
 
 } // namespace quern::app

@@ -19,7 +19,7 @@ namespace quern::app {
 
 // What `quern consume` and `quern relay` share: consumers from their first receive to their report.
 
-/// What happens while they run.
+/// Events of their run.
 struct consumer_news {
     explicit consumer_news(boost::asio::any_io_executor ex) : arrived(real_clock(), std::move(ex)) {}
 

@@ -10,8 +10,8 @@
 
 namespace quern::app {
 
-/// What became of each of so many messages, numbered from 0. A message is acknowledged when the service has confirmed that
-/// one of its receipt handles was deleted.
+/// The fate of each of so many messages, numbered from 0. A message is acknowledged when the service has confirmed
+/// that one of its receipt handles was deleted.
 class tally {
 public:
     explicit tally(std::size_t messages) : messages_(messages) {}

@@ -2,7 +2,7 @@
 
 namespace quern::app {
 
-/// What the shell learns. Listed in the footer of --help.
+/// The status that the shell learns. Listed in the footer of --help.
 enum exit_code {
     ok = 0,
     failed = 1,      ///< the reason is on standard error

@@ -65,7 +65,7 @@ json::object const& object(std::string const& key, json::value const& value)
     return value.get_object();
 }
 
-/// Of any kind that is one, and in the range of T.
+/// The value, if it is a number of any kind, and in the range of T.
 template <class T>
 T number(std::string const& key, json::value const& value)
 {

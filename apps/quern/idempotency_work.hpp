@@ -21,7 +21,7 @@ class App;
 
 namespace quern::app {
 
-/// What the command line of a consumer says about handlers that must not repeat.
+/// Options of a consumer's command line about handlers that must not repeat.
 struct idempotency_options {
     std::string store; ///< "ddb:TABLE", "memory"; empty: handlers may repeat
     std::string key = "message-id";

@@ -18,7 +18,7 @@ namespace quern::app {
 
 namespace asio = boost::asio;
 
-/// What outlives the export when that does not end in time.
+/// The part that outlives the export when that does not end in time.
 struct metrics_export::station : std::enable_shared_from_this<station> {
     explicit station(session& s) : io(s.io), sqs(s.sqs), all(QUERN_VERSION), over(real_clock(), io.get_executor()) {}
 

@@ -47,7 +47,7 @@ bool agrees(redrive_options const& o, redrive::options const& settings, std::siz
     return line == "y" || line == "Y" || line == "yes";
 }
 
-/// What the counts leave open.
+/// Prints the counts, the reasons behind them, and which messages are left.
 void tell(redrive::report const& r)
 {
     auto const seconds = std::chrono::duration_cast<std::chrono::seconds>(r.took);

@@ -2,7 +2,7 @@
 
 namespace quern::app {
 
-/// What `quern redrive --help` says below its options.
+/// The text of `quern redrive --help` below its options.
 inline constexpr char const* redrive_help =
     R"(Sends the messages of a dead-letter queue back, each to the queue that it came from unless --to names another, and
 deletes it once that queue has confirmed. Any number of these may run at once.

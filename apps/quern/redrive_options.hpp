@@ -13,7 +13,7 @@ class App;
 
 namespace quern::app {
 
-/// What the command line of `quern redrive` and `quern redrive isolate` says.
+/// The command line of `quern redrive` and `quern redrive isolate`.
 struct redrive_options {
     std::string queue;
     std::string to;
@@ -56,7 +56,7 @@ result<redrive_options> from_input(std::string_view text);
 /// The name that a run over this queue has in a journal, where none is given.
 std::string journal_name(redrive_options const&);
 
-/// What the redriver is given, but for the URLs of the queues. `now`: for times that are given as "2h" ago.
+/// The redriver's options, but for the URLs of the queues. `now`: for times that are given as "2h" ago.
 result<redrive::options> options_from(redrive_options const&, wall_time now);
 
 } // namespace quern::app

@@ -18,7 +18,7 @@
 namespace quern::app {
 namespace {
 
-/// What the command line says.
+/// The command line of `quern relay`.
 struct relay_line {
     consume_options consume;
     std::string queue, url, config, compat;

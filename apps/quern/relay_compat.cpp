@@ -20,7 +20,7 @@ struct variable {
     text (*take)(settings&, text const& value);
 };
 
-/// What the table of settings makes of it.
+/// Sets it as the table of settings would from a file.
 text set(settings& s, std::string_view key, text const& value)
 {
     auto const all = all_relay_settings();

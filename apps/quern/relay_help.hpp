@@ -2,7 +2,7 @@
 
 namespace quern::app {
 
-/// What `quern relay --help` says below its options.
+/// The text of `quern relay --help` below its options.
 inline constexpr char const* relay_help =
     R"(Each message becomes one request. A status of --success deletes the message; nothing else does. Redirects are not followed.
 429 and 503 with Retry-After put the message off for so long, other failures for a time that grows with its receive count. An

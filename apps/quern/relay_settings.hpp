@@ -14,8 +14,8 @@
 
 namespace quern::app {
 
-/// What `quern relay` is told, by a file, by the variables of the program that it takes the place of, and by its command
-/// line, which has the last word.
+/// Settings of `quern relay`: from a file, from the variables of the program that it takes the place of, and from its
+/// command line, which has the last word.
 struct relay_settings {
     std::string queue; ///< URL or name
     std::string url;   ///< as it was given; shown, never sent
@@ -36,7 +36,7 @@ struct relay_settings {
 
     relay_settings();
 
-    /// What does not fit together; empty when all does.
+    /// The first two that do not fit together, in a sentence; empty when all do.
     std::string conflict() const;
 };
 

@@ -23,7 +23,7 @@ net::web_hook_options web_options(relay_settings const& how)
     return out;
 }
 
-/// What has to live as long as the consumer.
+/// Parts that have to live as long as the consumer.
 struct station {
     station(asio::any_io_executor ex, relay_settings const& how, relay::queue_name from)
         : web(ex, web_options(how)), to(ex, web, std::move(from), how.relay),

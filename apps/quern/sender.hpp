@@ -18,7 +18,7 @@ namespace quern::app {
 /// Threads   one strand, that of the executor.
 class sender {
 public:
-    /// What became of the message that was added as the `position`-th, from 0.
+    /// Receives the fate of the message that was added as the `position`-th, from 0.
     using told = std::function<void(std::size_t position, result<sqs::send_message_response> const&)>;
 
     sender(boost::asio::any_io_executor, sqs::api&, std::string queue_url, told);

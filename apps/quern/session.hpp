@@ -15,7 +15,7 @@
 
 namespace quern::app {
 
-/// What a command that talks to SQS has: one context, run by the main thread alone, and a client on it.
+/// The parts of a command that talks to SQS: one context, run by the main thread alone, and a client on it.
 struct session {
     explicit session(sqs::client_options how) : options(std::move(how)), sqs(io.get_executor(), options) {}
 

@@ -27,7 +27,7 @@ inline std::string variable(char const* name, char const* otherwise)
     return value ? value : otherwise;
 }
 
-/// What the handlers of one thread have seen.
+/// Counts of the handlers of one thread.
 struct tally {
     std::uint64_t handled = 0, failed = 0;
     std::map<std::uint64_t, std::uint64_t> latency; ///< in microseconds, all but the two highest digits zero

@@ -25,7 +25,7 @@ public:
     [[nodiscard]] bool flush();
     bool has_unsent() const { return !unsent_.empty(); }
 
-    /// What was read; it has simdjson's padding behind it.
+    /// The bytes read; they have simdjson's padding behind them.
     std::string_view received() const { return {in_.data() + begin_, end_ - begin_}; }
     void consume(std::size_t bytes);
 

@@ -8,7 +8,7 @@
 
 namespace yardstick {
 
-/// What is counted between two resets. Plain numbers; the service adds them up.
+/// Counts between two resets. Plain numbers; the service adds them up.
 struct counts {
     // requests
     std::uint64_t receives = 0, empty_receives = 0, deletes = 0, changes = 0, others = 0;

@@ -8,7 +8,7 @@
 
 namespace yardstick {
 
-/// What a receipt handle says: which message, where it is kept, and which of its receives the handle came with.
+/// A receipt handle, read: which message, where it is kept, and which of its receives the handle came with.
 struct ticket {
     std::uint64_t number = 0;
     std::uint32_t slot = 0;

@@ -18,7 +18,7 @@ public:
         ++counts_[at];
     }
 
-    /// Of each bucket that is not empty, the least value and the count.
+    /// The least value and the count of each bucket that is not empty.
     std::map<std::uint64_t, std::uint64_t> buckets() const
     {
         std::map<std::uint64_t, std::uint64_t> out;

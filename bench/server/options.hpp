@@ -9,7 +9,7 @@ namespace yardstick {
 using micros = std::int64_t;
 constexpr micros second = 1'000'000;
 
-/// What the queue is like. One process serves one queue, whatever URL it is asked by.
+/// Properties of the queue. One process serves one queue, whatever URL it is asked by.
 struct options {
     std::size_t body = 256; ///< bytes of a body, at least 64
 

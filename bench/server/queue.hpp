@@ -16,7 +16,7 @@ struct handed {
     std::uint32_t group = 0;
 };
 
-/// What became of what was asked for a message.
+/// The result of a request about a message.
 enum class fate {
     done,
     repeated, ///< it was deleted before; SQS says yes to that

@@ -30,7 +30,7 @@ struct entry {
     std::optional<std::int64_t> visibility;
 };
 
-/// What an SQS request asks for, in the JSON protocol. Views into the request.
+/// An SQS request in the JSON protocol, read. Views into the request.
 struct call {
     std::string_view queue_name;
     std::int64_t max = 1;

@@ -10,7 +10,7 @@
 
 namespace yardstick {
 
-/// Who asked. The serial number tells a connection from an earlier one on the same descriptor.
+/// The client that asked. The serial number tells a connection from an earlier one on the same descriptor.
 struct peer {
     int fd = -1;
     std::uint32_t serial = 0;

@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(what_was_committed_is_read_again_to_the_byte)
         BOOST_TEST(s.counts(standard) == "0/1/1");
         BOOST_TEST(s.attributes(standard).at("VisibilityTimeout") == "77");
         auto const tags = s.engine.list_queue_tags({sqs::list_queue_tags_request(standard)}, s.now).value().tags;
-        BOOST_TEST((tags == sqs::string_map{{"a", ""}, {"b", "1:2"}}));
+        BOOST_TEST(tags == (sqs::string_map{{"a", ""}, {"b", "1:2"}}));
         s.send(fifo, "again", "g", "id");
         BOOST_TEST(s.bodies(fifo, 10, 0) == strings{"1"});
         s.pass(10s);

@@ -28,11 +28,11 @@ BOOST_AUTO_TEST_CASE(what_it_names_is_set_and_the_rest_is_absent)
             "shop.toml");
     BOOST_REQUIRE(all.has_value());
     auto const rate = policy::rate{.count = 300, .per = 10min, .burst = 5};
-    BOOST_TEST((*all == consumer_limits{200, 67'108'864, rate, 8, 4}));
+    BOOST_TEST(*all == (consumer_limits{200, 67'108'864, rate, 8, 4}));
     auto const one = limits_from("rate = 50 # a second", "shop.toml");
     BOOST_REQUIRE(one.has_value());
-    BOOST_TEST((*one == consumer_limits{.rate = policy::rate{.count = 500, .per = 10s}}));
-    BOOST_TEST((limits_from("", "shop.toml").value() == consumer_limits()));
+    BOOST_TEST(*one == (consumer_limits{.rate = policy::rate{.count = 500, .per = 10s}}));
+    BOOST_TEST(limits_from("", "shop.toml").value() == consumer_limits());
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused_with_its_place)

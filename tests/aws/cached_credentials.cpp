@@ -18,7 +18,7 @@ using keys = aws::shared_credentials;
 
 namespace {
 
-/// What a source was asked, and what it is to answer. Repeats its last answer.
+/// The calls that a source saw, and its answers to come. Repeats its last answer.
 struct script {
     std::deque<result<aws::credentials>> answers;
     std::chrono::milliseconds latency{0};
@@ -199,16 +199,16 @@ BOOST_AUTO_TEST_CASE(refused_ones_are_loaded_again_once_however_many_say_so)
     auto const refused = *got[0];
     source.latency = 1s;
     for (int i = 0; i < 50; ++i) {
-        BOOST_TEST((provider->renew(refused) == aws::renewal::now));
+        BOOST_TEST(provider->renew(refused) == aws::renewal::now);
         BOOST_TEST(!provider->at_hand());
         ask();
     }
     pass(1s);
     BOOST_TEST(source.loads == 2);
     BOOST_TEST((*got.back())->access_key_id == "B");
-    BOOST_TEST((provider->renew(refused) == aws::renewal::now)); // a late answer: others are there
+    BOOST_TEST(provider->renew(refused) == aws::renewal::now); // a late answer: others are there
     BOOST_TEST(id() == "B");
-    BOOST_TEST((provider->renew(*got.back()) == aws::renewal::later)); // these too, so soon: it is not their age
+    BOOST_TEST(provider->renew(*got.back()) == aws::renewal::later); // these too, so soon: it is not their age
     BOOST_TEST(id() == "B");
     BOOST_TEST(source.loads == 2);
 }
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(refused_ones_that_come_again_are_taken_for_static_unless_th
             ask();
             pass(1s);
             auto const expected = i == 0 ? aws::renewal::now : ends ? aws::renewal::later : aws::renewal::never;
-            BOOST_TEST((provider->renew(*got.back()) == expected));
+            BOOST_TEST(provider->renew(*got.back()) == expected);
         }
         pass(10min);
     }
@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(a_source_that_never_answers_is_asked_again_after_five_minut
     BOOST_TEST(source.cancelled == 1);
     BOOST_REQUIRE(got.size() == 6u); // all waited for the same
     for (auto const& one : got) {
-        BOOST_TEST((one.error().code == errc::timed_out));
+        BOOST_TEST(one.error().code == errc::timed_out);
         BOOST_TEST(one.error().retryable);
     }
     source.latency = 1s;
@@ -278,7 +278,7 @@ BOOST_AUTO_TEST_CASE(one_who_stops_waiting_leaves_the_load_to_the_others)
     stop.emit(asio::cancellation_type::terminal);
     pass(0s);
     BOOST_REQUIRE(got.size() == 1u);
-    BOOST_TEST((got[0].error().code == errc::stopped));
+    BOOST_TEST(got[0].error().code == errc::stopped);
     pass(1s);
     BOOST_REQUIRE(got.size() == 2u);
     BOOST_TEST(got[1].has_value());
@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(destroying_the_provider_ends_the_load_and_those_who_wait)
     pass(0s);
     BOOST_TEST(source.cancelled == 1);
     BOOST_REQUIRE(got.size() == 1u);
-    BOOST_TEST((got[0].error().code == errc::stopped));
+    BOOST_TEST(got[0].error().code == errc::stopped);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(a_transient_error_is_retried_after_the_backoff_with_a_new_s
     time.elapsed = 980ms;
     script = {error(500, "InternalFailure"), "HTTP/1.1 503 X\r\ncontent-length: 4\r\n\r\nbusy", reply(200)};
     BOOST_TEST(call().has_value());
-    BOOST_TEST((time.waits == std::vector<nanoseconds>{50ms, 100ms}));
+    BOOST_TEST(time.waits == (std::vector<nanoseconds>{50ms, 100ms}));
     BOOST_TEST(was_asked(0, "x-amz-date: 20260102T030405Z"));
     BOOST_TEST(was_asked(1, "x-amz-date: 20260102T030406Z"));
     BOOST_TEST(made().quota(net::lane::control).left() == 500 - 14);
@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(throttling_waits_longer_and_the_services_hint_counts)
     script = {
         error(403, "RequestThrottled"), error(400, "ThrottlingException", "x-amz-retry-after: 3000\r\n"), reply(200)};
     BOOST_TEST(call().has_value());
-    BOOST_TEST((time.waits == std::vector<nanoseconds>{1s, 3s}));
+    BOOST_TEST(time.waits == (std::vector<nanoseconds>{1s, 3s}));
 }
 
 BOOST_AUTO_TEST_CASE(after_the_last_attempt_the_error_is_returned)
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(an_error_of_the_request_is_returned_at_once)
     script = {error(400, "InvalidParameterValue")};
     auto const got = call();
     BOOST_REQUIRE(!got.has_value());
-    BOOST_TEST((got.error().code == errc::service_error));
+    BOOST_TEST(got.error().code == errc::service_error);
     BOOST_TEST(asked.size() == 1u);
 }
 
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_connection_that_breaks_is_a_transient_error)
     script = {"", reply(200)};
     BOOST_TEST(call().has_value());
     BOOST_TEST(asked.size() == 2u);
-    BOOST_TEST((time.waits == std::vector<nanoseconds>{50ms}));
+    BOOST_TEST(time.waits == std::vector<nanoseconds>{50ms});
 }
 
 BOOST_AUTO_TEST_CASE(each_lane_spends_a_quota_of_its_own)
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_long_poll_without_quota_waits_before_it_fails)
     poll.long_poll = true;
     script = {error(500, "A"), error(500, "B")};
     BOOST_TEST(call(poll).error().service_code == "A");
-    BOOST_TEST((time.waits == std::vector<nanoseconds>{50ms}));
+    BOOST_TEST(time.waits == std::vector<nanoseconds>{50ms});
     BOOST_TEST(call().error().service_code == "B");
     BOOST_TEST(time.waits.size() == 1u);
 }
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(a_cancelled_backoff_ends_with_stopped)
 {
     script = {error(500, "A"), reply(200)};
     auto const got = cancelled_call(time.stuck);
-    BOOST_TEST((got.error().code == errc::stopped));
+    BOOST_TEST(got.error().code == errc::stopped);
     BOOST_TEST(asked.size() == 1u);
 }
 

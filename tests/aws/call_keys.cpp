@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(only_what_comes_again_unchanged_is_refused_for_good)
 BOOST_AUTO_TEST_CASE(without_credentials_nothing_is_sent)
 {
     keys->left.clear();
-    BOOST_TEST((call().error().code == errc::no_credentials));
+    BOOST_TEST(call().error().code == errc::no_credentials);
     BOOST_TEST(asked.empty());
 }
 
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(a_cancellation_between_two_operations_ends_with_stopped)
     };
     auto const provider = std::make_shared<late>();
     use(provider);
-    BOOST_TEST((cancelled_call(provider->cancel).error().code == errc::stopped));
+    BOOST_TEST(cancelled_call(provider->cancel).error().code == errc::stopped);
     BOOST_TEST(asked.empty());
 }
 
@@ -161,11 +161,11 @@ BOOST_AUTO_TEST_CASE(credentials_are_waited_for_no_longer_than_an_attempt_may_ta
         use(vault);
         auto const got = call();
         BOOST_REQUIRE(!got.has_value());
-        BOOST_TEST((got.error().code == errc::timed_out));
+        BOOST_TEST(got.error().code == errc::timed_out);
         BOOST_TEST(got.error().retryable);
         BOOST_TEST(got.error().message == "deadline passed while waiting for credentials");
         BOOST_TEST(vault->times_asked == 3);
-        BOOST_TEST((time.waits == std::vector<nanoseconds>{10s, 1s, 10s, 2s, 10s}));
+        BOOST_TEST(time.waits == (std::vector<nanoseconds>{10s, 1s, 10s, 2s, 10s}));
         io.restart();
         io.poll();
         BOOST_TEST(vault->cancelled == (is_deaf ? 0 : 3));
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(what_the_credentials_took_is_missing_to_the_request_but_not
         return some_keys();
     };
     script = {"silence"};
-    BOOST_TEST((call(how).error().code == errc::timed_out)); // and this test's own time limit is far below an hour
+    BOOST_TEST(call(how).error().code == errc::timed_out); // and this test's own time limit is far below an hour
 
     slow->does = [&] {
         time.elapsed += 1h - 1ns;
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(credentials_that_may_come_are_asked_for_again_after_their_c
     use(recovering);
     script = {reply(200)};
     BOOST_TEST(call().has_value());
-    BOOST_TEST((time.waits == std::vector<nanoseconds>{1s, 2s}));
+    BOOST_TEST(time.waits == (std::vector<nanoseconds>{1s, 2s}));
 }
 
 // close() left calls hanging that waited for the program's own provider, or for their next attempt.
@@ -221,9 +221,9 @@ BOOST_AUTO_TEST_CASE(closing_ends_the_wait_for_credentials)
     vault->on_asked = [&] { asio::post(io, [&] { service->close(); }); };
     use(vault);
     auto const got = call();
-    BOOST_TEST((got.error().code == errc::stopped));
+    BOOST_TEST(got.error().code == errc::stopped);
     BOOST_TEST(got.error().message == "the client was closed while waiting for credentials");
-    BOOST_TEST((call().error().code == errc::stopped));
+    BOOST_TEST(call().error().code == errc::stopped);
     BOOST_TEST(vault->times_asked == 1);
 }
 
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(closing_ends_the_pause_between_two_attempts)
     script = {error(500, "A"), reply(200)};
     time.stuck = [&] { asio::post(io, [&] { service->close(); }); };
     auto const got = call();
-    BOOST_TEST((got.error().code == errc::stopped));
+    BOOST_TEST(got.error().code == errc::stopped);
     BOOST_TEST(got.error().message == "the client was closed between two attempts");
     BOOST_TEST(asked.size() == 1u);
 }

@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(a_difference_of_four_minutes_is_corrected_either_way)
     for (auto const off : {-240s, 240s, 86'400s}) {
         aws::clock_skew skew;
         BOOST_TEST(skew.learn(refused("AccessDenied"), header, theirs + off));
-        BOOST_TEST((skew.corrected(theirs + off) == theirs));
+        BOOST_TEST(skew.corrected(theirs + off) == theirs);
         BOOST_TEST(
             !skew.learn(refused("AccessDenied"), header, theirs + off)); // the corrected time is not wrong any more
     }
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(a_smaller_one_is_left_alone)
 {
     aws::clock_skew skew;
     BOOST_TEST(!skew.learn(refused("AccessDenied"), header, theirs + 239s));
-    BOOST_TEST((skew.corrected(theirs) == theirs));
+    BOOST_TEST(skew.corrected(theirs) == theirs);
 }
 
 BOOST_AUTO_TEST_CASE(a_service_that_blames_the_clock_is_believed)
@@ -58,10 +58,10 @@ BOOST_AUTO_TEST_CASE(only_a_clock_that_was_blamed_has_times_of_its_own)
     aws::clock_skew skew;
     auto const ours = theirs + 1h;
     skew.learn(refused("Busy"), header, ours);
-    BOOST_TEST((skew.corrected(ours) == theirs));
-    BOOST_TEST((skew.ours(theirs + 5h) == theirs + 5h));
+    BOOST_TEST(skew.corrected(ours) == theirs);
+    BOOST_TEST(skew.ours(theirs + 5h) == theirs + 5h);
     skew.learn(refused("RequestTimeTooSkewed"), header, ours);
-    BOOST_TEST((skew.ours(theirs + 5h) == ours + 5h));
+    BOOST_TEST(skew.ours(theirs + 5h) == ours + 5h);
 }
 
 // An answer from 2038 had everything signed for 2038.
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_date_more_than_a_day_away_is_not_believed_and_the_error_s
     auto const ours = theirs - 24h - 1s;
     auto const why = refused("RequestTimeTooSkewed");
     BOOST_TEST(!skew.learn(why, header, ours));
-    BOOST_TEST((skew.corrected(ours) == ours));
+    BOOST_TEST(skew.corrected(ours) == ours);
     BOOST_TEST(skew.doubt(why, header, ours).find("2015-08-30T12:36:00Z") != std::string::npos);
     BOOST_TEST(skew.doubt(why, header, ours + 1s) == "");
     BOOST_TEST(skew.doubt(refused("Busy"), header, ours) == "");

@@ -63,7 +63,7 @@ struct chain : surrounded {
     static string keys(string id) { return "aws_access_key_id = " + id + "\naws_secret_access_key = s"; }
 };
 
-/// Of this process, for a while.
+/// A variable of this process, set for a while.
 class set_variable {
 public:
     set_variable(char const* name, string const& value) : name_(name)
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(when_nothing_is_found_the_error_lists_every_place_and_the_r
     variables.erase("AWS_EC2_METADATA_DISABLED");
     auto const none = found();
     BOOST_REQUIRE(!none);
-    BOOST_TEST((none.error().code == errc::no_credentials));
+    BOOST_TEST(none.error().code == errc::no_credentials);
     BOOST_TEST(none.error().message ==
         "looked at the environment (AWS_ACCESS_KEY_ID is not set), web identity (AWS_WEB_IDENTITY_TOKEN_FILE is not "
         "set), "
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(roles_are_taken_on_one_after_another_at_the_regions_sts)
     options.where.region = "ap-south-1";
     web.add(403, "<ErrorResponse><Error><Code>AccessDenied</Code></Error></ErrorResponse>");
     auto const denied = found(options).error();
-    BOOST_TEST((denied.code == errc::no_credentials));
+    BOOST_TEST(denied.code == errc::no_credentials);
     BOOST_TEST(denied.message == "the role a2: the service refused: AccessDenied (HTTP 403)");
     BOOST_TEST(!denied.retryable);
     BOOST_TEST(web.asked[4].url.starts_with("https://sts.ap-south-1.amazonaws.com"));
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(a_source_by_its_name_must_be_there)
     for (int i = 0; i < 3; ++i)
         web.add(503, "");
     auto const unwell = found().error();
-    BOOST_TEST((unwell.code == errc::no_credentials));
+    BOOST_TEST(unwell.code == errc::no_credentials);
     BOOST_TEST(unwell.message == "credential_source Ec2InstanceMetadata: the service refused (HTTP 503)");
     BOOST_TEST(unwell.retryable);
     web.asked.clear();
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(a_place_that_cannot_be_reached_is_named_and_may_be_reached_
 {
     in_container();
     auto const none = found().error();
-    BOOST_TEST((none.code == errc::no_credentials));
+    BOOST_TEST(none.code == errc::no_credentials);
     BOOST_TEST(none.message == "the container's endpoint: timed out: nobody");
     BOOST_TEST(none.retryable);
 }

@@ -42,10 +42,10 @@ BOOST_AUTO_TEST_CASE(credentials_are_read_as_all_the_sources_write_them)
     auto const sso = aws::credentials_in_json(
         R"({"roleCredentials":{"accessKeyId":"A","secretAccessKey":"s","sessionToken":"t","expiration":1651516560000}})",
         "it", "roleCredentials");
-    BOOST_TEST((*sso == aws::credentials{"A", "s", "t", quern::text::parse_rfc3339("2022-05-02T18:36:00Z"), ""}));
+    BOOST_TEST(*sso == (aws::credentials{"A", "s", "t", quern::text::parse_rfc3339("2022-05-02T18:36:00Z"), ""}));
     auto const process = aws::credentials_in_json(
         R"({"Version":1,"AccessKeyId":"A","SecretAccessKey":"s","SessionToken":null,"AccountId":"1"})", "it");
-    BOOST_TEST((*process == aws::credentials{"A", "s", "", {}, "1"}));
+    BOOST_TEST(*process == (aws::credentials{"A", "s", "", {}, "1"}));
 }
 
 // Who means never writes 9999, and was told that this is no time.
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(an_expiration_in_the_far_future_means_the_end_of_the_year_2
         auto const found = aws::credentials_in_json(
             string(R"({"AccessKeyId":"A","SecretAccessKey":"s","Expiration":)") + time + '}', "it");
         BOOST_REQUIRE(found.has_value());
-        BOOST_TEST((found->expires_at == quern::text::last_moment), time);
+        BOOST_TEST(found->expires_at == quern::text::last_moment, time);
     }
 }
 

@@ -73,7 +73,7 @@ private:
     std::unique_ptr<timer> timer_;
 };
 
-/// What json_service does with its credentials, without the network.
+/// Treats its credentials as json_service does, without the network.
 asio::awaitable<void> call(world& w, aws::credentials_provider& provider, timer& pause)
 {
     ++w.calls;
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(four_hours_of_short_lived_credentials_from_a_source_that_is
             BOOST_TEST(w.loads >= 18);
             BOOST_TEST(w.loads <= 40);
             BOOST_TEST(w.most_loads_at_once == 1);
-            BOOST_TEST((w.closest_loads >= 500ms));
+            BOOST_TEST(w.closest_loads >= 500ms);
         }
     }
 }
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(an_outage_of_an_hour_costs_calls_but_no_storm_and_no_signat
     BOOST_TEST(w.signed_with_expired == 0);
     BOOST_TEST(w.refused == 0);
     BOOST_TEST(w.loads <= 160); // one a minute, of which jitter takes up to half, and the start of it
-    BOOST_TEST((w.closest_loads >= 500ms));
+    BOOST_TEST(w.closest_loads >= 500ms);
 }
 
 BOOST_AUTO_TEST_CASE(an_instance_that_hands_out_the_same_until_five_minutes_before_the_end_is_not_besieged)

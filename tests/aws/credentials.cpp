@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(come_from_the_three_variables)
     auto const found =
         with({{"AWS_ACCESS_KEY_ID", "AKID"}, {"AWS_SECRET_ACCESS_KEY", "s"}, {"AWS_SESSION_TOKEN", "t"}});
     BOOST_REQUIRE(found.has_value());
-    BOOST_TEST((*found == aws::credentials{"AKID", "s", "t"}));
+    BOOST_TEST(*found == (aws::credentials{"AKID", "s", "t"}));
 }
 
 BOOST_AUTO_TEST_CASE(need_no_session_token)
@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(an_empty_key_is_none)
 {
     auto const found = with({{"AWS_ACCESS_KEY_ID", ""}, {"AWS_SECRET_ACCESS_KEY", "s"}});
     BOOST_REQUIRE(!found.has_value());
-    BOOST_TEST((found.error().code == quern::errc::no_credentials));
+    BOOST_TEST(found.error().code == quern::errc::no_credentials);
     BOOST_TEST(found.error().message.starts_with("AWS_ACCESS_KEY_ID is not set"));
 }
 
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(a_key_without_its_secret_is_an_error_that_names_what_is_mis
 {
     auto const found = with({{"AWS_ACCESS_KEY_ID", "AKID"}});
     BOOST_REQUIRE(!found.has_value());
-    BOOST_TEST((found.error().code == quern::errc::no_credentials));
+    BOOST_TEST(found.error().code == quern::errc::no_credentials);
     BOOST_TEST(found.error().message.find("AWS_SECRET_ACCESS_KEY is not") != std::string::npos);
 }
 
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(may_say_whose_they_are_and_when_they_end)
         {"AWS_ACCOUNT_ID", "123456789012"}, {"AWS_CREDENTIAL_EXPIRATION", "2026-01-02T03:04:05Z"}};
     auto const found = with(variables);
     BOOST_TEST(found->account_id == "123456789012");
-    BOOST_TEST((found->expires_at == quern::text::parse_rfc3339("2026-01-02T03:04:05Z")));
+    BOOST_TEST(found->expires_at == quern::text::parse_rfc3339("2026-01-02T03:04:05Z"));
     variables["AWS_CREDENTIAL_EXPIRATION"] = "tomorrow";
     BOOST_TEST(with(variables).error().message.starts_with("AWS_CREDENTIAL_EXPIRATION is not a time"));
 }
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(static_ones_are_handed_out_without_a_copy)
     auto const second = quern::test::run(provider->get());
     BOOST_REQUIRE(first.has_value());
     BOOST_TEST(first->get() == second->get());
-    BOOST_TEST((provider->renew(*first) == aws::renewal::never));
+    BOOST_TEST(provider->renew(*first) == aws::renewal::never);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

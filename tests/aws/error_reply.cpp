@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(an_answer_of_sqs_gives_the_query_code_the_fault_and_the_req
 {
     auto const why = decoded(400, R"({"__type":"com.amazonaws.sqs#QueueDoesNotExist","message":"no such queue"})",
         {{"x-amzn-RequestId", "e5cca473"}, {"x-amzn-query-error", "AWS.SimpleQueueService.NonExistentQueue;Sender"}});
-    BOOST_TEST((why.code == errc::service_error));
+    BOOST_TEST(why.code == errc::service_error);
     BOOST_TEST(why.service_code == "AWS.SimpleQueueService.NonExistentQueue");
     BOOST_TEST(why.message == "no such queue");
     BOOST_TEST(why.request_id == "e5cca473");
@@ -91,14 +91,14 @@ BOOST_AUTO_TEST_CASE(without_a_stated_fault_the_status_tells_it)
 BOOST_AUTO_TEST_CASE(throttling_is_told_apart_and_may_be_retried)
 {
     auto const why = decoded(403, R"({"__type":"com.amazonaws.sqs#RequestThrottled","message":"Rate exceeded"})");
-    BOOST_TEST((why.code == errc::throttled));
+    BOOST_TEST(why.code == errc::throttled);
     BOOST_TEST(why.retryable);
 }
 
 BOOST_AUTO_TEST_CASE(a_page_that_is_not_json_gives_a_short_printable_excerpt)
 {
     auto const why = decoded(503, "<html>\r\n\t<h1>Service\x01 Unavailable\xff</h1>" + std::string(1'000, 'x'));
-    BOOST_TEST((why.code == errc::service_error));
+    BOOST_TEST(why.code == errc::service_error);
     BOOST_TEST(why.service_code == "");
     BOOST_TEST(why.message.starts_with("<html> <h1>Service Unavailable </h1>xxx"));
     BOOST_TEST(why.message.size() == 203u);
@@ -122,14 +122,14 @@ BOOST_AUTO_TEST_CASE(what_sqs_says_is_classified_as_the_sdks_do)
 {
     using aws::classify;
     using kind = aws::error_kind;
-    BOOST_TEST((classify(403, "RequestThrottled") == kind::throttling));
-    BOOST_TEST((classify(400, "ThrottlingException") == kind::throttling));
-    BOOST_TEST((classify(503, "SlowDown") == kind::throttling));
-    BOOST_TEST((classify(500, "InternalFailure") == kind::transient));
-    BOOST_TEST((classify(400, "RequestTimeout") == kind::transient));
-    BOOST_TEST((classify(501, "") == kind::final));
+    BOOST_TEST(classify(403, "RequestThrottled") == kind::throttling);
+    BOOST_TEST(classify(400, "ThrottlingException") == kind::throttling);
+    BOOST_TEST(classify(503, "SlowDown") == kind::throttling);
+    BOOST_TEST(classify(500, "InternalFailure") == kind::transient);
+    BOOST_TEST(classify(400, "RequestTimeout") == kind::transient);
+    BOOST_TEST(classify(501, "") == kind::final);
     for (auto const* const code : {"OverLimit", "KMS.ThrottlingException", "InvalidParameterValue", ""}) {
-        BOOST_TEST((classify(400, code) == kind::final), code);
+        BOOST_TEST(classify(400, code) == kind::final, code);
     }
 }
 

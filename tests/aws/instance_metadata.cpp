@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(asks_for_a_token_then_the_role_then_its_credentials)
     add_credentials("2026-01-02T09:04:05Z");
     auto const found = ask();
     BOOST_REQUIRE(found.has_value());
-    BOOST_TEST((*found == aws::credentials{"A", "s", "t", text::parse_rfc3339("2026-01-02T09:04:05Z"), ""}));
+    BOOST_TEST(*found == (aws::credentials{"A", "s", "t", text::parse_rfc3339("2026-01-02T09:04:05Z"), ""}));
     BOOST_REQUIRE(web.asked.size() == 3u);
     BOOST_TEST(web.asked[0].method == "PUT");
     BOOST_TEST(web.asked[0].url == "http://169.254.169.254/latest/api/token");
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(asks_for_a_token_then_the_role_then_its_credentials)
     }
     for (auto const& request : web.asked) {
         BOOST_TEST(request.is_next_door);
-        BOOST_TEST((request.timeout == 1s));
+        BOOST_TEST(request.timeout == 1s);
     }
 }
 
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(expired_ones_count_as_good_for_a_while)
     add_credentials("2026-01-02T02:00:00Z");
     auto const found = ask();
     BOOST_REQUIRE(found.has_value());
-    BOOST_TEST((*found->expires_at == time.wall() + 15min));
+    BOOST_TEST(*found->expires_at == time.wall() + 15min);
 }
 
 // In their last seconds nobody would use them, and the service has no others.
@@ -74,14 +74,14 @@ BOOST_AUTO_TEST_CASE(so_do_those_that_are_about_to_expire)
     add_credentials("2026-01-02T03:04:10Z"); // in five seconds
     auto const found = ask();
     BOOST_REQUIRE(found.has_value());
-    BOOST_TEST((*found->expires_at == time.wall() + 15min));
+    BOOST_TEST(*found->expires_at == time.wall() + 15min);
 }
 
 BOOST_AUTO_TEST_CASE(where_nobody_answers_that_is_said_and_may_be_elsewhere)
 {
     web.answers.emplace_back(failure(errc::connect_failed, "no route", true));
     auto const found = ask();
-    BOOST_TEST((found.error().code == errc::no_credentials));
+    BOOST_TEST(found.error().code == errc::no_credentials);
     BOOST_TEST(found.error().message == "nobody answers at http://169.254.169.254 (cannot connect)");
     BOOST_TEST(web.asked.size() == 1u);
 }
@@ -111,10 +111,10 @@ BOOST_AUTO_TEST_CASE(the_settings_come_from_the_environment_then_the_profile)
         return aws::find_instance_service([this](char const* name) { return variable(name); }, &profile)->value();
     };
     BOOST_TEST(find().url == "http://p");
-    BOOST_TEST((find().timeout == 5s));
+    BOOST_TEST(find().timeout == 5s);
     BOOST_TEST(find().attempts == 2);
     variables["AWS_METADATA_SERVICE_TIMEOUT"] = "7";
-    BOOST_TEST((find().timeout == 7s));
+    BOOST_TEST(find().timeout == 7s);
     variables["AWS_EC2_METADATA_DISABLED"] = "True";
     BOOST_TEST(
         !aws::find_instance_service([this](char const* name) { return variable(name); }, &profile)->has_value());

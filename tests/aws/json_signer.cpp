@@ -43,7 +43,7 @@ struct received {
     std::string_view version;
 };
 
-/// What the general signer makes of the same request.
+/// The general signer's header for the same request.
 std::string general_authorization(
     received const& request, aws::credentials const& who, aws::json_target const& target)
 {

@@ -23,7 +23,7 @@ string error_in(string config, string credentials = "")
     auto const read =
         aws::parse_shared_config({"config", std::move(config)}, {"credentials", std::move(credentials)});
     if (read) return "accepted";
-    BOOST_TEST((read.error().code == quern::errc::invalid_option));
+    BOOST_TEST(read.error().code == quern::errc::invalid_option);
     return read.error().message;
 }
 
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(an_absent_file_is_empty_and_one_that_cannot_be_read_is_an_e
     disk.locked.insert("/h/.aws/config");
     auto const refused = aws::load_shared_config(home, disk);
     BOOST_REQUIRE(!refused);
-    BOOST_TEST((refused.error().code == quern::errc::invalid_option));
+    BOOST_TEST(refused.error().code == quern::errc::invalid_option);
     BOOST_TEST(refused.error().message.starts_with("/h/.aws/config cannot be read: "));
 }
 

@@ -27,7 +27,7 @@ string error_in(string config, string profile = "default")
 {
     auto const how = recipe_in(std::move(config), std::move(profile));
     if (how) return "accepted";
-    BOOST_TEST((how.error().code == quern::errc::no_credentials));
+    BOOST_TEST(how.error().code == quern::errc::no_credentials);
     return how.error().message;
 }
 
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(of_several_ways_in_one_profile_the_first_counts)
     config += keys;
     BOOST_TEST(first_in<aws::from_keys>(config).keys.account_id == "1");
     config += "sso_start_url = u\nsso_region = r\nsso_account_id = 2\nsso_role_name = n\n";
-    BOOST_TEST((first_in<aws::from_sso>(config).what == aws::sso_profile{"", "u", "r", "2", "n"}));
+    BOOST_TEST(first_in<aws::from_sso>(config).what == (aws::sso_profile{"", "u", "r", "2", "n"}));
     config += "web_identity_token_file = t\nrole_arn = a\nsource_profile = other\n";
     BOOST_TEST(first_in<aws::from_web_identity>(config).token_file == "t");
 }
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_role_carries_its_settings)
                                "duration_seconds = 900\n[profile b]\n" +
         string(keys));
     BOOST_REQUIRE((how.has_value() && how->has_value() && (*how)->roles.size() == 1u));
-    BOOST_TEST(((*how)->roles[0] == aws::role{"a", "s", "e", "900"}));
+    BOOST_TEST((*how)->roles[0] == (aws::role{"a", "s", "e", "900"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_source_with_keys_uses_them_and_not_its_own_role)

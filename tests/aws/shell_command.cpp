@@ -134,9 +134,9 @@ BOOST_AUTO_TEST_CASE(more_output_than_allowed_is_a_failure)
     command.output_limit = 5;
     BOOST_TEST(end_of(command)->output == "12345");
     command.output_limit = 4;
-    BOOST_TEST((end_of(command).error().code == std::errc::file_too_large));
+    BOOST_TEST(end_of(command).error().code == std::errc::file_too_large);
     auto endless = kept("yes"); // its writes are refused: it takes no memory, and ends
-    BOOST_TEST((end_of(endless).error().code == std::errc::file_too_large));
+    BOOST_TEST(end_of(endless).error().code == std::errc::file_too_large);
 }
 
 // Whoever ignores SIGCHLD, or inherits that, never learns how a command ended: that is no success.
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(a_command_whose_end_nobody_knows_has_failed)
 BOOST_AUTO_TEST_CASE(a_credential_process_prints_credentials)
 {
     auto const found = printed_by(R"(echo '{"Version":1,"AccessKeyId":"A","SecretAccessKey":"s"}' | cat)");
-    BOOST_TEST((*found == aws::credentials{"A", "s", ""}));
+    BOOST_TEST(*found == (aws::credentials{"A", "s", ""}));
 }
 
 BOOST_AUTO_TEST_CASE(a_credential_process_that_fails_is_told_without_what_it_printed)

@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_token_about_to_end_is_renewed_and_the_new_one_kept)
     BOOST_TEST(kept->refresh_token == "next");
     BOOST_TEST(kept->client_secret == "client\"secret");
     BOOST_TEST(kept->start_url == "https://x.awsapps.com/start");
-    BOOST_TEST((kept->expires_at == time.wall() + 8h));
+    BOOST_TEST(kept->expires_at == time.wall() + 8h);
 }
 
 BOOST_AUTO_TEST_CASE(a_renewal_that_fails_leaves_the_old_token_while_it_lasts)
@@ -144,14 +144,14 @@ BOOST_AUTO_TEST_CASE(a_token_can_be_renewed_while_its_registration_lasts)
 {
     auto const now = time.wall();
     auto token = *aws::parse_sso_token(files.text[path]);
-    BOOST_TEST((token.at(now) == state::good));
-    BOOST_TEST((token.at(now + 8h - 15min) == state::renewable));
-    BOOST_TEST((token.at(now + 9h) == state::renewable));
+    BOOST_TEST(token.at(now) == state::good);
+    BOOST_TEST(token.at(now + 8h - 15min) == state::renewable);
+    BOOST_TEST(token.at(now + 9h) == state::renewable);
     token.registration_expires_at = text::rfc3339(now + 1h);
-    BOOST_TEST((token.at(now + 8h - 15min) == state::good));
-    BOOST_TEST((token.at(now + 8h) == state::expired));
+    BOOST_TEST(token.at(now + 8h - 15min) == state::good);
+    BOOST_TEST(token.at(now + 8h) == state::expired);
     token.registration_expires_at = "some day";
-    BOOST_TEST((token.at(now + 8h) == state::expired));
+    BOOST_TEST(token.at(now + 8h) == state::expired);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(a_wrong_clock_is_corrected_and_the_end_is_told_in_its_time)
     web.add(200, whole);
     auto const found = assume({"a"});
     BOOST_REQUIRE(found.has_value());
-    BOOST_TEST((found->expires_at == text::parse_rfc3339("2026-01-02T04:04:05Z")));
+    BOOST_TEST(found->expires_at == text::parse_rfc3339("2026-01-02T04:04:05Z"));
     BOOST_TEST(web.header(0, "X-Amz-Date") == "20260102T030405Z");
     BOOST_TEST(web.header(1, "X-Amz-Date") == "20260102T020405Z");
 
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(errors_are_read_and_sorted)
     net::response busy;
     busy.status = 400;
     busy.body = error("Throttling");
-    BOOST_TEST((aws::decode_sts_error(busy).code == errc::throttled));
+    BOOST_TEST(aws::decode_sts_error(busy).code == errc::throttled);
     busy.body = error("IDPCommunicationError");
     BOOST_TEST(aws::decode_sts_error(busy).retryable);
     busy.body = "not XML";

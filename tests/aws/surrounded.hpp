@@ -67,7 +67,7 @@ struct surrounded {
         return at == variables.end() ? std::string() : at->second;
     }
 
-    /// What it comes to, within an hour.
+    /// The result of the work, within an hour.
     template <class T>
     T run(boost::asio::awaitable<T> work)
     {

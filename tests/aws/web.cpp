@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(silence_may_count_as_an_answer)
 {
     web.add(503, "");
     auto const none = run(aws::fetch(web, time, get, aws::decode_error, aws::patience{3, false}));
-    BOOST_TEST((none.error().code == errc::timed_out));
+    BOOST_TEST(none.error().code == errc::timed_out);
     BOOST_TEST(web.asked.size() == 2u);
 }
 
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_file_of_authorities_that_has_vanished_is_named_with_the_p
     aws::web_request request("https://sts.example/");
     auto const got = test::run(io, real->send(std::move(request)));
     BOOST_REQUIRE(!got.has_value());
-    BOOST_TEST((got.error().code == errc::invalid_option));
+    BOOST_TEST(got.error().code == errc::invalid_option);
     BOOST_TEST(got.error().message.starts_with("https://sts.example: "));
     BOOST_TEST(got.error().message.find("ca_bundle \"/nowhere/ca.pem\"") != std::string::npos);
 }

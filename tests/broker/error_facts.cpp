@@ -11,7 +11,7 @@ using namespace quern::test;
 
 namespace {
 
-/// What came of the request: a whole failure, or one entry of a batch.
+/// The failure that a request provoked: a whole one, or one entry of a batch.
 struct provoked {
     std::string code;
     std::string message;

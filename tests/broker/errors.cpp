@@ -14,7 +14,7 @@ BOOST_AUTO_TEST_SUITE(errors)
 BOOST_AUTO_TEST_CASE(a_failure_carries_the_shape_and_is_found_again_by_its_code)
 {
     auto const why = broker::fail(error::queue_does_not_exist, "The specified queue does not exist.");
-    BOOST_TEST((why.code == quern::errc::service_error));
+    BOOST_TEST(why.code == quern::errc::service_error);
     BOOST_TEST(why.service_code == "AWS.SimpleQueueService.NonExistentQueue");
     BOOST_TEST(why.http_status == 400);
     BOOST_TEST(why.sender_fault);
@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(a_failure_carries_the_shape_and_is_found_again_by_its_code)
 
 BOOST_AUTO_TEST_CASE(throttling_and_the_services_own_faults_may_be_retried)
 {
-    BOOST_TEST((broker::fail(error::request_throttled, "").code == quern::errc::throttled));
+    BOOST_TEST(broker::fail(error::request_throttled, "").code == quern::errc::throttled);
     BOOST_TEST(broker::fail(error::request_throttled, "").retryable);
     BOOST_TEST(broker::fail(error::internal_failure, "").retryable);
     BOOST_TEST(!broker::fail(error::internal_failure, "").sender_fault);

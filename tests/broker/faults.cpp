@@ -28,8 +28,8 @@ BOOST_AUTO_TEST_CASE(a_plan_without_rates_does_nothing)
 {
     fault_plan plan;
     for (int i = 0; i != 100; ++i) {
-        BOOST_TEST((plan.on_request("SendMessage").what == transport_fault::none));
-        BOOST_TEST((plan.on_request("SendMessage").latency == 0ms));
+        BOOST_TEST(plan.on_request("SendMessage").what == transport_fault::none);
+        BOOST_TEST(plan.on_request("SendMessage").latency == 0ms);
         BOOST_TEST(!plan.fails_entry("SendMessageBatch"));
         BOOST_TEST(!plan.duplicates_message());
         BOOST_TEST(!plan.expires_receipt("DeleteMessage"));
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(the_same_seed_draws_the_same_faults)
         return out;
     };
     BOOST_TEST(draw(1) == draw(1), per_element());
-    BOOST_TEST((draw(1) != draw(2)));
+    BOOST_TEST(draw(1) != draw(2));
 }
 
 BOOST_AUTO_TEST_CASE(rates_are_met_roughly)
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(details_come_with_the_fault)
     }
     BOOST_TEST(statuses == (std::set<int>{500, 503}), per_element());
     BOOST_TEST(latencies == (std::set<long>{5, 6, 7}), per_element());
-    BOOST_TEST((plan.on_request("DeleteMessage").what == transport_fault::none));
+    BOOST_TEST(plan.on_request("DeleteMessage").what == transport_fault::none);
 
     fault_rates slow;
     slow.slow = 1;

@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(queues_come_back_with_attributes_tags_and_the_messages_in_e
     kept_service b(paper, a.now);
     BOOST_TEST(look(b, source) == look(a, source));
     BOOST_TEST(b.counts(source) == "1/1/1");
-    BOOST_TEST((b.attributes(source) == a.attributes(source)));
+    BOOST_TEST(b.attributes(source) == a.attributes(source));
     BOOST_TEST(
         b.engine.list_queue_tags({sqs::list_queue_tags_request(source)}, b.now).value().tags.at("team") == "shop");
     b.pass(21s);

@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_poll_ends_empty_at_its_deadline)
     service s;
     auto const url = s.create("q");
     auto const id = s.poll(url, 5);
-    BOOST_TEST((s.engine.next_event() == s.now + 5s));
+    BOOST_TEST(s.engine.next_event() == s.now + 5s);
     s.pass(4999ms);
     BOOST_TEST(!s.engine.take_ready().has_value());
     s.pass(1ms);
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(the_wait_is_the_requests_or_else_the_queues)
     sqs::receive_message_request request(url);
     auto const parked = s.try_receive(request);
     BOOST_TEST(parked->parked.has_value());
-    BOOST_TEST((s.engine.next_event() == s.now + 7s));
+    BOOST_TEST(s.engine.next_event() == s.now + 7s);
 
     request.wait_time = 0s;
     BOOST_TEST(!s.try_receive(request)->parked.has_value());

@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(messages_go_to_the_destination_as_new_ones)
     BOOST_TEST(m.id != old_id);
     BOOST_TEST(m.receive_count() == 1);
     BOOST_TEST(m.system("DeadLetterQueueSourceArn").empty());
-    BOOST_TEST((m.sent_at() == s.now - 10s));
+    BOOST_TEST(m.sent_at() == s.now - 10s);
     BOOST_TEST(s.counts(s.dead) == "0/0/0");
 
     auto const task = s.task();

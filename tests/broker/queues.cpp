@@ -207,10 +207,10 @@ BOOST_AUTO_TEST_CASE(tags_are_added_replaced_and_removed)
     create.tags = {{"a", "1"}, {"b", ""}};
     auto const url = s.engine.create_queue(create, s.now)->queue_url;
     auto const tags = [&] { return s.engine.list_queue_tags(sqs::list_queue_tags_request(url), s.now).value().tags; };
-    BOOST_TEST((tags() == sqs::string_map{{"a", "1"}, {"b", ""}}));
+    BOOST_TEST(tags() == (sqs::string_map{{"a", "1"}, {"b", ""}}));
     s.engine.tag_queue({url, {{"a", "2"}, {"A", "3"}}}, s.now).value();
     s.engine.untag_queue({url, {"b", "unknown"}}, s.now).value();
-    BOOST_TEST((tags() == sqs::string_map{{"A", "3"}, {"a", "2"}}));
+    BOOST_TEST(tags() == (sqs::string_map{{"A", "3"}, {"a", "2"}}));
 
     sqs::string_map many;
     for (int i = 0; i != 49; ++i)

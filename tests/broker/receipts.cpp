@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(what_was_written_is_read_back)
         auto const text = written(codec, r);
         BOOST_TEST(text.starts_with("AQEB"));
         BOOST_REQUIRE(codec.read(text).has_value());
-        BOOST_TEST((*codec.read(text) == r));
+        BOOST_TEST(*codec.read(text) == r);
     }
 }
 

@@ -256,7 +256,7 @@ BOOST_AUTO_TEST_CASE(every_recorded_step_is_answered_as_sqs_answered_it)
         BOOST_TEST_CONTEXT(name)
         {
             auto const found = scenarios.find(name);
-            BOOST_TEST((found != scenarios.end()), "no scenario");
+            BOOST_TEST(found != scenarios.end(), "no scenario");
             if (found == scenarios.end()) continue;
             service s;
             recording r(test.value().at("recorded-content").as_object());

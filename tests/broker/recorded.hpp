@@ -29,8 +29,8 @@ boost::json::value as_recorded(quern::result<T> const& outcome)
     return outcome ? as_recorded(*outcome) : as_recorded(outcome.error());
 }
 
-/// What SQS answered in one test of the recordings. "<uuid:1>" stands for whatever it stands for first, and from then
-/// on for that alone; "timestamp" and the masked parts of an ARN for anything.
+/// Answers of SQS in one test of the recordings. "<uuid:1>" stands for whatever it stands for first, and from then on
+/// for that alone; "timestamp" and the masked parts of an ARN for anything.
 class recording {
 public:
     explicit recording(boost::json::object const& steps) : steps_(steps) {}

@@ -5,7 +5,7 @@ using boost::test_tools::per_element;
 
 namespace {
 
-/// What SQS says to a message with this attribute; "" when it takes it.
+/// The complaint of SQS about a message with this attribute; "" when it takes it.
 std::string refused(std::string name, std::string type, std::string value)
 {
     service s;

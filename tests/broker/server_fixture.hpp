@@ -91,6 +91,7 @@ public:
     }
     void advance(tick::duration by)
     {
+        counters(); // a client can have its answer before the server's deadlines are set: let it end its turn
         on_server([this, by] { clock_.advance(by); });
     }
     wall_time wall() const { return clock_.wall(); }

@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(the_trace_header_of_a_request_is_that_of_each_message_that_
     }
     std::map<std::string, std::string> const wanted{
         {"a", "Root=1-5759e988"}, {"b", "Root=1-5759e988"}, {"c", "own"}, {"d", "none"}};
-    BOOST_TEST((traces == wanted));
+    BOOST_TEST(traces == wanted);
 }
 
 BOOST_AUTO_TEST_CASE(queues_and_messages_can_be_looked_at_without_receiving_where_that_is_switched_on)

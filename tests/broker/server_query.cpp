@@ -26,7 +26,7 @@ struct old_client {
         return client.receive();
     }
 
-    /// Of the answer's element at that path.
+    /// The text of the answer's element at that path.
     std::string ask(std::string_view form, std::string_view path, int status)
     {
         auto const answer = ask(form);

@@ -26,7 +26,7 @@ std::string after_last(std::string const& text, char mark)
     return text.substr(text.rfind(mark) + 1);
 }
 
-/// What differs from run to run, made equal: names by which both sides agree on what is meant.
+/// Names for what differs from run to run, by which both sides agree on what is meant.
 class masks {
 public:
     json::value masked(json::value const& in)
@@ -121,7 +121,7 @@ private:
             remember_handles(list_of(theirs, "Messages"), list_of(ours, "Messages"));
         } else {
             auto const expected = their_masks_.masked(theirs), got = our_masks_.masked(ours);
-            BOOST_TEST((got == expected),
+            BOOST_TEST(got == expected,
                 operation << ": " << json::serialize(got) << " instead of " << json::serialize(expected));
         }
     }

@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(only_what_was_asked_for_is_shown)
     service s;
     auto const url = s.create("q");
     auto const some = s.attributes(url, {"QueueArn", "VisibilityTimeout", "Policy", "FifoQueue"});
-    BOOST_TEST((some == sqs::string_map{{"QueueArn", s.arn(url)}, {"VisibilityTimeout", "30"}}));
+    BOOST_TEST(some == (sqs::string_map{{"QueueArn", s.arn(url)}, {"VisibilityTimeout", "30"}}));
     BOOST_TEST(s.attributes(url, {}).empty());
     sqs::get_queue_attributes_request request(url);
     request.attribute_names = {"Foobar"};
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(one_bad_attribute_leaves_all_as_they_were)
     auto const url = s.create("q");
     auto const before = s.attributes(url);
     BOOST_TEST(!s.set(url, {{"DelaySeconds", "5"}, {"VisibilityTimeout", "x"}}));
-    BOOST_TEST((s.attributes(url) == before));
+    BOOST_TEST(s.attributes(url) == before);
     BOOST_TEST(s.set(url, {}).error().service_code == "MissingParameter");
 }
 

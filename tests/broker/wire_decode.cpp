@@ -65,9 +65,9 @@ BOOST_AUTO_TEST_CASE(a_send_carries_its_body_attributes_and_fifo_identifiers)
     BOOST_TEST(r.body == "a\"b\u00e9\U0001F600\n");
     BOOST_TEST(r.delay->count() == 7);
     BOOST_TEST(r.attributes.size() == 3u);
-    BOOST_TEST((r.attributes.at("t") == sqs::attribute_value{"String.x", "v"}));
-    BOOST_TEST((r.attributes.at("b") == sqs::attribute_value{"Binary", std::string("\0\1\xff", 3)}));
-    BOOST_TEST((r.attributes.at("n") == sqs::attribute_value{"Number", "12"}));
+    BOOST_TEST(r.attributes.at("t") == (sqs::attribute_value{"String.x", "v"}));
+    BOOST_TEST(r.attributes.at("b") == (sqs::attribute_value{"Binary", std::string("\0\1\xff", 3)}));
+    BOOST_TEST(r.attributes.at("n") == (sqs::attribute_value{"Number", "12"}));
     BOOST_TEST(r.system_attributes.at("AWSTraceHeader").value == "Root=1");
     BOOST_TEST(*r.deduplication_id == "d");
     BOOST_TEST(*r.group_id == "g");

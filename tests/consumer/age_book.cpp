@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(only_what_overlaps_counts)
     } const table[] = {{0s, 5s, 0s}, {0s, 10s, 0s}, {0s, 15s, 5s}, {12s, 15s, 3s}, {0s, 60s, 10s}, {15s, 60s, 5s},
         {20s, 60s, 0s}, {60s, 0s, 0s}};
     for (auto const& row : table)
-        BOOST_TEST((stood_back(book, t0 + row.from, t0 + row.until) == row.counts));
+        BOOST_TEST(stood_back(book, t0 + row.from, t0 + row.until) == row.counts);
 }
 
 BOOST_AUTO_TEST_CASE(what_has_not_ended_lasts_until_now)
@@ -37,10 +37,10 @@ BOOST_AUTO_TEST_CASE(what_has_not_ended_lasts_until_now)
     age_book book;
     book.begin(t0);
     book.begin(t0 + 30s); // of the same
-    BOOST_TEST((stood_back(book, t0 - 1min, t0 + 1min) == 1min));
+    BOOST_TEST(stood_back(book, t0 - 1min, t0 + 1min) == 1min);
     book.end(t0 + 2min);
     book.end(t0 + 3min);
-    BOOST_TEST((stood_back(book, t0 - 1min, t0 + 1h) == 2min));
+    BOOST_TEST(stood_back(book, t0 - 1min, t0 + 1h) == 2min);
 }
 
 BOOST_AUTO_TEST_CASE(stretches_that_overlap_count_once_in_one_book_and_in_two)
@@ -51,11 +51,11 @@ BOOST_AUTO_TEST_CASE(stretches_that_overlap_count_once_in_one_book_and_in_two)
     BOOST_TEST(one.size() == 2u);
     one.add(t0 + 5s, t0 + 20s);
     BOOST_TEST(one.size() == 1u);
-    BOOST_TEST((stood_back(one, t0, t0 + 1min) == 30s));
+    BOOST_TEST(stood_back(one, t0, t0 + 1min) == 30s);
     other.add(t0 + 25s, t0 + 40s);
     other.begin(t0 + 50s);
-    BOOST_TEST((age_book::stood_back(t0, t0 + 1min, {&one, &other}) == 50s));
-    BOOST_TEST((age_book::stood_back(t0, t0 + 1min, {&one, &one}) == 30s));
+    BOOST_TEST(age_book::stood_back(t0, t0 + 1min, {&one, &other}) == 50s);
+    BOOST_TEST(age_book::stood_back(t0, t0 + 1min, {&one, &one}) == 30s);
 }
 
 BOOST_AUTO_TEST_CASE(a_clock_that_was_set_back_leaves_no_stretch)
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_clock_that_was_set_back_leaves_no_stretch)
     book.begin(t0);
     book.end(t0 - 1h);
     BOOST_TEST(book.size() == 0u);
-    BOOST_TEST((stood_back(book, t0 - 2h, t0 + 1h) == 0s));
+    BOOST_TEST(stood_back(book, t0 - 2h, t0 + 1h) == 0s);
 }
 
 BOOST_AUTO_TEST_CASE(the_newest_are_remembered_and_nothing_older_than_a_message_can_be)
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(the_newest_are_remembered_and_nothing_older_than_a_message_
     for (int i = 0; i < 1'000; ++i)
         book.add(t0 + i * 10s, t0 + i * 10s + 1s);
     BOOST_TEST(book.size() == age_book::most);
-    BOOST_TEST((stood_back(book, t0, t0 + 24h) == std::chrono::seconds(age_book::most)));
+    BOOST_TEST(stood_back(book, t0, t0 + 24h) == std::chrono::seconds(age_book::most));
     book.add(t0 + 15 * 24h, t0 + 15 * 24h + 1s);
     BOOST_TEST(book.size() == 1u);
 }

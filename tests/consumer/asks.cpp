@@ -84,10 +84,10 @@ BOOST_AUTO_TEST_CASE(a_handler_learns_that_its_lease_was_lost_before_the_delete_
         worked = std::chrono::floor<std::chrono::seconds>(time.now() - since);
     }));
     BOOST_TEST(until(1min, [&] { return said.has_value(); }));
-    BOOST_TEST((said == errc::receipt_expired));
+    BOOST_TEST(said == errc::receipt_expired);
     api.on_delete = api.on_change = [] { return std::optional<failure>(); };
     BOOST_TEST(until(2min, [this] { return empty() && it->in_flight() == 0; }));
-    BOOST_TEST((worked == 0s));
+    BOOST_TEST(worked == 0s);
     BOOST_TEST(runs.at("m0") == 2);
     BOOST_TEST(it->counters().lost == 1u);
 }
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(an_extension_lasts_as_long_as_was_asked)
     consume([&](delivery& d) -> asio::awaitable<outcome> {
         auto const said = co_await d.extend(10min);
         BOOST_TEST(said.has_value());
-        BOOST_TEST((d.remaining() == 10min));
+        BOOST_TEST(d.remaining() == 10min);
         api.on_change = no_answer;
         co_await pause(9min);
         ended = true;
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(an_extension_of_any_length_is_cut_to_what_sqs_allows)
         BOOST_TEST(none.has_value());
         auto const all = co_await d.extend(std::chrono::seconds::max());
         BOOST_TEST(all.has_value());
-        BOOST_TEST((d.remaining() > 11h));
+        BOOST_TEST(d.remaining() > 11h);
         co_return ack();
     });
     BOOST_TEST(until(1s, [this] { return empty(); }));
@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(two_extensions_never_overtake_each_other)
         co_await pause(asks_after);
         auto const said = co_await d.extend(10min);
         BOOST_TEST(said.has_value());
-        BOOST_TEST((d.remaining() >= 9min));
+        BOOST_TEST(d.remaining() >= 9min);
         co_return ack();
     });
     BOOST_TEST(until(1min, [this] { return empty(); }));
@@ -290,7 +290,7 @@ BOOST_AUTO_TEST_CASE(whoever_waits_when_the_drain_ends_is_told)
     auto const end = drained(5s);
     BOOST_TEST(end.running == 1u);
     BOOST_TEST(until(1s, [&] { return said.has_value(); }));
-    BOOST_TEST((said == errc::stopped));
+    BOOST_TEST(said == errc::stopped);
 }
 
 BOOST_AUTO_TEST_CASE(without_a_consumer_both_succeed)

@@ -61,7 +61,7 @@ struct bad_times {
     }
     bool admits(std::string_view what) { return it().admits(*message(what), now); }
 
-    /// What becomes of one that found its dependency down.
+    /// The way back of one that found its dependency down.
     std::optional<outage::way_back> found_down(held_ptr const& h, outcome const& said = unavailable())
     {
         run(h, said);

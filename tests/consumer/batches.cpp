@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(a_full_batch_goes_at_once_and_the_rest_waits_for_company)
     BOOST_TEST(rule.take(t0).size() == 3u);
     BOOST_TEST(rule.take(t0).size() == 3u);
     BOOST_TEST(rule.take(t0).empty());
-    BOOST_TEST((rule.wake_at() == t0 + 100ms));
+    BOOST_TEST(rule.wake_at() == t0 + 100ms);
     add(t0 + 50ms);
     BOOST_TEST(rule.take(t0 + 99ms).empty());
     BOOST_TEST(rule.take(t0 + 100ms).size() == 2u);
@@ -56,11 +56,11 @@ BOOST_AUTO_TEST_CASE(what_has_lost_its_lease_is_not_in_the_batch)
     auto const second = add(t0 + 10ms);
     add(t0 + 10ms);
     lost->life.on(message_life::event::lease_lost);
-    BOOST_TEST((rule.take_lost() == std::vector{lost}));
+    BOOST_TEST(rule.take_lost() == std::vector{lost});
     BOOST_TEST(rule.take(t0 + 100ms).empty()); // those that are left came later
     auto const got = rule.take(t0 + 110ms);
     BOOST_TEST(got.size() == 2u);
-    BOOST_TEST((got.at(0) == second));
+    BOOST_TEST(got.at(0) == second);
 }
 
 BOOST_AUTO_TEST_CASE(a_drain_takes_away_what_waits)
@@ -78,10 +78,10 @@ BOOST_AUTO_TEST_CASE(who_is_in_a_hurry_takes_along_what_is_there)
     auto const first = add(t0);
     auto const hurries = make_held(sqs::message(), nullptr, time, t0);
     rule.add(hurries, t0 + 10ms, true);
-    BOOST_TEST((rule.wake_at() == t0 + 10ms));
+    BOOST_TEST(rule.wake_at() == t0 + 10ms);
     auto const batch = rule.take(t0 + 10ms);
     BOOST_REQUIRE(batch.size() == 2u);
-    BOOST_TEST((batch[0] == first));
+    BOOST_TEST(batch[0] == first);
 }
 
 BOOST_AUTO_TEST_CASE(some_may_be_taken_away_while_the_others_wait_on)
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(some_may_be_taken_away_while_the_others_wait_on)
     auto const first = add(t0), second = add(t0);
     auto const taken = rule.take_if([&](held const& h) { return &h == first.get(); });
     BOOST_REQUIRE(taken.size() == 1u);
-    BOOST_TEST((taken[0] == first));
+    BOOST_TEST(taken[0] == first);
     BOOST_TEST(rule.take(t0 + 100ms).size() == 1u);
 }
 

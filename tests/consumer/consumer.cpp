@@ -133,9 +133,9 @@ BOOST_AUTO_TEST_CASE(retry_after_and_release_decide_when_a_message_returns)
     });
     BOOST_TEST(until(5min, [this] { return empty(); }));
     BOOST_REQUIRE(at.size() == 3u);
-    BOOST_TEST((at[1] - at[0] >= 90s)); // rounded up: never early
-    BOOST_TEST((at[1] - at[0] <= 91s));
-    BOOST_TEST((at[2] - at[1] <= 1s));
+    BOOST_TEST(at[1] - at[0] >= 90s); // rounded up: never early
+    BOOST_TEST(at[1] - at[0] <= 91s);
+    BOOST_TEST(at[2] - at[1] <= 1s);
 }
 
 BOOST_AUTO_TEST_CASE(a_retry_beyond_the_twelve_hours_is_cut_to_what_the_service_accepts)
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(a_message_given_back_that_returns_before_the_answer_is_run_
         co_return first ? release() : ack();
     });
     BOOST_TEST(until(1min, [this] { return empty(); }));
-    BOOST_TEST((time.now() - t0 < 3s));
+    BOOST_TEST(time.now() - t0 < 3s);
     BOOST_TEST(runs.at("m0") == 2);
     BOOST_TEST(api.changes == 1);
     BOOST_TEST(drained().clean());

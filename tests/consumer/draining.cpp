@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(an_idle_consumer_ends_with_its_long_poll)
     time.run_for(io, 5s);
     auto const end = drained();
     BOOST_TEST(end.clean());
-    BOOST_TEST((end.took <= 20s));
+    BOOST_TEST(end.took <= 20s);
 }
 
 BOOST_AUTO_TEST_CASE(what_arrives_while_draining_is_given_back_at_once)
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(handlers_that_take_too_long_are_cancelled_and_their_message
     BOOST_TEST(end.clean());
     BOOST_TEST(end.cancelled == 50u);
     BOOST_TEST(end.released >= 50u); // a receive of ours that was still open may have brought some back
-    BOOST_TEST((end.took < 10s));
+    BOOST_TEST(end.took < 10s);
     BOOST_TEST(visible() == 50);
     BOOST_TEST(hidden() == 0);
 }
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(handlers_that_await_the_drain_are_cancelled_as_soon_as_they
     auto const began = time.now();
     asio::co_spawn(io, it->drained(), [this](std::exception_ptr, drain_report r) { report = r; });
     BOOST_REQUIRE(until(10min, [this] { return report.has_value(); }));
-    BOOST_TEST((time.now() - began <= 65s));
+    BOOST_TEST(time.now() - began <= 65s);
     BOOST_TEST(report->clean());
     BOOST_TEST(report->finished == 1u);
     BOOST_TEST(report->cancelled == 2u);
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(settlements_that_cannot_be_confirmed_are_reported_not_forgo
     BOOST_TEST(!end.clean());
     BOOST_TEST(end.at_risk == 10u);
     BOOST_TEST(end.stranded == 10u);
-    BOOST_TEST((end.took == 10s));
+    BOOST_TEST(end.took == 10s);
 }
 
 BOOST_AUTO_TEST_CASE(a_consumer_that_never_started_drains_at_once)
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(a_consumer_that_never_started_drains_at_once)
     it.emplace(io.get_executor(), api, url, fast, options);
     auto const end = drained();
     BOOST_TEST(end.clean());
-    BOOST_TEST((end.took == 0s));
+    BOOST_TEST(end.took == 0s);
     it->start();
     time.run_for(io, 1min);
     BOOST_TEST(api.receives == 0);

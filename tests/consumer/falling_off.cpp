@@ -36,7 +36,7 @@ BOOST_FIXTURE_TEST_SUITE(falling_off, mill)
 
 BOOST_AUTO_TEST_CASE(kind_zero_deletes_nothing)
 {
-    BOOST_TEST((outcome::kind() == outcome::kind::retry));
+    BOOST_TEST(outcome::kind() == outcome::kind::retry);
 }
 
 BOOST_AUTO_TEST_CASE(a_message_whose_handler_ends_without_an_outcome_comes_again)

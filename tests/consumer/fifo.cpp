@@ -277,8 +277,8 @@ BOOST_AUTO_TEST_CASE(the_lease_of_what_a_repeat_in_a_drain_brings_late_counts_fr
     BOOST_TEST(until(1s, [&] { return lost; }));
     drained();
     BOOST_TEST(api.receives == 2);
-    BOOST_TEST((named > asked + 3s));
-    BOOST_TEST((named <= asked + 5s));
+    BOOST_TEST(named > asked + 3s);
+    BOOST_TEST(named <= asked + 5s);
 }
 
 BOOST_AUTO_TEST_CASE(a_drain_gives_back_what_waits_behind_a_running_head)

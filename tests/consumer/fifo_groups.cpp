@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(those_behind_a_failed_head_wait_for_it)
     add("a", 2);
     rule.runnable();
     rule.await(*a1, time.now() + 5s);
-    BOOST_TEST((rule.wake_at() == time.now() + 5s));
+    BOOST_TEST(rule.wake_at() == time.now() + 5s);
     BOOST_TEST(names(rule.runnable()) == "");
     add("a", 3); // of another receive
     BOOST_TEST(names(rule.runnable()) == "");

@@ -82,8 +82,8 @@ BOOST_AUTO_TEST_CASE(it_gives_up_when_it_was_told_for_how_long_to_wait)
     auto const since = time.now();
     BOOST_TEST(until(1h, [this] { return over(); }));
     auto const waited = time.now() - since;
-    BOOST_TEST((waited >= 10min));
-    BOOST_TEST((waited <= 11min)); // the open receive, and the pause of ten seconds
+    BOOST_TEST(waited >= 10min);
+    BOOST_TEST(waited <= 11min); // the open receive, and the pause of ten seconds
     BOOST_REQUIRE(end->has_error());
     BOOST_TEST(end->error().service_code == "AWS.SimpleQueueService.NonExistentQueue");
     BOOST_TEST(log_lines("gave up") == 1);

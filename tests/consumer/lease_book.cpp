@@ -39,11 +39,11 @@ BOOST_AUTO_TEST_CASE(a_lease_is_extended_when_a_third_is_left_and_not_before)
 {
     auto const a = hold(t0);
     BOOST_TEST(book.poll(t0 + 19s).extend.empty());
-    BOOST_TEST((*book.poll(t0 + 19s).wake_at == t0 + 20s));
+    BOOST_TEST(*book.poll(t0 + 19s).wake_at == t0 + 20s);
     auto const due = book.poll(t0 + 20s);
     BOOST_TEST(due.extend.size() == 1u);
-    BOOST_TEST((due.extend[0].what == a));
-    BOOST_TEST((due.extend[0].timeout == 30s));
+    BOOST_TEST(due.extend[0].what == a);
+    BOOST_TEST(due.extend[0].timeout == 30s);
     BOOST_TEST(book.poll(t0 + 21s).extend.empty()); // asked for once
 }
 
@@ -60,8 +60,8 @@ BOOST_AUTO_TEST_CASE(a_confirmed_extension_counts_from_when_it_was_sent)
     auto const a = hold(t0);
     book.poll(t0 + 20s);
     book.extended(*a, t0 + 20s, 30s);
-    BOOST_TEST((a->message.lease_deadline() == t0 + 50s));
-    BOOST_TEST((*book.poll(t0 + 22s).wake_at == t0 + 40s));
+    BOOST_TEST(a->message.lease_deadline() == t0 + 50s);
+    BOOST_TEST(*book.poll(t0 + 22s).wake_at == t0 + 40s);
     BOOST_TEST(book.poll(t0 + 40s).extend.size() == 1u);
 }
 
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_lease_whose_extension_is_never_confirmed_is_lost_at_its_e
     BOOST_TEST(book.poll(t0 + 29s).lost.empty());
     auto const end = book.poll(t0 + 30s);
     BOOST_TEST(end.lost.size() == 1u);
-    BOOST_TEST((end.lost[0] == a));
+    BOOST_TEST(end.lost[0] == a);
     BOOST_TEST(book.poll(t0 + 31s).lost.empty());
 }
 
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_settled_message_is_forgotten)
     book.drop(*a);
     auto const due = book.poll(t0 + 21s);
     BOOST_TEST(due.extend.size() == 1u);
-    BOOST_TEST((due.extend[0].what == b));
+    BOOST_TEST(due.extend[0].what == b);
     book.drop(*b);
     BOOST_TEST(!book.poll(t0 + 31s).wake_at.has_value());
 }
@@ -105,15 +105,15 @@ BOOST_AUTO_TEST_CASE(no_extension_reaches_beyond_twelve_hours_from_the_receive)
         auto const next = book.poll(now);
         if (!next.lost.empty()) break;
         for (auto const& e : next.extend) {
-            BOOST_TEST((now + e.timeout <= t0 + 12h));
+            BOOST_TEST(now + e.timeout <= t0 + 12h);
             book.extended(*e.what, now, e.timeout);
         }
         auto const after = book.poll(now);
         BOOST_REQUIRE(after.wake_at.has_value());
         now = *after.wake_at;
     }
-    BOOST_TEST((now > t0 + 11h + 59min));
-    BOOST_TEST((now <= t0 + 12h));
+    BOOST_TEST(now > t0 + 11h + 59min);
+    BOOST_TEST(now <= t0 + 12h);
 }
 
 BOOST_AUTO_TEST_CASE(a_redelivery_starts_a_new_lease)
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_redelivery_starts_a_new_lease)
     book.poll(t0 + 20s);
     book.hold(*a, t0 + 25s);
     BOOST_TEST(book.poll(t0 + 31s).lost.empty());
-    BOOST_TEST((a->message.lease_deadline() == t0 + 55s));
+    BOOST_TEST(a->message.lease_deadline() == t0 + 55s);
 }
 
 // Half of them for as long as their handlers asked, answers that overtook each other, some settled meanwhile.
@@ -151,8 +151,8 @@ BOOST_AUTO_TEST_CASE(each_lease_has_its_own_time_whatever_those_beside_it_have)
         BOOST_TEST(asked.contains(h) == (i % 11 != 0));
         BOOST_TEST(lost.contains(h) == (i % 11 != 0));
         if (i % 11 == 0) continue;
-        BOOST_TEST((asked[h] == h->message.lease_deadline() - 10s));
-        BOOST_TEST((lost[h] == h->message.lease_deadline()));
+        BOOST_TEST(asked[h] == h->message.lease_deadline() - 10s);
+        BOOST_TEST(lost[h] == h->message.lease_deadline());
     }
 }
 

@@ -13,7 +13,7 @@ BOOST_AUTO_TEST_CASE(a_long_handler_keeps_its_lease_and_runs_once)
     consume([this](delivery& d) -> asio::awaitable<outcome> {
         for (int i = 0; i < 60; ++i) {
             co_await pause(10s);
-            BOOST_TEST((d.remaining() > 0s));
+            BOOST_TEST(d.remaining() > 0s);
         }
         co_return ack();
     });
@@ -46,8 +46,8 @@ BOOST_AUTO_TEST_CASE(a_handler_that_lost_its_lease_is_cancelled_and_its_outcome_
         co_return ack(); // ends, but insists
     });
     BOOST_REQUIRE(until(5min, [&] { return ended.has_value(); }));
-    BOOST_TEST((*ended - t0 >= 30s));
-    BOOST_TEST((*ended - t0 <= 31s));
+    BOOST_TEST(*ended - t0 >= 30s);
+    BOOST_TEST(*ended - t0 <= 31s);
     BOOST_TEST(it->counters().lost == 1u);
     BOOST_TEST(api.deletes == 0);
     api.on_change = [] { return std::optional<failure>(); };
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_lease_is_not_extended_once_its_message_is_being_given_bac
     });
     BOOST_TEST(until(5min, [this] { return empty(); }));
     BOOST_REQUIRE(runs_of_m0.size() == 2u);
-    BOOST_TEST((runs_of_m0[1] - runs_of_m0[0] >= 109s));
+    BOOST_TEST(runs_of_m0[1] - runs_of_m0[0] >= 109s);
 }
 
 // The newest handle counts even when the copy that brought it is damaged: the older deletes nothing.
@@ -195,8 +195,8 @@ BOOST_AUTO_TEST_CASE(a_message_is_not_put_off_once_its_lease_is_over)
     consume([](delivery&) -> asio::awaitable<outcome> { co_return retry_after(1min); });
     time.run_for(io, 30s);
     BOOST_TEST(runs.at("m0") == 1);
-    BOOST_TEST((last > began + 1s));
-    BOOST_TEST((last < began + 10s));
+    BOOST_TEST(last > began + 1s);
+    BOOST_TEST(last < began + 10s);
     BOOST_TEST(it->in_flight() == 0u);
     BOOST_TEST(it->counters().lost == 1u);
 }

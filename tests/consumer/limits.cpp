@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_probe_takes_its_turn_when_it_comes)
     });
     BOOST_TEST(until(20min, [this] { return starts.size() == 8; }));
     for (std::size_t i = 1; i < starts.size(); ++i)
-        BOOST_TEST((starts[i] - starts[i - 1] <= 2min), i);
+        BOOST_TEST(starts[i] - starts[i - 1] <= 2min, i);
 }
 
 // After a pause of the process there is a turn for the first in line, and no lease any more.
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(a_process_that_stood_still_begins_nothing_whose_lease_is_ov
     options.visibility_timeout = 3s;
     send(20);
     consume([](delivery& d) -> asio::awaitable<outcome> {
-        BOOST_TEST((d.remaining() > 0s));
+        BOOST_TEST(d.remaining() > 0s);
         co_return ack();
     });
     time.run_for(io, 50ms);

@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(each_row_of_the_table_is_what_happens)
             auto life = lives.at(r.at);
             if (life.is_extending() && r.what == event::postpone) continue;
             BOOST_TEST(life.on(r.what) == r.todo);
-            BOOST_TEST((life.at() == r.next));
+            BOOST_TEST(life.at() == r.next);
         }
     }
 }
@@ -118,9 +118,9 @@ BOOST_AUTO_TEST_CASE(each_way_out_of_the_ledger_has_its_name)
         auto const wanted = at == named.end() ? message_end::lost : at->second;
         auto const was_lost = (r.todo & message_life::note_lost) != 0 || r.at == state::running_lost;
         BOOST_TEST_CONTEXT(row_of(r))
-        BOOST_TEST((end_of(r.todo, was_lost, std::chrono::seconds(7)) == wanted));
+        BOOST_TEST(end_of(r.todo, was_lost, std::chrono::seconds(7)) == wanted);
     }
-    BOOST_TEST((end_of(message_life::count_given_back, true, {}) == message_end::released));
+    BOOST_TEST(end_of(message_life::count_given_back, true, {}) == message_end::released);
 }
 
 // Who waits for an answer gets one, whatever way the message goes.

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 namespace {
 
 struct misused : mill {
-    /// What is said against it; nothing when it is accepted.
+    /// The complaint about it; empty when it is accepted.
     template <class Use>
     static std::string refused(Use use)
     {

@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(limits_are_told_when_they_move)
     BOOST_TEST(std::ranges::max(seen->limits, {}, &observed_limits::polls).polls > 4u);
     BOOST_TEST(seen->limits.back().polls == 1u);
     for (std::size_t i = 1; i < seen->limits.size(); ++i)
-        BOOST_TEST((seen->limits[i] != seen->limits[i - 1]));
+        BOOST_TEST(seen->limits[i] != seen->limits[i - 1]);
 }
 
 // Where handlers run elsewhere a begin is told by a way of its own, and may be heard of after the end has come home.

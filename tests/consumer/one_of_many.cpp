@@ -16,7 +16,7 @@ struct mixed : mill {
     std::mt19937 random{1};
     bool down = false;
 
-    /// What begins with "bad" finds something down that nobody else needs.
+    /// Consumes; a message that begins with "bad" finds something down that nobody else needs.
     void consume_some_bad()
     {
         consume([this](delivery& d) -> asio::awaitable<outcome> {
@@ -31,7 +31,7 @@ struct mixed : mill {
         });
     }
 
-    /// So many good ones a second, one after the other.
+    /// Sends so many good ones a second, one after the other.
     void work(std::chrono::seconds how_long, int each_second)
     {
         for (auto const end = time.now() + how_long; time.now() < end;) {

@@ -86,8 +86,8 @@ BOOST_AUTO_TEST_CASE(a_client_for_a_consumer_leaves_it_the_time_for_two_attempts
     sqs::client_options base;
     base.where.region = "eu-west-1";
     auto const fit = client_options_for(options, base);
-    BOOST_TEST((fit.retries.max_attempts == 1));
-    BOOST_TEST((fit.request_timeout == 3s));
+    BOOST_TEST(fit.retries.max_attempts == 1);
+    BOOST_TEST(fit.request_timeout == 3s);
     BOOST_TEST(fit.connections.data_connections == 100u);
     BOOST_TEST(fit.connections.control_connections == 70u);
     BOOST_TEST(fit.where.region == "eu-west-1");
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(a_client_for_a_consumer_leaves_it_the_time_for_two_attempts
     base.request_timeout = 1s;
     base.connections.data_connections = 500;
     auto const kept = client_options_for(options, base);
-    BOOST_TEST((kept.request_timeout == 1s));
+    BOOST_TEST(kept.request_timeout == 1s);
     BOOST_TEST(kept.connections.data_connections == 500u);
 }
 

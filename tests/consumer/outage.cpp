@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(reasons_of_the_message_are_no_news)
         {retry_after(1s), outage::sign::none}, {retry().telling(outcome::news::none), outage::sign::none},
         {retry_after(1s).telling(outcome::news::bad), outage::sign::bad}};
     for (auto const& row : table)
-        BOOST_TEST((outage::news_of(row.said).what == row.means));
+        BOOST_TEST(outage::news_of(row.said).what == row.means);
     BOOST_TEST(outage::news_of(unavailable("x")).about.value() == "x");
     BOOST_TEST(!outage::news_of(unavailable()).about);
     BOOST_TEST(!outage::news_of(reject("why")).about);
@@ -70,8 +70,8 @@ BOOST_AUTO_TEST_CASE(while_the_breaker_is_closed_an_unavailable_message_is_put_o
         run("a", ack());
         auto const back = found_down(message("a", receive));
         BOOST_REQUIRE(back.has_value());
-        BOOST_TEST((back->delay <= 1s * (1 << (receive - 1))));
-        BOOST_TEST((back->delay >= 500ms * (1 << (receive - 1))));
+        BOOST_TEST(back->delay <= 1s * (1 << (receive - 1)));
+        BOOST_TEST(back->delay >= 500ms * (1 << (receive - 1)));
         BOOST_TEST(!back->spilled);
         BOOST_TEST(!back->stood_back);
     }
@@ -90,8 +90,8 @@ BOOST_AUTO_TEST_CASE(the_longer_it_lasts_the_longer_its_messages_are_put_off)
         now = began + row.after;
         auto const back = it().stand_back(message("a"), now);
         BOOST_REQUIRE(back.has_value());
-        BOOST_TEST((back->delay >= row.least));
-        BOOST_TEST((back->delay <= row.most));
+        BOOST_TEST(back->delay >= row.least);
+        BOOST_TEST(back->delay <= row.most);
         BOOST_TEST(back->stood_back);
     }
 }
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_flag_or_a_pause_is_for_all)
     BOOST_TEST(!admits("a"));
     BOOST_TEST(room() == 0u);
     BOOST_TEST(it().explain(now) == "paused: moving house");
-    BOOST_TEST((it().stand_back(message("a"), now)->delay >= 30s));
+    BOOST_TEST(it().stand_back(message("a"), now)->delay >= 30s);
     it().resume();
     BOOST_TEST(admits("a"));
 }
@@ -143,8 +143,8 @@ BOOST_AUTO_TEST_CASE(without_a_breaker_only_a_pause_is_left)
     take_down("a");
     BOOST_TEST(admits("a"));
     auto const back = found_down(message("a"));
-    BOOST_TEST((back->delay >= 30s));
-    BOOST_TEST((back->delay <= 45s));
+    BOOST_TEST(back->delay >= 30s);
+    BOOST_TEST(back->delay <= 45s);
     it().report(true, now);
     BOOST_TEST(admits("a"));
     it().pause("");

@@ -16,12 +16,12 @@ BOOST_AUTO_TEST_CASE(one_message_waits_here_to_probe_with_and_runs_when_it_is_ti
     BOOST_TEST(!it().stand_back(probe, now));
     BOOST_TEST(it().stand_back(other, now).has_value());
     BOOST_TEST(!it().next_kept(now));
-    BOOST_TEST((it().wake_at(now) == now + 5s));
+    BOOST_TEST(it().wake_at(now) == now + 5s);
     now += 5s;
     BOOST_TEST(it().lets_go(now));
     BOOST_TEST(room() == 1u);
     BOOST_TEST(it().room(1, 0, now).taken == 1u); // it has the place
-    BOOST_TEST((it().next_kept(now) == probe));
+    BOOST_TEST(it().next_kept(now) == probe);
 }
 
 // The same message took every place there was for probes, and nothing else was received any more.
@@ -32,15 +32,15 @@ BOOST_AUTO_TEST_CASE(a_message_that_was_a_probe_in_vain_lets_others_go_first)
     auto const last = message("a", 3);
     BOOST_TEST(!it().stand_back(last, now));
     now += 5s;
-    BOOST_REQUIRE((it().next_kept(now) == last));
+    BOOST_REQUIRE(it().next_kept(now) == last);
     BOOST_TEST(!found_down(last)); // on its last receive: it waits on
     now += 5s;
     BOOST_TEST(!it().next_kept(now));
     BOOST_TEST(it().room(1, 0, now).all - it().room(1, 0, now).taken == 1u);
     BOOST_TEST(admits("a")); // one that the intake brings
-    BOOST_TEST((it().wake_at(now) == now + 30s));
+    BOOST_TEST(it().wake_at(now) == now + 30s);
     now += 30s; // nobody has come
-    BOOST_TEST((it().next_kept(now) == last));
+    BOOST_TEST(it().next_kept(now) == last);
     run(last, ack());
     BOOST_TEST(events().back() == "a to slow start");
 }
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(a_probe_in_vain_that_is_not_on_its_last_receive_goes_back)
     now += 5s;
     auto const back = found_down(message("a"));
     BOOST_REQUIRE(back.has_value());
-    BOOST_TEST((back->delay >= 30s));
+    BOOST_TEST(back->delay >= 30s);
 }
 
 BOOST_AUTO_TEST_CASE(last_receives_wait_here_up_to_a_quarter_of_all_places_and_the_rest_is_spilled)
@@ -125,12 +125,12 @@ BOOST_AUTO_TEST_CASE(news_about_something_else_are_none_about_the_messages_own)
     BOOST_TEST(events() == lines{"b to open"}, each);
     auto const probe = message("a");
     BOOST_TEST(!found_down(probe, unavailable("b"))); // waits for that one
-    BOOST_TEST((found_down(message("a"), unavailable("b"))->delay >= 30s));
+    BOOST_TEST(found_down(message("a"), unavailable("b"))->delay >= 30s);
     now += 5s;
     BOOST_TEST(!it().next_kept(now)); // one that has not found it down yet would do better
-    BOOST_TEST((it().wake_at(now) == now + 2s));
+    BOOST_TEST(it().wake_at(now) == now + 2s);
     now += 2s;
-    BOOST_TEST((it().next_kept(now) == probe));
+    BOOST_TEST(it().next_kept(now) == probe);
     run(probe, ack());
     BOOST_TEST(events() == (lines{"b to half open", "b to slow start"}), each);
 }
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(something_that_only_handlers_have_named_is_forgotten_when_t
     now += 15min;
     BOOST_TEST(!it().next_kept(now));
     BOOST_TEST(it().explain(now) == "");
-    BOOST_TEST((found_down(message("a"), unavailable("b"))->delay <= 1s));
+    BOOST_TEST(found_down(message("a"), unavailable("b"))->delay <= 1s);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

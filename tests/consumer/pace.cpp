@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(so_many_begin_at_once_and_the_next_when_its_time_has_come)
     BOOST_TEST(!rule.admits(t0));
     rule.wait(message());
     rule.wait(message());
-    BOOST_TEST((rule.wake_at() == t0 + 200ms));
+    BOOST_TEST(rule.wake_at() == t0 + 200ms);
     BOOST_TEST(!rule.has_turn(t0 + 199ms));
     BOOST_TEST(rule.has_turn(t0 + 200ms));
     BOOST_TEST(!rule.admits(t0 + 200ms)); // not before those that wait
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(no_more_is_received_than_can_begin_within_a_second)
         rule.wait(message());
     BOOST_TEST(rule.room(0, t0) == 10u);
     BOOST_TEST(rule.room(10, t0) == 0u);
-    BOOST_TEST((rule.wake_at() == t0 + 50ms)); // of the first in line
+    BOOST_TEST(rule.wake_at() == t0 + 50ms); // of the first in line
 }
 
 BOOST_AUTO_TEST_CASE(a_slow_rate_receives_one_when_one_may_begin)
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_slow_rate_receives_one_when_one_may_begin)
     BOOST_TEST(rule.room(0, t0) == 1u);
     rule.started(t0);
     BOOST_TEST(rule.room(0, t0) == 0u);
-    BOOST_TEST((rule.wake_at() == t0 + 59s));
+    BOOST_TEST(rule.wake_at() == t0 + 59s);
     BOOST_TEST(rule.room(0, t0 + 59s) == 1u);
     BOOST_TEST(!rule.wake_at().has_value());
     BOOST_TEST(rule.room(1, t0 + 1h) == 0u); // and one is coming
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(it_never_wakes_for_nothing)
             if (rule.room(coming, now) != 0) continue;
             auto const at = rule.wake_at();
             if (!at) continue; // until one that comes has begun
-            BOOST_REQUIRE((*at > now));
+            BOOST_REQUIRE(*at > now);
             BOOST_REQUIRE(rule.room(coming, *at) != 0u);
             now = *at;
         }

@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(it_tells_since_when)
     BOOST_TEST(!rule.refused_since().has_value());
     rule.failed(refused(), tick() + 2s);
     rule.failed(refused(), tick() + 3s);
-    BOOST_TEST((rule.refused_since() == tick() + 2s));
+    BOOST_TEST(rule.refused_since() == tick() + 2s);
     rule.answered();
     BOOST_TEST(!rule.refused_since().has_value());
 }

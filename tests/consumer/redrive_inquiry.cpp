@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(redrive_inquiry_rule)
 BOOST_AUTO_TEST_CASE(it_asks_at_once_and_no_second_time_before_that_has_failed)
 {
     redrive_inquiry rule(true, t0);
-    BOOST_TEST((rule.wake_at() == t0));
+    BOOST_TEST(rule.wake_at() == t0);
     BOOST_TEST(rule.due(t0));
     BOOST_TEST(!rule.due(t0 + 24h));
     BOOST_TEST(!rule.wake_at().has_value());
@@ -31,8 +31,8 @@ BOOST_AUTO_TEST_CASE(what_fails_is_asked_again_after_a_second_doubled_to_a_minut
     for (auto const longest : {1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s, 60s}) {
         BOOST_TEST(rule.due(now));
         rule.failed(true, now, random);
-        BOOST_TEST((*rule.wake_at() >= now + longest / 2));
-        BOOST_TEST((*rule.wake_at() <= now + longest));
+        BOOST_TEST(*rule.wake_at() >= now + longest / 2);
+        BOOST_TEST(*rule.wake_at() <= now + longest);
         BOOST_TEST(!rule.due(*rule.wake_at() - 1ms));
         now = *rule.wake_at();
     }
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(an_answer_is_good_for_ten_minutes)
     redrive_inquiry rule(true, t0);
     BOOST_TEST(rule.due(t0));
     rule.succeeded(t0 + 1s);
-    BOOST_TEST((rule.wake_at() == t0 + 1s + 10min));
+    BOOST_TEST(rule.wake_at() == t0 + 1s + 10min);
     BOOST_TEST(!rule.due(t0 + 10min));
     BOOST_TEST(rule.due(t0 + 11min));
 }
@@ -67,16 +67,16 @@ BOOST_AUTO_TEST_CASE(when_a_breaker_opens_it_asks_again_and_not_more_often_than_
     BOOST_TEST(rule.due(t0));
     rule.succeeded(t0);
     rule.opened();
-    BOOST_TEST((rule.wake_at() == t0 + 10s));
+    BOOST_TEST(rule.wake_at() == t0 + 10s);
     BOOST_TEST(rule.due(t0 + 10s));
     rule.opened(); // while it is being asked for: the answer may be older
     rule.succeeded(t0 + 11s);
-    BOOST_TEST((rule.wake_at() == t0 + 21s));
+    BOOST_TEST(rule.wake_at() == t0 + 21s);
     BOOST_TEST(rule.due(t0 + 21s));
     rule.succeeded(t0 + 22s);
     rule.opened();
     rule.opened();
-    BOOST_TEST((rule.wake_at() == t0 + 31s));
+    BOOST_TEST(rule.wake_at() == t0 + 31s);
 }
 
 BOOST_AUTO_TEST_CASE(without_a_breaker_nobody_needs_it)

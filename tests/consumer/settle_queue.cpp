@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_delete_does_not_go_out_for_a_message_that_is_given_back)
     queue.add({h, purpose::postpone, 0s}, t0);
     auto const only = queue.take(t0, false);
     BOOST_REQUIRE(only.has_value());
-    BOOST_TEST((only->what == settle_queue::call::change));
+    BOOST_TEST(only->what == settle_queue::call::change);
     BOOST_TEST(!queue.take(t0, false).has_value());
 }
 
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_full_request_goes_at_once)
         add(purpose::remove, t0);
     auto const batch = queue.take(t0, true);
     BOOST_REQUIRE(batch.has_value());
-    BOOST_TEST((batch->what == settle_queue::call::remove));
+    BOOST_TEST(batch->what == settle_queue::call::remove);
     BOOST_TEST(batch->entries.size() == 10u);
     BOOST_TEST(batch->entries[0].what->message.id() == "m0");
     BOOST_TEST(!queue.take(t0, true).has_value());
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_partial_request_waits_for_company_no_longer_than_the_ling
     add(purpose::remove, t0);
     add(purpose::remove, t0 + 4ms);
     BOOST_TEST(!queue.take(t0 + 9ms, true).has_value());
-    BOOST_TEST((*queue.wake_at() == t0 + 10ms));
+    BOOST_TEST(*queue.wake_at() == t0 + 10ms);
     BOOST_TEST(queue.take(t0 + 10ms, true)->entries.size() == 2u);
     BOOST_TEST(!queue.wake_at().has_value());
 }
@@ -105,11 +105,11 @@ BOOST_AUTO_TEST_CASE(deletes_and_visibility_changes_go_in_requests_of_their_own)
     add(purpose::remove, t0);
     add(purpose::postpone, t0, 5s);
     add(purpose::extend, t0, 30s);
-    BOOST_TEST((queue.take(t0, false)->what == settle_queue::call::remove));
+    BOOST_TEST(queue.take(t0, false)->what == settle_queue::call::remove);
     auto const changes = queue.take(t0, false);
-    BOOST_TEST((changes->what == settle_queue::call::change));
+    BOOST_TEST(changes->what == settle_queue::call::change);
     BOOST_TEST(changes->entries.size() == 2u);
-    BOOST_TEST((changes->entries[0].timeout == 5s));
+    BOOST_TEST(changes->entries[0].timeout == 5s);
 }
 
 BOOST_AUTO_TEST_CASE(what_failed_comes_back_after_a_growing_pause)
@@ -163,16 +163,16 @@ BOOST_AUTO_TEST_CASE(an_answer_is_judged_by_what_it_says_about_the_newest_handle
     settlement const removal{h, purpose::remove, 0s};
     auto older = removal, older_extension = settlement{h, purpose::extend, 30s};
     older.handle = older_extension.handle = h->handles - 1;
-    BOOST_TEST((judge(removal, result<void>(), t0) == settled::done));
+    BOOST_TEST(judge(removal, result<void>(), t0) == settled::done);
     // SQS accepts an older handle, but the message may still be there.
-    BOOST_TEST((judge(older, result<void>(), t0) == settled::again));
-    BOOST_TEST((judge(older_extension, result<void>(), t0) == settled::done));
-    BOOST_TEST((judge(removal, failed(errc::receipt_expired, true), t0) == settled::lost));
-    BOOST_TEST((judge(removal, failed(errc::throttled), t0) == settled::again));
-    BOOST_TEST((judge(removal, failed(errc::not_confirmed), t0) == settled::again));
-    BOOST_TEST((judge(removal, failed(errc::service_error, true), t0) == settled::again));
-    BOOST_TEST((judge(removal, failed(errc::timed_out), t0 + 29s) == settled::again));
-    BOOST_TEST((judge(removal, failed(errc::timed_out), t0 + 30s) == settled::lost));
+    BOOST_TEST(judge(older, result<void>(), t0) == settled::again);
+    BOOST_TEST(judge(older_extension, result<void>(), t0) == settled::done);
+    BOOST_TEST(judge(removal, failed(errc::receipt_expired, true), t0) == settled::lost);
+    BOOST_TEST(judge(removal, failed(errc::throttled), t0) == settled::again);
+    BOOST_TEST(judge(removal, failed(errc::not_confirmed), t0) == settled::again);
+    BOOST_TEST(judge(removal, failed(errc::service_error, true), t0) == settled::again);
+    BOOST_TEST(judge(removal, failed(errc::timed_out), t0 + 29s) == settled::again);
+    BOOST_TEST(judge(removal, failed(errc::timed_out), t0 + 30s) == settled::lost);
 }
 
 // The delete's failure was known just after the lease's end, then came the confirmation of an extension sent before:
@@ -182,12 +182,12 @@ BOOST_AUTO_TEST_CASE(a_delete_that_failed_is_not_given_up_while_an_extension_is_
     auto const h = message();
     settlement const removal{h, purpose::remove}, copy{h, purpose::hand_off}, extension{h, purpose::extend, 30s};
     h->life.extension_sent();
-    BOOST_TEST((judge(removal, failed(errc::timed_out), t0 + 30s) == settled::again));
-    BOOST_TEST((judge(copy, failed(errc::timed_out), t0 + 30s) == settled::again));
-    BOOST_TEST((judge(removal, failed(errc::receipt_expired, true), t0 + 30s) == settled::lost));
-    BOOST_TEST((judge(extension, failed(errc::timed_out), t0 + 30s) == settled::lost));
+    BOOST_TEST(judge(removal, failed(errc::timed_out), t0 + 30s) == settled::again);
+    BOOST_TEST(judge(copy, failed(errc::timed_out), t0 + 30s) == settled::again);
+    BOOST_TEST(judge(removal, failed(errc::receipt_expired, true), t0 + 30s) == settled::lost);
+    BOOST_TEST(judge(extension, failed(errc::timed_out), t0 + 30s) == settled::lost);
     h->life.on(event::extension_answered);
-    BOOST_TEST((judge(removal, failed(errc::timed_out), t0 + 30s) == settled::lost));
+    BOOST_TEST(judge(removal, failed(errc::timed_out), t0 + 30s) == settled::lost);
 }
 
 BOOST_AUTO_TEST_CASE(the_message_with_the_least_lease_left_goes_first)
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(the_message_with_the_least_lease_left_goes_first)
     queue.add({older, purpose::extend, 30s}, t0);
     auto const first = queue.take(t0, false), second = queue.take(t0, false);
     BOOST_REQUIRE((first && second));
-    BOOST_TEST((first->what == settle_queue::call::change));
+    BOOST_TEST(first->what == settle_queue::call::change);
     BOOST_REQUIRE(second->entries.size() == 2u);
     BOOST_TEST(second->entries[0].what->message.id() == old->message.id());
 }
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(whatever_the_order_in_which_they_come_they_go_by_their_leas
     while (auto const batch = queue.take(t0, false)) {
         for (auto const& e : batch->entries) {
             auto const end = e.what->message.lease_deadline();
-            BOOST_TEST((last <= end));
+            BOOST_TEST(last <= end);
             last = end;
             ++gone;
         }
@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(only_the_newest_handle_can_say_that_the_receipt_has_expired
     leases.hold(*h, t0);
     settlement older{h, purpose::remove, 0s};
     older.handle = h->handles - 1;
-    BOOST_TEST((judge(older, failed(errc::receipt_expired, true), t0) == settled::again));
+    BOOST_TEST(judge(older, failed(errc::receipt_expired, true), t0) == settled::again);
 }
 
 // The message may be somebody else's by then, and an older handle still works.
@@ -268,7 +268,7 @@ BOOST_AUTO_TEST_CASE(urgency_is_that_of_the_lease_as_it_stands)
     queue.add({fresh, purpose::extend, 30s}, t0 + 20s);
     auto const first = queue.take(t0 + 20s, false);
     BOOST_REQUIRE(first.has_value());
-    BOOST_TEST((first->what == settle_queue::call::change));
+    BOOST_TEST(first->what == settle_queue::call::change);
 }
 
 // All calls hung, each for a sixth of the lease. Deletes whose leases were over, and others that had been sent before, took the
@@ -282,7 +282,7 @@ BOOST_AUTO_TEST_CASE(a_lease_that_can_still_be_saved_goes_before_one_that_is_ove
     queue.add_again({saved, purpose::extend, 30s}, t0 - 1s);
     auto const first = queue.take(t0, false), second = queue.take(t0, false);
     BOOST_REQUIRE((first && second));
-    BOOST_TEST((first->what == settle_queue::call::change));
+    BOOST_TEST(first->what == settle_queue::call::change);
     BOOST_TEST(second->entries.size() == 1u); // it may still succeed
 }
 
@@ -311,9 +311,9 @@ BOOST_AUTO_TEST_CASE(what_was_never_asked_goes_before_what_may_have_been_carried
     leases.hold(*later, t0 - 20s);
     queue.add_again({tried, purpose::remove}, t0 - 1s);
     queue.add({fresh, purpose::extend, 30s}, t0);
-    BOOST_TEST((queue.take(t0, false)->what == settle_queue::call::change));
+    BOOST_TEST(queue.take(t0, false)->what == settle_queue::call::change);
     queue.add({later, purpose::extend, 30s}, t0); // that one can wait for as long as a call may hang
-    BOOST_TEST((queue.take(t0, false)->what == settle_queue::call::remove));
+    BOOST_TEST(queue.take(t0, false)->what == settle_queue::call::remove);
 }
 
 // Deletes that hang must not hold every call while leases run out.
@@ -323,7 +323,7 @@ BOOST_AUTO_TEST_CASE(the_last_call_is_kept_for_leases)
     BOOST_TEST(!queue.take(t0, false, true).has_value());
     BOOST_TEST(!queue.wake_at(true).has_value()); // or the loop would spin
     add(purpose::extend, t0, 30s);
-    BOOST_TEST((queue.take(t0, false, true)->what == settle_queue::call::change));
+    BOOST_TEST(queue.take(t0, false, true)->what == settle_queue::call::change);
 }
 
 // Each redelivery of a held message starts its lease anew: of the extensions that are still being tried one is enough.

@@ -15,7 +15,7 @@ std::size_t sum(limits_of_all const& of)
     return std::accumulate(of.begin(), of.end(), std::size_t(0));
 }
 
-/// What may be in flight at most, with these limits from now on.
+/// The most that may be in flight with these limits from now on.
 std::size_t bound(std::vector<sharer> const& who, limits_of_all const& limits)
 {
     std::size_t out = 0;

@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(what_moves_is_no_standstill)
     std::uint64_t progress = 0;
     for (auto now = t0; now <= t0 + 1h; now += 59s)
         BOOST_TEST(!rule.due(++progress, false, now));
-    BOOST_TEST((rule.wake_at() > t0 + 1h));
+    BOOST_TEST(rule.wake_at() > t0 + 1h);
 }
 
 BOOST_AUTO_TEST_CASE(nor_is_what_stands_still_on_purpose)
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(nor_is_what_stands_still_on_purpose)
     BOOST_TEST(!rule.due(0, true, t0 + 1h));
     BOOST_TEST(!rule.due(0, false, t0 + 1h + 59s));
     BOOST_TEST(rule.due(0, false, t0 + 1h + 60s));
-    BOOST_TEST((rule.since() == t0 + 1h));
+    BOOST_TEST(rule.since() == t0 + 1h);
 }
 
 // Stop and go: a second's patience is no licence for a line every second.
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(never_twice_in_a_minute)
     }
     BOOST_TEST(told.size() > 20u);
     for (std::size_t i = 1; i < told.size(); ++i)
-        BOOST_TEST((told[i] - told[i - 1] >= 1min));
+        BOOST_TEST(told[i] - told[i - 1] >= 1min);
 }
 
 BOOST_AUTO_TEST_CASE(zero_is_never)

@@ -23,7 +23,7 @@ void find_all(std::string const& text, std::string const& pattern, std::set<std:
         into.insert((*at)[1]);
 }
 
-/// Those that the page does not have as `name` or `name:`.
+/// Names that the page does not have as `name` or `name:`.
 std::string untold(std::set<std::string> const& names)
 {
     std::set<std::string> told;

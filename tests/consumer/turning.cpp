@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(the_observer_and_explain_tell_the_limits_in_force)
     BOOST_TEST(turn({.rate = policy::rate{.count = 5}, .handler_concurrency = 2}) == "");
     BOOST_TEST(turn({.max_polls = 3}) == ""); // nothing new: no event
     BOOST_REQUIRE(seen->set.size() == 2u);
-    BOOST_TEST((seen->set.back() == consumer_limits{10, std::size_t(256) << 20, policy::rate{.count = 5}, 3, 2}));
+    BOOST_TEST(seen->set.back() == (consumer_limits{10, std::size_t(256) << 20, policy::rate{.count = 5}, 3, 2}));
     BOOST_TEST(explained().find("; limits were turned: max_polls 3, handler_concurrency 2, rate 5 a second") !=
             std::string::npos,
         explained());
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(the_observer_and_explain_tell_the_limits_in_force)
     explanation said;
     asio::co_spawn(io, it->explain(), [&](std::exception_ptr, explanation now) { said = std::move(now); });
     time.run_for(io, 0s);
-    BOOST_TEST((said.limits == seen->set.back()));
+    BOOST_TEST(said.limits == seen->set.back());
     BOOST_TEST(to_json(said).find(R"("limits":{"max_in_flight":10,"max_bytes_in_flight":268435456,"max_polls":3,)"
                                   R"("handler_concurrency":2,"rate":"5 a second"})") != std::string::npos,
         to_json(said));

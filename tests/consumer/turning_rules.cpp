@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(what_is_left_out_stays_and_what_was_turned_can_be_told)
     options.rate = policy::rate{.count = 50};
     auto const base = consumer_limits::of(options);
     limits_in_force limits(options);
-    BOOST_TEST((limits.told() == base));
+    BOOST_TEST(limits.told() == base);
     BOOST_TEST(differences(limits.told(), base) == "");
 
     limits.turn({.max_in_flight = 7, .handler_concurrency = 3});
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(what_is_left_out_stays_and_what_was_turned_can_be_told)
     BOOST_TEST(differences(limits.told(), base) == "rate 3 in 10 s");
 
     auto const merged = consumer_limits{.max_polls = 2}.over(base);
-    BOOST_TEST((merged == consumer_limits{1'000, std::size_t(256) << 20, policy::rate{.count = 50}, 2, 0}));
+    BOOST_TEST(merged == (consumer_limits{1'000, std::size_t(256) << 20, policy::rate{.count = 50}, 2, 0}));
 }
 
 BOOST_AUTO_TEST_CASE(a_rate_reads_as_one_would_say_it)
@@ -143,10 +143,10 @@ BOOST_AUTO_TEST_CASE(a_rate_that_comes_changes_or_goes_counts_from_that_moment)
     sqs::message m;
     m.id = m.receipt_handle = "0";
     rule.wait(make_held(m, nullptr, time, t0));
-    BOOST_TEST((rule.wake_at() == t0 + 1s));
+    BOOST_TEST(rule.wake_at() == t0 + 1s);
     BOOST_TEST(!rule.wake_at(false, true).has_value()); // no call may begin: then it wakes for nothing
     rule.set(policy::rate{.count = 10, .burst = 2}, t0);
-    BOOST_TEST((rule.wake_at() == t0 + 100ms)); // what was taken stays taken
+    BOOST_TEST(rule.wake_at() == t0 + 100ms); // what was taken stays taken
     rule.set({}, t0);
     BOOST_TEST(rule.has_turn(t0));
     BOOST_TEST(!rule.admits(t0)); // those that wait go first

@@ -40,11 +40,11 @@ BOOST_FIXTURE_TEST_SUITE(verdict_rule, handling)
 
 BOOST_AUTO_TEST_CASE(each_outcome_has_its_verdict)
 {
-    BOOST_TEST((of(ack()).what == kind::remove));
-    BOOST_TEST((of(reject("no")).what == kind::reject));
+    BOOST_TEST(of(ack()).what == kind::remove);
+    BOOST_TEST(of(reject("no")).what == kind::reject);
     BOOST_TEST(of(reject("no\n")).reason == "no?");
-    BOOST_TEST((of(unavailable()).what == kind::stand_back));
-    BOOST_TEST((of(release()).what == kind::postpone));
+    BOOST_TEST(of(unavailable()).what == kind::stand_back);
+    BOOST_TEST(of(release()).what == kind::postpone);
     BOOST_TEST(of(release()).delay.count() == 0);
     BOOST_TEST(of(retry_after(7s)).delay.count() == 7'000);
     BOOST_TEST(of(retry_at(its.now + 90s)).delay.count() == 90'000);
@@ -88,8 +88,8 @@ BOOST_AUTO_TEST_CASE(what_is_too_old_is_rejected_and_the_last_try_falls_within_t
     its.age = 58s;
     BOOST_TEST(of(retry()).delay.count() == 2'000);
     its.age = 2min;
-    BOOST_TEST((of(retry()).what == kind::reject));
-    BOOST_TEST((of(retry_after(1s)).what == kind::reject));
+    BOOST_TEST(of(retry()).what == kind::reject);
+    BOOST_TEST(of(retry_after(1s)).what == kind::reject);
 }
 
 // They merely stood back, and no handler of theirs has failed.
@@ -97,15 +97,15 @@ BOOST_AUTO_TEST_CASE(age_does_not_touch_what_stands_back_or_is_released)
 {
     options.max_age = 1min;
     its.age = 1h;
-    BOOST_TEST((of(unavailable()).what == kind::stand_back));
-    BOOST_TEST((of(release()).what == kind::postpone));
-    BOOST_TEST((of(ack()).what == kind::remove));
+    BOOST_TEST(of(unavailable()).what == kind::stand_back);
+    BOOST_TEST(of(release()).what == kind::postpone);
+    BOOST_TEST(of(ack()).what == kind::remove);
 }
 
 BOOST_AUTO_TEST_CASE(an_exception_is_a_retry_and_is_logged)
 {
     auto const its_meaning = of_thrown(thrown(std::runtime_error("disk full")));
-    BOOST_TEST((its_meaning.said.what() == outcome::kind::retry));
+    BOOST_TEST(its_meaning.said.what() == outcome::kind::retry);
     BOOST_TEST(its_meaning.is_news);
     BOOST_TEST(its_meaning.text == "disk full");
     BOOST_TEST(its_meaning.cause == "handler failed");
@@ -116,10 +116,10 @@ BOOST_AUTO_TEST_CASE(an_exception_is_a_retry_and_is_logged)
 BOOST_AUTO_TEST_CASE(classify_has_the_first_word_but_not_about_time)
 {
     options.classify = [](std::exception_ptr) { return std::optional(release()); };
-    BOOST_TEST((of_thrown(thrown(42)).said.what() == outcome::kind::release));
-    BOOST_TEST((of_thrown(thrown(42), true).said.what() == outcome::kind::retry));
+    BOOST_TEST(of_thrown(thrown(42)).said.what() == outcome::kind::release);
+    BOOST_TEST(of_thrown(thrown(42), true).said.what() == outcome::kind::retry);
     options.classify = [](std::exception_ptr) -> std::optional<outcome> { throw 1; };
-    BOOST_TEST((of_thrown(thrown(42)).said.what() == outcome::kind::retry));
+    BOOST_TEST(of_thrown(thrown(42)).said.what() == outcome::kind::retry);
     BOOST_TEST(of_thrown(thrown(42)).cause == "classify");
 }
 
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(a_malformed_message_goes_by_its_policy_and_is_no_news)
              {malformed_policy::reject, outcome::kind::reject}, {malformed_policy::discard, outcome::kind::ack}}) {
         options.on_malformed = policy;
         auto const its_meaning = meaning_of_malformed("not JSON", "{\"a\":\n", options);
-        BOOST_TEST((its_meaning.said.what() == what));
+        BOOST_TEST(its_meaning.said.what() == what);
         BOOST_TEST(!its_meaning.is_news);
         BOOST_TEST(its_meaning.text == "not JSON");
     }

@@ -39,8 +39,8 @@ BOOST_AUTO_TEST_CASE(the_deadline_wakes_at_its_moment_and_no_real_time_passes)
     wait(t0 + 24h);
     time.run_for(io, 48h);
     BOOST_TEST(woken == std::vector{false}, boost::test_tools::per_element());
-    BOOST_TEST((at.at(0) == t0 + 24h));
-    BOOST_TEST((time.now() == t0 + 48h));
+    BOOST_TEST(at.at(0) == t0 + 24h);
+    BOOST_TEST(time.now() == t0 + 48h);
 }
 
 BOOST_AUTO_TEST_CASE(a_ring_wakes_before_the_deadline)
@@ -73,8 +73,8 @@ BOOST_AUTO_TEST_CASE(the_calendar_may_jump_without_the_steady_clock)
     auto const wall = time.wall();
     auto const steady = time.now();
     time.jump_wall(-1h);
-    BOOST_TEST((time.wall() == wall - 1h));
-    BOOST_TEST((time.now() == steady));
+    BOOST_TEST(time.wall() == wall - 1h);
+    BOOST_TEST(time.now() == steady);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

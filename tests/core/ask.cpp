@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(the_answer_arrives_on_the_callers_executor)
     auto told = asio::co_spawn(home, caller(begin), asio::use_future);
     home.run(); // has work until the answer comes
     BOOST_TEST(told.get());
-    BOOST_TEST((here == std::this_thread::get_id()));
+    BOOST_TEST(here == std::this_thread::get_id());
 }
 
 BOOST_AUTO_TEST_CASE(the_first_of_several_answers_counts)

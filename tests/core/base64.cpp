@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_CASE(every_byte_survives_the_round_trip_at_every_position)
     for (int i = 0; i < 256; ++i)
         bytes.push_back(static_cast<char>(i));
     for (int shift = 0; shift < 3; ++shift, bytes.insert(0, "x")) {
-        BOOST_TEST((quern::text::base64_decode(quern::text::base64_encode(bytes)) == bytes));
+        BOOST_TEST(quern::text::base64_decode(quern::text::base64_encode(bytes)) == bytes);
     }
 }
 

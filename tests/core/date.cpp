@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(a_timestamp_drops_the_fraction_of_the_second)
 
 BOOST_AUTO_TEST_CASE(a_timestamp_reads_back)
 {
-    BOOST_TEST((quern::text::parse_timestamp("20150830T123607Z") == moment));
+    BOOST_TEST(quern::text::parse_timestamp("20150830T123607Z") == moment);
     auto const leap_day = quern::text::parse_timestamp("20240229T000000Z");
     BOOST_REQUIRE(leap_day.has_value());
     BOOST_TEST(quern::text::timestamp(*leap_day).text() == "20240229T000000Z");
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(a_date_header_is_written)
 
 BOOST_AUTO_TEST_CASE(a_date_header_is_read)
 {
-    BOOST_TEST((quern::text::parse_http_date("Sun, 30 Aug 2015 12:36:07 GMT") == moment));
+    BOOST_TEST(quern::text::parse_http_date("Sun, 30 Aug 2015 12:36:07 GMT") == moment);
     for (auto const* const text : {"", "Sun", "Sunday, 30-Aug-15 12:36:07 GMT", "Sun Aug 30 12:36:07 2015",
              "Sun, 30 Foo 2015 12:36:07 GMT", "Sun, 30 Aug 2015 12:36:07", "Sun, 31 Feb 2015 12:36:07 GMT",
              "Sun, 30 Aug 2015 12:36:07 GMT+1", "Sun, 30 Aug 9999 12:36:07 GMT"}) {
@@ -60,12 +60,12 @@ BOOST_AUTO_TEST_CASE(a_time_of_rfc_3339_is_read_in_all_the_forms_that_are_met)
              "2022-05-02T18:36:00.123Z", "2022-05-02T20:06:00+01:30", "2022-05-02T14:36:00.5-04:00"}) {
         auto const read = quern::text::parse_rfc3339(text);
         BOOST_TEST_REQUIRE(read.has_value(), text);
-        BOOST_TEST((*read == at), text);
+        BOOST_TEST(*read == at, text);
     }
     BOOST_TEST(quern::text::rfc3339(at) == "2022-05-02T18:36:00Z");
     for (auto const* const never : {"2201-01-01T00:00:00Z", "2204-02-29T00:00:00Z", "9999-12-31T23:59:59Z",
              "2200-12-31T23:59:59-00:01", "4042-02-02T03:04:05-05:30"})
-        BOOST_TEST((quern::text::parse_rfc3339(never) == quern::text::last_moment), never);
+        BOOST_TEST(quern::text::parse_rfc3339(never) == quern::text::last_moment, never);
     BOOST_TEST(quern::text::rfc3339(quern::text::last_moment) == "2200-12-31T23:59:59Z");
     for (auto const* const text :
         {"", "2022-05-02", "2022-05-02T18:36:00", "2022-05-02T18:36:00X", "2022-05-02 18:36:00Z",

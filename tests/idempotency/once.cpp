@@ -68,8 +68,8 @@ BOOST_AUTO_TEST_CASE(extends_its_claim_before_each_extension_of_the_lease)
         for (int i = 0; i < 600; ++i) {
             co_await pause(1s);
             auto const until = rows->find(key_of("a")).value().in_progress_until.value();
-            BOOST_TEST((until - time.wall() >= d.remaining() + 1s));
-            BOOST_TEST((until - time.wall() <= 35s));
+            BOOST_TEST(until - time.wall() >= d.remaining() + 1s);
+            BOOST_TEST(until - time.wall() <= 35s);
         }
         co_return ack();
     });
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(is_cancelled_and_acknowledges_nothing_when_its_claim_is_los
     });
     auto const began = time.now();
     BOOST_TEST(until(1min, [&] { return is_cancelled; }));
-    BOOST_TEST((time.now() - began <= 32s));
+    BOOST_TEST(time.now() - began <= 32s);
     BOOST_TEST(!empty());
     BOOST_TEST(it->counters().lost == 1u);
     complete_for_another("a");

@@ -98,9 +98,9 @@ BOOST_AUTO_TEST_CASE(an_expiry_is_over_a_whole_second_after_it)
 BOOST_AUTO_TEST_CASE(a_claim_in_progress_tells_when_it_ends)
 {
     auto const claimed = row(state::in_progress, "other", 1h, 10s);
-    BOOST_TEST((judge_claim(&claimed, {"mine", ""}, now).until == now + 10s));
+    BOOST_TEST(judge_claim(&claimed, {"mine", ""}, now).until == now + 10s);
     auto const endless = row(state::in_progress, "other", 1h, {});
-    BOOST_TEST((judge_claim(&endless, {"mine", ""}, now).until == now + 1h + 1s));
+    BOOST_TEST(judge_claim(&endless, {"mine", ""}, now).until == now + 1h + 1s);
 }
 
 BOOST_AUTO_TEST_CASE(a_refused_write_is_judged_by_what_stood_in_its_way)
@@ -131,10 +131,10 @@ BOOST_AUTO_TEST_CASE(only_the_owner_of_a_claim_in_progress_may_write)
 BOOST_AUTO_TEST_CASE(a_message_waits_for_a_short_claim_and_is_given_back_for_a_long_one)
 {
     wait_rule const rule{30s};
-    BOOST_TEST((rule.next_look(now, now + 100ms, 0ms, false) == 102ms)); // just after its end
-    BOOST_TEST((rule.next_look(now, now + 20s, 0ms, false) == 250ms));   // it may be done long before
-    BOOST_TEST((rule.next_look(now, now + 20s, 8s, false) == 5s));
-    BOOST_TEST((rule.next_look(now, now - 1s, 0ms, false) == 2ms));
+    BOOST_TEST(rule.next_look(now, now + 100ms, 0ms, false) == 102ms); // just after its end
+    BOOST_TEST(rule.next_look(now, now + 20s, 0ms, false) == 250ms);   // it may be done long before
+    BOOST_TEST(rule.next_look(now, now + 20s, 8s, false) == 5s);
+    BOOST_TEST(rule.next_look(now, now - 1s, 0ms, false) == 2ms);
     BOOST_TEST(!rule.next_look(now, now + 31s, 0ms, false).has_value());
     BOOST_TEST(!rule.next_look(now, now + 5s, 30s, false).has_value()); // it was extended again and again
 }

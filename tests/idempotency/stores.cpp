@@ -102,8 +102,8 @@ BOOST_AUTO_TEST_CASE(let_one_of_two_claims_through_and_show_it_to_the_other)
         auto const second = done(s.claim(claim_of("two")));
         BOOST_TEST(!second.applied);
         BOOST_TEST(second.found.value().owner == "one");
-        BOOST_TEST((second.found->is == state::in_progress));
-        BOOST_TEST((second.found->in_progress_until == now + 30s));
+        BOOST_TEST(second.found->is == state::in_progress);
+        BOOST_TEST(second.found->in_progress_until == now + 30s);
         BOOST_TEST(done(s.claim(claim_of("three", "p#other"))).applied);
     });
 }
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(keep_a_completed_key_with_its_result_until_it_expires)
         BOOST_TEST(done(s.complete("p#k", done_by("one"))).applied);
         auto const met = done(s.claim(claim_of("two")));
         BOOST_TEST(!met.applied);
-        BOOST_TEST((met.found.value().is == state::completed));
+        BOOST_TEST(met.found.value().is == state::completed);
         BOOST_TEST(met.found->result.value() == "{\"n\":1}");
         BOOST_TEST(!done(s.claim(claim_of("two", "p#k", wall_time(1'800'003'600s)))).applied);
         BOOST_TEST(done(s.claim(claim_of("two", "p#k", wall_time(1'800'003'601s)))).applied);
@@ -198,13 +198,13 @@ BOOST_AUTO_TEST_CASE(a_row_that_powertools_has_written_is_understood)
         {"expiration", {"N", "1800003600"}}, {"in_progress_expiration", {"N", "1800000030000"}}};
     done(client->put_item({"seen", theirs}));
     auto const met = done(of.claim(claim_of("ours")));
-    BOOST_TEST((judge_claim(&*met.found, {"ours", ""}, now).is == claim_kind::in_progress));
+    BOOST_TEST(judge_claim(&*met.found, {"ours", ""}, now).is == claim_kind::in_progress);
     auto finished = theirs;
     finished["status"] = attribute::text("COMPLETED");
     finished["data"] = attribute::text("null");
     done(client->put_item({"seen", finished}));
     auto const again = done(of.claim(claim_of("ours")));
-    BOOST_TEST((judge_claim(&*again.found, {"ours", ""}, now).is == claim_kind::completed));
+    BOOST_TEST(judge_claim(&*again.found, {"ours", ""}, now).is == claim_kind::completed);
 }
 
 BOOST_AUTO_TEST_CASE(a_table_may_have_a_sort_key_and_names_of_its_own)

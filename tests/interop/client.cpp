@@ -240,7 +240,7 @@ public:
         same(sizes == std::vector<std::size_t>{2, 1}, true, "two pages come");
     }
 
-    /// What breaks a limit of a batch never leaves the client, so that the handle is what is left to be refused.
+    /// Errors of a handle that never was: a batch that breaks a limit never leaves the client.
     checked errors()
     {
         auto const queue = co_await create("errors");

@@ -47,6 +47,16 @@ result<void> send(destination& to, telemetry::snapshot s)
     return run(to.send(std::move(s)));
 }
 
+std::unique_ptr<destination> cloudwatch_at(loopback& server, asio::io_context& io)
+{
+    cloudwatch_options options;
+    options.region = "eu-west-1";
+    options.url = server.url();
+    options.environment = [](char const*) { return std::string(); };
+    auto const keys = aws::static_credentials({"AKIDEXAMPLE", "secret", ""});
+    return to_cloudwatch(io.get_executor(), keys, options);
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(lines_have_what_was_added_since_the_lines_before)
@@ -120,12 +130,7 @@ BOOST_AUTO_TEST_CASE(cloudwatch_gets_signed_put_metric_data_of_what_was_added)
     play(io, serve());
     collection all;
     auto const its = all.consumer("orders");
-    cloudwatch_options options;
-    options.region = "eu-west-1";
-    options.url = server.url();
-    options.environment = [](char const*) { return std::string(); };
-    auto const keys = aws::static_credentials({"AKIDEXAMPLE", "secret", ""});
-    auto const to = to_cloudwatch(io.get_executor(), keys, options);
+    auto const to = cloudwatch_at(server, io);
     for (int const more : {3, 4}) {
         auto work = to->send(with(all, *its, more));
         BOOST_TEST(run(io, std::move(work)).has_value());
@@ -157,11 +162,7 @@ BOOST_AUTO_TEST_CASE(cloudwatch_that_refuses_is_a_failure)
     play(io, serve());
     collection all;
     auto const its = all.consumer("orders");
-    cloudwatch_options options;
-    options.region = "eu-west-1";
-    options.url = server.url();
-    options.environment = [](char const*) { return std::string(); };
-    auto const to = to_cloudwatch(io.get_executor(), aws::static_credentials({"AKIDEXAMPLE", "secret", ""}), options);
+    auto const to = cloudwatch_at(server, io);
     auto work = to->send(all.snapshot());
     auto const said = run(io, std::move(work));
     BOOST_REQUIRE(said.has_error());

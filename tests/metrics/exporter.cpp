@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(exports_keep_to_their_times_and_those_that_are_overtaken_ar
         {0s, 0, 20}, {9'999ms, 0, 20}, {10s, 1, 30}, {19'999ms, 1, 30}, {20s, 2, 40}, {1h, 360, 3'620}};
     for (auto const& row : table) {
         export_rule rule(10s, t0);
-        BOOST_TEST((rule.next() == t0 + 10s));
+        BOOST_TEST(rule.next() == t0 + 10s);
         BOOST_TEST(rule.ended(t0 + 10s + row.took) == row.missed);
         BOOST_TEST((rule.next() - t0) / 1s == row.next);
     }

@@ -105,8 +105,8 @@ BOOST_AUTO_TEST_CASE(a_queue_whose_dead_letter_queue_changes_to_and_fro_has_each
         ++seen[r.labels.back().second];
         if (r.gauge(id::dead_letter_messages, 0)) ++told[r.labels.back().second];
     }
-    BOOST_TEST((seen == std::map<std::string, int>{{"dead", 1}, {"graves", 1}}));
-    BOOST_TEST((told == std::map<std::string, int>{{"graves", 1}}));
+    BOOST_TEST(seen == (std::map<std::string, int>{{"dead", 1}, {"graves", 1}}));
+    BOOST_TEST(told == (std::map<std::string, int>{{"graves", 1}}));
     end();
 }
 

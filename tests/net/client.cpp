@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(the_largest_answer_of_the_service_fits)
         co_await say(socket, std::move(text));
     };
     play(io, part(server, http_reply(body)));
-    BOOST_TEST((run(io, c.exchange(get())).value().body == body));
+    BOOST_TEST(run(io, c.exchange(get())).value().body == body);
 }
 
 BOOST_AUTO_TEST_CASE(a_kept_connection_found_dead_costs_a_repeatable_request_nothing)

@@ -16,7 +16,7 @@ using std::string;
 
 namespace {
 
-/// What a request ends with when the server says `answer` and hangs up, or holds still.
+/// The end of a request when the server says `answer` and hangs up, or holds still.
 struct fault {
     asio::io_context io;
     loopback server{io};

@@ -18,7 +18,7 @@ tcp_addresses addresses(std::initializer_list<char const*> texts)
     return out;
 }
 
-/// What the plan tries, as a letter an address, at each step: '.' for nothing.
+/// The address that the plan tries next, as a letter: '.' for none.
 std::string tried(connect_plan& plan, tick now)
 {
     auto const next = plan.due(now);
@@ -33,11 +33,11 @@ BOOST_AUTO_TEST_SUITE(connecting)
 
 BOOST_AUTO_TEST_CASE(families_take_turns_beginning_with_the_first)
 {
-    BOOST_TEST((interleaved(addresses({"::1", "::2", "::3", "10.0.0.1", "10.0.0.2"})) ==
-        addresses({"::1", "10.0.0.1", "::2", "10.0.0.2", "::3"})));
+    BOOST_TEST(interleaved(addresses({"::1", "::2", "::3", "10.0.0.1", "10.0.0.2"})) ==
+        addresses({"::1", "10.0.0.1", "::2", "10.0.0.2", "::3"}));
     BOOST_TEST(
         (interleaved(addresses({"10.0.0.1", "10.0.0.2", "::1"})) == addresses({"10.0.0.1", "::1", "10.0.0.2"})));
-    BOOST_TEST((interleaved(addresses({"10.0.0.1", "10.0.0.2"})) == addresses({"10.0.0.1", "10.0.0.2"})));
+    BOOST_TEST(interleaved(addresses({"10.0.0.1", "10.0.0.2"})) == addresses({"10.0.0.1", "10.0.0.2"}));
     BOOST_TEST(interleaved({}).empty());
 }
 
@@ -46,11 +46,11 @@ BOOST_AUTO_TEST_CASE(a_silent_address_is_given_250_ms_before_the_next_one_is_tri
     connect_plan plan(3, t0, t0 + 3s);
     BOOST_TEST(tried(plan, t0) == "a");
     BOOST_TEST(tried(plan, t0 + 249ms) == ".");
-    BOOST_TEST((plan.due_at() == t0 + 250ms));
+    BOOST_TEST(plan.due_at() == t0 + 250ms);
     BOOST_TEST(tried(plan, t0 + 250ms) == "b");
     BOOST_TEST(tried(plan, t0 + 500ms) == "c");
     BOOST_TEST(tried(plan, t0 + 5s) == ".");
-    BOOST_TEST((plan.due_at() == tick::max()));
+    BOOST_TEST(plan.due_at() == tick::max());
 }
 
 BOOST_AUTO_TEST_CASE(after_a_failure_the_next_one_is_due_at_once)

@@ -72,7 +72,7 @@ BOOST_FIXTURE_TEST_SUITE(connecting, racing)
 BOOST_AUTO_TEST_CASE(an_address_that_refuses_costs_nothing)
 {
     BOOST_TEST(!run(io, race({dead_port(io), good.local_endpoint()})->run(won)));
-    BOOST_TEST((won.remote_endpoint() == good.local_endpoint()));
+    BOOST_TEST(won.remote_endpoint() == good.local_endpoint());
 }
 
 // The addresses of a name were tried one after the other: one dead host among them, and every connection of the next 30
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(an_address_that_is_silent_is_overtaken)
 {
     silent_port const silent(io);
     BOOST_TEST(!run(io, race({silent.address(), good.local_endpoint()})->run(won)));
-    BOOST_TEST((won.remote_endpoint() == good.local_endpoint()));
+    BOOST_TEST(won.remote_endpoint() == good.local_endpoint());
 }
 
 BOOST_AUTO_TEST_CASE(when_all_refuse_the_last_one_says_why)

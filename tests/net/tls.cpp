@@ -52,7 +52,7 @@ struct secure {
         if (got) BOOST_TEST(c.counters().connects == 1u);
         return got;
     }
-    /// What one request ends with when the server takes this part.
+    /// The end of one request when the server takes this part.
     result<net::response> against(asio::awaitable<void> part)
     {
         net::client_options options;

@@ -113,20 +113,20 @@ BOOST_AUTO_TEST_CASE(each_fault_says_how_far_the_request_can_have_come)
     using enum web_hook_fault;
     for (auto const fault : {invalid_request, busy, not_resolved, not_connected, proxy_refused, tls_failed,
              their_certificate, own_certificate})
-        BOOST_TEST((net::reach_of(fault) == web_hook_reach::nothing), net::name(fault));
+        BOOST_TEST(net::reach_of(fault) == web_hook_reach::nothing, net::name(fault));
     for (auto const fault : {stale, closed, timed_out, cancelled})
-        BOOST_TEST((net::reach_of(fault) == web_hook_reach::perhaps), net::name(fault));
+        BOOST_TEST(net::reach_of(fault) == web_hook_reach::perhaps, net::name(fault));
     for (auto const fault : {cut_off, too_large, bad_answer})
-        BOOST_TEST((net::reach_of(fault) == web_hook_reach::answered), net::name(fault));
+        BOOST_TEST(net::reach_of(fault) == web_hook_reach::answered, net::name(fault));
 }
 
 BOOST_AUTO_TEST_CASE(a_connection_retires_within_its_last_fifth_so_that_not_all_do_together)
 {
     tick const start{};
-    BOOST_TEST((net::retirement(start, 60s, 0) - start == 60s));
-    BOOST_TEST((net::retirement(start, 60s, 0.5) - start == 54s));
-    BOOST_TEST((net::retirement(start, 60s, 1) - start == 48s));
-    BOOST_TEST((net::retirement(start, 0s, 0.5) == start));
+    BOOST_TEST(net::retirement(start, 60s, 0) - start == 60s);
+    BOOST_TEST(net::retirement(start, 60s, 0.5) - start == 54s);
+    BOOST_TEST(net::retirement(start, 60s, 1) - start == 48s);
+    BOOST_TEST(net::retirement(start, 0s, 0.5) == start);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

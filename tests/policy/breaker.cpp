@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(it_opens_when_the_ratio_is_reached_among_enough_calls)
     b.fail();
     BOOST_TEST(b.state() == phase::open);
     BOOST_TEST(b.allowance() == 0u);
-    BOOST_TEST((b.open_for() == 5s));
+    BOOST_TEST(b.open_for() == 5s);
     BOOST_TEST(b.it->explain(b.now + 1'500ms) == "open for 4 s more: 100 % of the calls failed");
 
     bench c;
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(what_is_reported_while_open_changes_nothing)
     b.fail(100);
     b.unavailable(100);
     BOOST_TEST(b.state() == phase::open);
-    BOOST_TEST((*b.it->wake_at() == until));
+    BOOST_TEST(*b.it->wake_at() == until);
     b.doze();
     BOOST_TEST(b.state() == phase::half_open);
     b.unavailable(); // the hundred successes don't make up for it
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(a_flag_from_outside_halts_everything_while_it_is_set)
     b.it->force_open(false);
     BOOST_TEST(b.allowance() == 1u);
     b.unavailable();
-    BOOST_TEST((b.open_for() == 5s)); // a flag is no failed probe
+    BOOST_TEST(b.open_for() == 5s); // a flag is no failed probe
 }
 
 BOOST_AUTO_TEST_CASE(a_flag_taken_back_ends_no_other_opening)
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(a_flag_taken_back_ends_no_other_opening)
     b.it->force_open(true);
     b.it->force_open(false);
     BOOST_TEST(b.state() == phase::open);
-    BOOST_TEST((b.open_for() == 5s));
+    BOOST_TEST(b.open_for() == 5s);
     b.it->force_open(true);
     b.now += 1min;
     BOOST_TEST(b.allowance() == 0u);
@@ -268,7 +268,7 @@ BOOST_AUTO_TEST_CASE(whatever_happens_the_answer_changes_only_when_it_says_so_an
 
             auto const later = now + std::chrono::milliseconds(up_to(3'000));
             auto const wake = it.wake_at();
-            if (wake) BOOST_REQUIRE((*wake > now));
+            if (wake) BOOST_REQUIRE(*wake > now);
             auto const until = wake ? std::min(*wake - 1ns, later) : later;
             BOOST_REQUIRE(it.allowance(until) == before);
             now = later;

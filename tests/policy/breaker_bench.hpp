@@ -76,7 +76,7 @@ struct bench {
     {
         unavailable(3);
         doze();
-        BOOST_REQUIRE((state() == phase::half_open));
+        BOOST_REQUIRE(state() == phase::half_open);
     }
 };
 

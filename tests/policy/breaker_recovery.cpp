@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(each_probe_that_fails_doubles_the_time_up_to_a_minute)
     for (auto const next : {10s, 20s, 40s, 60s, 60s}) {
         b.unavailable();
         BOOST_TEST(b.state() == phase::open);
-        BOOST_TEST((b.open_for() == next));
+        BOOST_TEST(b.open_for() == next);
         b.doze();
         BOOST_TEST(b.allowance() == 1u);
     }
@@ -45,7 +45,8 @@ BOOST_AUTO_TEST_CASE(the_time_it_stays_open_is_spread)
         ++ends[*one.wake_at()];
     }
     BOOST_TEST(ends.size() > 80u);
-    BOOST_TEST((ends.begin()->first >= tick(3'750ms) && ends.rbegin()->first <= tick(5s)));
+    BOOST_TEST(ends.begin()->first >= tick(3'750ms));
+    BOOST_TEST(ends.rbegin()->first <= tick(5s));
 }
 
 BOOST_AUTO_TEST_CASE(recovered_it_doubles_each_round_until_full_speed)
@@ -61,14 +62,14 @@ BOOST_AUTO_TEST_CASE(recovered_it_doubles_each_round_until_full_speed)
         b.now += 1s - 1ns;
         BOOST_TEST(b.allowance() == allowed);
         BOOST_REQUIRE(b.it->wake_at());
-        BOOST_TEST((*b.it->wake_at() == b.now + 1ns));
+        BOOST_TEST(*b.it->wake_at() == b.now + 1ns);
         b.doze();
     }
     BOOST_TEST(b.state() == phase::closed);
     BOOST_TEST(b.allowance() == breaker::unlimited);
 
     b.unavailable(3);
-    BOOST_TEST((b.open_for() == 5s)); // forgiven
+    BOOST_TEST(b.open_for() == 5s); // forgiven
 }
 
 // Each failure took a success away: where most calls fail for reasons of their messages it never came back to speed.
@@ -79,7 +80,7 @@ BOOST_AUTO_TEST_CASE(calls_that_fail_by_themselves_do_not_slow_down_a_recovery)
     bench b(options);
     b.get_used_to_failures(7);
     b.unavailable(3);
-    BOOST_REQUIRE((b.state() == phase::open));
+    BOOST_REQUIRE(b.state() == phase::open);
     b.doze();
     b.fail(); // it was reached
     BOOST_TEST(b.state() == phase::slow_start);
@@ -110,14 +111,14 @@ BOOST_AUTO_TEST_CASE(a_relapse_is_what_would_have_opened_it_anyway)
     BOOST_TEST(b.state() == phase::slow_start);
     b.unavailable(3);
     BOOST_TEST(b.state() == phase::open);
-    BOOST_TEST((b.open_for() == 10s)); // it was never closed
+    BOOST_TEST(b.open_for() == 10s); // it was never closed
 }
 
 BOOST_AUTO_TEST_CASE(opened_by_failures_a_probe_has_to_succeed)
 {
     bench b;
     b.fail(20);
-    BOOST_REQUIRE((b.state() == phase::open));
+    BOOST_REQUIRE(b.state() == phase::open);
     b.doze();
     b.fail();
     BOOST_TEST(b.state() == phase::open);
@@ -135,13 +136,13 @@ BOOST_AUTO_TEST_CASE(it_takes_more_bad_probes_where_bad_news_is_usual)
     bench b(options);
     b.get_used_to_unavailable(5);
     b.unavailable(21);
-    BOOST_REQUIRE((b.state() == phase::open));
+    BOOST_REQUIRE(b.state() == phase::open);
     b.doze();
     b.unavailable(3);
     BOOST_TEST(b.state() == phase::half_open);
     b.unavailable(3);
     BOOST_TEST(b.state() == phase::open);
-    BOOST_TEST((b.open_for() == 10s));
+    BOOST_TEST(b.open_for() == 10s);
     BOOST_TEST(b.it->reason().starts_with("the last "), b.it->reason());
     b.doze();
     b.unavailable(3);

@@ -38,20 +38,20 @@ BOOST_AUTO_TEST_CASE(what_is_owed_is_waited_for)
     limit.take(15, t0);
     BOOST_TEST(limit.available(t0 + 1s) == 0u);
     BOOST_TEST(limit.available(t0 + 1'200ms) == 1u);
-    BOOST_TEST((limit.wake_at(1) == t0 + 1'200ms));
+    BOOST_TEST(limit.wake_at(1) == t0 + 1'200ms);
 }
 
 BOOST_AUTO_TEST_CASE(it_says_when_so_many_are_there)
 {
     rate_limit limit({.count = 5}, t0);
-    BOOST_TEST((limit.wake_at(10) == t0));
+    BOOST_TEST(limit.wake_at(10) == t0);
     limit.take(10, t0);
-    BOOST_TEST((limit.wake_at(1) == t0 + 200ms));
-    BOOST_TEST((limit.wake_at(10) == t0 + 2s));
-    BOOST_TEST((limit.wake_at(1'000) == t0 + 2s)); // more than it holds: when it is full
+    BOOST_TEST(limit.wake_at(1) == t0 + 200ms);
+    BOOST_TEST(limit.wake_at(10) == t0 + 2s);
+    BOOST_TEST(limit.wake_at(1'000) == t0 + 2s); // more than it holds: when it is full
     limit.available(t0 + 500ms);
-    BOOST_TEST((limit.wake_at(2) == t0 + 500ms));
-    BOOST_TEST((limit.wake_at(3) == t0 + 600ms));
+    BOOST_TEST(limit.wake_at(2) == t0 + 500ms);
+    BOOST_TEST(limit.wake_at(3) == t0 + 600ms);
 }
 
 BOOST_AUTO_TEST_CASE(it_says_how_many_come_in_soon)
@@ -62,8 +62,8 @@ BOOST_AUTO_TEST_CASE(it_says_how_many_come_in_soon)
     BOOST_TEST(limit.expected(t0, 1s) == 3u);
     BOOST_TEST(limit.expected(t0 + 199ms, 1s) == 3u);
     BOOST_TEST(limit.expected(t0 + 200ms, 1s) == 4u);
-    BOOST_TEST((limit.wake_at(5, 1s) == t0 + 400ms));
-    BOOST_TEST((limit.wake_at(15, 1s) == t0 + 2'400ms)); // full
+    BOOST_TEST(limit.wake_at(5, 1s) == t0 + 400ms);
+    BOOST_TEST(limit.wake_at(15, 1s) == t0 + 2'400ms); // full
     BOOST_TEST(!limit.wake_at(16, 1s).has_value());
     BOOST_TEST(!limit.wake_at(std::numeric_limits<std::size_t>::max(), 1s).has_value());
     limit.take(100, t0);
@@ -162,9 +162,9 @@ BOOST_AUTO_TEST_CASE(another_rate_holds_from_then_on)
 
     limit.take(8, t0 + 1h);
     limit.change({.count = 2}, t0 + 1h); // three are owed
-    BOOST_TEST((limit.wake_at(1) == t0 + 1h + 2s));
+    BOOST_TEST(limit.wake_at(1) == t0 + 1h + 2s);
     limit.change({.count = 5}, t0 + 1h + 250ms); // two and a half
-    BOOST_TEST((limit.wake_at(1) == t0 + 1h + 950ms));
+    BOOST_TEST(limit.wake_at(1) == t0 + 1h + 950ms);
 }
 
 BOOST_AUTO_TEST_CASE(a_rate_that_changes_every_second_does_not_drift)
@@ -202,9 +202,9 @@ BOOST_AUTO_TEST_CASE(nothing_that_is_accepted_overflows)
             BOOST_REQUIRE(limit.available(t0) == static_cast<std::size_t>(first.burst));
             limit.take(std::numeric_limits<std::size_t>::max(), t0);
             BOOST_REQUIRE(limit.available(t0) == 0u);
-            BOOST_REQUIRE((limit.wake_at(std::numeric_limits<std::size_t>::max()) > t0));
+            BOOST_REQUIRE(limit.wake_at(std::numeric_limits<std::size_t>::max()) > t0);
             BOOST_REQUIRE(limit.expected(t0, 1ns) <= limit.expected(t0, 24h));
-            BOOST_REQUIRE((limit.wake_at(1, 1s).value_or(tick::max()) >= t0));
+            BOOST_REQUIRE(limit.wake_at(1, 1s).value_or(tick::max()) >= t0);
             limit.change(second, t0 + 1ns);
             limit.take(1, t0 + 365 * 24h);
             BOOST_REQUIRE(limit.available(t0 + 100 * 365 * 24h) <= static_cast<std::size_t>(second.burst));

@@ -147,8 +147,8 @@ BOOST_AUTO_TEST_CASE(a_message_without_a_group_is_refused_and_fails_no_other)
     send("fine", "g");
     send("empty", "");
     BOOST_TEST(until_sent(3));
-    BOOST_TEST((error_of("stray") == errc::invalid_request));
-    BOOST_TEST((error_of("empty") == errc::invalid_request));
+    BOOST_TEST(error_of("stray") == errc::invalid_request);
+    BOOST_TEST(error_of("empty") == errc::invalid_request);
     BOOST_TEST(results.at("fine").has_value());
 }
 
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_refused_message_lets_the_later_ones_of_its_group_go)
     send("", "g");
     send("next", "g");
     BOOST_TEST(until_sent(2));
-    BOOST_TEST((error_of("") == errc::invalid_request));
+    BOOST_TEST(error_of("") == errc::invalid_request);
     BOOST_TEST(results.at("next").has_value());
 }
 

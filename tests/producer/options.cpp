@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_work_is_refused_by_name)
         each.spoil(options);
         auto const wrong = options.validate(each.fifo);
         BOOST_REQUIRE(wrong.has_value());
-        BOOST_TEST((wrong->code == errc::invalid_option));
+        BOOST_TEST(wrong->code == errc::invalid_option);
         BOOST_TEST(wrong->message.starts_with(each.name), wrong->message);
     }
 }

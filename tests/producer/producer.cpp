@@ -70,9 +70,9 @@ BOOST_AUTO_TEST_CASE(what_the_service_refuses_is_told_to_its_sender_alone)
     spawn(send_one(wrong));
     BOOST_TEST(until_sent(12));
     BOOST_TEST(confirmed() == 9u);
-    BOOST_TEST((error_of("") == errc::invalid_request));
-    BOOST_TEST((error_of("bad \x01 text") == errc::invalid_request));
-    BOOST_TEST((error_of(wrong.body) == errc::service_error));
+    BOOST_TEST(error_of("") == errc::invalid_request);
+    BOOST_TEST(error_of("bad \x01 text") == errc::invalid_request);
+    BOOST_TEST(error_of(wrong.body) == errc::service_error);
     BOOST_TEST(results.at(wrong.body).error().sender_fault);
     BOOST_TEST(api.ids.at(wrong.body).size() == 1u); // not tried again
 }
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(what_is_tried_again_is_logged)
 {
     std::vector<std::string> log;
     options.log = [&](log_level level, std::string_view text) {
-        BOOST_TEST((level == log_level::warning));
+        BOOST_TEST(level == log_level::warning);
         log.emplace_back(text);
     };
     produce();
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(with_a_single_attempt_it_does_not)
     api.after = [] { return transport(errc::connection_lost); };
     send("hello");
     BOOST_TEST(until_sent(1));
-    BOOST_TEST((error_of("hello") == errc::connection_lost));
+    BOOST_TEST(error_of("hello") == errc::connection_lost);
     BOOST_TEST(take_all().size() == 1u);
 }
 
@@ -165,8 +165,8 @@ BOOST_AUTO_TEST_CASE(an_outage_ends_in_the_failure_of_the_last_try)
     send_many(25);
     BOOST_TEST(until_sent(25));
     BOOST_TEST(confirmed() == 0u);
-    BOOST_TEST((error_of("m7") == errc::connect_failed));
-    BOOST_TEST((time.now() - began <= 5s));
+    BOOST_TEST(error_of("m7") == errc::connect_failed);
+    BOOST_TEST(time.now() - began <= 5s);
 }
 
 BOOST_AUTO_TEST_CASE(a_message_that_never_gets_a_request_times_out)
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(a_message_that_never_gets_a_request_times_out)
     api.latency = 1h;
     send_many(11);
     BOOST_TEST(until_sent(1, 5s)); // the rest is under way, and waited for
-    BOOST_TEST((error_of("m10") == errc::timed_out));
+    BOOST_TEST(error_of("m10") == errc::timed_out);
     BOOST_TEST(until_sent(11, 1h));
     BOOST_TEST(confirmed() == 10u);
 }
@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(flush_of_nothing_completes)
     std::optional<std::size_t> failed;
     ask(it->flush(), [&](std::size_t n) { failed = n; });
     pass(0s);
-    BOOST_TEST((failed == 0u));
+    BOOST_TEST(failed == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(close_sends_all_that_is_here_and_takes_nothing_more)
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(close_sends_all_that_is_here_and_takes_nothing_more)
     pass(0s);
     send("too late");
     pass(0s);
-    BOOST_TEST((error_of("too late") == errc::stopped));
+    BOOST_TEST(error_of("too late") == errc::stopped);
     BOOST_TEST(until(1s, [&] { return failed.has_value(); }));
     BOOST_TEST(*failed == 0u);
     BOOST_TEST(confirmed() == 100u);
@@ -268,10 +268,10 @@ BOOST_AUTO_TEST_CASE(close_fails_what_is_left_at_its_deadline)
     BOOST_TEST(confirmed() == 10u);
     BOOST_TEST(!failed.has_value());
     pass(1ms);
-    BOOST_TEST((failed == 20u));
+    BOOST_TEST(failed == 20u);
     BOOST_TEST(results.size() == 30u);
-    BOOST_TEST((error_of("m15") == errc::stopped));
-    BOOST_TEST((error_of("m29") == errc::stopped));
+    BOOST_TEST(error_of("m15") == errc::stopped);
+    BOOST_TEST(error_of("m29") == errc::stopped);
     pass(1min);
     BOOST_TEST(api.calls == 2u);
     BOOST_TEST(take_all().size() == 20u); // ten were under way: they "may be in the queue"
@@ -287,8 +287,8 @@ BOOST_AUTO_TEST_CASE(a_close_with_a_limit_below_zero_ends_at_once)
     std::optional<std::size_t> failed;
     ask(it->close(std::chrono::milliseconds::min()), [&](std::size_t n) { failed = n; });
     pass(0ms);
-    BOOST_TEST((failed == 1u));
-    BOOST_TEST((error_of("never sent") == errc::stopped));
+    BOOST_TEST(failed == 1u);
+    BOOST_TEST(error_of("never sent") == errc::stopped);
 }
 
 BOOST_AUTO_TEST_CASE(destruction_fails_what_waits_and_lets_requests_end)
@@ -300,7 +300,7 @@ BOOST_AUTO_TEST_CASE(destruction_fails_what_waits_and_lets_requests_end)
     it.reset();
     pass(0s);
     BOOST_TEST(results.size() == 5u);
-    BOOST_TEST((error_of("m12") == errc::stopped));
+    BOOST_TEST(error_of("m12") == errc::stopped);
     BOOST_TEST(until_sent(15));
     BOOST_TEST(confirmed() == 10u);
     BOOST_TEST(api.calls == 1u);
@@ -334,7 +334,7 @@ BOOST_AUTO_TEST_CASE(a_cancelled_send_is_withdrawn_while_it_waits)
         BOOST_TEST(!results.contains(body));
         cancel.emit(asio::cancellation_type::terminal);
         pass(0s);
-        BOOST_TEST((error_of(body) == errc::stopped));
+        BOOST_TEST(error_of(body) == errc::stopped);
         send("keeps the room of " + std::string(body));
         pass(0s);
     }
@@ -353,7 +353,7 @@ BOOST_AUTO_TEST_CASE(a_cancelled_send_that_is_under_way_completes_at_once_and_is
     pass(1ms);
     cancel.emit(asio::cancellation_type::terminal);
     pass(0s);
-    BOOST_TEST((error_of("hello") == errc::stopped));
+    BOOST_TEST(error_of("hello") == errc::stopped);
     pass(1min);
     BOOST_TEST(api.calls == 1u);
 }

@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(or_until_the_oldest_has_lingered)
     add("b", t0 + 1ms);
     add("c", t0 + 9ms);
     BOOST_TEST(queue().take(t0 + 10ms).empty());
-    BOOST_TEST((queue().wake_at() == t0 + 11ms));
+    BOOST_TEST(queue().wake_at() == t0 + 11ms);
     BOOST_TEST(queue().take(t0 + 11ms).size() == 2u);
 }
 
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(no_more_requests_are_under_way_than_allowed)
     auto const first = queue().take(t0);
     BOOST_TEST(queue().take(t0).size() == 10u);
     BOOST_TEST(queue().take(t0 + 1s).empty());
-    BOOST_TEST((queue().wake_at() == t0 + options.give_up_after)); // nothing to do before
+    BOOST_TEST(queue().wake_at() == t0 + options.give_up_after); // nothing to do before
     confirm(first, t0 + 1s);
     BOOST_TEST(queue().take(t0 + 1s).size() == 10u);
 }
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(what_failed_comes_back_alone_after_a_growing_pause)
     BOOST_TEST(!queue().answered(both[1], true, t0));
     queue().returned();
     BOOST_TEST(queue().take(t0 + 99ms).empty());
-    BOOST_TEST((queue().wake_at() == t0 + 100ms));
+    BOOST_TEST(queue().wake_at() == t0 + 100ms);
     auto const again = queue().take(t0 + 100ms);
     BOOST_TEST(bodies(again) == texts{"b"}, boost::test_tools::per_element());
     fail(again, t0 + 100ms);
@@ -113,7 +113,8 @@ BOOST_AUTO_TEST_CASE(what_failed_together_comes_back_together_after_a_pause_draw
         fail(queue().take(now), now);
         auto const at = queue().wake_at().value();
         pauses.insert(at - now);
-        BOOST_TEST((at >= now + 50ms && at <= now + 100ms));
+        BOOST_TEST(at >= now + 50ms);
+        BOOST_TEST(at <= now + 100ms);
         auto const again = queue().take(at);
         BOOST_TEST(again.size() == 10u);
         confirm(again, at);

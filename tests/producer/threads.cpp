@@ -79,7 +79,7 @@ struct post_office {
         BOOST_TEST(first.get() + second.get() == 0u);
         auto const late = send(0).get();
         BOOST_REQUIRE(late.has_error());
-        BOOST_TEST((late.error().code == errc::stopped));
+        BOOST_TEST(late.error().code == errc::stopped);
         auto const there = broker.depth(url);
         BOOST_TEST(there >= confirmed);
         BOOST_TEST(there <= confirmed + cancelled);
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(destroyed_on_another_thread_at_any_moment_it_answers_every_
             if (!each.valid()) continue;
             auto const how = each.get();
             letters.confirmed += how.has_value();
-            if (!how) BOOST_TEST((how.error().code == errc::stopped));
+            if (!how) BOOST_TEST(how.error().code == errc::stopped);
         }
     }
     BOOST_TEST(letters.broker.depth(letters.url) == letters.confirmed);

@@ -115,7 +115,7 @@ struct day : yard {
             std::size_t torn = 0;
             book = redrive::read_journal(d.text, &torn).value();
         }
-        BOOST_TEST((book.now() == redrive::run_book::phase::succeeded));
+        BOOST_TEST(book.now() == redrive::run_book::phase::succeeded);
         auto const counts = book.counts();
         BOOST_TEST(counts.deleted == counts.redriven + counts.isolated);
         BOOST_TEST(counts.unknown == 0u);

@@ -92,8 +92,8 @@ BOOST_AUTO_TEST_CASE(every_member_of_every_kind_comes_back_from_its_line)
         BOOST_REQUIRE(line.ends_with("\"}\n"));
         auto const got = parse_event(std::string_view(line).substr(0, line.size() - 1)).value();
         BOOST_TEST(to_line(got) == line);
-        BOOST_TEST((got.kind == e.kind));
-        BOOST_TEST((got.at == e.at));
+        BOOST_TEST(got.kind == e.kind);
+        BOOST_TEST(got.at == e.at);
         BOOST_TEST(got.reason == e.reason);
     }
 }

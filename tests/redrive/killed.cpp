@@ -63,7 +63,7 @@ struct graveyard : yard {
                     BOOST_TEST(got.end.maybe_twice == 0u);
                 }
                 auto const counts = got.book.counts();
-                BOOST_TEST((got.book.now() == redrive::run_book::phase::succeeded));
+                BOOST_TEST(got.book.now() == redrive::run_book::phase::succeeded);
                 BOOST_TEST(all(dead) == 0);
                 time.run_for(io, 20min); // what is delayed
                 auto there = bodies(orders);

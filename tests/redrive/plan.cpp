@@ -141,14 +141,14 @@ BOOST_AUTO_TEST_CASE(a_fifo_queue_gets_group_and_a_new_deduplication_id_and_the_
     BOOST_TEST(first.copy.group_id.value() == "g");
     BOOST_TEST(first.copy.deduplication_id.value() == "the-id-redrive-1");
     BOOST_TEST(!first.copy.delay);
-    BOOST_TEST((first.not_before.value() == start + 60s));
+    BOOST_TEST(first.not_before.value() == start + 60s);
     add("x-redrive-attempt", "Number", "1");
     auto const second = made();
     BOOST_TEST(second.copy.deduplication_id.value() == "the-id-redrive-2");
-    BOOST_TEST((second.not_before.value() == start + 120s));
+    BOOST_TEST(second.not_before.value() == start + 120s);
     policy.cutoff.reset(); // it failed at 5 s: its delay counts from then
     sent_at("1700000005000");
-    BOOST_TEST((made().not_before.value() == start + 125s));
+    BOOST_TEST(made().not_before.value() == start + 125s);
 }
 
 BOOST_AUTO_TEST_CASE(without_a_group_a_fifo_message_is_a_group_of_its_own)

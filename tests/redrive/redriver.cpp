@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_message_arrives_as_it_was_with_its_count_and_first_receiv
         std::chrono::floor<std::chrono::seconds>(died_at).count());
     got.erase("x-redrive-attempt");
     got.erase("x-original-first-receive-timestamp");
-    BOOST_TEST((got == m.attributes));
+    BOOST_TEST(got == m.attributes);
     BOOST_TEST(there[0].body == m.body);
     BOOST_TEST(there[0].system.at("AWSTraceHeader") == "Root=1-2-3");
     BOOST_TEST(there[0].system.at("MessageGroupId") == "tenant");
@@ -197,8 +197,8 @@ BOOST_AUTO_TEST_CASE(the_rate_is_kept_however_many_there_are)
     BOOST_TEST(all(orders) >= 95);
     BOOST_TEST(all(orders) <= 102);
     finish();
-    BOOST_TEST((time.now() - began >= 19s));
-    BOOST_TEST((time.now() - began <= 30s));
+    BOOST_TEST(time.now() - began >= 19s);
+    BOOST_TEST(time.now() - began <= 30s);
     BOOST_TEST(all(orders) == 200);
 }
 

@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(after_a_good_canary_the_ramp_goes_to_the_end)
     auto const got = run(1h);
     BOOST_TEST(got.redriven == 3'000u);
     BOOST_TEST(!got.stopped);
-    BOOST_TEST((got.took >= 5min + 30s));
+    BOOST_TEST(got.took >= 5min + 30s);
     until(1min, [&] { return handled == 3'000; });
     BOOST_TEST(handled == 3'000);
     BOOST_TEST(all(dead) == 0);

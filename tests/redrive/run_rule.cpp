@@ -33,7 +33,7 @@ int sent_within(run_rule& rule, tick from, tick to)
             rule.sent(now, 0ms);
             ++count;
         } else if (said.what == answer::wait && said.at) {
-            BOOST_REQUIRE((*said.at > now));
+            BOOST_REQUIRE(*said.at > now);
             now = *said.at;
         } else {
             break;
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(a_canary_goes_ahead_and_is_watched_from_when_it_can_be_rece
     rule.removed(t0 + 1s);
     auto const watching = rule.ask(t0 + 2s);
     BOOST_TEST(watching.what == answer::wait);
-    BOOST_TEST((watching.at.value() == t0 + 361s));
+    BOOST_TEST(watching.at.value() == t0 + 361s);
     BOOST_TEST(rule.ask(t0 + 361s).what == answer::wait); // for a look at the queue
     rule.depth_is(98, 2, t0 + 361s);
     BOOST_TEST(rule.ask(t0 + 361s).what == answer::go);

@@ -56,8 +56,8 @@ BOOST_AUTO_TEST_CASE(body_attributes_of_every_type_trace_header_and_group_come_b
     BOOST_TEST(got.id == m.id);
     BOOST_TEST(got.copy.body == wanted.body);
     BOOST_TEST(got.copy.attributes.size() == 6u);
-    BOOST_TEST((got.copy.attributes == wanted.attributes));
-    BOOST_TEST((got.copy.system_attributes == wanted.system_attributes));
+    BOOST_TEST(got.copy.attributes == wanted.attributes);
+    BOOST_TEST(got.copy.system_attributes == wanted.system_attributes);
     BOOST_TEST(got.copy.group_id.value() == "g");
     BOOST_TEST(!got.copy.deduplication_id);
 }

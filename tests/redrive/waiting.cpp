@@ -96,7 +96,7 @@ BOOST_FIXTURE_TEST_CASE(a_message_waits_ten_days_in_its_queue_and_then_goes, wai
     BOOST_TEST(got.deleted == 3u);
     BOOST_TEST(all(dead) == 0);
     BOOST_TEST(all(orders) == 3);
-    BOOST_TEST((time.now() - began < 24h * 10 + 10min));
+    BOOST_TEST(time.now() - began < 24h * 10 + 10min);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_wait_goes_on_over_restarts_and_ends_when_it_was_to_end, waiting_yard)
@@ -114,7 +114,7 @@ BOOST_FIXTURE_TEST_CASE(a_wait_goes_on_over_restarts_and_ends_when_it_was_to_end
         auto const told = book();
         for (auto const& [id, m] : told.messages()) {
             auto const& first = due.emplace(id, m.due).first->second;
-            BOOST_TEST((m.due == first));
+            BOOST_TEST(m.due == first);
         }
         one.stop();
         BOOST_REQUIRE(until(2min, [&] { return reports.size() == i; }));
@@ -125,7 +125,7 @@ BOOST_FIXTURE_TEST_CASE(a_wait_goes_on_over_restarts_and_ends_when_it_was_to_end
     auto const got = finish(24h * 5, 41);
     BOOST_TEST(got.redriven == 5u);
     BOOST_TEST(all(orders) == 5);
-    BOOST_TEST((time.now() - began < 24h * 4 + 1h));
+    BOOST_TEST(time.now() - began < 24h * 4 + 1h);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_group_waits_behind_its_head_and_keeps_its_order, waiting_fifo_yard)
@@ -152,7 +152,7 @@ BOOST_FIXTURE_TEST_CASE(what_would_be_due_after_its_queue_forgets_it_goes_earlie
     auto const got = run(24h * 30);
     BOOST_TEST(got.redriven == 2u);
     BOOST_TEST(all(orders) == 2);
-    BOOST_TEST((time.now() - began < 24h * 4));
+    BOOST_TEST(time.now() - began < 24h * 4);
     auto const told = book();
     for (auto const& [id, m] : told.messages())
         BOOST_TEST(m.reason.starts_with("sent early"));
@@ -165,7 +165,7 @@ BOOST_FIXTURE_TEST_CASE(a_full_disk_stops_the_run_before_anything_is_sent, waiti
     disk.room = 600; // the run has begun, and that is all
     start();
     BOOST_REQUIRE(until(1h, [&] { return reports.size() == 1; }));
-    BOOST_TEST((book().now() == redrive::run_book::phase::running));
+    BOOST_TEST(book().now() == redrive::run_book::phase::running);
     BOOST_TEST(reports[0].journal_failed);
     BOOST_TEST(reports[0].redriven == 0u);
     BOOST_TEST(all(orders) == 0);
@@ -185,7 +185,7 @@ BOOST_FIXTURE_TEST_CASE(a_wish_to_cancel_ends_the_wait_for_good_and_gives_the_me
     BOOST_TEST(reports[0].cancelled);
     BOOST_TEST(reports[0].waiting == 5u);
     BOOST_TEST(count(dead) == 5);
-    BOOST_TEST((book().now() == redrive::run_book::phase::cancelled));
+    BOOST_TEST(book().now() == redrive::run_book::phase::cancelled);
     disk.is_cancelled = false;
     start();
     BOOST_REQUIRE(until(5min, [&] { return refused.size() == 1; }));

@@ -134,7 +134,7 @@ struct yard {
     int delayed(std::string const& url) { return count(url, "ApproximateNumberOfMessagesDelayed"); }
     int all(std::string const& url) { return count(url) + in_flight(url) + delayed(url); }
 
-    /// What the queue has, in the order in which it gives it out; it is empty then.
+    /// Messages of a queue, in the order in which it gives them out; it is empty then.
     struct seen {
         std::string body;
         sqs::attribute_map attributes;

@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(nothing_waits_as_long_as_nobody_refuses)
 {
     gentle_pace pace;
     for (int i = 0; i < 1'000; ++i)
-        BOOST_TEST((pace.begin(t0) == t0));
+        BOOST_TEST(pace.begin(t0) == t0);
     pace.succeeded();
     BOOST_TEST(!pace.rate());
 }
@@ -36,9 +36,9 @@ BOOST_AUTO_TEST_CASE(a_refusal_halves_what_was_sent_in_a_second)
     send(pace, 50, t0);
     pace.refused(t0);
     BOOST_TEST(pace.rate().value() == 25);
-    BOOST_TEST((pace.begin(t0) == t0 + 40ms));
-    BOOST_TEST((pace.begin(t0) == t0 + 80ms));
-    BOOST_TEST((pace.begin(t0 + 1s) == t0 + 1s));
+    BOOST_TEST(pace.begin(t0) == t0 + 40ms);
+    BOOST_TEST(pace.begin(t0) == t0 + 80ms);
+    BOOST_TEST(pace.begin(t0 + 1s) == t0 + 1s);
 }
 
 BOOST_AUTO_TEST_CASE(what_was_under_way_then_is_no_news)
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(it_never_stops_altogether)
         pace.refused(t0 + i * 1s);
     BOOST_TEST(pace.rate().value() == gentle_pace::least);
     auto const at = pace.begin(t0 + 1min);
-    BOOST_TEST((at <= t0 + 1min + 5s));
+    BOOST_TEST(at <= t0 + 1min + 5s);
 }
 
 BOOST_AUTO_TEST_CASE(successes_bring_a_tenth_more_a_second_and_then_no_limit)
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(successes_bring_a_tenth_more_a_second_and_then_no_limit)
     }
     BOOST_TEST(more > 280); // from 11 to 40, twice what was refused
     BOOST_TEST(more < 300);
-    BOOST_TEST((pace.begin(t0) == t0));
+    BOOST_TEST(pace.begin(t0) == t0);
 }
 
 BOOST_AUTO_TEST_CASE(a_refusal_after_a_quiet_time_counts_from_one)

@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(each_key_signs_while_they_are_exchanged)
 
 BOOST_AUTO_TEST_CASE(a_secret_may_stand_in_a_file_with_a_line_feed)
 {
-    BOOST_TEST((signing_key(std::string(secret) + "\r\n").value() == signing_key(secret).value()));
+    BOOST_TEST(signing_key(std::string(secret) + "\r\n").value() == signing_key(secret).value());
     BOOST_TEST(signing_key(secret).value().size() == 24u);
 }
 

@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(can_be_called_from_another_strand_and_ends_what_waits_when_
     };
     auto const said = run(io, gone->get_item({"t", key("a")}));
     BOOST_REQUIRE(said.has_error());
-    BOOST_TEST((said.error().code == errc::stopped));
+    BOOST_TEST(said.error().code == errc::stopped);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -133,7 +133,7 @@ struct book {
     void expect(char const* part) const
     {
         BOOST_TEST_INFO(complaint());
-        BOOST_TEST((complaint().find(part) != std::string::npos));
+        BOOST_TEST(complaint().find(part) != std::string::npos);
     }
     void expect_nothing() const { BOOST_TEST(complaint() == ""); }
 };

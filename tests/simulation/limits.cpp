@@ -91,7 +91,10 @@ BOOST_AUTO_TEST_CASE(a_day_of_turns_turns_each_limit_and_ends_with_room_for_all)
         for (auto const& i : day.incidents)
             seen = i.limits.over(seen);
     }
-    BOOST_TEST((seen.max_in_flight && seen.max_polls && seen.handler_concurrency && seen.rate));
+    BOOST_TEST(seen.max_in_flight);
+    BOOST_TEST(seen.max_polls);
+    BOOST_TEST(seen.handler_concurrency);
+    BOOST_TEST(seen.rate);
     BOOST_TEST(seen.max_bytes_in_flight.has_value());
 }
 

@@ -4,7 +4,7 @@
 
 namespace quern::sim {
 
-/// What consumers in the field get wrong, one flag a defect. With none set, the naive consumer keeps the promises.
+/// Defects of consumers in the field, a flag each. With none set, the naive consumer keeps the promises.
 struct flaws {
     // receiving
     bool asks_for_ten = false;         ///< whatever is free, and runs all of them

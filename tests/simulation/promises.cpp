@@ -111,9 +111,9 @@ BOOST_AUTO_TEST_CASE(times_of_standing_back_are_counted_once_and_only_those_that
     down.dependency_down = true; // shows three minutes later
     day.spells = {down};
     day.incidents = {{sim::incident::kind::rest, 0, 15min, 10min}, {sim::incident::kind::rest, 1, 0min, 10h}};
-    BOOST_TEST((sim::stood_back(day, 0, tick(), tick() + 1h) == 12min));
-    BOOST_TEST((sim::stood_back(day, 0, tick() + 14min, tick() + 16min) == 2min));
-    BOOST_TEST((sim::stood_back(day, 0, tick(), tick() + 12min) == 0min));
+    BOOST_TEST(sim::stood_back(day, 0, tick(), tick() + 1h) == 12min);
+    BOOST_TEST(sim::stood_back(day, 0, tick() + 14min, tick() + 16min) == 2min);
+    BOOST_TEST(sim::stood_back(day, 0, tick(), tick() + 12min) == 0min);
 }
 
 BOOST_AUTO_TEST_CASE(polls_stand_in_line_for_a_connection)

@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(a_day_says_that_its_handlers_wait_for_something_real)
     });
     BOOST_REQUIRE(result.warnings.size() == 1u);
     BOOST_TEST_INFO(result.warnings.front());
-    BOOST_TEST((result.warnings.front().find("something real") != std::string::npos));
+    BOOST_TEST(result.warnings.front().find("something real") != std::string::npos);
     BOOST_REQUIRE(!result.passed());
     BOOST_TEST(result.violations.front() == result.warnings.front());
 }

@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(timestamps_are_milliseconds_since_1970_or_absent)
 {
     auto const sent = with_system("SentTimestamp", "1700000000123").sent_at();
     BOOST_REQUIRE(sent.has_value());
-    BOOST_TEST((sent->time_since_epoch() == 1'700'000'000'123ms));
+    BOOST_TEST(sent->time_since_epoch() == 1'700'000'000'123ms);
     BOOST_TEST(with_system("ApproximateFirstReceiveTimestamp", "0").first_received_at().has_value());
 
     BOOST_TEST(!message().sent_at());

@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(requests_are_the_recorded_ones_and_answers_are_understood)
             BOOST_TEST_CONTEXT(file << ':' << ++line << ' ' << target)
             {
                 auto const found = operations.find(target.substr(target.find('.') + 1));
-                BOOST_TEST_REQUIRE((found != operations.end()));
+                BOOST_TEST_REQUIRE(found != operations.end());
                 auto const asked = json::parse(step.at("RequestBody").as_string()).as_object();
                 found->second({asked, string(step.at("ResponseBody").as_string()), in});
             }

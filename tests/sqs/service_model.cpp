@@ -85,7 +85,7 @@ private:
     json::value const& shapes_;
 };
 
-/// What a constructor sets and no more.
+/// The fields that a constructor sets, and no more.
 std::multimap<string, string> least()
 {
     return {

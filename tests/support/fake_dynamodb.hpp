@@ -22,7 +22,7 @@ public:
     std::vector<std::string> operations; ///< carried out, in their order
     std::vector<std::string> asked;      ///< the requests, whole
 
-    /// What is answered in place of the truth, for an operation that is not carried out; nothing: the truth.
+    /// Answers in place of the truth, for an operation that is not carried out; nothing: the truth.
     std::function<std::optional<dynamodb_tables::reply>(std::string const& operation)> instead;
 
     /// The operation is carried out, and its answer never sent.

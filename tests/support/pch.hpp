@@ -2,6 +2,8 @@
 
 // What nearly every test includes, parsed once. Tests still include what they use: they must also build without this.
 
+#include "support/print.hpp"
+
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>

@@ -39,7 +39,7 @@ public:
         thread_.join();
     }
 
-    /// What f() returns there.
+    /// Returns f() of that thread.
     template <class F>
     auto run(F f)
     {

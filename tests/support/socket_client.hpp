@@ -16,7 +16,7 @@
 
 namespace quern::test {
 
-/// What a client got back.
+/// An answer as the client got it.
 struct reply {
     int status = 0;
     std::map<std::string, std::string> fields; ///< names in lower case
@@ -86,7 +86,7 @@ public:
         return out;
     }
 
-    /// What comes, up to and with this text.
+    /// Returns what comes, up to and with this text.
     std::string wait_for(std::string_view text)
     {
         while (unread_.find(text) == unread_.npos)
@@ -110,7 +110,7 @@ public:
 
     void close() { socket_.close(); }
     void close_for_writing() { socket_.shutdown(boost::asio::ip::tcp::socket::shutdown_send); }
-    /// So that the next close resets the connection.
+    /// Makes the next close reset the connection.
     void linger_off() { socket_.set_option(boost::asio::socket_base::linger(true, 0)); }
 
 private:

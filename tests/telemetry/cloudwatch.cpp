@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_body_of_put_metric_data_has_what_the_service_asks_for)
         auto const& o = d.as_object();
         BOOST_TEST(json::serialize(o.at("Dimensions")) == R"([{"Name":"QueueName","Value":"orders"}])");
         BOOST_TEST(o.at("Timestamp").as_int64() == 1'795'348'800);
-        BOOST_TEST((o.contains("Value") != o.contains("Values")));
+        BOOST_TEST(o.contains("Value") != o.contains("Values"));
         BOOST_TEST(data.emplace(o.at("MetricName").as_string(), o).second, "no name comes twice");
     }
     BOOST_TEST(data.at("MessagesAcked").at("Value").to_number<double>() == 11.0);
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(a_body_of_put_metric_data_has_what_the_service_asks_for)
     auto const& spread = data.at("ProcessDuration");
     BOOST_TEST(spread.at("Values").as_array().size() == 2u);
     BOOST_TEST(json::serialize(spread.at("Counts")) == "[10,1]");
-    BOOST_TEST((!data.contains("Dwell")));
+    BOOST_TEST(!data.contains("Dwell"));
 }
 
 BOOST_AUTO_TEST_CASE(bodies_are_split_by_count_and_by_size_and_lose_nothing)
@@ -181,12 +181,12 @@ BOOST_AUTO_TEST_CASE(bodies_are_split_by_count_and_by_size_and_lose_nothing)
 
     auto const usual = put_metric_data_bodies(many);
     BOOST_TEST(usual.size() == (all.size() + 999) / 1'000);
-    BOOST_TEST((names(usual) == all));
+    BOOST_TEST(names(usual) == all);
     for (auto const& body : usual)
         BOOST_TEST(json::parse(body).at("MetricData").as_array().size() <= 1'000u);
 
     auto const small = put_metric_data_bodies(many, "Quern", {1'000, 2'000});
-    BOOST_TEST((names(small) == all));
+    BOOST_TEST(names(small) == all);
     for (auto const& body : small)
         BOOST_TEST(body.size() <= 2'000u);
 }

@@ -109,5 +109,5 @@ BOOST_AUTO_TEST_CASE(the_page_of_metrics_has_the_table_of_instruments)
     auto const end = there.find("\n\n", begin);
     auto const wanted = there.substr(0, begin) + table() + (end == there.npos ? "" : there.substr(end + 1));
     if (std::getenv("QUERN_UPDATE")) std::ofstream(page_file) << wanted;
-    BOOST_TEST((there == wanted), page_file << ": run test_telemetry with QUERN_UPDATE=1");
+    BOOST_TEST(there == wanted, page_file << ": run test_telemetry with QUERN_UPDATE=1");
 }

@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(whatever_happens_there_are_no_more_lines_than_seconds)
     counting.flush(now);
     BOOST_TEST(told == written);
     for (std::size_t i = 1; i < at.size(); ++i)
-        BOOST_REQUIRE((at[i] - at[i - 1] >= 1s));
+        BOOST_REQUIRE(at[i] - at[i - 1] >= 1s);
 }
 
 BOOST_AUTO_TEST_CASE(causes_do_not_silence_one_another)
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(what_was_held_back_is_told_though_nothing_more_happens)
     log.flush(t0 + 5s);
     BOOST_REQUIRE(lines.size() == 2u);
     BOOST_TEST(lines[1] == "lease lost: 2 more like it");
-    BOOST_TEST((levels[1] == log_level::error));
+    BOOST_TEST(levels[1] == log_level::error);
     log.write(log_level::error, "lease lost", "m", t0 + 1'500ms); // that line was one, too
     BOOST_TEST(lines.size() == 2u);
 }
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(the_last_problem_is_remembered_whoever_listens)
     silent.write(log_level::info, "chatter", "all is well", t0 + 1s);
     BOOST_REQUIRE(silent.last_problem().has_value());
     BOOST_TEST(silent.last_problem()->text == "receive failed: refused");
-    BOOST_TEST((silent.last_problem()->at == t0));
+    BOOST_TEST(silent.last_problem()->at == t0);
     log.write(log_level::error, "lease lost", "a", t0);
     log.write(log_level::error, "lease lost", "b", t0 + 1ms); // held back
     BOOST_TEST(log.last_problem()->text == "lease lost: b");

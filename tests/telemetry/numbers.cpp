@@ -80,8 +80,8 @@ BOOST_AUTO_TEST_CASE(a_difference_counts_what_has_happened_in_between_and_has_ga
     BOOST_TEST(r.distribution(id::wait, 0).count() == 1u);
     BOOST_TEST(r.distribution(id::wait, 0).sum == 2.0);
     BOOST_TEST(r.gauge(id::limit, 0).value() == 50.0);
-    BOOST_TEST((d.since == noon));
-    BOOST_TEST((d.at == noon + 1min));
+    BOOST_TEST(d.since == noon);
+    BOOST_TEST(d.at == noon + 1min);
 }
 
 BOOST_AUTO_TEST_CASE(a_source_that_is_new_counts_from_zero_and_others_are_told_apart_by_their_labels)

@@ -39,7 +39,7 @@ char const* words_for(phase p)
     return "closed";
 }
 
-/// What the consumer makes of a message that its handler did not like.
+/// The consumer's plan for a message that its handler did not like, in words.
 char const* words_for(outcome::kind k)
 {
     switch (k) {

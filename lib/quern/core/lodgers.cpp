@@ -59,7 +59,7 @@ lodgers::visit::~visit()
     if (--at_.visitors_ == 0) at_.alone_.notify_all();
 }
 
-/// What is destroyed here may visit others: not under the lock.
+/// Ends each guest, not under the lock: what is destroyed here may visit others.
 void lodgers::end()
 {
     std::unique_lock own(lock_);

@@ -92,7 +92,7 @@ asio::awaitable<void> once::pause(milliseconds for_so_long)
     co_await stop_if_cancelled();
 }
 
-/// What becomes of a message whose claim was refused; nothing: look again.
+/// The outcome of a message whose claim was refused; nothing: look again.
 asio::awaitable<std::optional<outcome>> once::meet(
     delivery& d, store_answer const& met, detail::claim_lease const& ours, milliseconds& waited)
 {

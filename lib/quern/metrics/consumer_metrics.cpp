@@ -51,7 +51,7 @@ double in_seconds(wall_time at)
         .count();
 }
 
-/// What is said is a number, or nothing where there is no limit.
+/// Shows the limit's number, or nothing where there is no limit.
 void set_limit(telemetry::numbers& n, limit_series which, std::optional<std::size_t> value)
 {
     if (value.value_or(0) == 0)
@@ -161,7 +161,7 @@ void consumer_metrics::limits_changed(observed_limits const& now)
     n_.set(id::limit, receives, static_cast<double>(now.polls));
 }
 
-/// What it could not settle had no end of its own.
+/// Counts those that it could not settle as over: they had no end of their own.
 void consumer_metrics::drain_ended(drain_report const&)
 {
     over_ = n_.count(id::messages_received);

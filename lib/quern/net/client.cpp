@@ -40,7 +40,7 @@ route route_to(endpoint peer, client_options const& options)
 
 } // namespace
 
-/// What the exchanges share. Every member is touched on the strand of the client's executor only.
+/// The state that exchanges share. Every member is touched on the strand of the client's executor only.
 class client::pool : public std::enable_shared_from_this<pool> {
 public:
     pool(asio::any_io_executor ex, endpoint peer, client_options options);

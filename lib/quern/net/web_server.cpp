@@ -111,7 +111,7 @@ bool web_server::core::look(tick now)
     return !open_.empty();
 }
 
-/// Those that follow stay: they are few, and somebody looks at them.
+/// Closes the oldest. Followers stay: they are few, and somebody looks at them.
 void web_server::core::make_room()
 {
     connection* oldest = nullptr;

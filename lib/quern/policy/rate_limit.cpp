@@ -6,7 +6,7 @@
 namespace quern::policy {
 namespace {
 
-/// Of credit and of debt; twice this still fits.
+/// The bound of credit and of debt; twice this still fits.
 constexpr std::int64_t most = std::int64_t(1) << 61;
 
 } // namespace

@@ -93,7 +93,7 @@ std::optional<failure> dynamodb_options::validate() const
     return connections.validate();
 }
 
-/// What is touched on the strand only, and ends with its context.
+/// State that is touched on the strand only, and ends with its context.
 struct dynamodb::state final : lodgers::lodger {
     state(compact_strand const& on, dynamodb_options good, net::endpoint at, std::string region, clock& real)
         : strand(on), options(std::move(good)), http(on, std::move(at), options.connections),

@@ -248,7 +248,7 @@ outcome process::call(delivery& d)
     return *std::move(how.said);
 }
 
-/// What one message throws is no reason to try the others again. Those that a cancellation leaves over are given back.
+/// Handles each by itself: a throw is no reason to skip the others. Those that a cancellation leaves over go back.
 asio::awaitable<std::vector<outcome>> process::handle(deliveries all)
 {
     std::deque<attempt> records;

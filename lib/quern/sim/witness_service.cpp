@@ -253,7 +253,7 @@ private:
         return static_cast<std::size_t>(asked.max_messages);
     }
 
-    /// What has left it may come back by an answer that is older, and cannot be known to be.
+    /// Returns whether it is here. Once it has left, an older answer may bring it back, and nobody can know that it is old.
     bool holds(message const& m, share const& mine) const
     {
         return m.handle == mine.handle && !m.deleted && !mine.let_go && !mine.postponed && now() < mine.until;
@@ -295,7 +295,7 @@ private:
         return timeout != w_.of(process_).lease || early || as_said;
     }
 
-    /// What left at the moment at which the handler ended may be an extension of before.
+    /// Lets pass a change that left at the moment at which the handler ended: it may be an extension of before.
     void check_backoff(message const& m, share& mine, int number, std::chrono::seconds timeout, tick sent_at)
     {
         if (mine.running != 0) return;

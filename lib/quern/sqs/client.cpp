@@ -138,7 +138,7 @@ std::optional<failure> client_options::validate() const
     return connections.validate();
 }
 
-/// What is touched on the strand only, and ends with its context.
+/// State that is touched on the strand only, and ends with its context.
 struct client::state final : lodgers::lodger {
     state(compact_strand const& on, client_options good, resolved_endpoint where, clock& real)
         : strand(on), time(real), options(std::move(good)), http(on, std::move(where.at), options.connections),

@@ -114,7 +114,7 @@ problem check_attributes(attribute_map const& all)
     return {};
 }
 
-/// What SendMessage and an entry of SendMessageBatch have in common.
+/// Checks the fields that SendMessage and an entry of SendMessageBatch have in common.
 template <class Message>
 problem check_message(Message const& sent)
 {

@@ -20,7 +20,7 @@ void write_attribute(text::json_writer& json, std::string_view name, std::string
     json.member("stringValue", valid_utf8(value)).end_object().end_object();
 }
 
-/// What all points have: attributes and times. A gauge has no beginning.
+/// Attributes and times, which every point has. A gauge has no beginning.
 void begin_point(
     text::json_writer& json, snapshot const& all, reading const& r, instrument const& i, std::size_t series)
 {

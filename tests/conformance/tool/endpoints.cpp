@@ -20,7 +20,7 @@ std::optional<aws::service_name> service_of(std::string_view file)
     return {};
 }
 
-/// What the rules would sign with where they don't say it: the region asked for, the service's own name.
+/// Fills in what the rules would sign with where they don't say it: the region asked for, the service's own name.
 void compare_signing(json::value const& endpoint, aws::regional_endpoint const& found, checked_case& out)
 {
     auto const* const properties = find(endpoint, "properties");

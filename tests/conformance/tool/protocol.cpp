@@ -88,7 +88,7 @@ bool is_empty(json::value const* object)
     return !object || (object->is_object() && object->get_object().empty());
 }
 
-/// What the case is about and SQS has none of; empty when the case says something about SQS.
+/// The part of the case that SQS has none of; empty when the case says something about SQS.
 std::string_view foreign_to_sqs(json::value const& given)
 {
     auto const& operation = part(given, "given");

@@ -36,7 +36,7 @@ bool is_telling(std::string_view header)
     return std::ranges::find(names, header) != std::end(names);
 }
 
-/// What a form says is wanted.
+/// The action that a form asks for.
 std::string action_in(std::string_view form)
 {
     std::string out;

@@ -65,7 +65,7 @@ public:
 
     explicit reader(kind k) : kind_(k) {}
 
-    /// What is wrong with the line, if anything.
+    /// Reads the line; returns the fault in it, if there is one.
     char const* take(std::string_view line)
     {
         if (trimmed(line).empty() || begins_comment(line.front())) return nullptr;

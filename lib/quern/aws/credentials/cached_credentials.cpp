@@ -25,7 +25,7 @@ using advice = refresh_rule::advice;
 /// Far beyond what any way to credentials takes: whoever is silent for so long will stay so.
 constexpr std::chrono::minutes longest_load{5};
 
-/// What outlives the provider: a load that has begun ends by itself.
+/// The part that outlives the provider: a load that has begun ends by itself.
 class cache : public std::enable_shared_from_this<cache> {
 public:
     cache(asio::any_io_executor ex, std::unique_ptr<credentials_source> source, clock& time,

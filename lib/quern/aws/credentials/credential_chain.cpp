@@ -20,7 +20,7 @@ std::string plainly(failure const& why)
     return why.code == make_error_code(errc::no_credentials) ? why.message : describe(why);
 }
 
-/// What went wrong at a place, with its name: the error of a call to SQS has to say that it is not about SQS.
+/// Adds the name of the place to a failure: the error of a call to SQS has to say that it is not about SQS.
 result<credentials> at(std::string const& place, result<credentials> got)
 {
     auto const is = [&](errc code) { return got.error().code == make_error_code(code); };

@@ -57,7 +57,7 @@ awaitable<result<credentials>> credentials_for(
     co_return credentials_in_sts_answer(answer->body);
 }
 
-/// Of "arn:aws:sts::123456789012:assumed-role/name/session".
+/// The account in "arn:aws:sts::123456789012:assumed-role/name/session".
 std::string account_in(std::string_view arn)
 {
     for (int i = 0; i < 4; ++i) {

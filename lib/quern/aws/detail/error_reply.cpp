@@ -41,8 +41,8 @@ std::string excerpt(std::string_view text)
     return out;
 }
 
-/// What may be logged of a message: the first line. A refused signature is followed by the whole request as the service
-/// saw it, session token included.
+/// The part of a message that may be logged: the first line. A refused signature is followed by the whole request as
+/// the service saw it, session token included.
 std::string_view first_line(std::string_view message)
 {
     constexpr std::size_t limit = 2'000;

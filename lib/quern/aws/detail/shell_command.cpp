@@ -1,4 +1,5 @@
 #include <quern/aws/detail/shell_command.hpp>
+#include <quern/core/detail/descriptor.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/deferred.hpp>
@@ -30,51 +31,33 @@ using asio::posix::stream_descriptor;
 
 namespace {
 
-failure system_failure(int error, char const* what)
-{
-    failure why;
-    why.code.assign(error, boost::system::system_category());
-    why.message = what;
-    return why;
-}
-
 /// A file in memory: a child that does not read it leaves nobody waiting, as a pipe would.
 class memory_file {
 public:
     memory_file() : file_(::memfd_create("quern-command", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {}
-    memory_file(memory_file const&) = delete;
-    ~memory_file()
-    {
-        if (file_ >= 0) ::close(file_);
-    }
 
     bool fill(std::string_view bytes)
     {
-        if (file_ < 0) return false;
-        while (!bytes.empty()) {
-            auto const put = ::write(file_, bytes.data(), bytes.size());
-            if (put < 0) return false;
-            bytes.remove_prefix(static_cast<std::size_t>(put));
-        }
-        return ::lseek(file_, 0, SEEK_SET) == 0;
+        if (file_.get() < 0 || !write_all(file_.get(), bytes)) return false;
+        return ::lseek(file_.get(), 0, SEEK_SET) == 0;
     }
 
     /// It takes a little more than that, and refuses the rest: a write is taken or refused a page at a time.
     bool bound(std::size_t size)
     {
         constexpr std::size_t page = 4096;
-        return file_ >= 0 && ::ftruncate(file_, static_cast<off_t>((size / page + 1) * page)) == 0 &&
-            ::fcntl(file_, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) == 0;
+        return file_.get() >= 0 && ::ftruncate(file_.get(), static_cast<off_t>((size / page + 1) * page)) == 0 &&
+            ::fcntl(file_.get(), F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) == 0;
     }
 
-    /// What was written to it; nothing when that is more.
+    /// The text written to it; nothing when there is more.
     std::optional<std::string> text(std::size_t limit)
     {
-        auto const written = ::lseek(file_, 0, SEEK_CUR); // the child's place in it is ours
+        auto const written = ::lseek(file_.get(), 0, SEEK_CUR); // the child's place in it is ours
         std::string out(std::min(limit + 1, static_cast<std::size_t>(std::max<off_t>(written, 0))), '\0');
         std::size_t size = 0;
         while (size < out.size()) {
-            auto const got = ::pread(file_, out.data() + size, out.size() - size, static_cast<off_t>(size));
+            auto const got = ::pread(file_.get(), out.data() + size, out.size() - size, static_cast<off_t>(size));
             if (got <= 0) break;
             size += static_cast<std::size_t>(got);
         }
@@ -82,10 +65,10 @@ public:
         return size > limit ? std::nullopt : std::optional(std::move(out));
     }
 
-    int get() const { return file_; }
+    int get() const { return file_.get(); }
 
 private:
-    int file_;
+    descriptor file_;
 };
 
 /// How the child is set up: what posix_spawn() asks for.

@@ -105,7 +105,7 @@ constexpr system_field system_fields[] = {
 
 using fields = std::vector<system_field const*>;
 
-/// Those asked for. Names that the service does not know are ignored.
+/// The fields asked for. Names that the service does not know are ignored.
 fields wanted_fields(std::vector<std::string> const& names)
 {
     fields out;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view target_prefix = "AmazonSQS.";
 
-/// What a member function of the engine takes and gives.
+/// Request and response of a member function of the engine.
 template <class F>
 struct signature;
 template <class Response, class Request>

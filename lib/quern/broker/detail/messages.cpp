@@ -104,7 +104,7 @@ failure gone(std::string const& handle)
         "ReceiptHandle", handle, "Message does not exist or is not available for visibility timeout change.");
 }
 
-/// What a receipt handle says about its message now.
+/// The message of a receipt handle, and how the two stand now.
 struct held {
     stored_message* message; ///< nullptr: deleted
     bool newest;             ///< no later receive of the message

@@ -10,7 +10,7 @@ namespace quern {
 
 namespace asio = boost::asio;
 
-/// What waits for its turn. While anything waits or runs, one runner is in the hands of the executor beneath.
+/// Work that waits for its turn. While anything waits or runs, one runner is in the hands of the executor beneath.
 class compact_strand::queue : public std::enable_shared_from_this<queue> {
 public:
     explicit queue(asio::any_io_executor ex)

@@ -15,7 +15,7 @@ static_assert(std::endian::native == std::endian::little, "words are read as the
 using word = std::uint32_t;
 constexpr std::size_t block_size = 64;
 
-/// So many words side by side (vectors of GCC and clang).
+/// A vector of GCC and clang: a word of each lane, side by side.
 template <std::size_t Lanes>
 struct vector {
     typedef word type __attribute__((vector_size(Lanes * sizeof(word))));
@@ -148,7 +148,7 @@ template <class Vector, std::size_t Lanes, int... I>
     state[3] += d;
 }
 
-/// Of at most so many texts. A lane whose text is over goes on with anything; its digest has been taken.
+/// Digests at most so many texts. A lane whose text is over goes on with anything; its digest has been taken.
 template <std::size_t Lanes>
 [[gnu::always_inline]] inline void digest(std::span<std::string_view const> texts, std::span<md5_digest> to)
 {

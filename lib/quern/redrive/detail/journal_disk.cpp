@@ -1,5 +1,6 @@
 // Journals in a folder.
 
+#include <quern/core/detail/descriptor.hpp>
 #include <quern/redrive/journal.hpp>
 
 #include <algorithm>
@@ -17,49 +18,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-failure refused(int error, std::string const& path)
-{
-    failure why;
-    why.code.assign(error, boost::system::system_category());
-    why.message = path;
-    return why;
-}
-
-class descriptor {
-public:
-    explicit descriptor(int number) : number_(number) {}
-    descriptor(descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    descriptor& operator=(descriptor&&) = delete;
-    ~descriptor()
-    {
-        if (number_ >= 0) ::close(number_);
-    }
-    int get() const { return number_; }
-
-private:
-    int number_;
-};
-
-bool write_all(int fd, std::string_view text)
-{
-    while (!text.empty()) {
-        auto const put = ::write(fd, text.data(), text.size());
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return false;
-        text.remove_prefix(static_cast<std::size_t>(put));
-    }
-    return true;
-}
-
 result<std::string> read_all(int fd, std::string const& path)
 {
     std::string out;
     std::array<char, 64 * 1024> buffer{};
-    if (::lseek(fd, 0, SEEK_SET) < 0) return refused(errno, path);
+    if (::lseek(fd, 0, SEEK_SET) < 0) return system_failure(errno, path);
     for (;;) {
         auto const got = ::read(fd, buffer.data(), buffer.size());
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return refused(errno, path);
+        if (got < 0) return system_failure(errno, path);
         if (got == 0) return out;
         out.append(buffer.data(), static_cast<std::size_t>(got));
     }
@@ -69,7 +36,7 @@ result<std::string> read_all(int fd, std::string const& path)
 result<void> sync_folder(std::string const& folder)
 {
     descriptor const it(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (it.get() < 0 || ::fsync(it.get()) != 0) return refused(errno, folder);
+    if (it.get() < 0 || ::fsync(it.get()) != 0) return system_failure(errno, folder);
     return {};
 }
 
@@ -93,14 +60,14 @@ public:
 
     result<void> append(std::string_view text) override
     {
-        if (!write_all(file_.get(), text) || ::fsync(file_.get()) != 0) return refused(errno, path_);
+        if (!write_all(file_.get(), text) || ::fsync(file_.get()) != 0) return system_failure(errno, path_);
         return {};
     }
 
     result<void> cut(std::size_t size) override
     {
         if (::ftruncate(file_.get(), static_cast<off_t>(size)) != 0 || ::fsync(file_.get()) != 0)
-            return refused(errno, path_);
+            return system_failure(errno, path_);
         return {};
     }
 
@@ -116,15 +83,15 @@ result<descriptor> take_place(std::string const& folder, std::string const& name
 {
     auto const path = folder + "/lock";
     descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-    if (lock.get() < 0) return refused(errno, path);
+    if (lock.get() < 0) return system_failure(errno, path);
     if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK) return refused(errno, path);
+        if (errno != EWOULDBLOCK) return system_failure(errno, path);
         auto const holder = read_all(lock.get(), path);
         return failure(errc::invalid_option,
             folder + " is in use by " + (holder && !holder->empty() ? *holder : std::string("another process")));
     }
     auto const text = "process " + std::to_string(::getpid()) + ", for " + name;
-    if (::ftruncate(lock.get(), 0) != 0 || !write_all(lock.get(), text)) return refused(errno, path);
+    if (::ftruncate(lock.get(), 0) != 0 || !write_all(lock.get(), text)) return system_failure(errno, path);
     return lock;
 }
 
@@ -149,13 +116,13 @@ result<std::unique_ptr<journal_file>> open_journal_file(std::string const& folde
         auto const synced = sync_folder(parent.empty() ? std::string(".") : parent);
         if (!synced) return synced.error();
     } else if (errno != EEXIST) {
-        return refused(errno, folder);
+        return system_failure(errno, folder);
     }
     auto lock = take_place(folder, name);
     if (!lock) return lock.error();
     auto const path = path_of(folder, name, ".jsonl");
     descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-    if (file.get() < 0) return refused(errno, path);
+    if (file.get() < 0) return system_failure(errno, path);
     auto const synced = sync_folder(folder);
     if (!synced) return synced.error();
     return std::unique_ptr<journal_file>(
@@ -166,7 +133,7 @@ result<std::string> read_journal_file(std::string const& folder, std::string con
 {
     auto const path = path_of(folder, name, ".jsonl");
     descriptor const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file.get() < 0) return refused(errno, path);
+    if (file.get() < 0) return system_failure(errno, path);
     return read_all(file.get(), path);
 }
 
@@ -177,7 +144,7 @@ result<std::vector<std::string>> journal_names(std::string const& folder)
     for (auto at = fs::directory_iterator(folder, wrong); !wrong && at != fs::directory_iterator();
          at.increment(wrong))
         if (at->path().extension() == ".jsonl") out.push_back(at->path().stem().string());
-    if (wrong) return refused(wrong.value(), folder);
+    if (wrong) return system_failure(wrong.value(), folder);
     std::ranges::sort(out);
     return out;
 }
@@ -186,7 +153,7 @@ result<void> ask_to_cancel(std::string const& folder, std::string const& name)
 {
     auto const path = path_of(folder, name, ".cancel");
     descriptor const file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-    if (file.get() < 0) return refused(errno, path);
+    if (file.get() < 0) return system_failure(errno, path);
     return sync_folder(folder);
 }
 

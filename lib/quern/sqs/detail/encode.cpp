@@ -112,7 +112,7 @@ std::string object(std::size_t long_text, Fields const&... fields)
     return text;
 }
 
-/// What SendMessage and an entry of SendMessageBatch have in common.
+/// Fields that SendMessage and an entry of SendMessageBatch have in common.
 template <class Message>
 struct message_fields {
     Message const& sent;

@@ -63,7 +63,7 @@ bool is_endpoint_of_sqs(std::string_view name, bool is_dual_stack)
     return is_region(take_label(name)) && name == "vpce";
 }
 
-/// What stands before the domain and its dot; empty when the host is not below it.
+/// The labels before the domain and its dot; empty when the host is not below it.
 std::string_view below(std::string_view host, std::string_view domain)
 {
     bool const is =

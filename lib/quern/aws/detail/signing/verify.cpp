@@ -7,7 +7,7 @@
 
 namespace quern::aws {
 
-/// What a request says about its own signature.
+/// A request's word about its own signature.
 struct signature_claim {
     std::string access_key_id, day, region, service;
     std::string names; ///< of the signed headers

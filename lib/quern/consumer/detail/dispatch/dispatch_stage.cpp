@@ -143,7 +143,7 @@ void dispatch_stage::place(held_ptr h, tick now)
     batches_.add(std::move(h), now, hurries);
 }
 
-/// Those that waited for better times, then those that waited for their turn. In bad times nobody waits for a turn.
+/// Admits who waited for better times, then who waited for its turn. In bad times nobody waits for a turn.
 void dispatch_stage::admit_waiting(tick now)
 {
     for (auto& n : std::exchange(line_.notices, {}))
@@ -172,7 +172,7 @@ void dispatch_stage::stand_back(held_ptr h, tick now)
     if (back) put_off(std::move(h), *back, book, now);
 }
 
-/// What gathers for something that has gone down goes back, or waits as others do.
+/// Hands full batches on. A message that gathers for something that has gone down goes back, or waits as others do.
 void dispatch_stage::run_batches(tick now)
 {
     for (auto const& h : batches_.take_lost())

@@ -14,7 +14,7 @@ namespace {
 /// Our own receives that are still open have ended by then, and do not bring it back at the cost of one more receive.
 constexpr milliseconds shortest_put_off = 30s, longest_put_off = 10min; // and up to half as much more
 
-/// So long a probe that was in vain leaves the next one to others, and whoever found it down before to the fresh ones.
+/// Times for which a probe that was in vain leaves the next to others, and whoever found it down before to the fresh.
 constexpr tick::duration turn_of_others = 30s, turn_of_fresh = 2s;
 
 constexpr std::size_t most_vain = 4'096; // remembered
@@ -266,7 +266,7 @@ std::size_t outage::kept()
     return out;
 }
 
-/// Of those that wait for it, how many might run if there were places.
+/// The number of those that wait for it and might run if there were places.
 std::size_t outage::runnable(dependency const& d, tick now) const
 {
     auto const may = [&](held_ptr const& h) { return rests_until(d, *h) <= now; };

@@ -15,7 +15,7 @@
 namespace quern::text {
 namespace {
 
-/// What stands after the backslash; 'u' for the controls without a short form, 0 for what needs none.
+/// The letter after the backslash; 'u' for the controls without a short form, 0 for what needs none.
 constexpr auto escapes = [] {
     std::array<char, 256> table{};
     for (std::size_t c = 0; c < 0x20; ++c)

@@ -44,7 +44,7 @@ bool append_utf8(std::string& to, std::uint32_t point)
     return true;
 }
 
-/// What stands between '&' and ';'.
+/// Appends the character of a name between '&' and ';'. Returns false when there is none.
 bool append_entity(std::string& to, std::string_view name)
 {
     constexpr std::pair<std::string_view, char> named[] = {
