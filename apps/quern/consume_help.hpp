@@ -52,6 +52,15 @@ On a FIFO queue the messages of a group run one after the other, in order. When 
 comes again (retry), until it is in the --poison-queue (skip), until it comes again after --park-for (park), or for you, since
 the program drains and ends (halt).
 
+--flag names a flag outside that halts the work while it says open, halt, true, 1 or on, and lets it run while it says closed,
+run, false, 0 or off, or JSON like {"isOpen": true}. It is read every --flag-interval seconds in the background; while it
+cannot be read its last word counts, for five minutes. Then the work runs, or does not where --on-unknown-flag halt says so:
+  ssm:/orders/halt                       a parameter of Systems Manager
+  ddb:TABLE/orders                       the attribute data (or #another) of the item whose id is quern#flag#orders
+  appconfig:shop/prod/flags#/orders      a configuration of AppConfig; after # a JSON pointer into it
+  appconfig-agent:shop/prod/flags        the same, asked of the AppConfig agent on this machine
+  file:/run/orders/halt                  a file; put a new one in its place by a rename
+
 Delivery is at least once: a message may come more than once. With --idempotency the work of each key is done once: the key is
 claimed before, the claim follows the message's lease, and what is done is remembered for --idempotency-life. A duplicate is
 acknowledged without running; a key that somebody else works on is waited for. Only a handler that is killed between its effect

@@ -56,7 +56,6 @@ consumer_options options_from(consume_options const& o)
     out.drain_deadline = std::chrono::seconds(o.drain_deadline);
     out.handler_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(o.handler_timeout * 1000));
     out.max_age = std::chrono::seconds(o.max_age);
-    if (!o.flag.empty()) out.flag.source = flag_from(o.flag);
     out.flag.name = o.flag_name;
     if (o.flag_interval) {
         out.flag.interval = std::chrono::seconds(*o.flag_interval);
@@ -120,7 +119,8 @@ void add_consumer_options(CLI::App& command, consume_options& o)
         ->capture_default_str();
     auto* const flag =
         command
-            .add_option("--flag", o.flag, "Halt while this says open, go on when it says closed; file:PATH [none]")
+            .add_option("--flag", o.flag,
+                "Halt while this says open, go on when it says closed; " + std::string(flag_forms) + " [none]")
             ->type_name("FLAG")
             ->check(check_flag);
     command.add_option("--flag-name", o.flag_name, "With --flag: the member that counts, where the text is JSON")

@@ -56,7 +56,7 @@ void add_consumer_options(CLI::App& command, consume_options&);
 /// Why they do not fit together; empty when they do.
 std::string conflict(consume_options const&);
 
-/// The consumer's options.
+/// The consumer's options, but for the flag's source.
 consumer_options options_from(consume_options const&);
 
 } // namespace quern::app

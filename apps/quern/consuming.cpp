@@ -3,6 +3,7 @@
 #include "consume_work.hpp"
 #include "depth.hpp"
 #include "explain_on_signal.hpp"
+#include "flag_source.hpp"
 #include "metrics_export.hpp"
 #include "report_file.hpp"
 #include "settings_file.hpp"
@@ -216,6 +217,12 @@ asio::awaitable<int> consume_queues(session& s, consume_options const& o, make_w
         auto const found = load_limits(o.settings);
         if (!found) co_return complain(found.error());
         at_first = found->over(base);
+    }
+    if (!o.flag.empty()) {
+        auto const interval = std::chrono::duration_cast<std::chrono::seconds>(settings.flag.interval);
+        auto flag = open_flag(s, "--flag", o.flag, interval);
+        if (!flag) co_return complain(flag.error());
+        settings.flag.source = std::move(*flag);
     }
     if (!o.poison_queue.empty()) {
         auto const poison = co_await existing_queue(s, o.poison_queue, false);

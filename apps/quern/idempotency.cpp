@@ -1,6 +1,7 @@
 #include "commands.hpp"
 #include "complaint.hpp"
 #include "idempotency_work.hpp"
+#include "service_options.hpp"
 #include "standard_streams.hpp"
 
 #include <quern/core/alarm.hpp>
@@ -159,10 +160,11 @@ using action = asio::awaitable<int> (*)(table_session&, table_options const&);
 
 int run_on(endpoint_options const& where, table_options const& o, action what)
 {
-    auto options = dynamodb_options_from(where, aws::process_environment);
-    if (!options) return complain(options.error());
+    services::dynamodb_options options;
+    auto const settled = settle(options, aws::dynamodb_service, where, aws::process_environment);
+    if (!settled) return complain(settled.error());
     table_session s;
-    s.client = std::make_shared<services::dynamodb>(s.io.get_executor(), std::move(*options));
+    s.client = std::make_shared<services::dynamodb>(s.io.get_executor(), std::move(options));
     int code = failed;
     asio::co_spawn(s.io, what(s, o), [&](std::exception_ptr bug, int returned) {
         if (bug) std::rethrow_exception(bug);

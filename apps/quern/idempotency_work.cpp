@@ -1,6 +1,7 @@
 #include "idempotency_work.hpp"
 
-#include <quern/aws/config/files.hpp>
+#include "service_options.hpp"
+
 #include <quern/idempotency/dynamodb_store.hpp>
 #include <quern/idempotency/memory_store.hpp>
 
@@ -75,31 +76,6 @@ void add_idempotency_options(CLI::App& command, idempotency_options& o)
         ->needs(store);
 }
 
-result<services::dynamodb_options> dynamodb_options_from(endpoint_options where, aws::environment const& variable)
-{
-    services::dynamodb_options out;
-    out.profile = where.profile;
-    out.where.region = std::move(where.region);
-    out.where.url = std::move(where.url);
-    auto const config = aws::load_shared_config(variable);
-    if (!config) return config.error();
-    auto const profile =
-        aws::settings_of(*config, aws::selected_profile(variable, out.profile), aws::dynamodb_service);
-    auto const settled = aws::settled(aws::dynamodb_service, out.where, variable, profile);
-    bool const is_local = !settled.url.empty() && settled.url.find(".amazonaws.com") == std::string::npos;
-    if (is_local && settled.region.empty()) out.where.region = "us-east-1";
-    if (!is_local && settled.region.empty())
-        return failure(
-            errc::invalid_option, "no region: give --region, set AWS_REGION, or set region in the profile");
-    bool const is_named = !aws::selected_profile(variable, out.profile, "").empty();
-    if (is_local && !is_named) {
-        auto keys = local_keys(variable);
-        if (!keys) return keys.error();
-        out.credentials = aws::static_credentials(std::move(*keys));
-    }
-    return out;
-}
-
 asio::awaitable<result<std::shared_ptr<idempotency_work>>> idempotency_work::make(
     session& s, idempotency_options const& o)
 {
@@ -113,10 +89,12 @@ asio::awaitable<result<std::shared_ptr<idempotency_work>>> idempotency_work::mak
         co_return out;
     }
     auto const table = o.store.substr(table_prefix.size());
-    auto options = dynamodb_options_from({{}, s.options.where.region, s.options.profile}, aws::process_environment);
-    if (!options) co_return options.error();
-    if (!options->credentials && !s.options.credentials) options->credentials = s.sqs.credentials();
-    auto const client = std::make_shared<services::dynamodb>(s.sqs.get_executor(), std::move(*options));
+    services::dynamodb_options options;
+    endpoint_options where{{}, s.options.where.region, s.options.profile};
+    auto const settled = settle(options, aws::dynamodb_service, std::move(where), aws::process_environment);
+    if (!settled) co_return settled.error();
+    if (!options.credentials && !s.options.credentials) options.credentials = s.sqs.credentials();
+    auto const client = std::make_shared<services::dynamodb>(s.sqs.get_executor(), std::move(options));
     services::describe_table_request question(table);
     auto const there = co_await client->describe_table(std::move(question));
     bool const may_ask = there || !there.error().service_code.starts_with("AccessDenied");

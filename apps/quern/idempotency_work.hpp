@@ -1,11 +1,9 @@
 #pragma once
 
-#include "endpoint_options.hpp"
 #include "session.hpp"
 
 #include <quern/consumer/options.hpp>
 #include <quern/idempotency/once.hpp>
-#include <quern/services/dynamodb.hpp>
 
 #include <boost/asio/awaitable.hpp>
 
@@ -31,13 +29,6 @@ struct idempotency_options {
 };
 
 void add_idempotency_options(CLI::App& command, idempotency_options&);
-
-/// Settles endpoint, region and keys of DynamoDB:
-///
-/// endpoint  `where.url`; AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL, the profile's; the region's own
-/// region    `where.region`, the environment's, the profile's; us-east-1 for an endpoint that is not Amazon's
-/// keys      as aws::credential_chain finds them; local_keys() for an endpoint that is not Amazon's, and no profile named
-result<services::dynamodb_options> dynamodb_options_from(endpoint_options where, aws::environment const&);
 
 /// The guards of a program's handlers: one a queue, over one store.
 class idempotency_work {

@@ -1,5 +1,7 @@
 #include "commands.hpp"
 #include "depth.hpp"
+#include "flag_source.hpp"
+#include "flag_watch.hpp"
 #include "redrive_help.hpp"
 #include "redrive_journal.hpp"
 #include "redrive_native.hpp"
@@ -89,6 +91,23 @@ asio::awaitable<result<std::string>> settled(session& s, std::string const& name
     co_return *url;
 }
 
+/// A flag that stands in no file, read in the background from now on; null where there is none. What cannot be read for a
+/// minute is no permission.
+asio::awaitable<result<std::shared_ptr<flag_watch>>> watched_flag(session& s, redrive_options const& o)
+{
+    if (o.breaker_flag.empty() || flag_file(o)) co_return std::shared_ptr<flag_watch>();
+    policy::flag_options how;
+    how.interval = std::chrono::seconds(5);
+    how.max_age = std::chrono::minutes(1);
+    how.halt_when_unknown = true;
+    auto opened = open_flag(s, "--breaker-flag", o.breaker_flag, std::chrono::seconds(5));
+    if (!opened) co_return opened.error();
+    how.source = std::move(*opened);
+    auto const out = std::make_shared<flag_watch>(s.io.get_executor(), std::move(how));
+    co_await out->begin();
+    co_return out;
+}
+
 asio::awaitable<int> redrive_queue(session& s, redrive_options const& o)
 {
     auto opened_journal = journal_for(o);
@@ -134,6 +153,9 @@ asio::awaitable<int> redrive_queue(session& s, redrive_options const& o)
         co_return code;
     }
 
+    auto const flag = co_await watched_flag(s, o);
+    if (!flag) co_return complain(flag.error());
+    if (*flag) settings.halted = [flag = *flag] { return flag->halted(); };
     auto const ex = s.io.get_executor();
     auto base = s.options;
     base.credentials = s.sqs.credentials();
@@ -145,6 +167,7 @@ asio::awaitable<int> redrive_queue(session& s, redrive_options const& o)
     watch->begin();
     auto const end = co_await driver.run();
     watch->end();
+    if (*flag) (*flag)->end();
     if (!end) co_return s.complain(end.error(), o.queue);
     co_return judge(o, *end, report ? &*report : nullptr);
 }

@@ -38,7 +38,7 @@ Examples:
   quern redrive orders-dlq --dry-run --where 'attr.type = "legacy"'
   quern redrive orders-dlq --canary 10:5m --ramp 1/s..50/s:10m --stop-on-return 5% --poison-queue orders-poison
   quern redrive orders-dlq --id 30ea7123-59df-46d6-8b66-037694bbd9dc
-  quern redrive orders-dlq --journal /var/lib/quern --delay-base 1d --delay-max 14d --breaker-flag file:/run/orders
+  quern redrive orders-dlq --journal /var/lib/quern --delay-base 1d --delay-max 14d --breaker-flag ssm:/orders/halt
   quern redrive status --journal /var/lib/quern
   quern redrive isolate orders-dlq --to orders-poison --where-body '/version = 1')";
 

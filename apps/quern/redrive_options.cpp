@@ -2,6 +2,7 @@
 
 #include "complaint.hpp"
 #include "duration_text.hpp"
+#include "flag_text.hpp"
 #include "rate_text.hpp"
 #include "redrive_text.hpp"
 
@@ -155,12 +156,12 @@ void add_redrive_options(CLI::App& command, redrive_options& o)
     auto* const keep = command.add_flag("--keep", o.keep, "Send copies, and delete nothing");
     command
         .add_option("--breaker-flag", o.breaker_flag,
-            "file:F: send nothing unless the file F says closed, off, false or 0; looked at before each send")
+            "Send nothing unless this says closed, off, false or 0; a file is looked at before each send, all else "
+            "every "
+            "five seconds; " +
+                std::string(flag_forms))
         ->type_name("FLAG")
-        ->check([](std::string const& text) {
-            auto const good = text.starts_with("file:") && text.size() > 5;
-            return good ? std::string() : text + " is no flag: file:F";
-        });
+        ->check(check_flag);
     auto* const journal =
         command
             .add_option("--journal", o.journal,
@@ -173,6 +174,14 @@ void add_redrive_options(CLI::App& command, redrive_options& o)
             "--name", o.name, "Of the run, in the journal; one that is not over is gone on with [the queue's]")
         ->type_name("NAME")
         ->needs(journal);
+}
+
+std::optional<std::string> flag_file(redrive_options const& o)
+{
+    if (o.breaker_flag.empty()) return {};
+    auto const at = parse_flag(o.breaker_flag);
+    if (!at || at->where != flag_place::kind::file) return {};
+    return at->path[0];
 }
 
 std::string journal_name(redrive_options const& o)
@@ -212,7 +221,7 @@ result<redrive::options> options_from(redrive_options const& o, wall_time now)
     if (o.isolate) out.plan.isolate_all = o.reason;
     out.keep = o.keep;
     out.dry_run = o.dry_run;
-    if (!o.breaker_flag.empty()) out.halted = [path = o.breaker_flag.substr(5)] { return halted_by(path); };
+    if (auto const file = flag_file(o)) out.halted = [path = *file] { return halted_by(path); };
     if (out.plan.delay_max > sqs::max_delay) out.wait_time = std::chrono::seconds(20); // there are days of it
     out.log = to_stderr();
     if (auto const wrong = out.plan.validate()) return *wrong;

@@ -36,7 +36,7 @@ struct redrive_options {
     std::string reason = "isolated by hand";
 
     std::string native = "never";
-    std::string breaker_flag; // file:F
+    std::string breaker_flag; // see parse_flag()
     std::string journal, name;
 
     bool dry_run = false, yes = false;
@@ -56,7 +56,11 @@ result<redrive_options> from_input(std::string_view text);
 /// The name that a run over this queue has in a journal, where none is given.
 std::string journal_name(redrive_options const&);
 
-/// The redriver's options, but for the URLs of the queues. `now`: for times that are given as "2h" ago.
+/// The file that --breaker-flag names, where it names one.
+std::optional<std::string> flag_file(redrive_options const&);
+
+/// The redriver's options, but for the URLs of the queues, and for a flag that stands in no file. `now`: for times that
+/// are given as "2h" ago.
 result<redrive::options> options_from(redrive_options const&, wall_time now);
 
 } // namespace quern::app

@@ -5,7 +5,8 @@
 //   parse     the answer to a ReceiveMessage, ten messages of 256 bytes, their digests compared
 //   cycle     receive, handle, delete: messages of the queue BENCH_QUEUE_URL, by a plain function
 //   wait      the same, by a coroutine
-//   watched   as cycle, with an observer that does nothing
+//   watched   as cycle, with an observer of everything that a message has but how long it was in the queue
+//   timed     as watched, and of that
 //   measured  as cycle, with all that is measured
 //
 // guard.py runs each twice, with different counts: what the second one takes longer is what the difference costs.
@@ -105,6 +106,27 @@ void consume(long count, Handle handle, std::shared_ptr<observer> watcher = null
     std::_Exit(0); // how it ends is not what is counted
 }
 
+/// Somebody who overrides every event of a message, and reads what it tells.
+class watcher final : public observer {
+public:
+    explicit watcher(bool wants_queued) : wants_queued_(wants_queued) {}
+
+    bool wants_queued() const override { return wants_queued_; }
+    void received(observed_message const& m) override { sum_ += m.queued ? m.queued->count() : 0; }
+    void began(observed_message const& m) override { sum_ += m.waited.count(); }
+    void ended(observed_message const& m, handler_end, outcome::kind) override { sum_ += m.handled.count(); }
+    void lease_extended(observed_message const&, std::chrono::seconds) override { ++sum_; }
+    void lease_lost(observed_message const&) override { ++sum_; }
+    void settled(observed_message const& m, message_end, std::chrono::seconds) override
+    {
+        sum_ += m.settling.count();
+    }
+
+private:
+    bool const wants_queued_;
+    tick::rep sum_ = 0;
+};
+
 asio::awaitable<void> wait_for_nothing(delivery&)
 {
     co_return;
@@ -114,7 +136,8 @@ asio::awaitable<void> wait_for_nothing(delivery&)
 
 int main(int argc, char* argv[])
 try {
-    if (argc != 3) throw std::runtime_error("usage: guard-cycles sign|build|parse|cycle|wait|watched|measured COUNT");
+    if (argc != 3)
+        throw std::runtime_error("usage: guard-cycles sign|build|parse|cycle|wait|watched|timed|measured COUNT");
     std::string const step = argv[1];
     auto const count = std::stol(argv[2]);
     if (step == "sign")
@@ -127,9 +150,9 @@ try {
         consume(count, [](delivery&) {});
     else if (step == "wait")
         consume(count, wait_for_nothing);
-    else if (step == "watched")
+    else if (step == "watched" || step == "timed")
         consume(
-            count, [](delivery&) {}, std::make_shared<observer>());
+            count, [](delivery&) {}, std::make_shared<watcher>(step == "timed"));
     else if (step == "measured")
         consume(
             count, [](delivery&) {}, metrics::collection().consumer("bench"));

@@ -25,10 +25,16 @@ STEPS = {  # how often, and what of: over a socket no two runs meet quite the sa
     "cycle": (8000, "message"),
     "wait": (8000, "message"),
     "watched": (8000, "message"),
+    "timed": (8000, "message"),
     "measured": (8000, "message"),
 }
 LIMIT = 1.05
-AT_MOST = {("measured", "watched"): 1.02}  # the first may be so many times the second
+AT_MOST = {  # the first may be so many times the second, each with the allocator of the second: what that takes
+    # goes by what lies where and differs by two percent, and no observer allocates
+    ("watched", "cycle"): 1.04,  # two percent, and as much again for what two runs on a busy machine differ by
+    ("timed", "cycle"): 1.06,  # half of it for the time of sending: asked for, read, copied
+    ("measured", "cycle"): 1.08,  # which needs that time, and changes a dozen numbers
+}
 ALLOCATOR = re.compile(r"malloc|^_?free$|^cfree|_int_free|memalign|calloc|realloc|unlink_chunk")
 
 
@@ -156,19 +162,20 @@ def main():
             "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
             "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
         }
-        counted_now = {}
+        total, allocator = {}, {}
         for step in told.step or STEPS:
             cost = cost_of(told.programs / "guard-cycles", step, folder, environment)
-            counted_now[step] = sum(cost.values())
+            total[step] = sum(cost.values())
+            allocator[step] = sum(n for f, n in cost.items() if ALLOCATOR.search(f))
             if told.update:
                 baseline[step] = worth_keeping(cost)
                 print(f"{step:8} {baseline[step]['instructions']:8} instructions a {STEPS[step][1]}")
             else:
                 failed = compare(step, cost, baseline) or failed
     for (step, base), limit in AT_MOST.items():
-        if step not in counted_now or base not in counted_now:
+        if step not in total or base not in total:
             continue
-        ratio = counted_now[step] / counted_now[base]
+        ratio = (total[step] - allocator[step] + allocator[base]) / total[base]
         print(f"{step} costs {100 * (ratio - 1):.1f} % more than {base}{'  FAILED' if ratio > limit else ''}")
         failed = failed or ratio > limit
     if told.update:

@@ -165,7 +165,7 @@ class Redriving(ProgramTest):
             ("--to", "dead"): "to_url is the dead-letter queue itself",
             ("--name", "x"): "--journal",
             ("--journal", "x", "--keep"): "--keep",
-            ("--breaker-flag", "ssm:/x"): "is no flag: file:F",
+            ("--breaker-flag", "ftp:/x"): "is no flag: file:PATH",
         }
         for options, mention in refused.items():
             with self.subTest(options=options):

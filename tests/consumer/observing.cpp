@@ -216,6 +216,45 @@ BOOST_AUTO_TEST_CASE(a_message_tells_how_long_each_part_of_its_life_was)
         boost::test_tools::per_element());
 }
 
+// Durations were told as single-precision numbers: the longer, the coarser.
+BOOST_AUTO_TEST_CASE(the_duration_of_a_long_handler_is_exact)
+{
+    send(1);
+    consume([this](delivery&) -> asio::awaitable<outcome> {
+        co_await pause(3h + 7ms);
+        co_return ack();
+    });
+    BOOST_TEST(until(4h, [this] { return empty(); }));
+    time.run_for(io, 1s);
+    BOOST_REQUIRE(!seen->last.empty());
+    bool const exact = seen->last.back().handled == 3h + 7ms;
+    BOOST_TEST(exact);
+}
+
+BOOST_AUTO_TEST_CASE(when_a_message_was_sent_is_asked_for_only_where_the_observer_wants_it)
+{
+    struct incurious : recorder {
+        bool wants_queued() const override { return false; }
+    };
+    for (bool const wants : {false, true}) {
+        observed m;
+        if (!wants) m.options.observer = m.seen = std::make_shared<incurious>();
+        std::size_t came = 0, with_time = 0;
+        m.api.on_received = [&](auto const& answer) {
+            came += answer.messages.size();
+            with_time +=
+                std::ranges::count_if(answer.messages, [](auto const& one) { return one.sent_at().has_value(); });
+        };
+        m.send(3);
+        m.consume(fast);
+        BOOST_TEST(m.until(1min, [&] { return m.empty(); }));
+        BOOST_TEST(came == 3u);
+        BOOST_TEST(with_time == (wants ? 3u : 0u));
+        auto const told = std::ranges::count_if(m.seen->last, [](auto const& one) { return one.queued.has_value(); });
+        BOOST_TEST(told == (wants ? std::ssize(m.seen->last) : 0));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_drain_tells_its_steps)
 {
     send(2);

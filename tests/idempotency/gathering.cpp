@@ -1,3 +1,4 @@
+#include <quern/core/detail/text/date.hpp>
 #include <quern/idempotency/detail/gatherer.hpp>
 #include <quern/idempotency/dynamodb_store.hpp>
 
@@ -47,6 +48,15 @@ record done_by(string owner)
     return out;
 }
 
+std::shared_ptr<services::dynamodb> client_of(asio::io_context& io, string const& url)
+{
+    services::dynamodb_options options;
+    options.where.url = url;
+    options.where.region = "us-east-1";
+    options.credentials = aws::static_credentials({"AKIDEXAMPLE", "secret", ""});
+    return std::make_shared<services::dynamodb>(io.get_executor(), options);
+}
+
 /// Writes that come at the same time.
 struct company {
     asio::io_context io;
@@ -58,11 +68,7 @@ struct company {
 
     company()
     {
-        services::dynamodb_options options;
-        options.where.url = service.url();
-        options.where.region = "us-east-1";
-        options.credentials = aws::static_credentials({"AKIDEXAMPLE", "secret", ""});
-        client = std::make_shared<services::dynamodb>(io.get_executor(), options);
+        client = client_of(io, service.url());
         service.tables.add("seen");
         dynamodb_store_options how;
         how.table = "seen";
@@ -125,6 +131,8 @@ BOOST_FIXTURE_TEST_SUITE(writes_in_company, company)
 
 BOOST_AUTO_TEST_CASE(claims_of_one_receive_share_a_request)
 {
+    put("first", "o");
+    service.operations.clear();
     for (int i = 0; i < 10; ++i)
         ask(std::to_string(i), store->claim(claim_of("o", "p#" + std::to_string(i))));
     answers();
@@ -132,7 +140,7 @@ BOOST_AUTO_TEST_CASE(claims_of_one_receive_share_a_request)
         BOOST_TEST(of(std::to_string(i)).applied);
     BOOST_TEST(sent("BatchExecuteStatement") == 1);
     BOOST_TEST(service.operations.size() == 1u);
-    BOOST_TEST(service.tables.all["seen"].items.size() == 10u);
+    BOOST_TEST(service.tables.all["seen"].items.size() == 11u);
 }
 
 BOOST_AUTO_TEST_CASE(each_write_of_a_batch_is_conditional_as_it_is_alone)
@@ -176,8 +184,65 @@ BOOST_AUTO_TEST_CASE(writes_of_one_key_never_share_a_request)
 BOOST_AUTO_TEST_CASE(a_write_without_company_is_sent_by_itself)
 {
     put("a", "o");
+    service.operations.clear();
+    put("b", "o");
     BOOST_TEST(sent("PutItem") == 1);
     BOOST_TEST(service.operations.size() == 1u);
+}
+
+// By a clock that is ahead, the claim of another seemed to be over, and both worked on the key.
+BOOST_AUTO_TEST_CASE(the_first_claim_of_a_program_goes_by_the_clock_of_the_service)
+{
+    put("k", "other"); // until `now` and 30 s
+    auto late = claim_of("mine", "k");
+    late.now += 10min; // by our clock
+    service.date = text::http_date(real_clock().wall() - 10min);
+    dynamodb_store_options how;
+    how.table = "seen";
+    dynamodb_store fresh(client_of(io, service.url()), how);
+    service.operations.clear();
+    ask("claim", fresh.claim(std::move(late)));
+    answers();
+    BOOST_TEST(!of("claim").applied);
+    BOOST_TEST(of("claim").found.value().owner == "other");
+    BOOST_TEST(sent("GetItem") == 2);
+    ask("next", fresh.claim(claim_of("mine", "l")));
+    answers();
+    BOOST_TEST(sent("GetItem") == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_service_that_refuses_to_be_read_has_told_the_time_all_the_same)
+{
+    service.instead = [](string const& operation) -> std::optional<dynamodb_tables::reply> {
+        if (operation == "GetItem") return dynamodb_tables::error("AccessDeniedException", "no");
+        return {};
+    };
+    put("k", "mine");
+    BOOST_TEST(of("put k").applied);
+}
+
+// Whoever asked from another context waited for ever.
+BOOST_AUTO_TEST_CASE(a_context_that_ends_leaves_nobody_waiting)
+{
+    for (int const turns : {0, 1, 5}) { // of the context that ends
+        auto its = std::make_unique<asio::io_context>();
+        auto const there = client_of(*its, "http://127.0.0.1:1");
+        auto const gathers = std::make_shared<idempotency::detail::gatherer>(there, real_clock(), 0ms);
+        std::vector<result<idempotency::detail::gatherer::reply>> ends;
+        asio::io_context elsewhere;
+        for (auto const* key : {"a", "b"})
+            asio::co_spawn(elsewhere, gathers->carry(key, services::statement()),
+                [&](std::exception_ptr, auto end) { ends.push_back(std::move(end)); });
+        elsewhere.poll();
+        for (int i = 0; i < turns; ++i)
+            its->poll_one();
+        its.reset();
+        elsewhere.restart();
+        elsewhere.run();
+        BOOST_REQUIRE(ends.size() == 2u);
+        for (auto const& each : ends)
+            BOOST_TEST(each.error().code == errc::stopped);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_service_that_knows_no_batches_is_asked_one_by_one)
@@ -196,6 +261,7 @@ BOOST_AUTO_TEST_CASE(a_service_that_knows_no_batches_is_asked_one_by_one)
 
 BOOST_AUTO_TEST_CASE(a_batch_whose_answer_was_lost_meets_itself)
 {
+    put("first", "mine");
     int lost = 1;
     service.loses_answer = [&](string const&) { return lost-- > 0; };
     for (auto const* key : {"a", "b"})

@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(does_not_acknowledge_when_somebody_else_has_the_key_by_the_
     work([this](delivery& d, receipt&) -> asio::awaitable<outcome> {
         if (d.receive_count() == 1) {
             rows->forget(key_of("a"));
-            claim_for_another_soon();
+            claim_for_another_soon(20s);
             co_await pause(10ms);
         }
         co_return ack();
@@ -128,6 +128,77 @@ BOOST_AUTO_TEST_CASE(does_not_acknowledge_when_somebody_else_has_the_key_by_the_
     complete_for_another("a");
     BOOST_TEST(until(2min, [this] { return empty(); }));
     BOOST_TEST(guard->counters().duplicates == 1u);
+}
+
+// It was given back, and the dead-letter queue took it although its work was done.
+BOOST_AUTO_TEST_CASE(stays_here_on_its_last_receive_until_whoever_has_its_key_is_done)
+{
+    auto const dead = allow_receives("1");
+    how.waiting.longest = 1s;
+    put("a");
+    work([this](delivery&, receipt&) -> asio::awaitable<outcome> {
+        rows->forget(key_of("a"));
+        claim_for_another_soon();
+        co_await pause(10ms);
+        co_return ack();
+    });
+    time.run_for(io, 5min);
+    BOOST_TEST(guard->counters().fenced == 1u);
+    BOOST_TEST(in(dead) == 0);
+    complete_for_another("a");
+    BOOST_TEST(until(2min, [this] { return empty(); }));
+    BOOST_TEST(in(dead) == 0);
+    BOOST_TEST(effects.at("a") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(records_its_completion_when_whoever_had_its_key_is_gone)
+{
+    put("a");
+    work([this](delivery&, receipt&) -> asio::awaitable<outcome> {
+        rows->forget(key_of("a"));
+        claim_for_another_soon(5s);
+        co_await pause(10ms);
+        co_return ack();
+    });
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    BOOST_TEST(effects.at("a") == 1);
+    BOOST_TEST(rows->find(key_of("a")).value().is == record::state::completed);
+}
+
+// The row stayed a claim, and a duplicate ran when that had ended.
+BOOST_AUTO_TEST_CASE(tries_once_more_to_record_what_was_done_when_it_is_cancelled_while_it_does)
+{
+    options.handler_timeout = 3s;
+    put("a");
+    auto const end = time.now() + 3s;
+    store->on = [&](std::string_view operation) {
+        return way{operation == "complete" && time.now() < end ? fate::not_sent : fate::carried_out};
+    };
+    work();
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    time.run_for(io, 1s);
+    BOOST_TEST(effects.at("a") == 1);
+    BOOST_TEST(rows->find(key_of("a")).value().is == record::state::completed);
+    BOOST_TEST(guard->counters().completed == 1u);
+}
+
+// A row by a wrong clock would let others in, or keep them out.
+BOOST_AUTO_TEST_CASE(a_claim_follows_the_clock_that_its_answer_told)
+{
+    put("a");
+    store->on = [this](std::string_view operation) {
+        operations.emplace_back(operation);
+        if (operation == "claim") store->offset = 10min;
+        return way();
+    };
+    wall_time reached{};
+    work([&](delivery&, receipt&) -> asio::awaitable<outcome> {
+        reached = rows->find(key_of("a")).value().in_progress_until.value();
+        co_return ack();
+    });
+    BOOST_TEST(until(5s, [this] { return empty(); }));
+    BOOST_TEST(count("extend") == 1);
+    BOOST_TEST(reached >= time.wall() + 10min);
 }
 
 // The claim took so long that the lease was extended meanwhile: the row must not end before it.

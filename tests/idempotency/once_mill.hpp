@@ -82,13 +82,13 @@ struct once_mill : mill {
     }
 
     /// The same from within a handler.
-    void claim_for_another_soon()
+    void claim_for_another_soon(std::chrono::milliseconds lasts = std::chrono::hours(1))
     {
         claim_request r;
         r.key = key_of("a");
         r.row.owner = "another";
         r.row.expires = time.wall() + 1h;
-        r.row.in_progress_until = time.wall() + 1h;
+        r.row.in_progress_until = time.wall() + lasts;
         r.now = time.wall();
         asio::co_spawn(io, rows->claim(std::move(r)), [](std::exception_ptr, auto const&) {});
     }

@@ -173,6 +173,18 @@ BOOST_AUTO_TEST_CASE(the_service_may_ask_for_more_time)
     BOOST_TEST(w.rule.due(t0 + 60s));
 }
 
+BOOST_AUTO_TEST_CASE(a_word_counts_until_the_service_may_be_asked_again)
+{
+    watched w;
+    w.rule.due(t0);
+    w.rule.read(flag_reading{"open", 900s}, t0, w.random); // longer than max_age
+    BOOST_TEST(w.rule.at(t0 + 899s) == state::halt);
+    BOOST_TEST(w.rule.due(t0 + 900s));
+    BOOST_TEST(w.rule.at(t0 + 909s) == state::halt); // while it is asked
+    w.fails(t0 + 909s);
+    BOOST_TEST(w.rule.at(t0 + 911s) == state::unknown);
+}
+
 BOOST_AUTO_TEST_CASE(the_last_word_counts_until_it_is_too_old)
 {
     watched w;

@@ -57,4 +57,24 @@ BOOST_AUTO_TEST_CASE(timestamps_are_milliseconds_since_1970_or_absent)
     }
 }
 
+// Eight digits are read at once.
+BOOST_AUTO_TEST_CASE(a_timestamp_is_read_whatever_its_length_and_nothing_that_is_no_digit_passes)
+{
+    std::string const all = "0987654321234";
+    for (std::size_t length = 1; length <= all.size(); ++length) {
+        auto const digits = all.substr(0, length);
+        auto const sent = with_system("SentTimestamp", digits).sent_at();
+        BOOST_REQUIRE(sent.has_value());
+        BOOST_TEST((sent->time_since_epoch() == std::chrono::milliseconds(std::stoll(digits))), digits);
+        for (std::size_t at = 0; at < length; ++at) {
+            for (char const c : {'/', ':', '-', '+', ' ', 'a', '\x00', '\xb0', '\xff'}) {
+                auto bad = digits;
+                bad[at] = c;
+                BOOST_TEST(
+                    !with_system("SentTimestamp", bad).sent_at(), digits << " with " << int(c) << " at " << at);
+            }
+        }
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -22,8 +22,8 @@ struct observed_message {
     std::string_view group; ///< empty when it has none, or consumer_options::system_attributes does not ask for it
     int receive_count = 0;
 
-    std::optional<std::chrono::milliseconds>
-        queued;                ///< sent -> received, by the service's clock; earlier tries included
+    /// sent -> received, by the service's clock; earlier tries included. Absent where observer::wants_queued() says no.
+    std::optional<std::chrono::milliseconds> queued;
     tick::duration waited{};   ///< received -> began
     tick::duration handled{};  ///< began -> ended
     tick::duration settling{}; ///< ended -> settled
@@ -69,6 +69,10 @@ struct observed_limits {
 /// Lifetime  the consumer's share of it lasts until the drain has ended.
 class observer : public sqs::request_observer {
 public:
+    /// Whether events tell how long a message was in the queue; asked once, when the consumer is made. It is the dearest
+    /// thing to tell, because SQS has to send along when each message was sent. docs/design/performance.md has figures.
+    virtual bool wants_queued() const { return true; }
+
     virtual void received(observed_message const&) {}
 
     /// It was handed to its handler; with handler_executor, its handler has a thread.

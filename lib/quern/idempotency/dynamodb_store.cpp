@@ -96,8 +96,28 @@ store::answer<std::optional<store_answer>> dynamodb_store::in_company(
     co_return out;
 }
 
+/// Reads a row for the date of the answer: by a clock of ours that is wrong, a claim that stands would seem to be over, and
+/// ours to others. Twice, because a large difference counts once the next answer confirms it. A refusal has a date too.
+store::answer<void> dynamodb_store::learn_the_time(std::string const& key)
+{
+    for (int i = 0; i < 2; ++i) {
+        auto const looked = co_await get(key);
+        if (!looked && looked.error().code != errc::service_error) co_return looked.error();
+    }
+    knows_the_time_ = true;
+    co_return result<void>();
+}
+
 store::answer<store_answer> dynamodb_store::claim(claim_request r)
 {
+    if (!knows_the_time_) {
+        auto const before = clock_offset();
+        auto const learned = co_await learn_the_time(r.key);
+        if (!learned) co_return learned.error();
+        auto const by = clock_offset() - before;
+        r.now += by;
+        if (r.row.in_progress_until) *r.row.in_progress_until += by;
+    }
     auto row = key_item(r.key);
     row.merge(detail::to_item(r.row, options_.names, options_.as, r.attempt));
     auto insert = detail::insert_statement(options_.table, row); // fails where there is any row, an expired one too

@@ -6,6 +6,7 @@
 #include <quern/idempotency/store.hpp>
 #include <quern/services/dynamodb.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -52,10 +53,12 @@ private:
     services::item key_item(std::string key) const;
     store_answer read(services::write_response) const;
     answer<std::optional<store_answer>> in_company(std::string const& key, services::statement);
+    answer<void> learn_the_time(std::string const& key);
 
     std::shared_ptr<services::dynamodb> const client_;
     dynamodb_store_options const options_;
     std::shared_ptr<detail::gatherer> const gathers_; ///< null: nothing is gathered
+    std::atomic<bool> knows_the_time_{false};
 };
 
 } // namespace quern::idempotency

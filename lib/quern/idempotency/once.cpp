@@ -27,6 +27,14 @@ record const* row_in(store_answer const& a)
     return a.found ? &*a.found : nullptr;
 }
 
+record completed(record row, receipt const& left)
+{
+    row.is = record::state::completed;
+    row.in_progress_until.reset();
+    row.result = left.result;
+    return row;
+}
+
 asio::awaitable<void> stop_if_cancelled()
 {
     auto const state = co_await asio::this_coro::cancellation_state;
@@ -127,11 +135,9 @@ asio::awaitable<std::optional<outcome>> once::meet(
     co_return std::nullopt;
 }
 
-/// Claims the key. An outcome: the handler is not to run.
+/// Claims the key, and waits for whoever has it. An outcome: the handler is not to run.
 asio::awaitable<std::optional<outcome>> once::take(delivery& d, lease const& ours)
 {
-    auto const guarded = co_await d.guard_lease(ours);
-    if (!guarded) co_return release(); // the lease is over, and what is said here counts no more
     milliseconds waited{};
     for (;;) {
         auto wish = ours->begin();
@@ -150,7 +156,7 @@ asio::awaitable<std::optional<outcome>> once::take(delivery& d, lease const& our
             continue;
         }
         bool held = ours->hold();
-        while (!held) { // the lease was extended meanwhile, and the claim is to reach as far
+        while (!held) {
             got = co_await ours->extend_row();
             co_await stop_if_cancelled();
             if (!got) co_return down(d, got.error());
@@ -215,36 +221,36 @@ asio::awaitable<bool> once::record_completion(delivery& d, detail::claim_lease& 
     }
 }
 
+/// Records the completion. A key that somebody else has is waited for as any is: given back, on its last receive, the
+/// message would go to the dead-letter queue although its work is done.
 asio::awaitable<outcome> once::finish(delivery& d, lease const& ours, receipt const& left, outcome said)
 {
-    auto done = ours->row();
-    done.is = record::state::completed;
-    done.in_progress_until.reset();
-    done.result = left.result;
+    auto const ex = co_await asio::this_coro::executor;
     bool is_ours = true;
     try {
-        is_ours = co_await record_completion(d, *ours, std::move(done));
+        for (;;) {
+            auto done = completed(ours->row(), left);
+            is_ours = co_await record_completion(d, *ours, std::move(done));
+            ours->let_go();
+            if (is_ours) co_return said;
+            ++counters_.fenced;
+            note(log_level::error, "idempotency fenced", d,
+                "somebody else has taken its key over, and works on it: " + ours->key());
+            auto const instead = co_await take(d, ours);
+            if (instead) co_return *instead;
+        }
     } catch (boost::system::system_error const& e) {
         if (e.code() != asio::error::operation_aborted) throw;
-        ++counters_
-              .unrecorded; // cancelled, and its work is done: if the message is ours still, it must not come again
-        note(log_level::warning, "idempotency completion", d, "done, and cancelled before the store knew");
     }
-    ours->let_go();
-    if (is_ours) co_return said;
-    ++counters_.fenced;
-    note(log_level::error, "idempotency fenced", d,
-        "somebody else has taken its key over, and works on it: " + ours->key());
-    co_return retry_after(options_.waiting.longest).telling(outcome::news::none);
+    if (!is_ours) co_return release().telling(outcome::news::none);
+    asio::co_spawn(ex, finish_late(ours, left, std::string(d.id())), [](std::exception_ptr) {});
+    co_return said;
 }
 
 /// The completion of one whose handler was cancelled, and is done all the same: one try, whose end nobody waits for.
 asio::awaitable<void> once::finish_late(lease ours, receipt left, std::string id)
 {
-    auto done = ours->row();
-    done.is = record::state::completed;
-    done.in_progress_until.reset();
-    done.result = left.result;
+    auto done = completed(ours->row(), left);
     done.expires = std::chrono::ceil<seconds>(ours->now() + options_.life);
     ours->let_go();
     auto key = ours->key();
@@ -279,6 +285,8 @@ asio::awaitable<outcome> once::handle(delivery& d, worker const& next)
     std::optional<outcome> not_to_run;
     bool called_off = false;
     try {
+        auto const guarded = co_await d.guard_lease(ours);
+        if (!guarded) co_return release(); // the lease is over, and what is said here counts no more
         not_to_run = co_await take(d, ours);
     } catch (boost::system::system_error const& e) {
         if (e.code() != asio::error::operation_aborted) throw;

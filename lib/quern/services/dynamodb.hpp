@@ -1,10 +1,7 @@
 #pragma once
 
-#include <quern/aws/config/region.hpp>
-#include <quern/aws/credentials/credentials.hpp>
-#include <quern/aws/retry.hpp>
 #include <quern/core/clock.hpp>
-#include <quern/net/client.hpp>
+#include <quern/services/client_options.hpp>
 #include <quern/services/dynamodb_types.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -13,21 +10,12 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace quern::services {
 
-/// Settings of a client. What they leave open comes from the environment (AWS_ENDPOINT_URL_DYNAMODB, AWS_REGION, …) and
-/// the profile, as for sqs::client.
-struct dynamodb_options {
-    aws::endpoint_choice where;
-    std::string profile;
-    std::shared_ptr<aws::credentials_provider> credentials; ///< null: found by aws::credential_chain, and renewed
-    net::client_options connections;
-    aws::retry_options retries = usual_retries();
-    std::chrono::milliseconds request_timeout{5'000}; ///< of each attempt
-
-    /// The first setting that cannot work, by name.
-    std::optional<failure> validate() const;
+struct dynamodb_options : client_options {
+    dynamodb_options() { retries = usual_retries(); }
 
     /// As the AWS SDKs have them for DynamoDB: four attempts, the first pause 25 ms.
     static aws::retry_options usual_retries();
@@ -55,15 +43,24 @@ public:
     template <class Request>
     using answer = boost::asio::awaitable<result<typename Request::response>>;
 
-    answer<get_item_request> get_item(get_item_request);
-    answer<put_item_request> put_item(put_item_request);
-    answer<update_item_request> update_item(update_item_request);
-    answer<delete_item_request> delete_item(delete_item_request);
-    answer<batch_execute_statement_request> batch_execute_statement(batch_execute_statement_request);
-    answer<create_table_request> create_table(create_table_request);
-    answer<describe_table_request> describe_table(describe_table_request);
-    answer<update_time_to_live_request> update_time_to_live(update_time_to_live_request);
-    answer<describe_time_to_live_request> describe_time_to_live(describe_time_to_live_request);
+    answer<get_item_request> get_item(get_item_request r) { return carry(std::move(r)); }
+    answer<put_item_request> put_item(put_item_request r) { return carry(std::move(r)); }
+    answer<update_item_request> update_item(update_item_request r) { return carry(std::move(r)); }
+    answer<delete_item_request> delete_item(delete_item_request r) { return carry(std::move(r)); }
+    answer<batch_execute_statement_request> batch_execute_statement(batch_execute_statement_request r)
+    {
+        return carry(std::move(r));
+    }
+    answer<create_table_request> create_table(create_table_request r) { return carry(std::move(r)); }
+    answer<describe_table_request> describe_table(describe_table_request r) { return carry(std::move(r)); }
+    answer<update_time_to_live_request> update_time_to_live(update_time_to_live_request r)
+    {
+        return carry(std::move(r));
+    }
+    answer<describe_time_to_live_request> describe_time_to_live(describe_time_to_live_request r)
+    {
+        return carry(std::move(r));
+    }
 
     /// Its strand; none once its context has ended.
     boost::asio::any_io_executor get_executor() const;
@@ -78,15 +75,12 @@ public:
     std::string const& region() const;
 
 private:
-    struct state;
-    struct address;
+    struct inside;
 
     template <class Request>
-    static answer<Request> on_strand(std::shared_ptr<address const>, Request);
-    template <class Request>
-    static answer<Request> from_elsewhere(std::shared_ptr<address const>, Request);
+    answer<Request> carry(Request);
 
-    std::shared_ptr<address const> address_;
+    std::unique_ptr<inside const> const inside_;
 };
 
 } // namespace quern::services

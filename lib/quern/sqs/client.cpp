@@ -3,9 +3,7 @@
 #include <quern/aws/config/detail/connecting.hpp>
 #include <quern/aws/credentials/credential_chain.hpp>
 #include <quern/aws/detail/call.hpp>
-#include <quern/core/detail/ask.hpp>
-#include <quern/core/detail/compact_strand.hpp>
-#include <quern/core/lodgers.hpp>
+#include <quern/core/detail/strand_home.hpp>
 #include <quern/sqs/detail/checksums.hpp>
 #include <quern/sqs/detail/decode.hpp>
 #include <quern/sqs/detail/encode.hpp>
@@ -13,16 +11,9 @@
 #include <quern/sqs/detail/request_watch.hpp>
 #include <quern/sqs/limits.hpp>
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/dispatch.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/query.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
-#include <exception>
 
 namespace quern::sqs {
 
@@ -161,86 +152,18 @@ struct client::state final : lodgers::lodger {
     std::shared_ptr<aws::credentials_provider> own_keys; ///< null when they are the user's
 };
 
-/// How the object and its operations get to the state: on the strand at once, from elsewhere as visitors.
-struct client::address {
-    using purpose = lodgers::purpose;
-
-    address(compact_strand const& on, std::shared_ptr<state> const& lives)
-        : street(lodgers::of(asio::query(on, asio::execution::context))), who(lives), strand_id(on.id()),
-          peer(lives->http.peer()), theirs(lives->service.theirs()),
+/// The way to the state, and what is known of it without going there.
+struct client::address : strand_home<state> {
+    explicit address(std::shared_ptr<state> const& lives)
+        : strand_home(lives), peer(lives->http.peer()), theirs(lives->service.theirs()),
           lanes(std::make_shared<lane_ledger>(lane_places{
               lives->options.connections.data_connections, lives->options.connections.control_connections}))
-    {
-        street->add(lives);
-    }
+    {}
 
-    bool is_here(asio::any_io_executor const& ex) const
-    {
-        auto const* const strand = ex.target<compact_strand>();
-        return strand && strand->id() == strand_id;
-    }
-
-    /// Calls f(state) unless that is gone.
-    template <class F>
-    void visit(F f, purpose what_for = purpose::stay) const
-    {
-        lodgers::visit at(*street, who, what_for);
-        if (at.who) f(std::static_pointer_cast<state>(at.who));
-    }
-
-    std::shared_ptr<lodgers> const street;
-    std::weak_ptr<state> const who;
-    void const* const strand_id;
     net::endpoint const peer;
     std::shared_ptr<aws::service_clock const> const theirs;
     std::shared_ptr<lane_ledger> const lanes;
 };
-
-namespace {
-
-/// An operation that is awaited elsewhere, on the strand.
-template <class Request>
-struct guest {
-    explicit guest(Request what) : request(std::move(what)) {}
-
-    Request request;
-    asio::cancellation_signal stop; // on the strand
-};
-
-/// Spawns the operation on the client's strand; `op` lives as long as it.
-template <class Request>
-void begin(asio::any_io_executor const& strand, answer<typename Request::response> work,
-    std::shared_ptr<guest<Request>> const& op, asker<result<typename Request::response>> who)
-{
-    auto done = [op, who = std::move(who)](std::exception_ptr thrown, result<typename Request::response> said) {
-        if (thrown)
-            who.fail(std::move(thrown));
-        else
-            who.tell(std::move(said));
-    };
-    asio::co_spawn(strand, std::move(work), asio::bind_cancellation_slot(op->stop.slot(), std::move(done)));
-}
-
-} // namespace
-
-template <class Request>
-answer<typename Request::response> client::from_elsewhere(std::shared_ptr<address const> to, Request request)
-{
-    using response = typename Request::response;
-    auto const op = std::make_shared<guest<Request>>(std::move(request));
-    auto go = [to, op](asker<result<response>> who) {
-        to->visit([&](std::shared_ptr<state> const& at) {
-            asio::post(
-                at->strand, [at, to, op, who] { begin(at->strand, on_strand(to, std::move(op->request)), op, who); });
-        });
-    };
-    auto stop = [to, op] {
-        to->visit([&](std::shared_ptr<state> const& at) {
-            asio::post(at->strand, [op] { op->stop.emit(asio::cancellation_type::terminal); });
-        });
-    };
-    return ask<result<response>>(std::move(go), std::move(stop));
-}
 
 template <class Request>
 answer<typename Request::response> client::on_strand(std::shared_ptr<address const> to, Request request)
@@ -250,10 +173,10 @@ answer<typename Request::response> client::on_strand(std::shared_ptr<address con
     }
     auto const ex = co_await asio::this_coro::executor;
     if (!to->is_here(ex)) {
-        auto work = from_elsewhere(std::move(to), std::move(request));
+        auto work = from_elsewhere(std::move(to), std::move(request), &client::on_strand<Request>);
         co_return co_await std::move(work);
     }
-    auto const self = to->who.lock();
+    auto const self = to->find();
     if (!self) co_return failure(errc::stopped, "the client is gone");
 
     auto how = travel(request, self->options);
@@ -299,25 +222,22 @@ client::client(asio::any_io_executor ex, client_options options, clock& time)
     }
     auto const made = std::make_shared<state>(strand, std::move(options), std::move(where), time);
     made->own_keys = std::move(own_keys);
-    address_ = std::make_shared<address const>(strand, made);
+    address_ = std::make_shared<address const>(made);
 }
 
 client::~client()
 {
-    address_->visit(
-        [](auto const& at) { asio::dispatch(at->strand, [at] { at->close(); }); }, lodgers::purpose::move_out);
+    address_->close(address::purpose::move_out);
 }
 
 void client::close()
 {
-    address_->visit([](auto const& at) { asio::dispatch(at->strand, [at] { at->close(); }); });
+    address_->close();
 }
 
 asio::any_io_executor client::get_executor() const
 {
-    asio::any_io_executor out;
-    address_->visit([&](auto const& at) { out = at->strand; });
-    return out;
+    return address_->strand();
 }
 
 std::shared_ptr<aws::credentials_provider> client::credentials() const

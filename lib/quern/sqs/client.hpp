@@ -92,8 +92,6 @@ private:
     answer<typename Request::response> carry(Request);
     template <class Request>
     static answer<typename Request::response> on_strand(std::shared_ptr<address const>, Request);
-    template <class Request>
-    static answer<typename Request::response> from_elsewhere(std::shared_ptr<address const>, Request);
 
     std::shared_ptr<address const> address_;
 };

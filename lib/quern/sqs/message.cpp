@@ -1,8 +1,10 @@
 #include <quern/sqs/message.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstdint>
+#include <cstring>
 
 namespace quern::sqs {
 namespace {
@@ -16,17 +18,46 @@ std::optional<Number> number(std::string_view text)
     return out;
 }
 
-/// The same of what service times are: so few digits that they cannot overflow. Each message has two such times.
+/// Eight characters, the first of them in the lowest byte.
+std::uint64_t eight_at(char const* text)
+{
+    std::uint64_t out = 0;
+    if constexpr (std::endian::native == std::endian::little)
+        std::memcpy(&out, text, sizeof out);
+    else
+        for (int i = 0; i < 8; ++i)
+            out |= std::uint64_t(static_cast<unsigned char>(text[i])) << 8 * i;
+    return out;
+}
+
+constexpr std::uint64_t zeros = 0x3030303030303030; // eight of them
+
+bool all_digits(std::uint64_t eight)
+{
+    constexpr std::uint64_t high = 0xF0F0F0F0F0F0F0F0, six = 0x0606060606060606;
+    return (eight & high) == zeros && ((eight + six) & high) == zeros;
+}
+
+/// Value of eight digits, by three multiplications.
+std::int64_t value_of(std::uint64_t eight)
+{
+    auto const digits = eight - zeros;
+    auto const pairs = digits * 10 + (digits >> 8); // in every second byte
+    constexpr std::uint64_t first_and_third = 0x000000FF000000FF;
+    return static_cast<std::int64_t>(((pairs & first_and_third) * (100 + (std::uint64_t(1'000'000) << 32)) +
+                                         ((pairs >> 16) & first_and_third) * (1 + (std::uint64_t(10'000) << 32))) >>
+        32);
+}
+
+/// The same of what service times are. Each message has one or two such, of thirteen digits.
 std::optional<std::int64_t> count_of(std::string_view text)
 {
-    if (text.size() > 18 || text.empty()) return number<std::int64_t>(text);
-    std::int64_t out = 0;
-    for (char const c : text) {
-        auto const digit = static_cast<unsigned>(c) - '0';
-        if (digit > 9) return number<std::int64_t>(text);
-        out = 10 * out + digit;
-    }
-    return out;
+    if (text.size() <= 8 || text.size() > 16) return number<std::int64_t>(text);
+    auto const missing = 16 - text.size();
+    auto const first = eight_at(text.data()) << 8 * missing | (zeros & ((std::uint64_t(1) << 8 * missing) - 1)),
+               last = eight_at(text.data() + text.size() - 8);
+    if (!all_digits(first) || !all_digits(last)) return {};
+    return value_of(first) * 100'000'000 + value_of(last);
 }
 
 std::optional<std::chrono::system_clock::time_point> point_in_time(std::string_view milliseconds_since_1970)
@@ -43,8 +74,9 @@ std::optional<std::chrono::system_clock::time_point> point_in_time(std::string_v
 
 std::string_view message::system(std::string_view name) const
 {
-    auto const at = std::ranges::find(system_attributes, name, &system_attribute::name);
-    return at == system_attributes.end() ? std::string_view() : at->value;
+    for (auto const& a : system_attributes) // thrice a message; std::ranges::find takes twice as long
+        if (a.name.size() == name.size() && std::memcmp(a.name.data(), name.data(), name.size()) == 0) return a.value;
+    return {};
 }
 
 message_attribute const* message::attribute(std::string_view name) const

@@ -16,6 +16,8 @@ struct service_name {
 
 inline constexpr service_name sqs_service{"sqs", "sqs", "sqs"};
 inline constexpr service_name dynamodb_service{"dynamodb", "dynamodb", "dynamodb"};
+inline constexpr service_name ssm_service{"ssm", "ssm", "ssm"};
+inline constexpr service_name app_config_data_service{"appconfigdata", "appconfigdata", "appconfig"};
 inline constexpr service_name sts_service{"sts", "sts", "sts"};
 inline constexpr service_name sso_service{"sso", "portal.sso", "awsssoportal"};
 inline constexpr service_name sso_oidc_service{"sso_oidc", "oidc", "sso-oauth"};

@@ -3,6 +3,7 @@
 #include <quern/aws/clock_skew.hpp>
 #include <quern/aws/credentials/credentials.hpp>
 #include <quern/aws/detail/signing/json_signer.hpp>
+#include <quern/aws/detail/signing/rest_signer.hpp>
 #include <quern/aws/retry.hpp>
 #include <quern/core/clock.hpp>
 #include <quern/core/detail/alarm_line.hpp>
@@ -18,6 +19,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 namespace quern::aws {
 
@@ -33,20 +36,23 @@ struct call_options {
     call_options() {}
 };
 
-/// One awsJson service at one endpoint: signs, sends, reads errors, tries again.
+/// One service at one endpoint: signs, sends, reads errors, tries again.
 ///
+/// Signer    writes the requests, in the service's protocol.
 /// Lifetime  outlives its calls, as the client and the clock outlive it.
 /// Threads   one strand: the client's.
-class json_service {
+template <class Signer>
+class signed_service {
 public:
+    using target = std::remove_cvref_t<decltype(std::declval<Signer const&>().target())>;
     using random = std::function<double()>; ///< 0 to 1
 
-    /// `target`: its host and path are taken from the client's endpoint. `jitter`: empty for random_part().
+    /// `where`: its host and path are taken from the client's endpoint. `jitter`: empty for random_part().
     /// Throws boost::system::system_error when a retry option is invalid.
-    json_service(net::client&, json_target target, std::shared_ptr<credentials_provider>, clock&,
+    signed_service(net::client&, target where, std::shared_ptr<credentials_provider>, clock&,
         retry_options = retry_options(), random jitter = {});
 
-    /// `operation`: a literal; it outlives the call.
+    /// `operation`: as the signer has it; it outlives the call.
     ///
     /// Completes with an answer of status 2xx. Each attempt is signed anew, with the credentials of that moment. Like in
     /// the AWS SDKs, a call whose answer never came is tried again: it may have been carried out twice. So is one that
@@ -86,7 +92,7 @@ private:
     boost::asio::awaitable<std::optional<failure>> rest(retry_advice, failure);
 
     net::client& client_;
-    json_signer signer_;
+    Signer signer_;
     std::shared_ptr<credentials_provider> keys_;
     clock& clock_;
     retry_options options_;
@@ -97,5 +103,11 @@ private:
     alarm_line waiting_;
     bool closed_ = false;
 };
+
+using json_service = signed_service<json_signer>;
+using rest_service = signed_service<rest_signer>;
+
+extern template class signed_service<json_signer>;
+extern template class signed_service<rest_signer>;
 
 } // namespace quern::aws

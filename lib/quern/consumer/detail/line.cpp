@@ -16,13 +16,6 @@ using life = message_life;
 
 namespace {
 
-using float_seconds = std::chrono::duration<float>;
-
-float in_seconds(tick::duration d)
-{
-    return std::max(std::chrono::duration_cast<float_seconds>(d).count(), 0.f);
-}
-
 /// A later receive of the same message moves received_at.
 tick first_here(held const& h)
 {
@@ -57,7 +50,8 @@ void tell_asks(held& h, result<void> const& deleted)
 line::line(compact_strand on, sqs::api& to, std::string url, consumer_options settings)
     : strand(std::move(on)), options(std::move(settings)), limits(options),
       time(options.time ? *options.time : real_clock()), api(to), queue_url(std::move(url)),
-      fifo(queue_url.ends_with(".fifo")), watcher(options.observer.get()), leases(options.visibility_timeout),
+      fifo(queue_url.ends_with(".fifo")), watcher(options.observer.get()),
+      tells_queued(watcher && watcher->wants_queued()), leases(options.visibility_timeout),
       random(seeded(options.seed)), log(options.log), wake(time, strand), bytes(options.max_bytes_in_flight)
 {}
 
@@ -70,19 +64,20 @@ void line::spawn(asio::awaitable<void> work)
     });
 }
 
-void line::carry_out(held_ptr const& h, life::actions todo)
+void line::carry_out(held_ptr const& h, life::actions todo, tick at)
 {
     if (!fifo) todo &= static_cast<life::actions>(~(life::give_back_tail | life::leave_group)); // there is none
-    if (todo & life::refuse_lease) leases.refused(*h, now());
+    if (todo & life::refuse_lease) leases.refused(*h, at);
     if (todo & (life::drop_lease | life::forget)) leases.drop(*h);
-    if (todo & life::note_lost) note_lost(*h);
+    if (todo & life::note_lost) note_lost(*h, at);
     if (todo & life::count_acked) ++counters.acked;
     if (todo & life::count_rejected) note_rejected(*h);
     if (todo & life::tell_done) tell_asks(*h, {});
     if (todo & life::tell_too_late) tell_asks(*h, too_late());
     if (todo & life::count_given_back) note_given_back(*h);
     if (todo & life::forget) {
-        if (watcher) observe(*h, &observer::settled, end_of(todo, h->life.was_lost(), h->postponed), h->postponed);
+        if (watcher)
+            observe(*h, at, &observer::settled, end_of(todo, h->life.was_lost(), h->postponed), h->postponed);
         in_flight.remove(*h);
     }
     if (todo & for_dispatch) {
@@ -91,13 +86,13 @@ void line::carry_out(held_ptr const& h, life::actions todo)
     }
 }
 
-void line::note_lost(held& h)
+void line::note_lost(held& h, tick at)
 {
     if (!h.life.note_loss()) return;
     ++counters.lost;
     if (ending) ++report.lost;
-    log.write(log_level::error, "lease lost", std::string(h.message.id()), now());
-    observe(h, &observer::lease_lost);
+    log.write(log_level::error, "lease lost", std::string(h.message.id()), at);
+    observe(h, at, &observer::lease_lost);
 }
 
 void line::note_given_back(held const& h)
@@ -129,37 +124,34 @@ message_end end_of(life::actions todo, bool was_lost, seconds postponed)
     return was_lost ? message_end::lost : message_end::came_again;
 }
 
-void line::note_begun(held& h, tick at)
+void line::note_begun(held& h)
 {
     if (!watcher) return;
-    h.seen.waited = in_seconds(at - first_here(h));
-    h.seen.handled = -1;
-    observe(h, &observer::began);
+    h.ended_at = held::running;
+    observe(h, h.started_at, &observer::began);
 }
 
-void line::note_ended(held& h, handler_end how, outcome::kind verdict)
+void line::note_ended(held& h, handler_end how, outcome::kind verdict, tick at)
 {
-    if (!watcher || h.seen.waited < 0 || h.seen.handled >= 0) return; // or it was called off before it had a thread
-    h.seen.handled = in_seconds(now() - first_here(h)) - h.seen.waited;
-    observe(h, &observer::ended, how, verdict);
+    if (!watcher || h.ended_at != held::running) return; // or it was called off before it had a thread
+    h.ended_at = at;
+    observe(h, at, &observer::ended, how, verdict);
 }
 
-observed_message line::seen_now(held const& h) const
+/// Four times a message, so it only subtracts, and calls nothing but at its end.
+void line::look(held const& h, tick now, observed_message& out)
 {
-    auto const duration = [](float s) { // each event does this thrice: duration_cast and round take longer
-        return s > 0 ? tick::duration(static_cast<tick::rep>(s * 1e9f)) : tick::duration();
-    };
-    observed_message out;
     out.id = h.message.id();
-    out.group = h.message.group();
     out.receive_count = h.receive_count;
-    if (h.seen.queued >= 0)
-        out.queued = std::chrono::milliseconds(static_cast<std::int64_t>(h.seen.queued * 1e3f + 0.5f));
-    out.waited = duration(h.seen.waited);
-    out.handled = duration(h.seen.handled);
-    if (h.seen.handled >= 0)
-        out.settling = std::max(now() - first_here(h) - out.waited - out.handled, tick::duration());
-    return out;
+    if (h.queued_ms >= 0) out.queued = std::chrono::milliseconds(h.queued_ms);
+    if (h.ended_at != held::not_begun) { // else its thread may be writing down just now when it started
+        out.waited = h.started_at - first_here(h);
+        if (h.ended_at != held::running) {
+            out.handled = h.ended_at - h.started_at;
+            out.settling = now - h.ended_at;
+        }
+    }
+    if (!h.message.message().system_attributes.empty()) out.group = h.message.group();
 }
 
 seconds line::whole_seconds(held const& h, std::chrono::milliseconds delay, tick at) const

@@ -43,14 +43,16 @@ struct line {
     void spawn(boost::asio::awaitable<void> work);
 
     /// Carries out what an event in the life of a message asks for, and leaves notice of what others have to do.
-    void carry_out(held_ptr const&, message_life::actions);
+    void carry_out(held_ptr const&, message_life::actions, tick at);
 
     /// Tells the observer, where there is one, of an event in a message's life.
     template <class... Told, class... Args>
-    void observe(held const& h, void (observer::*event)(observed_message const&, Told...), Args const&... args)
+    void observe(
+        held const& h, tick at, void (observer::*event)(observed_message const&, Told...), Args const&... args)
     {
         if (!watcher) return;
-        auto const seen = seen_now(h);
+        observed_message seen;
+        look(h, at, seen);
         observe(event, seen, args...);
     }
 
@@ -66,8 +68,8 @@ struct line {
     }
 
     /// Its handler has it, or has ended; both for the observer.
-    void note_begun(held&, tick at);
-    void note_ended(held&, handler_end, outcome::kind verdict);
+    void note_begun(held&);
+    void note_ended(held&, handler_end, outcome::kind verdict, tick at);
 
     /// Rounds up, so that the message never comes early; within the 12 hours that SQS counts from the receive.
     std::chrono::seconds whole_seconds(held const&, std::chrono::milliseconds delay, tick at) const;
@@ -89,6 +91,7 @@ struct line {
     bool const fifo;
     std::weak_ptr<void> owner; ///< of this line and its stages
     observer* watcher;         ///< null: nobody, or the drain has ended
+    bool const tells_queued;   ///< to it
 
     std::shared_ptr<consumer_numbers<counter>> const shared_counters = std::make_shared<consumer_numbers<counter>>();
     consumer_numbers<counter>& counters = *shared_counters;
@@ -116,10 +119,10 @@ struct line {
     std::vector<notice> notices;
 
 private:
-    void note_lost(held&);
+    void note_lost(held&, tick at);
     void note_rejected(held const&);
     void note_given_back(held const&);
-    observed_message seen_now(held const&) const;
+    static void look(held const&, tick, observed_message&);
 
     std::size_t spawned_ = 0;                             // coroutines under way, which
     std::optional<boost::asio::any_io_executor> at_work_; // keep the context from running out of work

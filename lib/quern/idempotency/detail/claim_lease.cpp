@@ -56,6 +56,7 @@ claim_request claim_lease::begin()
     claim_request out;
     std::lock_guard const lock(mutex_);
     held_ = false;
+    offset_ = store_->clock_offset();
     reach_ = std::max(d_.lease_deadline(), lease_);
     out.key = key_;
     out.row = reaching(reach_);
@@ -67,7 +68,8 @@ claim_request claim_lease::begin()
 bool claim_lease::hold()
 {
     std::lock_guard const lock(mutex_);
-    held_ = lease_ <= reach_;
+    bool const is_by_its_clock = std::chrono::abs(store_->clock_offset() - offset_) < std::chrono::seconds(1);
+    held_ = lease_ <= reach_ && is_by_its_clock;
     return held_;
 }
 
@@ -76,7 +78,8 @@ store::answer<store_answer> claim_lease::extend_row()
     tick until;
     {
         std::lock_guard const lock(mutex_);
-        until = lease_;
+        until = std::max(lease_, reach_);
+        offset_ = store_->clock_offset();
     }
     auto row = reaching(until);
     auto said = co_await store_->extend(key_, std::move(row));

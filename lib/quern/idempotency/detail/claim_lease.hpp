@@ -33,8 +33,8 @@ public:
     /// Begins a claim that reaches as far as the lease does now; the request for it.
     claim_request begin();
 
-    /// The claim is ours as far as it reaches. True when that is far enough; else the lease was extended meanwhile, and the
-    /// row has to follow: extend_row(), and again.
+    /// The claim is ours as far as it reaches. True when that is far enough; else the lease was extended meanwhile, or the
+    /// store's clock turned out to be another, and the row has to follow: extend_row(), and again.
     bool hold();
     store::answer<store_answer> extend_row();
 
@@ -59,8 +59,9 @@ private:
     record const row_;
     mutable std::mutex mutex_;
     bool held_ = false;
-    tick reach_ = tick::min(); ///< of the lease, as far as it is covered by the claim
-    tick lease_ = tick::min(); ///< as far as it was let through
+    std::chrono::milliseconds offset_{}; ///< by which the row's times were made
+    tick reach_ = tick::min();           ///< of the lease, as far as it is covered by the claim
+    tick lease_ = tick::min();           ///< as far as it was let through
 };
 
 } // namespace quern::idempotency::detail

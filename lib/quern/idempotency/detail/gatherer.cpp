@@ -25,6 +25,24 @@ std::vector<statement_line::waiting> statement_line::take()
     return out;
 }
 
+/// One request, from the moment at which it is due. It may end without an answer, with the context that it lives on; whoever
+/// waits for one may live elsewhere.
+struct gatherer::round {
+    explicit round(std::shared_ptr<gatherer> its) : owner(std::move(its)) {}
+    round(round const&) = delete;
+    ~round()
+    {
+        failure const why(errc::stopped, "the client's context has ended");
+        if (!has_taken) owner->answer_all(why);
+        for (auto const& one : taken)
+            owner->answer(one.id, why); // who has an answer is not there any more
+    }
+
+    std::shared_ptr<gatherer> const owner;
+    std::vector<statement_line::waiting> taken{};
+    bool has_taken = false;
+};
+
 gatherer::gatherer(std::shared_ptr<services::dynamodb> client, clock& time, std::chrono::milliseconds linger)
     : client_(std::move(client)), time_(time), linger_(linger)
 {}
@@ -85,20 +103,21 @@ void gatherer::begin_to_send()
 {
     auto const ex = client_->get_executor();
     if (!ex) return answer_all(failure(errc::stopped, "the client's context has ended"));
-    auto const keep = [self = shared_from_this()](std::exception_ptr) {};
-    asio::co_spawn(ex, send(), keep);
+    auto const it = std::make_shared<round>(shared_from_this());
+    asio::co_spawn(ex, send(it), [it](std::exception_ptr) {});
 }
 
-asio::awaitable<void> gatherer::send()
+asio::awaitable<void> gatherer::send(std::shared_ptr<round> it)
 {
     auto const ex = co_await asio::this_coro::executor;
     auto const timer = time_.make_timer(ex);
     co_await timer->wait_until(time_.now() + linger_);
-    std::vector<statement_line::waiting> taken;
+    auto& taken = it->taken;
     bool has_more = false;
     {
         std::lock_guard const lock(mutex_);
         taken = line_.take();
+        it->has_taken = true;
         has_more = line_.size() != 0;
         sends_soon_ = has_more;
     }

@@ -61,11 +61,13 @@ public:
     boost::asio::awaitable<result<reply>> carry(std::string item, services::statement);
 
 private:
+    struct round;
+
     void add(statement_line::waiting, asker<result<reply>>);
     void answer(std::uint64_t id, result<reply>);
     void answer_all(failure const&);
     void begin_to_send();
-    boost::asio::awaitable<void> send();
+    boost::asio::awaitable<void> send(std::shared_ptr<round>);
 
     std::shared_ptr<services::dynamodb> const client_;
     clock& time_;

@@ -39,6 +39,7 @@ bool flag_rule::read(result<flag_reading> const& got, tick now, std::mt19937_64&
     why_.clear();
     word_ = said;
     known_at_ = now;
+    keeps_for_ = std::max<milliseconds>(options_.max_age, got->not_before + options_.interval);
     return false;
 }
 
@@ -68,7 +69,7 @@ std::optional<tick> flag_rule::wake_at(tick now) const
     if (word_ == flag_word::unknown && known_by_ && now < *known_by_)
         out = std::min(out.value_or(*known_by_), *known_by_);
     if (is_known(now)) {
-        auto const too_old = known_at_ + options_.max_age + milliseconds(1);
+        auto const too_old = known_at_ + keeps_for_ + milliseconds(1);
         out = std::min(out.value_or(too_old), too_old);
     }
     return out;

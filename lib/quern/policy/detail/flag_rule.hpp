@@ -14,7 +14,7 @@ namespace quern::policy {
 /// The rule of a flag: when it is read next, and what its last readings mean now.
 ///
 ///     no word read yet                          halts, for `interval` from the first reading on
-///     a word, not older than max_age            what it says
+///     a word, not older than max_age            what it says; max_age reaches to the next reading at least
 ///     else                                      unknown: halts or not, as halt_when_unknown says
 ///
 /// A reading that fails, or holds no word, leaves the last word as it is.
@@ -43,13 +43,14 @@ public:
     std::optional<std::chrono::seconds> age(tick now) const;
 
 private:
-    bool is_known(tick now) const { return word_ != flag_word::unknown && now - known_at_ <= options_.max_age; }
+    bool is_known(tick now) const { return word_ != flag_word::unknown && now - known_at_ <= keeps_for_; }
 
     flag_options const options_;
     std::optional<tick> due_at_;   // absent: under way, or no source
     std::optional<tick> known_by_; // absent: not even asked for
     flag_word word_ = flag_word::unknown;
     tick known_at_{};
+    std::chrono::milliseconds keeps_for_{};    // max_age, or more where the service wants to be asked less often
     flag_word last_said_ = flag_word::unknown; // by the last text, if it was a word or not
     std::string why_;                          // the last reading told nothing
 };

@@ -116,7 +116,7 @@ private:
     clock const* tells() const;
     std::shared_ptr<handler_run> begin_run(std::span<held_ptr const>, tick now);
     void begin_run(held&, tick now);
-    void note_begun(held&, tick at, tick now);
+    void note_begun(held&, tick at);
     compact_strand handler_strand();
     void stop_overdue(tick now);
     void cancel(held&);

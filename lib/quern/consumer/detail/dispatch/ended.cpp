@@ -31,7 +31,7 @@ void dispatch_stage::welcome()
 
 void dispatch_stage::has_begun(held_ptr h)
 {
-    if (h->life.is_running() && !h->run_hook::is_linked()) note_begun(*h, h->started_at, line_.now());
+    if (h->life.is_running() && !h->run_hook::is_linked()) note_begun(*h, h->started_at);
 }
 
 void dispatch_stage::delete_asked(held_ptr h, reply tell)
@@ -70,8 +70,8 @@ void dispatch_stage::ended(finished&& end, tick now)
     if (h->asks) h->asks->guard.reset();
     auto const has_run = end.thrown || end.said;
     auto const how = line_.watcher ? how_it_ended(end, its) : handler_end::returned;
-    if (line_.watcher && has_run && h->seen.waited < 0) // it came home before its begin was told
-        line_.note_begun(*h, h->started_at);
+    if (line_.watcher && has_run && h->ended_at == held::not_begun) // it came home before its begin was told
+        line_.note_begun(*h);
     auto const run = std::move(h->run);
     if (run && takes_batches() && --static_cast<batch_run&>(*run).away == 0) --batch_calls_;
     if (!has_run && run) { // the rest of its batch goes on without it
@@ -82,14 +82,14 @@ void dispatch_stage::ended(finished&& end, tick now)
     if (line_.ending && has_run) ++(was_cancelled ? line_.report.cancelled : line_.report.finished);
     line_.wake.ring();
     if (its.is_deleted_by_handler()) {
-        line_.note_ended(*h, how, end.said ? end.said->what() : outcome::kind::retry);
+        line_.note_ended(*h, how, end.said ? end.said->what() : outcome::kind::retry, now);
         return ended_after_ack(h, end, now);
     }
 
     auto const over = h->message.lease_deadline() <= now; // another consumer may have the message
     auto const has_spoken = has_run && !(end.thrown && its.is_cancelled());
     auto const what = has_spoken && !over ? meaning_of_end(*h, std::move(end)) : meaning::nothing();
-    line_.note_ended(*h, how, what.said.what());
+    line_.note_ended(*h, how, what.said.what(), now);
     outage_.ended(*h, what.is_news ? outage::news_of(what.said) : outage::news(), now);
     if (over) carry_out(h, its.on(life::event::lease_lost), now);
     auto const todo = its.on(life::event::end);
@@ -136,7 +136,7 @@ void dispatch_stage::note(held const& h, meaning const& what, tick now)
 void dispatch_stage::carry_out(held_ptr const& h, life::actions todo, tick now)
 {
     if (todo == life::none) return;
-    line_.carry_out(h, static_cast<life::actions>(todo & ~for_dispatch));
+    line_.carry_out(h, static_cast<life::actions>(todo & ~for_dispatch), now);
     heed(h, todo, now);
 }
 

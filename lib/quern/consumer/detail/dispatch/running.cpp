@@ -72,14 +72,14 @@ void dispatch_stage::begin_run(held& h, tick now)
     h.life.on(life::event::begin);
     h.message.note_last_receive(outage_.is_last_receive(h));
     h.turn.wait();
-    h.seen.waited = h.seen.handled = -1;
-    if (!line_.options.handler_executor) note_begun(h, now, now); // else it may have to wait for a thread
+    h.ended_at = held::not_begun;
+    if (!line_.options.handler_executor) note_begun(h, now); // else it may have to wait for a thread
 }
 
-void dispatch_stage::note_begun(held& h, tick at, tick now)
+void dispatch_stage::note_begun(held& h, tick at)
 {
-    runs_.started(h, now);
-    line_.note_begun(h, at);
+    runs_.started(h, at);
+    line_.note_begun(h);
 }
 
 /// The clock by which handlers tell that they have begun, where that is not known otherwise and somebody wants to

@@ -2,7 +2,10 @@
 #include <quern/consumer/detail/intake/intake_stage.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <limits>
+#include <optional>
 #include <utility>
 
 namespace quern::detail {
@@ -28,6 +31,14 @@ std::string random_id(std::mt19937_64& random)
     std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(random()),
         static_cast<unsigned long long>(random()));
     return text;
+}
+
+/// As held::queued_ms has it. SQS keeps a message for two weeks, which are half of what fits.
+std::int32_t milliseconds_since(std::optional<wall_time> sent, wall_time now)
+{
+    if (!sent) return -1;
+    auto const since = std::chrono::duration_cast<std::chrono::milliseconds>(now - *sent).count();
+    return static_cast<std::int32_t>(std::clamp<std::int64_t>(since, 0, std::numeric_limits<std::int32_t>::max()));
 }
 
 } // namespace
@@ -121,7 +132,7 @@ sqs::receive_message_request intake_stage::request_for(int ask, seconds wait)
     wanted.reserve(wanted.size() + 5);
     wanted.emplace_back("ApproximateReceiveCount");
     wanted.emplace_back("ApproximateFirstReceiveTimestamp");
-    if (line_.watcher) wanted.emplace_back("SentTimestamp");
+    if (line_.tells_queued) wanted.emplace_back("SentTimestamp");
     request.attribute_names = options.attributes;
     if (!options.poison_queue_url.empty()) wanted.emplace_back("AWSTraceHeader"); // goes along
     if (!line_.fifo) return request;
@@ -175,7 +186,8 @@ std::size_t intake_stage::accept(response got, tick received_at, tick now)
 {
     auto const count = got.messages.size() + got.damaged.size();
     line_.counters.received += count;
-    auto const from = weighed(got, received_at);
+    auto const service_time = line_.tells_queued ? line_.time.wall() + line_.api.clock_offset() : wall_time();
+    arrival const with{weighed(got, received_at), now, service_time};
     auto whole = got.messages.begin();
     auto damaged = got.damaged.begin();
     bool blind = false; // a message of a FIFO queue is missing, and nobody knows of which group
@@ -186,15 +198,16 @@ std::size_t intake_stage::accept(response got, tick received_at, tick now)
         auto const& known = is_damaged ? damaged->known : *whole;
         usable += !known.id.empty() && !known.receipt_handle.empty();
         blind = blind || (line_.fifo && is_damaged && known.group_id().empty());
-        auto h = is_damaged ? take_in(std::move(*damaged++), from) : take_in(std::move(*whole++), from);
+        auto h = is_damaged ? take_in(std::move(*damaged++), with) : take_in(std::move(*whole++), with);
         if (h) to_.take(std::move(h), blind, now);
     }
     return usable;
 }
 
 /// Null when the message is held here already, and all that counts is its newest handle.
-held_ptr intake_stage::take_in(sqs::message&& message, std::shared_ptr<answer> const& from)
+held_ptr intake_stage::take_in(sqs::message&& message, arrival const& with)
 {
+    auto const& from = with.from;
     message_id const id(message.id);
     if (auto const known = line_.in_flight.find(id)) {
         auto const overtaken = message.receive_count() < known->receive_count; // its handle is dead
@@ -203,15 +216,16 @@ held_ptr intake_stage::take_in(sqs::message&& message, std::shared_ptr<answer> c
             if (overtaken) return nullptr;
             ledger::adopt(*known, message, from->received_at);
             line_.leases.hold(*known, from->received_at);
-            line_.carry_out(known, known->life.on(life::event::received_again));
+            line_.carry_out(known, known->life.on(life::event::received_again), with.at);
             return nullptr;
         }
         if (overtaken) return nullptr;
-        line_.carry_out(known, known->life.on(life::event::received_again)); // it has come back before the answer
+        line_.carry_out(
+            known, known->life.on(life::event::received_again), with.at); // it has come back before the answer
     }
     auto h = make_held(std::move(message), from->storage, line_.time, from->received_at);
     to_.attend(*h);
-    if (line_.watcher) h->seen.queued = queued(*h);
+    if (line_.tells_queued) h->queued_ms = milliseconds_since(h->message.message().sent_at(), with.service_time);
     auto const asked_for = line_.fifo || !line_.options.system_attributes.empty();
     auto const goes_along = !line_.options.poison_queue_url.empty(); // a trace header, where there is one
     if (!asked_for && (!goes_along || h->message.message().system("AWSTraceHeader").empty()))
@@ -219,27 +233,18 @@ held_ptr intake_stage::take_in(sqs::message&& message, std::shared_ptr<answer> c
     h->came_in = from;
     line_.in_flight.add(h, id);
     line_.leases.hold(*h, from->received_at);
-    line_.observe(*h, &observer::received);
+    line_.observe(*h, with.at, &observer::received);
     return h;
 }
 
-/// Since it was sent, in seconds, by the service's clock.
-float intake_stage::queued(held const& h) const
-{
-    auto const sent = h.message.message().sent_at();
-    if (!sent) return -1;
-    std::chrono::duration<float> const since = line_.time.wall() + line_.api.clock_offset() - *sent;
-    return std::max(since.count(), 0.f);
-}
-
 /// Null as well when so little of it can be read that it must come back by itself.
-held_ptr intake_stage::take_in(sqs::damaged_message&& damaged, std::shared_ptr<answer> const& from)
+held_ptr intake_stage::take_in(sqs::damaged_message&& damaged, arrival const& with)
 {
     ++line_.counters.damaged;
-    line_.log.write(log_level::error, "damaged message", std::string(damaged.known.id) + ": " + describe(damaged.why),
-        line_.now());
+    line_.log.write(
+        log_level::error, "damaged message", std::string(damaged.known.id) + ": " + describe(damaged.why), with.at);
     if (damaged.known.id.empty() || damaged.known.receipt_handle.empty()) return nullptr;
-    auto h = take_in(std::move(damaged.known), from);
+    auto h = take_in(std::move(damaged.known), with);
     if (h) h->in_trouble().damage = std::move(damaged.why);
     return h;
 }

@@ -39,16 +39,22 @@ public:
 private:
     using response = sqs::receive_message_response;
 
+    /// Part that the messages of an answer have in common.
+    struct arrival {
+        std::shared_ptr<answer> from;
+        tick at;                ///< now
+        wall_time service_time; ///< now, where the observer is told since when each was in the queue
+    };
+
     boost::asio::awaitable<void> poll(int ask);
     boost::asio::awaitable<result<response>> receive(int ask, tick& started, std::chrono::seconds& wait);
     sqs::receive_message_request request_for(int ask, std::chrono::seconds wait);
     void failed(int asked, failure const&, tick now);
     std::size_t accept(response, tick received_at, tick now);
-    held_ptr take_in(sqs::message&&, std::shared_ptr<answer> const&);
-    held_ptr take_in(sqs::damaged_message&&, std::shared_ptr<answer> const&);
+    held_ptr take_in(sqs::message&&, arrival const&);
+    held_ptr take_in(sqs::damaged_message&&, arrival const&);
     std::shared_ptr<answer> weighed(response&, tick received_at);
     std::chrono::seconds wait_time() const;
-    float queued(held const&) const;
     void tell_limits(std::size_t places);
 
     line& line_;

@@ -17,7 +17,7 @@ std::optional<tick> lease_stage::turn(tick now)
         settle_.extend(std::move(due.what), std::max(due.timeout, asked), now);
     }
     for (auto const& h : plan.lost)
-        line_.carry_out(h, h->life.on(message_life::event::lease_lost));
+        line_.carry_out(h, h->life.on(message_life::event::lease_lost), now);
     return plan.wake_at;
 }
 

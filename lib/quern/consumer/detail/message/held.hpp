@@ -95,11 +95,6 @@ private:
     std::atomic<state> now_{state::waits};
 };
 
-/// Times of a message for the observer, in seconds; below zero: not known, or not yet.
-struct observed_times {
-    float queued = -1, waited = -1, handled = -1;
-};
-
 /// A message that this consumer holds, from its receive until its settlement is confirmed. A hundred thousand of them may
 /// wait in their handlers: what few of them need stands apart.
 struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
@@ -118,6 +113,9 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
         if (!rare) rare = std::make_unique<trouble>();
         return *rare;
     }
+    /// Values of `ended_at` before the observer has been told of an end, or of a begin.
+    static constexpr tick running = tick::max(), not_begun = tick::min();
+
     failure const* damage() const { return rare && rare->damage ? &*rare->damage : nullptr; }
 
     handler_asks& asking()
@@ -134,7 +132,8 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
     int receive_count;                      ///< of the newest handle
     int handles = 0;                        ///< that took the place of an earlier one
     int extensions = 0;                     ///< asked for; only the newest is worth sending
-    observed_times seen;                    ///< where there is an observer
+    std::int32_t queued_ms = -1;            ///< sent -> received; -1: not known, or nobody wants to know
+    tick ended_at = not_begun;              ///< of its handler, where there is an observer
     std::chrono::seconds postponed{};       ///< of the postpone that waits for an extension's answer, or is confirmed
     std::unique_ptr<trouble> rare;
     dependency_ptr depends_on;          ///< null: nobody has asked yet, or there is no breaker

@@ -15,9 +15,10 @@ void settle_stage::delete_asked(held_ptr h, reply tell)
 {
     if (line_.ended) return tell(too_late());
     h->asking().deletes.push_back(std::move(tell));
+    auto const now = line_.now();
     auto const todo = h->life.on(life::event::delete_asked);
-    if (todo & life::send_delete) remove_early(h, line_.now());
-    line_.carry_out(h, static_cast<life::actions>(todo & ~life::send_delete));
+    if (todo & life::send_delete) remove_early(h, now);
+    line_.carry_out(h, static_cast<life::actions>(todo & ~life::send_delete), now);
 }
 
 void settle_stage::extend_asked(held_ptr h, seconds at_least, reply tell)
@@ -95,7 +96,7 @@ boost::asio::awaitable<void> settle_stage::extend_as_agreed(held_ptr h, seconds 
         queue(std::move(h), purpose::extend, now, timeout);
     } else if (!its.is_deleted_by_handler()) { // else its delete decides
         line_.leases.refused(*h, now);
-        line_.carry_out(h, its.on(life::event::lease_lost));
+        line_.carry_out(h, its.on(life::event::lease_lost), now);
     }
 }
 

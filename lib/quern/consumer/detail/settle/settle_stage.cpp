@@ -124,7 +124,7 @@ asio::awaitable<void> settle_stage::send_changes(std::vector<settlement> entries
     auto const sent_at = line_.now();
     std::erase_if(entries, [&](settlement const& e) { // its message may be another consumer's by now
         auto const over = e.why == purpose::postpone && e.what->message.lease_deadline() <= sent_at;
-        if (over) line_.carry_out(e.what, e.what->life.on(life::event::postpone_refused));
+        if (over) line_.carry_out(e.what, e.what->life.on(life::event::postpone_refused), sent_at);
         return over;
     });
     std::vector<sqs::change_visibility_entry> changes;
@@ -181,7 +181,7 @@ void settle_stage::answered(settlement entry, result<void> const& answer, tick s
             time);
     }
     auto const verdict = judge(entry, answer, time);
-    auto const moved_on = [&](life::event e) { line_.carry_out(h, its.on(e)); };
+    auto const moved_on = [&](life::event e) { line_.carry_out(h, its.on(e), time); };
     switch (entry.why) {
     case purpose::extend: return extension_answered(std::move(entry), verdict, sent_at, time);
     case purpose::hand_off:
@@ -211,7 +211,7 @@ void settle_stage::extension_answered(settlement entry, settled verdict, tick se
     if (verdict == settled::done && entry.has_newest_handle() && its.is_held()) {
         ++line_.counters.extended;
         line_.leases.extended(*h, sent_at, entry.timeout);
-        line_.observe(*h, &observer::lease_extended, entry.timeout);
+        line_.observe(*h, time, &observer::lease_extended, entry.timeout);
         extended(h, entry.timeout, time);
     } else if (verdict == settled::done) {
         extend_as_asked(h, time); // of a handle that is no longer the newest
@@ -224,7 +224,7 @@ void settle_stage::extension_answered(settlement entry, settled verdict, tick se
     else if (verdict == settled::again)
         queue_.add_again(std::move(entry), time);
     else if (refused)
-        line_.carry_out(h, its.on(life::event::lease_lost));
+        line_.carry_out(h, its.on(life::event::lease_lost), time);
 }
 
 } // namespace quern::detail

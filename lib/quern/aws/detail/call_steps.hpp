@@ -1,0 +1,222 @@
+#pragma once
+
+// The bodies of aws::signed_service, for the sources that make one of a signer: each in a unit of its own, so that what the
+// compiler inlines into one does not hang on the other.
+
+#include <quern/aws/detail/call.hpp>
+#include <quern/aws/detail/error_reply.hpp>
+#include <quern/core/detail/random_part.hpp>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <algorithm>
+#include <exception>
+
+namespace quern::aws {
+
+namespace asio = boost::asio;
+
+namespace {
+
+template <class Target>
+Target located(Target target, net::endpoint const& where)
+{
+    target.host = where.authority();
+    target.path = where.path;
+    return target;
+}
+
+bool is_success(result<net::response> const& answer)
+{
+    return answer && answer->status >= 200 && answer->status < 300;
+}
+
+failure why_failed(result<net::response> const& answer)
+{
+    return answer ? decode_error(*answer) : answer.error();
+}
+
+std::optional<std::chrono::milliseconds> hint_in(result<net::response> const& answer)
+{
+    if (!answer) return {};
+    return parse_retry_after(answer->fields.find("x-amz-retry-after"));
+}
+
+/// A provider is asked on an account of its own: it may take longer than whoever asked can wait.
+struct question {
+    question(std::shared_ptr<credentials_provider> p, clock& time, asio::any_io_executor ex)
+        : of(std::move(p)), answered(time, std::move(ex))
+    {}
+
+    std::shared_ptr<credentials_provider> const of;
+    alarm answered;
+    asio::cancellation_signal cancel;
+    std::optional<result<shared_credentials>> answer;
+    std::exception_ptr thrown;
+};
+
+void ask(std::shared_ptr<question> const& what, asio::any_io_executor const& ex)
+{
+    auto const done = [what](std::exception_ptr thrown, result<shared_credentials> found) {
+        what->thrown = thrown;
+        what->answer = std::move(found);
+        what->answered.ring();
+    };
+    asio::co_spawn(ex, what->of->get(), asio::bind_cancellation_slot(what->cancel.slot(), done));
+}
+
+} // namespace
+
+template <class Signer>
+signed_service<Signer>::signed_service(net::client& client, target where, std::shared_ptr<credentials_provider> keys,
+    clock& time, retry_options options, random jitter)
+    : client_(client), signer_(located(std::move(where), client.peer())), keys_(std::move(keys)), clock_(time),
+      options_(options), jitter_(jitter ? std::move(jitter) : random_part), quotas_{retry_quota(options.quota),
+                                                                                retry_quota(options.quota)}
+{
+    if (auto const wrong = options_.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
+}
+
+template <class Signer>
+void signed_service<Signer>::close()
+{
+    closed_ = true;
+    waiting_.ring();
+}
+
+/// Takes the time that it lasts from what is left of the attempt's.
+template <class Signer>
+asio::awaitable<result<shared_credentials>> signed_service<Signer>::wait_for_keys(std::chrono::milliseconds& left)
+{
+    if (closed_) co_return failure(errc::stopped, "the client is closed");
+    auto const asked = std::make_shared<question>(keys_, clock_, client_.get_executor());
+    alarm_line::place const here(waiting_, asked->answered);
+    auto const since = clock_.now();
+    ask(asked, client_.get_executor());
+    auto const deadline = since + std::clamp<std::chrono::milliseconds>(left, {}, longest_wait);
+    co_await asked->answered.wait(deadline);
+    if (asked->thrown) std::rethrow_exception(asked->thrown);
+    left -= std::chrono::round<std::chrono::milliseconds>(clock_.now() - since);
+    if (asked->answer) co_return std::move(*asked->answer);
+
+    asked->cancel.emit(asio::cancellation_type::terminal);
+    auto const state = co_await asio::this_coro::cancellation_state;
+    bool const is_cancelled = state.cancelled() != asio::cancellation_type::none;
+    if (closed_ || is_cancelled) {
+        co_return failure(errc::stopped,
+            std::string(closed_ ? "the client was closed" : "cancelled") + " while waiting for credentials");
+    }
+    co_return failure(errc::timed_out, "deadline passed while waiting for credentials", true);
+}
+
+template <class Signer>
+asio::awaitable<result<shared_credentials>> signed_service<Signer>::find_keys(
+    retries& rule, call_options how, std::chrono::milliseconds& left)
+{
+    // Their cache pauses between two loads: asked sooner it would only repeat why the last one failed.
+    std::chrono::milliseconds pause = std::chrono::seconds(1);
+    for (;; pause *= 2) {
+        left = how.timeout;
+        auto found = co_await wait_for_keys(left);
+        if (found) co_return found;
+        auto const over = co_await rest(rule.failed(found.error(), pause, jitter_()), found.error());
+        if (over) co_return *over;
+    }
+}
+
+/// Waits as advised. Nothing when the next attempt may begin, else what the call ends with.
+template <class Signer>
+asio::awaitable<std::optional<failure>> signed_service<Signer>::rest(retry_advice next, failure why)
+{
+    if (next.wait.count() > 0) {
+        alarm awake(clock_, client_.get_executor());
+        alarm_line::place const here(waiting_, awake);
+        if (!closed_) co_await awake.wait(clock_.now() + next.wait);
+        auto const state = co_await asio::this_coro::cancellation_state;
+        if (closed_) co_return failure(errc::stopped, "the client was closed between two attempts");
+        if (state.cancelled() != asio::cancellation_type::none) {
+            co_return failure(errc::stopped, "cancelled between two attempts");
+        }
+    }
+    if (next.is == retry_advice::verdict::again) co_return std::nullopt;
+    co_return why;
+}
+
+template <class Signer>
+std::string signed_service<Signer>::sign(letter const& what)
+{
+    auto const now = skew_.corrected(clock_.wall());
+    return what.is_poll ? signer_.poll(what.operation, what.body, what.keys, now)
+                        : signer_.request(what.operation, what.body, what.keys, now);
+}
+
+template <class Signer>
+void signed_service<Signer>::read_date(net::response const& answer)
+{
+    if (auto const now = clock_.now(); theirs_->is_due(now)) {
+        theirs_->look(answer.fields.find("date"), clock_.wall(), now);
+    }
+}
+
+template <class Signer>
+asio::awaitable<result<net::response>> signed_service<Signer>::call(
+    std::string_view operation, std::string body, call_options how)
+{
+    retries rule(options_, quotas_[index(how.via)], how.long_poll);
+    bool had_second_chance = false;
+    try {
+        for (;;) {
+            auto keys = keys_->at_hand();
+            auto left = how.timeout;
+            if (!keys) {
+                auto found = co_await find_keys(rule, how, left);
+                if (!found) co_return found.error();
+                keys = std::move(*found);
+            }
+            net::request ask;
+            letter const unsigned_one{operation, body, *keys, how.long_poll};
+            ask.write = [this, &unsigned_one] { return sign(unsigned_one); };
+            ask.via = how.via;
+            ask.long_poll = how.long_poll;
+            ask.timeout = how.long_poll ? how.timeout : left; // a poll cut short hides the messages that it misses
+            ask.repeatable = how.repeatable;
+            if (how.attempts) ++*how.attempts;
+            auto answer = co_await client_.exchange(std::move(ask));
+            if (answer) read_date(*answer);
+            if (is_success(answer)) {
+                rule.succeeded();
+                co_return answer;
+            }
+
+            // Signed anew at once, the same call may be accepted: with fresh credentials, or with the right time.
+            auto why = why_failed(answer);
+            if (says_expired_credentials(why.service_code)) {
+                auto const others = keys_->renew(keys);
+                why.retryable = others != renewal::never;
+                if (others != renewal::now || had_second_chance) co_return why;
+                had_second_chance = true;
+                continue;
+            }
+            auto const date = answer ? answer->fields.find("date") : std::string_view();
+            if (!had_second_chance && skew_.learn(why, date, clock_.wall())) {
+                had_second_chance = true;
+                continue;
+            }
+            why.message += clock_skew::doubt(why, date, clock_.wall());
+            auto const over = co_await rest(rule.failed(why, hint_in(answer), jitter_()), why);
+            if (over && answer && how.refused) *how.refused = std::move(answer->body);
+            if (over) co_return *over;
+        }
+    } catch (boost::system::system_error const& e) {
+        // A cancellation that met no operation under way is thrown by the next co_await.
+        if (e.code() != asio::error::operation_aborted) throw;
+    }
+    co_return failure(errc::stopped, "cancelled");
+}
+
+} // namespace quern::aws

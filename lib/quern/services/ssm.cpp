@@ -1,0 +1,97 @@
+#include <quern/services/ssm.hpp>
+
+#include <quern/core/detail/text/json_writer.hpp>
+#include <quern/services/detail/host.hpp>
+
+#include <simdjson.h>
+
+#include <utility>
+
+namespace quern::services {
+
+namespace asio = boost::asio;
+namespace dom = simdjson::dom;
+
+namespace {
+
+using parameter = get_parameter_request::response;
+
+aws::json_target how_it_is_asked()
+{
+    aws::json_target target;
+    target.target_prefix = "AmazonSSM";
+    target.version = aws::json_version::v1_1;
+    target.query_compatible = false;
+    return target;
+}
+
+std::string encode(get_parameter_request const& r)
+{
+    std::string out = "{\"Name\":";
+    text::append_json_string(out, r.name);
+    return out.append(r.with_decryption ? ",\"WithDecryption\":true}" : "}");
+}
+
+result<parameter> decode(net::response const& from)
+{
+    dom::parser parser;
+    dom::element all, found;
+    std::string_view value, plain;
+    bool const is_one = parser.parse(from.body.data(), from.body.size()).get(all) == simdjson::SUCCESS &&
+        all["Parameter"].get(found) == simdjson::SUCCESS && found["Value"].get(value) == simdjson::SUCCESS;
+    if (!is_one) return failure(errc::bad_reply, "Parameter: missing, or without a value");
+    parameter out;
+    out.value = value;
+    if (found["Name"].get(plain) == simdjson::SUCCESS) out.name = plain;
+    if (found["Type"].get(plain) == simdjson::SUCCESS) out.type = plain;
+    [[maybe_unused]] auto const no_version = found["Version"].get(out.version);
+    return out;
+}
+
+asio::awaitable<result<parameter>> answered(asio::awaitable<result<detail::reply>> work)
+{
+    auto const end = co_await std::move(work);
+    if (!end) co_return end.error();
+    co_return detail::read(*end, decode);
+}
+
+} // namespace
+
+struct ssm::inside : detail::host<aws::json_service> {
+    using host::host;
+};
+
+ssm::ssm(asio::any_io_executor ex, client_options options, clock& time)
+    : inside_(std::make_unique<inside const>(
+          std::move(ex), aws::ssm_service, std::move(options), how_it_is_asked(), time))
+{}
+
+ssm::~ssm() = default;
+
+asio::awaitable<result<parameter>> ssm::get_parameter(get_parameter_request r)
+{
+    auto work = inside_->call("GetParameter", encode(r));
+    return answered(std::move(work));
+}
+
+void ssm::close()
+{
+    inside_->close();
+}
+
+asio::any_io_executor ssm::get_executor() const
+{
+    return inside_->get_executor();
+}
+
+net::endpoint const& ssm::endpoint() const
+{
+    return inside_->endpoint();
+}
+
+std::string const& ssm::region() const
+{
+    return inside_->region();
+}
+
+} // namespace quern::services
