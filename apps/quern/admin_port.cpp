@@ -1,7 +1,5 @@
 #include "admin_port.hpp"
 
-#include "standard_streams.hpp"
-
 #include <boost/asio/post.hpp>
 
 #include <CLI/CLI.hpp>
@@ -29,6 +27,17 @@ void add_admin_options(CLI::App& command, admin_options& o)
         ->needs(port);
 }
 
+result<net::web_server_options> web_options_from(admin_options const& said)
+{
+    net::web_server_options out;
+    out.address = said.address;
+    out.port = said.port.value_or(0);
+    out.hosts = said.hosts;
+    if (out.validate())
+        return failure(errc::invalid_option, "--admin-address: '" + said.address + "' is no IP address");
+    return out;
+}
+
 admin_port::admin_port(admin::door_options options, asio::any_io_executor ex)
     : board_(std::make_shared<admin::board>(real_clock().now())),
       reporter_(std::make_shared<admin::reporter>(std::move(ex), board_)),
@@ -40,22 +49,15 @@ result<std::unique_ptr<admin_port>> admin_port::open(
 {
     std::unique_ptr<admin_port> out;
     if (!said.port) return out;
+    auto web = web_options_from(said);
+    if (!web) return web.error();
     admin::door_options options;
-    options.web.address = said.address;
-    options.web.port = *said.port;
-    options.web.hosts = said.hosts;
+    options.web = std::move(*web);
     options.program = std::move(program);
     options.metrics = std::move(metrics);
-    if (auto wrong = options.web.validate())
-        return failure(errc::invalid_option, "--admin-address: '" + said.address + "' is no IP address");
     out.reset(new admin_port(std::move(options), std::move(ex)));
-    if (auto const listening = out->door_.listen(); !listening) {
-        auto why = listening.error();
-        why.message = "--admin-port: " + why.message + "; choose another, 0 for any that is free";
-        return why;
-    }
+    if (auto const listening = listen_at(out->door_); !listening) return listening.error();
     out->thread_ = std::thread([&io = out->io_] { io.run(); });
-    say(stderr, "quern: watch it at {}/\n", out->door_.url());
     return out;
 }
 

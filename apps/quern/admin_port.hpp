@@ -1,5 +1,7 @@
 #pragma once
 
+#include "standard_streams.hpp"
+
 #include <quern/admin/door.hpp>
 #include <quern/admin/reporter.hpp>
 #include <quern/consumer/consumer.hpp>
@@ -33,6 +35,22 @@ struct admin_options {
 
 /// Adds --admin-port and what goes with it. They outlive the reading of the command line.
 void add_admin_options(CLI::App& command, admin_options&);
+
+/// Options of the server behind that port, where one is named.
+result<net::web_server_options> web_options_from(admin_options const&);
+
+/// Has it listen at that port, and says where on standard error. `door`: admin::door, or broker::door.
+template <class Door>
+result<void> listen_at(Door& door)
+{
+    auto const listening = door.listen();
+    if (!listening) {
+        return failure(errc::connect_failed,
+            "--admin-port: " + listening.error().message + "; choose another, 0 for any that is free");
+    }
+    say(stderr, "quern: watch it at {}/\n", door.url());
+    return {};
+}
 
 /// A door to a program, with a thread of its own, and the reporter that looks at its consumers.
 ///

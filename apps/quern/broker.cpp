@@ -1,3 +1,4 @@
+#include "admin_port.hpp"
 #include "commands.hpp"
 #include "complaint.hpp"
 #include "faults_file.hpp"
@@ -5,6 +6,7 @@
 #include "queues_file.hpp"
 #include "standard_streams.hpp"
 
+#include <quern/broker/door.hpp>
 #include <quern/broker/server.hpp>
 
 #include <boost/asio/co_spawn.hpp>
@@ -31,6 +33,7 @@ struct broker_options {
     std::vector<std::string> hosts, cors, keys;
     std::string faults, queues, data;
     std::string tls_certificate, tls_key;
+    admin_options page;
 };
 
 struct key_with_account {
@@ -122,6 +125,24 @@ result<void> fill(broker::server& server, broker_options const& o, queue_store* 
     return queues.save();
 }
 
+/// The door that --admin-port asks for; null: none is wanted.
+result<std::unique_ptr<broker::door>> open_door(broker::server& server, broker_options const& o)
+{
+    std::unique_ptr<broker::door> out;
+    if (!o.page.port) return out;
+    auto web = web_options_from(o.page);
+    if (!web) return web.error();
+    broker::door_options options;
+    options.web = std::move(*web);
+    options.admin = o.admin;
+    options.acted = [](std::string_view what, std::string_view arn) {
+        spdlog::info("by the admin port: {} {}", what, arn);
+    };
+    out = std::make_unique<broker::door>(server, std::move(options));
+    if (auto const listening = listen_at(*out); !listening) return listening.error();
+    return out;
+}
+
 int run_broker(broker_options const& o, std::string const& region)
 {
     auto options = server_options_from(o);
@@ -158,6 +179,8 @@ int run_broker(broker_options const& o, std::string const& region)
     if (auto const listening = server.listen(); !listening) {
         return complain(listening.error().message + "; choose another --port, 0 for any that is free");
     }
+    auto const door = open_door(server, o);
+    if (!door) return complain(door.error());
     stopper const until_told(io, server);
     if (o.no_auth)
         spdlog::info("signatures are not checked");
@@ -194,7 +217,9 @@ void add_broker(CLI::App& app, command_line& line)
     command->add_flag(
         "--relaxed", o->relaxed, "No minute of rest for the name of a deleted queue, nor after a purge");
     command->add_flag("--admin", o->admin,
-        "Show queues and messages at /_quern/queues and /_quern/messages?queue=NAME, and /metrics");
+        "Show queues and messages at /_quern/queues and /_quern/messages?queue=NAME, and /metrics; with --admin-port "
+        "also look at messages, send, purge and redrive from its page");
+    add_admin_options(*command, o->page);
     command->add_option("--cors", o->cors, "Let pages of that origin call from a browser; * for all")
         ->type_name("ORIGIN");
     command->add_option("--queues", o->queues, "Queues and messages to begin with")->type_name("FILE.toml");
@@ -231,6 +256,7 @@ void add_broker(CLI::App& app, command_line& line)
         "Examples:\n"
         "  quern broker --port 9324\n"
         "  quern broker --port 9324 --queues shop.toml --data ./queues\n"
+        "  quern broker --port 9324 --admin --admin-port 9090\n"
         "  quern --log-level debug broker --port 0 --no-auth --faults bad-day.json\n"
         "  quern broker --port 9443 --tls-certificate broker.pem --tls-key broker-key.pem\n"
         "  AWS_CA_BUNDLE=ca.pem quern queue list --endpoint https://localhost:9443");

@@ -39,12 +39,12 @@ std::int64_t beat_of(json::object const& picture)
     return number(picture.at("up_ms")) - number(picture.at("beat_ms"));
 }
 
-json::object const* queue_in(json::object const& picture, json::string const& name)
+json::object const* queue_in(json::object const& picture, char const* key, json::string const& name)
 {
     auto const* const all = picture.if_contains("queues");
     if (!all) return nullptr;
     for (auto const& one : all->as_array())
-        if (one.as_object().at("name").as_string() == name) return &one.as_object();
+        if (one.as_object().at(key).as_string() == name) return &one.as_object();
     return nullptr;
 }
 
@@ -108,6 +108,48 @@ std::string queue_text(json::object const* before, json::object const& q, json::
     return out;
 }
 
+/// "4.0" a second, of what grew from one picture to the next; empty without one before.
+std::string per_second(json::value const* before, json::value const& now, double seconds)
+{
+    if (!before || seconds <= 0) return {};
+    return fmt::format(
+        "{:.1f}", static_cast<double>(std::max<std::int64_t>(number(now) - number(*before), 0)) / seconds);
+}
+
+std::string name_in(json::value const& arn)
+{
+    auto const all = words(arn);
+    return all.substr(all.rfind(':') + 1);
+}
+
+std::string broker_text(json::object const& before, json::object const& now)
+{
+    auto const& traffic = now.at("traffic").as_object();
+    auto const seconds =
+        before.empty() ? 0.0 : static_cast<double>(number(now.at("up_ms")) - number(before.at("up_ms"))) / 1000;
+    auto const requests =
+        per_second(before.empty() ? nullptr : &before.at("traffic").at("requests"), traffic.at("requests"), seconds);
+    auto out = fmt::format("  {}: {} requests{}, {} errors, {} connections, {} long polls\n\n", words(now.at("url")),
+        number(traffic.at("requests")), requests.empty() ? "" : " (" + requests + "/s)", number(traffic.at("errors")),
+        number(traffic.at("open_connections")), number(traffic.at("long_polls")));
+    constexpr auto row = "  {:<32} {:>8} {:>9} {:>8} {:>9} {:>9} {:>10} {:>9}\n";
+    out +=
+        fmt::format(row, "queue", "visible", "in flight", "delayed", "oldest", "sent/s", "received/s", "deleted/s");
+    for (auto const& one : now.at("queues").as_array()) {
+        auto const& q = one.as_object();
+        auto const* const known = queue_in(before, "arn", q.at("arn").as_string());
+        auto const per = [&](char const* what) {
+            return per_second(known ? &known->at("counts").at(what) : nullptr, q.at("counts").at(what), seconds);
+        };
+        auto const* const age = q.if_contains("oldest_age_ms");
+        out += fmt::format(row, words(q.at("name")), number(q.at("visible")), number(q.at("in_flight")),
+            number(q.at("delayed")), age ? span(number(*age)) : "", per("sent"), per("received"), per("deleted"));
+        if (auto const* const to = q.if_contains("dead_letter_arn"))
+            out += fmt::format("    -> {}, after {} receives\n", name_in(*to), number(q.at("max_receive_count")));
+    }
+    return out;
+}
+
 } // namespace
 
 std::string top_text(json::object const& before, json::object const& now)
@@ -117,10 +159,12 @@ std::string top_text(json::object const& before, json::object const& now)
     auto out = fmt::format("{}   {}   {}   up for {}\n", words(now.at("program")), reason("live"),
         number(health.at("ready").at("status")) == 200 ? "ready" : "not ready: " + reason("ready"),
         span(number(now.at("up_ms"))));
+    if (now.contains("traffic")) return out + broker_text(before, now);
     auto const seconds = before.empty() ? 0.0 : static_cast<double>(beat_of(now) - beat_of(before)) / 1000;
     for (auto const& one : now.at("queues").as_array()) {
         auto const& q = one.as_object();
-        out += queue_text(queue_in(before, q.at("name").as_string()), q, now.at("bounds_ms").as_array(), seconds);
+        out += queue_text(
+            queue_in(before, "name", q.at("name").as_string()), q, now.at("bounds_ms").as_array(), seconds);
     }
     return out;
 }

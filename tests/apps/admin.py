@@ -47,6 +47,22 @@ class Watching(ProgramTest):
     def picture(self, url):
         return json.loads(get(url + "/explain")[1])
 
+    def act(self, url, path, token, body):
+        """Status and body of a POST."""
+        asked = urllib.request.Request(url + path, body, {"X-Quern-Token": token})
+        try:
+            with urllib.request.urlopen(asked, timeout=LIMIT) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as refused:
+            with refused:
+                return refused.code, refused.read().decode()
+
+    def file(self, name, text):
+        path = self.folder + "/" + name
+        with open(path, "w") as to:
+            to.write(text)
+        return path
+
     def test_a_consumer_shows_what_it_does(self):
         consuming, url = self.watch("consume", "orders", "--exec", "exit 1", "--wait-time", "1")
         self.assertRegex(url, r"^http://127\.0\.0\.1:\d+$")
@@ -113,6 +129,44 @@ class Watching(ProgramTest):
         watching = self.start("top", url + "/")
         wait_for(watching.stdout, "quern consume")
         self.assertTrue(re.search(r"receive \d+ \(\d+\.\d/s\) -> wait 0", wait_for(watching.stdout, "/s) -> ")))
+
+    def test_a_broker_shows_its_queues_and_without_admin_that_is_all(self):
+        _, url = self.watch("broker", "--port", "0")
+        self.assertEqual([get(url + path)[0] for path in ("/livez", "/readyz", "/startupz", "/")], [200] * 4)
+        self.assertEqual(self.picture(url)["queues"], [])
+        self.assertIn("quern_broker_connections_total 0\n", get(url + "/metrics")[1])
+        self.assertEqual(get(url + "/token")[0], 403)
+        self.assertEqual(self.act(url, "/send?queue=orders", "", b"hello")[0], 405)
+        self.assertEqual(get(url + "/livez", Host="evil.example")[0], 403)
+
+    def test_an_administrator_acts_on_the_queues_of_a_broker_and_they_are_kept(self):
+        options = ("broker", "--port", "0", "--no-auth", "--admin", "--data", self.folder + "/queues")
+        broker = self.start(*options, "--admin-port", "0")
+        url = wait_for(broker.stderr, "watch it at ").split()[-1].rstrip("/")
+        self.variables["AWS_ENDPOINT_URL_SQS"] = wait_for(broker.stdout, "listening on").split()[-1]
+        self.create("bills")
+        token = get(url + "/token")[1]
+        self.assertEqual(self.act(url, "/send?queue=bills", token, b"hello")[0], 200)
+        self.assertEqual(self.act(url, "/send?queue=bills", "", b"forged")[0], 403)
+        broker.kill()
+        broker.wait(LIMIT)
+        again = self.start(*options)
+        self.variables["AWS_ENDPOINT_URL_SQS"] = wait_for(again.stdout, "listening on").split()[-1]
+        self.assertEqual([m["body"] for m in self.consume("bills")], ["hello"])
+
+    def test_an_admin_port_of_a_broker_that_cannot_be_is_an_error(self):
+        self.refuse("broker", "--port", "0", "--admin-port", self.broker.url.rsplit(":", 1)[1], status=1,
+                    mentions=["--admin-port", "choose another"])
+        self.refuse("broker", "--port", "0", "--admin-port", "0", "--admin-address", "localhost", status=2,
+                    mentions=["--admin-address", "IP address"])
+
+    def test_top_shows_a_broker(self):
+        _, url = self.watch("broker", "--port", "0", "--queues", self.file("shop.toml", "[queues.orders]\nmessages = ['a']\n"))
+        out, _ = self.quern("top", url, "--once")
+        self.assertRegex(out, r"^quern broker   alive   ready   up for ")
+        self.assertRegex(out, r"\n  orders +1 +0 +0 ")
+        watching = self.start("top", url)
+        self.assertTrue(wait_for(watching.stdout, "requests (0.0/s)"))
 
     def test_top_says_what_is_wrong(self):
         self.refuse("top", "http://127.0.0.1:9", "--once", status=1, mentions=["127.0.0.1:9"])

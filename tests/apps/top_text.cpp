@@ -80,4 +80,30 @@ BOOST_AUTO_TEST_CASE(something_else_is_refused)
         app::top_text({}, boost::json::parse(R"({"health":[],"queues":{}})").as_object()), std::exception);
 }
 
+BOOST_AUTO_TEST_CASE(queues_of_a_broker_stand_below_each_other)
+{
+    auto const picture = [](int up_ms, int sent) {
+        auto const text = R"({"program":"quern broker","up_ms":)" + std::to_string(up_ms) +
+            R"(,"url":"http://127.0.0.1:1","health":{"live":{"reason":"alive"},"ready":{"status":200,"reason":"ready"}},
+            "traffic":{"requests":)" +
+            std::to_string(sent) + R"(,"errors":1,"open_connections":2,"long_polls":3},
+            "queues":[{"name":"orders\u001b","arn":"arn:aws:sqs:r:1:orders","visible":5,"in_flight":6,"delayed":7,
+            "oldest_age_ms":4000,"dead_letter_arn":"arn:aws:sqs:r:1:dead","max_receive_count":3,
+            "counts":{"sent":)" +
+            std::to_string(sent) + R"(,"received":0,"deleted":0}}]})";
+        return boost::json::parse(text).as_object();
+    };
+    auto const first = app::top_text({}, picture(1000, 10));
+    BOOST_TEST(
+        first.find("http://127.0.0.1:1: 10 requests, 1 errors, 2 connections, 3 long polls\n") != first.npos, first);
+    auto const second = app::top_text(picture(1000, 10), picture(3000, 30));
+    BOOST_TEST(second.find("30 requests (10.0/s)") != second.npos, second);
+    BOOST_TEST(
+        second.find(
+            " 5         6        7     4.0 s      10.0        0.0       0.0\n    -> dead, after 3 receives\n") !=
+            second.npos,
+        second);
+    BOOST_TEST(second.find('\x1b') == second.npos);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

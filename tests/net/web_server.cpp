@@ -26,6 +26,8 @@ net::web_answer serve(net::web_request const& r)
     if (r.path == "/follow") {
         out.follows = true;
         out.body = "first\n";
+    } else if (r.method == "POST") {
+        out.body = "took " + std::string(r.path) + ' ' + std::string(r.body);
     } else if (r.path == "/") {
         out.body = "hello " + std::string(r.query);
     } else {
@@ -83,6 +85,8 @@ public:
         while (!is(counters()))
             std::this_thread::yield();
     }
+
+    std::string token() const { return std::string(server_.token()); }
 
     std::uint16_t port = 0;
 
@@ -335,6 +339,44 @@ BOOST_AUTO_TEST_CASE(closing_ends_all)
     s.close();
     BOOST_TEST(idle.is_closed());
     BOOST_TEST(following.is_closed());
+}
+
+BOOST_AUTO_TEST_CASE(a_post_is_taken_where_it_may_come_from_who_has_the_token)
+{
+    net::web_server_options options;
+    BOOST_TEST(running(options).token().empty());
+    options.max_body_bytes = 1000;
+    running s(options);
+    auto const post = [](std::string const& more, std::string const& body) {
+        return "POST /do HTTP/1.1\r\nHost: localhost:80\r\n" + more +
+            "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+    };
+    auto const token = "X-Quern-Token: " + s.token() + "\r\n";
+    auto client = s.connect();
+    client.send(post(token, "one") + get("/?a"));
+    BOOST_TEST(client.receive().body == "took /do one");
+    BOOST_TEST(client.receive().body == "hello a");
+    BOOST_TEST(
+        ask(s, post(token + "Origin: http://localhost:80\r\nSec-Fetch-Site: same-origin\r\n", "x")).status == 200);
+    BOOST_TEST(ask(s, post("", "x")).status == 403);
+    BOOST_TEST(ask(s, post(token + "Origin: http://localhost\r\n", "x")).status == 403);
+    BOOST_TEST(ask(s, post(token + "Sec-Fetch-Site: none\r\n", "x")).status == 403);
+    BOOST_TEST(ask(s, "PUT / HTTP/1.1\r\nHost: localhost\r\n" + token + "\r\n").status == 405);
+    BOOST_TEST(ask(s, get("/", "Host: localhost\r\nContent-Length: 3\r\n") + "abc").status == 413);
+    BOOST_TEST(ask(s, post(token, std::string(1001, 'x'))).status == 413);
+}
+
+BOOST_AUTO_TEST_CASE(a_body_has_the_time_of_its_header)
+{
+    net::web_server_options options;
+    options.max_body_bytes = 1000;
+    running s(options);
+    auto client = s.connect();
+    client.send(
+        "POST / HTTP/1.1\r\nHost: localhost\r\nX-Quern-Token: " + s.token() + "\r\nContent-Length: 9\r\n\r\nabc");
+    s.wait_until([](auto const& c) { return c.open == 1; });
+    s.advance(6s);
+    BOOST_TEST(client.is_closed());
 }
 
 BOOST_AUTO_TEST_CASE(options_that_cannot_work_are_named)

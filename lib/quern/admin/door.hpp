@@ -52,7 +52,7 @@ public:
 
 private:
     class state;
-    std::shared_ptr<state> state_;
+    std::unique_ptr<state> state_;
 };
 
 /// The page, and the policy that lets a browser run what stands in it and nothing else.

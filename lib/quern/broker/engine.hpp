@@ -60,10 +60,23 @@ struct ready_poll {
     result<sqs::receive_message_response> answer;
 };
 
+/// Messages of a queue, by what became of them since the engine began, or the queue did.
+struct queue_counts {
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0; ///< each receive of a message counts
+    std::uint64_t deleted = 0;  ///< by their receipt handles
+    std::uint64_t moved = 0;    ///< to another queue: a dead-letter queue, or back from one
+};
+
 /// A queue as it looks from outside of SQS.
 struct queue_look {
     std::string name, arn, url;
+    bool fifo = false;
     std::size_t visible = 0, delayed = 0, in_flight = 0;
+    std::optional<instant> oldest_sent_at; ///< of the oldest message; a move may count as sending
+    std::string dead_letter_arn;           ///< where messages go after `max_receive_count` receives; empty: nowhere
+    int max_receive_count = 0;
+    queue_counts counts;
 };
 
 /// A message as it looks to one who does not receive it.

@@ -72,7 +72,7 @@ result<void> server::listen()
 }
 std::uint16_t server::port() const
 {
-    return core_->port;
+    return core_->port();
 }
 std::string server::url() const
 {
@@ -101,13 +101,15 @@ asio::any_io_executor server::get_executor() const
 
 server_counters server::counters() const
 {
-    auto out = core_->counters;
-    out.open_connections = core_->open();
-    out.parked_polls = core_->parked();
-    for (std::size_t i = 0; i != front_end::operation_count; ++i) {
-        if (auto const n = core_->broker.requests(i); n != 0) out.requests[front_end::operation_name(i)] = n;
-    }
-    return out;
+    return core_->all_counters();
+}
+std::string server::metrics()
+{
+    return core_->metrics();
+}
+bool server::stopping() const
+{
+    return core_->stopping();
 }
 
 } // namespace quern::broker

@@ -27,6 +27,8 @@ struct server_counters {
     std::uint64_t parked_polls = 0;     ///< now: long polls that wait for a message
     std::uint64_t errors = 0;           ///< answers with a status of 400 or more
     std::uint64_t faults = 0;           ///< requests that a fault of the plan hit, latency alone not counted
+    std::uint64_t request_bytes = 0;    ///< of bodies
+    std::uint64_t answer_bytes = 0;     ///< of bodies
     std::map<std::string_view, std::uint64_t> requests; ///< by operation, "ReceiveMessage"; those refused included
 };
 
@@ -64,6 +66,9 @@ public:
     void settle();
 
     server_counters counters() const;
+    /// Depths, requests, connections and bytes in Prometheus' text format, 0.0.4. Call settle() afterwards.
+    std::string metrics();
+    bool stopping() const; ///< or has stopped; also after the journal failed
     boost::asio::any_io_executor get_executor() const;
 
 private:

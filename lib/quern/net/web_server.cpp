@@ -3,11 +3,10 @@
 #include <quern/net/detail/http_rules.hpp>
 #include <quern/net/detail/web_server_core.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
+#include <random>
 #include <utility>
 
 namespace quern::net {
@@ -16,10 +15,6 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 
 namespace {
-
-constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
-constexpr auto accept_again_after = std::chrono::milliseconds(100);
-constexpr auto look_every = std::chrono::milliseconds(1000);
 
 web_server_options checked(web_server_options options)
 {
@@ -45,6 +40,18 @@ bool is_from_another_site(headers const& fields)
     return elsewhere && fields.find("sec-fetch-mode") != "navigate";
 }
 
+constexpr std::string_view token_header = "x-quern-token";
+
+/// 128 bits of the system, in hexadecimal digits.
+std::string new_token()
+{
+    std::random_device system;
+    std::string out;
+    for (int i = 0; i != 32; ++i)
+        out += "0123456789abcdef"[system() % 16];
+    return out;
+}
+
 } // namespace
 
 std::optional<failure> web_server_options::validate() const
@@ -55,6 +62,7 @@ std::optional<failure> web_server_options::validate() const
     if (ec) return refuse("web_server_options.address: '" + address + "' is no IP address");
     if (max_header_bytes < 1024 || max_header_bytes > 1024 * 1024)
         return refuse("web_server_options.max_header_bytes: must be from 1 KiB to 1 MiB");
+    if (max_body_bytes > 64 * 1024 * 1024) return refuse("web_server_options.max_body_bytes: must be at most 64 MiB");
     if (max_connections < 1) return refuse("web_server_options.max_connections: must be at least 1");
     if (max_followers < 1) return refuse("web_server_options.max_followers: must be at least 1");
     std::pair<char const*, std::chrono::milliseconds> const timeouts[] = {
@@ -67,71 +75,40 @@ std::optional<failure> web_server_options::validate() const
 }
 
 web_server::core::core(asio::any_io_executor ex, web_server_options opts, answerer serve, clock& t)
-    : options(std::move(opts)), time(t), executor_(ex), acceptor_(ex), serve_(std::move(serve)),
-      on_loopback_(is_loopback(options.address)), watch_(time, ex)
+    : options(std::move(opts)), time(t), token(options.max_body_bytes == 0 ? "" : new_token()), executor_(ex),
+      listener_(ex, t), serve_(std::move(serve)), on_loopback_(is_loopback(options.address))
 {}
 
 result<void> web_server::core::listen()
 {
-    boost::system::error_code ec;
-    auto const address = asio::ip::make_address(options.address, ec);
-    tcp::endpoint at(address, options.port);
-    if (!ec) acceptor_.open(at.protocol(), ec);
-    if (!ec) acceptor_.set_option(tcp::acceptor::reuse_address(true), ec);
-    if (!ec) acceptor_.bind(at, ec);
-    if (!ec) acceptor_.listen(asio::socket_base::max_listen_connections, ec);
-    if (!ec) at = acceptor_.local_endpoint(ec);
-    if (ec) {
-        acceptor_.close();
-        auto const where = options.address + ":" + std::to_string(options.port);
-        return failure(errc::connect_failed, "cannot listen on " + where + ": " + ec.message());
-    }
-    port = at.port();
-    auto const host = at.address().is_v6() ? "[" + options.address + "]" : options.address;
-    url = "http://" + host + ":" + std::to_string(port);
-
-    auto const self = shared_from_this();
-    auto const ended = [self](std::exception_ptr) {};
-    asio::co_spawn(executor_, accept(), ended);
-    asio::co_spawn(executor_, keep_deadlines(), ended);
+    if (auto const bound = listener_.listen(options.address, options.port); !bound) return bound.error();
+    auto const& o = options;
+    listener::host host;
+    host.owner = shared_from_this();
+    host.take = [this](tcp::socket s) { take(std::move(s)); };
+    host.look = [this](tick now) { return look(now); };
+    host.look_every = listener::interval_for({o.header_timeout, o.idle_timeout, o.write_timeout});
+    listener_.begin(std::move(host));
     return {};
 }
 
-asio::awaitable<void> web_server::core::accept()
+void web_server::core::take(tcp::socket socket)
 {
-    auto const nap = time.make_timer(executor_);
-    while (!closed_) {
-        auto [ec, socket] = co_await acceptor_.async_accept(as_values);
-        if (!acceptor_.is_open()) break;
-        if (ec) { // out of file descriptors, most likely: when connections close it works again
-            co_await nap->wait_until(time.now() + accept_again_after);
-            continue;
-        }
-        ++counters.connections;
-        if (open_.size() >= options.max_connections) make_room();
-        auto const client = std::make_shared<connection>(shared_from_this(), std::move(socket));
-        auto const ended = [client](std::exception_ptr) { client->close(); };
-        asio::co_spawn(executor_, client->run(), ended);
-    }
+    ++counters.connections;
+    if (open_.size() >= options.max_connections) make_room();
+    auto const client = std::make_shared<connection>(shared_from_this(), std::move(socket));
+    auto const ended = [client](std::exception_ptr) { client->close(); };
+    asio::co_spawn(executor_, client->run(), ended);
 }
 
-/// Looks at all deadlines now and then.
-asio::awaitable<void> web_server::core::keep_deadlines()
+bool web_server::core::look(tick now)
 {
-    auto const shortest = std::min({options.header_timeout, options.idle_timeout, options.write_timeout});
-    auto const interval =
-        std::clamp<std::chrono::milliseconds>(shortest / 4, std::chrono::milliseconds(1), look_every);
-    while (!closed_) {
-        std::optional<tick> until;
-        if (!open_.empty()) until = time.now() + interval;
-        co_await watch_.wait(until);
-        auto const at = time.now();
-        for (auto* const c : open_) {
-            if (c->deadline() > at) continue;
-            ++counters.cut;
-            c->close();
-        }
+    for (auto* const c : open_) {
+        if (c->deadline() > now) continue;
+        ++counters.cut;
+        c->close();
     }
+    return !open_.empty();
 }
 
 /// Closes the oldest. Followers stay: they are few, and somebody looks at them.
@@ -147,22 +124,36 @@ void web_server::core::make_room()
     open_.erase(oldest); // its coroutine ends later
 }
 
-web_answer web_server::core::answer(http_request const& request, std::optional<web_answer> why_not)
+std::optional<web_answer> web_server::core::refusal(http_request const& request) const
 {
-    if (why_not) return *why_not;
-    static constexpr std::string_view decisive[] = {"host"};
-    auto const host = request.fields.find("host");
-    if (host.empty() || !repeated_header(request.fields, decisive).empty())
-        return refused(400, "A request names one host.");
+    static constexpr std::string_view decisive[] = {"host", "origin", token_header};
+    auto const& fields = request.fields;
+    auto const host = fields.find("host");
+    if (host.empty() || !repeated_header(fields, decisive).empty())
+        return refused(400, "A request names one host, one origin and one token.");
     bool const known = is_local_host(host, options.hosts) || (!on_loopback_ && is_address(host));
     if (!known) return refused(403, "This server does not answer to that host's name; it has to be allowed.");
-    if (is_from_another_site(request.fields)) return refused(403, "Scripts of other sites are not answered.");
-    if (request.method != "GET" && request.method != "HEAD") return refused(405, "GET is all that there is.");
+    if (is_from_another_site(fields)) return refused(403, "Scripts of other sites are not answered.");
+    if (request.method == "GET" || request.method == "HEAD") return {};
+    if (request.method != "POST" || options.max_body_bytes == 0) return refused(405, "GET is all that there is.");
+    // From here on something may change. A page that is navigated to, or a link, brings neither the token nor this origin.
+    auto const site = fields.find("sec-fetch-site"), origin = fields.find("origin");
+    bool const own =
+        (site.empty() || site == "same-origin") && (origin.empty() || origin == "http://" + std::string(host));
+    if (!own) return refused(403, "Only the page of this server may change something.");
+    if (fields.find(token_header) != token) return refused(403, "What changes something has to bring the token.");
+    return {};
+}
+
+web_answer web_server::core::answer(http_request const& request) const
+{
     std::string_view const target = request.target;
     auto const path = target.substr(0, target.find('?'));
     auto const query = target.substr(std::min(path.size() + 1, target.size()));
+    bool const acts = request.method == "POST";
+    if (!acts && !request.body.empty()) return refused(413, "Who looks has no body.");
     try {
-        return serve_({path, query, request.fields});
+        return serve_({acts ? "POST" : "GET", path, query, request.fields, request.body});
     } catch (std::exception const&) {
         return refused(500, "This could not be answered.");
     }
@@ -170,7 +161,6 @@ web_answer web_server::core::answer(http_request const& request, std::optional<w
 
 void web_server::core::enter(connection& c)
 {
-    if (open_.empty()) watch_.ring();
     open_.insert(&c);
 }
 
@@ -188,11 +178,8 @@ void web_server::core::tell(std::string_view piece)
 
 void web_server::core::close()
 {
-    closed_ = true;
     serve_ = [](web_request const&) { return refused(503, "closed"); };
-    boost::system::error_code ignored;
-    acceptor_.close(ignored);
-    watch_.ring();
+    listener_.close();
     for (auto* const c : open_)
         c->close();
 }
@@ -212,11 +199,15 @@ result<void> web_server::listen()
 }
 std::uint16_t web_server::port() const
 {
-    return core_->port;
+    return core_->port();
 }
 std::string web_server::url() const
 {
-    return core_->url;
+    return core_->url();
+}
+std::string_view web_server::token() const
+{
+    return core_->token;
 }
 void web_server::tell(std::string_view piece)
 {

@@ -18,11 +18,14 @@
 
 namespace quern::net {
 
-/// A request that somebody looks with: GET, or HEAD, which the server answers as a GET without its body.
+/// A request that somebody looks with, or acts.
 struct web_request {
+    std::string_view
+        method; ///< "GET", for HEAD too, which the server answers without its body; "POST" where it may come
     std::string_view path;  ///< "/metrics"
     std::string_view query; ///< what follows the question mark
     headers const& fields;
+    std::string_view body; ///< of a POST
 };
 
 struct web_answer {
@@ -33,6 +36,7 @@ struct web_answer {
     /// Value of Content-Security-Policy. For a page: what it may load, run and speak to.
     std::string content_security = "default-src 'none'; frame-ancestors 'none'";
 
+    std::string_view allow = "GET, HEAD"; ///< with the status 405
     bool follows = false; ///< the answer goes on with what web_server::tell() says, until either side closes
 };
 
@@ -45,11 +49,13 @@ struct web_server_options {
     /// address, all IP addresses. Other names could be of a page in somebody's browser that lets its own name resolve to here.
     std::vector<std::string> hosts;
 
-    std::size_t max_header_bytes = 8 * 1024; ///< browsers send one or two KiB
-    std::size_t max_connections = 64;        ///< a page, a scraper and probes need ten; the oldest gives way
-    std::size_t max_followers = 8;           ///< answers that go on; further ones get 503
-    std::chrono::milliseconds header_timeout{
-        5000}; ///< from the connection, or a request's first byte, to the header's end
+    /// Lets POST in, with bodies of so much: for what changes something. 0: GET and HEAD are all that there is.
+    std::size_t max_body_bytes = 0;
+
+    std::size_t max_header_bytes = 8 * 1024;        ///< browsers send one or two KiB
+    std::size_t max_connections = 64;               ///< a page, a scraper and probes need ten; the oldest gives way
+    std::size_t max_followers = 8;                  ///< answers that go on; further ones get 503
+    std::chrono::milliseconds header_timeout{5000}; ///< from the connection, or a request's first byte, to its last
     std::chrono::milliseconds idle_timeout{75'000}; ///< between requests: scrapers come once a minute
     std::chrono::milliseconds write_timeout{5000};  ///< for a client to take an answer, or what a follower is told
 
@@ -65,9 +71,12 @@ struct web_server_counters {
     std::size_t followers = 0;     ///< now
 };
 
-/// A small HTTP/1.1 server that shows things and changes none: GET and HEAD alone, no bodies, and every answer forbids browsers
-/// to guess its type, to keep it, or to give it to other sites. Requests that scripts of other sites make are refused.
+/// A small HTTP/1.1 server for the operators of a program. Every answer forbids browsers to guess its type, to keep it, or to
+/// give it to other sites. Requests that scripts of other sites make are refused.
 ///
+/// Changes   none, unless `max_body_bytes` lets POST in. Such a request has to bring token() in the header X-Quern-Token, which
+///           no page of another site can read or send, and its Origin, where it names one, has to be the server's. That is
+///           looked at before its body is taken.
 /// Lifetime  connections end soon after the object does; `serve` is not called any more.
 /// Threads   none of its own; all calls on the executor, which runs one handler at a time (a strand, or an io_context
 ///           with one thread). The clock outlives the connections.
@@ -88,6 +97,9 @@ public:
 
     std::uint16_t port() const; ///< 0 before listen()
     std::string url() const;    ///< "http://127.0.0.1:9090"
+
+    /// Text that a POST has to bring, drawn anew for each server: for the page to fetch. Empty where none may come.
+    std::string_view token() const;
 
     /// Adds a piece to every answer that goes on. Whoever has not taken the one before gets none of this one, and is closed
     /// once write_timeout is over.

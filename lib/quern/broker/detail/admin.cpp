@@ -1,6 +1,7 @@
 #include <quern/broker/detail/admin.hpp>
 
 #include <quern/aws/detail/signing/canonical.hpp>
+#include <quern/broker/detail/picture.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
 
 #include <algorithm>
@@ -10,11 +11,6 @@ namespace quern::broker {
 namespace {
 
 constexpr std::size_t usual_messages = 100, most_messages = 10'000;
-
-std::int64_t milliseconds(instant t)
-{
-    return std::chrono::duration_cast<std::chrono::milliseconds>(t.time_since_epoch()).count();
-}
 
 void write_queues(std::vector<queue_look> const& all, std::string& to)
 {
@@ -29,32 +25,17 @@ void write_queues(std::vector<queue_look> const& all, std::string& to)
     out.end_array().end_object();
 }
 
-void write_messages(std::vector<message_look> const& all, std::string& to)
-{
-    text::json_writer out(to);
-    out.begin_object().key("messages").begin_array();
-    for (auto const& m : all) {
-        out.begin_object().member("id", std::string_view(m.id)).member("body", std::string_view(m.body));
-        out.member("state", m.state).member("receive_count", m.receive_count);
-        out.member("sent_at_ms", milliseconds(m.sent_at));
-        if (!m.group_id.empty()) out.member("group", std::string_view(m.group_id));
-        out.end_object();
-    }
-    out.end_array().end_object();
-}
-
 } // namespace
 
-bool serve_admin(
-    net::http_request const& request, engine& queues, answer_counts const& answers, instant now, http_answer& answer)
+bool serve_admin(net::http_request const& request, engine& queues, std::function<std::string()> const& metrics,
+    instant now, http_answer& answer)
 {
     if (request.method != "GET") return false;
     std::string_view const target = request.target;
     auto const path = target.substr(0, target.find('?'));
-    if (path == "/metrics") {
+    if (path == "/metrics" && metrics) {
         answer.content_type = "text/plain; version=0.0.4";
-        queues.set_caller({});
-        answer.body = metrics_text(queues.look_at_queues(now), answers);
+        answer.body = metrics();
         return true;
     }
     if (path != "/_quern/queues" && path != "/_quern/messages") return false;
@@ -75,7 +56,7 @@ bool serve_admin(
         std::from_chars(text.data(), text.data() + text.size(), most);
     auto const found = queues.look_at_messages(parameter("queue"), std::min(most, most_messages), now);
     if (found) {
-        write_messages(*found, answer.body);
+        write_messages(*found, std::string::npos, answer.body);
     } else {
         answer.status = 404;
         answer.body = "{\"error\":\"name a queue: ?queue=NAME, an ARN or a url\"}";

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <quern/broker/detail/http_answer.hpp>
-#include <quern/broker/detail/metrics.hpp>
 #include <quern/broker/engine.hpp>
 #include <quern/net/detail/http_request.hpp>
+
+#include <functional>
+#include <string>
 
 namespace quern::broker {
 
@@ -14,6 +16,7 @@ namespace quern::broker {
 ///     GET /metrics                                 for Prometheus
 ///
 /// False when the request is for neither.
-bool serve_admin(net::http_request const&, engine&, answer_counts const&, instant now, http_answer&);
+bool serve_admin(
+    net::http_request const&, engine&, std::function<std::string()> const& metrics, instant now, http_answer&);
 
 } // namespace quern::broker

@@ -217,6 +217,8 @@ void connection::append_answer()
 void connection::record(std::string_view request_id)
 {
     core_->broker.count(served_.operation, answer_.status);
+    core_->counters.request_bytes += request_.body.size();
+    core_->counters.answer_bytes += answer_.body.size();
     if (!core_->options.access_log) return;
     access_record line;
     line.peer = peer_;

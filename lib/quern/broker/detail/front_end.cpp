@@ -252,7 +252,7 @@ served front_end::serve(
         out.parked = serve_operation(*wanted, request, asked->json, origin, now, calendar, out, answer);
         return out;
     }
-    if (target.empty() && admin_ && serve_admin(request, queues_, answers_, now, answer)) return out;
+    if (target.empty() && admin_ && serve_admin(request, queues_, metrics_, now, answer)) return out;
     if (target.empty()) {
         if ((request.method == "GET" || request.method == "HEAD") && request.target == "/health") {
             answer.content_type = "text/plain";

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -47,6 +48,10 @@ public:
 
     /// A request was answered so; 0: not at all.
     void count(std::string_view name, int status) { ++answers_[{name, status}]; }
+    answer_counts const& answers() const { return answers_; }
+
+    /// The text of /metrics.
+    void show_metrics(std::function<std::string()> text) { metrics_ = std::move(text); }
 
     static constexpr std::size_t operation_count = 23;
     static std::string_view operation_name(std::size_t index);
@@ -73,6 +78,7 @@ private:
     std::vector<std::string> hosts_; ///< let in beside local ones
     cors_rule cors_;
     bool admin_;
+    std::function<std::string()> metrics_;
     answer_counts answers_; ///< operations are those of the table below
     bool one_region_;
     std::map<std::string, std::string, std::less<>> accounts_; ///< by access key id

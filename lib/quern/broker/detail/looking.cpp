@@ -19,8 +19,22 @@ std::vector<queue_look> engine::look_at_queues(instant now)
 {
     advance(now);
     std::vector<queue_look> out;
-    for (auto const& [arn, q] : state_->queues)
-        out.push_back({q->name, arn, state_->url_of(*q), q->visible(), q->delayed(), q->in_flight()});
+    for (auto const& [arn, q] : state_->queues) {
+        auto& look = out.emplace_back();
+        look.name = q->name;
+        look.arn = arn;
+        look.url = state_->url_of(*q);
+        look.fifo = q->fifo();
+        look.visible = q->visible();
+        look.delayed = q->delayed();
+        look.in_flight = q->in_flight();
+        look.oldest_sent_at = q->oldest();
+        look.counts = q->counts;
+        if (auto const& policy = q->settings().redrive) {
+            look.dead_letter_arn = policy->target_arn;
+            look.max_receive_count = policy->max_receive_count;
+        }
+    }
     return out;
 }
 

@@ -81,6 +81,7 @@ sqs::send_message_response store(services& with, queue& to, sqs::send_message_en
     }
     m->sent_at = m->retained_from = now;
 
+    ++to.counts.sent;
     seconds const of_queue(to.settings().delay);
     to.put(std::move(m), to.fifo() ? of_queue : sent.delay.value_or(of_queue), now);
     return out;
@@ -131,6 +132,7 @@ std::optional<failure> delete_one(services& with, queue& from, std::string const
         return {}; // "succeeds, but the message might not be deleted": SQS API reference, DeleteMessage
     }
     from.take_out(*m);
+    ++from.counts.deleted;
     return {};
 }
 

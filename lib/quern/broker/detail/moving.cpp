@@ -160,6 +160,7 @@ void engine::state::step(move_task& task, instant now)
     // What arrives is a new message: id, age and counts begin again (SQS developer guide, dead-letter queue redrive).
     auto moved = std::make_unique<stored_message>();
     auto const old = source->take_out(*next);
+    ++source->counts.moved;
     moved->id = hex16(ids.uuid());
     moved->body = std::move(old->body);
     moved->md5_of_body = old->md5_of_body;

@@ -46,6 +46,7 @@ public:
     sqs::string_map tags;
     std::optional<instant> purged_at;
     poll_line polls;
+    queue_counts counts;
 
     queue_settings const& settings() const { return settings_; }
     bool fifo() const { return settings_.fifo; }
@@ -56,6 +57,13 @@ public:
     std::size_t visible() const { return visible_; }
     std::size_t delayed() const { return delayed_; }
     std::size_t in_flight() const { return messages_.size() - visible_ - delayed_; }
+
+    /// When the retention period of the oldest one began; absent: there is none.
+    std::optional<instant> oldest() const
+    {
+        if (ages_.empty()) return {};
+        return ages_.begin()->retained_from;
+    }
 
     // ---- messages
     /// A new message, or one that comes from another queue. Visible after the delay.

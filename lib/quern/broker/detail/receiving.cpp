@@ -100,6 +100,7 @@ std::vector<stored_message*> engine::state::select(queue& from, std::size_t most
             wake(*dead_letters);
         } else {
             from.receive(*m, until, now);
+            ++from.counts.received;
             out.push_back(m);
         }
         m = follower ? follower : from.order().first();
@@ -137,6 +138,7 @@ queue* engine::state::redrive_target(queue& from, stored_message const& m)
 void engine::state::redrive(queue& from, stored_message& m, queue& to, instant now)
 {
     auto moved = from.take_out(m);
+    ++from.counts.moved;
     auto& rest = moved->own_rest();
     rest.source_arn = from.arn;
     if (to.fifo()) {

@@ -4,10 +4,8 @@
 #include <quern/broker/detail/server_tls.hpp>
 #include <quern/core/detail/text/date.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <random>
@@ -18,66 +16,42 @@ namespace quern::broker {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-namespace {
-
-constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
-constexpr auto accept_again_after = std::chrono::milliseconds(100);
-constexpr auto look_every = std::chrono::milliseconds(1000);
-
-} // namespace
-
 server_core::server_core(asio::any_io_executor ex, server_options opts, engine_options queues, clock& t)
     : options(std::move(opts)), time(t), broker(std::move(queues), options), request_ids(std::random_device{}()),
-      tls(server_tls(options).value()), executor_(ex), acceptor_(ex), clockwork_(time, ex), watch_(time, ex),
-      emptied_(time, ex), began_(time.now()), began_at_(time.wall())
-{}
+      tls(server_tls(options).value()), executor_(ex), listener_(ex, t), clockwork_(time, ex), emptied_(time, ex),
+      began_(time.now()), began_at_(time.wall())
+{
+    broker.show_metrics([this] { return metrics(); });
+}
 
 result<void> server_core::listen()
 {
-    boost::system::error_code ec;
-    auto const address = asio::ip::make_address(options.host, ec);
-    tcp::endpoint at(address, options.port);
-    if (!ec) acceptor_.open(at.protocol(), ec);
-    if (!ec) acceptor_.set_option(tcp::acceptor::reuse_address(true), ec);
-    if (!ec) acceptor_.bind(at, ec);
-    if (!ec) acceptor_.listen(asio::socket_base::max_listen_connections, ec);
-    if (!ec) at = acceptor_.local_endpoint(ec);
-    if (ec) {
-        acceptor_.close();
-        auto const where = options.host + ":" + std::to_string(options.port);
-        return failure(errc::connect_failed, "cannot listen on " + where + ": " + ec.message());
-    }
-    port = at.port();
-    auto const host = at.address().is_v6() ? "[" + options.host + "]" : options.host;
-    origin = (tls ? "https://" : "http://") + host + ":" + std::to_string(port);
+    if (auto const bound = listener_.listen(options.host, options.port); !bound) return bound.error();
+    origin = listener_.origin(tls ? "https" : "http");
 
     auto const self = shared_from_this();
-    auto const ended = [self](std::exception_ptr) {};
-    asio::co_spawn(executor_, accept(), ended);
-    asio::co_spawn(executor_, keep_time(), ended);
-    asio::co_spawn(executor_, keep_deadlines(), ended);
+    auto const& o = options;
+    net::listener::host host;
+    host.owner = self;
+    host.take = [this](tcp::socket s) { take(std::move(s)); };
+    host.look = [this](tick at) { return look(at); };
+    host.look_every =
+        net::listener::interval_for({o.handshake_timeout, o.header_timeout, o.body_timeout, o.idle_timeout});
+    listener_.begin(std::move(host));
+    asio::co_spawn(executor_, keep_time(), [self](std::exception_ptr) {});
     return {};
 }
 
-asio::awaitable<void> server_core::accept()
+void server_core::take(tcp::socket socket)
 {
-    auto const nap = time.make_timer(executor_);
-    while (!stopping_) {
-        auto [ec, socket] = co_await acceptor_.async_accept(as_values);
-        if (!acceptor_.is_open()) break;
-        if (ec) { // out of file descriptors, most likely: when connections close it works again
-            co_await nap->wait_until(time.now() + accept_again_after);
-            continue;
-        }
-        ++counters.connections;
-        if (open_.size() >= options.max_connections && !make_room()) {
-            ++counters.cut_connections;
-            continue;
-        }
-        auto const client = std::make_shared<connection>(shared_from_this(), std::move(socket));
-        auto const ended = [client](std::exception_ptr) { client->close(); };
-        asio::co_spawn(executor_, client->run(), ended);
+    ++counters.connections;
+    if (open_.size() >= options.max_connections && !make_room()) {
+        ++counters.cut_connections;
+        return;
     }
+    auto const client = std::make_shared<connection>(shared_from_this(), std::move(socket));
+    auto const ended = [client](std::exception_ptr) { client->close(); };
+    asio::co_spawn(executor_, client->run(), ended);
 }
 
 asio::awaitable<void> server_core::keep_time()
@@ -93,22 +67,12 @@ asio::awaitable<void> server_core::keep_time()
     }
 }
 
-/// Looks at all deadlines now and then: they are long, and a timer for each read would cost every request.
-asio::awaitable<void> server_core::keep_deadlines()
+bool server_core::look(tick at)
 {
-    auto const shortest =
-        std::min({options.handshake_timeout, options.header_timeout, options.body_timeout, options.idle_timeout});
-    auto const interval =
-        std::clamp<std::chrono::milliseconds>(shortest / 4, std::chrono::milliseconds(1), look_every);
-    while (!shut_) {
-        std::optional<tick> until;
-        if (!open_.empty()) until = time.now() + interval;
-        co_await watch_.wait(until);
-        auto const at = time.now();
-        for (auto* const c : open_) {
-            if (c->deadline() <= at) cut(*c);
-        }
+    for (auto* const c : open_) {
+        if (c->deadline() <= at) cut(*c);
     }
+    return !open_.empty();
 }
 
 /// At the limit of connections those that have proved nothing give way, the oldest first.
@@ -181,7 +145,6 @@ void server_core::save()
 
 void server_core::enter(connection& c)
 {
-    if (open_.empty()) watch_.ring();
     open_.insert(&c);
 }
 
@@ -213,11 +176,29 @@ std::string_view server_core::date()
     return date_;
 }
 
+server_counters server_core::all_counters() const
+{
+    auto out = counters;
+    out.open_connections = open();
+    out.parked_polls = parked();
+    for (std::size_t i = 0; i != front_end::operation_count; ++i) {
+        if (auto const n = broker.requests(i); n != 0) out.requests[front_end::operation_name(i)] = n;
+    }
+    return out;
+}
+
+std::string server_core::metrics()
+{
+    auto& queues = broker.queues();
+    queues.set_caller({});
+    return metrics_text(queues.look_at_queues(now()), broker.answers(), all_counters(), now());
+}
+
 asio::awaitable<void> server_core::stop(std::chrono::milliseconds limit)
 {
     auto const self = shared_from_this();
     stopping_ = true;
-    acceptor_.close();
+    listener_.stop_accepting();
 
     result<sqs::receive_message_response> const nothing{sqs::receive_message_response()};
     for (auto const& [id, waiting] : std::exchange(parked_, {})) {
@@ -242,9 +223,8 @@ void server_core::shut()
 {
     stopping_ = true;
     shut_ = true;
-    acceptor_.close();
+    listener_.close();
     clockwork_.ring();
-    watch_.ring();
     for (auto* const c : open_)
         c->close();
 }

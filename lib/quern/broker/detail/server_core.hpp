@@ -4,6 +4,7 @@
 #include <quern/broker/detail/ids.hpp>
 #include <quern/broker/server.hpp>
 #include <quern/core/alarm.hpp>
+#include <quern/net/detail/listener.hpp>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
@@ -48,6 +49,8 @@ public:
 
     std::string_view date(); ///< for the Date header
     bool stopping() const { return stopping_; }
+    server_counters all_counters() const;
+    std::string metrics();
     boost::asio::any_io_executor get_executor() const { return executor_; }
 
     server_options const options;
@@ -56,23 +59,22 @@ public:
     id_source request_ids;
     server_counters counters; ///< without those that are known elsewhere
     std::string origin;       ///< "http://127.0.0.1:9324"
-    std::uint16_t port = 0;
+    std::uint16_t port() const { return listener_.port(); }
     std::shared_ptr<boost::asio::ssl::context> const tls; ///< null: http
     std::size_t open() const { return open_.size(); }
     std::size_t parked() const { return parked_.size(); }
 
 private:
-    boost::asio::awaitable<void> accept();
     boost::asio::awaitable<void> keep_time();
-    boost::asio::awaitable<void> keep_deadlines();
+    void take(boost::asio::ip::tcp::socket);
+    bool look(tick now);
     bool make_room();
     void save();
     void cut(connection&);
 
     boost::asio::any_io_executor executor_;
-    boost::asio::ip::tcp::acceptor acceptor_;
+    net::listener listener_;
     alarm clockwork_; ///< rung when time has to look again
-    alarm watch_;     ///< rung when there is a deadline to keep again
     alarm emptied_;   ///< rung when the last connection has left
     tick const began_;
     wall_time const began_at_;

@@ -34,12 +34,12 @@ std::string_view reason(int status)
     }
 }
 
-web_answer unreadable(boost::system::error_code why, std::string_view method)
+web_answer unreadable(boost::system::error_code why, std::string_view method, bool may_act)
 {
     bool const has_body = why == http::error::body_limit;
     bool const looks = method == "GET" || method == "HEAD";
     web_answer out;
-    out.status = why == http::error::header_limit ? 431 : !has_body ? 400 : looks ? 413 : 405;
+    out.status = why == http::error::header_limit ? 431 : !has_body ? 400 : looks || may_act ? 413 : 405;
     out.body = "The request is none that is answered here: " + why.message() + ".\n";
     return out;
 }
@@ -89,7 +89,8 @@ web_server::connection::found web_server::connection::parse()
 {
     if (!parser_) {
         request_.clear();
-        parser_.emplace(request_, core_->options.max_header_bytes, 0);
+        parser_.emplace(request_, core_->options.max_header_bytes, core_->options.max_body_bytes);
+        looked_at_ = false;
     }
     boost::system::error_code ec;
     while (in_.size() != 0 && !parser_->is_done()) {
@@ -100,13 +101,19 @@ web_server::connection::found web_server::connection::parse()
     }
     if (!ec && in_.size() > core_->options.max_header_bytes) ec = http::error::header_limit;
     if (ec) {
-        begin_answer(unreadable(ec, request_.method));
+        begin_answer(unreadable(ec, request_.method, core_->options.max_body_bytes != 0));
         return found::refused;
+    }
+    if (parser_->is_header_done() && !std::exchange(looked_at_, true)) {
+        if (auto why_not = core_->refusal(request_)) {
+            begin_answer(std::move(why_not));
+            return found::refused;
+        }
     }
     if (parser_->is_done()) return found::request;
     // A deadline begins with what is waited for, not with each of its pieces.
-    if (!in_header_ && parser_->got_some()) {
-        in_header_ = true;
+    if (!in_request_ && parser_->got_some()) {
+        in_request_ = true;
         deadline_ = core_->time.now() + core_->options.header_timeout;
     }
     return found::nothing_yet;
@@ -116,8 +123,8 @@ web_server::connection::found web_server::connection::parse()
 void web_server::connection::begin_answer(std::optional<web_answer> why_not)
 {
     keep_alive_ = !why_not && parser_->keep_alive();
-    auto answer = core_->answer(request_, std::move(why_not));
-    bool const shown = request_.method == "GET" || answer.status >= 400;
+    auto answer = why_not ? std::move(*why_not) : core_->answer(request_);
+    bool const shown = request_.method != "HEAD" || answer.status >= 400;
     if (answer.follows && !core_->may_follow()) {
         answer = web_answer();
         answer.status = 503;
@@ -127,7 +134,7 @@ void web_server::connection::begin_answer(std::optional<web_answer> why_not)
     if (follows_) ++core_->counters.followers;
     if (answer.status >= 400 && answer.status != 404 && answer.status != 503) keep_alive_ = false;
     parser_.reset();
-    in_header_ = false;
+    in_request_ = false;
 
     out_.assign("HTTP/1.1 ").append(reason(answer.status));
     out_.append("\r\nDate: ").append(text::http_date(core_->time.wall()));
@@ -136,7 +143,7 @@ void web_server::connection::begin_answer(std::optional<web_answer> why_not)
     out_.append("\r\nContent-Security-Policy: ").append(answer.content_security);
     out_.append("\r\nX-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin"
                 "\r\nReferrer-Policy: no-referrer\r\nCache-Control: no-store");
-    if (answer.status == 405) out_.append("\r\nAllow: GET, HEAD");
+    if (answer.status == 405) out_.append("\r\nAllow: ").append(answer.allow);
     if (!keep_alive_ || answer.follows) out_.append("\r\nConnection: close");
     out_.append("\r\n\r\n");
     if (request_.method != "HEAD") out_.append(answer.body);

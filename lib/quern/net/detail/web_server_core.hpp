@@ -2,6 +2,7 @@
 
 #include <quern/core/alarm.hpp>
 #include <quern/net/detail/http_request.hpp>
+#include <quern/net/detail/listener.hpp>
 #include <quern/net/detail/request_parser.hpp>
 #include <quern/net/web_server.hpp>
 
@@ -27,30 +28,31 @@ public:
     void enter(connection&);
     void leave(connection&);
 
-    /// The answer to a request whose header is whole; `why_not` where it could not be read.
-    web_answer answer(http_request const&, std::optional<web_answer> why_not);
+    /// Why a request is refused whatever its body is, as its header shows.
+    std::optional<web_answer> refusal(http_request const&) const;
+    /// The answer to a request that is whole, and was not refused.
+    web_answer answer(http_request const&) const;
 
     /// Whether another answer may go on.
     bool may_follow() const { return counters.followers < options.max_followers; }
 
     web_server_options const options;
     clock& time;
+    std::string const token;
     web_server_counters counters;
-    std::string url;
-    std::uint16_t port = 0;
+    std::string url() const { return listener_.origin("http"); }
+    std::uint16_t port() const { return listener_.port(); }
 
 private:
-    boost::asio::awaitable<void> accept();
-    boost::asio::awaitable<void> keep_deadlines();
+    void take(boost::asio::ip::tcp::socket);
+    bool look(tick now);
     void make_room();
 
     boost::asio::any_io_executor executor_;
-    boost::asio::ip::tcp::acceptor acceptor_;
+    listener listener_;
     answerer serve_;
     bool const on_loopback_;
-    alarm watch_; ///< rung when there is a deadline to keep again
     std::unordered_set<connection*> open_;
-    bool closed_ = false;
 };
 
 /// One client: reads requests, has them answered one after the other.
@@ -87,7 +89,8 @@ private:
     alarm news_;
     tick const since_;
     tick deadline_;
-    bool in_header_ = true; ///< a header is waited for, and not just the next request
+    bool in_request_ = true; ///< its end is waited for, and not just the next one's begin
+    bool looked_at_ = false; ///< its header
     bool keep_alive_ = true;
     bool follows_ = false;
     bool writing_ = false;

@@ -1,0 +1,109 @@
+#include <quern/broker/detail/picture.hpp>
+
+#include <quern/core/detail/text/date.hpp>
+#include <quern/core/detail/text/json_writer.hpp>
+
+#include <algorithm>
+
+namespace quern::broker {
+namespace {
+
+using text::json_writer;
+
+template <class Duration>
+std::int64_t milliseconds(Duration d)
+{
+    return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
+}
+
+std::int64_t number(std::uint64_t n)
+{
+    return static_cast<std::int64_t>(n);
+}
+
+void write(json_writer& to, char const* probe, bool good, char const* reason)
+{
+    to.key(probe).begin_object().member("status", good ? 200 : 503).member("reason", reason).end_object();
+}
+
+void write_traffic(json_writer& to, server_counters const& c)
+{
+    std::uint64_t requests = 0;
+    for (auto const& [name, n] : c.requests)
+        requests += n;
+    std::pair<char const*, std::uint64_t> const all[] = {{"requests", requests}, {"errors", c.errors},
+        {"faults", c.faults}, {"connections", c.connections}, {"open_connections", c.open_connections},
+        {"cut_connections", c.cut_connections}, {"long_polls", c.parked_polls}, {"request_bytes", c.request_bytes},
+        {"answer_bytes", c.answer_bytes}};
+    to.key("traffic").begin_object();
+    for (auto const& [name, n] : all)
+        to.member(name, number(n));
+    to.end_object();
+}
+
+void write_queue(json_writer& to, queue_look const& q, instant now)
+{
+    to.begin_object().member("name", std::string_view(q.name)).member("arn", std::string_view(q.arn));
+    to.member("fifo", q.fifo).member("visible", number(q.visible)).member("in_flight", number(q.in_flight));
+    to.member("delayed", number(q.delayed));
+    if (q.oldest_sent_at)
+        to.member("oldest_age_ms", std::max<std::int64_t>(milliseconds(now - *q.oldest_sent_at), 0));
+    if (!q.dead_letter_arn.empty()) {
+        to.member("dead_letter_arn", std::string_view(q.dead_letter_arn));
+        to.member("max_receive_count", q.max_receive_count);
+    }
+    to.key("counts").begin_object().member("sent", number(q.counts.sent));
+    to.member("received", number(q.counts.received)).member("deleted", number(q.counts.deleted));
+    to.member("moved", number(q.counts.moved)).end_object().end_object();
+}
+
+/// The beginning of a text, as long as may be, and no character cut in two.
+std::string_view beginning(std::string_view text, std::size_t most)
+{
+    if (text.size() <= most) return text;
+    while (most != 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80)
+        --most;
+    return text.substr(0, most);
+}
+
+} // namespace
+
+std::string picture_of(server& of, bool admin, tick began_at, clock& time)
+{
+    std::string out;
+    json_writer to(out);
+    auto const now = of.now();
+    bool const serves = !of.stopping();
+    to.begin_object().member("program", "quern broker").member("at", text::rfc3339(time.wall()));
+    to.member("up_ms", milliseconds(time.now() - began_at)).member("url", std::string_view(of.url()));
+    to.member("admin", admin).key("health").begin_object();
+    write(to, "live", true, "alive");
+    write(to, "ready", serves, serves ? "ready" : "it stops");
+    write(to, "startup", true, "started");
+    to.end_object();
+    write_traffic(to, of.counters());
+    of.queues().set_caller({});
+    to.key("queues").begin_array();
+    for (auto const& q : of.queues().look_at_queues(now))
+        write_queue(to, q, now);
+    to.end_array().end_object();
+    of.settle();
+    return out;
+}
+
+void write_messages(std::vector<message_look> const& all, std::size_t most_of_body, std::string& to)
+{
+    json_writer out(to);
+    out.begin_object().key("messages").begin_array();
+    for (auto const& m : all) {
+        out.begin_object().member("id", std::string_view(m.id)).member("body", beginning(m.body, most_of_body));
+        if (m.body.size() > most_of_body) out.member("bytes", number(m.body.size()));
+        out.member("state", m.state).member("receive_count", m.receive_count);
+        out.member("sent_at_ms", milliseconds(m.sent_at.time_since_epoch()));
+        if (!m.group_id.empty()) out.member("group", std::string_view(m.group_id));
+        out.end_object();
+    }
+    out.end_array().end_object();
+}
+
+} // namespace quern::broker

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <quern/core/alarm.hpp>
+#include <quern/net/web_server.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace quern::net {
+
+/// Contents of a live view. All functions are called on its executor.
+struct live_view_options {
+    web_server_options web;
+    std::string_view page;                ///< HTML with one style and one script; outlives the view
+    std::function<std::string()> picture; ///< JSON on one line
+
+    /// Text for /metrics in Prometheus' format; null: there is no such page.
+    std::function<std::string()> metrics;
+
+    web_server::answerer other;   ///< for all other paths; null or 404 in the answer: a list of what is here
+    std::string_view other_paths; ///< for that list: "/livez, /readyz"
+};
+
+/// A page that follows what goes on behind it: `/` is the page, `/explain` the picture, `/events` the same once a second as
+/// server-sent events, `/metrics` the metrics.
+///
+/// Lifetime  shared: its coroutine holds it until close().
+/// Threads   one at a time, on the executor.
+class live_view : public std::enable_shared_from_this<live_view> {
+public:
+    /// Throws boost::system::system_error when an option is invalid.
+    live_view(boost::asio::any_io_executor, live_view_options, clock&);
+
+    result<void> listen();
+    void close();
+
+    web_server web;
+
+private:
+    web_answer serve(web_request const&) const;
+    std::string event() const { return "data: " + options_.picture() + "\n\n"; }
+    boost::asio::awaitable<void> tell();
+
+    live_view_options const options_;
+    clock& time_;
+    boost::asio::any_io_executor executor_;
+    std::string const policy_;
+    alarm again_;
+    bool closed_ = false;
+};
+
+/// A policy that lets a browser run what stands in the page, and speak to where it came from, and nothing else.
+std::string page_policy(std::string_view page);
+
+} // namespace quern::net
