@@ -48,6 +48,7 @@ void relay_request(std::string_view);
 
 // broker.cpp
 void broker(std::string_view);
+void flag_text(std::string_view);
 void form_request(std::string_view);
 void json_request(std::string_view);
 void receipt_handle(std::string_view);

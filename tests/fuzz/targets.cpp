@@ -16,6 +16,7 @@ constexpr target all[] = {
     {"dates", dates},
     {"endpoint_rules", endpoint_rules},
     {"error_answer", error_answer},
+    {"flag_text", flag_text},
     {"form_request", form_request},
     {"hex", hex},
     {"http_answer", http_answer},
