@@ -16,8 +16,10 @@
 #include <CLI/CLI.hpp>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <sys/resource.h>
 
 namespace quern::app {
 namespace {
@@ -125,6 +127,16 @@ result<void> fill(broker::server& server, broker_options const& o, queue_store* 
     return queues.save();
 }
 
+/// Clients and the admin port want more descriptors than the usual 1,024: without any a server can only wait, and not
+/// choose whom to cut.
+void raise_descriptors()
+{
+    rlimit all{};
+    if (::getrlimit(RLIMIT_NOFILE, &all) != 0 || all.rlim_cur >= 4'096) return;
+    all.rlim_cur = std::min<rlim_t>(4'096, all.rlim_max);
+    ::setrlimit(RLIMIT_NOFILE, &all);
+}
+
 /// The door that --admin-port asks for; null: none is wanted.
 result<std::unique_ptr<broker::door>> open_door(broker::server& server, broker_options const& o)
 {
@@ -167,6 +179,7 @@ int run_broker(broker_options const& o, std::string const& region)
         if (!opened) return complain(opened.error());
         store = std::move(*opened);
     }
+    raise_descriptors();
     asio::io_context io(1);
     std::optional<failure> lost;
     options->journal_failed = [&](failure const& why) {

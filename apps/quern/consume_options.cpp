@@ -132,7 +132,8 @@ void add_consumer_options(CLI::App& command, consume_options& o)
         ->needs(flag);
     command
         .add_option("--on-unknown-flag", o.on_unknown_flag,
-            "With --flag: run or halt while it cannot be read, or holds no such word, for five minutes [run]")
+            "With --flag: run or halt while it cannot be read, or holds no such word, for five minutes or three "
+            "intervals [run]")
         ->type_name("run|halt")
         ->check(CLI::IsMember({"run", "halt"}).description(""))
         ->needs(flag);

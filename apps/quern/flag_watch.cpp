@@ -41,7 +41,12 @@ std::optional<std::string> flag_watch::halted() const
 asio::awaitable<void> flag_watch::read()
 {
     if (!rule_.due(time_.now())) co_return;
-    auto const got = co_await source_->read();
+    result<policy::flag_reading> got = policy::flag_reading();
+    try {
+        got = co_await source_->read();
+    } catch (std::exception const& thrown) {
+        got = failure(errc::service_error, thrown.what());
+    }
     rule_.read(got, time_.now(), random_);
 }
 

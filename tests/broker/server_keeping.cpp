@@ -82,6 +82,28 @@ BOOST_FIXTURE_TEST_CASE(nobody_is_answered_when_the_journal_fails_and_the_server
         boost::test_tools::per_element());
 }
 
+// The server took what the door could not keep for kept, and answered others.
+BOOST_FIXTURE_TEST_CASE(an_action_from_the_page_that_cannot_be_kept_ends_the_server_too, keeping_server)
+{
+    std::optional<broker::door> door;
+    server.on_server([&] {
+        broker::door_options how;
+        how.admin = true;
+        door.emplace(server.server(), how);
+        door->listen().value();
+    });
+    socket_client asks(door->port());
+    asks.send("GET /token HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    auto const token = asks.receive().body;
+    break_journal();
+    asks.send("POST /send?queue=q HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nX-Quern-Token: " + token +
+        "\r\n\r\nx");
+    BOOST_TEST(asks.receive().status == 500);
+    BOOST_TEST(client.is_closed());
+    BOOST_TEST(server.on_server([this] { return failures.size(); }) == 1u);
+    server.on_server([&] { door.reset(); });
+}
+
 BOOST_FIXTURE_TEST_CASE(a_long_poll_that_ends_waits_for_the_journal_too, keeping_server)
 {
     client.send(request_text("ReceiveMessage", R"({"QueueUrl":"q","WaitTimeSeconds":20})"));

@@ -117,6 +117,9 @@ BOOST_AUTO_TEST_CASE(an_item_is_read_whatever_the_type_of_its_attribute)
     BOOST_TEST(read({"seen", "text"}).value().text.value() == "open");
     BOOST_TEST(read({"seen", "number"}).value().text.value() == "0");
     BOOST_TEST(read({"seen", "bool", "halted"}).value().text.value() == "true");
+    put("quern#flag#null", "data", services::attribute{"NULL", "true"});
+    BOOST_TEST(
+        why(read({"seen", "null"})).find("the attribute data of quern#flag#null is a NULL") != std::string::npos);
     BOOST_TEST(service.asked.back().find(R"("ConsistentRead":false)") != std::string::npos);
 }
 

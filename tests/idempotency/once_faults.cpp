@@ -182,6 +182,29 @@ BOOST_AUTO_TEST_CASE(tries_once_more_to_record_what_was_done_when_it_is_cancelle
     BOOST_TEST(guard->counters().completed == 1u);
 }
 
+// Its row stayed in progress, and what was done was done again.
+BOOST_AUTO_TEST_CASE(records_what_it_had_done_when_it_is_cancelled_after_it_got_its_key_back)
+{
+    options.handler_timeout = 5s;
+    put("a");
+    auto const end = time.now() + 5s;
+    store->on = [&](std::string_view operation) {
+        return way{operation == "complete" && time.now() < end ? fate::not_sent : fate::carried_out};
+    };
+    int runs = 0;
+    work([&](delivery&, receipt&) -> asio::awaitable<outcome> {
+        if (++runs == 1) {
+            rows->forget(key_of("a"));
+            claim_for_another_soon(1s);
+            co_await pause(10ms);
+        }
+        co_return ack();
+    });
+    BOOST_TEST(until(2min, [this] { return empty(); }));
+    BOOST_TEST(runs == 1);
+    BOOST_TEST(rows->find(key_of("a")).value().is == record::state::completed);
+}
+
 // A row by a wrong clock would let others in, or keep them out.
 BOOST_AUTO_TEST_CASE(a_claim_follows_the_clock_that_its_answer_told)
 {

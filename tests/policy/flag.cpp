@@ -182,7 +182,35 @@ BOOST_AUTO_TEST_CASE(a_word_counts_until_the_service_may_be_asked_again)
     BOOST_TEST(w.rule.due(t0 + 900s));
     BOOST_TEST(w.rule.at(t0 + 909s) == state::halt); // while it is asked
     w.fails(t0 + 909s);
-    BOOST_TEST(w.rule.at(t0 + 911s) == state::unknown);
+    BOOST_TEST(w.rule.at(t0 + 1200s) == state::halt); // max_age is for readings that fail
+    BOOST_TEST(w.rule.at(t0 + 1201s) == state::unknown);
+}
+
+// A halt was over for a moment, again and again, although each reading said that it stands.
+BOOST_AUTO_TEST_CASE(a_word_counts_until_the_next_reading_however_short_max_age_is)
+{
+    auto how = options();
+    how.max_age = how.interval;
+    watched w(how);
+    auto now = t0;
+    for (int i = 0; i != 20; ++i) {
+        w.rule.due(now);
+        w.says("open", now);
+        auto const next = w.rule.wake_at(now).value();
+        BOOST_TEST(w.rule.halts(next + 5s));
+        now = next;
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_flag_that_is_seldom_read_halts_no_longer_for_being_unread)
+{
+    auto how = options();
+    how.interval = how.max_age = 1h;
+    watched w(how);
+    w.rule.due(t0);
+    w.fails(t0);
+    BOOST_TEST(w.rule.at(t0 + 9s) == state::unread);
+    BOOST_TEST(w.rule.at(t0 + 10s) == state::unknown);
 }
 
 BOOST_AUTO_TEST_CASE(the_last_word_counts_until_it_is_too_old)

@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(fails_with_the_services_code)
     BOOST_TEST(service.asked.size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(ends_what_waits_when_it_is_closed)
+BOOST_AUTO_TEST_CASE(answers_nobody_once_it_is_closed)
 {
     client.close();
     io.poll();

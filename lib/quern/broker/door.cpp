@@ -61,6 +61,15 @@ std::optional<int> number_in(std::string_view text)
     return out;
 }
 
+/// The path of a url: its host is whatever name the client knows the broker by.
+std::string_view path_of(std::string_view url)
+{
+    auto const host = url.find("://");
+    if (host == url.npos) return {};
+    auto const path = url.find('/', host + 3);
+    return path == url.npos ? std::string_view() : url.substr(path);
+}
+
 /// The caller who would find the queue by its name: of the region and the account in its ARN.
 caller owner_of(std::string const& arn)
 {
@@ -118,6 +127,7 @@ private:
         if (at != std::end(actions)) return act(*at, r);
         if (r.method != "GET") return refused(405, "Nothing can be changed here.");
         if (r.path == "/messages" || r.path == "/token") {
+            if (of_.stopping()) return refused(503, "The broker stops.");
             if (!options_.admin) return refused(403, "This is for administrators: quern broker --admin.");
             if (r.path == "/messages") return look(r);
             web_answer out;
@@ -145,10 +155,13 @@ private:
     {
         auto& queues = of_.queues();
         queues.set_caller({});
+        auto all = queues.look_at_queues(of_.now());
+        of_.settle();
+        auto const path = path_of(named);
         std::optional<queue_look> found;
-        for (auto& q : queues.look_at_queues(of_.now())) {
-            if (q.arn == named || q.url == named) return std::move(q);
-            if (q.name != named) continue;
+        for (auto& q : all) {
+            if (q.arn == named) return std::move(q);
+            if (q.name != named && (path.empty() || path_of(q.url) != path)) continue;
             if (found) return failure(errc::invalid_option, "several queues have that name: give the ARN");
             found = std::move(q);
         }
@@ -181,6 +194,7 @@ private:
             out.allow = options_.admin ? "POST" : "";
             return out;
         }
+        if (of_.stopping()) return refused(503, "The broker stops.");
         parameters const said(r.query);
         auto const q = find_queue(said.text("queue"));
         if (!q) return refused(404, q.error().message);

@@ -150,7 +150,7 @@ public:
 
     /// All queues of all regions and accounts, by ARN.
     std::vector<queue_look> look_at_queues(instant now);
-    /// The oldest messages of a queue, which stay as they are.
+    /// The oldest messages of a queue, which stay as they are: at most so many, and 8 MiB of bodies.
     ///
     /// Fails with  QueueDoesNotExist  for a name, an ARN or a url that is none
     result<std::vector<message_look>> look_at_messages(std::string_view queue, std::size_t most, instant now);

@@ -2,6 +2,7 @@
 
 #include <quern/flags/detail/pointed_at.hpp>
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -33,6 +34,7 @@ public:
     {
         auto token = take_token();
         if (token.early) co_return reading(*token.early);
+        at_work const noted(*this);
         bool const had_one = !token.text.empty();
         auto got = co_await ask(std::move(token.text));
         if (had_one && got.has_error() && is_refused(got.error())) {
@@ -50,6 +52,18 @@ private:
         std::optional<std::chrono::seconds> early; ///< nothing may be asked before that is over
     };
 
+    /// One reading at a time, once there is a text: others are given that.
+    struct at_work {
+        explicit at_work(session_flag& its) : of(its) {}
+        at_work(at_work const&) = delete;
+        ~at_work()
+        {
+            std::lock_guard const hold(of.lock_);
+            of.asking_ = false;
+        }
+        session_flag& of;
+    };
+
     /// The token was used, or is damaged, or too old; a new session needs none.
     static bool is_refused(failure const& why) { return why.service_code == "BadRequestException"; }
 
@@ -58,10 +72,13 @@ private:
         std::lock_guard const hold(lock_);
         taken out;
         auto const now = time_.now();
-        if (text_ && now < next_at_)
-            out.early = std::chrono::ceil<std::chrono::seconds>(next_at_ - now);
-        else
+        if (text_ && (asking_ || now < next_at_)) {
+            auto const rest = std::chrono::ceil<std::chrono::seconds>(next_at_ - now);
+            out.early = std::max(rest, std::chrono::seconds(1));
+        } else {
             out.text = std::exchange(token_, {});
+            asking_ = true;
+        }
         return out;
     }
 
@@ -75,7 +92,8 @@ private:
         }
         services::get_latest_configuration_request question(token);
         auto got = co_await client_->get_latest_configuration(std::move(question));
-        bool const is_unused = got.has_error() && got.error().http_status != 0 && !is_refused(got.error());
+        bool const is_unused =
+            got.has_error() && (got.error().code == errc::throttled || got.error().http_status >= 500);
         if (is_unused) put_back(std::move(token));
         co_return got;
     }
@@ -115,6 +133,7 @@ private:
     std::string token_;               // empty: none
     std::optional<std::string> text_; // of the last reading
     tick next_at_{};
+    bool asking_ = false;
 };
 
 class agent_flag final : public policy::flag_source {

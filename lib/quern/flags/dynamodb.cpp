@@ -31,6 +31,9 @@ public:
         auto const found = got->found->find(where_.attribute);
         if (found == got->found->end())
             co_return failure(errc::bad_reply, "the item " + id + " has no attribute " + where_.attribute);
+        auto const& type = found->second.type;
+        if (type != "S" && type != "N" && type != "BOOL")
+            co_return failure(errc::bad_reply, "the attribute " + where_.attribute + " of " + id + " is a " + type);
         policy::flag_reading out;
         out.text = found->second.value;
         co_return out;

@@ -102,7 +102,8 @@ store::answer<void> dynamodb_store::learn_the_time(std::string const& key)
 {
     for (int i = 0; i < 2; ++i) {
         auto const looked = co_await get(key);
-        if (!looked && looked.error().code != errc::service_error) co_return looked.error();
+        bool const is_told = looked || (looked.error().code == errc::service_error && !looked.error().retryable);
+        if (!is_told) co_return looked.error();
     }
     knows_the_time_ = true;
     co_return result<void>();

@@ -238,13 +238,14 @@ asio::awaitable<outcome> once::finish(delivery& d, lease const& ours, receipt co
                 "somebody else has taken its key over, and works on it: " + ours->key());
             auto const instead = co_await take(d, ours);
             if (instead) co_return *instead;
+            is_ours = true;
         }
     } catch (boost::system::system_error const& e) {
         if (e.code() != asio::error::operation_aborted) throw;
     }
-    if (!is_ours) co_return release().telling(outcome::news::none);
+    // Cancelled. It may have the key or not: only who has it completes it.
     asio::co_spawn(ex, finish_late(ours, left, std::string(d.id())), [](std::exception_ptr) {});
-    co_return said;
+    co_return is_ours ? said : release().telling(outcome::news::none);
 }
 
 /// The completion of one whose handler was cancelled, and is done all the same: one try, whose end nobody waits for.

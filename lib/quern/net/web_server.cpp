@@ -134,7 +134,12 @@ std::optional<web_answer> web_server::core::refusal(http_request const& request)
     bool const known = is_local_host(host, options.hosts) || (!on_loopback_ && is_address(host));
     if (!known) return refused(403, "This server does not answer to that host's name; it has to be allowed.");
     if (is_from_another_site(fields)) return refused(403, "Scripts of other sites are not answered.");
-    if (request.method == "GET" || request.method == "HEAD") return {};
+    if (request.method == "GET" || request.method == "HEAD") {
+        auto const size = fields.find("content-length");
+        bool const has_body = !fields.find("transfer-encoding").empty() || (!size.empty() && size != "0");
+        if (has_body) return refused(413, "Who looks has no body."); // before it is taken
+        return {};
+    }
     if (request.method != "POST" || options.max_body_bytes == 0) return refused(405, "GET is all that there is.");
     // From here on something may change. A page that is navigated to, or a link, brings neither the token nor this origin.
     auto const site = fields.find("sec-fetch-site"), origin = fields.find("origin");

@@ -13,6 +13,8 @@ std::string_view name_of(message_state state)
     return {};
 }
 
+constexpr std::size_t most_bytes = 8 * 1024 * 1024; ///< of bodies in one look, which are copies
+
 } // namespace
 
 std::vector<queue_look> engine::look_at_queues(instant now)
@@ -48,8 +50,10 @@ result<std::vector<message_look>> engine::look_at_messages(std::string_view name
         found = *by_url;
     }
     std::vector<message_look> out;
+    std::size_t bytes = 0;
     found->each([&](stored_message const& m) {
-        if (out.size() == most) return false;
+        bytes += m.body.size();
+        if (out.size() == most || bytes > most_bytes) return false;
         auto& look = out.emplace_back();
         look.id.resize(hex16::uuid_size);
         m.id.write_uuid(look.id.data());

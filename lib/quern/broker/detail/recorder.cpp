@@ -25,8 +25,10 @@ message_progress progress_of(stored_message const& m)
 
 result<void> recorder::commit(engine_totals const& totals, wall_time now)
 {
-    if (!std::exchange(unsaved_, false)) return {};
-    return to_->commit(totals, now);
+    if (!unsaved_) return {};
+    auto const kept = to_->commit(totals, now);
+    unsaved_ = !kept; // whoever asks next must not take it for kept
+    return kept;
 }
 
 journal* recorder::noting()

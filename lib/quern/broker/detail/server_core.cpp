@@ -133,6 +133,7 @@ void server_core::settle()
 void server_core::save()
 {
     saving_ = false;
+    if (shut_) return;
     auto const kept = broker.queues().save();
     if (kept) {
         for (auto* const c : std::exchange(owed_, {}))

@@ -166,6 +166,7 @@ asio::awaitable<bool> web_server::connection::write()
     auto const [ec, size] = co_await asio::async_write(socket_, all, as_values);
     writing_ = false;
     out_.clear();
+    if (out_.capacity() > most_swallowed) out_.shrink_to_fit(); // an idle connection holds no large answer
     deadline_ = core_->time.now() + core_->options.idle_timeout;
     co_return !ec;
 }

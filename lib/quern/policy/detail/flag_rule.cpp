@@ -8,7 +8,8 @@ namespace quern::policy {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr seconds soon{1}; // again, while nothing is known
+constexpr seconds soon{1};            // again, while nothing is known
+constexpr seconds longest_unread{10}; // of halting for that
 
 flag_rule::flag_rule(flag_options const& options, tick now) : options_(options)
 {
@@ -19,7 +20,7 @@ bool flag_rule::due(tick now)
 {
     if (!due_at_ || now < *due_at_) return false;
     due_at_.reset();
-    if (!known_by_) known_by_ = now + options_.interval;
+    if (!known_by_) known_by_ = now + std::min<milliseconds>(options_.interval, longest_unread);
     return true;
 }
 
@@ -39,7 +40,8 @@ bool flag_rule::read(result<flag_reading> const& got, tick now, std::mt19937_64&
     why_.clear();
     word_ = said;
     known_at_ = now;
-    keeps_for_ = std::max<milliseconds>(options_.max_age, got->not_before + options_.interval);
+    auto const until_next = std::chrono::ceil<milliseconds>(*due_at_ - now) + options_.interval; // and its answer
+    keeps_for_ = std::max<milliseconds>(options_.max_age + got->not_before, until_next);
     return false;
 }
 

@@ -13,7 +13,7 @@ namespace quern::policy {
 
 /// The rule of a flag: when it is read next, and what its last readings mean now.
 ///
-///     no word read yet                          halts, for `interval` from the first reading on
+///     no word read yet                          halts, for `interval`, at most 10 s, from the first reading on
 ///     a word, not older than max_age            what it says; max_age reaches to the next reading at least
 ///     else                                      unknown: halts or not, as halt_when_unknown says
 ///
