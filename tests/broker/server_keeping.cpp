@@ -1,7 +1,11 @@
+#include <quern/broker/door.hpp>
+
 #include "paper_journal.hpp"
 #include "server_fixture.hpp"
+#include "support/socket_client.hpp"
 
 #include <list>
+#include <optional>
 
 using namespace quern;
 using namespace quern::test;
