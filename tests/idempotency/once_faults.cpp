@@ -193,9 +193,9 @@ BOOST_AUTO_TEST_CASE(records_what_it_had_done_when_it_is_cancelled_after_it_got_
         bool const fails = operation == "complete" && ++tries > 1 && time.now() < end;
         return way{fails ? fate::not_sent : fate::carried_out};
     };
-    int runs = 0;
+    int began = 0;
     work([&](delivery&, receipt&) -> asio::awaitable<outcome> {
-        if (++runs == 1) {
+        if (++began == 1) {
             rows->forget(key_of("a"));
             claim_for_another_soon(1s);
             co_await pause(10ms);
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(records_what_it_had_done_when_it_is_cancelled_after_it_got_
         co_return ack();
     });
     BOOST_TEST(until(2min, [this] { return empty(); }));
-    BOOST_TEST(runs == 1);
+    BOOST_TEST(began == 1);
     BOOST_TEST(rows->find(key_of("a")).value().is == record::state::completed);
 }
 
