@@ -1,7 +1,7 @@
 // Memory of messages in flight, each waiting in its handler: in-flight [--profile] [COUNT...]
 //
-// A broker in a process of its own is filled; a consumer with its usual settings receives everything over a socket, on
-// one thread. Each count is measured in a fresh process.
+// A broker in a process of its own is filled; a consumer with its usual settings receives everything over a socket,
+// on one thread. Each count is measured in a fresh process.
 #include <quern/broker/server.hpp>
 #include <quern/consumer/consumer.hpp>
 

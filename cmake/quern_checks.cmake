@@ -20,6 +20,9 @@ quern_lint(habits)
 quern_lint(docs)
 quern_lint(coroutines SELF "${PROJECT_SOURCE_DIR}/tests/lint/coroutines")
 
+add_test(NAME lint.dashboard COMMAND Python3::Interpreter -B "${PROJECT_SOURCE_DIR}/tools/make_dashboard.py" --check)
+set_tests_properties(lint.dashboard PROPERTIES LABELS lint TIMEOUT 60)
+
 add_test(NAME lint.format COMMAND "${PROJECT_SOURCE_DIR}/tools/format.sh" --check)
 set_tests_properties(lint.format PROPERTIES LABELS lint TIMEOUT 120)
 

@@ -7,7 +7,7 @@ set(quern_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/quern")
 # Two sets, because the broker and the simulator need Boost.JSON and those who only consume queues should not.
 set(quern_base_targets quern_sqs)
 set(quern_local_targets)
-foreach(target IN ITEMS quern quern_services quern_idempotency quern_flags quern_metrics quern_relay quern_redrive quern_admin)
+foreach(target IN ITEMS quern quern_services quern_idempotency quern_flags quern_metrics quern_tracing quern_relay quern_redrive quern_admin)
     if(TARGET ${target})
         list(APPEND quern_base_targets ${target})
     endif()

@@ -1,8 +1,8 @@
 # quern_test(<name> SOURCES <file>... LABELS <ring>... [LIBS <target>...] [TIMEOUT <seconds>])
 #
 # One Boost.Test program, test_<name>, out of all SOURCES, and one CTest of the same name. LABELS starts with the ring:
-# unit, component, integration, interop, simulation or conformance. The program's main() and the precompiled header come
-# from tests/support.
+# unit, component, integration, interop, simulation or conformance; `threads` follows where several run at once, which is
+# what the thread sanitizer is for. The program's main() and the precompiled header come from tests/support.
 #
 # The test runs in the root of the tree with
 #   QUERN_BIN_DIR  where the built programs are
@@ -15,10 +15,10 @@ set(quern_limit_conformance 300)
 set(quern_limit_integration 300)
 set(quern_limit_interop 300)
 
-# The tests of a ring that are programs, to be built without the others.
-foreach(ring unit component simulation)
-    if(NOT TARGET ${ring}_tests)
-        add_custom_target(${ring}_tests)
+# The tests of a label that are programs, to be built without the others.
+foreach(label unit component simulation threads)
+    if(NOT TARGET ${label}_tests)
+        add_custom_target(${label}_tests)
     endif()
 endforeach()
 
@@ -54,9 +54,11 @@ function(quern_test name)
     target_precompile_headers(${target} REUSE_FROM quern_test_main)
     target_link_libraries(${target} PRIVATE quern_test_main ${arg_LIBS})
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin")
-    if(TARGET ${ring}_tests)
-        add_dependencies(${ring}_tests ${target})
-    endif()
+    foreach(label ${arg_LABELS})
+        if(TARGET ${label}_tests)
+            add_dependencies(${label}_tests ${target})
+        endif()
+    endforeach()
 
     set(scratch "${PROJECT_BINARY_DIR}/tests/tmp/${name}")
     file(MAKE_DIRECTORY "${scratch}")

@@ -1,6 +1,7 @@
 #pragma once
 
-// What most sources of the libraries include, parsed once. They still include what they use: QUERN_PCH=OFF builds without this.
+// The headers that most sources of the libraries include, parsed once. The sources still include what they use:
+// QUERN_PCH=OFF builds without this.
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/as_tuple.hpp>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks three habits: tests don't sleep, a file stays one idea (at most 400 lines), and a docstring begins with what it
-is about.
+"""Checks four habits: tests don't sleep, a file stays one idea (at most 400 lines), a docstring begins with what it is
+about, and a comment is no wider than the code.
 
 usage: check_habits.py [ROOT]       check the tree at ROOT (default: the one this script is in)
        check_habits.py --self-test  check the checker
@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 LONGEST = 400
+WIDEST = 118  # .clang-format sees to the code
 
 # Files that may be longer, each with the reason.
 LONG_ON_PURPOSE = {
@@ -45,8 +46,16 @@ def check_docstrings(root):
                            f"not with {found.group(1)}")
 
 
+def check_widths(root):
+    for top in DOCUMENTED:
+        for file in sorted((root / top).rglob("*.?pp")):
+            for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+                if len(line) > WIDEST and line.lstrip().startswith("//"):
+                    yield f"{file.relative_to(root)}:{number}: a comment of {len(line)} columns; {WIDEST} at most"
+
+
 def check(root, long_on_purpose=LONG_ON_PURPOSE):
-    problems = list(check_docstrings(root))
+    problems = list(check_docstrings(root)) + list(check_widths(root))
     for file in sorted((root / "tests").rglob("*.?pp")):
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
             if SLEEP.search(line.split("//")[0]):
@@ -86,6 +95,9 @@ def self_test():
         (root / "apps/bad.cpp").write_text("/// What it prints.\n")
         problems = check(root, excused)
         assert len(problems) == 1 and problems[0].startswith("apps/bad.cpp:1:"), problems
+        (root / "apps/bad.cpp").write_text("int a;\n// " + "a " * 60)
+        problems = check(root, excused)
+        assert len(problems) == 1 and problems[0].startswith("apps/bad.cpp:2:"), problems
         (root / "apps/bad.cpp").unlink()
 
         (root / "tests/bad.cpp").write_text("std::this_thread::sleep_for(1s);\n\n::sleep(1);\n")
@@ -104,7 +116,7 @@ def main(arguments):
         return self_test()
     root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
     problems = check(root)
-    print("\n".join(problems) or "no sleeping test, no overlong file, no docstring turned round")
+    print("\n".join(problems) or "no sleeping test, no overlong file or comment, no docstring turned round")
     return 1 if problems else 0
 
 

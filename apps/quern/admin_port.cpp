@@ -1,5 +1,7 @@
 #include "admin_port.hpp"
 
+#include <quern/telemetry/prometheus.hpp>
+
 #include <boost/asio/post.hpp>
 
 #include <CLI/CLI.hpp>
@@ -44,8 +46,8 @@ admin_port::admin_port(admin::door_options options, asio::any_io_executor ex)
       door_(io_.get_executor(), std::move(options), board_)
 {}
 
-result<std::unique_ptr<admin_port>> admin_port::open(
-    admin_options const& said, std::string program, asio::any_io_executor ex, std::function<std::string()> metrics)
+result<std::unique_ptr<admin_port>> admin_port::open(admin_options const& said, std::string program,
+    asio::any_io_executor ex, std::function<telemetry::snapshot()> numbers)
 {
     std::unique_ptr<admin_port> out;
     if (!said.port) return out;
@@ -54,7 +56,10 @@ result<std::unique_ptr<admin_port>> admin_port::open(
     admin::door_options options;
     options.web = std::move(*web);
     options.program = std::move(program);
-    options.metrics = std::move(metrics);
+    if (numbers) {
+        options.metrics = [numbers] { return telemetry::prometheus_text(numbers()); };
+        options.openmetrics = [numbers] { return telemetry::openmetrics_text(numbers()); };
+    }
     out.reset(new admin_port(std::move(options), std::move(ex)));
     if (auto const listening = listen_at(out->door_); !listening) return listening.error();
     out->thread_ = std::thread([&io = out->io_] { io.run(); });

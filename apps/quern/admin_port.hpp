@@ -5,6 +5,7 @@
 #include <quern/admin/door.hpp>
 #include <quern/admin/reporter.hpp>
 #include <quern/consumer/consumer.hpp>
+#include <quern/telemetry/snapshot.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -57,16 +58,17 @@ result<void> listen_at(Door& door)
 /// Threads  the executor's only one.
 class admin_port {
 public:
-    /// Listens, and says where on standard error. Null when the options name no port. `metrics`: text for /metrics, called on
-    /// the port's thread for as long as this lives; null: there is none.
+    /// Listens, and says where on standard error. Null when the options name no port. `numbers`: those of /metrics,
+    /// called on the port's thread for as long as this lives; null: there is no such page.
     static result<std::unique_ptr<admin_port>> open(admin_options const&, std::string program,
-        boost::asio::any_io_executor, std::function<std::string()> metrics = {});
+        boost::asio::any_io_executor, std::function<telemetry::snapshot()> numbers = {});
 
     ~admin_port();
     admin_port(admin_port const&) = delete;
     admin_port& operator=(admin_port const&) = delete;
 
-    /// The observer that the consumer of this queue is to have, before it is watched. `next` is told of all events too.
+    /// The observer that the consumer of this queue is to have, before it is watched. `next` is told of all events
+    /// too.
     std::shared_ptr<observer> observe(std::string const& url, std::shared_ptr<observer> next);
 
     /// Before begin().

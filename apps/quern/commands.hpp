@@ -17,6 +17,7 @@ struct command_line {
 };
 
 // One file each.
+void add_alarms(CLI::App&, command_line&);
 void add_broker(CLI::App&, command_line&);
 void add_queue(CLI::App&, command_line&);
 void add_send(CLI::App&, command_line&);

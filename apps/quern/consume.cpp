@@ -13,6 +13,16 @@ namespace {
 
 namespace asio = boost::asio;
 
+/// The variables that tell a command of its message's trace; null where there are no traces.
+more_variables traces_of(std::shared_ptr<trace_export> const& traces)
+{
+    if (!traces) return {};
+    return [traces](delivery const& d) {
+        auto const its = traces->context_of(d.id());
+        return its ? trace_variables(*its) : std::vector<std::string>();
+    };
+}
+
 result<consumer_work> work_on(
     consume_options const& o, bool several, asio::any_io_executor ex, std::shared_ptr<consumer_news> const& heard)
 {
@@ -28,8 +38,9 @@ result<consumer_work> work_on(
         };
     } else {
         // A handler is cancelled at nine tenths of a drain: the command has to be gone before its end.
-        out.handle = [&o](std::string const& url) {
-            return run_for_each(o.exec, url, std::chrono::milliseconds(o.drain_deadline * 1000 / 20));
+        out.handle = [&o, heard](std::string const& url) {
+            return run_for_each(
+                o.exec, url, std::chrono::milliseconds(o.drain_deadline * 1000 / 20), traces_of(heard->traces));
         };
     }
     return out;

@@ -8,6 +8,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
@@ -29,12 +31,13 @@ asio::awaitable<outcome> print(
     co_return release();
 }
 
-asio::awaitable<outcome> run_command(
-    std::string const& command, std::string const& queue_url, std::chrono::milliseconds grace, delivery& d)
+asio::awaitable<outcome> run_command(std::string const& command, std::string const& queue_url,
+    std::chrono::milliseconds grace, more_variables const& more, delivery& d)
 {
     aws::shell_command what(command);
     what.input = d.body();
     what.environment = variables(d, queue_url);
+    if (more) std::ranges::move(more(d), std::back_inserter(what.environment));
     what.grace = grace;
     auto const end = co_await aws::run_shell_command(std::move(what));
     if (!end) throw std::runtime_error("the command could not be run: " + describe(end.error()));
@@ -54,10 +57,10 @@ handler print_messages(
                delivery& d) { return print(*to, broken, queue_url, d); };
 }
 
-handler run_for_each(std::string command, std::string queue_url, std::chrono::milliseconds grace)
+handler run_for_each(std::string command, std::string queue_url, std::chrono::milliseconds grace, more_variables more)
 {
-    return [command = std::move(command), queue_url = std::move(queue_url), grace](
-               delivery& d) { return run_command(command, queue_url, grace, d); };
+    return [command = std::move(command), queue_url = std::move(queue_url), grace, more = std::move(more)](
+               delivery& d) { return run_command(command, queue_url, grace, more, d); };
 }
 
 std::vector<std::string> variables(delivery const& d, std::string const& queue_url)

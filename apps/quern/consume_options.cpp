@@ -152,6 +152,11 @@ void add_consumer_options(CLI::App& command, consume_options& o)
             "where it takes logs in), otlp (as the variables OTEL_* say), cloudwatch (PutMetricData)")
         ->type_name("FORM")
         ->check(CLI::IsMember({"emf", "otlp", "cloudwatch"}).description(""));
+    auto* const traces = add_traces_option(command, o.traces);
+    command
+        .add_flag("--trace-links", o.traces.links,
+            "With --traces: a handler's span begins a trace of its own, linked to the sender's, and is not its child")
+        ->needs(traces);
     add_admin_options(command, o.admin);
 }
 

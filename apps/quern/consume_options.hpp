@@ -2,6 +2,7 @@
 
 #include "admin_port.hpp"
 #include "idempotency_work.hpp"
+#include "trace_export.hpp"
 
 #include <quern/consumer/options.hpp>
 
@@ -42,6 +43,7 @@ struct consume_options {
     std::string on_unknown_flag = "run";
     std::string report;
     std::string metrics;
+    trace_choice traces;
     bool log_bodies = false;
     admin_options admin;
     idempotency_options idempotency;

@@ -6,11 +6,15 @@ namespace asio = boost::asio;
 
 consume_work::consume_work(asio::io_context& io, sqs::api& api, std::vector<std::string> const& urls,
     std::function<handler(std::string const& url)> const& handle,
+    std::function<batch_handler(std::string const& url)> const& many,
     std::function<std::shared_ptr<observer>(std::string const& url)> const& watch, consumer_options options)
 {
     if (urls.size() == 1) {
         if (watch) options.observer = watch(urls.front());
-        one_.emplace(io.get_executor(), api, urls.front(), handle(urls.front()), options);
+        if (many)
+            one_.emplace(io.get_executor(), api, urls.front(), many(urls.front()), options);
+        else
+            one_.emplace(io.get_executor(), api, urls.front(), handle(urls.front()), options);
         queues_.push_back({urls.front(), *one_});
         return;
     }
@@ -21,7 +25,8 @@ consume_work::consume_work(asio::io_context& io, sqs::api& api, std::vector<std:
     several_.emplace(io.get_executor(), together);
     for (auto const& url : urls) {
         if (watch) each.observer = watch(url);
-        queues_.push_back({url, several_->add(api, url, handle(url), each)});
+        auto& added = many ? several_->add(api, url, many(url), each) : several_->add(api, url, handle(url), each);
+        queues_.push_back({url, added});
     }
 }
 

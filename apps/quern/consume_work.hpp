@@ -16,9 +16,11 @@ namespace quern::app {
 /// The consumers of `quern consume`: one, or several that share max_in_flight.
 class consume_work {
 public:
-    /// `handle` makes the handler of a queue, and `watch` its observer, by its URL; null: none.
+    /// `handle` makes the handler of a queue by its URL, or `many` one of several messages, where that is not null;
+    /// `watch` makes its observer; null: none.
     consume_work(boost::asio::io_context&, sqs::api&, std::vector<std::string> const& urls,
         std::function<handler(std::string const& url)> const& handle,
+        std::function<batch_handler(std::string const& url)> const& many,
         std::function<std::shared_ptr<observer>(std::string const& url)> const& watch, consumer_options);
 
     struct queue {

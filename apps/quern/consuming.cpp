@@ -10,7 +10,6 @@
 #include "settings_on_signal.hpp"
 
 #include <quern/consumer/client_options.hpp>
-#include <quern/telemetry/prometheus.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -27,7 +26,8 @@ namespace {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-/// Keys are found once for both. Connections are opened as they are needed, and settings may want more than the options.
+/// Keys are found once for both. Connections are opened as they are needed, and settings may want more than the
+/// options.
 sqs::client_options client_options_from(
     session const& s, consumer_options const& o, std::size_t queues, bool may_be_turned)
 {
@@ -52,8 +52,8 @@ asio::awaitable<bool> all_empty(session& s, consume_work& work, std::vector<empt
     co_return out;
 }
 
-/// Completes when all have drained: because of a signal, of an output that broke, of queues that ran empty, or because
-/// one was refused from the beginning.
+/// Completes when all have drained: because of a signal, of an output that broke, of queues that ran empty, or
+/// because one was refused from the beginning.
 asio::awaitable<void> consume_until_drained(session& s, consume_options const& o, consumer_work const& job,
     consume_work& work, std::shared_ptr<consumer_news> heard)
 {
@@ -158,6 +158,18 @@ std::chrono::milliseconds rest_of(consume_options const& o, drain_report const& 
     return std::clamp<std::chrono::milliseconds>(limit - r.took, 500ms, 5s);
 }
 
+std::chrono::milliseconds left_until(tick at)
+{
+    return std::max(std::chrono::ceil<std::chrono::milliseconds>(at - real_clock().now()), 100ms);
+}
+
+/// Counts spans that nobody takes among the numbers, where there are some.
+std::function<void(std::size_t)> count_dropped(metrics_export* numbers)
+{
+    if (!numbers) return {};
+    return [numbers](std::size_t spans) { numbers->all().drop_spans(spans); };
+}
+
 int judge(consume_options const& o, consumer_news const& heard, consume_work const& work, report_file* to)
 {
     auto const& report = heard.report;
@@ -240,6 +252,10 @@ asio::awaitable<int> consume_queues(session& s, consume_options const& o, make_w
 
     auto const ex = s.io.get_executor();
     auto const heard = std::make_shared<consumer_news>(ex);
+    auto traced = trace_export::to(s, o.traces);
+    if (!traced) co_return complain(traced.error());
+    heard->traces = std::move(*traced);
+    auto* const traces = heard->traces.get();
     auto job = make(urls, settings, heard);
     if (!job) co_return complain(job.error());
     std::shared_ptr<idempotency_work> once;
@@ -260,17 +276,19 @@ asio::awaitable<int> consume_queues(session& s, consume_options const& o, make_w
     if (urls.size() > *at_first.max_in_flight)
         co_return complain(
             fmt::format("--max-in-flight must be at least {}, one for each queue", urls.size()), usage);
-    std::function<std::string()> page;
-    if (numbers) page = [numbers] { return telemetry::prometheus_text(numbers->all().snapshot()); };
+    std::function<telemetry::snapshot()> page;
+    if (numbers) page = [numbers] { return numbers->all().snapshot(); };
     auto const door = admin_port::open(o.admin, job->program, ex, std::move(page));
     if (!door) co_return complain(door.error());
     auto* const admin = door->get();
     auto const watch = [&](std::string const& url) {
         auto its = settings.observer;
         if (numbers) its = numbers->of_queue(url);
+        if (traces) its = traces->of_queue(url, std::move(its));
         return admin ? admin->observe(url, std::move(its)) : its;
     };
-    consume_work all(s.io, client, urls, job->handle, watch, settings);
+    sqs::api& api = traces ? traces->around(client) : client;
+    consume_work all(s.io, api, urls, job->handle, job->handle_many, watch, settings);
     std::shared_ptr<settings_on_signal> turned;
     if (!o.settings.empty()) {
         auto const said = co_await all.set_limits(at_first);
@@ -279,6 +297,7 @@ asio::awaitable<int> consume_queues(session& s, consume_options const& o, make_w
         turned->wait();
     }
     if (numbers) numbers->begin(all);
+    if (traces) traces->begin(count_dropped(numbers));
     if (admin) {
         for (auto const& q : all.queues())
             admin->watch(q.url, q.of);
@@ -286,7 +305,9 @@ asio::awaitable<int> consume_queues(session& s, consume_options const& o, make_w
     }
     co_await consume_until_drained(s, o, *job, all, heard);
     if (admin) co_await admin->end();
-    if (numbers) co_await numbers->finish(rest_of(o, heard->report));
+    auto const sent_by = real_clock().now() + rest_of(o, heard->report);
+    if (traces) co_await traces->finish(left_until(sent_by));
+    if (numbers) co_await numbers->finish(left_until(sent_by));
     if (turned) turned->end();
     if (once) spdlog::info("{}", once->statistics());
     if (job->statistics) spdlog::info("{}", job->statistics());

@@ -2,6 +2,7 @@
 
 #include "consume_options.hpp"
 #include "session.hpp"
+#include "trace_export.hpp"
 
 #include <quern/consumer/consumer.hpp>
 #include <quern/core/alarm.hpp>
@@ -34,25 +35,27 @@ struct consumer_news {
     std::optional<std::string> complaint;
     std::optional<result<drain_report>> end;
     drain_report report;
+    std::shared_ptr<trace_export> traces; ///< before the work is made; null: nobody wants them
 };
 
 /// The work on each message, and what goes with it.
 struct consumer_work {
-    std::string program;                                   ///< "quern consume", for whoever watches it
-    std::function<handler(std::string const& url)> handle; ///< makes the handler of a queue
-    std::function<std::string()> statistics;               ///< a line for the log; null: none
-    std::chrono::seconds statistics_every{0};              ///< zero: never
-    std::function<void(consumer&)> started;                ///< each of them; null: nothing
-    std::function<void()> ended;                           ///< before the consumers go; null: nothing
-    std::shared_ptr<void> keeps;                           ///< alive as long as the consumers
+    std::string program;                                              ///< "quern consume", for whoever watches it
+    std::function<handler(std::string const& url)> handle;            ///< makes the handler of a queue
+    std::function<batch_handler(std::string const& url)> handle_many; ///< that, for several messages at once; or null
+    std::function<std::string()> statistics;                          ///< a line for the log; null: none
+    std::chrono::seconds statistics_every{0};                         ///< zero: never
+    std::function<void(consumer&)> started;                           ///< each of them; null: nothing
+    std::function<void()> ended;                                      ///< before the consumers go; null: nothing
+    std::shared_ptr<void> keeps;                                      ///< alive as long as the consumers
 };
 
 /// Makes the work, once it is known where the messages come from; may change the settings.
 using make_work = std::function<result<consumer_work>(
     std::vector<std::string> const& urls, consumer_options&, std::shared_ptr<consumer_news>)>;
 
-/// Consumes the queues until a signal, until they are empty where the options say so, or until the news say that it must
-/// end. Completes with the exit code.
+/// Consumes the queues until a signal, until they are empty where the options say so, or until the news say that it
+/// must end. Completes with the exit code.
 boost::asio::awaitable<int> consume_queues(session&, consume_options const&, make_work const&);
 
 } // namespace quern::app

@@ -9,8 +9,8 @@
 
 namespace quern::app {
 
-/// A broker on a free port of the loopback, with a context and a thread of its own: what talks to it does so over HTTP, as
-/// to any other.
+/// A broker on a free port of the loopback, with a context and a thread of its own: what talks to it does so over
+/// HTTP, as to any other.
 class demo_broker {
 public:
     /// Throws boost::system::system_error when there is no port to be had.

@@ -33,8 +33,8 @@ public:
     tick first_given_at() const { return first_given_at_; }
     tick last_acked_at() const { return last_acked_at_; }
 
-    /// From given() to deleted() of those that were, in milliseconds: the least time that this part of them, 0 to 1, did not
-    /// exceed. 0 when there are none.
+    /// From given() to deleted() of those that were, in milliseconds: the least time that this part of them, 0 to 1,
+    /// did not exceed. 0 when there are none.
     double latency(double part) const;
 
 private:

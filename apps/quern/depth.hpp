@@ -18,8 +18,8 @@ struct depth {
 
 sqs::answer<depth> queue_depth(sqs::api&, std::string queue_url);
 
-/// Tells when a queue has run empty under its consumer: a receive came back empty, nothing is held here, and the queue
-/// counts no message, be it visible, in flight or delayed.
+/// Tells when a queue has run empty under its consumer: a receive came back empty, nothing is held here, and the
+/// queue counts no message, be it visible, in flight or delayed.
 ///
 /// Threads  the consumer's executor.
 class empty_watch {

@@ -8,8 +8,8 @@
 
 namespace quern::app {
 
-/// "30s", "250ms", "1m30s", "1.5h": numbers with units, as Go writes durations; h, m or min, s, ms. Nothing when it is none, or
-/// longer than a year.
+/// "30s", "250ms", "1m30s", "1.5h": numbers with units, as Go writes durations; h, m or min, s, ms. Nothing when it
+/// is none, or longer than a year.
 std::optional<std::chrono::milliseconds> duration_from(std::string_view);
 
 /// "30s", "1m30s", "250ms"

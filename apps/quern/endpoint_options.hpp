@@ -17,7 +17,8 @@ struct endpoint_options {
 /// "https://…", rather than a queue's bare name.
 bool is_url(std::string_view queue);
 
-/// The keys of the environment; test/test where it has none. For a broker on this machine, and for those who talk to it.
+/// The keys of the environment; test/test where it has none. For a broker on this machine, and for those who talk to
+/// it.
 result<aws::credentials> local_keys(aws::environment const&);
 
 /// Settles endpoint, region and keys, from what is most particular to what is most general:
@@ -25,7 +26,8 @@ result<aws::credentials> local_keys(aws::environment const&);
 /// endpoint  --endpoint, else as sqs::settled() says
 /// region    --region, else as sqs::settled() says; us-east-1 for an endpoint that is not Amazon's
 /// profile   --profile; AWS_PROFILE; "default"
-/// keys      as aws::credential_chain finds them; for an endpoint that is not Amazon's, and no profile named, local_keys()
+/// keys      as aws::credential_chain finds them; for an endpoint that is not Amazon's, and no profile named,
+///           local_keys()
 ///
 /// `queue`: the URL or the name that the command was given; empty when it takes none.
 result<sqs::client_options> client_options_from(endpoint_options, std::string_view queue, aws::environment const&);

@@ -10,8 +10,8 @@
 
 namespace quern::app {
 
-/// The flag that `option` names with such a text, see parse_flag(); keys, region and profile are those of the session.
-/// `interval`: how often it will be read.
+/// The flag that `option` names with such a text, see parse_flag(); keys, region and profile are those of the
+/// session. `interval`: how often it will be read.
 ///
 /// Fails with  errc::invalid_option  names the option
 result<std::shared_ptr<policy::flag_source>> open_flag(

@@ -10,7 +10,8 @@
 
 namespace quern::app {
 
-/// Reads a descriptor line by line, without ever blocking on it and without ever holding more than one chunk and one line.
+/// Reads a descriptor line by line, without ever blocking on it and without ever holding more than one chunk and one
+/// line.
 class line_reader {
 public:
     /// A line is kept up to `longest` bytes, and one more by which its reader can tell that it was longer.

@@ -5,11 +5,29 @@
 #include <fmt/chrono.h>
 #include <spdlog/details/log_msg.h>
 
+#include <algorithm>
 #include <chrono>
-#include <string_view>
+#include <mutex>
+#include <utility>
 
 namespace quern::app {
 namespace {
+
+using namer = std::function<std::optional<telemetry::trace_context>(std::string_view)>;
+
+std::mutex naming; // for this
+namer traces;
+
+std::optional<telemetry::trace_context> trace_of(std::string_view message_id)
+{
+    if (message_id.empty()) return {};
+    namer ask;
+    {
+        std::lock_guard const held(naming);
+        ask = traces;
+    }
+    return ask ? ask(message_id) : std::nullopt;
+}
 
 /// "2026-11-22T12:00:00.000Z"
 std::string rfc3339_milliseconds(std::chrono::system_clock::time_point at)
@@ -31,9 +49,11 @@ public:
         json.begin_object();
         json.member(ecs_ ? "@timestamp" : "timestamp", rfc3339_milliseconds(what.time));
         json.member(ecs_ ? "log.level" : "level", std::string_view(level.data(), level.size()));
-        json.member("message", std::string_view(what.payload.data(), what.payload.size()));
+        std::string_view const text(what.payload.data(), what.payload.size());
+        json.member("message", text);
         json.member(ecs_ ? "log.logger" : "logger", "quern");
         if (ecs_) json.member("ecs.version", "8.11.0");
+        write_trace(json, message_id_in(text));
         json.end_object();
         out += '\n';
         to.append(out.data(), out.data() + out.size());
@@ -42,6 +62,16 @@ public:
     std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<as_json>(ecs_); }
 
 private:
+    void write_trace(text::json_writer& json, std::string_view message_id) const
+    {
+        auto const trace = trace_of(message_id);
+        if (!trace) return;
+        json.member("message_id", message_id);
+        json.member(ecs_ ? "trace.id" : "trace_id", telemetry::text_of(trace->trace));
+        json.member(ecs_ ? "span.id" : "span_id", telemetry::text_of(trace->span));
+        if (!ecs_) json.member("trace_flags", trace->sampled ? "01" : "00");
+    }
+
     bool const ecs_;
 };
 
@@ -50,6 +80,26 @@ private:
 std::unique_ptr<spdlog::formatter> json_log_format(std::string const& form)
 {
     return std::make_unique<as_json>(form == "ecs");
+}
+
+void name_traces_in_log(namer who)
+{
+    std::lock_guard const held(naming);
+    std::swap(traces, who);
+}
+
+std::string_view message_id_in(std::string_view text)
+{
+    constexpr std::string_view shape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+    auto const fits = [](char c, char wanted) {
+        bool const is_digit = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+        return wanted == 'x' ? is_digit : c == wanted;
+    };
+    for (std::size_t at = 0; at + shape.size() <= text.size(); ++at) {
+        auto const here = text.substr(at, shape.size());
+        if (std::ranges::equal(here, shape, fits)) return here;
+    }
+    return {};
 }
 
 } // namespace quern::app

@@ -24,6 +24,7 @@ constexpr char const* footer = R"(Examples:
   quern queue attributes orders
   quern idempotency table create seen                  for `quern consume orders --idempotency ddb:seen`
   quern redrive orders-dlq --canary 10:5m              dead letters, back to where they came from
+  quern alarms put --queue orders --topic ARN          wake somebody for dead letters
   quern consume orders --admin-port 9090               with a page to watch it, and probes
 
 The options above may also stand after the command. `quern COMMAND --help` tells more about each.
@@ -90,6 +91,7 @@ int run(int argc, char* argv[])
     quern::app::add_relay(app, line);
     quern::app::add_redrive(app, line);
     quern::app::add_idempotency(app, line);
+    quern::app::add_alarms(app, line);
     quern::app::add_demo(app, line);
     quern::app::add_sim(app, line);
     quern::app::add_top(app, line);

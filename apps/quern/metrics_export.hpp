@@ -16,10 +16,11 @@ namespace quern::app {
 /// The numbers of `quern consume` and `quern relay`, and where they are sent while these run.
 class metrics_export {
 public:
-    /// `form`: "emf", "otlp", "cloudwatch"; empty: they are sent nowhere. Null when they are not `shown` either: nobody wants
-    /// them.
+    /// `form`: "emf", "otlp", "cloudwatch"; empty: they are sent nowhere. Null when they are not `shown` either:
+    /// nobody wants them.
     ///
-    /// Fails with  errc::invalid_option  a variable of OpenTelemetry cannot be followed, or CloudWatch cannot be found
+    /// Fails with  errc::invalid_option  a variable of OpenTelemetry cannot be followed, or CloudWatch cannot be
+    ///                                   found
     static result<std::unique_ptr<metrics_export>> to(session&, std::string const& form, bool shown);
 
     ~metrics_export();

@@ -7,8 +7,8 @@
 
 namespace quern::app {
 
-/// How far a command has come, on standard error: a bar that is redrawn ten times a second at most on a terminal, a line
-/// every two seconds elsewhere.
+/// How far a command has come, on standard error: a bar that is redrawn ten times a second at most on a terminal, a
+/// line every two seconds elsewhere.
 class progress {
 public:
     /// `what`: "sent"; `total`: 0 when it is not known.

@@ -9,8 +9,8 @@ namespace quern::app {
 
 /// Queues and messages in an SQLite database, DIR/queues.sqlite.
 ///
-/// A commit is on the disk when it returns (WAL, synchronous = FULL): what was answered survives the end of the process
-/// and of the power. The database is this process's alone until the object goes.
+/// A commit is on the disk when it returns (WAL, synchronous = FULL): what was answered survives the end of the
+/// process and of the power. The database is this process's alone until the object goes.
 class queue_store final : public broker::journal {
 public:
     /// Makes the folder and the database when there are none.

@@ -32,8 +32,8 @@ struct planned {
 result<std::vector<planned>> plan_queues(
     std::string_view document, std::string_view file, std::string_view arn_prefix);
 
-/// Carries the plan out. A queue that is there already gets no messages, and must have the attributes of the plan. After a
-/// failure the engine is half done and should not be used.
+/// Carries the plan out. A queue that is there already gets no messages, and must have the attributes of the plan.
+/// After a failure the engine is half done and should not be used.
 result<void> make_queues(std::vector<planned> plan, broker::engine& in, broker::instant now);
 
 /// Both, from a file.

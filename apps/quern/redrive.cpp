@@ -2,6 +2,7 @@
 #include "depth.hpp"
 #include "flag_source.hpp"
 #include "flag_watch.hpp"
+#include "redrive_door.hpp"
 #include "redrive_help.hpp"
 #include "redrive_journal.hpp"
 #include "redrive_native.hpp"
@@ -59,6 +60,7 @@ void tell(redrive::report const& r)
     for (auto const& one : r.left_messages)
         say(stderr, "  left: {}: {}\n", printable(one.id), printable(one.reason));
     if (r.left > r.left_messages.size()) say(stderr, "  and {} more\n", r.left - r.left_messages.size());
+    if (r.unknown != 0) say(stderr, "  {} may be in two queues: `quern redrive status` names them\n", r.unknown);
     if (r.elsewhere != 0)
         say(stderr, "  {} messages were in flight elsewhere: run it again when they are back\n", r.elsewhere);
 }
@@ -68,7 +70,7 @@ int judge(redrive_options const& o, redrive::report const& r, report_file* to)
     tell(r);
     if (!o.metrics.empty()) say(stdout, "{}", metrics_line(r, redrive::queue_name(o.queue), real_clock().wall()));
     int code = ok;
-    if (r.left != 0) code = failed;
+    if (r.left != 0 || r.unknown != 0) code = failed;
     if (!r.drain.clean())
         code = complain("the drain left messages behind that come again later: " + to_json(r.drain), not_drained);
     if (r.stopped) code = complain("stopped: " + printable(*r.stopped), r.journal_failed ? usage : halted);
@@ -91,8 +93,8 @@ asio::awaitable<result<std::string>> settled(session& s, std::string const& name
     co_return *url;
 }
 
-/// A flag that stands in no file, read in the background from now on; null where there is none. What cannot be read for a
-/// minute is no permission.
+/// A flag that stands in no file, read in the background from now on; null where there is none. What cannot be read
+/// for a minute is no permission.
 asio::awaitable<result<std::shared_ptr<flag_watch>>> watched_flag(session& s, redrive_options const& o)
 {
     if (o.breaker_flag.empty() || flag_file(o)) co_return std::shared_ptr<flag_watch>();
@@ -108,18 +110,27 @@ asio::awaitable<result<std::shared_ptr<flag_watch>>> watched_flag(session& s, re
     co_return out;
 }
 
-asio::awaitable<int> redrive_queue(session& s, redrive_options const& o)
+asio::awaitable<int> redrive_queue(session& s, redrive_options o)
 {
     auto opened_journal = journal_for(o);
     if (!opened_journal) co_return complain(opened_journal.error());
     auto& journal = *opened_journal;
     auto const has_begun = journal && journal->book().now() != redrive::run_book::phase::none;
-    auto made = options_from(o, has_begun ? journal->book().start().at : real_clock().wall());
+    if (has_begun) {
+        auto const began_with = from_input(journal->book().start().input);
+        if (!began_with) co_return complain(began_with.error());
+        o.since_at = began_with->since_at;
+        o.until_at = began_with->until_at;
+    }
+    fix_moments(o, real_clock().wall());
+    auto made = options_from(o);
     if (!made) co_return complain(made.error());
     auto settings = std::move(*made);
     if (journal) {
+        auto const input = to_input(o);
+        if (!input) co_return complain(input.error());
         settings.record = &*journal;
-        settings.record_input = to_input(o);
+        settings.record_input = *input;
     }
     auto const dlq = co_await settled(s, o.queue);
     if (!dlq) co_return s.complain(dlq.error(), o.queue);
@@ -159,11 +170,20 @@ asio::awaitable<int> redrive_queue(session& s, redrive_options const& o)
     auto const ex = s.io.get_executor();
     auto base = s.options;
     base.credentials = s.sqs.credentials();
+    auto const opened_door = redrive_door::open(s, o.admin, *dlq);
+    if (!opened_door) co_return complain(opened_door.error());
+    auto const door = *opened_door;
+    if (door) {
+        base.observer = door->of_client();
+        door->watch(settings);
+    }
     auto& client = s.consumers.emplace(ex, redrive::client_options_for(settings, std::move(base)));
     auto const limit = settings.speed.limit.value_or(total);
     auto const expected = settings.which.chooses_all() ? std::min(limit, total) : 0;
     redrive::redriver driver(ex, client, std::move(settings));
-    auto const watch = std::make_shared<redrive_watch>(s.io, driver, expected);
+    std::function<void(redrive::report const&)> also;
+    if (door) also = [door](redrive::report const& r) { door->tell(r); };
+    auto const watch = std::make_shared<redrive_watch>(s.io, driver, expected, std::move(also));
     watch->begin();
     auto const end = co_await driver.run();
     watch->end();

@@ -3,6 +3,7 @@
 #include "redrive_options.hpp"
 
 #include <quern/core/detail/printable.hpp>
+#include <quern/telemetry/snapshot.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -31,6 +32,8 @@ void each_setting(Options& o, Visit const& visit)
     visit("reason", o.chosen_reason);
     visit("since", o.since);
     visit("until", o.until);
+    visit("since_at", o.since_at);
+    visit("until_at", o.until_at);
     visit("where", o.where);
     visit("where_body", o.where_body);
     visit("cutoff", o.cutoff);
@@ -45,12 +48,12 @@ void each_setting(Options& o, Visit const& visit)
     visit("delay_max", o.delay_max);
     visit("jitter", o.jitter);
     visit("breaker_flag", o.breaker_flag);
+    visit("on_open", o.on_open);
 }
 
 boost::json::value json_of(std::string const& text)
 {
-    auto const clean = printable(text);
-    return boost::json::value(boost::json::string(clean.data(), clean.size()));
+    return boost::json::value(boost::json::string(text.data(), text.size()));
 }
 boost::json::value json_of(bool b)
 {
@@ -88,11 +91,23 @@ void read(boost::json::value const& from, std::optional<Value>& to)
 
 } // namespace
 
-std::string to_input(redrive_options const& o)
+result<std::string> to_input(redrive_options const& o)
 {
     boost::json::object out;
     each_setting(o, [&](char const* name, auto const& value) { out[name] = json_of(value); });
-    return boost::json::serialize(out);
+    auto const text = boost::json::serialize(out);
+    if (text == telemetry::valid_utf8(text)) return text;
+    return failure(errc::invalid_option, "a journal keeps settings in UTF-8, and these are not: " + printable(text));
+}
+
+bool is_input_of(redrive_options o, std::string_view input)
+{
+    auto const was = from_input(input);
+    if (!was) return false;
+    o.since_at = was->since_at;
+    o.until_at = was->until_at;
+    auto const is = to_input(o), began_with = to_input(*was);
+    return is && began_with && *is == *began_with;
 }
 
 result<redrive_options> from_input(std::string_view text)
@@ -101,7 +116,15 @@ result<redrive_options> from_input(std::string_view text)
     try {
         auto const read_from = boost::json::parse(text);
         auto const& all = read_from.as_object();
-        each_setting(out, [&](char const* name, auto& value) { read(all.at(name), value); });
+        std::size_t known = 0;
+        each_setting(out, [&](char const* name, auto& value) {
+            auto const* const there = all.if_contains(name);
+            if (!there) return; // older than this setting: as it was without it
+            read(*there, value);
+            ++known;
+        });
+        if (known != all.size())
+            return failure(errc::invalid_option, "the settings in the journal have one that is not known here");
     } catch (std::exception const& why) {
         return failure(
             errc::invalid_option, "the settings in the journal cannot be read: " + std::string(why.what()));

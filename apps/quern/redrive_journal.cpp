@@ -53,7 +53,22 @@ result<void> each_event(
     return {};
 }
 
-void print_counts(std::string const& name, redrive::run_book const& book)
+/// Messages that are not done with, counted in words.
+std::string open_text(redrive::run_book::tally const& n)
+{
+    std::string out;
+    auto const add = [&](std::size_t count, char const* what) {
+        if (count != 0) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", count, what);
+    };
+    add(n.planned, "planned and not sent");
+    add(n.waiting, "waiting until they are due");
+    add(n.unknown, "that may have been sent");
+    add(n.undeleted, "sent and not known to be deleted");
+    return out.empty() ? "nothing is open" : "open: " + out;
+}
+
+/// How far the run is, and how it may go on.
+void print_counts(std::string const& folder, std::string const& name, redrive::run_book const& book)
 {
     if (book.now() == redrive::run_book::phase::none) {
         say(stdout, "{}: empty\n", printable(name));
@@ -66,8 +81,12 @@ void print_counts(std::string const& name, redrive::run_book const& book)
     if (!book.ended_because().empty()) say(stdout, "  because {}\n", printable(book.ended_because()));
     say(stdout, "  redriven {}, isolated {}, deleted {}, skipped {}, left {}, failed sends {}, maybe twice {}\n",
         n.redriven, n.isolated, n.deleted, n.skipped, n.left, n.failures, n.maybe_twice);
-    say(stdout, "  planned {}, waiting {}, unknown {}, sent and not known to be deleted {}\n", n.planned, n.waiting,
-        n.unknown, n.undeleted);
+    say(stdout, "  {}\n", open_text(n));
+    using phase = redrive::run_book::phase;
+    if (book.now() != phase::running && book.now() != phase::stopped) return;
+    say(stdout, "  {} on with: quern redrive resume --journal {} --name {}\n",
+        book.now() == phase::running ? "unless a process is about it, it goes" : "it goes", printable(folder),
+        printable(name));
 }
 
 /// The messages that are not done with; each unknown one is named.
@@ -75,8 +94,7 @@ void print_open(redrive::run_book const& book, std::string const& message)
 {
     std::map<std::string, redrive::run_book::entry> in_order(book.messages().begin(), book.messages().end());
     for (auto const& [id, one] : in_order) {
-        auto const is_unknown = one.where == redrive::stage::unknown || one.where == redrive::stage::sending;
-        if (message.empty() ? !is_unknown : id != message) continue;
+        if (message.empty() ? !one.is_unknown() : id != message) continue;
         say(stdout, "  {}: {}, attempt {}{}{}\n", printable(id), name_of(one.where), one.attempt,
             one.due == wall_time() ? std::string() : ", due " + iso_time(one.due),
             one.reason.empty() ? std::string() : ", " + printable(one.reason));
@@ -92,7 +110,7 @@ int show_status(journal_options const& o, command_line const&)
         if (!text) return complain(text.error());
         auto const book = redrive::read_journal(*text);
         if (!book) return complain(fmt::format("{}/{}.jsonl: {}", o.folder, name, book.error().message));
-        print_counts(name, *book);
+        print_counts(o.folder, name, *book);
         print_open(*book, o.message);
     }
     return ok;
@@ -165,8 +183,8 @@ int cancel(journal_options const& o, command_line const&)
     auto const names = names_from(o, true);
     if (!names) return complain(names.error());
     auto const& name = names->front();
-    auto const text = redrive::read_journal_file(o.folder, name); // there must be one
-    if (!text) return complain(text.error());
+    auto const there = redrive::find_journal_file(o.folder, name);
+    if (!there) return complain(there.error());
     auto file = redrive::open_journal_file(o.folder, name);
     if (!file && file.error().code != errc::invalid_option) return complain(file.error());
     if (!file) {
@@ -193,12 +211,10 @@ int resume(journal_options const& o, command_line const& line)
 {
     auto const names = names_from(o, true);
     if (!names) return complain(names.error());
-    auto const text = redrive::read_journal_file(o.folder, names->front());
-    if (!text) return complain(text.error());
-    auto const book = redrive::read_journal(*text);
-    if (!book) return complain(book.error());
-    if (book->now() == redrive::run_book::phase::none) return complain(names->front() + " has not begun", usage);
-    auto settings = from_input(book->start().input);
+    auto const began = redrive::read_journal_start(o.folder, names->front());
+    if (!began) return complain(began.error());
+    if (!*began) return complain(names->front() + " has not begun", usage);
+    auto settings = from_input((*began)->input);
     if (!settings) return complain(settings.error());
     settings->journal = o.folder;
     settings->name = names->front();
@@ -230,9 +246,15 @@ result<std::optional<redrive::journal>> journal_for(redrive_options const& o)
     if (!out) return failure(errc::invalid_option, where + describe(out.error()));
     if (out->cut() != 0) spdlog::warn("{}cut {} bytes of a write that was not finished", where, out->cut());
     auto const& book = out->book();
-    if (book.now() != redrive::run_book::phase::none && book.start().input != to_input(o))
+    using phase = redrive::run_book::phase;
+    if (book.now() == phase::none) return std::optional(std::move(*out));
+    if (!is_input_of(o, book.start().input))
         return failure(errc::invalid_option,
             "the run " + name + " was begun with other settings: resume it, or give another --name");
+    if (book.now() == phase::succeeded || book.now() == phase::cancelled)
+        return failure(errc::invalid_option,
+            "the run " + name + " is over (" + std::string(name_of(book.now())) +
+                "); a new one takes another --name");
     return std::optional(std::move(*out));
 }
 

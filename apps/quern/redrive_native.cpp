@@ -75,7 +75,7 @@ std::string beyond_a_move_task(redrive_options const& o)
              named_if("--delay-base", o.delay_base, none.delay_base),
              named_if("--poison-queue", o.poison_queue, none.poison_queue), named_if("--keep", o.keep, none.keep),
              named_if("--dry-run", o.dry_run, none.dry_run), named_if("--report", o.report, none.report),
-             named_if("--metrics", o.metrics, none.metrics),
+             named_if("--metrics", o.metrics, none.metrics), named_if("--admin-port", o.admin.port, none.admin.port),
              named_if("--breaker-flag", o.breaker_flag, none.breaker_flag),
              named_if("--journal", o.journal, none.journal)})
         if (!found.empty()) return found;

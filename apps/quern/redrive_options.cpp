@@ -10,6 +10,7 @@
 
 #include <quern/aws/config/files.hpp>
 #include <quern/core/detail/printable.hpp>
+#include <quern/core/detail/text/date.hpp>
 #include <quern/policy/flag.hpp>
 #include <quern/sqs/limits.hpp>
 
@@ -90,6 +91,7 @@ void add_common_options(CLI::App& command, redrive_options& o)
             "emf: a line on standard output at the end, of which CloudWatch makes metrics where it takes logs in")
         ->type_name("FORM")
         ->check(CLI::IsMember({"emf"}));
+    add_admin_options(command, o.admin);
 }
 
 void add_redrive_options(CLI::App& command, redrive_options& o)
@@ -162,6 +164,13 @@ void add_redrive_options(CLI::App& command, redrive_options& o)
                 std::string(flag_forms))
         ->type_name("FLAG")
         ->check(check_flag);
+    command
+        .add_option("--on-open", o.on_open,
+            "While the flag lets nothing be sent: stop; wait: hold --concurrency messages until it does")
+        ->type_name("WHAT")
+        ->check(CLI::IsMember({"stop", "wait"}))
+        ->needs(command.get_option("--breaker-flag"))
+        ->capture_default_str();
     auto* const journal =
         command
             .add_option("--journal", o.journal,
@@ -189,7 +198,16 @@ std::string journal_name(redrive_options const& o)
     return o.name.empty() ? std::string(redrive::queue_name(o.queue)) : o.name;
 }
 
-result<redrive::options> options_from(redrive_options const& o, wall_time now)
+void fix_moments(redrive_options& o, wall_time now)
+{
+    auto const fix = [now](std::string const& given, std::string& at) {
+        if (!given.empty() && at.empty()) at = text::rfc3339(redrive::parse_moment(given, now).value());
+    };
+    fix(o.since, o.since_at);
+    fix(o.until, o.until_at);
+}
+
+result<redrive::options> options_from(redrive_options const& o)
 {
     redrive::options out;
     auto& which = out.which;
@@ -197,8 +215,8 @@ result<redrive::options> options_from(redrive_options const& o, wall_time now)
         which.where.push_back(redrive::parse_where(text).value());
     for (auto const& text : o.where_body)
         which.where.push_back(redrive::parse_where_body(text).value());
-    if (!o.since.empty()) which.since = redrive::parse_moment(o.since, now).value();
-    if (!o.until.empty()) which.until = redrive::parse_moment(o.until, now).value();
+    if (!o.since_at.empty()) which.since = redrive::parse_moment(o.since_at, wall_time()).value();
+    if (!o.until_at.empty()) which.until = redrive::parse_moment(o.until_at, wall_time()).value();
     which.id = o.id;
     which.group = o.group;
     which.reason = o.chosen_reason;
@@ -223,6 +241,7 @@ result<redrive::options> options_from(redrive_options const& o, wall_time now)
     out.dry_run = o.dry_run;
     if (auto const file = flag_file(o)) out.halted = [path = *file] { return halted_by(path); };
     if (out.plan.delay_max > sqs::max_delay) out.wait_time = std::chrono::seconds(20); // there are days of it
+    out.waits_when_halted = o.on_open == "wait";
     out.log = to_stderr();
     if (auto const wrong = out.plan.validate()) return *wrong;
     if (auto const wrong = out.speed.validate()) return *wrong;

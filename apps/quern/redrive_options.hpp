@@ -1,5 +1,7 @@
 #pragma once
 
+#include "admin_port.hpp"
+
 #include <quern/redrive/redriver.hpp>
 
 #include <optional>
@@ -22,6 +24,7 @@ struct redrive_options {
 
     std::optional<std::size_t> limit;
     std::string id, group, chosen_reason, since, until;
+    std::string since_at, until_at; ///< the moments that these mean; see fix_moments()
     std::vector<std::string> where, where_body;
     std::string cutoff = "now";
 
@@ -37,10 +40,12 @@ struct redrive_options {
 
     std::string native = "never";
     std::string breaker_flag; // see parse_flag()
+    std::string on_open = "stop";
     std::string journal, name;
 
     bool dry_run = false, yes = false;
     std::string report, metrics;
+    admin_options admin;
 };
 
 /// Adds those that tell which messages, how fast, and how carefully. They outlive the reading of the command line.
@@ -49,9 +54,16 @@ void add_common_options(CLI::App& command, redrive_options&);
 /// Adds those of a redrive alone.
 void add_redrive_options(CLI::App& command, redrive_options&);
 
-/// Settings of a run as its journal keeps them, as JSON, and back. What is no such text is refused.
-std::string to_input(redrive_options const&);
+/// Settles what "2h" ago means: `now` is the same for a run that goes on, however much later.
+void fix_moments(redrive_options&, wall_time now);
+
+/// Settings of a run as its journal keeps them, as JSON, and back. What is no such text is refused, and so is a
+/// setting that is not UTF-8, or not known. One that is missing has its default.
+result<std::string> to_input(redrive_options const&);
 result<redrive_options> from_input(std::string_view text);
+
+/// Whether the run that has this input was begun with these options, but for the moments that they meant then.
+bool is_input_of(redrive_options, std::string_view input);
 
 /// The name that a run over this queue has in a journal, where none is given.
 std::string journal_name(redrive_options const&);
@@ -59,8 +71,8 @@ std::string journal_name(redrive_options const&);
 /// The file that --breaker-flag names, where it names one.
 std::optional<std::string> flag_file(redrive_options const&);
 
-/// The redriver's options, but for the URLs of the queues, and for a flag that stands in no file. `now`: for times that
-/// are given as "2h" ago.
-result<redrive::options> options_from(redrive_options const&, wall_time now);
+/// The redriver's options, but for the URLs of the queues, and for a flag that stands in no file. Wants what
+/// fix_moments() does.
+result<redrive::options> options_from(redrive_options const&);
 
 } // namespace quern::app

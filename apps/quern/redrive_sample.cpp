@@ -1,26 +1,20 @@
 // A look at dead letters: `quern redrive sample`, `quern dead-letters`.
 
 #include "commands.hpp"
-#include "message_json.hpp"
+#include "redrive_sample_text.hpp"
 #include "session.hpp"
 #include "standard_streams.hpp"
 
+#include <quern/consumer/detail/dispatch/redrive_inquiry.hpp>
 #include <quern/core/detail/printable.hpp>
 #include <quern/redrive/plan.hpp>
 #include <quern/sqs/batch.hpp>
-#include <quern/sqs/detail/copy.hpp>
 #include <quern/sqs/limits.hpp>
 
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
-
 #include <CLI/CLI.hpp>
-#include <fmt/core.h>
 
-#include <map>
+#include <charconv>
 #include <memory>
-#include <set>
 
 namespace quern::app {
 namespace {
@@ -29,116 +23,100 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
 struct sample_options {
-    std::string queue;
-    std::size_t count = 20;
-    bool json = false;
+    std::string queue, by;
+    std::size_t count = 20, body = 60;
+    bool json = false, groups = false;
 };
 
-constexpr std::size_t body_shown = 60; // bytes, as printed
-
-struct sampled {
-    std::string id, handle, sent_at, first_received, source, reason, group, body;
-    int receives = 0, attempts = 0;
-    std::size_t size = 0;
-};
-
-sampled look_at(sqs::message const& m)
+/// How many messages the queue has, and whether it moves them on. Nothing where nobody may ask.
+asio::awaitable<void> ask_about(session& s, std::string url, look& l)
 {
-    namespace mark = sqs::detail::mark;
-    auto const its = redrive::history_of(m);
-    sampled out;
-    out.id = m.id;
-    out.handle = m.receipt_handle;
-    if (auto const at = m.sent_at()) out.sent_at = iso_time(*at);
-    out.first_received = its.first_received;
-    auto const* const from = m.attribute(mark::source);
-    out.source = redrive::queue_name(m.system("DeadLetterQueueSourceArn"));
-    if (out.source.empty() && from) out.source = from->value;
-    if (auto const* const why = m.attribute(mark::reason)) out.reason = why->value;
-    out.group = m.group_id();
-    out.receives = m.receive_count();
-    out.attempts = its.attempts;
-    out.size = m.body.size();
-    out.body = printable(std::string(m.body.substr(0, body_shown))) + (m.body.size() > body_shown ? "…" : "");
-    return out;
-}
-
-void print_table(std::vector<sampled> const& all)
-{
-    say(stdout, "{:<36} {:<24} {:<24} {:>4} {:>4} {:<20} BODY\n", "ID", "SENT", "FIRST RECEIVED", "RCVD", "RDRV",
-        "SOURCE");
-    std::map<std::string, std::size_t> sources, reasons;
-    for (auto const& one : all) {
-        say(stdout, "{:<36} {:<24} {:<24} {:>4} {:>4} {:<20} {}\n", printable(one.id), one.sent_at,
-            printable(one.first_received), one.receives, one.attempts, printable(one.source), one.body);
-        ++sources[one.source.empty() ? "unknown" : one.source];
-        if (!one.reason.empty()) ++reasons[one.reason];
+    sqs::get_queue_attributes_request ask(std::move(url));
+    ask.attribute_names = {"ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible",
+        "ApproximateNumberOfMessagesDelayed", "RedrivePolicy"};
+    ++l.requests;
+    auto const got = co_await s.sqs.get_queue_attributes(std::move(ask));
+    if (!got) co_return;
+    std::int64_t total = 0;
+    for (auto const& [name, text] : got->attributes) {
+        std::int64_t some = 0;
+        if (name == "RedrivePolicy")
+            l.moves_on_after = detail::max_receives_in(text);
+        else if (std::from_chars(text.data(), text.data() + text.size(), some).ec == std::errc())
+            total += some;
     }
-    for (auto const& [source, count] : sources)
-        say(stdout, "{} from {}\n", count, printable(source));
-    for (auto const& [reason, count] : reasons)
-        say(stdout, "{} because {}\n", count, printable(reason));
+    l.depth = total;
 }
 
-void print_json(std::vector<sampled> const& all)
+/// Makes the messages visible again.
+asio::awaitable<void> give_back(session& s, std::string url, std::vector<std::string> handles, look& l)
 {
-    for (auto const& one : all) {
-        boost::json::object line;
-        line["message_id"] = one.id;
-        line["sent_at"] = one.sent_at;
-        line["first_received_at"] = one.first_received;
-        line["receive_count"] = one.receives;
-        line["redrive_attempts"] = one.attempts;
-        if (!one.source.empty()) line["source"] = one.source;
-        if (!one.reason.empty()) line["reason"] = one.reason;
-        if (!one.group.empty()) line["group"] = one.group;
-        line["size"] = one.size;
-        line["body"] = one.body;
-        say(stdout, "{}\n", boost::json::serialize(line));
+    for (std::size_t at = 0; at < handles.size();) {
+        std::vector<sqs::change_visibility_entry> some;
+        for (; at < handles.size() && some.size() < sqs::max_batch_entries; ++at)
+            some.emplace_back("", handles[at], 0s);
+        ++l.requests;
+        auto const done = co_await sqs::change_visibility_batch(s.sqs, url, std::move(some));
+        for (auto const& one : done)
+            if (!one) ++l.still_hidden;
     }
 }
 
-/// Up to so many messages, each received once; made visible again afterwards.
-asio::awaitable<result<std::vector<sampled>>> take_sample(session& s, std::string url, std::size_t count)
+/// Receives up to so many messages, each once unless it comes to light meanwhile; made visible again afterwards.
+asio::awaitable<std::optional<failure>> take_sample(session& s, std::string url, std::size_t count, look& l)
 {
-    std::vector<sampled> out;
-    std::set<std::string> seen;
     std::optional<failure> wrong;
-    while (out.size() < count) {
+    std::vector<std::string> damaged; // handles
+    auto const began = real_clock().now();
+    for (bool has_new = true; has_new && l.seen.messages().size() < count;) {
         sqs::receive_message_request ask(url);
-        ask.max_messages = static_cast<int>(std::min(count - out.size(), sqs::max_batch_messages));
+        ask.max_messages = static_cast<int>(std::min(count - l.seen.messages().size(), sqs::max_batch_messages));
         ask.visibility_timeout = 60s;
         ask.wait_time = 1s;
         ask.system_attribute_names = {"All"};
         ask.attribute_names = {"All"};
+        ++l.requests;
         auto const got = co_await s.sqs.receive_message(std::move(ask));
+        has_new = false;
         if (!got) wrong = got.error();
-        if (!got || got->messages.empty()) break;
+        if (!got) break;
         for (auto const& m : got->messages)
-            if (seen.emplace(m.id).second) out.push_back(look_at(m));
+            has_new = l.seen.add(m) || has_new;
+        for (auto const& m : got->damaged)
+            if (!m.known.receipt_handle.empty()) damaged.emplace_back(m.known.receipt_handle);
+        l.damaged += got->damaged.size();
     }
-    for (std::size_t at = 0; at < out.size();) {
-        std::vector<sqs::change_visibility_entry> some;
-        for (; at < out.size() && some.size() < sqs::max_batch_entries; ++at)
-            some.emplace_back("", out[at].handle, 0s);
-        co_await sqs::change_visibility_batch(s.sqs, url, std::move(some));
-    }
-    if (wrong) co_return *wrong;
-    co_return out;
+    auto handles = std::move(damaged);
+    for (auto const& one : l.seen.messages())
+        handles.push_back(one.handle);
+    co_await give_back(s, url, std::move(handles), l);
+    l.took = std::chrono::duration_cast<std::chrono::milliseconds>(real_clock().now() - began);
+    co_return wrong;
 }
 
-asio::awaitable<int> sample(session& s, sample_options const& o)
+asio::awaitable<int> show_sample(session& s, sample_options const& o)
 {
+    std::optional<redrive::part> by;
+    if (!o.by.empty()) by = redrive::parse_part(o.by).value(); // it was checked
     auto url = co_await queue_url(s.sqs, o.queue);
     if (!url) co_return s.complain(url.error(), o.queue);
-    auto const all = co_await take_sample(s, *url, o.count);
-    if (!all) co_return s.complain(all.error(), o.queue);
+    look l{redrive::sample(o.body, by), printable(std::string(redrive::queue_name(*url))), printable(o.by)};
+    co_await ask_about(s, *url, l);
+    auto const wrong = co_await take_sample(s, *url, o.count, l);
+    if (wrong) co_return s.complain(*wrong, o.queue);
     if (o.json)
-        print_json(*all);
+        say(stdout, "{}", o.groups ? json_groups_of(l) : json_lines_of(l.seen));
     else
-        print_table(*all);
-    say(stderr, "{} messages looked at, which costs each of them a receive\n", all->size());
+        say(stdout, "{}{}", o.groups ? std::string() : table_of(l.seen), groups_of(l));
+    std::fflush(stdout); // the cost comes after what it was for, also where both go to one file
+    say(stderr, "{}", cost_of(l));
     co_return ok;
+}
+
+std::string check_part(std::string const& text)
+{
+    auto const read = redrive::parse_part(text);
+    return read ? std::string() : read.error().message;
 }
 
 } // namespace
@@ -153,13 +131,25 @@ void add_sample(CLI::App& to, char const* name, command_line& line)
         ->type_name("N")
         ->check(CLI::Range(1, 10'000))
         ->capture_default_str();
-    command->add_flag("--json", o->json, "One JSON object a line instead of a table");
+    command->add_option("--body", o->body, "Show so many bytes of each body")
+        ->type_name("N")
+        ->check(CLI::Range(std::size_t(0), sqs::max_message_bytes))
+        ->capture_default_str();
+    command->add_option("--by", o->by, "Group by this too: attr.NAME, or a JSON pointer into the body (/order/state)")
+        ->type_name("PART")
+        ->check(check_part);
+    command->add_flag("--groups", o->groups, "The groups alone, without a line for each message");
+    command->add_flag(
+        "--json", o->json, "JSON instead of text: an object a line for each message, or one of all groups");
     command->footer(
-        "RCVD counts receives, this one included; RDRV says how often the message was redriven before. Of a body the "
-        "first 60 bytes are shown. Each look is a receive, and a queue with a redrive policy of its own counts them. "
-        "A message is visible again when this ends; if it cannot say so, after a minute.");
+        "RCVD counts receives, this one included; RDRV says how often the message was redriven before. A reason is "
+        "there "
+        "where a consumer rejected the message or somebody isolated it; of what SQS moved by itself the consumer's "
+        "log "
+        "has it. Each look is a receive, and a queue with a redrive policy of its own counts them. While this runs, "
+        "nobody else sees the messages; then they are visible again, and when it is killed, after a minute.");
     command->callback([o, &line] {
-        line.run = [o, &line] { return run(line.where, o->queue, [o](session& s) { return sample(s, *o); }); };
+        line.run = [o, &line] { return run(line.where, o->queue, [o](session& s) { return show_sample(s, *o); }); };
     });
 }
 

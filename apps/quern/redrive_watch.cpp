@@ -63,9 +63,10 @@ std::string metrics_line(redrive::report const& r, std::string_view queue, wall_
     return boost::json::serialize(line) + '\n';
 }
 
-redrive_watch::redrive_watch(boost::asio::io_context& io, redrive::redriver& of, std::size_t expected)
-    : of_(of), timer_(io), told_(io, SIGINT, SIGTERM), expected_(expected), began_at_(real_clock().now()),
-      bar_("settled", expected, began_at_)
+redrive_watch::redrive_watch(boost::asio::io_context& io, redrive::redriver& of, std::size_t expected,
+    std::function<void(redrive::report const&)> also)
+    : of_(of), timer_(io), told_(io, SIGINT, SIGTERM), expected_(expected), also_(std::move(also)),
+      began_at_(real_clock().now()), bar_("settled", expected, began_at_)
 {}
 
 void redrive_watch::begin()
@@ -88,6 +89,7 @@ void redrive_watch::show_soon()
     timer_.async_wait([self = shared_from_this()](boost::system::error_code ec) {
         if (ec || self->over_) return;
         auto const& r = self->of_.so_far();
+        if (self->also_) self->also_(r);
         auto const done = r.redriven + r.isolated + r.left;
         auto const now = real_clock().now();
         auto more = counts_text(r);

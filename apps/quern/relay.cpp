@@ -68,6 +68,8 @@ boost::asio::awaitable<int> relay_messages(
 {
     make_work const make = [&](std::vector<std::string> const& urls, consumer_options& settings,
                                std::shared_ptr<consumer_news> heard) {
+        if (auto const traces = heard->traces)
+            how.relay.trace = [traces](delivery const& d) { return traces->context_of(d.id()); };
         return relay_work(s, urls.front(), how, settings, std::move(heard), reread);
     };
     if (how.checks_health && how.wait_healthy.count() != 0) {
@@ -94,7 +96,9 @@ int run_relay(command_line const& line, relay_line const& said)
     if (said.dry_run) return preview(how);
     auto consume = said.consume;
     consume.queues = {how.queue};
-    consume.max_in_flight = how.concurrency;
+    if (how.batch > 1 && !consume.idempotency.store.empty())
+        return complain("--batch does not go with --idempotency, which guards one message at a time", usage);
+    consume.max_in_flight = how.concurrency * how.batch;
     if (how.wait_time && !consume.wait_time) consume.wait_time = how.wait_time;
     how.relay.keeps_rejected = !consume.poison_queue.empty();
     reread_settings const reread = [&] { return settings_from(said); };

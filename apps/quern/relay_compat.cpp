@@ -70,7 +70,8 @@ text insecure_if(settings& s, text const& value, bool meant)
     return "";
 }
 
-constexpr char const* not_done = "asks for something that this relay does not do; unset it";
+constexpr char const* no_such_signature = "asks for simple-sqsd's own signature; unset it, and have requests signed "
+                                          "as Standard Webhooks does with --sign-file";
 
 constexpr variable carrier[] = {
     {"CARRIER_SQS_ENDPOINT",
@@ -117,7 +118,10 @@ constexpr variable sqsd[] = {
     {"SQSD_MAX_MESSAGES_PER_REQUEST", number_only}, // receives ask for as many as there is room for
     {"SQSD_QUEUE_MAX_MSGS", number_only},
     {"SQSD_SLEEP_SECONDS", number_only}, // receives wait for messages
-    {"SQSD_RUN_DAEMONIZED", [](settings&, text const& v) { return text(v == "1" ? "" : not_done); }},
+    {"SQSD_RUN_DAEMONIZED",
+        [](settings&, text const& v) {
+            return text(v == "1" ? "" : "must be 1; to end when the queue is empty unset it, and say --until-empty");
+        }},
     {"SQSD_WAIT_TIME_SECONDS",
         [](settings& s, text const& v) {
             s.wait_time = whole(v);
@@ -139,14 +143,21 @@ constexpr variable sqsd[] = {
     {"SQSD_HTTP_USER_AGENT", [](settings& s, text const& v) { return set_header(s, "User-Agent", v); }},
     {"SQSD_HTTP_SSL_VERIFY", [](settings& s, text const& v) { return insecure_if(s, v, false); }},
     {"SQSD_HTTP_AUTHORIZATION_HEADER", [](settings& s, text const& v) { return set_header(s, "Authorization", v); }},
-    {"SQSD_HTTP_HMAC_HEADER", [](settings&, text const&) { return text(not_done); }},
-    {"SQSD_HMAC_SECRET_KEY", [](settings&, text const&) { return text(not_done); }},
-    {"SQSD_HTTP_AUTHORIZATION_HEADER_NAME", [](settings&, text const&) { return text(not_done); }},
+    {"SQSD_HTTP_HMAC_HEADER", [](settings&, text const&) { return text(no_such_signature); }},
+    {"SQSD_HMAC_SECRET_KEY", [](settings&, text const&) { return text(no_such_signature); }},
+    {"SQSD_HTTP_AUTHORIZATION_HEADER_NAME",
+        [](settings&, text const&) {
+            return text("names another header; unset both, and give the header with --header");
+        }},
     {"SQSD_WORKER_HEALTH_URL", [](settings& s, text const& v) { return set(s, "health.url", v); }},
     {"SQSD_WORKER_HEALTH_WAIT_TIME",
         [](settings& s, text const& v) { return set_time(s, "health.interval", v, "ms"); }},
-    {"SQSD_HTTP_HEALTH_PATH", [](settings&, text const&) { return text(not_done); }},
-    {"SQSD_CRON_FILE", [](settings&, text const&) { return text(not_done); }},
+    {"SQSD_HTTP_HEALTH_PATH",
+        [](settings&, text const&) { return text("is a path; unset it, and give the whole URL with --health-url"); }},
+    {"SQSD_CRON_FILE",
+        [](settings&, text const&) {
+            return text("asks for periodic tasks; unset it, and let a scheduler send their messages to the queue");
+        }},
 };
 
 failure wrong(std::string_view name, text const& why)
@@ -154,7 +165,8 @@ failure wrong(std::string_view name, text const& why)
     return {errc::invalid_option, text(name) + " " + why};
 }
 
-/// Requests at once, as carrier counts them: loops of receives, and in each as many as it says, or as one receive brings.
+/// Requests at once, as carrier counts them: loops of receives, and in each as many as it says, or as one receive
+/// brings.
 result<void> count_carriers(aws::environment const& from, settings& into)
 {
     auto const number = [&](char const* name) { return std::max(whole(from(name)).value_or(1), 0); };

@@ -146,7 +146,9 @@ int preview(relay_settings const& how)
     if (!keys) return complain(keys.error());
     sample const from(std::string(std::istreambuf_iterator<char>(std::cin), {}));
     auto const queue = name_of(how);
-    auto const request = relay::make_request({from.message(), queue}, how.relay.request, *keys, real_clock().wall());
+    relay::letter const of{from.message(), queue};
+    auto const request = how.relay.batches ? relay::make_batch_request({&of, 1}, how.relay.request, *keys)
+                                           : relay::make_request(of, how.relay.request, *keys, real_clock().wall());
     if (!request) return complain(request.error().message);
     for (auto const& left_out : request->left_out)
         spdlog::warn("{}", left_out);

@@ -136,11 +136,11 @@ text set_statistics(settings& s, text const& value)
     return fine;
 }
 
-text set_max_response(settings& s, text const& value)
+text set_size(std::size_t& to, text const& value)
 {
     auto const bytes = bytes_from(value);
     if (!bytes || *bytes < 1 || *bytes > (std::uint64_t(1) << 30)) return "must be a size up to 1GiB, 1MiB for one";
-    s.web.max_answer_bytes = *bytes;
+    to = *bytes;
     return fine;
 }
 
@@ -192,7 +192,8 @@ constexpr relay_setting table[] = {
         [](settings& s, text const& v) {
             return set_duration(s.web.connect_timeout, v, std::chrono::milliseconds(1));
         }},
-    {"max_response", "--max-response", "SIZE", "Largest body of an answer [1MiB]", set_max_response},
+    {"max_response", "--max-response", "SIZE", "Largest body of an answer [1MiB]",
+        [](settings& s, text const& v) { return set_size(s.web.max_answer_bytes, v); }},
     {"unix_socket", "--unix-socket", "PATH", "Connect to this socket; the URL still gives Host and path",
         [](settings& s, text const& v) { return set_path(s.relay.unix_socket, v); }},
     {"http_proxy", "--http-proxy", "URL", "Proxy on the way; '' for none [HTTP_PROXY, HTTPS_PROXY, NO_PROXY]",
@@ -237,6 +238,18 @@ constexpr relay_setting table[] = {
         [](settings& s, text const& v) { return set_path(s.reply_queue, v); }},
     {"concurrency", "--concurrency", "N", "Requests at once [50]",
         [](settings& s, text const& v) { return set_number(s.concurrency, v, 1, 10'000); }},
+    {"batch", "--batch", "N",
+        "Messages in a request at most, with --format lambda; URL and headers have no places then [1]",
+        [](settings& s, text const& v) {
+            auto wrong = set_number(s.batch, v, 1, 10'000);
+            s.relay.batches = s.batch > 1;
+            return wrong;
+        }},
+    {"batch_window", "--batch-window", "DURATION", "With --batch: how long the first message waits for others [0]",
+        [](settings& s, text const& v) { return set_duration(s.batch_window, v, std::chrono::milliseconds(0)); }},
+    {"batch_bytes", "--batch-bytes", "SIZE",
+        "With --batch: bodies in a request at most; a longer one goes alone [4MiB]",
+        [](settings& s, text const& v) { return set_size(s.batch_bytes, v); }},
     {"carrier_time", "--carrier-time", "UNIT", "Of X-Carrier-First-Receive-Time: s or ms [s]",
         [](settings& s, text const& v) {
             return set_choice<bool>(s.relay.request.carrier_milliseconds, v, {{"s", false}, {"ms", true}});
@@ -293,6 +306,12 @@ std::string relay_settings::conflict() const
     if (!web.key_file.empty() && web.certificate_file.empty()) return "--client-key needs --client-cert";
     if (auto const wrong = relay.validate()) return wrong->message;
     if (auto const wrong = web.validate()) return wrong->message;
+    if (batch_window.count() != 0 && batch == 1) return "--batch-window needs --batch";
+    if (batch > 1 && !dependency.is_empty())
+        return "--batch does not go with --dependency: one request goes to one service";
+    if (batch > 1 && !reply_queue.empty())
+        return "--batch does not go with --reply-queue: its answer says which messages have failed";
+    if (batch * concurrency > 120'000) return "--batch x --concurrency must be 120000 at most";
     if (wait_healthy.count() != 0 && !checks_health) return "--wait-healthy needs --health-url";
     return fine;
 }

@@ -24,10 +24,13 @@ struct relay_settings {
     policy::breaker_options breaker = consumer_options::only_when_all_fail();
     relay::health_options health;
     bool checks_health = false;
-    std::chrono::milliseconds wait_healthy{0}; ///< before the first receive
-    relay::text_template dependency;           ///< see relay::dependency_by()
-    std::string reply_queue;                   ///< URL or name; empty: none
-    std::size_t concurrency = 50;
+    std::chrono::milliseconds wait_healthy{0};           ///< before the first receive
+    relay::text_template dependency;                     ///< see relay::dependency_by()
+    std::string reply_queue;                             ///< URL or name; empty: none
+    std::size_t concurrency = 50;                        ///< requests at once
+    std::size_t batch = 1;                               ///< messages in a request, at most
+    std::chrono::milliseconds batch_window{0};           ///< the first of them waits so long for others
+    std::size_t batch_bytes = 4 << 20;                   ///< of bodies: an event of 6 MB is the most for Lambda
     std::chrono::milliseconds statistics_every{120'000}; ///< zero: never
 
     // Only variables say these; on the command line they are options of every consumer, or of the program.
@@ -47,8 +50,8 @@ struct relay_setting {
     std::string_view type;   ///< of the value, for the help; empty: a flag
     std::string_view help;
 
-    /// Sets it; a setting that is a list grows. Returns what is wrong, as the end of a sentence that the setting's name
-    /// begins: "must be a duration, 30s for one"; empty when all is well.
+    /// Sets it; a setting that is a list grows. Returns what is wrong, as the end of a sentence that the setting's
+    /// name begins: "must be a duration, 30s for one"; empty when all is well.
     std::string (*set)(relay_settings&, std::string const& value);
 };
 

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <csignal>
 
 namespace quern::app {
@@ -27,7 +28,8 @@ net::web_hook_options web_options(relay_settings const& how)
 struct station {
     station(asio::any_io_executor ex, relay_settings const& how, relay::queue_name from)
         : web(ex, web_options(how)), to(ex, web, std::move(from), how.relay),
-          keeps_rejected(how.relay.keeps_rejected), reply(how.relay.reply)
+          keeps_rejected(how.relay.keeps_rejected), batches(how.relay.batches), reply(how.relay.reply),
+          trace(how.relay.trace)
     {
         if (how.checks_health) {
             auto options = how.health;
@@ -42,15 +44,18 @@ struct station {
     std::optional<asio::signal_set> told; // SIGHUP
 
     // These stay whatever the settings say then.
-    bool keeps_rejected;
+    bool keeps_rejected, batches;
     decltype(relay::relay_options::reply) reply;
+    decltype(relay::relay_options::trace) trace;
 };
 
 result<void> take_up(station& at, result<relay_settings> how)
 {
     if (!how) return how.error();
     how->relay.keeps_rejected = at.keeps_rejected;
+    how->relay.batches = at.batches;
     how->relay.reply = at.reply;
+    how->relay.trace = at.trace;
     if (auto const done = at.to.reload(how->relay); !done) return done;
     return at.web.reload();
 }
@@ -114,6 +119,8 @@ asio::awaitable<result<void>> send_reply(
     co_return out;
 }
 
+constexpr std::size_t most_in_flight_of_fifo = 20'000; // SQS developer guide, quotas
+
 result<consumer_work> relay_work(session& s, std::string const& queue_url, relay_settings const& how,
     consumer_options& settings, std::shared_ptr<consumer_news> heard, reread_settings reread)
 {
@@ -136,6 +143,18 @@ result<consumer_work> relay_work(session& s, std::string const& queue_url, relay
     consumer_work out;
     out.program = "quern relay";
     out.handle = [at](std::string const&) { return at->to.handler(); };
+    if (queue_url.ends_with(".fifo") &&
+        how.batch == 1) { // a receive may bring ten of one group, of which one may run
+        settings.max_in_flight = std::min<std::size_t>(10 * how.concurrency, most_in_flight_of_fifo);
+        settings.handler_concurrency = how.concurrency;
+    }
+    if (how.batch > 1) {
+        out.handle_many = [at](std::string const&) { return at->to.batch_handler(); };
+        settings.batch_size = how.batch;
+        settings.batch_window = how.batch_window;
+        settings.batch_bytes = how.batch_bytes;
+        settings.handler_concurrency = how.concurrency;
+    }
     out.statistics = [at] { return relay_statistics(at->to.counters(), at->to.pace(), at->web.counters().open); };
     out.statistics_every = std::chrono::ceil<std::chrono::seconds>(how.statistics_every);
     at->told.emplace(ex, SIGHUP);

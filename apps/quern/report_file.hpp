@@ -7,12 +7,12 @@
 
 namespace quern::app {
 
-/// A file that appears whole or not at all: whoever watches it never sees half of it. Until then it is a draft of another
-/// name beside it, so that a folder that takes no file is known at once and not at the end of a night's work.
+/// A file that appears whole or not at all: whoever watches it never sees half of it. Until then it is a draft of
+/// another name beside it, so that a folder that takes no file is known at once and not at the end of a night's work.
 class report_file {
 public:
-    /// Makes the draft. Fails when the folder is not there or takes no file, or when `path` is a folder, a device or a
-    /// pipe.
+    /// Makes the draft. Fails when the folder is not there or takes no file, or when `path` is a folder, a device or
+    /// a pipe.
     static result<report_file> open(std::string path);
 
     report_file(report_file&&) noexcept;

@@ -4,8 +4,10 @@
 #include "sender.hpp"
 #include "session.hpp"
 #include "standard_streams.hpp"
+#include "trace_export.hpp"
 
 #include <quern/sqs/limits.hpp>
+#include <quern/tracing/sending.hpp>
 
 #include <boost/asio/signal_set.hpp>
 
@@ -15,6 +17,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <map>
 #include <memory>
 #include <random>
 #include <unistd.h>
@@ -31,6 +34,7 @@ struct send_options {
     std::size_t size = 0;
     std::string group;
     std::optional<int> delay; ///< seconds
+    trace_choice traces;
 };
 
 /// "1 to 80, 91, 101 to 110"
@@ -52,8 +56,10 @@ std::string spans(std::vector<std::size_t> numbers)
 /// Gives the messages what the options say, and counts what becomes of them.
 class job {
 public:
-    job(session& s, send_options const& options, std::string queue_url)
-        : session_(s), options_(options), is_fifo_(queue_url.ends_with(".fifo")), run_id_(std::random_device()()),
+    job(session& s, send_options const& options, std::string queue_url, std::shared_ptr<trace_export> traces)
+        : session_(s), options_(options), queue_url_(queue_url), is_fifo_(queue_url.ends_with(".fifo")),
+          run_id_(std::random_device()()), traces_(std::move(traces)),
+          caller_(traces_ ? context_of_process() : std::nullopt),
           to_(s.io.get_executor(), s.sqs, std::move(queue_url),
               [this](std::size_t position, auto const& answer) { answered(position, answer); }),
           progress_("sent", options.count, real_clock().now())
@@ -66,6 +72,7 @@ public:
         if (!options_.group.empty()) entry.group_id = options_.group;
         // Two equal lines are two messages, whatever the queue's ContentBasedDeduplication says.
         if (is_fifo_) entry.deduplication_id = fmt::format("{:08x}-{}", run_id_, added_);
+        if (traces_) spans_.try_emplace(added_, traces_->spans(), queue_url_, entry, caller_);
         ++added_;
         co_await to_.add(std::move(entry));
     }
@@ -80,6 +87,7 @@ public:
     {
         co_await to_.finished();
         progress_.finish();
+        if (traces_) co_await traces_->finish(std::chrono::seconds(5));
         say(stderr, "sent {} of {}\n", sent_, added_);
         if (interrupted_) say(stderr, "interrupted: what comes after message {} was not sent\n", added_);
         if (!why_) co_return sent_ == added_ && !interrupted_ ? ok : failed;
@@ -90,6 +98,10 @@ public:
 private:
     void answered(std::size_t position, result<sqs::send_message_response> const& answer)
     {
+        if (auto const its = spans_.find(position); its != spans_.end()) {
+            its->second.end(traces_->spans(), answer);
+            spans_.erase(its);
+        }
         if (answer) {
             ++sent_;
             progress_.show(sent_, real_clock().now());
@@ -107,8 +119,8 @@ private:
         to_.give_up(why);
     }
 
-    /// Nobody answers, or the whole call was refused for good. Or what comes next in a FIFO queue would overtake a message
-    /// that can be sent again.
+    /// Nobody answers, or the whole call was refused for good. Or what comes next in a FIFO queue would overtake a
+    /// message that can be sent again.
     bool ends_all(failure const& why) const
     {
         return (is_fifo_ && why.retryable) || why.code == errc::connect_failed || why.code == errc::tls_failed ||
@@ -117,8 +129,12 @@ private:
 
     session& session_;
     send_options const& options_;
+    std::string queue_url_;
     bool is_fifo_;
     unsigned run_id_;
+    std::shared_ptr<trace_export> traces_;            ///< null: none
+    std::optional<telemetry::trace_context> caller_;  ///< on whose behalf it sends
+    std::map<std::size_t, tracing::send_span> spans_; ///< by position, of what has no answer yet
     std::size_t added_ = 0, sent_ = 0;
     std::optional<failure> why_;      ///< a call failed for a reason that ends it all
     std::vector<std::size_t> unsent_; ///< because of it; numbers of messages, from 1
@@ -177,7 +193,10 @@ asio::awaitable<int> send(session& s, send_options const& options)
         co_return complain("--delay: a FIFO queue knows its own alone, see its attribute DelaySeconds", usage);
     }
 
-    job messages(s, options, std::move(*url));
+    auto traces = trace_export::to(s, options.traces);
+    if (!traces) co_return complain(traces.error());
+    if (*traces) (*traces)->begin({});
+    job messages(s, options, std::move(*url), std::move(*traces));
     if (options.count == 0) {
         auto const code = co_await send_lines(s, messages);
         co_return code;
@@ -207,6 +226,7 @@ void add_send(CLI::App& app, command_line& line)
     command->add_option("--delay", o->delay, "How long until the messages can be received; not on FIFO queues")
         ->type_name("SECONDS")
         ->check(CLI::Range(0, static_cast<int>(sqs::max_delay.count())));
+    add_traces_option(*command, o->traces);
     command->footer(
         "Each line is a message of 1 byte to 1 MiB. Ten go into a request, and eight requests are under way\n"
         "at once; for a FIFO queue one, so that the lines keep their order, and the first that cannot be\n"

@@ -12,8 +12,8 @@
 
 namespace quern::app {
 
-/// Reads a file of settings again when SIGHUP comes, and turns the limits that it names; those that it does not name any
-/// more are again as the command line says. A file that cannot be used changes nothing, and the log says why.
+/// Reads a file of settings again when SIGHUP comes, and turns the limits that it names; those that it does not name
+/// any more are again as the command line says. A file that cannot be used changes nothing, and the log says why.
 class settings_on_signal : public std::enable_shared_from_this<settings_on_signal> {
 public:
     /// `base`: what the command line says.

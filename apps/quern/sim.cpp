@@ -2,6 +2,7 @@
 #include "complaint.hpp"
 #include "progress.hpp"
 
+#include <quern/sim/redrive_day.hpp>
 #include <quern/sim/world.hpp>
 
 #include <CLI/CLI.hpp>
@@ -67,12 +68,24 @@ void print(breach const& b)
     fmt::print("\n  again, with its trace: quern sim --scenario {} --seeds {} --trace\n", b.scenario, b.seed);
 }
 
+bool is_of_redrives(std::string_view name)
+{
+    return std::ranges::find(sim::redrive_scenarios(), name, &sim::scenario_name::name) !=
+        sim::redrive_scenarios().end();
+}
+
+sim::run_result pass(std::string_view name, std::uint64_t seed, bool traced)
+{
+    if (is_of_redrives(name)) return sim::run(sim::draw_redrive(name, seed), traced);
+    sim::run_options options;
+    options.trace = traced;
+    return sim::run(sim::draw(name, seed), options);
+}
+
 int trace(std::vector<std::string_view> const& names, span seeds)
 {
     if (names.size() != 1 || seeds.count() != 1) return complain("--trace wants one --scenario and one seed", usage);
-    sim::run_options options;
-    options.trace = true;
-    auto const got = sim::run(sim::draw(names.front(), seeds.first), options);
+    auto const got = pass(names.front(), seeds.first, true);
     for (auto const& line : got.trace)
         fmt::print("{}\n", line);
     fmt::print("{} after {} virtual seconds\n", got.passed() ? "passed" : "FAILED",
@@ -83,9 +96,11 @@ int trace(std::vector<std::string_view> const& names, span seeds)
 int run_sim(sim_options const& o)
 {
     std::vector<std::string_view> names;
-    for (auto const& s : sim::scenarios()) {
-        if (o.list) fmt::print("{:<12} {}\n", s.name, s.about);
-        if (o.only.empty() || o.only == s.name) names.push_back(s.name);
+    for (auto const& all : {sim::scenarios(), sim::redrive_scenarios()}) {
+        for (auto const& s : all) {
+            if (o.list) fmt::print("{:<15} {}\n", s.name, s.about);
+            if (o.only.empty() || o.only == s.name) names.push_back(s.name);
+        }
     }
     if (o.list) return ok;
     if (names.empty()) return complain(fmt::format("no scenario {}; see quern sim --list", o.only), usage);
@@ -101,7 +116,7 @@ int run_sim(sim_options const& o)
         for (auto i = next++; i < total; i = next++) {
             auto const name = names[i % names.size()];
             auto const seed = seeds.first + i / names.size();
-            auto const got = sim::run(sim::draw(name, seed));
+            auto const got = pass(name, seed, false);
             milliseconds += static_cast<std::uint64_t>(got.lasted.count());
             std::lock_guard const lock(output);
             drains.add(got.drains);
@@ -137,6 +152,9 @@ constexpr char const* help =
 leases; requests and answers that are lost; processes that are stopped, paused and killed. After each step it checks what
 Quern promises: no message is lost, no acknowledgement without a lease, no handler twice at once, nothing left hidden after
 a drain, and the queue runs empty once the weather is fine. The same seed is the same day, always.
+
+The days of redrives have redrivers of a dead-letter queue instead, killed at any request and any write of their journals: each
+message ends where its policy says, and what is there twice was counted.
 
 Examples:
   quern sim --list

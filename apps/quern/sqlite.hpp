@@ -12,8 +12,8 @@ struct sqlite3_stmt;
 
 namespace quern::app::sqlite {
 
-/// A prepared statement. Values are bound in order, columns read in order; a view is good until the next step. After an error
-/// all steps do nothing, and the connection knows the first one.
+/// A prepared statement. Values are bound in order, columns read in order; a view is good until the next step. After
+/// an error all steps do nothing, and the connection knows the first one.
 class connection;
 class statement {
 public:

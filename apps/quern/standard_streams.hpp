@@ -9,12 +9,12 @@
 
 namespace quern::app {
 
-/// Takes the numbers of standard input, output and error where these are closed: a socket that got one would be read from
-/// or written to in their place. Reading and writing them fails as before.
+/// Takes the numbers of standard input, output and error where these are closed: a socket that got one would be read
+/// from or written to in their place. Reading and writing them fails as before.
 void hold_standard_streams();
 
-/// Formats and writes. Unlike fmt::print() it does not throw when it cannot: of standard output flush_output() tells in
-/// the end, and a standard error that takes nothing must not end what the program is about.
+/// Formats and writes. Unlike fmt::print() it does not throw when it cannot: of standard output flush_output() tells
+/// in the end, and a standard error that takes nothing must not end what the program is about.
 template <class... T>
 void say(std::FILE* to, fmt::format_string<T...> format, T&&... values)
 {

@@ -12,8 +12,8 @@
 
 namespace quern::app {
 
-/// Reads a TOML document. Every complaint names the place of the node that it is about: "shop.toml:7:3: queues.orders must
-/// be a table". Thrown, and caught by whoever reads the document as a whole.
+/// Reads a TOML document. Every complaint names the place of the node that it is about: "shop.toml:7:3: queues.orders
+/// must be a table". Thrown, and caught by whoever reads the document as a whole.
 class toml_reader {
 public:
     struct complaint {

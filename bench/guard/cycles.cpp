@@ -8,9 +8,11 @@
 //   watched   as cycle, with an observer of everything that a message has but how long it was in the queue
 //   timed     as watched, and of that
 //   measured  as cycle, with all that is measured
+//   traced    as cycle, with spans of every message; their export is not in it
 //
 // guard.py runs each twice, with different counts: what the second one takes longer is what the difference costs.
 #include <quern/aws/detail/signing/json_signer.hpp>
+#include <quern/consumer/client_options.hpp>
 #include <quern/consumer/consumer.hpp>
 #include <quern/core/detail/md5.hpp>
 #include <quern/core/detail/text/digest.hpp>
@@ -18,6 +20,7 @@
 #include <quern/sqs/detail/checksums.hpp>
 #include <quern/sqs/detail/decode.hpp>
 #include <quern/sqs/detail/encode.hpp>
+#include <quern/tracing/traced_api.hpp>
 
 #include <boost/asio/io_context.hpp>
 
@@ -106,6 +109,29 @@ void consume(long count, Handle handle, std::shared_ptr<observer> watcher = null
     std::_Exit(0); // how it ends is not what is counted
 }
 
+/// As consume(), through a traced_api.
+void consume_traced(long count)
+{
+    auto const* const queue = std::getenv("BENCH_QUEUE_URL");
+    if (!queue) throw std::runtime_error("BENCH_QUEUE_URL is not set");
+    asio::io_context io(1);
+    auto const spans = std::make_shared<tracing::tracer>(telemetry::trace_options(), real_clock(), 1);
+    consumer_options options;
+    options.seed = 1;
+    options.client.where.queue_url = queue;
+    sqs::client client(io.get_executor(), client_options_for(options, options.client));
+    tracing::traced_api traced(client, spans);
+    options.observer = traced.of_queue(queue);
+    consumer it(
+        io.get_executor(), traced, queue, [](delivery&) {}, options);
+    it.start();
+    while (it.counters().acked < static_cast<std::uint64_t>(count)) {
+        io.run_one();
+        if (spans->size() >= spans->options().batch) spans->take(spans->size());
+    }
+    std::_Exit(0); // how it ends is not what is counted
+}
+
 /// Somebody who overrides every event of a message, and reads what it tells.
 class watcher final : public observer {
 public:
@@ -137,7 +163,8 @@ asio::awaitable<void> wait_for_nothing(delivery&)
 int main(int argc, char* argv[])
 try {
     if (argc != 3)
-        throw std::runtime_error("usage: guard-cycles sign|build|parse|cycle|wait|watched|timed|measured COUNT");
+        throw std::runtime_error(
+            "usage: guard-cycles sign|build|parse|cycle|wait|watched|timed|measured|traced COUNT");
     std::string const step = argv[1];
     auto const count = std::stol(argv[2]);
     if (step == "sign")
@@ -156,6 +183,8 @@ try {
     else if (step == "measured")
         consume(
             count, [](delivery&) {}, metrics::collection().consumer("bench"));
+    else if (step == "traced")
+        consume_traced(count);
     else
         throw std::runtime_error("no such step: " + step);
 } catch (std::exception const& e) {

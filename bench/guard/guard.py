@@ -27,6 +27,7 @@ STEPS = {  # how often, and what of: over a socket no two runs meet quite the sa
     "watched": (8000, "message"),
     "timed": (8000, "message"),
     "measured": (8000, "message"),
+    "traced": (8000, "message"),
 }
 LIMIT = 1.05
 AT_MOST = {  # the first may be so many times the second, each with the allocator of the second: what that takes

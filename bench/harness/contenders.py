@@ -1,10 +1,13 @@
 """Who is measured: wrk, the floor and Quern here, others out of bench/peers."""
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from . import machine
 
 PEERS = Path(__file__).resolve().parent.parent / "peers"
 
@@ -19,6 +22,7 @@ class Contender:
     threads: int = 1
     bare: bool = False  # a load generator: it never says that it is ready, handles nothing and reports nothing
     backlog_only: bool = False  # knows nothing but receives and deletes by turns
+    relays: bool = False  # brings messages to a web service; says and reports nothing, as the program of somebody's users
     start: float = 1.0  # seconds that it takes to start and to end, for the estimate
     warm_up: float = 0.0  # CPU seconds until its code is compiled
     guess: float = 5_000  # messages a second, for the estimate
@@ -56,6 +60,19 @@ def quern(program, threads):
                      absent=absent, guess=100_000)
 
 
+def relays(program):
+    """Those that bring messages to a web service: ours, the plain one in Go, and carrier where somebody has it."""
+    program = Path(program).with_name("quern")
+    told = ("relay", "{queue}", "{url}/hook", "--concurrency", "50", "--visibility-timeout", "60", "--stats", "0")
+    yield Contender("quern-relay", "this tree", (str(program), "--log-level", "warning", *told), relays=True, guess=20_000,
+                    absent="" if program.exists() else f"{program} is not built")
+    carrier = os.environ.get("BENCH_CARRIER", "")
+    env = {"CARRIER_SQS_ENDPOINT": "{url}", "CARRIER_SQS_QUEUE_NAME": "bench", "CARRIER_SQS_BATCH_SIZE": "10",
+           "CARRIER_SQS_RECEIVERS": "5", "CARRIER_SQS_RECEIVER_WORKERS": "0", "CARRIER_WEBHOOK_ENDPOINT": "{url}/hook"}
+    yield Contender("carrier", "-", (carrier or "carrier",), env, relays=True, start=1.5, guess=5_000,
+                    absent="" if carrier else "no registry has it: name its program in BENCH_CARRIER")
+
+
 def others():
     """Of bench/peers/peers.py, where that is there."""
     if not (PEERS / "peers.py").exists():
@@ -64,7 +81,7 @@ def others():
     out = []
     for one in peers.contenders(peers.FOLDER):
         out.append(Contender(one["name"], one["version"], tuple(one["command"]), one["env"], one["absent"] or "",
-                             start=1.5, warm_up=one.get("warm_up", 0)))
+                             start=1.5, warm_up=one.get("warm_up", 0), relays=one.get("relays", False)))
     return out
 
 
@@ -85,4 +102,5 @@ def install_others(names):
 
 
 def everyone(program):
-    return [wrk(), floor(program), quern(program, 1), quern(program, 2), *others()]
+    several = [quern(program, threads) for threads in (3, 4, 6, 8, 12, 16) if threads < len(machine.cores())]
+    return [wrk(), floor(program), quern(program, 1), quern(program, 2), *several, *relays(program), *others()]

@@ -1,4 +1,5 @@
 """One run: a fresh server, a contender, a warm-up, a window."""
+import functools
 import json
 import os
 import select
@@ -28,8 +29,9 @@ def environment(contender, scenario, in_flight, server, certificates, result):
             "AWS_SECRET_ACCESS_KEY": "bench", "AWS_ENDPOINT_URL": server.url, "AWS_ENDPOINT_URL_SQS": server.url,
             "AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": os.devnull,
             "AWS_SHARED_CREDENTIALS_FILE": os.devnull, "NODE_NO_WARNINGS": "1",
-            "BENCH_QUEUE_URL": server.queue_url(queue), "BENCH_THREADS": str(contender.threads),
-            "BENCH_RESULT": str(result), **scenario.env(in_flight), **contender.env}
+            "BENCH_QUEUE_URL": server.queue_url(queue), "BENCH_HOOK": server.url + "/hook",
+            "BENCH_THREADS": str(contender.threads), "BENCH_RESULT": str(result), **scenario.env(in_flight),
+            **{name: value.replace("{url}", server.url) for name, value in contender.env.items()}}
     if contender.bare:
         told["BENCH_HANDLE"] = server.handle()
     if certificates:
@@ -46,7 +48,10 @@ class Running:
         self.folder = tempfile.TemporaryDirectory(prefix="quern-bench-")
         self.result = Path(self.folder.name) / "result.json"
         self.errors = Path(self.folder.name) / "errors"
-        command = [word.replace("{url}", server.url) for word in contender.command]
+        places = {"{url}": server.url, "{queue}": server.queue_url("bench")}
+        command = [functools.reduce(lambda text, place: text.replace(*place), places.items(), word)
+                   for word in contender.command]
+        self.began = time.monotonic()
         with self.errors.open("w") as errors:
             self.process = subprocess.Popen(
                 ["taskset", "-c", ",".join(map(str, cores)), *command], stdout=subprocess.PIPE, stderr=errors, text=True,
@@ -56,7 +61,7 @@ class Running:
         self.used = machine.Usage(self.group)
 
     def wait_until_ready(self):
-        if self.contender.bare:
+        if self.contender.bare or self.contender.relays:
             return
         ready, _, _ = select.select([self.process.stdout], [], [], BOOT)
         line = self.process.stdout.readline() if ready else ""
@@ -73,12 +78,12 @@ class Running:
 
     def stop(self):
         """What it reports when it is told to end."""
-        self.process.send_signal(signal.SIGTERM)
+        self.process.send_signal(signal.SIGINT if self.contender.relays else signal.SIGTERM)  # carrier knows no other
         try:
             self.process.wait(LEAVE)
         except subprocess.TimeoutExpired:
             raise Failed(f"did not end within {LEAVE} s of SIGTERM") from None
-        if self.contender.bare:
+        if self.contender.bare or self.contender.relays:
             return {}
         if self.process.returncode != 0 or not self.result.exists():
             raise Failed(f"ended with status {self.process.returncode} and "
@@ -118,7 +123,7 @@ def warm(client, server, pace, scenario):
     client.check()
     began, cpu = time.monotonic(), client.contender.warm_up
     patience = min(pace.patience, 2 * cpu) - pace.warm_up
-    fill = 0 if scenario.load or client.contender.bare else pace.turn_over
+    fill = 0 if scenario.arrives or client.contender.bare else pace.turn_over
     while True:
         cold = cpu > 0 and client.used.spent()[0] < cpu
         filling = fill > 0 and server.stats()["deleted"] < client.in_flight
@@ -132,7 +137,7 @@ def warm(client, server, pace, scenario):
 def steady(client, server, pace, scenario):
     """Rates within the window, and latencies from its begin to the end of the contender."""
     lacking = warm(client, server, pace, scenario)
-    if scenario.load:
+    if scenario.arrives:
         server.reset()  # the backlog is over, messages arrive by the schedule
         time.sleep(pace.calm)
     server.reset()
@@ -165,6 +170,16 @@ def held(client, server, count, limit):
             break
     time.sleep(0.5)  # what was sent last has been read, too
     return {"reached": reached, "resident": machine.resident(client.group)}
+
+
+def start(client, server):
+    """How long it takes until a message is deleted, and the CPU that costs."""
+    while not server.stats()["deleted"]:
+        if time.monotonic() - client.began > BOOT:
+            raise Failed(f"deleted nothing within {BOOT} s")
+        client.check()
+        time.sleep(0.002)
+    return {"start_ms": (time.monotonic() - client.began) * 1e3, "start_cpu_ms": client.used.spent()[0] * 1e3}
 
 
 def idle(client, server, pace):
@@ -204,10 +219,12 @@ class Bench:
                 return self.run_held(scenario, contender, server, cores)
             with running(contender, scenario, server, cores, tls, in_flight) as client:
                 client.wait_until_ready()
+                if scenario.kind == "start":
+                    return start(client, server)
                 if scenario.kind == "idle":
                     return idle(client, server, self.pace)
                 found = steady(client, server, self.pace, scenario)
-                return {**found, "offered": scenario.load * capacity or None, "allowed": in_flight}
+                return {**found, "offered": scenario.offered(capacity) or None, "allowed": in_flight}
 
     def run_held(self, scenario, contender, server, cores):
         with Yardstick(self.program, ("--limit", 0), cores[0]) as empty, \

@@ -3,7 +3,7 @@ from . import numbers
 
 METRICS = ("rate", "cpu_us", "kernel", "per_cpu_second", "requests", "server_busy", "others_busy", "resident",
            "above_idle", "reached", "in_flight", "redelivered", "refused", "behind_us", "offered",
-           "allowed", "filling", "cold", "cpu_per_hour", "requests_per_hour", "connections")
+           "allowed", "filling", "cold", "cpu_per_hour", "requests_per_hour", "connections", "start_ms", "start_cpu_ms")
 LATENCIES = ("handler_us", "deleted_us")
 
 BUSY = 0.9  # of the server: above it, the server may be what was measured

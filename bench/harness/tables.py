@@ -36,13 +36,17 @@ def columns(scenario):
     if scenario.kind == "idle":
         return [("CPU s an hour", spread_of("cpu_per_hour")), ("requests an hour", spread_of("requests_per_hour")),
                 ("connections", spread_of("connections")), RESIDENT]
+    if scenario.kind == "start":
+        return [("ms to the first message", spread_of("start_ms")), ("CPU ms until then", spread_of("start_cpu_ms"))]
     if scenario.kind == "held":
         return [("reached", spread_of("reached")), ("MiB above idle", spread_of("above_idle", MIB)), RESIDENT]
-    if scenario.load:
+    if scenario.arrives:
         return [("offered/s", spread_of("offered")), RATE, CPU, REQUESTS,
                 ("to handler p50 / p99 / p99.9", latency_of("handler_us")),
                 ("to deleted p50 / p99 / p99.9", latency_of("deleted_us")), SERVER]
     extra = []
+    if scenario.relayed:
+        extra = [RESIDENT]
     if scenario.handler_ms:
         extra = [("in flight", spread_of("in_flight")), RESIDENT]
     if scenario.delay_ms:

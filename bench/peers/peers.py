@@ -32,7 +32,8 @@ KITS = {kit.name: replace(kit, home=HERE) for kit in (
         ["python3", "-m", "venv", "--clear", at / "venv"],
         [at / "venv/bin/pip", "install", "--quiet", "--requirement", "requirements.txt"]]),
     Kit("go", ("go",), ("go.*",), lambda at: [["go", "mod", "download"]],
-        lambda at: [["go", "build", "-o", at / "loop", "."]]),
+        lambda at: [["go", "build", "-o", at / "loop", "."], ["go", "build", "-o", at / "go-relay", "./relay"],
+                    ["go", "build", "-o", at / "go-mover", "./mover"]]),
     Kit("rust", ("cargo", "cc"), ("Cargo.*",), lambda at: [["cargo", "fetch"]],
         lambda at: [["cargo", "build", "--release", "--target-dir", at / "target"]]),
     Kit("java", ("javac", "mvn"), ("pom.xml",), lambda at: [maven(at)], lambda at: [
@@ -42,6 +43,8 @@ KITS = {kit.name: replace(kit, home=HERE) for kit in (
 
 # CPU seconds until the code is compiled, and a contender as fast as it gets.
 WARM_UP = {"java": 30, "node": 3}
+
+RELAYS = ("go-relay",)  # bring messages to a web service, and do nothing else
 
 
 def node(script):
@@ -58,6 +61,7 @@ CONTENDERS = {
     "squiss-ts": ("node", "package.json", r'"squiss-ts": "(.+)"', node("squiss-ts.mjs")),
     "aws-sdk-js": ("node", "package.json", r'"@aws-sdk/client-sqs": "(.+)"', node("sdk.mjs")),
     "aws-sdk-go": ("go", "go.mod", r"service/sqs v(\S+)", lambda at: [at / "loop"]),
+    "go-relay": ("go", "go.mod", r"service/sqs v(\S+)", lambda at: [at / "go-relay"]),
     "aws-sdk-rust": ("rust", "Cargo.toml", r'aws-sdk-sqs = .*"=([^"]+)"', lambda at: [at / "target/release/loop"]),
     "aws-sdk-java": ("java", "pom.xml", r"<aws.version>(.+)<", lambda at: ["sh", at / "run.sh", at, "Sdk"]),
     "spring-cloud-aws": ("java", "pom.xml", r"<spring-cloud-aws.version>(.+)<",
@@ -90,7 +94,8 @@ def contenders(kits_dir=FOLDER):
     for name, (kit, manifest, pin, command) in CONTENDERS.items():
         version = re.search(pin, (HERE / kit / manifest).read_text())[1]
         found.append({"name": name, "version": version, "command": [str(word) for word in command(having[kit].folder)],
-                      "env": dict(ALONE), "warm_up": WARM_UP.get(kit, 0), "absent": absent(having[kit])})
+                      "env": dict(ALONE), "warm_up": WARM_UP.get(kit, 0), "relays": name in RELAYS,
+                      "absent": absent(having[kit])})
     return found
 
 

@@ -1,8 +1,8 @@
 // Quern as a contender: one consumer, with a plain function as its handler, or a coroutine where handlers wait.
 //
-// Its usual settings but three: BENCH_IN_FLIGHT is its max_in_flight, and it may have a receive and a delete under way for
-// each ten of them, as the loops of the SDKs have. With BENCH_THREADS=2 there are two consumers, each on an io_context and
-// a thread of its own, which is how one uses a second core.
+// Its usual settings but three: BENCH_IN_FLIGHT is its max_in_flight, and it may have a receive and a delete under
+// way for each ten of them, as the loops of the SDKs have. With BENCH_THREADS=2 there are two consumers, each on an
+// io_context and a thread of its own, which is how one uses a second core.
 #include "contender.hpp"
 
 #include <quern/quern.hpp>

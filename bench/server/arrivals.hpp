@@ -23,7 +23,8 @@ public:
     }
     bool is_rehearsal() const { return endless_ && gap_ != 0; }
 
-    /// When the next one is due; not before start(), and nothing when there are no more. An endless backlog is due by now.
+    /// When the next one is due; not before start(), and nothing when there are no more. An endless backlog is due by
+    /// now.
     std::optional<micros> next(micros now) const
     {
         if (left_ == 0) return {};

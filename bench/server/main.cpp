@@ -25,6 +25,7 @@ int run(int argc, char* argv[])
     CLI::App app("A queue to measure consumers with.", "yardstick");
     app.add_option("--port", what.port, "Port on 127.0.0.1; 0 takes a free one")->capture_default_str();
     app.add_option("--body", what.body, "Bytes of a body")->check(CLI::Range(64, 1024 * 1024))->capture_default_str();
+    app.add_flag("--json", what.json, "Bodies of JSON: an answer escapes every sixth byte of them");
     app.add_option(
            "--rate", what.rate, "Messages that become due each second, whoever receives them; 0: an endless backlog")
         ->check(CLI::Range(0.0, 1e6))

@@ -26,14 +26,14 @@ enum class fate {
 
 /// The queue: pure decisions, the time comes with each call.
 ///
-/// Standard: what came back first, then what is due. FIFO: message n is of group n modulo G; as many of a group at once as
-/// fit, and a group is locked while any of its messages is hidden.
+/// Standard: what came back first, then what is due. FIFO: message n is of group n modulo G; as many of a group at
+/// once as fit, and a group is locked while any of its messages is hidden.
 class queue {
 public:
     explicit queue(options const& what);
 
-    /// Messages get a due time from now on, those of a schedule are counted from now on. A rehearsal ends instead: what is
-    /// left of it is not to be measured, so that takes a second call.
+    /// Messages get a due time from now on, those of a schedule are counted from now on. A rehearsal ends instead:
+    /// what is left of it is not to be measured, so that takes a second call.
     void measure(micros now);
     /// The schedule begins, if it did not yet.
     void wake(micros now);

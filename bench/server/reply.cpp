@@ -83,7 +83,28 @@ wanted wanted::of(std::vector<std::string_view> const& names)
     return out;
 }
 
-renderer::renderer(options const& what) : padding_(what.body - 64, 'x')
+namespace {
+
+std::string padding_of(options const& what)
+{
+    static constexpr std::string_view pattern = R"("amount":"12.50","note":"two")";
+    std::string out(what.body - 64, 'x');
+    for (std::size_t i = 0; what.json && i != out.size(); ++i)
+        out[i] = pattern[i % pattern.size()];
+    return out;
+}
+
+std::string escaped(std::string_view text)
+{
+    std::string out;
+    for (char const c : text)
+        out.append(c == '"' ? "\\" : "").push_back(c);
+    return out;
+}
+
+} // namespace
+
+renderer::renderer(options const& what) : padding_(padding_of(what)), written_(escaped(padding_))
 {
     for (auto& lane : lanes_)
         lane.head.fill('x');
@@ -127,7 +148,7 @@ void renderer::messages(std::span<handed const> what, wanted const& which, std::
         out.append(hash, 32);
         out += R"(","Body":")";
         out.append(reinterpret_cast<char const*>(lanes_[i].head.data()), 64);
-        out += padding_;
+        out += written_;
         out += '"';
         attributes(one, which, out);
         out += '}';

@@ -42,12 +42,14 @@ private:
     void attributes(handed const& one, wanted const& which, std::string& out);
 
     std::string padding_; // of a body, behind the 64 bytes that differ
+    std::string written_; // the same in an answer
     std::array<md5_lane, md5_lanes> lanes_;
 };
 
 /// A whole answer: reserve(), append the body, seal().
 ///
-/// The head has the length of the body in it, and stands in front of it: so room is left, and the head is put where it ends.
+/// The head has the length of the body in it, and stands in front of it: so room is left, and the head is put where
+/// it ends.
 class reply {
 public:
     std::string& reserve();

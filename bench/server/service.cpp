@@ -11,6 +11,10 @@ service::service(options const& what, std::function<void(peer, std::string_view)
 void service::request(peer who, http_head const& head, std::string_view body, micros now)
 {
     if (head.target.starts_with("/bench/")) return control(who, head, now);
+    if (head.target == "/hook") { // the web service of those who relay
+        reply_.reserve();
+        return answer(who, 200, now);
+    }
     auto const& what = reader_.read(body);
     if (!what.understood) {
         ++counts_.others;
@@ -151,6 +155,8 @@ void service::queue_attributes(peer who, micros now)
     auto& out = reply_.reserve();
     out += R"({"Attributes":{"QueueArn":"arn:aws:sqs:us-east-1:000000000000:bench","DelaySeconds":"0",)";
     out += R"("ReceiveMessageWaitTimeSeconds":"0","MaximumMessageSize":"1048576","MessageRetentionPeriod":"345600",)";
+    out += R"("ApproximateNumberOfMessages":"1","ApproximateNumberOfMessagesNotVisible":"0",)";
+    out += R"("ApproximateNumberOfMessagesDelayed":"0",)";
     out += what_.groups > 0 ? R"("FifoQueue":"true",)" : "";
     out += R"("VisibilityTimeout":")" + std::to_string(what_.visibility / second) + "\"}}";
     answer(who, 200, now);

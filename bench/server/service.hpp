@@ -19,8 +19,8 @@ struct peer {
 
 /// Answers requests: those of SQS, and the harness's own, `GET /bench/stats` and `POST /bench/reset`.
 ///
-/// Reset begins a measurement: counts start anew, bodies carry the time at which they were due (0000000000000000 until
-/// then), and what a schedule had piled up is dropped. After a rehearsal it takes two: the first one ends that.
+/// Reset begins a measurement: counts start anew, bodies carry the time at which they were due (0000000000000000
+/// until then), and what a schedule had piled up is dropped. After a rehearsal it takes two: the first one ends that.
 class service {
 public:
     /// `send` gets each answer, when it is time.

@@ -101,6 +101,42 @@ def telling(program, quern, environment):
     expect(rest, "requests were made, nothing left behind\n")
 
 
+def tracing(program, quern, environment):
+    """Sender, handler, answer and settlement are one tree at the collector."""
+    spans = {}
+
+    class Collector(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            for span in body["resourceSpans"][0]["scopeSpans"][0]["spans"]:
+                spans[span["name"]] = span
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    environment = {**environment, "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{server.server_port}"}
+    urls = [command(quern, "queue", "create", name, environment=environment).strip() for name in ("orders", "answers")]
+    command(quern, "send", "orders", "--traces", "otlp", environment=environment, input="cake\n")
+    with subprocess.Popen([program, *urls], env=environment) as process:
+        answer = ""
+        while not answer:
+            answer = command(quern, "consume", "answers", "--until-empty", "--wait-time", "1", environment=environment)
+        process.send_signal(signal.SIGTERM)
+        process.wait(LIMIT)
+    server.shutdown()
+    expect(process.returncode, 0)
+    expect(json.loads(answer)["body"], "done: cake")
+    parents = {name: next((other for other in spans if spans[other]["spanId"] == span.get("parentSpanId")), None)
+               for name, span in spans.items() if not name.startswith("receive ")}
+    expect(parents, {"send orders": None, "process orders": "send orders", "send answers": "process orders",
+                     "delete orders": "process orders"})
+
+
 def shop_call(program, quern, environment):
     """What the shop says decides: done, rejected, or tried again."""
     said = {"rolls": [204], "stones": [422], "cake": [503, 204]}

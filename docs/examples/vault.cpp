@@ -1,4 +1,4 @@
-// A client whose keys come from somewhere of one's own. It asks there before the first call, and again before they end.
+// A client whose keys come from somewhere of one's own: asked before the first call, and again before they end.
 #include <quern/quern.hpp>
 
 #include <boost/asio/co_spawn.hpp>

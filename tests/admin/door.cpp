@@ -72,10 +72,10 @@ struct open_door {
         at.end();
     }
 
-    reply get(std::string const& path) const
+    reply get(std::string const& path, std::string const& fields = {}) const
     {
         socket_client client(door->port());
-        client.send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        client.send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + fields + "\r\n");
         return client.receive();
     }
     void wait_until(std::string const& path, int status) const
@@ -210,6 +210,23 @@ BOOST_AUTO_TEST_CASE(the_page_comes_with_its_policy_and_metrics_where_there_are_
     open_door with(options);
     BOOST_TEST(with.get("/metrics").body == "quern_up 1\n");
     BOOST_TEST(with.get("/metrics").fields.at("content-type") == "text/plain; version=0.0.4; charset=utf-8");
+}
+
+BOOST_AUTO_TEST_CASE(scrapers_get_the_form_of_metrics_that_they_would_rather_have)
+{
+    admin::door_options options;
+    options.metrics = [] { return "quern_up 1\n"; };
+    open_door plain(options);
+    options.openmetrics = [] { return "quern_up 1.0\n# EOF\n"; };
+    open_door both(options);
+
+    std::string const wish = "Accept: application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5\r\n";
+    auto const said = both.get("/metrics", wish);
+    BOOST_TEST(said.body == "quern_up 1.0\n# EOF\n");
+    BOOST_TEST(said.fields.at("content-type") == "application/openmetrics-text; version=1.0.0; charset=utf-8");
+    BOOST_TEST(both.get("/metrics", "Accept: */*\r\n").body == "quern_up 1\n");
+    BOOST_TEST(both.get("/metrics").body == "quern_up 1\n");
+    BOOST_TEST(plain.get("/metrics", wish).body == "quern_up 1\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

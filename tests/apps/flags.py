@@ -4,34 +4,25 @@
 import http.server
 import json
 import signal
-import threading
 import unittest
 
-from program import LIMIT, ProgramTest, wait_for
+from program import LIMIT, ProgramTest, Server, wait_for
 
 
-class Services(http.server.ThreadingHTTPServer):
+class Services(Server):
     """SSM, DynamoDB, AppConfig and its agent, all of which say the same word."""
 
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), Answer)
         self.word = "open"
         self.asked = []
         self.tokens = {}  # to what was read last in their session
         self.given = 0
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        super().__init__(Answer)
 
     def token_for(self, seen):
         self.given += 1
         self.tokens[f"t{self.given}"] = seen
         return f"t{self.given}"
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.shutdown()
-        self.server_close()
 
 
 class Answer(http.server.BaseHTTPRequestHandler):

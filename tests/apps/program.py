@@ -1,9 +1,14 @@
 """What the tests of the program share: running it, with a broker of its own and nothing of the caller's environment."""
 
+import faulthandler
+import glob
+import http.server
 import json
 import os
 import subprocess
+import sys
 import tempfile
+import threading
 import unittest
 
 QUERN = os.path.join(os.environ["QUERN_BIN_DIR"], "quern")
@@ -14,6 +19,36 @@ def environment(**extra):
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "QUERN_"))}
     return {**kept, "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
             "AWS_EC2_METADATA_DISABLED": "true", **extra}
+
+
+def tell_where_it_hangs():
+    """Says to standard error where this program is, and where each thread of the programs that it has started."""
+    faulthandler.dump_traceback()
+    parents = {}
+    for status in glob.glob("/proc/[0-9]*/status"):
+        try:
+            with open(status, encoding="utf-8") as lines:
+                told = dict(line.rstrip("\n").split(":\t", 1) for line in lines if ":\t" in line)
+            parents[int(told["Pid"])] = int(told["PPid"])
+        except OSError:
+            pass  # it has ended
+    ours = {os.getpid()}
+    for _ in parents:  # as deep as it may be
+        ours |= {pid for pid, parent in parents.items() if parent in ours}
+    for pid in sorted(ours - {os.getpid()}):
+        for what in ("cmdline", "task/*/wchan", "task/*/syscall"):
+            for path in sorted(glob.glob(f"/proc/{pid}/{what}")):
+                try:
+                    with open(path, encoding="utf-8", errors="replace") as file:
+                        print(path, file.read().replace("\0", " "), file=sys.stderr, flush=True)
+                except OSError as why:
+                    print(path, why, file=sys.stderr, flush=True)
+
+
+# CTest ends a test program after 600 s without a word of where it was; the longest takes a quarter of that, on a busy machine half.
+watch = threading.Timer(580, tell_where_it_hangs)
+watch.daemon = True
+watch.start()
 
 
 class Broker:
@@ -34,6 +69,21 @@ class Broker:
         self.process.terminate()
         self.process.wait(LIMIT)
         self.process.stdout.close()
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """A web service on a port of its own, until the end of the block."""
+
+    def __init__(self, handler):
+        super().__init__(("127.0.0.1", 0), handler)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.server_close()
 
 
 class ProgramTest(unittest.TestCase):

@@ -69,6 +69,16 @@ class Redriving(ProgramTest):
         report, _ = self.redrive("--to", "orders", "--id", message["message_id"])
         self.assertEqual(report["redriven"], 1)
 
+    def test_a_message_of_almost_a_mebibyte_arrives_whole_or_is_isolated_whole(self):
+        room_for_ours = 88  # both attributes, with their names and types
+        for size, where in ((2**20 - room_for_ours, "orders"), (2**20 - 1, "poison")):
+            body = "ä" * (size // 2) + "x" * (size % 2)
+            self.send("dead", body)
+            self.redrive("--to", "orders", "--poison-queue", "poison")
+            got = self.consume(where)
+            self.assertEqual([m["body"] == body for m in got], [True])
+            self.assertEqual(len(got[0]["attributes"]), 2 if where == "orders" else 0)
+
     def test_a_dry_run_moves_nothing(self):
         self.send("dead", "a", "b")
         report, err = self.redrive("--to", "orders", "--dry-run")
@@ -102,13 +112,52 @@ class Redriving(ProgramTest):
         for command in (("redrive", "sample"), ("dead-letters",)):
             out, err = self.quern(*command, "dead")
             self.assertIn("x" * 60 + "…", out)
-            self.assertIn("2 from orders", out)
-            self.assertIn("costs each of them a receive", err)
+            self.assertIn("2 from orders, sent 20", out)
+            self.assertIn("2 messages of about 2 looked at, which costs each of them a receive; ", err)
             self.assertEqual(self.counts("dead"), (2, 0, 0))
         lines = [json.loads(line) for line in self.quern("dead-letters", "dead", "--json", "--count", "1")[0].splitlines()]
         self.assertEqual(len(lines), 1)
         self.assertEqual(lines[0]["source"], "orders")
         self.assertEqual(lines[0]["receive_count"], 4)  # one at its queue, and three looks
+        out, _ = self.quern("dead-letters", "dead", "--body", "100")
+        self.assertIn("x" * 100, out)
+        self.assertNotIn("…", out)
+
+    def test_a_sample_groups_by_source_by_reason_and_by_whatever_is_asked_for(self):
+        self.send("dead", *(json.dumps({"version": version}) for version in (1, 1, 1, 2)))
+        self.die("orders", json.dumps({"version": 2}))
+        self.quern("redrive", "isolate", "dead", "--to", "poison", "--where-body", "/version = 1", "--reason", "legacy")
+        self.die("billing", "no JSON")
+        out, _ = self.quern("dead-letters", "dead", "--groups", "--by", "/version")
+        self.assertEqual(sorted(line.split(", sent ")[0].strip() for line in out.splitlines()),
+                         ["1 from billing", "1 from nobody knows where", "1 from orders", "1 without /version",
+                          "2 with /version = 2"])
+        out, _ = self.quern("dead-letters", "poison", "--by", "/version")
+        self.assertIn("3 because legacy, sent 20", out)
+        self.assertIn("3 with /version = 1, sent 20", out)
+        self.assertRegex(out.splitlines()[0], "SOURCE +REASON +BODY")
+        told = json.loads(self.quern("dead-letters", "dead", "--groups", "--json", "--by", "/version")[0])
+        self.assertEqual({group.get("value"): group["count"] for group in told["by_part"]}, {"2": 2, None: 1})
+        self.assertEqual({group.get("source"): group["count"] for group in told["by_source"]},
+                         {"orders": 1, "billing": 1, None: 1})
+        self.assertEqual((told["messages"], told["depth"], told["cost"]["receives"], told["cost"]["still_hidden"]),
+                         (3, 3, 3, 0))
+        _, err = self.quern("dead-letters", "billing")
+        self.assertEqual(err, "billing is empty\n")
+        self.refuse("dead-letters", "dead", "--by", "version", status=2, mentions=["at character 1: expected attr."])
+
+    def test_a_look_at_a_queue_that_moves_messages_on_says_which_it_will(self):
+        policy = {"deadLetterTargetArn": "arn:aws:sqs:us-east-1:000000000000:dead", "maxReceiveCount": 2}
+        self.create("thrice", "--attribute", "RedrivePolicy=" + json.dumps(policy))
+        self.send("thrice", "m")
+        _, err = self.quern("dead-letters", "thrice")
+        self.assertNotIn("policy", err)
+        told = json.loads(self.quern("dead-letters", "thrice", "--groups", "--json")[0])
+        self.assertEqual((told["cost"]["moves_on_after"], told["cost"]["at_their_last"]), (2, 1))
+        self.assertEqual(self.counts("dead"), (0, 0, 0))
+        _, err = self.quern("dead-letters", "thrice")
+        self.assertEqual(err, "thrice: no message could be received, of about 1: they are hidden, or delayed\n")
+        self.assertEqual(self.counts("dead"), (1, 0, 0))
 
     def test_a_rule_that_stops_the_run_has_a_status_of_its_own(self):
         self.die("orders", *(f"m{i}" for i in range(30)))

@@ -7,6 +7,7 @@ import os
 import signal
 import time
 import unittest
+import zlib
 
 from program import LIMIT, ProgramTest
 
@@ -35,7 +36,7 @@ class Journal(ProgramTest):
         running = self.start("redrive", "dead", "--to", "orders", "--delay-base", "1h", "--delay-max", "30d", "--journal",
                              self.journal)
         end = time.monotonic() + LIMIT
-        while f"waiting {count}" not in (self.ask("status") if os.path.exists(self.journal + "/dead.jsonl") else ""):
+        while f"open: {count} waiting until they are due" not in (self.ask("status") if os.path.exists(self.journal + "/dead.jsonl") else ""):
             self.assertLess(time.monotonic(), end)
         return running
 
@@ -51,6 +52,8 @@ class Journal(ProgramTest):
         status = self.ask("status")
         self.assertIn("dead: succeeded, of dead", status)
         self.assertIn("redriven 5, isolated 0, deleted 5", status)
+        self.assertIn("nothing is open", status)
+        self.assertNotIn("resume", status)
         self.assertIn("done, attempt 1", self.ask("status", "--message", message))
         self.assertEqual(len(self.ask("history", "--message", message).splitlines()), 4)
         self.assertEqual(len(self.ask("history").splitlines()), len(events))
@@ -64,7 +67,7 @@ class Journal(ProgramTest):
         self.send("dead", "m")
         self.redrive()
         self.refuse("redrive", "dead", "--to", "orders", "--delay-base", "0", "--journal", self.journal, status=2,
-                    mentions=["the run is over (succeeded): give another name"])
+                    mentions=["the run dead is over (succeeded); a new one takes another --name"])
         self.refuse("redrive", "dead", "--to", "poison", "--journal", self.journal, status=2,
                     mentions=["the run dead was begun with other settings"])
         self.redrive("--name", "second")
@@ -98,7 +101,17 @@ class Journal(ProgramTest):
         self.assertEqual(self.counts("dead"), (2, 0, 0))
         self.assertIn("dead: cancelled", self.ask("status"))
         self.refuse("redrive", "cancel", "--journal", self.journal, status=1, mentions=["cannot be cancelled"])
-        self.refuse("redrive", "resume", "--journal", self.journal, status=2, mentions=["the run is over (cancelled)"])
+        self.refuse("redrive", "resume", "--journal", self.journal, status=2, mentions=["the run dead is over (cancelled)"])
+
+    def test_a_run_that_goes_on_means_the_same_messages_and_the_same_time(self):
+        self.redrive("--since", "2h", "--group", "a\tb\u0085c")
+        began = json.loads(self.events()[0]["executionStartedEventDetails"]["input"])
+        self.assertEqual((began["since"], began["group"]), ("2h", "a\tb\u0085c"))
+        self.assertRegex(began["since_at"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+
+    def test_settings_that_a_journal_cannot_keep_are_refused(self):
+        self.refuse("redrive", "dead", "--to", "orders", "--journal", self.journal, "--id", "a\udcff", status=2,
+                    mentions=["a journal keeps settings in UTF-8"])
 
     def test_a_folder_that_cannot_be_had_is_told_with_its_reason(self):
         self.refuse("redrive", "dead", "--to", "orders", "--journal", "/proc/no/such", status=1,
@@ -132,10 +145,46 @@ class Journal(ProgramTest):
         _, err = self.quern("redrive", "resume", "--journal", self.journal, status=5)
         self.assertIn('says "open"', err)
         self.assertEqual(self.counts("dead"), (2, 0, 0))
-        self.assertIn("dead: stopped", self.ask("status"))
+        status = self.ask("status")
+        self.assertIn("dead: stopped", status)
+        self.assertIn(f"it goes on with: quern redrive resume --journal {self.journal} --name dead", status)
         with open(flag, "w", encoding="utf-8") as text:
             text.write("closed\n")
         self.quern("redrive", "resume", "--journal", self.journal)
+        self.assertEqual((self.counts("dead"), self.counts("orders")), ((0, 0, 0), (2, 0, 0)))
+
+    def test_a_journal_from_before_a_setting_is_gone_on_with(self):
+        self.send("dead", "a")
+        flag = self.folder + "/flag"
+        self.redrive("--breaker-flag", "file:" + flag, status=5)
+        path = self.journal + "/dead.jsonl"
+        with open(path, encoding="utf-8") as text:
+            first, rest = text.read().split("\n", 1)
+        first = first[:first.rindex(',"crc"')]
+        older = first.replace(r',\"on_open\":\"stop\"', "")
+        self.assertLess(len(older), len(first))
+        with open(path, "w", encoding="utf-8") as text:
+            text.write(f'{older},"crc":"{zlib.crc32(older.encode()):08x}"}}\n{rest}')
+        self.quern("redrive", "resume", "--journal", self.journal, status=5)
+        self.refuse("redrive", "dead", "--to", "orders", "--delay-base", "0", "--journal", self.journal, "--breaker-flag",
+                    "file:" + flag, "--on-open", "wait", status=2, mentions=["begun with other settings"])
+        with open(flag, "w", encoding="utf-8") as text:
+            text.write("closed\n")
+        self.redrive("--breaker-flag", "file:" + flag)
+        self.assertIn("dead: succeeded", self.ask("status"))
+
+    def test_a_run_waits_for_the_flag_when_it_is_told_to(self):
+        self.send("dead", "a", "b")
+        flag = self.folder + "/flag"
+        with open(flag, "w", encoding="utf-8") as text:
+            text.write("open")
+        running = self.start("redrive", "dead", "--to", "orders", "--delay-base", "0", "--journal", self.journal,
+                             "--breaker-flag", "file:" + flag, "--on-open", "wait")
+        self.assertIn('redrive: halted: ', running.stderr.readline())
+        with open(flag, "w", encoding="utf-8") as text:
+            text.write("closed\n")
+        _, err = running.communicate(timeout=LIMIT)
+        self.assertEqual(running.returncode, 0, err)
         self.assertEqual((self.counts("dead"), self.counts("orders")), ((0, 0, 0), (2, 0, 0)))
 
     def test_messages_go_to_a_file_and_come_back_from_it_as_they_were(self):

@@ -107,6 +107,48 @@ class Relaying(ProgramTest):
         sent = {"re: " + r[3].decode(): r[2]["Quern-Message-Id"] for r in service.requests if r[3] != b"quiet"}
         self.assertEqual(replies, sent)
 
+    def test_a_batch_is_one_request_and_only_what_its_answer_names_comes_again(self):
+        self.send("orders", *(f"{i}" for i in range(40)))
+
+        def answer(path, headers, body):
+            failed = [{"itemIdentifier": r["messageId"]} for r in json.loads(body)["Records"]
+                      if r["body"] == "7" and r["attributes"]["ApproximateReceiveCount"] == "1"]
+            return 200, {}, json.dumps({"batchItemFailures": failed}).encode()
+
+        with Service(answer) as service:
+            _, err = self.relay("orders", service.url, "--format", "lambda", "--batch", "10", "--batch-window", "1s",
+                                "--concurrency", "2")
+        came = [record["body"] for request in service.requests for record in json.loads(request[3])["Records"]]
+        self.assertEqual(sorted(came), sorted([f"{i}" for i in range(40)] + ["7"]))
+        self.assertLess(len(service.requests), 12)
+        self.assertNotIn("Idempotency-Key", service.requests[0][2])
+        self.assertRegex(err, "acknowledged 40, retried 1,")
+        self.assertEqual(self.counts("orders"), (0, 0, 0))
+
+    # A receive brings ten of a group, and those took the places of other groups.
+    def test_as_many_groups_as_requests_may_run_are_brought_side_by_side(self):
+        self.create("ledger", "--fifo")
+        for group in range(12):
+            self.quern("send", "ledger.fifo", "--group", f"g{group}", stdin="".join(f"{n}\n" for n in range(10)))
+        side_by_side = threading.Barrier(12)
+
+        def answer(path, headers, body):
+            if body == b"0":
+                side_by_side.wait(30)
+            return 200, {}, b""
+
+        with Service(answer) as service:
+            self.relay("ledger.fifo", service.url, "--concurrency", "12")
+        self.assertEqual(len(service.requests), 120)
+
+    def test_bodies_fill_a_batch(self):
+        self.send("orders", *(f"{i}" * 200_000 for i in range(8)))
+        with Service(lambda *_: (200, {}, b"")) as service:
+            self.relay("orders", service.url, "--format", "lambda", "--batch", "8", "--batch-window", "1s",
+                       "--batch-bytes", "500KiB")
+        sizes = [len(json.loads(request[3])["Records"]) for request in service.requests]
+        self.assertEqual((sum(sizes), max(sizes)), (8, 2))
+
     def test_a_redirect_is_not_followed(self):
         self.send("orders", "a")
         first = []
@@ -302,8 +344,15 @@ class InPlaceOfOthers(ProgramTest):
                                    "SQSD_WORKER_HTTP_URL": service.url + "/work", "SQSD_WORKER_TIMEOUT": "60000",
                                    "SQSD_WORKER_CONCURRENCY": "3", "SQSD_RUN_DAEMONIZED": "1"})
             self.quern("relay", "--compat", "sqsd", "--until-empty", "--wait-time", "1")
-            self.variables["SQSD_CRON_FILE"] = "cron.yaml"
-            self.refuse("relay", "--compat", "sqsd", status=2, mentions=["SQSD_CRON_FILE"])
+            for name, remedy in (("CRON_FILE", "scheduler"), ("HTTP_HMAC_HEADER", "--sign-file"),
+                                 ("HMAC_SECRET_KEY", "--sign-file"), ("HTTP_AUTHORIZATION_HEADER_NAME", "--header"),
+                                 ("HTTP_HEALTH_PATH", "--health-url"), ("RUN_DAEMONIZED", "--until-empty")):
+                before = self.variables.get("SQSD_" + name)
+                self.variables["SQSD_" + name] = "x"
+                self.refuse("relay", "--compat", "sqsd", status=2, mentions=["SQSD_" + name, remedy])
+                self.variables.pop("SQSD_" + name)
+                if before:
+                    self.variables["SQSD_" + name] = before
         _, path, headers, _ = service.requests[0]
         self.assertEqual(path, "/work")
         self.assertEqual(headers["X-Aws-Sqsd-Queue"], "orders")
@@ -362,6 +411,13 @@ class Looking(ProgramTest):
                 (["orders", "http://h", "--concurrency", "0"], ["--concurrency"]),
                 (["orders", "http://h", "--client-key", "k.pem"], ["--client-cert"]),
                 (["orders", "http://h", "--wait-healthy", "1s"], ["--health-url"]),
+                (["orders", "http://h", "--batch", "10"], ["batch", "lambda"]),
+                (["orders", "http://h/{{id}}", "--batch", "10", "--format", "lambda"], ["batch", "places"]),
+                (["orders", "http://h", "--batch-window", "1s"], ["--batch-window", "--batch"]),
+                (["orders", "http://h", "--batch", "10", "--format", "lambda", "--idempotency", "memory"],
+                 ["--batch", "--idempotency"]),
+                (["orders", "http://h", "--batch", "10", "--format", "lambda", "--reply-queue", "r"],
+                 ["--batch", "--reply-queue"]),
                 (["orders", "http://h", "--config", "/nonexistent.toml"], ["/nonexistent.toml"])):
             with self.subTest(arguments):
                 self.refuse("relay", *arguments, status=2, mentions=mentions)
@@ -371,7 +427,7 @@ class Looking(ProgramTest):
         for text, mentions in (
                 ('[relay]\ntimeout = "soon"\n', ["2:11", "relay.timeout", "30s"]),
                 ('[relay]\ntimeuot = "1s"\n', ["2:1", "relay.timeuot", "not known"]),
-                ('[relay.batch]\nsize = 1\n', ["relay.batch", "not known"]),
+                ('[relay.bunch]\nsize = 1\n', ["relay.bunch", "not known"]),
                 ('[[relay.rule]]\nstatus = "4xx"\n', ["relay.rule", "do"]),
                 ('[[relay.rule]]\nstatus = "4xx"\ndo = "drop"\n', ["relay.rule.do", "reject"]),
                 ('[relay.headers]\nHost = "x"\n', ["relay.headers.Host"]),

@@ -146,16 +146,31 @@ BOOST_AUTO_TEST_CASE(more_than_a_day_is_never_believed)
 
 BOOST_AUTO_TEST_CASE(one_answer_a_minute_is_read_and_the_next_one_after_an_odd_one)
 {
-    BOOST_TEST(clock.is_due(now));
+    auto const is_due_after = [this](std::chrono::seconds passed, std::chrono::milliseconds behind) {
+        return clock.is_due(theirs + 500ms - behind + passed, now + passed);
+    };
+    BOOST_TEST(is_due_after(0s, 0s));
     read(0s);
-    BOOST_TEST(!clock.is_due(now + 59s));
-    BOOST_TEST(clock.is_due(now + 60s));
+    BOOST_TEST(!is_due_after(59s, 0s));
+    BOOST_TEST(is_due_after(60s, 0s));
     read(1h);
-    BOOST_TEST(clock.is_due(now));
+    BOOST_TEST(is_due_after(0s, 1h));
     read(1h);
-    BOOST_TEST(!clock.is_due(now));
+    BOOST_TEST(!is_due_after(0s, 1h));
     clock.look("", theirs, now + 60s);
-    BOOST_TEST(!clock.is_due(now + 119s));
+    BOOST_TEST(!clock.is_due(theirs + 59s, now + 119s));
+}
+
+// For up to a minute claims stood by a clock that somebody had set.
+BOOST_AUTO_TEST_CASE(the_first_answer_after_our_clock_was_set_is_read)
+{
+    read(0s);
+    auto const wall = theirs + 500ms;
+    BOOST_TEST(!clock.is_due(wall + 31s, now + 30s)); // a second more is none
+    BOOST_TEST(clock.is_due(wall + 90s, now + 30s));
+    BOOST_TEST(clock.is_due(wall - 1h, now + 30s));
+    clock.look(header, wall + 90s, now + 30s);
+    BOOST_TEST(!clock.is_due(wall + 119s, now + 59s));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

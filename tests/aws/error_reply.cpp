@@ -45,7 +45,8 @@ BOOST_AUTO_TEST_CASE(without_that_header_the_code_is_the_name_of_the_shape)
     BOOST_TEST(decoded(400, "{}", {{"x-amzn-query-error", ";Sender"}}).service_code == "");
 }
 
-// ElasticMQ 1.7.1 puts the shape's full name there and no fault; a caller who compares codes found neither name of them.
+// ElasticMQ 1.7.1 puts the shape's full name there and no fault; a caller who compares codes found neither name of
+// them.
 BOOST_AUTO_TEST_CASE(that_header_counts_only_as_code_and_fault)
 {
     auto const why = decoded(400, R"({"__type":"com.amazonaws.sqs#QueueDoesNotExist"})",

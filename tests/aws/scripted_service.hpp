@@ -19,8 +19,8 @@ using std::chrono::nanoseconds;
 inline wall_time const start = *text::parse_timestamp("20260102T030405Z");
 inline constexpr auto an_hour_later = "date: Fri, 02 Jan 2026 04:04:05 GMT\r\n";
 
-/// A wait on it ends at once, and moves both clocks by its length; or, once `stuck`, never. One for as long as an attempt
-/// may take is for somebody to ring, unless `loses_patience`.
+/// A wait on it ends at once, and moves both clocks by its length; or, once `stuck`, never. One for as long as an
+/// attempt may take is for somebody to ring, unless `loses_patience`.
 class test_clock final : public quern::clock {
 public:
     tick now() const override { return tick() + elapsed; }
@@ -87,8 +87,8 @@ inline std::string error(
     return reply(status, headers, R"({"__type":"a#)" + type + R"(","message":")" + message + "\"}");
 }
 
-/// A service that answers from a script and remembers what it was asked. An empty text hangs up, "silence" says nothing
-/// more.
+/// A service that answers from a script and remembers what it was asked. An empty text hangs up, "silence" says
+/// nothing more.
 struct scripted_service {
     asio::io_context io;
     loopback server{io};

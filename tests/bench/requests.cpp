@@ -6,6 +6,8 @@
 #include <boost/json.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+
 namespace json = boost::json;
 
 namespace {
@@ -110,6 +112,22 @@ BOOST_AUTO_TEST_CASE(an_answer_is_json_with_what_was_asked_for)
         renderer.messages(two, {}, out);
         BOOST_TEST(!json::parse(out).at("Messages").at(0).as_object().contains("Attributes"));
     }
+}
+
+BOOST_AUTO_TEST_CASE(bodies_of_json_are_escaped_in_an_answer_and_digested_without)
+{
+    yardstick::renderer renderer({.body = 1'024, .json = true});
+    std::vector<yardstick::handed> const one = {
+        {{.number = 5, .slot = 0, .receives = 1}, 0, 1'700'000'000'200'000, 0}};
+    std::string out;
+    renderer.messages(one, {}, out);
+    auto const message = json::parse(out).at("Messages").at(0);
+    std::string const body(message.at("Body").as_string());
+    BOOST_TEST(body.size() == 1'024u);
+    auto const quotes = std::ranges::count(body, '"');
+    BOOST_TEST(quotes > 150);
+    BOOST_TEST(out.size() > 1'024u + static_cast<std::size_t>(quotes));
+    BOOST_TEST(message.at("MD5OfBody").as_string() == quern::sqs::md5_of_body(body));
 }
 
 BOOST_AUTO_TEST_CASE(a_reply_says_how_long_it_is)

@@ -251,8 +251,8 @@ BOOST_AUTO_TEST_CASE(after_any_run_the_next_engine_gives_the_same_answers)
                     auto const of_a = a.receive(queue, 3, 5), of_b = b.receive(queue, 3, 5);
                     auto const& x = of_a.messages;
                     auto const& y = of_b.messages;
-                    // Which of those that became visible at one moment comes first is forgotten, and on a FIFO queue which
-                    // group has been ready longest; the order in a group is not.
+                    // Which of those that became visible at one moment comes first is forgotten, and on a FIFO queue
+                    // which group has been ready longest; the order in a group is not.
                     if (!fifo) BOOST_REQUIRE(x.size() == y.size());
                     for (auto const& m : x) {
                         from_a.emplace(m.body);

@@ -1,5 +1,7 @@
 #include <quern/broker/door.hpp>
 
+#include "support/occurrences.hpp"
+
 #include <quern/broker/detail/metrics.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -10,18 +12,6 @@
 
 using namespace quern;
 
-namespace {
-
-std::size_t count(std::string_view text, std::string_view of)
-{
-    std::size_t out = 0;
-    for (auto at = text.find(of); at != text.npos; at = text.find(of, at + 1))
-        ++out;
-    return out;
-}
-
-} // namespace
-
 BOOST_AUTO_TEST_SUITE(broker_page)
 
 BOOST_AUTO_TEST_CASE(the_page_holds_all_that_it_needs)
@@ -29,21 +19,21 @@ BOOST_AUTO_TEST_CASE(the_page_holds_all_that_it_needs)
     auto const page = broker::page();
     BOOST_TEST(page.starts_with("<!DOCTYPE html>"));
     BOOST_TEST(page.ends_with("</html>\n"));
-    BOOST_TEST(count(page, "@live_page") == 0u);
+    BOOST_TEST(test::occurrences(page, "@live_page") == 0u);
     for (auto const* tag : {"<script>", "<style>"})
-        BOOST_TEST(count(page, tag) == 1u, tag);
+        BOOST_TEST(test::occurrences(page, tag) == 1u, tag);
     for (auto const* other : {"http:", "https:", "src=", "url(", "@import", "import(", "<iframe", "<form", "<base"})
-        BOOST_TEST(count(page, other) == 0u, other);
+        BOOST_TEST(test::occurrences(page, other) == 0u, other);
     for (auto const* refused : {"style=\"", ".style.", "onclick=", "onload=", "javascript:"})
-        BOOST_TEST(count(page, refused) == 0u, refused);
+        BOOST_TEST(test::occurrences(page, refused) == 0u, refused);
 }
 
 BOOST_AUTO_TEST_CASE(what_strangers_wrote_never_becomes_markup)
 {
     for (auto const* way : {"innerHTML", "outerHTML", "insertAdjacentHTML", "setHTML", "document.write", "DOMParser",
              "createContextualFragment", "eval(", "new Function", "srcdoc"})
-        BOOST_TEST(count(broker::page(), way) == 0u, way);
-    BOOST_TEST(count(broker::page(), "textContent") > 2u);
+        BOOST_TEST(test::occurrences(broker::page(), way) == 0u, way);
+    BOOST_TEST(test::occurrences(broker::page(), "textContent") > 2u);
 }
 
 BOOST_AUTO_TEST_CASE(every_place_that_the_script_fills_is_there)
@@ -54,7 +44,7 @@ BOOST_AUTO_TEST_CASE(every_place_that_the_script_fills_is_there)
         for (auto at = page.find(call); at != page.npos; at = page.find(call, at + 1)) {
             auto const rest = page.substr(at + call.size());
             auto const name = std::string(rest.substr(0, rest.find('\'')));
-            BOOST_TEST(count(page, "id=\"" + name + '"') == 1u, name);
+            BOOST_TEST(test::occurrences(page, "id=\"" + name + '"') == 1u, name);
             ++found;
         }
     }
@@ -73,7 +63,7 @@ BOOST_AUTO_TEST_CASE(the_reference_has_every_metric_and_no_other)
         BOOST_TEST(page.find(row.str()) != page.npos, row.str());
         BOOST_TEST(m.name.ends_with("_total") == (m.kind == "counter"), m.name);
     }
-    BOOST_TEST(count(page, "| `quern_broker_") == broker::metrics().size());
+    BOOST_TEST(test::occurrences(page, "| `quern_broker_") == broker::metrics().size());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

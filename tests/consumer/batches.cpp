@@ -12,11 +12,13 @@ namespace {
 struct gathering {
     sim::virtual_clock time;
     tick const t0 = time.now();
-    batches rule{3, 100ms};
+    batches rule{3, 0, 100ms};
 
-    held_ptr add(tick at)
+    held_ptr add(tick at, std::string_view body = {})
     {
-        auto out = make_held(sqs::message(), nullptr, time, at);
+        sqs::message m;
+        m.body = body;
+        auto out = make_held(m, nullptr, time, at);
         out->life.on(message_life::event::gather);
         rule.add(out, at);
         return out;
@@ -41,9 +43,38 @@ BOOST_AUTO_TEST_CASE(a_full_batch_goes_at_once_and_the_rest_waits_for_company)
     BOOST_TEST(!rule.wake_at());
 }
 
+BOOST_AUTO_TEST_CASE(bodies_fill_a_batch_as_messages_do)
+{
+    rule = batches(3, 10, 100ms);
+    add(t0, "12345");
+    add(t0, "1234");
+    BOOST_TEST(rule.take(t0).empty()); // a byte more would fit
+    add(t0, "12");
+    BOOST_TEST(rule.take(t0).size() == 2u);
+    BOOST_TEST(rule.take(t0).empty());
+    add(t0, "far too long by itself");
+    BOOST_TEST(rule.take(t0).size() == 1u); // what stands before it
+    BOOST_TEST(rule.take(t0).size() == 1u);
+    BOOST_TEST(rule.take(t0 + 1h).empty());
+}
+
+BOOST_AUTO_TEST_CASE(who_is_taken_away_leaves_room_for_bytes)
+{
+    rule = batches(3, 10, 100ms);
+    add(t0, "12345678");
+    BOOST_TEST(rule.take_waiting().size() == 1u);
+    add(t0, "12345678");
+    BOOST_TEST(rule.take(t0).empty());
+    auto const lost = add(t0, "12");
+    lost->life.on(message_life::event::lease_lost);
+    BOOST_TEST(rule.take_lost().size() == 1u);
+    BOOST_TEST(rule.take(t0).empty());
+    BOOST_TEST(rule.take(t0 + 100ms).size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(without_a_window_nothing_waits)
 {
-    batches eager(3, 0ms);
+    batches eager(3, 0, 0ms);
     auto const only = make_held(sqs::message(), nullptr, time, t0);
     only->life.on(message_life::event::gather);
     eager.add(only, t0);

@@ -1,5 +1,5 @@
-// Where the consumer meets what is its user's: the api, which may go once the drain has ended, and callbacks, which are
-// called on no stack of the user's.
+// Where the consumer meets what is its user's: the api, which may go once the drain has ended, and callbacks, which
+// are called on no stack of the user's.
 
 #include "consumer/mill.hpp"
 
@@ -14,7 +14,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Hangs in the first request to the poison queue, for longer than the drain. As an sqs::client, it may be destroyed meanwhile.
+/// Hangs in the first request to the poison queue, for longer than the drain. As an sqs::client, it may be destroyed
+/// meanwhile.
 class hanging_api final : public hooked_api {
 public:
     hanging_api(sqs::api& real, mill& its, int& sends) : hooked_api(real), mill_(its), sends_(sends) {}

@@ -30,7 +30,8 @@ BOOST_AUTO_TEST_CASE(cancels_once_at_nine_tenths_and_ends_at_the_limit_whatever_
     BOOST_TEST(rule.next({0, 3}, t0 + 10s) == drain::step::end);
 }
 
-// The process was stopped meanwhile, or its drain had no time at all: handlers must not run on as if nothing had been said.
+// The process was stopped meanwhile, or its drain had no time at all: handlers must not run on as if nothing had been
+// said.
 BOOST_AUTO_TEST_CASE(late_as_it_may_be_it_cancels_before_it_ends)
 {
     tick const t0{};

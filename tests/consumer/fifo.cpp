@@ -111,6 +111,22 @@ BOOST_AUTO_TEST_CASE(a_head_that_ends_in_the_dead_letter_queue_takes_nobody_alon
     BOOST_TEST(runs.at("4") == 1);
 }
 
+// One after another: the wait for a head that never comes back cost those behind it a receive each time.
+BOOST_AUTO_TEST_CASE(heads_that_end_there_one_by_one_take_nobody_along_either)
+{
+    auto const dead = create("dead.fifo");
+    dead_letters_to("dead.fifo", 3);
+    send_to("a", {"1", "2", "3", "4"});
+    consume([this](delivery& d) -> asio::awaitable<outcome> {
+        if (d.body() != "4") co_return retry();
+        done.emplace_back(d.body());
+        co_return ack();
+    });
+    BOOST_TEST(until(10min, [this] { return empty(); }));
+    BOOST_TEST(waiting_in(dead) == 3);
+    BOOST_TEST(done == (std::vector<std::string>{"4"}), boost::test_tools::per_element());
+}
+
 // Another consumer has the head: whoever waits for it here must not wait for ever.
 BOOST_AUTO_TEST_CASE(a_group_whose_head_went_elsewhere_is_given_back)
 {
@@ -203,8 +219,8 @@ BOOST_AUTO_TEST_CASE(a_message_whose_group_cannot_be_read_holds_all_that_came_be
     BOOST_TEST(done == in_order, boost::test_tools::per_element());
 }
 
-// A message that could not be read was thrown away, its delete never arrived, and when it came again it could be read: its first
-// success came after those of messages that were sent behind it. "succeeds after 42 of its group"
+// A message that could not be read was thrown away, its delete never arrived, and when it came again it could be
+// read: its first success came after those of messages that were sent behind it. "succeeds after 42 of its group"
 BOOST_AUTO_TEST_CASE(a_group_goes_on_behind_a_discarded_head_only_when_its_delete_is_confirmed)
 {
     options.on_malformed = malformed_policy::discard;

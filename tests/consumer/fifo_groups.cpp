@@ -8,6 +8,7 @@
 using namespace quern;
 using namespace quern::detail;
 using namespace std::chrono_literals;
+using head = fifo_groups::head;
 
 namespace {
 
@@ -88,7 +89,7 @@ BOOST_AUTO_TEST_CASE(those_behind_a_failed_head_wait_for_it)
     auto const a1 = add("a", 1);
     add("a", 2);
     rule.runnable();
-    rule.await(*a1, time.now() + 5s);
+    rule.await(*a1, time.now() + 5s, head::returns);
     BOOST_TEST(rule.wake_at() == time.now() + 5s);
     BOOST_TEST(names(rule.runnable()) == "");
     add("a", 3); // of another receive
@@ -106,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_head_that_does_not_come_back_is_not_waited_for)
     add("a", 2);
     add("a", 3);
     rule.runnable();
-    rule.await(*a1, time.now() + 5s);
+    rule.await(*a1, time.now() + 5s, head::returns);
     BOOST_TEST(names(rule.take_forsaken(time.now() + 4s)) == "");
     BOOST_TEST(names(rule.take_forsaken(time.now() + 5s)) == "a2 a3");
     BOOST_TEST(!rule.wake_at());
@@ -114,11 +115,26 @@ BOOST_AUTO_TEST_CASE(a_head_that_does_not_come_back_is_not_waited_for)
     BOOST_TEST(names(rule.runnable()) == "a2");
 }
 
+// They were given back, and each try of a head cost them a receive: it took those behind it along.
+BOOST_AUTO_TEST_CASE(behind_a_head_that_dies_its_group_goes_on)
+{
+    auto const a1 = add("a", 1);
+    add("a", 2);
+    add("a", 3);
+    rule.runnable();
+    rule.await(*a1, time.now() + 5s, head::dies);
+    BOOST_TEST(names(rule.take_forsaken(time.now() + 4s)) == "");
+    BOOST_TEST(names(rule.runnable()) == "");
+    BOOST_TEST(names(rule.take_forsaken(time.now() + 5s)) == "");
+    BOOST_TEST(!rule.wake_at());
+    BOOST_TEST(names(rule.runnable()) == "a2");
+}
+
 BOOST_AUTO_TEST_CASE(a_head_with_nobody_behind_it_is_not_waited_for)
 {
     auto const a1 = add("a", 1);
     rule.runnable();
-    rule.await(*a1, time.now() + 5s);
+    rule.await(*a1, time.now() + 5s, head::returns);
     add("a", 2); // after another consumer was done with the first
     BOOST_TEST(names(rule.runnable()) == "a2");
 }
@@ -128,7 +144,7 @@ BOOST_AUTO_TEST_CASE(who_waits_for_a_head_may_lose_its_lease_or_be_drained)
     auto const a1 = add("a", 1), a2 = add("a", 2);
     add("a", 3);
     rule.runnable();
-    rule.await(*a1, time.now() + 5s);
+    rule.await(*a1, time.now() + 5s, head::returns);
     BOOST_TEST(names(rule.take_tail(*a2)) == "a3");
     add("a", 4);
     rule.leave(*a2);
@@ -141,7 +157,7 @@ BOOST_AUTO_TEST_CASE(only_a_head_is_waited_for)
 {
     auto const stranger = message("a", 1);
     add("a", 2);
-    rule.await(*stranger, time.now() + 5s);
+    rule.await(*stranger, time.now() + 5s, head::returns);
     BOOST_TEST(names(rule.runnable()) == "a2");
     BOOST_TEST(names(rule.take_forsaken(time.now() + 5s)) == "");
 }

@@ -55,8 +55,8 @@ BOOST_AUTO_TEST_CASE(a_handler_that_lost_its_lease_is_cancelled_and_its_outcome_
     BOOST_TEST(runs.at("m0") == 2);
 }
 
-// A handler did not obey when its lease was lost. The message came back here and its second lease ended as well, but the
-// late answer to an extension revived it: what another consumer might have had by then was made visible.
+// A handler did not obey when its lease was lost. The message came back here and its second lease ended as well, but
+// the late answer to an extension revived it: what another consumer might have had by then was made visible.
 BOOST_AUTO_TEST_CASE(a_lease_that_is_lost_twice_is_not_revived_by_a_late_answer)
 {
     options.visibility_timeout = 9s;
@@ -177,8 +177,8 @@ BOOST_AUTO_TEST_CASE(an_older_handle_that_arrives_later_does_not_replace_the_new
     BOOST_TEST(it->counters().adopted >= 1u);
 }
 
-// SQS carries out what names an old receipt handle as long as the message is hidden, even for somebody else: a retry of a
-// postponement that came after the lease put off, or released, a message that another consumer was working on.
+// SQS carries out what names an old receipt handle as long as the message is hidden, even for somebody else: a retry
+// of a postponement that came after the lease put off, or released, a message that another consumer was working on.
 BOOST_AUTO_TEST_CASE(a_message_is_not_put_off_once_its_lease_is_over)
 {
     options.visibility_timeout = 10s;
@@ -201,7 +201,8 @@ BOOST_AUTO_TEST_CASE(a_message_is_not_put_off_once_its_lease_is_over)
     BOOST_TEST(it->counters().lost == 1u);
 }
 
-// A postponement had waited for an extension, which SQS refused because the receipt had expired; it went out all the same.
+// A postponement had waited for an extension, which SQS refused because the receipt had expired; it went out all the
+// same.
 BOOST_AUTO_TEST_CASE(a_message_is_not_put_off_once_its_receipt_is_refused)
 {
     options.visibility_timeout = 9s;

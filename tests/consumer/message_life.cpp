@@ -177,7 +177,8 @@ BOOST_AUTO_TEST_CASE(an_early_delete_counts_once_and_its_copy_goes_the_same_way)
     BOOST_TEST((life.on(event::end) & message_life::forget) != 0);
 }
 
-// docs/design/consumer.md shows the table; `QUERN_PRINT_TABLE=1 test_consumer_rules -t message_life_rule` prints it anew.
+// docs/design/consumer.md shows the table; `QUERN_PRINT_TABLE=1 test_consumer_rules -t message_life_rule` prints it
+// anew.
 BOOST_AUTO_TEST_CASE(the_table_in_the_docs_is_this_one)
 {
     std::vector<std::string> rows;

@@ -33,6 +33,8 @@ struct recorder : life_watch {
     std::vector<observed_message> last; // of each event of a message; its views are gone
     std::vector<observed_limits> limits;
 
+    bool wants_queued() const override { return true; }
+
     void note(std::string what, observed_message const& m)
     {
         events.push_back(std::move(what));

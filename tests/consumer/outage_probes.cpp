@@ -45,6 +45,61 @@ BOOST_AUTO_TEST_CASE(a_message_that_was_a_probe_in_vain_lets_others_go_first)
     BOOST_TEST(events().back() == "a to slow start");
 }
 
+// Handlers that began before an outage succeed in it: the breaker takes more bad news to open, and until then
+// messages on their last receive went to the dead-letter queue.
+BOOST_AUTO_TEST_CASE(in_doubt_a_message_on_its_last_receive_is_tried_here_once_more)
+{
+    it().set_max_receives(3);
+    for (int i = 0; i < 16; ++i) // half of all messages are always unavailable
+        run("a", i % 2 == 0 ? ack() : unavailable());
+    BOOST_TEST(found_down(message("a", 3)).has_value()); // no doubt: the usual thing
+    for (int i = 0; i < 3; ++i)
+        run("a", unavailable());
+    BOOST_TEST(found_down(message("a", 2)).has_value()); // comes again
+    auto const last = message("a", 3);
+    BOOST_TEST(!found_down(last));
+    BOOST_TEST(it().explain(now) == "");
+    BOOST_TEST(!it().next_kept(now));
+    BOOST_TEST((it().wake_at(now) == now + 30s));
+    now += 30s;
+    BOOST_TEST(it().next_kept(now) == last);
+    run("a", ack());
+    for (int i = 0; i < 5; ++i)
+        run("a", unavailable());
+    auto const back = found_down(last); // in doubt again, but once is enough
+    BOOST_REQUIRE(back.has_value());
+    BOOST_TEST(!back->spilled);
+    BOOST_TEST(admits("a"));
+}
+
+BOOST_AUTO_TEST_CASE(in_doubt_half_of_the_places_for_waiting_are_taken_and_the_rest_goes)
+{
+    it().set_max_receives(3);
+    for (int i = 0; i < 64; ++i)
+        run("a", i % 2 == 0 ? ack() : unavailable());
+    int kept = 0, gone = 0;
+    for (int i = 0; i < 10; ++i)
+        ++(found_down(message("a", 3)) ? gone : kept);
+    BOOST_TEST(kept == 5); // of ten, of forty
+    BOOST_TEST(gone == 5);
+    BOOST_TEST(it().take_kept().size() == 5u); // a drain gives them back
+}
+
+BOOST_AUTO_TEST_CASE(a_doubt_that_becomes_an_outage_keeps_who_waits)
+{
+    it().set_max_receives(3);
+    run("a", unavailable());
+    auto const last = message("a", 3);
+    BOOST_TEST(!found_down(last));
+    run("a", unavailable());
+    BOOST_TEST(events() == lines{"a to open"}, each);
+    now += 5s;
+    BOOST_TEST(!it().next_kept(now));
+    BOOST_TEST(it().room(1, 0, now).all == 1u); // another one probes
+    now += 25s;
+    BOOST_TEST(it().next_kept(now) == last);
+}
+
 BOOST_AUTO_TEST_CASE(a_probe_in_vain_that_is_not_on_its_last_receive_goes_back)
 {
     take_down("a");
@@ -135,8 +190,8 @@ BOOST_AUTO_TEST_CASE(news_about_something_else_are_none_about_the_messages_own)
     BOOST_TEST(events() == (lines{"b to half open", "b to slow start"}), each);
 }
 
-// Old messages that always find it down came first out of the queue, each time it was half open: the many behind them that would
-// have found it up never ran.
+// Old messages that always find it down came first out of the queue, each time it was half open: the many behind them
+// that would have found it up never ran.
 BOOST_AUTO_TEST_CASE(who_has_found_it_down_lets_the_fresh_ones_probe_first)
 {
     auto const old = message("a");

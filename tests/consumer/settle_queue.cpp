@@ -131,8 +131,8 @@ BOOST_AUTO_TEST_CASE(what_failed_comes_back_after_a_growing_pause)
     }
 }
 
-// While SQS answered 503 to everything, each delete of a request that failed went out again by itself: 4,500 requests in three
-// seconds for 300 messages.
+// While SQS answered 503 to everything, each delete of a request that failed went out again by itself: 4,500 requests
+// in three seconds for 300 messages.
 BOOST_AUTO_TEST_CASE(a_request_that_failed_does_not_come_back_as_ten)
 {
     for (int i = 0; i < 100; ++i)
@@ -271,8 +271,8 @@ BOOST_AUTO_TEST_CASE(urgency_is_that_of_the_lease_as_it_stands)
     BOOST_TEST(first->what == settle_queue::call::change);
 }
 
-// All calls hung, each for a sixth of the lease. Deletes whose leases were over, and others that had been sent before, took the
-// call that the one extension that had never been asked for was waiting for.
+// All calls hung, each for a sixth of the lease. Deletes whose leases were over, and others that had been sent
+// before, took the call that the one extension that had never been asked for was waiting for.
 BOOST_AUTO_TEST_CASE(a_lease_that_can_still_be_saved_goes_before_one_that_is_over)
 {
     auto const over = message(), saved = message();
@@ -326,7 +326,8 @@ BOOST_AUTO_TEST_CASE(the_last_call_is_kept_for_leases)
     BOOST_TEST(queue.take(t0, false, true)->what == settle_queue::call::change);
 }
 
-// Each redelivery of a held message starts its lease anew: of the extensions that are still being tried one is enough.
+// Each redelivery of a held message starts its lease anew: of the extensions that are still being tried one is
+// enough.
 BOOST_AUTO_TEST_CASE(of_the_extensions_of_a_message_only_the_newest_is_sent)
 {
     auto const h = message();

@@ -215,7 +215,8 @@ struct crowd {
         it->start();
         callers all([this](int name) { switch_and_look(name); });
         wait_until([&] {
-            // What comes while they have it paused is put off for half a minute and more; on a busy machine that is all.
+            // What comes while they have it paused is put off for half a minute and more; on a busy machine that is
+            // all.
             if (it->counters().received >= sent) send(100);
             return acks >= 500 && cancelled >= 5 && all.calls() >= 200;
         });

@@ -237,6 +237,15 @@ BOOST_AUTO_TEST_CASE(handlers_at_once_are_bounded_apart_from_what_is_held)
     BOOST_TEST(it->counters().lost == 0u);
 }
 
+// Seen on the live page: the one receive that was open, and might have filled all places, was said to be in the way.
+BOOST_AUTO_TEST_CASE(at_rest_nothing_is_in_the_way_of_few_handlers)
+{
+    options.handler_concurrency = 8;
+    consume_slowly(1s);
+    time.run_for(io, 500ms);
+    BOOST_TEST(explained().find("; nothing is in the way") != std::string::npos, explained());
+}
+
 // One handler at a time must not mean one receive a message.
 BOOST_AUTO_TEST_CASE(one_handler_at_a_time_is_never_idle_and_its_receives_are_full)
 {

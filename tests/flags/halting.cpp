@@ -32,10 +32,7 @@ struct halting {
     {
         url = run(io, queues.create_queue(sqs::create_queue_request("orders"))).value().queue_url;
         service.deploy("shop/prod/flags", R"({"orders":{"enabled":false}})");
-        services::client_options options;
-        options.where.url = service.url();
-        options.where.region = "us-east-1";
-        options.credentials = aws::static_credentials({"AKIDEXAMPLE", "secret", ""});
+        auto options = service.options();
         options.retries.max_attempts = 1;
         auto const client = std::make_shared<services::app_config>(io.get_executor(), options);
         services::configuration_name what("shop", "prod", "flags");

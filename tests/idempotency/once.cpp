@@ -59,8 +59,8 @@ BOOST_AUTO_TEST_CASE(gives_the_key_free_when_it_fails_and_runs_again)
     BOOST_TEST(guard->counters().waited == 0u);
 }
 
-// The claim of a handler that runs for ten minutes follows its lease: whoever dies leaves the key blocked for no longer
-// than the message itself.
+// The claim of a handler that runs for ten minutes follows its lease: whoever dies leaves the key blocked for no
+// longer than the message itself.
 BOOST_AUTO_TEST_CASE(extends_its_claim_before_each_extension_of_the_lease)
 {
     put("a");

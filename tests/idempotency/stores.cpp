@@ -52,11 +52,8 @@ struct stores {
 
     stores()
     {
-        services::dynamodb_options options;
-        options.where.url = service.url();
-        options.where.region = "us-east-1";
-        options.credentials = aws::static_credentials({"AKIDEXAMPLE", "secret", ""});
-        client = std::make_shared<services::dynamodb>(io.get_executor(), options);
+        client =
+            std::make_shared<services::dynamodb>(io.get_executor(), service.options<services::dynamodb_options>());
         service.tables.add("seen");
     }
 

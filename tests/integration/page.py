@@ -1,25 +1,31 @@
 #!/usr/bin/env python3
-"""The live page in a real browser: failures, an open breaker and a drain are seen, nothing is complained of on its console, and
-it fits a telephone. Usage: page.py QUERN [SCREENSHOTS]
+"""The live page in a real browser: failures, an open breaker and a drain are seen, nothing is complained of on its console, nothing
+breaks its own security policy, and it can be read in light and dark, on a desk and on a telephone. Usage: page.py QUERN
 
-Needs chromedriver and Chromium (Debian: chromium-driver); ends with status 77, CTest's sign for a test that was skipped, where
-they are not. With a folder for SCREENSHOTS it leaves page-light.png, page-dark.png and page-narrow.png there.
+Needs chromedriver and Chromium (Debian: chromium-driver, chromium); ends with status 77, CTest's sign for a test that was skipped,
+where they are not. With QUERN_PICTURES=FOLDER it takes longer, and leaves the pictures of docs/guide/watching.md there.
 """
 
-import base64
-import http.server
-import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-import urllib.request
 
-LIMIT = 60  # seconds for what takes some
-FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+from browser import LIMIT, Browser, found, line_with
+
+LOOKS = tuple((scheme, width) for scheme in ("light", "dark") for width in (1000, 400))
+
+# The handler: what is said on standard error is its own log. It fails while it is told so, and waits while it is told so.
+HANDLER = """read -r body
+test -e down && exit 75
+case $body in
+*7) test "$QUERN_RECEIVE_COUNT" -gt 1 || exit 65;;
+slow*) while test -e hold; do sleep 0.1; done;;
+*) sleep 0.1${#body};;
+esac"""
 
 
 def environment(**extra):
@@ -27,140 +33,123 @@ def environment(**extra):
     return {**kept, "AWS_CONFIG_FILE": os.devnull, "AWS_EC2_METADATA_DISABLED": "true", **extra}
 
 
-def line_with(stream, text):
-    for line in stream:
-        if text in line:
-            threading.Thread(target=stream.read, daemon=True).start()  # or it would fill the pipe
-            return line
-    raise AssertionError(f"nothing said {text!r}")
+class Shop:
+    """A broker and a consumer whose handler does as the folder's files say, until the end of the block."""
+
+    def __init__(self, quern, folder):
+        self.quern, self.folder, self.running = quern, folder, []
+        broker = self.start(environment(), "broker", "--port", "0", "--admin-port", "0")
+        self.broker_page = line_with(broker.stderr, "watch it at ").split()[-1]
+        self.known = environment(AWS_ENDPOINT_URL_SQS=line_with(broker.stdout, "listening on").split()[-1])
+        self.call("queue", "create", "orders")
+        self.consumer = self.start(self.known, "consume", "orders", "--exec", HANDLER, "--admin-port", "0",
+                                   "--wait-time", "5", "--max-in-flight", "40", "--handler-concurrency", "8")
+        self.page = line_with(self.consumer.stderr, "watch it at ").split()[-1]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for process in self.running:
+            process.kill()
+            process.wait(LIMIT)
+
+    def start(self, variables, *arguments):
+        process = subprocess.Popen([os.path.abspath(self.quern), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env=variables, cwd=self.folder)
+        self.running.append(process)
+        return process
+
+    def call(self, *arguments, stdin=""):
+        subprocess.run([self.quern, *arguments], input=stdin, text=True, check=True, env=self.known, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       timeout=LIMIT)
+
+    def send(self, *bodies):
+        self.call("send", "orders", stdin="".join(body + "\n" for body in bodies))
+
+    def has(self, name, so=True):
+        path = os.path.join(self.folder, name)
+        if so:
+            open(path, "w").close()
+        else:
+            os.remove(path)
+
+    def keep_sending(self, seconds):
+        until = time.monotonic() + seconds
+        for n in range(1 << 20):
+            if time.monotonic() > until:
+                return
+            self.send(*(f"{'order ' * (1 + n * m % 4)}{m}" for m in range(16 if n % 3 else 4)))
+            time.sleep(0.4)
 
 
-class Browser:
-    """A session of WebDriver, by plain HTTP."""
-
-    def __init__(self, driver):
-        self.process = subprocess.Popen([driver, "--port=0", "--allowed-ips=127.0.0.1"], stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True)
-        port = line_with(self.process.stdout, "started successfully on port").rstrip(".\n").rsplit(" ", 1)[1]
-        self.url = f"http://127.0.0.1:{port}/session"
-        options = {"browserName": "chrome", "goog:loggingPrefs": {"browser": "ALL"}, "goog:chromeOptions": {"args": FLAGS}}
-        self.url += "/" + self.ask("", {"capabilities": {"alwaysMatch": options}})["sessionId"]
-
-    def ask(self, path, body=None):
-        data = None if body is None else json.dumps(body).encode()
-        with urllib.request.urlopen(urllib.request.Request(self.url + path, data), timeout=LIMIT) as answer:
-            return json.load(answer)["value"]
-
-    def run(self, script):
-        return self.ask("/execute/sync", {"script": script, "args": []})
-
-    def wait_for(self, *texts):
-        until = time.monotonic() + LIMIT
-        while time.monotonic() < until:
-            seen = self.run("return document.body.innerText")
-            if all(text in seen for text in texts):
-                return seen
-            time.sleep(0.1)
-        raise AssertionError(f"the page lacks one of {texts}:\n{seen}")
-
-    def look_like(self, scheme, width):
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
-        self.command("Emulation.setEmulatedMedia", {"features": features})
-        self.command("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
-
-    def command(self, name, parameters):
-        self.ask("/goog/cdp/execute", {"cmd": name, "params": parameters})
-
-    def screenshot(self, path):
-        with open(path, "wb") as file:
-            file.write(base64.b64decode(self.ask("/screenshot")))
-
-    def complaints(self):
-        return [entry for entry in self.ask("/se/log", {"type": "browser"}) if entry["level"] in ("SEVERE", "WARNING")]
-
-    def end(self):
-        self.process.terminate()
-        self.process.wait(LIMIT)
+def nothing_wrong(browser, what):
+    for look in LOOKS:
+        browser.look_like(*look)
+        wrong = browser.troubles()
+        assert not wrong, f"{what}, {look}: {wrong}"
 
 
-class Hook(http.server.BaseHTTPRequestHandler):
-    """The web service: fails a third of the messages, is down while it is told to be, or does not answer at all."""
-
-    down = False
-    silent = threading.Event()
-
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        if body.startswith("slow"):
-            self.silent.wait(LIMIT)
-        self.send_response(503 if Hook.down else 500 if body.endswith("3") else 200)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_):
-        pass
-
-
-def check(quern, browser, shots):
-    hook = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hook)
-    threading.Thread(target=hook.serve_forever, daemon=True).start()
-    broker = subprocess.Popen([quern, "broker", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment())
-    relay = None
-    try:
-        known = environment(AWS_ENDPOINT_URL_SQS=broker.stdout.readline().split()[-1])
-
-        def call(*arguments, stdin=""):
-            subprocess.run([quern, *arguments], input=stdin, text=True, check=True, env=known, stdout=subprocess.DEVNULL, timeout=LIMIT)
-
-        call("queue", "create", "orders")
-        relay = subprocess.Popen([quern, "relay", "orders", f"http://127.0.0.1:{hook.server_port}/", "--admin-port", "0"],
-                                 stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=known)
-        url = line_with(relay.stderr, "watch it at ").split()[-1]
-        browser.ask("/url", {"url": url})
-        browser.wait_for("quern relay", "alive", "orders", "Nothing is in the way")
-
-        call("send", "orders", stdin="".join(f"message {n}\n" for n in range(100)))
-        browser.wait_for("it is tried again")
-        for name, scheme, width in (("light", "light", 1100), ("dark", "dark", 1100), ("narrow", "light", 400)):
+def check(browser, shop, pictures):
+    def picture(name, scheme, width, highest):
+        if pictures:
             browser.look_like(scheme, width)
-            if shots:
-                browser.screenshot(os.path.join(shots, f"page-{name}.png"))
-        wide = browser.run("return document.documentElement.scrollWidth")
-        assert wide <= 400, f"it is {wide} wide on a screen of 400"
+            browser.picture(os.path.join(pictures, name), highest)
 
-        Hook.down = True
-        call("send", "orders", stdin="".join(f"message {n}0\n" for n in range(40)))
-        browser.wait_for("breaker of the handlers")
-        Hook.down = False
-        browser.wait_for("closed")
+    browser.open(shop.page)
+    browser.wait_for("quern consume", "alive", "orders", "Nothing is in the way")
+    nothing_wrong(browser, "at rest")
 
-        call("send", "orders", stdin="slow\n")
-        browser.wait_for("running")
-        relay.send_signal(signal.SIGTERM)
-        browser.wait_for("draining")
-        complaints = browser.complaints()
-        assert not complaints, complaints
-        Hook.silent.set()
-        relay.wait(LIMIT)
-        browser.wait_for("the connection is lost")
-    finally:
-        for process in (relay, broker):
-            if process:
-                process.kill()
-                process.wait(LIMIT)
-        hook.shutdown()
+    shop.keep_sending(55 if pictures else 1)
+    shop.send("order 7", "order 17")
+    browser.wait_for("handler failed", "it is tried again")
+    nothing_wrong(browser, "with failures")
+    shop.send(*(f"order {n}0" for n in range(100)))
+    browser.wait_for("wait for them")
+    picture("page.png", "light", 1000, 1100)
+
+    shop.has("down")
+    shop.send(*(f"order {n}0" for n in range(60)))
+    browser.wait_for("breaker of the handlers", "breaker open for")
+    nothing_wrong(browser, "with a breaker that is open")
+    picture("page-outage.png", "dark", 1000, 1100)
+    shop.has("down", False)
+    browser.wait_for("closed")
+
+    shop.has("hold")
+    shop.send("slow")
+    browser.wait_for("running")
+    shop.consumer.send_signal(signal.SIGTERM)
+    browser.wait_for("draining")
+    nothing_wrong(browser, "in a drain")
+    picture("page-narrow.png", "light", 400, 1100)
+    shop.has("hold", False)
+    assert shop.consumer.wait(LIMIT) == 0
+    browser.wait_for("the connection is lost")
+
+    browser.open(shop.broker_page)
+    browser.wait_for("Quern broker", "orders")
+    browser.ask("/se/log", {"type": "browser"})  # the connection that was lost
+    nothing_wrong(browser, "the broker's")
+
+    # What would the browser have said? The policy is in force, and heard of.
+    browser.run(f"document.body.append(Object.assign(document.createElement('img'), {{src: '{shop.page}x.png'}}));"
+                "document.body.append(Object.assign(document.createElement('p'), {textContent: 'grey', style: 'color: gray; background: gray; width: 3000px'}))")
+    until, heard = time.monotonic() + LIMIT, []
+    while time.monotonic() < until and not any("policy: img-src" in it for it in heard):
+        heard += browser.troubles()
+    for kind in ("policy: img-src", "too broad: P grey", "faint: grey"):
+        assert any(kind in it for it in heard), (kind, heard)
 
 
 def main():
-    driver = shutil.which("chromedriver")
-    if not driver or not any(map(shutil.which, ("chromium", "google-chrome"))):
+    driver = found()
+    if not driver:
         print("skipped: there is no chromedriver, or no Chromium; Debian's packages are chromium-driver and chromium")
         return 77
-    browser = Browser(driver)
-    try:
-        check(sys.argv[1], browser, sys.argv[2] if len(sys.argv) > 2 else "")
-    finally:
-        browser.end()
+    pictures = os.environ.get("QUERN_PICTURES", "")
+    with tempfile.TemporaryDirectory() as folder, Browser(driver) as browser, Shop(sys.argv[1], folder) as shop:
+        check(browser, shop, pictures)
     return 0
 
 

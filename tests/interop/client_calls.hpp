@@ -43,7 +43,8 @@ std::string code(quern::result<T> const& done)
     return done ? "none, it was accepted" : done.error().service_code;
 }
 
-/// 403; and, where the answer is in the form of the protocol, the code. moto's is in XML, which tells a JSON client none.
+/// 403; and, where the answer is in the form of the protocol, the code. moto's is in XML, which tells a JSON client
+/// none.
 template <class T>
 bool is_refused(quern::result<T> const& done, std::string const& wanted)
 {

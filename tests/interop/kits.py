@@ -102,11 +102,29 @@ KITS = {kit.name: kit for kit in (
     Kit("python-old", ("python3",), ("requirements.txt",), venv),  # the query protocol; its checks are those of python
     Kit("node", ("node", "npm"), ("package*.json",), lambda at: [
         ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]]),
+    Kit("node-old", ("node", "npm"), ("package*.json",), lambda at: [  # the query protocol; its checks are those of node
+        ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]]),
     Kit("go", ("go",), ("go.*",), lambda at: [["go", "mod", "download"]],
         lambda at: [["go", "build", "-o", at / "checks", "."]]),
     Kit("rust", ("cargo", "cc"), ("Cargo.toml",), lambda at: [["cargo", "fetch"]],
         lambda at: [["cargo", "build", "--jobs", "1", "--target-dir", at / "target"]]),
     Kit("java", ("javac", "mvn"), ("pom.xml",), lambda at: [maven(at)], lambda at: [
         ["javac", "-encoding", "UTF-8", "-Xlint:-unchecked", "-cp", at / "lib/*", "-d", at / "classes", "Checks.java"]]),
+    Kit("movers", ("node", "npm", "tar"), ("package*.json", "fetch.sh"), lambda at: [
+        ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], ["sh", "fetch.sh"]]),
+    Kit("proxies", ("apt-get", "dpkg-deb"), ("fetch.sh",), lambda at: [["sh", "fetch.sh"]]),  # of the Debian that this is
+    Kit("prometheus", ("apt-get", "dpkg-deb", "python3"), ("fetch.sh", "requirements.txt"), lambda at: [["sh", "fetch.sh"], *venv(at)]),
+    Kit("hook-go", ("go",), ("go.mod",), lambda at: [], lambda at: [["go", "build", "-o", at / "hook", "."]]),
+    Kit("hook-node", ("node", "npm"), ("package*.json",), lambda at: [
+        ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]]),
+    Kit("hook-python", ("python3",), ("requirements.txt",), venv),
+    Kit("collector", ("go",), ("go.*",), lambda at: [["go", "mod", "download"]],
+        lambda at: [["go", "build", "-o", at / "collector", "."]]),
+    Kit("otel-js", ("node", "npm"), ("package*.json",), lambda at: [
+        ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]]),
     Kit("elasticmq", ("java", "mvn"), ("pom.xml",), lambda at: [maven(at)]),
+    Kit("dynamodb-local", ("javac", "mvn"), ("pom.xml",), lambda at: [maven(at)], lambda at: [
+        ["javac", "-cp", at / "lib/*", "-d", at / "classes", "Local.java"]]),
+    Kit("powertools-js", ("node", "npm"), ("package*.json",), lambda at: [
+        ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]]),
 )}

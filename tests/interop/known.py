@@ -41,3 +41,45 @@ SERVERS = {
 }
 
 CLIENTS = {}
+
+RELAYS = {}
+
+TRACERS = {}
+
+STORES = {
+    "moto": {"together": "heeds no condition of a PartiQL statement, and takes no INSERT"},
+}
+
+POWERTOOLS = {}
+
+WATCHERS = {}
+
+# Theirs: what each check finds, wherever; a server's own shortcoming stands beside it.
+LUMIGO_TYPES = "copies attributes of the type String alone; those with a label, numbers and bytes are lost"
+REPLAY_TYPES = "copies the body alone: every attribute is lost"
+NO_TRACE = "does not ask for the trace header, so the copy has none"
+NO_QUERY = "speaks the query protocol, which fauxqs does not know"
+LUMIGO_GROUPS = "sends no MessageGroupId, so a FIFO queue refuses the batch"
+REPLAY_GROUPS = "puts all messages into one group of its own"
+
+MOVERS = {
+    "quern": {
+        "moto: trace": "moto drops the trace header of a message that is sent in a batch",
+        "moto: groups": "moto's SequenceNumber is random for messages with a deduplication id; Quern orders a group by it",
+        "fauxqs: trace": "fauxqs does not keep AWSTraceHeader",
+    },
+    "lumigo-cli": {
+        **{f"{server}: types": LUMIGO_TYPES for server in ("our broker", "moto", "elasticmq")},
+        **{f"{server}: trace": NO_TRACE for server in ("our broker", "moto", "elasticmq")},
+        **{f"{server}: groups": LUMIGO_GROUPS for server in ("our broker", "moto", "elasticmq")},
+        **{f"fauxqs: {check}": NO_QUERY for check in ("plain", "types", "trace", "groups")},
+        "our broker: refused": "deletes the whole batch, also the messages of it that the queue refused: those are lost",
+        "our broker: killed": "ten loops have ten messages each in hand, which are then there twice, unmarked",
+    },
+    "replay-aws-dlq": {
+        **{f"{server}: types": REPLAY_TYPES for server in ("our broker", "elasticmq")},
+        **{f"{server}: trace": NO_TRACE for server in ("our broker", "elasticmq")},
+        **{f"{server}: groups": REPLAY_GROUPS for server in ("our broker", "elasticmq")},
+        **{f"fauxqs: {check}": NO_QUERY for check in ("plain", "types", "trace", "groups")},
+    },
+}

@@ -84,9 +84,9 @@ def elasticmq():
 
 
 @contextmanager
-def broker(quern):
+def broker(quern, *options):
     """Ours, with its signature check on."""
-    command = [quern, "--log-level", "warning", "broker", "--port", "0"]
+    command = [quern, "--log-level", "warning", "broker", "--port", "0", *options]
     with process("broker", command, env=environment("", *KEYS.values())) as running:
         yield environment(first_line(running, "broker").split()[-1], *KEYS.values())
 
@@ -97,6 +97,11 @@ def node(script, *arguments):
 
 def python(script, *arguments):
     return [KITS["python"].folder / "venv/bin/python", KITS["python"].folder / script, *arguments]
+
+
+def java_dynamodb(port):
+    at = KITS["dynamodb-local"].folder
+    return ["java", "-Xmx256m", f"-Djava.library.path={at / 'lib'}", "-cp", f"{at}/lib/*:{at}/classes", "Local", port]
 
 
 # name: (kit, how it is started)
@@ -117,11 +122,26 @@ CLIENTS = {
                              "SYSTEM_ATTRIBUTES": "--attribute-names"}),
     "boto3-old": ("python-old", lambda: [KITS["python-old"].folder / "venv/bin/python", HERE / "python/checks.py"], dict),
     "js": ("node", lambda: node("checks.mjs"), dict),
+    "js-old": ("node-old", lambda: ["node", "--import", KITS["node-old"].folder / "as-v3.mjs", HERE / "node/checks.mjs"], dict),
     "go": ("go", lambda: [KITS["go"].folder / "checks"], dict),
     "rust": ("rust", lambda: [KITS["rust"].folder / "target/debug/quern-interop"], dict),
     "java": ("java", lambda: ["java", "-cp", f"{KITS['java'].folder}/lib/*:{KITS['java'].folder}/classes", "Checks"],
              dict),
 }
+
+# name: (kit, how it is started); each is a DynamoDB
+STORES = {
+    "dynamodb-local": ("dynamodb-local", lambda: announced("dynamodb-local", java_dynamodb(free_port()))),
+    "moto": SERVERS["moto"],
+}
+
+# name: (kit, whose rows, the command that handles one order)
+POWERTOOLS = {
+    "powertools": ("python", "python", lambda: python("powertools.py")),
+    "powertools-js": ("powertools-js", "typescript", lambda: ["node", KITS["powertools-js"].folder / "handle.mjs"]),
+}
+
+EVERYONE = {**SERVERS, **CLIENTS, **STORES, **POWERTOOLS}
 
 
 def run_checks(command, where, prefix, checks=(), limit=400):

@@ -156,3 +156,18 @@ class Workloads:
             except (Wrong, ValueError, KeyError, IndexError) as wrong:
                 found[name] = " ".join(str(wrong).split())[:300]
         return found
+
+
+def verdicts(checks, ground):
+    """{check: why not, empty when it is fine}; each check has a ground of its own."""
+    found = {}
+    for check, work in checks.items():
+        try:
+            with ground() as there:
+                work(there)
+            found[check] = ""
+        except subprocess.TimeoutExpired as late:
+            found[check] = f"{late.cmd[0]} took more than {late.timeout} s"
+        except (Wrong, LookupError, ValueError, OSError) as wrong:
+            found[check] = " ".join(f"{type(wrong).__name__ if not isinstance(wrong, Wrong) else ''} {wrong}".split())[:300]
+    return found

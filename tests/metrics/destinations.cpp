@@ -1,6 +1,7 @@
 #include <quern/metrics/destinations.hpp>
 #include <quern/sim/virtual_clock.hpp>
 
+#include "support/fake_web.hpp"
 #include "support/loopback.hpp"
 
 #include <boost/json.hpp>
@@ -25,22 +26,6 @@ telemetry::snapshot with(collection const& all, consumer_metrics& its, int more)
         its.received(observed_message());
     return all.snapshot();
 }
-
-struct fake_web final : net::web_hook_sender {
-    asio::awaitable<net::web_hook_result> send(net::web_hook_request r) override
-    {
-        sent.push_back(std::move(r));
-        if (status == 0)
-            co_return net::web_hook_error(
-                net::web_hook_fault::not_connected, failure(errc::connect_failed, "refused"));
-        net::web_hook_answer out;
-        out.status = status;
-        co_return out;
-    }
-
-    int status = 200;
-    std::vector<net::web_hook_request> sent;
-};
 
 result<void> send(destination& to, telemetry::snapshot s)
 {

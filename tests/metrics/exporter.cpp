@@ -130,6 +130,16 @@ BOOST_AUTO_TEST_CASE(one_that_fails_is_counted_and_told_and_the_next_one_tries_a
     BOOST_TEST(to.got.back().sources.at(0).count(telemetry::id::telemetry_dropped, 0) == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(spans_that_nobody_took_are_counted_apart)
+{
+    all.drop();
+    all.drop_spans(3);
+    all.drop_spans(4);
+    auto const lost = all.snapshot().sources.at(0);
+    BOOST_TEST(lost.count(telemetry::id::telemetry_dropped, 0) == 1u);
+    BOOST_TEST(lost.count(telemetry::id::telemetry_dropped, 1) == 7u);
+}
+
 BOOST_AUTO_TEST_CASE(an_end_before_the_first_export_exports_once)
 {
     slow to(time, {});

@@ -101,7 +101,8 @@ BOOST_AUTO_TEST_CASE(an_answer_may_come_byte_by_byte_in_chunks_or_after_an_inter
     BOOST_TEST(c.counters().connects == 1u);
 }
 
-// What comes behind a body was read as if it had come before: an error code, a date, a request id of somebody's choice.
+// What comes behind a body was read as if it had come before: an error code, a date, a request id of somebody's
+// choice.
 BOOST_AUTO_TEST_CASE(a_trailer_is_no_header_and_closes_nothing)
 {
     auto c = connect();
@@ -240,8 +241,8 @@ BOOST_AUTO_TEST_CASE(control_requests_do_not_wait_behind_long_polls)
     BOOST_TEST(order == expected, boost::test_tools::per_element());
 }
 
-// Two queues shared a connection: each poll of the second was abandoned while the service still waited for messages, and
-// what came then was hidden.
+// Two queues shared a connection: each poll of the second was abandoned while the service still waited for messages,
+// and what came then was hidden.
 BOOST_AUTO_TEST_CASE(a_long_poll_has_its_whole_time_once_it_has_a_connection)
 {
     net::client_options options;

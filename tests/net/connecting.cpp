@@ -75,8 +75,8 @@ BOOST_AUTO_TEST_CASE(an_address_that_refuses_costs_nothing)
     BOOST_TEST(won.remote_endpoint() == good.local_endpoint());
 }
 
-// The addresses of a name were tried one after the other: one dead host among them, and every connection of the next 30
-// seconds used up its whole deadline waiting for it.
+// The addresses of a name were tried one after the other: one dead host among them, and every connection of the next
+// 30 seconds used up its whole deadline waiting for it.
 BOOST_AUTO_TEST_CASE(an_address_that_is_silent_is_overtaken)
 {
     silent_port const silent(io);
@@ -113,7 +113,8 @@ BOOST_AUTO_TEST_CASE(it_can_be_cancelled)
     BOOST_TEST(ended == asio::error::operation_aborted);
 }
 
-// Cancelled in the turn in which an address had just refused, the race went on without its connection, and with it run().
+// Cancelled in the turn in which an address had just refused, the race went on without its connection, and with it
+// run().
 BOOST_AUTO_TEST_CASE(whenever_a_connection_is_cancelled_nothing_goes_on)
 {
     silent_port const silent(io);

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-/// Reads any bytes as an answer, with both readers: what the one for plain answers takes, Beast's parser has to take as
-/// well, and read the same in it. Throws std::logic_error where they disagree. For a fuzzer as much as for tests.
+/// Reads any bytes as an answer, with both readers: what the one for plain answers takes, Beast's parser has to take
+/// as well, and read the same in it. Throws std::logic_error where they disagree. For a fuzzer as much as for tests.
 ///
 /// Returns whether it is a plain answer.
 inline bool reply_reader_fuzz(std::string_view bytes)

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-// A load balancer failed over, or a NAT lost its table: connections that nobody will answer on, and nothing that says so.
+// A load balancer failed over, or a NAT lost its table: connections that nobody will answer on, and nothing that says
+// so.
 
 namespace asio = boost::asio;
 using namespace quern;

@@ -1,5 +1,5 @@
-// A program as a stranger writes it from the guide: two queues, typed handlers, an observer, limits that are turned, and an
-// end that is told. It runs in virtual time, without a network.
+// A program as a stranger writes it from the guide: two queues, typed handlers, an observer, limits that are turned,
+// and an end that is told. It runs in virtual time, without a network.
 
 #include <quern/consumer/json.hpp>
 #include <quern/quern.hpp>

@@ -128,6 +128,91 @@ BOOST_AUTO_TEST_CASE(opened_by_failures_a_probe_has_to_succeed)
     BOOST_TEST(b.state() == phase::slow_start);
 }
 
+// Where nearly all calls fail by themselves the breaker may open before it knows. An outage that began meanwhile was
+// over, and each probe that reached the dependency and failed kept it open.
+BOOST_AUTO_TEST_CASE(opened_by_failures_and_then_found_unavailable_it_wants_to_be_reached)
+{
+    bench b;
+    b.fail(20);
+    for (int i = 0; i < 3; ++i) {
+        b.doze();
+        b.unavailable();
+        BOOST_TEST(b.state() == phase::open);
+    }
+    b.doze();
+    b.fail();
+    BOOST_TEST(b.state() == phase::slow_start);
+}
+
+// Some handlers say that it is down and others only fail: one of each is no end of an outage.
+BOOST_AUTO_TEST_CASE(opened_by_failures_it_takes_several_probes_in_a_row_to_know_better)
+{
+    bench b;
+    b.fail(20);
+    for (int i = 0; i < 9; ++i) {
+        b.doze();
+        if (i % 3 == 2)
+            while (b.state() == phase::half_open)
+                b.fail();
+        else
+            b.unavailable();
+        BOOST_TEST(b.state() == phase::open);
+    }
+}
+
+// A turn of one probe would hardly ever see one of the seven in a hundred that succeed.
+BOOST_AUTO_TEST_CASE(opened_by_failures_it_tries_more_of_them_with_each_turn)
+{
+    bench b;
+    b.fail(20);
+    for (int const tries : {1, 2, 4, 8, 8}) {
+        b.doze();
+        b.fail(tries - 1);
+        BOOST_TEST(b.state() == phase::half_open);
+        b.fail();
+        BOOST_TEST(b.state() == phase::open);
+    }
+    b.doze();
+    b.fail(7);
+    b.succeed();
+    BOOST_TEST(b.state() == phase::slow_start);
+}
+
+// Each opening and closing was forgotten as soon as it was over, so that it went on like that for hours.
+BOOST_AUTO_TEST_CASE(opened_by_failures_again_and_again_it_comes_to_take_them_for_the_usual)
+{
+    breaker_options options;
+    options.failure_ratio = 1;
+    bench b(options);
+    int in_a_row = 0;
+    for (int const least : {20, 20, 30, 60}) {
+        for (in_a_row = 0; b.state() != phase::open; ++in_a_row)
+            b.fail();
+        BOOST_TEST(in_a_row >= least);
+        while (b.state() != phase::slow_start) {
+            b.doze();
+            b.fail(3);
+            if (b.state() == phase::half_open) b.succeed();
+        }
+        b.now += 1h;
+    }
+    BOOST_TEST(in_a_row < 400);
+}
+
+// What is usual is known by some sixty calls, and of a hundred in a row it makes two if that was a few too low.
+BOOST_AUTO_TEST_CASE(where_nearly_all_calls_fail_the_error_of_what_is_known_counts)
+{
+    breaker_options options;
+    options.failure_ratio = 1;
+    bench b(options);
+    b.get_used_to_failures(9);
+    b.now += 11s; // an empty window
+    b.fail(100);  // chance brings so many about once in a million, if no more fail than it looks like
+    BOOST_TEST(b.state() == phase::closed);
+    b.fail(30);
+    BOOST_TEST(b.state() == phase::open);
+}
+
 // A bad probe proves little where every second message is unavailable in the best of times.
 BOOST_AUTO_TEST_CASE(it_takes_more_bad_probes_where_bad_news_is_usual)
 {

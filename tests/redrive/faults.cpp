@@ -42,11 +42,7 @@ BOOST_AUTO_TEST_CASE(throttled_sends_are_tried_again)
 {
     kill(50);
     int calls = 0;
-    api.before = [&](std::string_view operation, std::string_view) {
-        std::optional<failure> out;
-        if (operation == "SendMessageBatch" && ++calls <= 8) out = failure(errc::throttled, "slow down", true);
-        return out;
-    };
+    api.before = fails("SendMessageBatch", errc::throttled, [&] { return ++calls <= 8; });
     auto const got = run();
     BOOST_TEST(got.redriven == 50u);
     BOOST_TEST(got.failures >= 8u);
@@ -58,11 +54,7 @@ BOOST_AUTO_TEST_CASE(a_send_whose_answer_is_lost_is_counted_as_maybe_twice)
 {
     kill(20);
     at_calls lost{{2}};
-    api.after = [&](std::string_view operation, std::string_view) {
-        std::optional<failure> out;
-        if (operation == "SendMessageBatch" && lost()) out = failure(errc::connection_lost, "gone", true);
-        return out;
-    };
+    api.after = fails("SendMessageBatch", errc::connection_lost, [&] { return lost(); });
     auto const got = run();
     BOOST_TEST(got.redriven == 20u);
     auto const there = bodies(orders);
@@ -97,11 +89,7 @@ BOOST_AUTO_TEST_CASE(what_was_sent_and_could_not_be_deleted_is_only_deleted_at_i
 BOOST_AUTO_TEST_CASE(deletes_that_are_never_confirmed_are_counted)
 {
     kill(5);
-    api.before = [&](std::string_view operation, std::string_view) {
-        std::optional<failure> out;
-        if (operation == "DeleteMessageBatch") out = failure(errc::connection_lost, "down", true);
-        return out;
-    };
+    api.before = fails("DeleteMessageBatch", errc::connection_lost);
     auto& driver = start();
     time.run_for(io, 1min);
     driver.stop();
@@ -171,11 +159,7 @@ BOOST_AUTO_TEST_CASE(too_many_failed_sends_end_the_run)
 {
     kill(100);
     options.speed.stop_on_failure = redrive::failure_limit{10, 1min};
-    api.before = [&](std::string_view operation, std::string_view) {
-        std::optional<failure> out;
-        if (operation == "SendMessageBatch") out = failure(errc::service_error, "down", true);
-        return out;
-    };
+    api.before = fails("SendMessageBatch", errc::service_error);
     auto const got = run(5min);
     BOOST_REQUIRE(got.stopped.has_value());
     BOOST_TEST(got.stopped->ends_with("sends failed within 60 s"));
@@ -199,11 +183,7 @@ BOOST_AUTO_TEST_CASE(an_answer_that_is_lost_leaves_order_and_number_as_they_were
 {
     kill(60);
     at_calls lost{{3, 4, 9, 10, 11}};
-    api.after = [&](std::string_view operation, std::string_view) {
-        std::optional<failure> out;
-        if (operation == "SendMessageBatch" && lost()) out = failure(errc::connection_lost, "gone", true);
-        return out;
-    };
+    api.after = fails("SendMessageBatch", errc::connection_lost, [&] { return lost(); });
     auto const got = run();
     BOOST_TEST(got.redriven == 60u);
     BOOST_TEST(got.maybe_twice == 0u);
@@ -214,6 +194,67 @@ BOOST_AUTO_TEST_CASE(an_answer_that_is_lost_leaves_order_and_number_as_they_were
         BOOST_TEST(numbers.size() == 20u);
         BOOST_TEST(std::ranges::is_sorted(numbers), group);
     }
+}
+
+// The queue takes a second copy after five minutes, and nobody was told.
+BOOST_AUTO_TEST_CASE(a_send_that_is_tried_again_after_five_minutes_is_counted_as_maybe_twice)
+{
+    kill(6);
+    auto const began = time.now();
+    api.before = fails(
+        "SendMessageBatch", errc::throttled, [&] { return time.now() - began > 1s && time.now() - began < 7min; });
+    api.after = fails("SendMessageBatch", errc::timed_out, [&] { return time.now() - began <= 1s; });
+    auto const got = run();
+    std::size_t twice = 0;
+    auto const there = bodies(orders);
+    for (auto const& [body, times] : there)
+        twice += static_cast<std::size_t>(times - 1);
+    BOOST_TEST(there.size() == 6u);
+    BOOST_TEST(twice == 3u); // the head of each group
+    BOOST_TEST(got.maybe_twice == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(a_send_in_doubt_when_the_run_ends_is_counted_as_maybe_twice)
+{
+    kill(3);
+    options.speed.stop_on_failure = redrive::failure_limit{3, 1min};
+    api.after = fails("SendMessageBatch", errc::timed_out);
+    auto const got = run();
+    BOOST_TEST(got.redriven == 0u);
+    BOOST_TEST(got.maybe_twice == 3u);
+}
+
+// All the others were received and hidden, as fast as the queue gave them out.
+BOOST_AUTO_TEST_CASE(a_place_in_the_limit_that_is_in_doubt_has_no_more_passed_over_than_are_held)
+{
+    for (int i = 0; i < 200; ++i) {
+        auto m = letter(dead, "m");
+        m.group_id = "g" + std::to_string(i);
+        send(dead, m);
+    }
+    options.speed.limit = 1;
+    auto const began = time.now();
+    api.after = fails("SendMessageBatch", errc::timed_out, [&] { return time.now() - began < 3s; });
+    start();
+    time.run_for(io, 2s);
+    BOOST_TEST(in_flight(dead) <= 40);
+    auto const got = finish();
+    BOOST_TEST(got.redriven == 1u);
+    BOOST_TEST(count(dead) == 199);
+}
+
+// It could not be received while one of its group is hidden: so none is before it is deleted.
+BOOST_AUTO_TEST_CASE(what_was_sent_is_deleted_though_a_message_behind_it_stays)
+{
+    send_a_head_and_one_that_stays();
+    auto const began = time.now();
+    api.before = fails("DeleteMessageBatch", errc::connection_lost, [&] { return time.now() - began < 90s; });
+    auto const got = run();
+    BOOST_TEST(got.redriven == 1u);
+    BOOST_TEST(got.deleted == 1u);
+    BOOST_TEST(got.maybe_twice == 0u);
+    BOOST_TEST(got.skipped == 1u);
+    BOOST_TEST(count(dead) == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

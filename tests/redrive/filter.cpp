@@ -137,4 +137,39 @@ BOOST_AUTO_TEST_CASE(a_moment_is_a_date_or_so_long_ago)
         BOOST_TEST(!parse_moment(text, now).has_value(), text);
 }
 
+BOOST_AUTO_TEST_CASE(a_part_of_a_message_is_shown_as_text)
+{
+    struct row {
+        std::string part, body, shown;
+    };
+    std::vector<row> const table{{"attr.k", "", "v"}, {"attr.other", "", "absent"}, {"/a", R"({"a": "x y"})", "x y"},
+        {"/a/1", R"({"a": [1, 2.50]})", "2.5"}, {"/a", R"({"a": {"b": [true, null]}})", R"({"b":[true,null]})"},
+        {"/a", R"({"b": 1})", "absent"}, {"/a", "no JSON", "absent"}, {"/a~1b", R"({"a/b": 7})", "7"}};
+    for (auto const& r : table) {
+        BOOST_TEST_CONTEXT(r.part << " of " << r.body)
+        {
+            auto m = with("k", "String", "v");
+            m.body = r.body;
+            auto const made = parse_part(r.part);
+            BOOST_REQUIRE(made.has_value());
+            BOOST_TEST(made->of(m).value_or("absent") == r.shown);
+            BOOST_TEST(made->text() == r.part);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_part_is_refused_at_its_place)
+{
+    struct row {
+        std::string text, mention;
+    };
+    for (auto const& r : std::vector<row>{{"", "at character 1: expected attr."}, {"version", "at character 1"},
+             {"attr.", "at character 6: expected an attribute's name"}, {"attr.a b", "at character 6"},
+             {"/a~2", "at character 3: in a JSON pointer ~ is written ~0"}}) {
+        auto const made = parse_part(r.text);
+        BOOST_REQUIRE(!made.has_value());
+        BOOST_TEST(made.error().message.find(r.mention) != std::string::npos, made.error().message);
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

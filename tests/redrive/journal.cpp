@@ -1,73 +1,14 @@
 // Records -> state: what may follow what, what a torn end is, and what is refused by name.
 
-#include <quern/redrive/journal.hpp>
+#include "redrive/journal_text.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <ostream>
-#include <string>
-#include <unistd.h>
-#include <vector>
 
 using namespace quern;
-using namespace quern::redrive;
-using namespace std::chrono_literals;
-
-namespace {
-
-wall_time const t0{std::chrono::hours(24 * 365 * 56) + 123ms};
-
-event made(event_kind kind, std::string message = {})
-{
-    event out;
-    out.kind = kind;
-    out.message = std::move(message);
-    out.at = t0;
-    if (kind == event_kind::started) out.version = event::current_version;
-    if (kind == event_kind::planned) out.decision = "send";
-    return out;
-}
-
-/// A run in which message "m" has gone through these.
-struct course {
-    run_book book;
-
-    result<void> go(event e)
-    {
-        e.id = book.last_id() + 1;
-        return book.apply(e);
-    }
-    explicit course(std::vector<event_kind> const& kinds)
-    {
-        go(made(event_kind::started)).value();
-        for (auto const kind : kinds) {
-            auto const about_run = kind == event_kind::resumed || kind == event_kind::stopped ||
-                kind == event_kind::succeeded || kind == event_kind::cancelled;
-            go(made(kind, about_run ? "" : "m")).value();
-        }
-    }
-};
-
-using k = event_kind;
-std::vector<k> const to_planned{k::planned}, to_waiting{k::planned, k::waiting}, to_sending{k::planned, k::sending},
-    to_unknown{k::planned, k::sending, k::resumed}, to_sent{k::planned, k::sending, k::sent},
-    to_done{k::planned, k::sending, k::sent, k::deleted}, to_left{k::left};
-
-std::string lines_of(std::vector<event> all)
-{
-    std::string out;
-    std::uint64_t id = 0;
-    for (auto& one : all) {
-        one.id = ++id;
-        out += to_line(one);
-    }
-    return out;
-}
-
-} // namespace
+using namespace quern::test;
 
 BOOST_AUTO_TEST_SUITE(redrive_journal)
 
@@ -84,6 +25,7 @@ BOOST_AUTO_TEST_CASE(every_member_of_every_kind_comes_back_from_its_line)
         e.reason = "quote \" and ü";
         e.key = "key";
         e.maybe_twice = true;
+        e.in_doubt = true;
         e.due = t0 + 30min + 4ms;
         e.hidden_until = t0 + 12h;
         e.new_id = "new";
@@ -244,11 +186,43 @@ BOOST_AUTO_TEST_CASE(the_five_minutes_of_a_deduplication_id_count_from_the_first
     bool const of_the_first = c.book.find("m")->sending_at == t0;
     BOOST_TEST(of_the_first);
     c.go(made(k::send_failed, "m")).value();
-    auto third = first;
+    auto third = first; // the first one is in doubt as before
     third.at = t0 + 8min;
+    third.maybe_twice = true;
     c.go(third).value();
     bool const of_the_third = c.book.find("m")->sending_at == t0 + 8min;
     BOOST_TEST(of_the_third);
+}
+
+BOOST_AUTO_TEST_CASE(a_send_in_doubt_stays_so_until_it_is_counted_or_confirmed)
+{
+    course c(to_sending);
+    auto failed = made(k::send_failed, "m");
+    failed.in_doubt = true;
+    c.go(failed).value();
+    BOOST_TEST(c.book.find("m")->in_doubt);
+    BOOST_TEST(c.book.counts().unknown == 1u);
+    BOOST_TEST(c.book.counts().planned == 0u);
+    c.go(made(k::planned, "m")).value();
+    c.go(made(k::sending, "m")).value();
+    c.go(made(k::send_failed, "m")).value(); // of this one it is known that it was not done
+    BOOST_TEST(c.book.find("m")->in_doubt);
+    auto again = made(k::sending, "m");
+    again.maybe_twice = true;
+    c.go(again).value();
+    BOOST_TEST(!c.book.find("m")->in_doubt);
+    c.go(failed).value();
+    c.go(made(k::sending, "m")).value();
+    c.go(made(k::sent, "m")).value();
+    BOOST_TEST(!c.book.find("m")->in_doubt);
+    BOOST_TEST(c.book.counts().maybe_twice == 1u);
+    BOOST_TEST(c.book.counts().unknown == 0u);
+
+    course gone(to_sending);
+    gone.go(failed).value();
+    gone.go(made(k::left, "m")).value();
+    BOOST_TEST(gone.book.counts().unknown == 1u);
+    BOOST_TEST(gone.book.counts().left == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(damage_before_whole_lines_is_refused_with_its_line_and_nothing_is_cut)
@@ -274,73 +248,25 @@ BOOST_AUTO_TEST_CASE(an_unknown_record_and_another_version_are_refused_by_name)
     BOOST_TEST(got.error().message == "line 2: \"Later\" is no event that is known here");
 }
 
-namespace {
-
-struct folder {
-    std::string path = "/tmp/quern-journal-XXXXXX";
-    folder() { BOOST_REQUIRE(::mkdtemp(path.data())); }
-    ~folder() { std::filesystem::remove_all(path); }
-};
-
-} // namespace
-
-BOOST_AUTO_TEST_CASE(one_writer_has_the_folder_and_the_next_is_told_who)
+BOOST_AUTO_TEST_CASE(a_book_knows_until_when_it_waits_for_any_message)
 {
-    folder f;
-    auto first = open_journal_file(f.path, "a");
-    BOOST_REQUIRE(first.has_value());
-    auto const second = open_journal_file(f.path, "b");
-    BOOST_REQUIRE(!second);
-    BOOST_TEST(second.error().message == f.path + " is in use by process " + std::to_string(::getpid()) + ", for a");
-    first->reset();
-    BOOST_TEST(open_journal_file(f.path, "b").has_value());
-    BOOST_TEST(!open_journal_file(f.path, "../b"));
-}
-
-BOOST_AUTO_TEST_CASE(what_was_flushed_is_there_for_the_next_process_and_a_torn_end_is_gone)
-{
-    folder f;
-    {
-        auto j = journal::open(open_journal_file(f.path, "a").value()).value();
-        j.write(made(k::started), t0);
-        j.write(made(k::planned, "m"), t0);
-        j.write(made(k::planned, "n"), t0);
-        BOOST_REQUIRE(j.flush().has_value());
-        auto const file = open_journal_file(f.path, "b");
-        BOOST_TEST(!file);
-    }
-    {
-        auto file = open_journal_file(f.path, "a").value();
-        file->append("{\"id\":4,\"prev").value();
-        auto j = journal::open(std::move(file)).value();
-        BOOST_TEST(j.cut() == 13u);
-        BOOST_TEST(j.book().last_id() == 3u);
-        BOOST_TEST(j.write(made(k::sending, "m"), t0) == 4u);
-        BOOST_REQUIRE(j.flush().has_value());
-    }
-    auto const text = read_journal_file(f.path, "a").value();
-    std::vector<std::uint64_t> previous;
-    read_events(text, [&](event&& e) {
-        previous.push_back(e.previous);
-        return result<void>();
-    }).value();
-    std::vector<std::uint64_t> const expected{0, 1, 1, 2};
-    BOOST_TEST(previous == expected, boost::test_tools::per_element());
-    auto const names = journal_names(f.path).value();
-    BOOST_TEST(names.size() == 1u);
-}
-
-BOOST_AUTO_TEST_CASE(a_wish_to_cancel_reaches_the_writer_once)
-{
-    folder f;
-    {
-        auto j = journal::open(open_journal_file(f.path, "a").value()).value();
-        BOOST_TEST(!j.is_cancelled());
-        ask_to_cancel(f.path, "a").value();
-        BOOST_TEST(j.is_cancelled());
-    }
-    auto j = journal::open(open_journal_file(f.path, "a").value()).value();
-    BOOST_TEST(!j.is_cancelled());
+    course c(to_waiting);
+    auto first = made(k::waiting, "m");
+    first.due = t0 + 1h;
+    c.go(first).value();
+    c.go(made(k::planned, "n")).value();
+    auto second = made(k::waiting, "n");
+    second.hidden_until = t0 + 2h;
+    c.go(second).value();
+    BOOST_TEST(c.book.awaits(t0 + 90min));
+    c.go(made(k::sending, "n")).value();
+    BOOST_TEST(!c.book.awaits(t0 + 90min));
+    BOOST_TEST(c.book.awaits(t0 + 30min));
+    c.go(made(k::resumed)).value();
+    BOOST_TEST(c.book.awaits(t0 + 90min)); // nobody knows whether it is still hidden
+    c.go(made(k::left, "n")).value();
+    c.go(made(k::left, "m")).value();
+    BOOST_TEST(!c.book.awaits(t0));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

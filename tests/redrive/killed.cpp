@@ -1,5 +1,5 @@
-// A kill after every write of the journal and at every call, before it and after: nothing is lost, and what is there twice
-// was marked.
+// A kill after every write of the journal and at every call, before it and after: nothing is lost, and what is there
+// twice was marked.
 
 #include "redrive/mortal.hpp"
 
@@ -88,6 +88,39 @@ struct graveyard : yard {
     }
 };
 
+/// Two runs one after the other, of which the first has a limit.
+struct limited_graveyard : graveyard {
+    using graveyard::graveyard;
+
+    void kill_everywhere_and_redrive_the_rest()
+    {
+        int points = 1;
+        for (int at = 0; at <= points; ++at) {
+            BOOST_TEST_CONTEXT("killed at point " << at)
+            {
+                kill(5);
+                options.speed.limit = 2;
+                auto const first = live(at);
+                if (at == 0) points = first.points;
+                auto const counts = first.book.counts();
+                BOOST_TEST(counts.redriven == 2u);
+                BOOST_TEST(counts.deleted == 2u);
+                BOOST_TEST(counts.left == 0u);
+                BOOST_TEST(all(dead) == 3);
+                options.speed.limit.reset();
+                auto const second = live(0).book.counts();
+                BOOST_TEST(second.redriven == 3u);
+                auto const there = bodies(orders);
+                BOOST_TEST(there.size() == 5u);
+                std::size_t twice = 0;
+                for (auto const& [body, times] : there)
+                    twice += static_cast<std::size_t>(times - 1);
+                BOOST_TEST(twice <= counts.maybe_twice);
+            }
+        }
+    }
+};
+
 struct fifo_graveyard : graveyard {
     fifo_graveyard() : graveyard(".fifo") {}
 };
@@ -114,6 +147,13 @@ BOOST_FIXTURE_TEST_CASE(a_fifo_queue_has_each_message_once_wherever_the_kill_com
 {
     options.concurrency = 4;
     kill_everywhere([this] { kill(6); }, 6);
+}
+
+// A run that had its number was over at once, and left in the queue what it had sent: the next one sent it again.
+BOOST_FIXTURE_TEST_CASE(a_limit_that_was_reached_ends_no_run_before_what_was_sent_is_deleted, limited_graveyard)
+{
+    options.concurrency = 2;
+    kill_everywhere_and_redrive_the_rest();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

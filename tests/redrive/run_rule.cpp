@@ -195,6 +195,29 @@ BOOST_AUTO_TEST_CASE(the_ramp_begins_when_the_canary_is_over)
     BOOST_TEST(first < 200);
 }
 
+BOOST_AUTO_TEST_CASE(a_halt_is_no_time_of_a_canary_or_a_ramp)
+{
+    run_limits limits;
+    limits.canary = canary{2, 5min};
+    run_rule rule(limits, t0);
+    rule.halted(t0, t0 + 1h); // of nothing that was sent
+    send(rule, 1, t0 + 1h);
+    rule.halted(t0 + 1h, t0 + 2h);
+    send(rule, 1, t0 + 2h, 20min);
+    rule.halted(t0 + 2h, t0 + 2h + 10min); // before it can be received
+    BOOST_TEST(rule.ask(t0 + 2h + 24min).at.value() == t0 + 2h + 25min);
+    rule.halted(t0 + 2h + 24min, t0 + 3h);
+    BOOST_TEST(rule.ask(t0 + 3h).at.value() == t0 + 3h + 5min);
+    BOOST_TEST(rule.ask(t0 + 3h + 5min).what == answer::go);
+
+    limits.canary.reset();
+    limits.ramp = ramp{1, 1'000, 10s};
+    run_rule growing(limits, t0);
+    growing.halted(t0, t0 + 1h);
+    auto const first = sent_within(growing, t0 + 1h, t0 + 1h + 1s);
+    BOOST_TEST(first < 200);
+}
+
 BOOST_AUTO_TEST_CASE(more_returns_than_are_borne_end_the_run)
 {
     run_limits limits;
@@ -279,6 +302,20 @@ BOOST_AUTO_TEST_CASE(limits_that_cannot_work_are_named)
     BOOST_TEST(complaint([](run_limits& l) { l.canary = canary{0, 1s}; }) == "canary must be at least 1 message");
     BOOST_TEST(complaint([](run_limits& l) { l.stop_on_return = 1.5; }) == "stop_on_return must be 0 to 100 %");
     BOOST_TEST(complaint([](run_limits& l) { l.limit = 0; }) == "limit must be at least 1");
+}
+
+BOOST_AUTO_TEST_CASE(what_may_have_been_sent_has_its_place_in_the_limit)
+{
+    run_limits limits;
+    limits.limit = 3;
+    run_rule rule(limits, t0);
+    rule.begin_with(2); // of one the end is not known
+    BOOST_TEST(rule.ask(t0).what == answer::go);
+    BOOST_TEST(rule.ask(t0).what == answer::enough);
+    BOOST_TEST(rule.ask(t0, true, true).what == answer::go);
+    rule.withdrawn(true, true);
+    BOOST_TEST(rule.ask(t0).what == answer::enough);
+    BOOST_TEST(rule.ask(t0, true, true).what == answer::go);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

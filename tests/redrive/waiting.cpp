@@ -1,82 +1,9 @@
 // Waits of days: over leases of twelve hours, kills and the end of what a queue keeps.
 
-#include "redrive/yard.hpp"
-
-#include <quern/redrive/journal.hpp>
+#include "redrive/waiting_yard.hpp"
 
 using namespace quern;
 using namespace quern::test;
-
-namespace {
-
-struct memory {
-    std::string text;
-    std::size_t room = 1'000'000'000;
-    bool is_cancelled = false;
-};
-class memory_file final : public redrive::journal_file {
-public:
-    explicit memory_file(memory& in) : in_(in) {}
-    result<std::string> read() override { return in_.text; }
-    result<void> append(std::string_view text) override
-    {
-        if (in_.text.size() + text.size() > in_.room) return failure(errc::service_error, "no space left");
-        in_.text += text;
-        return {};
-    }
-    result<void> cut(std::size_t size) override
-    {
-        in_.text.resize(size);
-        return {};
-    }
-    bool is_cancelled() override { return in_.is_cancelled; }
-
-private:
-    memory& in_;
-};
-
-struct waiting_yard : yard {
-    memory disk;
-    std::list<redrive::journal> journals; // as long as their drivers
-
-    explicit waiting_yard(std::string const& suffix = "") : yard(suffix)
-    {
-        options.plan.waits = true;
-        options.plan.delay_max = 24h * 30;
-        options.wait_time = 20s;
-    }
-    ~waiting_yard()
-    {
-        for (auto& d : drivers)
-            d.stop();
-        until(2min, [this] { return reports.size() + refused.size() >= drivers.size(); });
-    }
-
-    void keep(std::string const& url, std::chrono::seconds for_so_long)
-    {
-        sqs::set_queue_attributes_request change(
-            url, {{"MessageRetentionPeriod", std::to_string(for_so_long.count())}});
-        engine.set_queue_attributes(change, time.wall()).value();
-    }
-
-    redrive::redriver& start()
-    {
-        auto file = std::make_unique<memory_file>(disk);
-        options.record = &journals.emplace_back(redrive::journal::open(std::move(file)).value());
-        return yard::start();
-    }
-    redrive::report run(std::chrono::milliseconds limit)
-    {
-        start();
-        return finish(limit);
-    }
-    redrive::run_book book() const { return redrive::read_journal(disk.text).value(); }
-};
-struct waiting_fifo_yard : waiting_yard {
-    waiting_fifo_yard() : waiting_yard(".fifo") {}
-};
-
-} // namespace
 
 BOOST_AUTO_TEST_SUITE(redriver_waiting)
 
@@ -173,6 +100,19 @@ BOOST_FIXTURE_TEST_CASE(a_full_disk_stops_the_run_before_anything_is_sent, waiti
     BOOST_TEST(reports[0].stopped.value_or("").starts_with("the journal cannot be written"));
 }
 
+// It was told at the next send, a day later.
+BOOST_FIXTURE_TEST_CASE(a_full_disk_is_told_while_everything_waits, waiting_yard)
+{
+    options.plan.delay_base = 24h;
+    kill(5);
+    disk.room = 600;
+    start();
+    BOOST_REQUIRE(until(1min, [&] { return reports.size() == 1; }));
+    BOOST_TEST(reports[0].journal_failed);
+    BOOST_TEST(reports[0].stopped.value_or("").starts_with("the journal cannot be written"));
+    BOOST_TEST(count(dead) == 5);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_wish_to_cancel_ends_the_wait_for_good_and_gives_the_messages_back, waiting_yard)
 {
     options.plan.delay_base = 24h;
@@ -186,10 +126,28 @@ BOOST_FIXTURE_TEST_CASE(a_wish_to_cancel_ends_the_wait_for_good_and_gives_the_me
     BOOST_TEST(reports[0].waiting == 5u);
     BOOST_TEST(count(dead) == 5);
     BOOST_TEST(book().now() == redrive::run_book::phase::cancelled);
-    disk.is_cancelled = false;
+    BOOST_TEST(!disk.is_cancelled);
     start();
     BOOST_REQUIRE(until(5min, [&] { return refused.size() == 1; }));
     BOOST_TEST(refused[0].find("the run is over (cancelled)") != std::string::npos);
+}
+
+// What was due went in the time until the wish was seen.
+BOOST_FIXTURE_TEST_CASE(
+    a_wish_to_cancel_that_came_between_two_processes_is_seen_before_anything_is_sent, waiting_yard)
+{
+    options.plan.delay_base = 0s;
+    options.speed.rate = 0.1;
+    kill(5);
+    start().stop();
+    BOOST_REQUIRE(until(2min, [&] { return reports.size() == 1; }));
+    disk.is_cancelled = true;
+    start();
+    BOOST_REQUIRE(until(2min, [&] { return reports.size() == 2; }));
+    BOOST_TEST(reports[1].cancelled);
+    BOOST_TEST(reports[1].redriven == 0u);
+    BOOST_TEST(count(dead) == 5);
+    BOOST_TEST(book().now() == redrive::run_book::phase::cancelled);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_limit_holds_over_a_restart, waiting_yard)
@@ -209,6 +167,55 @@ BOOST_FIXTURE_TEST_CASE(a_limit_holds_over_a_restart, waiting_yard)
     BOOST_TEST(got.redriven == 4u);
     BOOST_TEST(all(orders) == 4);
     BOOST_TEST(all(dead) == 5);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_send_in_doubt_is_marked_by_the_process_that_sends_it_minutes_later, waiting_fifo_yard)
+{
+    kill(3);
+    options.speed.stop_on_failure = redrive::failure_limit{3, 1min};
+    api.after = fails("SendMessageBatch", errc::timed_out, [&] { return reports.empty(); });
+    auto const first = run(1h);
+    BOOST_TEST(first.unknown == 3u);
+    time.run_for(io, 10min);
+    start();
+    auto const second = finish(1h, 2);
+    BOOST_TEST(second.redriven == 3u);
+    BOOST_TEST(second.maybe_twice == 3u);
+    BOOST_TEST(book().counts().maybe_twice == 3u);
+    BOOST_TEST(all(orders) == 6);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_send_in_doubt_is_told_though_somebody_has_deleted_the_message, waiting_fifo_yard)
+{
+    kill(1);
+    api.after = fails("SendMessageBatch", errc::timed_out);
+    start();
+    time.run_for(io, 1s);
+    engine.purge_queue(sqs::purge_queue_request(dead), time.wall()).value();
+    BOOST_REQUIRE(until(1h, [&] { return reports.size() == 1; }));
+    BOOST_TEST(reports[0].unknown == 1u);
+    BOOST_TEST(reports[0].left == 0u);
+    BOOST_TEST(book().counts().unknown == 1u);
+}
+
+// Because another message of its group stays, the run was over and did not say that it is deleted.
+BOOST_FIXTURE_TEST_CASE(
+    a_head_whose_delete_was_not_confirmed_is_known_to_be_gone_when_the_next_one_comes, waiting_fifo_yard)
+{
+    send_a_head_and_one_that_stays();
+    api.after = fails("DeleteMessageBatch", errc::connection_lost);
+    auto& one = start();
+    time.run_for(io, 5s);
+    one.stop();
+    BOOST_REQUIRE(until(5min, [&] { return reports.size() == 1; }));
+    BOOST_TEST(book().counts().undeleted == 1u);
+    start();
+    auto const got = finish(1h, 2);
+    BOOST_TEST(got.deleted == 1u);
+    BOOST_TEST(got.maybe_twice == 0u);
+    BOOST_TEST(book().counts().undeleted == 0u);
+    BOOST_TEST(book().now() == redrive::run_book::phase::succeeded);
+    BOOST_TEST(count(dead) == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -47,6 +47,17 @@ private:
     sqs::api& real_;
 };
 
+/// A fault of the calls of that operation for which `when` is true. They may succeed later.
+inline faulty_api::fault fails(
+    std::string operation, errc code, std::function<bool()> when = [] { return true; })
+{
+    return [=](std::string_view called, std::string_view) {
+        std::optional<failure> out;
+        if (called == operation && when()) out = failure(code, "as the test wants it", true);
+        return out;
+    };
+}
+
 /// Queues with a dead-letter queue, and all the time in the world.
 struct yard {
     sim::virtual_clock time;
@@ -124,6 +135,18 @@ struct yard {
         fail_all(url);
     }
     void kill(int how_many) { kill(orders, how_many); }
+
+    /// Two of one group are dead; the one behind is not chosen.
+    void send_a_head_and_one_that_stays()
+    {
+        auto first = letter(dead, "first"), second = letter(dead, "second");
+        second.group_id = first.group_id;
+        second.deduplication_id = "other";
+        second.attributes["stays"] = {"String", "yes"};
+        send(dead, first);
+        send(dead, second);
+        options.which.where.push_back(redrive::parse_where("attr.stays != \"yes\"").value());
+    }
 
     int count(std::string const& url, char const* which = "ApproximateNumberOfMessages")
     {

@@ -8,7 +8,8 @@ using quern::relay::health_rule;
 
 namespace {
 
-/// "+" for a good check, "-" for a bad one; returns 'd' where it is down from then on, 'u' where it is up, '.' elsewhere.
+/// "+" for a good check, "-" for a bad one; returns 'd' where it is down from then on, 'u' where it is up, '.'
+/// elsewhere.
 std::string run(health_rule rule, std::string const& checks)
 {
     std::string out;

@@ -1,10 +1,11 @@
 // The driver, on virtual time, with a web service of paper.
 
 #include "consumer/mill.hpp"
+#include "relay/paper_service.hpp"
 
 #include <quern/relay/relay.hpp>
 
-#include <deque>
+#include <utility>
 
 namespace asio = boost::asio;
 using namespace quern;
@@ -12,66 +13,6 @@ using namespace quern::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-/// A web service that answers as it is told to.
-class paper_service : public net::web_hook_sender {
-public:
-    explicit paper_service(quern::clock& time, asio::any_io_executor ex) : time_(time), ex_(std::move(ex)) {}
-
-    asio::awaitable<net::web_hook_result> send(net::web_hook_request r) override
-    {
-        struct leave {
-            int& under_way;
-            int& cut;
-            bool whole = false;
-            ~leave()
-            {
-                --under_way;
-                cut += !whole;
-            }
-        } at_end{++under_way, cut};
-        requests.push_back(r);
-        if (takes.count() != 0) {
-            auto const timer = time_.make_timer(ex_);
-            co_await timer->wait_until(time_.now() + takes);
-            auto const asked = (co_await asio::this_coro::cancellation_state).cancelled();
-            if (asked != asio::cancellation_type::none) {
-                net::web_hook_error stopped(net::web_hook_fault::cancelled, failure(errc::stopped, "cancelled"));
-                co_return stopped;
-            }
-        }
-        at_end.whole = true;
-        co_return answer(requests.back());
-    }
-
-    static net::web_hook_result status(int code, std::string_view retry_after = {})
-    {
-        net::web_hook_answer out;
-        out.status = code;
-        if (!retry_after.empty()) out.fields.add("Retry-After", retry_after);
-        return out;
-    }
-    static net::web_hook_result fault(net::web_hook_fault what)
-    {
-        return net::web_hook_error(what, failure(errc::connect_failed, "refused"));
-    }
-
-    int seen(std::string_view body) const
-    {
-        return static_cast<int>(std::ranges::count(requests, body, &net::web_hook_request::body));
-    }
-
-    std::function<net::web_hook_result(net::web_hook_request const&)> answer = [](auto const&) {
-        return status(200);
-    };
-    std::chrono::milliseconds takes{0};
-    std::deque<net::web_hook_request> requests;
-    int under_way = 0, cut = 0;
-
-private:
-    quern::clock& time_;
-    asio::any_io_executor ex_;
-};
 
 struct relayed : mill {
     paper_service service{time, io.get_executor()};
@@ -98,6 +39,16 @@ struct relayed : mill {
     {
         to.emplace(io.get_executor(), service, relay::queue_name::from_url(url, "us-east-1"), how);
         consume(to->handler());
+    }
+
+    void begin_batches()
+    {
+        how.request.format = relay::body_format::lambda;
+        how.batches = true;
+        options.system_attributes = relay::system_attributes_for(how.request);
+        to.emplace(io.get_executor(), service, relay::queue_name::from_url(url, "us-east-1"), how);
+        it.emplace(io.get_executor(), api, url, to->batch_handler(), options);
+        it->start();
     }
 
     bool logged(std::string_view part) const
@@ -314,6 +265,52 @@ BOOST_AUTO_TEST_CASE(a_lambda_answer_decides_though_its_status_is_200)
     BOOST_TEST(logged("the function failed: Error"));
 }
 
+BOOST_AUTO_TEST_CASE(of_a_batch_only_the_messages_that_the_answer_names_come_again)
+{
+    bool first = true;
+    service.answer = [&](net::web_hook_request const& r) {
+        net::web_hook_answer out;
+        out.status = 200;
+        auto const at = r.body.find(R"("body":"m3")");
+        if (std::exchange(first, false) && at != r.body.npos) {
+            auto const id = r.body.substr(r.body.rfind("messageId", at) + 12, 36);
+            out.body = R"({"batchItemFailures":[{"itemIdentifier":")" + id + R"("}]})";
+        }
+        return net::web_hook_result(out);
+    };
+    send(10);
+    begin_batches();
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    BOOST_TEST(service.requests.size() == 2u);
+    BOOST_TEST(to->counters().acked == 10u);
+    BOOST_TEST(to->counters().retried == 1u);
+    BOOST_TEST(to->counters().requests == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_that_is_answered_with_429_slows_once_and_all_of_it_comes_again)
+{
+    service.answer = [&](auto const&) { return paper_service::status(service.requests.size() == 1 ? 429 : 200); };
+    send(10);
+    begin_batches();
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    BOOST_TEST(to->counters().slowed == 1u);
+    BOOST_TEST(to->counters().retried == 10u);
+    BOOST_TEST(to->counters().acked == 10u);
+}
+
+// Nine good messages were deleted for the sake of one.
+BOOST_AUTO_TEST_CASE(a_status_that_rejects_is_about_one_message_and_a_batch_is_put_off)
+{
+    how.outcome.reject = relay::status_set("400");
+    service.answer = [&](auto const&) { return paper_service::status(service.requests.size() == 1 ? 400 : 200); };
+    send(10);
+    begin_batches();
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    BOOST_TEST(to->counters().rejected == 0u);
+    BOOST_TEST(to->counters().retried == 10u);
+    BOOST_TEST(to->counters().acked == 10u);
+}
+
 BOOST_AUTO_TEST_CASE(a_reply_is_sent_before_its_message_is_deleted)
 {
     std::vector<std::string> replies;
@@ -344,6 +341,10 @@ BOOST_AUTO_TEST_CASE(options_that_cannot_work_are_refused_by_name)
     how.basic_file = "b";
     BOOST_CHECK_THROW(begin(), boost::system::system_error);
     how.basic_file.clear();
+    how.bearer_file.clear();
+    how.batches = true;
+    BOOST_CHECK_THROW(begin(), boost::system::system_error); // not with raw bodies
+    how.batches = false;
     how.bearer_file = "/nonexistent/token";
     BOOST_CHECK_THROW(begin(), boost::system::system_error);
 }

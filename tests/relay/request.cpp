@@ -74,6 +74,27 @@ BOOST_AUTO_TEST_CASE(by_default_the_body_goes_as_it_is_with_quern_headers)
     BOOST_TEST(r.left_out.empty());
 }
 
+BOOST_AUTO_TEST_CASE(the_trace_that_a_request_is_made_for_comes_before_the_messages_own)
+{
+    constexpr char const* own = "00-11112222333344445555666677778888-0102030405060708-01";
+    auto m = with_attribute("traceparent", own);
+    auto const trace =
+        quern::telemetry::read_w3c("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "a=1").value();
+    BOOST_TEST(header(make(to(), m), "traceparent") == own);
+    for (auto const which : {header_set::quern, header_set::carrier, header_set::sqsd}) {
+        auto const r = make_request({m, orders_queue, trace}, with(which), {}, now).value();
+        BOOST_TEST(header(r, "traceparent") == quern::telemetry::traceparent(trace));
+        BOOST_TEST(header(r, "tracestate") == "a=1");
+        BOOST_TEST(header(r, "X-Amzn-Trace-Id") == quern::telemetry::xray_header(trace));
+        BOOST_TEST(r.left_out.empty());
+    }
+    auto chosen = to();
+    chosen.extra.push_back(header_template::parse("traceparent: mine").value());
+    auto const r = make_request({m, orders_queue, trace}, chosen, {}, now).value();
+    BOOST_TEST(header(r, "traceparent") == "mine");
+    BOOST_TEST(r.left_out.empty());
+}
+
 BOOST_AUTO_TEST_CASE(carriers_headers_are_in_seconds_or_as_it_really_sends_them)
 {
     auto o = with(header_set::carrier);
@@ -208,7 +229,7 @@ BOOST_AUTO_TEST_CASE(a_cloudevent_is_made_of_headers_or_of_json)
     std::string const begin = R"({"specversion":"1.0","id":"8b2c-1","source":")" + orders_queue.arn +
         R"(","type":"com.amazon.sqs.message","time":"2026-03-01T11:59:59Z","datacontenttype":"application/json","data":)";
     BOOST_TEST(make(o, m).body == begin + R"({"kind":"new"}})");
-    BOOST_TEST(header(make(o, m), "Content-Type") == "application/cloudevents+json; charset=UTF-8");
+    BOOST_TEST(header(make(o, m), "Content-Type") == "application/cloudevents+json; charset=utf-8");
     m.body = "no \"JSON\"";
     BOOST_TEST(make(o, m).body == begin + R"("no \"JSON\""})");
 }
@@ -242,6 +263,42 @@ BOOST_AUTO_TEST_CASE(a_lambda_event_has_everything_of_the_message)
         R"("messageAttributes":{"blob":{"binaryValue":"AQI=","stringListValues":[],"binaryListValues":[],"dataType":"Binary"},)"
         R"("n":{"stringValue":"5","stringListValues":[],"binaryListValues":[],"dataType":"Number"}},"md5OfBody":"0123",)"
         R"("eventSource":"aws:sqs","eventSourceARN":"arn:aws:sqs:eu-west-1:000000000000:orders","awsRegion":"eu-west-1"}]})");
+}
+
+BOOST_AUTO_TEST_CASE(an_event_of_several_messages_has_a_record_each_and_no_header_of_one)
+{
+    auto o = to();
+    o.format = body_format::lambda;
+    auto const first = some_message();
+    auto second = some_message();
+    second.id = "8b2c-2";
+    letter const all[] = {{first, orders_queue}, {second, orders_queue}};
+    auto const made = make_batch_request(all, o, {}).value();
+    auto const one = make(o, first).body, other = make(o, second).body;
+    BOOST_TEST(made.body == one.substr(0, one.size() - 2) + "," + other.substr(other.find('[') + 1));
+    BOOST_TEST(header(made, "Quern-Queue") == "orders");
+    for (auto const* name : {"Idempotency-Key", "Quern-Message-Id", "Quern-Receive-Count", "webhook-id"})
+        BOOST_TEST(header(made, name) == "-", name);
+}
+
+BOOST_AUTO_TEST_CASE(what_differs_from_message_to_message_is_refused_for_batches)
+{
+    auto const why = [](request_options const& o) {
+        auto const wrong = o.validate_for_batches();
+        return wrong ? wrong->message : "";
+    };
+    auto o = to();
+    BOOST_TEST(why(o).find("lambda") != std::string::npos);
+    o.format = body_format::lambda;
+    BOOST_TEST(why(o).empty());
+    auto templated = o;
+    templated.url = url_template::parse("http://h/{{id}}").value();
+    BOOST_TEST(why(templated).find("places") != std::string::npos);
+    templated = o;
+    templated.extra = {header_template::parse("X: {{id}}").value()};
+    BOOST_TEST(why(templated).find("places") != std::string::npos);
+    o.headers = {header_set::sqsd};
+    BOOST_TEST(why(o).find("sqsd") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(settings_that_cannot_work_are_named)

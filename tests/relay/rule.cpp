@@ -145,6 +145,14 @@ BOOST_AUTO_TEST_CASE(a_body_that_has_a_say_can_only_take_a_success_back)
         {with_body(500, body_says::unreadable), action::retry, news::bad},
         {with_body(404, body_says::failed), action::retry, news::none},
     });
+    rules by;
+    by.lines = {{status_set("200"), action::ack, "done", {}}};
+    BOOST_TEST(decide(with_body(200, body_says::nothing), by).what == action::ack);
+    for (auto const said : {body_says::failed, body_says::error, body_says::unreadable})
+        BOOST_TEST(decide(with_body(200, said), by).what == action::retry);
+    by.lines = {{status_set("404"), action::ack, "gone", {}}};
+    BOOST_TEST(decide(with_body(404, body_says::unreadable), by).what == action::ack); // a page
+    BOOST_TEST(decide(with_body(404, body_says::failed), by).what == action::retry);
 }
 
 BOOST_AUTO_TEST_CASE(only_429_slows)

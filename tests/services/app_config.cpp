@@ -22,22 +22,13 @@ namespace {
 struct fixture {
     asio::io_context io;
     fake_app_config service{io};
-    app_config client{io.get_executor(), options()};
+    app_config client{io.get_executor(), service.options()};
     configuration_name const flags{"shop", "prod", "flags"};
 
     fixture()
     {
         service.interval = 0s;
         service.deploy("shop/prod/flags", R"({"orders":{"enabled":true}})");
-    }
-
-    client_options options() const
-    {
-        client_options out;
-        out.where.url = service.url();
-        out.where.region = "eu-west-1";
-        out.credentials = quern::aws::static_credentials({"AKIDEXAMPLE", "secret", ""});
-        return out;
     }
 
     auto begin(std::optional<std::chrono::seconds> least = std::nullopt)
@@ -136,12 +127,13 @@ namespace {
 /// An agent that knows one configuration.
 struct fake_agent : quern::test::fake_service {
     using fake_service::fake_service;
+    string configuration = "open";
 
     std::optional<std::string> answer_to(std::string const& request) override
     {
         if (!request.starts_with("GET /applications/my%20shop/environments/prod/configurations/flags HTTP/1.1\r\n"))
             return reply(404, R"({"Message":"none"})", "x-amzn-errortype: ResourceNotFoundException\r\n");
-        return reply(200, "open");
+        return reply(200, configuration);
     }
 };
 
@@ -161,6 +153,17 @@ BOOST_AUTO_TEST_CASE(the_agent_is_asked_with_its_token_and_without_a_signature)
     auto const said = run(io, read_from_agent(options, unknown));
     BOOST_REQUIRE(said.has_error());
     BOOST_TEST(said.error().service_code == "ResourceNotFoundException");
+}
+
+BOOST_AUTO_TEST_CASE(the_agent_may_have_a_configuration_as_large_as_there_are)
+{
+    asio::io_context io;
+    fake_agent agent(io);
+    agent.configuration.assign(2'000'000, 'x');
+    agent_options options;
+    options.url = agent.url();
+    BOOST_TEST(run(io, read_from_agent(options, configuration_name("my shop", "prod", "flags"))).value().size() ==
+        2'000'000u);
 }
 
 BOOST_AUTO_TEST_CASE(the_agents_port_and_token_come_from_the_environment)

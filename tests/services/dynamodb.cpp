@@ -18,19 +18,10 @@ namespace asio = boost::asio;
 
 namespace {
 
-dynamodb_options options_for(string url)
-{
-    dynamodb_options options;
-    options.where.url = std::move(url);
-    options.where.region = "us-east-1";
-    options.credentials = quern::aws::static_credentials({"AKIDEXAMPLE", "secret", ""});
-    return options;
-}
-
 struct fixture {
     asio::io_context io;
     fake_dynamodb service{io};
-    dynamodb client{io.get_executor(), options_for(service.url())};
+    dynamodb client{io.get_executor(), service.options<dynamodb_options>()};
 
     fixture() { service.tables.add("t"); }
 
@@ -73,7 +64,7 @@ BOOST_AUTO_TEST_CASE(signs_for_dynamodb_without_the_query_mode)
     put("a", "1");
     auto const& request = service.asked.front();
     BOOST_TEST(request.find("x-amz-target: DynamoDB_20120810.PutItem") != string::npos);
-    BOOST_TEST(request.find("/us-east-1/dynamodb/aws4_request") != string::npos);
+    BOOST_TEST(request.find("/eu-west-1/dynamodb/aws4_request") != string::npos);
     BOOST_TEST(request.find("application/x-amz-json-1.0") != string::npos);
     BOOST_TEST(request.find("x-amzn-query-mode") == string::npos);
 }
@@ -181,7 +172,7 @@ BOOST_AUTO_TEST_CASE(reads_answers_of_other_shapes_than_the_models_as_failures)
 
 BOOST_AUTO_TEST_CASE(can_be_called_from_another_strand_and_ends_what_waits_when_it_goes)
 {
-    auto gone = std::make_unique<dynamodb>(io.get_executor(), options_for(service.url()));
+    auto gone = std::make_unique<dynamodb>(io.get_executor(), service.options<dynamodb_options>());
     service.instead = [&](string const&) -> std::optional<dynamodb_tables::reply> {
         asio::post(io, [&] { gone.reset(); });
         return dynamodb_tables::reply{500, "{}"};

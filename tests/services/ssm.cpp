@@ -19,16 +19,7 @@ namespace {
 struct fixture {
     asio::io_context io;
     fake_ssm service{io};
-    ssm client{io.get_executor(), options()};
-
-    client_options options() const
-    {
-        client_options out;
-        out.where.url = service.url();
-        out.where.region = "eu-west-1";
-        out.credentials = quern::aws::static_credentials({"AKIDEXAMPLE", "secret", "token"});
-        return out;
-    }
+    ssm client{io.get_executor(), service.options()};
 
     auto get(string const& name, bool decrypt = false)
     {

@@ -14,9 +14,9 @@
 
 namespace quern::test {
 
-/// A day with two processes on one queue, whose keys come up to three times, over a store that is honest: it may be slow,
-/// lose requests and answers, but never breaks a condition. Leases are lost, clocks differ, handlers fail, and some finish
-/// although they were cancelled. The effect of each key must be there once.
+/// A day with two processes on one queue, whose keys come up to three times, over a store that is honest: it may be
+/// slow, lose requests and answers, but never breaks a condition. Leases are lost, clocks differ, handlers fail, and
+/// some finish although they were cancelled. The effect of each key must be there once.
 class idempotency_day {
 public:
     /// A mistake that is planted.

@@ -66,8 +66,8 @@ struct flaws {
     bool never_stops = false;          ///< its loop cannot be cancelled
 };
 
-/// A consumer as one writes it in an afternoon: one receive at a time, a heartbeat for each message, deletes in batches,
-/// the messages of a group one by one.
+/// A consumer as one writes it in an afternoon: one receive at a time, a heartbeat for each message, deletes in
+/// batches, the messages of a group one by one.
 subject_factory naive_consumer(flaws);
 
 } // namespace quern::sim

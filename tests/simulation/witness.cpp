@@ -8,8 +8,8 @@ using kind = sim::verdict::kind;
 
 BOOST_AUTO_TEST_SUITE(the_witness)
 
-// fifo-everything, seed 1649 of its day: a handler that ignores its cancellation ended 0.83 s after its lease. Another
-// process had rejected the message by then, rightly, and gone on in the group.
+// fifo-everything, seed 1649 of its day: a handler that ignores its cancellation ended 0.83 s after its lease.
+// Another process had rejected the message by then, rightly, and gone on in the group.
 BOOST_AUTO_TEST_CASE(does_not_count_a_success_that_comes_after_its_lease)
 {
     book b;
@@ -232,8 +232,8 @@ BOOST_AUTO_TEST_CASE(excuses_in_a_drain_what_came_at_its_last_moment_to_a_receiv
     bad.expect("leaves 1 messages hidden");
 }
 
-// functions, seed 834 of its day: the message had failed here, come again and waited for a thread when its lease was over; then came
-// the answer that would have extended it.
+// functions, seed 834 of its day: the message had failed here, come again and waited for a thread when its lease was
+// over; then came the answer that would have extended it.
 BOOST_AUTO_TEST_CASE(wants_nothing_done_about_a_lease_whose_extension_is_known_too_late)
 {
     book b;
@@ -251,8 +251,8 @@ BOOST_AUTO_TEST_CASE(wants_nothing_done_about_a_lease_whose_extension_is_known_t
     b.expect_nothing();
 }
 
-// functions, seed 1649 of its day: an extension of the lease before was tried again, early in the new one, while the message
-// waited for a thread. It was taken for put off, and so an older answer for a new receive.
+// functions, seed 1649 of its day: an extension of the lease before was tried again, early in the new one, while the
+// message waited for a thread. It was taken for put off, and so an older answer for a new receive.
 BOOST_AUTO_TEST_CASE(takes_an_extension_for_one_when_it_is_tried_again_in_the_next_lease)
 {
     book b;
@@ -271,8 +271,8 @@ BOOST_AUTO_TEST_CASE(takes_an_extension_for_one_when_it_is_tried_again_in_the_ne
     b.expect_nothing();
 }
 
-// handlers, seed 449: its process woke, its handler had failed, and the answer that brought it again was there. It was put off
-// for exactly as long as a lease, which was taken for an extension.
+// handlers, seed 449: its process woke, its handler had failed, and the answer that brought it again was there. It
+// was put off for exactly as long as a lease, which was taken for an extension.
 BOOST_AUTO_TEST_CASE(lets_a_message_be_put_off_for_as_long_as_a_lease_when_it_came_again_as_its_handler_ended)
 {
     book b;
@@ -290,7 +290,8 @@ BOOST_AUTO_TEST_CASE(lets_a_message_be_put_off_for_as_long_as_a_lease_when_it_ca
     b.expect_nothing();
 }
 
-// functions, seed 3755: in the very moment at which its lease ended the answer came that had extended it. Either may be seen first.
+// functions, seed 3755: in the very moment at which its lease ended the answer came that had extended it. Either may
+// be seen first.
 BOOST_AUTO_TEST_CASE(lets_a_handler_go_on_when_its_lease_is_extended_at_the_last_moment)
 {
     book b;
@@ -308,8 +309,8 @@ BOOST_AUTO_TEST_CASE(lets_a_handler_go_on_when_its_lease_is_extended_at_the_last
     b.expect_nothing();
 }
 
-// functions, seed 711 of its day: it held the thread of its process until after its lease, and returned. The answer that had
-// extended it was read first.
+// functions, seed 711 of its day: it held the thread of its process until after its lease, and returned. The answer
+// that had extended it was read first.
 BOOST_AUTO_TEST_CASE(blames_nobody_for_what_an_answer_hides_that_was_read_before_the_verdict)
 {
     book b;
@@ -345,8 +346,8 @@ BOOST_AUTO_TEST_CASE(wants_no_handler_called_running_that_is_not)
     bad.expect("reports 2 handlers running, and 1 are");
 }
 
-// asks, seed 195 of its day: an extension was on the wire when the process stood still, until after its lease. Whether it was
-// carried out in time, before somebody else had the message, cannot be told from an answer that late.
+// asks, seed 195 of its day: an extension was on the wire when the process stood still, until after its lease.
+// Whether it was carried out in time, before somebody else had the message, cannot be told from an answer that late.
 BOOST_AUTO_TEST_CASE(blames_nobody_for_what_an_answer_hides_that_was_read_after_its_lease)
 {
     book slept, awake;

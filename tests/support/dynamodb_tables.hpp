@@ -147,7 +147,8 @@ private:
         return {};
     }
 
-    // Of PartiQL: INSERT INTO "t" VALUE {'a': ?, …}; UPDATE "t" SET a=? SET b=? WHERE id=? AND c=?; DELETE FROM "t" WHERE …
+    // Of PartiQL: INSERT INTO "t" VALUE {'a': ?, …}; UPDATE "t" SET a=? SET b=? WHERE id=? AND c=?; DELETE FROM "t"
+    // WHERE …
 
     static std::string unquoted(std::string word)
     {

@@ -2,6 +2,8 @@
 
 #include "support/loopback.hpp"
 
+#include <quern/services/client_options.hpp>
+
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +18,17 @@ public:
     virtual ~fake_service() = default;
 
     std::string url() const { return server_.url(); }
+
+    /// Options of a client that finds it.
+    template <class Options = services::client_options>
+    Options options() const
+    {
+        Options out;
+        out.where.url = url();
+        out.where.region = "eu-west-1";
+        out.credentials = aws::static_credentials({"AKIDEXAMPLE", "secret", ""});
+        return out;
+    }
 
     std::vector<std::string> asked; ///< the requests, whole
     bool is_down = false;           ///< hangs up on whoever asks

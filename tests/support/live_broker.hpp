@@ -7,8 +7,8 @@
 
 namespace quern::test {
 
-/// A broker behind real sockets and real time, on a thread of its own. The environment names it to clients made without
-/// options.
+/// A broker behind real sockets and real time, on a thread of its own. The environment names it to clients made
+/// without options.
 class live_broker {
 public:
     live_broker()

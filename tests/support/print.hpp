@@ -19,8 +19,8 @@ concept streamed = requires(std::ostream& to, T const& value)
 template <class T>
 concept silent = !streamed<T> && !std::is_array_v<T> && !std::is_function_v<T> && !std::is_abstract_v<T>;
 
-/// Prints a value that has no operator<<, so that `BOOST_TEST(a == b)` shows both sides: times and durations in seconds,
-/// enumerators as numbers, optionals and ranges by what is in them, anything else as its size in bytes.
+/// Prints a value that has no operator<<, so that `BOOST_TEST(a == b)` shows both sides: times and durations in
+/// seconds, enumerators as numbers, optionals and ranges by what is in them, anything else as its size in bytes.
 template <class T>
 void print(std::ostream& to, T const& value)
 {

@@ -2,6 +2,7 @@
 
 #include <quern/admin/detail/page_text.hpp>
 #include <quern/net/detail/live_view.hpp>
+#include <quern/telemetry/prometheus.hpp>
 
 #include <utility>
 
@@ -30,9 +31,8 @@ public:
         shown.picture = [this] {
             return to_json(*of_->last(), options_.health, options_.program, time_.now(), time_.wall());
         };
-        shown.metrics = options_.metrics;
         shown.other = [this](net::web_request const& r) { return serve(r); };
-        shown.other_paths = "/livez, /readyz, /startupz";
+        shown.other_paths = options_.metrics ? "/metrics, /livez, /readyz, /startupz" : "/livez, /readyz, /startupz";
         view = std::make_shared<net::live_view>(std::move(ex), std::move(shown), time_);
     }
     ~state() { view->close(); }
@@ -48,9 +48,19 @@ private:
         if (r.path == "/livez") return probe(r, signs, liveness(signs, options_.health, now));
         if (r.path == "/readyz") return probe(r, signs, readiness(signs, options_.health, now));
         if (r.path == "/startupz") return probe(r, signs, startup(signs));
+        if (r.path == "/metrics" && options_.metrics) return metrics(r.fields.find("accept"));
         net::web_answer none;
         none.status = 404;
         return none;
+    }
+
+    net::web_answer metrics(std::string_view accept) const
+    {
+        auto const open = options_.openmetrics && telemetry::prefers_openmetrics(accept);
+        net::web_answer out;
+        out.content_type = open ? telemetry::openmetrics_type : telemetry::prometheus_type;
+        out.body = open ? options_.openmetrics() : options_.metrics();
+        return out;
     }
 
     net::web_answer probe(net::web_request const& r, vital_signs const& signs, health said) const

@@ -20,6 +20,9 @@ struct door_options {
 
     /// Text for /metrics in Prometheus' format; null: there is no such page. Called on the door's executor.
     std::function<std::string()> metrics;
+
+    /// The same in OpenMetrics, for scrapers that would rather have that; null: they get the other.
+    std::function<std::string()> openmetrics;
 };
 
 /// Server that shows over HTTP what a program does, and changes nothing:
@@ -30,8 +33,8 @@ struct door_options {
 ///     /events                    the same once a second, as server-sent events
 ///     /                          a page that shows them
 ///
-/// Give it an executor with a thread of its own: then it answers even while something blocks the program's, which is what
-/// /livez is for, and costs that nothing.
+/// Give it an executor with a thread of its own: then it answers even while something blocks the program's, which is
+/// what /livez is for, and costs that nothing.
 ///
 /// Lifetime  of the board: shared.
 /// Threads   one at a time, on the executor.

@@ -38,8 +38,8 @@ struct vital_signs {
 };
 
 struct health_limits {
-    /// A loop that does not answer for so long is stuck: something blocks its thread. Many times a turn of the loop, which
-    /// takes milliseconds, and short enough that three probes in half a minute all see it.
+    /// A loop that does not answer for so long is stuck: something blocks its thread. Many times a turn of the loop,
+    /// which takes milliseconds, and short enough that three probes in half a minute all see it.
     std::chrono::milliseconds beat_within{5'000};
 
     /// A receive ends within its wait and its timeout, tries included; one that does not for so long never will.
@@ -53,8 +53,8 @@ struct health {
     bool operator==(health const&) const = default;
 };
 
-/// Whether a restart would be the cure: only when a loop of ours stands still, and nothing explains why. An outage of SQS or of
-/// a dependency, a pause, a drain, a full house and any lag are no reasons: a restart ends none of these.
+/// Whether a restart would be the cure: only when a loop of ours stands still, and nothing explains why. An outage of
+/// SQS or of a dependency, a pause, a drain, a full house and any lag are no reasons: a restart ends none of these.
 health liveness(vital_signs const&, health_limits const&, tick now);
 
 /// Whether it receives, and is to go on: of each queue the last receive did not fail. No pause makes it unready.

@@ -25,7 +25,8 @@ struct picture {
     std::vector<queue_picture> queues;
 };
 
-/// One line of JSON, as docs/guide/watching.md tells it: {"program":…,"health":{…},"queues":[{"name":…,"stages":{…},…}]}
+/// One line of JSON, as docs/guide/watching.md tells it:
+/// {"program":…,"health":{…},"queues":[{"name":…,"stages":{…},…}]}
 std::string to_json(picture const&, health_limits const&, std::string_view program, tick now, wall_time calendar);
 
 /// The last picture: where a program leaves it, and whoever shows it finds it.

@@ -54,6 +54,7 @@ public:
 
     recorded look() const;
 
+    bool wants_queued() const override { return true; }
     void received(observed_message const&) override;
     void began(observed_message const&) override;
     void ended(observed_message const&, handler_end, outcome::kind) override;

@@ -14,8 +14,8 @@
 
 namespace quern::admin {
 
-/// Takes a picture of a program's consumers once a second, where they run. Each picture is a heartbeat as well: it needs an
-/// answer of every consumer's own loop, so when something blocks one there is no further picture.
+/// Takes a picture of a program's consumers once a second, where they run. Each picture is a heartbeat as well: it
+/// needs an answer of every consumer's own loop, so when something blocks one there is no further picture.
 ///
 /// Threads  one at a time, on the executor given: that of one thread, or a strand.
 class reporter : public std::enable_shared_from_this<reporter> {
@@ -29,7 +29,8 @@ public:
 
     void begin();
 
-    /// Completes when it has let go of the consumers, with a last picture on the board that says that the work has ended.
+    /// Completes when it has let go of the consumers, with a last picture on the board that says that the work has
+    /// ended.
     ///
     /// Cancellation  none.
     boost::asio::awaitable<void> end();

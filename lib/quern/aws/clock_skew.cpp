@@ -46,6 +46,8 @@ void service_clock::look(std::string_view date_header, wall_time wall, tick now)
 {
     using std::chrono::milliseconds;
     next_look_ = now + std::chrono::minutes(1);
+    last_look_ = now;
+    wall_at_look_ = wall;
     auto const theirs = text::parse_http_date(date_header);
     if (!theirs || std::chrono::abs(*theirs - wall) > believable) return;
     auto const read =

@@ -31,7 +31,7 @@ public:
         if (!text) co_return text.error();
         auto options = options_;
         if (request.is_next_door) options.proxy = ""; // none
-        options.max_reply_bytes = 1024 * 1024;        // keys and tokens
+        options.max_reply_bytes = request.max_reply_bytes;
         options = completed(std::move(options), address->at, variable_);
         std::optional<net::client> client;
         try {

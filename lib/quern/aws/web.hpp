@@ -10,6 +10,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -26,23 +27,24 @@ struct web_request {
     std::vector<std::pair<std::string, std::string>> headers; ///< host and content-length are added
     std::string body;
     std::chrono::milliseconds timeout{10'000};
-    bool is_next_door = false; ///< to this machine or its host: no proxy could reach it
+    bool is_next_door = false;                 ///< to this machine or its host: no proxy could reach it
+    std::size_t max_reply_bytes = 1024 * 1024; ///< enough for keys and tokens
 
     web_request() {}
     explicit web_request(std::string to) : url(std::move(to)) {}
 };
 
-/// The seam through which credentials are fetched: the network, or what a test puts in its place. Requests are rare, so
-/// each has a connection of its own.
+/// The seam through which credentials are fetched: the network, or what a test puts in its place. Requests are rare,
+/// so each has a connection of its own.
 class web {
 public:
     virtual ~web() = default;
 
     /// Completes with the answer, whatever its status.
     ///
-    /// Fails with    as net::client::exchange; errc::invalid_request for a URL that is none or a header that would break
-    ///               the line, and shows nothing of the header; errc::invalid_option where connections cannot be made as
-    ///               they are set up, and names the host and the option
+    /// Fails with    as net::client::exchange; errc::invalid_request for a URL that is none or a header that would
+    ///               break the line, and shows nothing of the header; errc::invalid_option where connections cannot
+    ///               be made as they are set up, and names the host and the option
     /// Cancellation  terminal.
     virtual boost::asio::awaitable<result<net::response>> send(web_request) = 0;
 };
@@ -71,8 +73,8 @@ struct patience {
     clock_skew* skew = nullptr;  ///< that a refused request may teach, which is then made anew at once; null: none is
 };
 
-/// Sends what `make` makes, anew for each attempt, until an answer is of status 2xx, and again where that may help; pauses
-/// as aws::retries has them.
+/// Sends what `make` makes, anew for each attempt, until an answer is of status 2xx, and again where that may help;
+/// pauses as aws::retries has them.
 ///
 /// Fails with    as web::send, and what the reader makes of the answer
 /// Cancellation  terminal.

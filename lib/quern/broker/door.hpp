@@ -36,7 +36,8 @@ struct door_options {
 ///     POST /purge?queue=QUEUE
 ///     POST /redrive?queue=QUEUE    a dead-letter queue's messages back to where they came from
 ///
-/// An action is carried out by the same engine as requests are, under the same rules, and is answered once the journal has it.
+/// An action is carried out by the same engine as requests are, under the same rules, and is answered once the
+/// journal has it.
 ///
 /// Lifetime  the server outlives the door.
 /// Threads   those of the server's executor.

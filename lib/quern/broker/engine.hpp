@@ -28,8 +28,8 @@ struct engine_options {
     std::string base_url = "http://127.0.0.1:9324";  ///< origin of every QueueUrl that the engine returns
     std::string sender_id = "AIDAQUERNLOCALBROKER0"; ///< SenderId of every message
 
-    /// Seed of message ids and receipt handles: equal seeds and calls give equal answers. Absent: the system draws one, so that
-    /// no id comes twice and no handle outlives the run that gave it.
+    /// Seed of message ids and receipt handles: equal seeds and calls give equal answers. Absent: the system draws
+    /// one, so that no id comes twice and no handle outlives the run that gave it.
     std::optional<std::uint64_t> seed;
 
     std::chrono::seconds name_rest{60};  ///< how long the name of a deleted queue is not given again
@@ -87,8 +87,8 @@ struct message_look {
     instant sent_at{};
 };
 
-/// SQS in memory: the queues of all accounts and regions, apart from each other; every rule and error of the service, no
-/// I/O.
+/// SQS in memory: the queues of all accounts and regions, apart from each other; every rule and error of the service,
+/// no I/O.
 ///
 /// Time      passes only through the `now` of the calls. What is due until then is done first, each at its moment.
 /// Polls     may end in any call: after each, take what take_ready() has.
@@ -155,16 +155,16 @@ public:
     /// Fails with  QueueDoesNotExist  for a name, an ARN or a url that is none
     result<std::vector<message_look>> look_at_messages(std::string_view queue, std::size_t most, instant now);
 
-    /// Takes over what the journal has kept, which must be done before anything else, and tells it all changes from now on.
-    /// The journal outlives the engine.
+    /// Takes over what the journal has kept, which must be done before anything else, and tells it all changes from
+    /// now on. The journal outlives the engine.
     ///
-    /// Fails with  what the journal says, or errc::invalid_option when what it kept makes no sense; the engine is of no
-    ///             use then
+    /// Fails with  what the journal says, or errc::invalid_option when what it kept makes no sense; the engine is of
+    ///             no use then
     result<void> keep_in(journal&, instant now);
     /// Something has changed since the last save(). What an answer says may be forgotten until then.
     bool unsaved() const;
-    /// Has the journal keep what changed. After a failure the engine is ahead of its journal: nobody should be answered
-    /// any more.
+    /// Has the journal keep what changed. After a failure the engine is ahead of its journal: nobody should be
+    /// answered any more.
     result<void> save();
 
     /// Forgets a parked poll; its answer never comes. (SQS itself goes on when a caller hangs up in the middle of a

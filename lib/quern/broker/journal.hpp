@@ -68,8 +68,8 @@ struct engine_totals {
     bool operator==(engine_totals const&) const = default;
 };
 
-/// Place for what a journal has kept, in this order: the totals, all queues, their messages, what was sent, this one by
-/// time. A failure ends the reading.
+/// Place for what a journal has kept, in this order: the totals, all queues, their messages, what was sent, this one
+/// by time. A failure ends the reading.
 class journal_reader {
 public:
     virtual ~journal_reader() = default;

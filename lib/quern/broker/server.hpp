@@ -32,7 +32,8 @@ struct server_counters {
     std::map<std::string_view, std::uint64_t> requests; ///< by operation, "ReceiveMessage"; those refused included
 };
 
-/// Serves SQS over HTTP/1.1: awsJson1_0, the protocol of current SDKs, and the query protocol with XML of those before.
+/// Serves SQS over HTTP/1.1: awsJson1_0, the protocol of current SDKs, and the query protocol with XML of those
+/// before.
 ///
 /// Routes    by X-Amz-Target, whatever the path, or by Action in a form or a query. GET /health answers
 ///           200 without a signature.

@@ -31,25 +31,26 @@ struct server_options {
     std::string host = "127.0.0.1"; ///< an address, not a name: who may connect should not hang on a resolver
     std::uint16_t port = 9324;      ///< 0: any free one, see server::port()
 
-    /// Names that a Host header may have beside those of the loopback, while `host` is a loopback address: otherwise any
-    /// page in a browser of this machine could ask, under a name of its own that resolves to 127.0.0.1.
+    /// Names that a Host header may have beside those of the loopback, while `host` is a loopback address: otherwise
+    /// any page in a browser of this machine could ask, under a name of its own that resolves to 127.0.0.1.
     std::vector<std::string> hosts;
 
-    /// Origins of the pages that may call from a browser, "http://localhost:5173", or "*" for all. Hosts count all the same.
+    /// Origins of the pages that may call from a browser, "http://localhost:5173", or "*" for all. Hosts count all
+    /// the same.
     std::vector<std::string> cors;
 
     bool check_signatures = true;                               ///< false: anyone may do anything, signed or not
     std::vector<aws::credentials> keys{{"quern", "quern", ""}}; ///< who may sign, for whatever region
 
-    /// Accounts by access key id, where queues are not in engine_options::account_id. Without checked signatures any id
-    /// may stand here, otherwise those of `keys`.
+    /// Accounts by access key id, where queues are not in engine_options::account_id. Without checked signatures any
+    /// id may stand here, otherwise those of `keys`.
     std::map<std::string, std::string, std::less<>> accounts;
     bool one_region = false; ///< true: all in engine_options::region; false: in the region a request is signed for
 
     std::chrono::seconds clock_skew{900}; ///< a signature may be older or newer by so much (SigV4: 15 minutes)
 
-    /// GET /_quern/queues and /_quern/messages?queue=NAME show what there is, as JSON, to whoever asks, unsigned, and GET
-    /// /metrics how much, to Prometheus.
+    /// GET /_quern/queues and /_quern/messages?queue=NAME show what there is, as JSON, to whoever asks, unsigned, and
+    /// GET /metrics how much, to Prometheus.
     bool admin = false;
 
     std::string tls_certificate; ///< PEM file, with the chain behind it, to serve https with; empty: http
@@ -67,12 +68,12 @@ struct server_options {
     std::size_t max_unproven_bytes = 4 * 1024 * 1024;    ///< of all clients none of whose requests was let in yet
 
     /// SQS goes on with a long poll whose caller has hung up: a message that arrives then is in flight until its
-    /// visibility timeout, seen by nobody. So does the broker, unless this is true: then such a poll is forgotten. (Over
-    /// TLS only if the caller leaves without a close_notify.)
+    /// visibility timeout, seen by nobody. So does the broker, unless this is true: then such a poll is forgotten.
+    /// (Over TLS only if the caller leaves without a close_notify.)
     bool cancel_polls_on_disconnect = false;
 
-    /// Called once when the journal of the queues could not keep a change. The server has closed all connections then, without
-    /// the answers that were owed, and serves nobody any more.
+    /// Called once when the journal of the queues could not keep a change. The server has closed all connections
+    /// then, without the answers that were owed, and serves nobody any more.
     std::function<void(failure const&)> journal_failed;
 
     std::function<void(access_record const&)> access_log; ///< called after each answer, on the server's executor

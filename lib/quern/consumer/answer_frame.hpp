@@ -8,8 +8,9 @@
 
 namespace quern::detail {
 
-/// Frame of a coroutine that has to say what becomes of a message. Asio's own hands on whatever its memory holds when a
-/// path of the coroutine falls off its end, of which g++ 12.2 does not warn; with this one it throws in whoever awaits it.
+/// Frame of a coroutine that has to say what becomes of a message. Asio's own hands on whatever its memory holds when
+/// a path of the coroutine falls off its end, of which g++ 12.2 does not warn; with this one it throws in whoever
+/// awaits it.
 template <class T>
 class answer_frame : public boost::asio::detail::awaitable_frame_base<boost::asio::any_io_executor> {
 public:

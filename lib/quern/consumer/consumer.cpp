@@ -100,8 +100,8 @@ void visit(std::shared_ptr<lodgers> const& home, std::weak_ptr<lodgers::lodger> 
     if (at.who) then(static_cast<detail::tenant&>(*at.who).line());
 }
 
-/// Posted, always: on a thread of the context a dispatched call could run what waits on the strand, classify and the log
-/// included, on the stack of its caller, who may hold the lock that these want.
+/// Posted, always: on a thread of the context a dispatched call could run what waits on the strand, classify and the
+/// log included, on the stack of its caller, who may hold the lock that these want.
 template <class Call>
 void post(std::shared_ptr<lodgers> const& home, std::weak_ptr<lodgers::lodger> const& tenant, Call call)
 {

@@ -59,8 +59,9 @@ public:
 
     /// A consumer that speaks through `api`, which is safe to call on the consumer's strand, as an sqs::client is.
     ///
-    /// An sqs::client needs settings that fit the leases: client_options_for(options). The consumer claims connections of
-    /// it, until its drain has ended: options.max_polls and max_settle_calls. Several that share a client need the sum.
+    /// An sqs::client needs settings that fit the leases: client_options_for(options). The consumer claims
+    /// connections of it, until its drain has ended: options.max_polls and max_settle_calls. Several that share a
+    /// client need the sum.
     ///
     /// `api` outlives the drain: once the report is there no call begins any more, and one that is still under way
     /// ends as it may. options.time, where given, outlives the context.
@@ -101,8 +102,8 @@ public:
     /// Cancellation  as drained(): a drain that has begun goes on.
     boost::asio::awaitable<drain_report> drain(std::chrono::milliseconds limit);
 
-    /// Begins a drain and returns at once: the way to stop from within a handler, on a fatal error say. `limit`: as of
-    /// drain(), options.drain_deadline when absent.
+    /// Begins a drain and returns at once: the way to stop from within a handler, on a fatal error say. `limit`: as
+    /// of drain(), options.drain_deadline when absent.
     void stop(std::optional<std::chrono::milliseconds> limit = {});
 
     /// Drains when one of the signals comes, within `limit` or options.drain_deadline; the process lives on until
@@ -122,10 +123,10 @@ public:
     /// is false again; then one message probes. Nothing without options.breaker.
     void report_outage(bool down);
 
-    /// Turns limits while it runs; those that `to` leaves out stay as they are. Completes when they are in force, which
-    /// takes a moment. Messages in flight, handlers and receives under way are left alone: after a limit was lowered
-    /// below what there is, nothing new begins until there is less. It can only become less than the receives under
-    /// way have asked for.
+    /// Turns limits while it runs; those that `to` leaves out stay as they are. Completes when they are in force,
+    /// which takes a moment. Messages in flight, handlers and receives under way are left alone: after a limit was
+    /// lowered below what there is, nothing new begins until there is less. It can only become less than the receives
+    /// under way have asked for.
     ///
     /// Fails with    errc::invalid_option  one cannot work, by name, or the client has too few connections for
     ///                                     max_polls; nothing is turned. What was claimed for more stays claimed.

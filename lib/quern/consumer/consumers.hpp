@@ -19,13 +19,13 @@ namespace quern {
 
 /// Settings of several consumers together.
 struct consumers_options {
-    /// Messages held at once by all of them, as consumer_options::max_in_flight is for each. Each gets its share by weight
-    /// while all are busy; what one does not need is lent to the others, and comes back as their messages end. At least
-    /// one for each queue.
+    /// Messages held at once by all of them, as consumer_options::max_in_flight is for each. Each gets its share by
+    /// weight while all are busy; what one does not need is lent to the others, and comes back as their messages end.
+    /// At least one for each queue.
     std::size_t max_in_flight = 1'000;
 
-    /// How often it looks who needs more: as often as this while somebody has no place left, and a quarter as often while
-    /// nothing is held. 10 ms to 1 min.
+    /// How often it looks who needs more: as often as this while somebody has no place left, and a quarter as often
+    /// while nothing is held. 10 ms to 1 min.
     std::chrono::milliseconds look_every{250};
 
     /// Time; the real one when null. Give the consumers the same.
@@ -44,9 +44,9 @@ struct consumers_options {
 ///     all.drain_on({SIGINT, SIGTERM});
 ///     auto const end = co_await all.run();
 ///
-/// When the receives of one are refused for too long (consumer_options::give_up_after) all drain, and run() fails with the
-/// reason. One that only drains, because it was stopped or has halted, leaves the others at work, and its places
-/// to them.
+/// When the receives of one are refused for too long (consumer_options::give_up_after) all drain, and run() fails
+/// with the reason. One that only drains, because it was stopped or has halted, leaves the others at work, and its
+/// places to them.
 ///
 /// Lifetime  as of a consumer: destroying the object drains without waiting for it.
 /// Threads   any, for every call once all are added.
@@ -63,8 +63,8 @@ public:
     /// `weight`: its part when all are busy, 1 to 1000.
     ///
     /// Requires  start() was not called yet.
-    /// Throws    as the constructor of consumer; also for a queue that is there already, a weight out of bounds, and more
-    ///           queues than max_in_flight.
+    /// Throws    as the constructor of consumer; also for a queue that is there already, a weight out of bounds, and
+    ///           more queues than max_in_flight.
     template <class F>
     consumer& add(
         std::string queue_url, F handle, consumer_options options = consumer_options(), std::size_t weight = 1)

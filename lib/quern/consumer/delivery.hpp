@@ -28,9 +28,9 @@ class lease_guard {
 public:
     virtual ~lease_guard() = default;
 
-    /// Completes with success when the message may be hidden for so long from the moment of the call, and with a failure
-    /// when the lease is to be given up: the handler is cancelled, and its outcome dropped. What it throws counts as a
-    /// failure.
+    /// Completes with success when the message may be hidden for so long from the moment of the call, and with a
+    /// failure when the lease is to be given up: the handler is cancelled, and its outcome dropped. What it throws
+    /// counts as a failure.
     virtual boost::asio::awaitable<result<void>> extend(std::chrono::seconds) = 0;
 };
 
@@ -64,8 +64,8 @@ public:
     std::string_view id() const { return message_.id; }
     std::string_view body() const { return message_.body; }
     int receive_count() const { return receive_count_; } ///< 1 on the first receive, across all consumers
-    /// Given back now, the message would go to the dead-letter queue; as far as the queue's policy is known, which is asked
-    /// for where there is consumer_options::breaker.
+    /// Given back now, the message would go to the dead-letter queue; as far as the queue's policy is known, which is
+    /// asked for where there is consumer_options::breaker.
     bool is_last_receive() const { return last_receive_; }
     std::optional<wall_time> first_received_at() const
     {
@@ -102,9 +102,9 @@ public:
     /// wants a margin before it does what cannot be undone. At once when that much is left. Fails as ack() does.
     boost::asio::awaitable<result<void>> extend(std::chrono::seconds at_least);
 
-    /// Has each extension of the lease wait for this guard, while the handler runs; completes when that is so. What is on
-    /// the wire by then moves lease_deadline() no more: it is as far as the guard has to reach at first. Fails as ack()
-    /// does.
+    /// Has each extension of the lease wait for this guard, while the handler runs; completes when that is so. What
+    /// is on the wire by then moves lease_deadline() no more: it is as far as the guard has to reach at first. Fails
+    /// as ack() does.
     boost::asio::awaitable<result<void>> guard_lease(std::shared_ptr<lease_guard>);
 
     /// Where these go. Without a keeper, as in the test of a handler, they succeed at once.

@@ -10,8 +10,8 @@ namespace quern {
 
 struct consumer_options;
 
-/// Limits that can be turned while a consumer runs, see consumer::set_limits(). Each is what the member of consumer_options
-/// with that name is. Absent: it stays as it is.
+/// Limits that can be turned while a consumer runs, see consumer::set_limits(). Each is what the member of
+/// consumer_options with that name is. Absent: it stays as it is.
 struct consumer_limits {
     std::optional<std::size_t> max_in_flight;
     std::optional<std::size_t> max_bytes_in_flight;

@@ -22,7 +22,8 @@ struct observed_message {
     std::string_view group; ///< empty when it has none, or consumer_options::system_attributes does not ask for it
     int receive_count = 0;
 
-    /// sent -> received, by the service's clock; earlier tries included. Absent where observer::wants_queued() says no.
+    /// sent -> received, by the service's clock; earlier tries included. Absent unless observer::wants_queued() says
+    /// yes.
     std::optional<std::chrono::milliseconds> queued;
     tick::duration waited{};   ///< received -> began
     tick::duration handled{};  ///< began -> ended
@@ -59,7 +60,8 @@ struct observed_limits {
 /// Somebody who is told what a consumer does, as it does it. Override what you want to know: the rest is empty.
 ///
 /// Order     received() comes first and settled() last for each message, each once; in between began() and ended() in
-///           turns, and lease_extended() and lease_lost() at any time. docs/guide/telling.md has all of it in a table.
+///           turns, and lease_extended() and lease_lost() at any time. docs/guide/telling.md has all of it in a
+///           table.
 ///
 /// Every event costs the consumer the time that you take: do not block, and do not call back into the consumer's
 /// handlers. An exception is swallowed.
@@ -69,9 +71,10 @@ struct observed_limits {
 /// Lifetime  the consumer's share of it lasts until the drain has ended.
 class observer : public sqs::request_observer {
 public:
-    /// Whether events tell how long a message was in the queue; asked once, when the consumer is made. It is the dearest
-    /// thing to tell, because SQS has to send along when each message was sent. docs/design/performance.md has figures.
-    virtual bool wants_queued() const { return true; }
+    /// Whether events tell how long a message was in the queue; asked once, when the consumer is made. No: it is the
+    /// dearest thing to tell, because SQS has to send along when each message was sent. docs/design/performance.md
+    /// has figures.
+    virtual bool wants_queued() const { return false; }
 
     virtual void received(observed_message const&) {}
 

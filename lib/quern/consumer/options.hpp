@@ -46,26 +46,26 @@ struct consumer_options {
     /// back-pressure: no receive asks for more than is free.
     std::size_t max_in_flight = 1'000;
 
-    /// Bytes held at once, of bodies, attributes and receipt handles, so that large messages cannot fill the memory that
-    /// `max_in_flight` was meant for: 256 MiB. The messages of one receive share a buffer, and all of it counts until the
-    /// last of them is gone. A receive asks for as many messages as fit if they are as large as the largest of late; those
-    /// under way may bring larger ones, 10 MiB each at the most. Nothing held: one message is received, of any size.
-    /// At least 1 MiB, the largest message. Zero: no limit.
+    /// Bytes held at once, of bodies, attributes and receipt handles, so that large messages cannot fill the memory
+    /// that `max_in_flight` was meant for: 256 MiB. The messages of one receive share a buffer, and all of it counts
+    /// until the last of them is gone. A receive asks for as many messages as fit if they are as large as the largest
+    /// of late; those under way may bring larger ones, 10 MiB each at the most. Nothing held: one message is
+    /// received, of any size. At least 1 MiB, the largest message. Zero: no limit.
     std::size_t max_bytes_in_flight = std::size_t(256) << 20;
 
-    /// Calls of the handler at once, of a batch handler with several messages each; what is received beyond them waits, its
-    /// lease extended, so no more is than they can take next. For handlers that share something scarce, as ten
-    /// connections of a database, while `max_in_flight` also bounds what is being settled. Zero: as many as
+    /// Calls of the handler at once, of a batch handler with several messages each; what is received beyond them
+    /// waits, its lease extended, so no more is than they can take next. For handlers that share something scarce, as
+    /// ten connections of a database, while `max_in_flight` also bounds what is being settled. Zero: as many as
     /// `max_in_flight`.
     std::size_t handler_concurrency = 0;
 
     /// How many messages may begin to be handled in a time: `policy::rate{.count = 50}` is 50 a second, and up to
-    /// `burst` at once where none came before. No more are received than may begin within a second (of a FIFO queue the
-    /// heads of groups count); what still has to wait has its lease extended. Absent: as many as come.
+    /// `burst` at once where none came before. No more are received than may begin within a second (of a FIFO queue
+    /// the heads of groups count); what still has to wait has its lease extended. Absent: as many as come.
     std::optional<policy::rate> rate;
 
-    /// Long polls at once, at most; 1 to 1000. The number adapts: full answers double it, one with a single message takes
-    /// one away, an empty one returns it to one, so that an idle queue costs one request every `wait_time`.
+    /// Long polls at once, at most; 1 to 1000. The number adapts: full answers double it, one with a single message
+    /// takes one away, an empty one returns it to one, so that an idle queue costs one request every `wait_time`.
     std::size_t max_polls = 16;
 
     /// How long a receive waits for a message; 0 to 20 s, 20 is the cheapest. Shortened to two thirds of
@@ -76,18 +76,22 @@ struct consumer_options {
     /// its delete is confirmed; 30 s bounds the delay after a crash. 3 s to 12 h.
     std::chrono::seconds visibility_timeout{30};
 
-    /// The longest that one handler may run; then it is cancelled and its message tried again as one that failed. Nothing
-    /// for a plain function, which cannot be cancelled.
-    /// Zero: as long as its lease can be extended, 12 hours at most.
+    /// The longest that one handler may run; then it is cancelled and its message tried again as one that failed.
+    /// Nothing for a plain function, which cannot be cancelled. Zero: as long as its lease can be extended, 12 hours
+    /// at most.
     std::chrono::milliseconds handler_timeout{0};
 
-    /// The most messages that share a call of a batch handler; not more than max_in_flight. On a FIFO queue each is of
-    /// another group.
+    /// The most messages that share a call of a batch handler; not more than max_in_flight. On a FIFO queue each is
+    /// of another group.
     std::size_t batch_size = 10;
 
     /// How long the first of a batch waits for others, its lease extended. Zero: a call takes what is there, at most
     /// what one receive brought when nothing else waits.
     std::chrono::milliseconds batch_window{0};
+
+    /// The most bytes of bodies that share a call of a batch handler; a longer body has a call for itself. Zero: any
+    /// number.
+    std::size_t batch_bytes = 0;
 
     /// When a message whose handler failed is tried again.
     policy::backoff backoff;
@@ -105,8 +109,8 @@ struct consumer_options {
     /// Where rejected messages go. Empty: they are deleted, with an error in the log.
     std::string poison_queue_url;
 
-    /// Says what an exception of the handler means; return nothing to leave that to the defaults (parse_error is malformed,
-    /// anything else is retry()). Called on the consumer's strand; must not throw.
+    /// Says what an exception of the handler means; return nothing to leave that to the defaults (parse_error is
+    /// malformed, anything else is retry()). Called on the consumer's strand; must not throw.
     std::function<std::optional<outcome>(std::exception_ptr)> classify;
 
     /// Outage mode: stops the work while what the handlers depend on is down, as unavailable() says, or as handlers
@@ -115,13 +119,13 @@ struct consumer_options {
     /// Half open it needs probes to end: set handler_timeout.
     std::optional<policy::breaker_options> breaker = only_when_all_fail();
 
-    /// A flag from outside (a parameter, a file) that halts the work, as if all that handlers depend on were down, until it is
-    /// lowered again. explain() says `flag` meanwhile. Without a source: none.
+    /// A flag from outside (a parameter, a file) that halts the work, as if all that handlers depend on were down,
+    /// until it is lowered again. explain() says `flag` meanwhile. Without a source: none.
     policy::flag_options flag;
 
-    /// The thing that a message's handler depends on, where that differs: a tenant's database, a partner's address. Each name
-    /// has a breaker of its own, and while one is open the others go on. Called on the consumer's strand, each time
-    /// that a message is about to run. Absent: all depend on the same.
+    /// The thing that a message's handler depends on, where that differs: a tenant's database, a partner's address.
+    /// Each name has a breaker of its own, and while one is open the others go on. Called on the consumer's strand,
+    /// each time that a message is about to run. Absent: all depend on the same.
     std::function<std::string(delivery const&)> dependency;
 
     /// Names told apart, at most: 1,000, which is a megabyte or so. A new one takes the place of the one that was not
@@ -137,8 +141,8 @@ struct consumer_options {
     /// How long an acknowledgement may wait for others to share a request. Nothing waits when no handler runs.
     std::chrono::milliseconds settle_linger{10};
 
-    /// Batch requests for deletes and visibility changes under way at once; 2 to 1000, because the last one is kept for
-    /// visibility changes: deletes that hang must not let leases run out.
+    /// Batch requests for deletes and visibility changes under way at once; 2 to 1000, because the last one is kept
+    /// for visibility changes: deletes that hang must not let leases run out.
     std::size_t max_settle_calls = 32;
 
     /// Budget of a drain that a signal starts, unless drain_on() is given another. At nine tenths of it, handlers
@@ -151,10 +155,10 @@ struct consumer_options {
     /// User attributes to receive: names, "prefix.*" or "All".
     std::vector<std::string> attributes{"All"};
 
-    /// Where handlers run, coroutines each on a strand of its own: they may block as long as there are threads. Give those
-    /// that block a boost::asio::thread_pool, which has to outlive the consumer. Absent: the executor of the consumer, where
-    /// coroutines share a few dozen strands, because one each would cost memory; one that blocks would stop the consumer's
-    /// own work, lease extensions included.
+    /// Where handlers run, coroutines each on a strand of its own: they may block as long as there are threads. Give
+    /// those that block a boost::asio::thread_pool, which has to outlive the consumer. Absent: the executor of the
+    /// consumer, where coroutines share a few dozen strands, because one each would cost memory; one that blocks
+    /// would stop the consumer's own work, lease extensions included.
     std::optional<boost::asio::any_io_executor> handler_executor;
 
     /// Where warnings and errors go, a failing receive or handler among them: to standard error, unless told
@@ -170,8 +174,8 @@ struct consumer_options {
     /// Null: nobody, which costs nothing. Also of the requests of the client that the consumer makes for itself.
     std::shared_ptr<quern::observer> observer;
 
-    /// Nothing received and nothing settled for so long: it says why in the log, and again after twice that, no more than
-    /// a line a minute. A minute: an idle queue answers three times in it. 1 s to 24 h; zero: never.
+    /// Nothing received and nothing settled for so long: it says why in the log, and again after twice that, no more
+    /// than a line a minute. A minute: an idle queue answers three times in it. 1 s to 24 h; zero: never.
     std::chrono::milliseconds stall_after{60'000};
 
     /// How long receives may be refused, because the queue is gone, access is denied or the keys are not accepted,
@@ -186,7 +190,8 @@ struct consumer_options {
     std::optional<std::chrono::milliseconds> give_up_at_start_after;
 
     /// The client that the consumer makes for itself where it is given none: region, endpoint, keys, proxy. See
-    /// client_options_for() for what the consumer sets itself; where.queue_url is the queue consumed unless it is set.
+    /// client_options_for() for what the consumer sets itself; where.queue_url is the queue consumed unless it is
+    /// set.
     sqs::client_options client;
 
     /// Time; the real one when null. The simulator gives its own.

@@ -10,8 +10,9 @@
 
 namespace quern {
 
-/// Objects that live in an execution_context, and must not outlive it: coroutines that wait there, sockets and timers. The
-/// context owns them; whoever refers to one from elsewhere comes as a visitor, and finds nobody once it has ended.
+/// Objects that live in an execution_context, and must not outlive it: coroutines that wait there, sockets and
+/// timers. The context owns them; whoever refers to one from elsewhere comes as a visitor, and finds nobody once it
+/// has ended.
 ///
 /// Threads  any.
 class lodgers {

@@ -10,8 +10,8 @@
 
 namespace quern {
 
-/// A function to be called once, or never: then it is only destroyed. What fits into two pointers needs no memory of its
-/// own, the rest takes it from Asio's recycled blocks.
+/// A function to be called once, or never: then it is only destroyed. What fits into two pointers needs no memory of
+/// its own, the rest takes it from Asio's recycled blocks.
 class task {
 public:
     template <class F>

@@ -11,11 +11,11 @@
 
 namespace quern::flags {
 
-/// A flag in a configuration of AppConfig: a word or JSON, see policy::read_flag(); or what a JSON pointer leads to in it,
-/// "/orders" for one of a profile of feature flags.
+/// A flag in a configuration of AppConfig: a word or JSON, see policy::read_flag(); or what a JSON pointer leads to
+/// in it, "/orders" for one of a profile of feature flags.
 ///
-/// It is read in one session, with tokens that are good once; where one is refused, or an answer was lost, a session begins
-/// anew. Between two readings the service wants a pause, which whoever reads sooner spends with the last text.
+/// It is read in one session, with tokens that are good once; where one is refused, or an answer was lost, a session
+/// begins anew. Between two readings the service wants a pause, which whoever reads sooner spends with the last text.
 ///
 /// `least_interval`: that pause, 15 s to 24 h; the service may want a longer one.
 ///

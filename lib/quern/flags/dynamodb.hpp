@@ -8,8 +8,8 @@
 
 namespace quern::flags {
 
-/// The item in which a flag stands: its key is "quern#flag#" and the name, so that it can live in a table that remembers
-/// keys of idempotent handlers. It has no time to live.
+/// The item in which a flag stands: its key is "quern#flag#" and the name, so that it can live in a table that
+/// remembers keys of idempotent handlers. It has no time to live.
 struct flag_item {
     std::string table;
     std::string name;

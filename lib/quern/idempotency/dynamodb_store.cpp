@@ -96,8 +96,9 @@ store::answer<std::optional<store_answer>> dynamodb_store::in_company(
     co_return out;
 }
 
-/// Reads a row for the date of the answer: by a clock of ours that is wrong, a claim that stands would seem to be over, and
-/// ours to others. Twice, because a large difference counts once the next answer confirms it. A refusal has a date too.
+/// Reads a row for the date of the answer: by a clock of ours that is wrong, a claim that stands would seem to be
+/// over, and ours to others. Twice, because a large difference counts once the next answer confirms it. A refusal has
+/// a date too.
 store::answer<void> dynamodb_store::learn_the_time(std::string const& key)
 {
     for (int i = 0; i < 2; ++i) {

@@ -22,16 +22,16 @@ struct dynamodb_store_options {
     std::string table;
     flavour as = flavour::quern; ///< as in once_options
     row_names names;
-    /// Writes that come within this time share a request, up to 25 of them: BatchExecuteStatement, which wants the permissions
-    /// dynamodb:PartiQLInsert, PartiQLUpdate and PartiQLDelete; without them each is sent by itself after all. One
-    /// that finds no company is sent by itself too. Zero: all are.
+    /// Writes that come within this time share a request, up to 25 of them: BatchExecuteStatement, which wants the
+    /// permissions dynamodb:PartiQLInsert, PartiQLUpdate and PartiQLDelete; without them each is sent by itself after
+    /// all. One that finds no company is sent by itself too. Zero: all are.
     std::chrono::milliseconds linger{5};
 
     std::string partition = "idempotency#"; ///< value of the hash key in a table with a sort key
 };
 
-/// Records in a table of DynamoDB, one row a key: shared by all processes, and with functions of Powertools in the language
-/// chosen. A row of ours has the attribute quern_owner besides, by which every later write is fenced.
+/// Records in a table of DynamoDB, one row a key: shared by all processes, and with functions of Powertools in the
+/// language chosen. A row of ours has the attribute quern_owner besides, by which every later write is fenced.
 class dynamodb_store final : public store {
 public:
     /// `time` outlives the store and its operations.

@@ -11,8 +11,8 @@
 
 namespace quern::idempotency {
 
-/// Writers whose rows ours are like, byte for byte, so that both may work on one table. The languages of Powertools share no
-/// keys among themselves.
+/// Writers whose rows ours are like, byte for byte, so that both may work on one table. The languages of Powertools
+/// share no keys among themselves.
 enum class flavour { quern, python, typescript, java };
 std::string_view name_of(flavour);
 std::optional<flavour> flavour_named(std::string_view);

@@ -9,7 +9,8 @@
 
 namespace quern::idempotency {
 
-/// Records in the memory of this process: for one process, and gone with it. What has expired is dropped as others come.
+/// Records in the memory of this process: for one process, and gone with it. What has expired is dropped as others
+/// come.
 class memory_store final : public store {
 public:
     answer<store_answer> claim(claim_request) override;

@@ -1,5 +1,6 @@
 #include <quern/idempotency/once.hpp>
 
+#include <quern/idempotency/detail/batch_table.hpp>
 #include <quern/idempotency/detail/claim_lease.hpp>
 
 #include <boost/asio/co_spawn.hpp>
@@ -102,7 +103,7 @@ asio::awaitable<void> once::pause(milliseconds for_so_long)
 
 /// The outcome of a message whose claim was refused; nothing: look again.
 asio::awaitable<std::optional<outcome>> once::meet(
-    delivery& d, store_answer const& met, detail::claim_lease const& ours, milliseconds& waited)
+    delivery& d, store_answer const& met, detail::claim_lease const& ours, milliseconds& waited, seat const* place)
 {
     auto const now = ours.now();
     claim_wish const wish{ours.row().owner, ours.row().validation};
@@ -123,7 +124,8 @@ asio::awaitable<std::optional<outcome>> once::meet(
     }
     auto const until = std::max(verdict.until, now);
     auto const next = options_.waiting.next_look(now, until, waited, d.is_last_receive());
-    if (!next) {
+    bool const may_wait = !place || d.is_last_receive() || place->may_wait();
+    if (!next || !may_wait) {
         ++counters_.released;
         auto const rest = std::chrono::ceil<milliseconds>(until - now);
         co_return retry_after(std::max(rest, milliseconds(1'000))).telling(outcome::news::none);
@@ -131,15 +133,20 @@ asio::awaitable<std::optional<outcome>> once::meet(
     ++counters_.waited;
     auto const rest = std::max<milliseconds>(*next, shortest_pause);
     waited += rest;
-    co_await pause(rest);
+    if (place)
+        co_await place->wait(time_.now() + rest);
+    else
+        co_await pause(rest);
     co_return std::nullopt;
 }
 
-/// Claims the key, and waits for whoever has it. An outcome: the handler is not to run.
-asio::awaitable<std::optional<outcome>> once::take(delivery& d, lease const& ours)
+/// Claims the key, and waits for whoever has it. An outcome: the handler is not to run. A message of a batch is not
+/// cancelled when only its own lease is lost, so it asks.
+asio::awaitable<std::optional<outcome>> once::take(delivery& d, lease const& ours, seat const* place)
 {
     milliseconds waited{};
     for (;;) {
+        if (place && detail::is_lease_over(d)) co_return release().telling(outcome::news::none);
         auto wish = ours->begin();
         auto got = co_await store_->claim(std::move(wish));
         co_await stop_if_cancelled();
@@ -151,7 +158,7 @@ asio::awaitable<std::optional<outcome>> once::take(delivery& d, lease const& our
         if (!got) co_return down(d, got.error());
         bool const met_itself = !got->applied && is_mine(row_in(*got), ours->row().owner);
         if (!got->applied && !met_itself) {
-            auto const said = co_await meet(d, *got, *ours, waited);
+            auto const said = co_await meet(d, *got, *ours, waited, place);
             if (said) co_return said;
             continue;
         }
@@ -223,7 +230,8 @@ asio::awaitable<bool> once::record_completion(delivery& d, detail::claim_lease& 
 
 /// Records the completion. A key that somebody else has is waited for as any is: given back, on its last receive, the
 /// message would go to the dead-letter queue although its work is done.
-asio::awaitable<outcome> once::finish(delivery& d, lease const& ours, receipt const& left, outcome said)
+asio::awaitable<outcome> once::finish(
+    delivery& d, lease const& ours, receipt const& left, outcome said, seat const* place)
 {
     auto const ex = co_await asio::this_coro::executor;
     bool is_ours = true;
@@ -236,7 +244,7 @@ asio::awaitable<outcome> once::finish(delivery& d, lease const& ours, receipt co
             ++counters_.fenced;
             note(log_level::error, "idempotency fenced", d,
                 "somebody else has taken its key over, and works on it: " + ours->key());
-            auto const instead = co_await take(d, ours);
+            auto const instead = co_await take(d, ours, place);
             if (instead) co_return *instead;
             is_ours = true;
         }
@@ -267,7 +275,7 @@ asio::awaitable<void> once::finish_late(lease ours, receipt left, std::string id
         time_.now());
 }
 
-asio::awaitable<outcome> once::handle(delivery& d, worker const& next)
+asio::awaitable<outcome> once::handle(delivery& d, worker const& next, seat const* place)
 {
     auto const self = shared_from_this();
     auto const value = options_.key.value_in(d);
@@ -288,7 +296,8 @@ asio::awaitable<outcome> once::handle(delivery& d, worker const& next)
     try {
         auto const guarded = co_await d.guard_lease(ours);
         if (!guarded) co_return release(); // the lease is over, and what is said here counts no more
-        not_to_run = co_await take(d, ours);
+        if (place) co_await place->line_up(ours->key());
+        not_to_run = co_await take(d, ours, place);
     } catch (boost::system::system_error const& e) {
         if (e.code() != asio::error::operation_aborted) throw;
         called_off = true;
@@ -318,7 +327,7 @@ asio::awaitable<outcome> once::handle(delivery& d, worker const& next)
         asio::co_spawn(ex, finish_late(ours, left, std::string(d.id())), gone);
         co_return said;
     }
-    if (is_done && ours->is_held()) co_return co_await finish(d, ours, left, said);
+    if (is_done && ours->is_held()) co_return co_await finish(d, ours, left, said, place);
     if (is_done) co_return said; // without a store
     if (cancelled || (thrown && is_cancellation(thrown))) {
         asio::co_spawn(ex, give_free(ours), gone);
@@ -333,13 +342,14 @@ middleware once::around()
 {
     return [self = shared_from_this()](delivery& d, handler const& next) -> asio::awaitable<outcome> {
         worker const work = [&next](delivery& its, receipt&) { return next(its); };
-        co_return co_await self->handle(d, work);
+        co_return co_await self->handle(d, work, nullptr);
     };
 }
 
 handler once::around(worker work)
 {
-    return [self = shared_from_this(), work = std::move(work)](delivery& d) { return self->handle(d, work); };
+    return
+        [self = shared_from_this(), work = std::move(work)](delivery& d) { return self->handle(d, work, nullptr); };
 }
 
 handler once::wrap(handler inner)

@@ -12,22 +12,28 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace quern::idempotency {
 
 namespace detail {
+class batch_seat;
+struct batch_table;
 class claim_lease;
-}
+} // namespace detail
 
 /// Settings of a once.
 struct once_options {
-    /// Before the digest in each key: what the handler does, so that two handlers share a table without meeting. Not empty.
+    /// Before the digest in each key: what the handler does, so that two handlers share a table without meeting. Not
+    /// empty.
     std::string prefix;
 
     /// Keys and rows as which language has them.
@@ -36,11 +42,12 @@ struct once_options {
     /// The same value is the same work.
     key_source key;
 
-    /// The payload that belongs to a key: the same key with another one is a mistake of whoever sent it. Absent: not compared.
+    /// The payload that belongs to a key: the same key with another one is a mistake of whoever sent it. Absent: not
+    /// compared.
     std::optional<key_source> validation;
 
-    /// How long a completed key is remembered. An hour; at least the queue's retention where a duplicate may come that
-    /// late. 1 s to a year.
+    /// How long a completed key is remembered. An hour; at least the queue's retention where a duplicate may come
+    /// that late. 1 s to a year.
     std::chrono::seconds life{3'600};
 
     /// Conduct while somebody else works on the key.
@@ -58,7 +65,8 @@ struct once_options {
     /// redrive policy ends it.
     std::function<outcome(delivery const&)> on_mismatch;
 
-    /// End of a message that has no key. Absent: it counts as malformed.
+    /// End of a message that has no key. Absent: it counts as malformed; in a batch where others have one, as
+    /// retry().
     std::function<outcome(delivery const&)> on_missing_key;
 
     /// Told of each duplicate, with the result that was stored, JSON. Must not throw.
@@ -77,13 +85,13 @@ struct once_options {
 /// Numbers of a once.
 template <class Number>
 struct once_numbers {
-    Number claimed{};     ///< handlers begun
+    Number claimed{};     ///< messages let through to the handler; a batch may be called off before it begins
     Number completed{};   ///< keys completed
     Number duplicates{};  ///< acknowledged without running
     Number waited{};      ///< looks at a key that somebody else works on
     Number released{};    ///< given back because of that
     Number mismatched{};  ///< known key, other payload
-    Number abandoned{};   ///< handlers that did not acknowledge
+    Number abandoned{};   ///< claims given free: the handler did not acknowledge, or was called off
     Number fenced{};      ///< finished, and somebody else had the key by then: not acknowledged
     Number unavailable{}; ///< the store could not be asked
     Number unrecorded{};  ///< done and acknowledged, and the store does not know
@@ -98,8 +106,8 @@ struct receipt {
 /// Lets a handler do the work of each key once, as far as that can be had: the key is claimed in a store before the
 /// handler runs, the claim follows the lease of the message, and the completion is kept for `life`.
 ///
-/// A handler that is killed between its effect and the completion has done it, and the store does not know: it is done
-/// again. Everything else is docs/guide/once.md.
+/// A handler that is killed between its effect and the completion has done it, and the store does not know: it is
+/// done again. Everything else is docs/guide/once.md.
 ///
 ///     auto const once = std::make_shared<idempotency::once>(store, options);
 ///     quern::consumer c(io, url, quern::chain(once->around(), handle));
@@ -110,6 +118,7 @@ struct receipt {
 class once : public std::enable_shared_from_this<once> {
 public:
     using worker = std::function<boost::asio::awaitable<outcome>(delivery&, receipt&)>;
+    using batch_worker = std::function<boost::asio::awaitable<std::vector<outcome>>(deliveries, std::span<receipt>)>;
 
     /// Throws boost::system::system_error when an option cannot work.
     once(std::shared_ptr<store>, once_options);
@@ -123,16 +132,30 @@ public:
     /// Around a handler that is there.
     handler wrap(handler);
 
+    /// The same for batches: each message has a claim and an outcome of its own. The handler is given those whose key
+    /// is free, of two with the same key the first; what waits for somebody else joins in a further call, or is given
+    /// back once the others are done.
+    batch_handler around(batch_worker);
+    batch_handler wrap(batch_handler);
+
     once_counters counters() const;
 
 private:
     using lease = std::shared_ptr<detail::claim_lease>;
 
-    boost::asio::awaitable<outcome> handle(delivery&, worker const&);
-    boost::asio::awaitable<std::optional<outcome>> take(delivery&, lease const&);
+    using seat = detail::batch_seat; // a message's among those of its batch; null: it is alone
+    using table = detail::batch_table;
+
+    boost::asio::awaitable<outcome> handle(delivery&, worker const&, seat const*);
+    boost::asio::awaitable<std::optional<outcome>> take(delivery&, lease const&, seat const*);
     boost::asio::awaitable<std::optional<outcome>> meet(
-        delivery&, store_answer const&, detail::claim_lease const&, std::chrono::milliseconds& waited);
-    boost::asio::awaitable<outcome> finish(delivery&, lease const&, receipt const&, outcome said);
+        delivery&, store_answer const&, detail::claim_lease const&, std::chrono::milliseconds& waited, seat const*);
+    boost::asio::awaitable<outcome> finish(delivery&, lease const&, receipt const&, outcome said, seat const*);
+    boost::asio::awaitable<std::vector<outcome>> handle_all(deliveries, batch_worker const&);
+    boost::asio::awaitable<void> take_part(std::shared_ptr<table>, std::size_t which);
+    boost::asio::awaitable<void> run_round(
+        std::shared_ptr<table>, std::vector<std::size_t> which, batch_worker const&);
+    std::vector<outcome> outcomes_of(table const&, bool called_off);
     boost::asio::awaitable<void> finish_late(lease, receipt, std::string id);
     boost::asio::awaitable<bool> record_completion(delivery&, detail::claim_lease&, record done);
     boost::asio::awaitable<void> give_free(lease);

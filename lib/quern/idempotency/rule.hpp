@@ -84,8 +84,8 @@ struct wait_rule {
     /// The longest wait here, the lease extended meanwhile; then the message is given back until that claim ends.
     std::chrono::milliseconds longest{30'000};
 
-    /// How long to wait before the next look. Nothing: give the message back until `until`. A message on its last receive is
-    /// never given back, since the dead-letter queue would take it. `waited`: so far, for this message.
+    /// How long to wait before the next look. Nothing: give the message back until `until`. A message on its last
+    /// receive is never given back, since the dead-letter queue would take it. `waited`: so far, for this message.
     std::optional<std::chrono::milliseconds> next_look(
         wall_time now, wall_time until, std::chrono::milliseconds waited, bool last_receive) const;
 };

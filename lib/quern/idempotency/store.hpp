@@ -28,8 +28,8 @@ struct claim_request {
     claim_request() = default;
 };
 
-/// Keeper of records. Each write is one step: nobody else's comes between its condition and its effect. All times are by
-/// the store's clock, see clock_offset().
+/// Keeper of records. Each write is one step: nobody else's comes between its condition and its effect. All times are
+/// by the store's clock, see clock_offset().
 ///
 /// Fails with    any code; the write may have been carried out all the same
 /// Threads       any.

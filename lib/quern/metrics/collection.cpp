@@ -22,10 +22,10 @@ private:
 /// Rare, and of any thread.
 class collection::losses final : public source {
 public:
-    void add()
+    void add(std::size_t signal, std::uint64_t count)
     {
         std::lock_guard const held(lock_);
-        n_.add(id::telemetry_dropped);
+        n_.add(id::telemetry_dropped, signal, count);
     }
     void add_to(std::vector<telemetry::reading>& to) const override { to.push_back(n_.read()); }
 
@@ -76,7 +76,12 @@ void collection::add(std::shared_ptr<source const> what)
 
 void collection::drop()
 {
-    losses_->add();
+    losses_->add(0, 1);
+}
+
+void collection::drop_spans(std::size_t count)
+{
+    losses_->add(1, count);
 }
 
 telemetry::snapshot collection::snapshot() const

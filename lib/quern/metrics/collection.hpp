@@ -3,6 +3,7 @@
 #include <quern/metrics/consumer_metrics.hpp>
 #include <quern/telemetry/snapshot.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -39,6 +40,9 @@ public:
 
     /// For an exporter: an export that failed, or was left out.
     void drop();
+
+    /// For an exporter of traces: spans that nobody took.
+    void drop_spans(std::size_t);
 
     telemetry::snapshot snapshot() const;
 

@@ -41,8 +41,8 @@ class consumer_metrics final : public observer, public source {
 public:
     explicit consumer_metrics(telemetry::source_labels);
 
-    /// Takes what only the consumer's own counters know: receives, redeliveries of what is held, damaged messages. Without it
-    /// these stay zero. The consumer may end before this does.
+    /// Takes what only the consumer's own counters know: receives, redeliveries of what is held, damaged messages.
+    /// Without it these stay zero. The consumer may end before this does.
     void follow(consumer const&);
 
     /// Takes up what has no event: bytes, receives under way, obstacles, times. Call it now and then.
@@ -53,6 +53,7 @@ public:
     telemetry::source_labels const& labels() const { return n_.labels(); }
     void add_to(std::vector<telemetry::reading>&) const override;
 
+    bool wants_queued() const override { return true; }
     void received(observed_message const&) override;
     void began(observed_message const&) override;
     void ended(observed_message const&, handler_end, outcome::kind verdict) override;

@@ -2,6 +2,7 @@
 #include <quern/aws/config/region.hpp>
 #include <quern/aws/detail/call.hpp>
 #include <quern/metrics/destinations.hpp>
+#include <quern/metrics/detail/otlp_post.hpp>
 
 #include <optional>
 #include <utility>
@@ -46,46 +47,25 @@ private:
     differences differences_;
 };
 
-template <class T>
-T or_throw(result<T> r)
-{
-    return std::move(r).value();
-}
-
 class otlp final : public destination {
 public:
     otlp(net::web_hook_sender& web, telemetry::otlp_options o, std::string version)
-        : web_(web), options_(std::move(o)), version_(std::move(version)),
-          request_(or_throw(net::parse_url(options_.url)))
-    {
-        request_.headers = options_.headers;
-        request_.headers.emplace_back("Content-Type", "application/json");
-        request_.headers.emplace_back("User-Agent", "quern");
-        request_.timeout = options_.timeout;
-        request_.replay = true;
-        if (auto const wrong = net::problem_of(request_)) or_throw<int>(*wrong);
-    }
+        : post_(web, o), options_(std::move(o)), version_(std::move(version))
+    {}
 
     asio::awaitable<result<void>> send(snapshot now) override
     {
-        auto request = request_;
-        request.body = telemetry::otlp_metrics(now, options_.resource, version_);
-        auto const got = co_await web_.send(std::move(request));
-        if (!got) co_return got.error().why;
-        if (got->status >= 200 && got->status < 300) co_return result<void>();
-        failure why(errc::service_error, "the receiver answers HTTP " + std::to_string(got->status));
-        why.http_status = got->status;
-        co_return why;
+        auto body = telemetry::otlp_metrics(now, options_.resource, version_);
+        auto const got = co_await post_.send(std::move(body));
+        if (auto const why = detail::refusal_in(got)) co_return *why;
+        co_return result<void>();
     }
 
 private:
-    net::web_hook_sender& web_;
+    detail::otlp_post post_;
     telemetry::otlp_options options_;
     std::string version_;
-    net::web_hook_request request_;
 };
-
-constexpr aws::service_name cloudwatch_service{"cloudwatch", "monitoring", "monitoring"};
 
 struct place {
     net::endpoint at;
@@ -97,10 +77,10 @@ place place_of(cloudwatch_options const& o)
     aws::endpoint_choice choice;
     choice.region = o.region;
     choice.url = o.url;
-    auto const settled = aws::settled(cloudwatch_service, choice, o.environment);
-    auto const found = or_throw(aws::endpoint_for(cloudwatch_service, settled));
+    auto const settled = aws::settled(aws::cloudwatch_service, choice, o.environment);
+    auto const found = aws::endpoint_for(aws::cloudwatch_service, settled).value();
     auto const region = found.signing_region.empty() ? settled.region : found.signing_region;
-    return {or_throw(net::parse_endpoint(found.url)), region};
+    return {net::parse_endpoint(found.url).value(), region};
 }
 
 aws::json_target target_in(std::string region)

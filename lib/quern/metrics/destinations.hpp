@@ -14,15 +14,16 @@
 
 namespace quern::metrics {
 
-/// Lines in CloudWatch's embedded metric format, for a log that CloudWatch takes in: what has happened between two exports.
+/// Lines in CloudWatch's embedded metric format, for a log that CloudWatch takes in: what has happened between two
+/// exports.
 ///
 /// `write` takes whole lines and must not block for long.
 std::unique_ptr<destination> to_emf(std::function<void(std::string_view lines)> write,
     std::string name_space = std::string(telemetry::cloudwatch_namespace));
 
-/// An OTLP receiver, by HTTP and JSON: all numbers since the start, so that an export that fails loses nothing. It is sent
-/// once; what comes next says the same and more. Requests are not signed: CloudWatch's own OTLP endpoint needs a collector
-/// in front that signs.
+/// An OTLP receiver, by HTTP and JSON: all numbers since the start, so that an export that fails loses nothing. It is
+/// sent once; what comes next says the same and more. Requests are not signed: CloudWatch's own OTLP endpoint needs a
+/// collector in front that signs.
 ///
 /// Throws boost::system::system_error when the URL or a header of the options cannot be used. `web` outlives it.
 std::unique_ptr<destination> to_otlp(net::web_hook_sender& web, telemetry::otlp_options, std::string version);
@@ -35,8 +36,8 @@ struct cloudwatch_options {
     aws::environment environment = aws::process_environment;
 };
 
-/// PutMetricData: what has happened between two exports. What a failed one had is lost: whether it was counted is not known,
-/// and metrics that are doubled mislead more than a gap.
+/// PutMetricData: what has happened between two exports. What a failed one had is lost: whether it was counted is not
+/// known, and metrics that are doubled mislead more than a gap.
 ///
 /// Throws boost::system::system_error when no endpoint can be found.
 std::unique_ptr<destination> to_cloudwatch(boost::asio::any_io_executor, std::shared_ptr<aws::credentials_provider>,

@@ -45,8 +45,8 @@ struct exporter_options {
     clock* time = nullptr; ///< the real one when null
 };
 
-/// Exports a collection again and again. It is never waited for: what takes too long is left out, what fails is counted (as
-/// quern_telemetry_dropped_total) and told in the log.
+/// Exports a collection again and again. It is never waited for: what takes too long is left out, what fails is
+/// counted (as quern_telemetry_dropped_total) and told in the log.
 ///
 /// Threads  one strand: the executor given.
 class exporter {

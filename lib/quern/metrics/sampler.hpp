@@ -22,8 +22,8 @@ struct sampler_options {
     /// Between two looks at a consumer, which cost next to nothing.
     std::chrono::milliseconds look_every{5'000};
 
-    /// Between two questions to SQS how many messages are in a queue and in its dead-letter queue: SQS corrects these numbers
-    /// about once a minute, and each question is a request that costs. Zero: never.
+    /// Between two questions to SQS how many messages are in a queue and in its dead-letter queue: SQS corrects these
+    /// numbers about once a minute, and each question is a request that costs. Zero: never.
     std::chrono::milliseconds depth_every{60'000};
 
     log_sink log = to_standard_error();

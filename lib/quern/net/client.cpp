@@ -224,8 +224,9 @@ void client::pool::give_back(lane_state& lane, connections::iterator link)
     if (lanes_[0].busy.empty() && lanes_[1].busy.empty()) watchdog_.rest();
 }
 
-/// A NAT or a load balancer that fails over forgets all connections, and no reset says so: where one was found dead, those
-/// unheard of since before are given up as well. Else each would cost a request its whole timeout, a lease extension its lease.
+/// A NAT or a load balancer that fails over forgets all connections, and no reset says so: where one was found dead,
+/// those unheard of since before are given up as well. Else each would cost a request its whole timeout, a lease
+/// extension its lease.
 void client::pool::distrust(tick heard_before)
 {
     for (auto& lane : lanes_)

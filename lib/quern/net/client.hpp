@@ -55,8 +55,8 @@ public:
     client& operator=(client const&) = delete;
 
     /// Sends the request and reads the whole answer, whatever its status. Lasts no longer than the request's timeout,
-    /// the wait for a connection and opening one included; a long poll may wait that long for a connection, and has its
-    /// whole timeout once it has one.
+    /// the wait for a connection and opening one included; a long poll may wait that long for a connection, and has
+    /// its whole timeout once it has one.
     ///
     /// Fails with    errc::connect_failed, tls_failed   nothing was sent; a proxy that refuses, included
     ///               errc::timed_out, connection_lost   it may have been carried out

@@ -30,8 +30,8 @@ struct endpoint {
 /// "localhost", 127.0.0.0/8 or ::1.
 bool is_this_machine(std::string_view host);
 
-/// The URL as it may be shown to anybody: without what stands before the last '@', where a password may have slashes that
-/// should have been encoded, and without its query.
+/// The URL as it may be shown to anybody: without what stands before the last '@', where a password may have slashes
+/// that should have been encoded, and without its query.
 std::string shown_url(std::string_view url);
 
 /// Reads an absolute http or https URL. Refuses user info, a query, a fragment and a port outside 1..65535.

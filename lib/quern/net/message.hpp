@@ -42,8 +42,8 @@ enum class lane { data, control };
 struct request {
     std::string text; ///< request line, headers with content-length, empty line, body
 
-    /// Writes the text once a connection is free, where it must not be older; empty: the text is there. Called once, and
-    /// before the exchange has ended.
+    /// Writes the text once a connection is free, where it must not be older; empty: the text is there. Called once,
+    /// and before the exchange has ended.
     std::function<std::string()> write;
 
     lane via = lane::control;

@@ -16,8 +16,8 @@
 
 namespace quern::net {
 
-/// A request to a web service of the user's. Not an aggregate: g++ 12.2 destroys those twice in a `co_await` expression
-/// (GCC PR107288).
+/// A request to a web service of the user's. Not an aggregate: g++ 12.2 destroys those twice in a `co_await`
+/// expression (GCC PR107288).
 struct web_hook_request {
     std::string method = "POST";
     endpoint to;             ///< its path is the target and may have a query; see parse_url()
@@ -105,10 +105,10 @@ public:
     virtual boost::asio::awaitable<web_hook_result> send(web_hook_request) = 0;
 };
 
-/// Why such a header cannot be sent; nothing when it can. Names are tokens (RFC 9110, 5.6.2); no value holds a control
-/// character other than a tab, so that nothing in it can end the line; and what frames the message or is meant for the next
-/// hop is the client's own: Host, Content-Length, Transfer-Encoding, Connection and their like. The text names the header
-/// when its name is harmless, and never the value.
+/// Why such a header cannot be sent; nothing when it can. Names are tokens (RFC 9110, 5.6.2); no value holds a
+/// control character other than a tab, so that nothing in it can end the line; and what frames the message or is
+/// meant for the next hop is the client's own: Host, Content-Length, Transfer-Encoding, Connection and their like.
+/// The text names the header when its name is harmless, and never the value.
 std::optional<std::string> header_problem(std::string_view name, std::string_view value);
 
 /// Host, Content-Length, Transfer-Encoding, Connection and others that only the client may write.

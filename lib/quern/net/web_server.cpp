@@ -141,7 +141,8 @@ std::optional<web_answer> web_server::core::refusal(http_request const& request)
         return {};
     }
     if (request.method != "POST" || options.max_body_bytes == 0) return refused(405, "GET is all that there is.");
-    // From here on something may change. A page that is navigated to, or a link, brings neither the token nor this origin.
+    // From here on something may change. A page that is navigated to, or a link, brings neither the token nor this
+    // origin.
     auto const site = fields.find("sec-fetch-site"), origin = fields.find("origin");
     bool const own =
         (site.empty() || site == "same-origin") && (origin.empty() || origin == "http://" + std::string(host));

@@ -45,8 +45,9 @@ struct web_server_options {
     std::string address = "127.0.0.1"; ///< an IP address, not a name: who may connect should not hang on a resolver
     std::uint16_t port = 0;            ///< 0: any free one, see web_server::port()
 
-    /// Names that a Host header may have. Those of the loopback may always be used and, where `address` is no loopback
-    /// address, all IP addresses. Other names could be of a page in somebody's browser that lets its own name resolve to here.
+    /// Names that a Host header may have. Those of the loopback may always be used and, where `address` is no
+    /// loopback address, all IP addresses. Other names could be of a page in somebody's browser that lets its own
+    /// name resolve to here.
     std::vector<std::string> hosts;
 
     /// Lets POST in, with bodies of so much: for what changes something. 0: GET and HEAD are all that there is.
@@ -71,12 +72,12 @@ struct web_server_counters {
     std::size_t followers = 0;     ///< now
 };
 
-/// A small HTTP/1.1 server for the operators of a program. Every answer forbids browsers to guess its type, to keep it, or to
-/// give it to other sites. Requests that scripts of other sites make are refused.
+/// A small HTTP/1.1 server for the operators of a program. Every answer forbids browsers to guess its type, to keep
+/// it, or to give it to other sites. Requests that scripts of other sites make are refused.
 ///
-/// Changes   none, unless `max_body_bytes` lets POST in. Such a request has to bring token() in the header X-Quern-Token, which
-///           no page of another site can read or send, and its Origin, where it names one, has to be the server's. That is
-///           looked at before its body is taken.
+/// Changes   none, unless `max_body_bytes` lets POST in. Such a request has to bring token() in the header
+///           X-Quern-Token, which no page of another site can read or send, and its Origin, where it names one, has
+///           to be the server's. That is looked at before its body is taken.
 /// Lifetime  connections end soon after the object does; `serve` is not called any more.
 /// Threads   none of its own; all calls on the executor, which runs one handler at a time (a strand, or an io_context
 ///           with one thread). The clock outlives the connections.
@@ -101,8 +102,8 @@ public:
     /// Text that a POST has to bring, drawn anew for each server: for the page to fetch. Empty where none may come.
     std::string_view token() const;
 
-    /// Adds a piece to every answer that goes on. Whoever has not taken the one before gets none of this one, and is closed
-    /// once write_timeout is over.
+    /// Adds a piece to every answer that goes on. Whoever has not taken the one before gets none of this one, and is
+    /// closed once write_timeout is over.
     void tell(std::string_view piece);
 
     /// Closes all connections, and accepts no more.

@@ -7,6 +7,25 @@ namespace quern::policy {
 
 using namespace std::chrono_literals;
 
+namespace {
+
+/// Failures before the first success that may have been ordinary ones: believed once, they make half of all failures
+/// usual, and of those it takes as many in a row as `min_calls` wants anyway.
+constexpr std::size_t most_recalled = 40;
+
+/// No chance explains the run, even where failures are more usual than they look by a standard error of what is known
+/// of them: where nearly all calls fail that makes the difference between a hundred in a row and two hundred.
+bool beyond_doubt(streak const& run, std::size_t floor)
+{
+    constexpr double chance = 1e-6, news = 64; // as many as usual() is of
+    auto const usual = run.usual();
+    auto const at_most = usual + std::sqrt(usual * (1 - usual) / news);
+    if (at_most >= 1) return false;
+    return run.implausible(floor) && static_cast<double>(run.length()) * std::log(at_most) <= std::log(chance);
+}
+
+} // namespace
+
 std::optional<failure> breaker_options::validate() const
 {
     auto const wrong = [](char const* what) { return failure(errc::invalid_option, what); };
@@ -43,7 +62,7 @@ void breaker::succeeded(ticket t, tick now)
 {
     advance(now);
     if (!counts(t)) return;
-    if (phase_ == phase::half_open) return probed(true, now);
+    if (phase_ == phase::half_open) return probed(true, now, 1);
     window_.add({1, 0}, now);
     down_.good();
     failing_.good();
@@ -53,7 +72,10 @@ void breaker::failed(ticket t, std::uint64_t who, tick now)
 {
     advance(now);
     if (!counts(t)) return;
-    if (phase_ == phase::half_open) return probed(cause_ == cause::unavailable, now);
+    if (phase_ == phase::half_open) {
+        down_probes_ = 0;
+        return probed(cause_ == cause::unavailable, now, patience());
+    }
     down_.good();
     record(false, who, now);
 }
@@ -62,7 +84,10 @@ void breaker::unavailable(ticket t, std::uint64_t who, tick now)
 {
     advance(now);
     if (!counts(t)) return;
-    if (phase_ == phase::half_open) return probed(false, now);
+    if (phase_ == phase::half_open) {
+        ++down_probes_;
+        return probed(false, now, 1);
+    }
     down_.bad(who);
     if (!down_.implausible(static_cast<std::size_t>(options_.unavailable_in_a_row))) return record(true, who, now);
     reopen(
@@ -80,7 +105,7 @@ void breaker::record(bool found_down, std::uint64_t who, tick now)
     if (seen.calls < static_cast<std::uint64_t>(options_.min_calls) || !several_fail(now)) return;
     auto const ratio = static_cast<double>(seen.failures) / static_cast<double>(seen.calls);
     if (ratio < options_.failure_ratio) return;
-    if (options_.failure_ratio >= 1 && !failing_.implausible(failed_last_.size())) return;
+    if (options_.failure_ratio >= 1 && !beyond_doubt(failing_, failed_last_.size())) return;
     reopen(now, cause::failures, std::to_string(std::lround(100 * ratio)) + " % of the calls failed");
 }
 
@@ -102,18 +127,25 @@ bool breaker::several_fail(tick now) const
     return failed_ == failed_last_.size() && now - failed_last_.back().at < options_.window;
 }
 
-void breaker::probed(bool good, tick now)
+void breaker::probed(bool good, tick now, std::size_t needed)
 {
     if (!good) {
         ++in_vain_;
-        if (++bad_probes_ < bad_probes_needed()) return;
+        if (++bad_probes_ < std::max(needed, bad_probes_needed())) return;
+        auto const enough = static_cast<std::size_t>(options_.unavailable_in_a_row);
+        if (cause_ == cause::failures && down_probes_ >= std::max(enough, down_.needed(0.05)))
+            cause_ = cause::unavailable;
         return reopen(now, cause_,
             bad_probes_ == 1 ? "the probe failed" : "the last " + std::to_string(bad_probes_) + " probes failed");
     }
-    bad_probes_ = 0;
+    bad_probes_ = down_probes_ = 0;
     if (++good_probes_ < options_.probes) return;
-    // Up again nearly at once: it was chance that opened it, and the run belongs to ordinary times.
-    if (in_vain_ <= 1) (cause_ == cause::unavailable ? down_ : failing_).recall(opened_by_);
+    // Up again nearly at once: it was chance that opened it, and the run belongs to ordinary times. Failures may have
+    // been that in any case.
+    if (cause_ == cause::failures)
+        failing_.recall(std::min(opened_by_ + in_vain_, most_recalled));
+    else if (in_vain_ <= 1)
+        down_.recall(opened_by_);
     phase_ = phase::slow_start;
     allowed_ = options_.probes;
     round_began_ = now;
@@ -127,10 +159,23 @@ std::size_t breaker::bad_probes_needed() const
     return std::max(options_.probes, std::min<std::size_t>(ordinary.needed(0.05), 64));
 }
 
+/// How many probes may fail before it opens again: where ordinary times are not known yet, and most calls fail in
+/// them, one a turn would keep it open for ever. Each opening doubles it, up to 8.
+std::size_t breaker::patience() const
+{
+    return std::size_t{1} << std::clamp(openings_ - 1, 0, 3);
+}
+
 void breaker::force_open(bool set)
 {
     if (set && phase_ != phase::open) open(tick::min(), cause::unavailable, "forced");
     forced_ = set;
+}
+
+bool breaker::in_doubt() const
+{
+    return phase_ != phase::open && phase_ != phase::half_open && down_.different() >= 2 &&
+        down_.length() >= down_.needed(0.01);
 }
 
 std::optional<tick> breaker::wake_at() const
@@ -190,7 +235,7 @@ void breaker::reopen(tick now, cause what, std::string why)
 {
     openings_ = std::min(openings_ + 1, 1'000); // far beyond what makes a difference
     if (phase_ != phase::half_open) {
-        in_vain_ = 0;
+        in_vain_ = down_probes_ = 0;
         opened_by_ = (what == cause::unavailable ? down_ : failing_).length();
     }
     open(now + options_.open_for.delay(openings_, random_), what, std::move(why));

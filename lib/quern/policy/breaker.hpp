@@ -36,10 +36,10 @@ struct breaker_options {
     /// it is hardly ever the message's own fault.
     int unavailable_weight = 3;
 
-    /// The number of messages that, having found it `unavailable` with nothing else in between, open at once, whatever
-    /// the window says. Two may be connections that broke; with three, each further message only spends one of its receives.
-    /// More are needed where some are always unavailable: as many as ordinary times bring in a row once in a million.
-    /// 2 to 64: one message may have a fault of its own.
+    /// The number of messages that, having found it `unavailable` with nothing else in between, open at once,
+    /// whatever the window says. Two may be connections that broke; with three, each further message only spends one
+    /// of its receives. More are needed where some are always unavailable: as many as ordinary times bring in a row
+    /// once in a million. 2 to 64: one message may have a fault of its own.
     int unavailable_in_a_row = 3;
 
     /// How long it stays open: 5 s, which a restart or a failover may take, doubled with each relapse to a minute,
@@ -49,8 +49,8 @@ struct breaker_options {
         backoff::exponential(std::chrono::seconds(5), 2.0, std::chrono::seconds(60)).with(jitter::fraction(0.25));
 
     /// Calls in flight while half open, and good ones that end it. One: enough to know, and one message risks a
-    /// receive. It takes so many bad ones in a row to open again, and more where calls often fail in ordinary times:
-    /// so many as these bring in a row once in twenty, 64 at most.
+    /// receive. It takes so many bad ones in a row to open again, more where calls often fail in ordinary times (as
+    /// many as these bring in a row once in twenty, 64 at most), and up to 8 where it has opened often by failures.
     std::size_t probes = 1;
 
     /// Slow start doubles the calls in flight each time that this is over, whatever becomes of them. With 1 s, full
@@ -113,6 +113,10 @@ public:
 
     phase state() const { return phase_; }
 
+    /// Calls may be in flight, yet the latest of several messages found it unavailable, more of them in a row than
+    /// ordinary times bring once in a hundred: a few more and it opens.
+    bool in_doubt() const;
+
     /// "3 calls in a row found the dependency unavailable": the last opening's.
     std::string const& reason() const { return why_; }
 
@@ -120,7 +124,8 @@ public:
     std::string explain(tick now) const;
 
 private:
-    /// The reason for which it opened decides what a probe has to show.
+    /// The reason for which it is open decides what a probe has to show. Where it opened by failures, and several
+    /// probes in a row find it unavailable, that is the reason from then on.
     enum class cause {
         unavailable, ///< or a flag: that it can be reached, even if the call fails
         failures,    ///< that a call succeeds
@@ -133,7 +138,8 @@ private:
     void advance(tick now);
     bool counts(ticket t) const { return t == current_ && phase_ != phase::open; }
     void record(bool found_down, std::uint64_t who, tick now);
-    void probed(bool good, tick now);
+    void probed(bool good, tick now, std::size_t bad_ones_needed);
+    std::size_t patience() const;
     void open(tick until, cause, std::string why);
     void reopen(tick now, cause, std::string why);
     void close_if_at_full_speed();
@@ -157,6 +163,7 @@ private:
     int openings_ = 0;          // since it was closed
     tick open_until_{};
     std::size_t good_probes_ = 0, bad_probes_ = 0; // the latter in a row
+    std::size_t down_probes_ = 0;                  // in a row, since it opened
     std::size_t allowed_ = 0;                      // slow start: in flight
     tick round_began_{};                           // of slow start
 };

@@ -37,28 +37,30 @@ public:
 /// Meaning of a flag's text.
 enum class flag_word { run, halt, unknown };
 
-/// Reads `open`, `halt`, `true`, `1` and `on` as halt, because the flag is that of a breaker; `closed`, `run`, `false`,
-/// `0` and `off` as run; in any case, with blanks around. Of a JSON object the member `name` counts, where one is
-/// given, else `open`, `isOpen` or `halted`: a bool, a number, one of the words, or an object with such a member `enabled`, as
-/// feature flags have it. Anything else is unknown, two members that contradict each other as well.
+/// Reads `open`, `halt`, `true`, `1` and `on` as halt, because the flag is that of a breaker; `closed`, `run`,
+/// `false`, `0` and `off` as run; in any case, with blanks around. Of a JSON object the member `name` counts, where
+/// one is given, else `open`, `isOpen` or `halted`: a bool, a number, one of the words, or an object with such a
+/// member `enabled`, as feature flags have it. Anything else is unknown, two members that contradict each other as
+/// well.
 flag_word read_flag(std::string_view text, std::string_view name = {});
 
-/// A flag, and how it is heeded. A halt stops receives like a pause of its own: what is here and has not begun goes back,
-/// handlers finish. Until a word was read, for an interval at most, nothing is received.
+/// A flag, and how it is heeded. A halt stops receives like a pause of its own: what is here and has not begun goes
+/// back, handlers finish. Until a word was read, for an interval at most, nothing is received.
 struct flag_options {
     std::shared_ptr<flag_source> source; ///< null: no flag
 
     std::string name; ///< of the member, where the text is a JSON object; see read_flag()
 
-    /// Time between two readings, give or take a fifth, so that processes started together spread. Ten seconds: 40 readings a
-    /// second are allowed of all parameters of an account together. 1 s to 1 h.
+    /// Time between two readings, give or take a fifth, so that processes started together spread. Ten seconds: 40
+    /// readings a second are allowed of all parameters of an account together. 1 s to 1 h.
     std::chrono::milliseconds interval{10'000};
 
-    /// For how long the last value counts while no new one can be read; then it is unknown. At least `interval`, at most 24 h.
+    /// For how long the last value counts while no new one can be read; then it is unknown. At least `interval`, at
+    /// most 24 h.
     std::chrono::milliseconds max_age{300'000};
 
-    /// Whether an unknown flag halts. False, because a flag that cannot be read would else halt what runs well; it is loud
-    /// in the log in any case.
+    /// Whether an unknown flag halts. False, because a flag that cannot be read would else halt what runs well; it is
+    /// loud in the log in any case.
     bool halt_when_unknown = false;
 
     /// The first setting that cannot work, by name.

@@ -21,7 +21,8 @@ struct producer_options {
     /// Sends beyond it wait for room, in their order. Enough for a second at 10,000 messages a second.
     std::size_t max_buffered = 10'000;
 
-    /// The same in bytes, bodies and attributes: 64 requests of the largest size. A larger message goes when it is alone.
+    /// The same in bytes, bodies and attributes: 64 requests of the largest size. A larger message goes when it is
+    /// alone.
     std::size_t max_buffered_bytes = 64 * sqs::max_message_bytes;
 
     /// How long a message may wait for others to share its request: about the time of a request within a region.
@@ -36,8 +37,9 @@ struct producer_options {
     /// most 4 minutes, because SQS remembers a deduplication id for five (SQS API reference, SendMessage).
     std::chrono::milliseconds give_up_after{60'000};
 
-    /// How often a message is tried; 0: as often as give_up_after allows. With 1, and a client that does not try again
-    /// itself, a standard queue gets no message twice, and a message whose answer is lost may or may not be there.
+    /// How often a message is tried; 0: as often as give_up_after allows. With 1, and a client that does not try
+    /// again itself, a standard queue gets no message twice, and a message whose answer is lost may or may not be
+    /// there.
     int max_attempts = 0;
 
     /// The pause before a message that failed is tried again: 100 ms, doubling to 5 s, half of it at random.
@@ -45,7 +47,8 @@ struct producer_options {
         policy::backoff::exponential(std::chrono::milliseconds(100), 2.0, std::chrono::milliseconds(5'000));
 
     /// FIFO queues: let several messages of one group share a request. Ten times fewer requests where groups are few,
-    /// but when SQS fails one of them alone (InternalError), those behind it in the request are in the queue before it.
+    /// but when SQS fails one of them alone (InternalError), those behind it in the request are in the queue before
+    /// it.
     bool gather_groups = false;
 
     /// FIFO queues: the queue has ContentBasedDeduplication, so messages without a deduplication id get none from the
@@ -55,8 +58,8 @@ struct producer_options {
     /// Where warnings go, to standard error unless told otherwise; as consumer_options::log.
     log_sink log = to_standard_error();
 
-    /// Told what becomes of each message, and of each request. Null: nobody, which costs nothing. Also of the requests of the
-    /// client that the producer makes for itself.
+    /// Told what becomes of each message, and of each request. Null: nobody, which costs nothing. Also of the
+    /// requests of the client that the producer makes for itself.
     std::shared_ptr<producer_observer> observer;
 
     /// Time; the real one when null. The simulator gives its own.

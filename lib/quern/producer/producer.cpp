@@ -66,8 +66,8 @@ std::unique_ptr<sqs::client> make_client(
 
 } // namespace
 
-/// The driver: one loop, as long as there are messages, asks the rule what is due and starts it. Touched on the strand
-/// only.
+/// The driver: one loop, as long as there are messages, asks the rule what is due and starts it. Touched on the
+/// strand only.
 class producer::state : public std::enable_shared_from_this<state> {
 public:
     /// `given` may be null: then the producer makes a client of its own.
@@ -179,8 +179,8 @@ void producer::state::spawn(asio::awaitable<void> work)
 
 asio::awaitable<void> producer::state::run()
 {
-    // What is sent at the same moment shares the first request: go behind the senders that wait for the executor, then
-    // behind what they have put on the strand.
+    // Messages that are sent at one moment share the first request: go behind the senders that wait for the executor,
+    // then behind what they have put on the strand.
     co_await asio::post(strand, asio::use_awaitable);
     co_await asio::post(strand, asio::use_awaitable);
     for (auto wake_at = turn(now()); !queue_.empty(); wake_at = turn(now()))

@@ -16,21 +16,22 @@ namespace quern {
 
 /// Sends single messages to one queue in shared requests: up to ten messages and 1 MiB in each.
 ///
-/// A lone message goes at once. While a request is under way others gather, and go when it is full, when it returns, or
-/// after options.linger. What fails and may succeed later (throttling, errors of the service, a lost connection) is
-/// tried again, message by message, until options.give_up_after; what SQS refuses is told to the sender of that message
-/// alone.
+/// A lone message goes at once. While a request is under way others gather, and go when it is full, when it returns,
+/// or after options.linger. What fails and may succeed later (throttling, errors of the service, a lost connection)
+/// is tried again, message by message, until options.give_up_after; what SQS refuses is told to the sender of that
+/// message alone.
 ///
-/// Twice     A request whose answer is lost may have been carried out, and is tried again: a standard queue then has its
-///           messages twice. A FIFO queue has not, since every message has a deduplication id, see
+/// Twice     A request whose answer is lost may have been carried out, and is tried again: a standard queue then has
+///           its messages twice. A FIFO queue has not, since every message has a deduplication id, see
 ///           options.content_based_deduplication.
-/// Order     FIFO queues (".fifo") keep it within a message group: that in which send() was begun. A message that fails
-///           holds up its group until it is confirmed or given up; the later ones then go all the same, so await
-///           each where a later one must not go without it. Between groups, and on standard queues, there is no order.
-/// Lifetime  destroying the object fails what is not under way with errc::stopped; requests under way end by themselves,
-///           and their sends get their results. close() first to lose nothing.
-/// Threads   any, for every call and for destruction; only no call may be under way while it is destroyed. The state is
-///           touched on a strand of the executor; a caller's coroutine goes on on its own executor.
+/// Order     FIFO queues (".fifo") keep it within a message group: that in which send() was begun. A message that
+///           fails holds up its group until it is confirmed or given up; the later ones then go all the same, so
+///           await each where a later one must not go without it. Between groups, and on standard queues, there is no
+///           order.
+/// Lifetime  destroying the object fails what is not under way with errc::stopped; requests under way end by
+///           themselves, and their sends get their results. close() first to lose nothing.
+/// Threads   any, for every call and for destruction; only no call may be under way while it is destroyed. The state
+///           is touched on a strand of the executor; a caller's coroutine goes on on its own executor.
 /// Work      keeps the io_context running only while there are messages.
 class producer {
 public:
@@ -40,8 +41,9 @@ public:
     /// Throws boost::system::system_error that names the option or the variable when one is missing or wrong.
     producer(boost::asio::io_context&, std::string queue_url, producer_options = producer_options());
 
-    /// A producer that speaks through `api`, which outlives the requests and is safe to call on the producer's strand.
-    /// An sqs::client should make a single attempt (retry_options::max_attempts = 1), since the producer tries again.
+    /// A producer that speaks through `api`, which outlives the requests and is safe to call on the producer's
+    /// strand. An sqs::client should make a single attempt (retry_options::max_attempts = 1), since the producer
+    /// tries again.
     producer(
         boost::asio::any_io_executor, sqs::api& api, std::string queue_url, producer_options = producer_options());
 
@@ -51,15 +53,16 @@ public:
 
     /// Sends one message; its `id` is ignored.
     ///
-    /// Completes     when SQS has confirmed the message, with its id and on FIFO queues its sequence number; or when it
-    ///               has failed for good. While the buffer is full it waits for room before anything else.
+    /// Completes     when SQS has confirmed the message, with its id and on FIFO queues its sequence number; or when
+    ///               it has failed for good. While the buffer is full it waits for room before anything else.
     /// Fails with    errc::invalid_request  a field breaks a limit, or a FIFO message has no group
-    ///               errc::timed_out        give_up_after ended while it waited for room, a free request, or its group
+    ///               errc::timed_out        give_up_after ended while it waited for room, a free request, or its
+    ///                                      group
     ///               errc::stopped          cancelled, closed or destroyed
     ///               else the failure of the last try, see sqs::send_batch. Where the answer to any try was lost, the
     ///               message may be in the queue all the same.
-    /// Cancellation  terminal, with errc::stopped: a message that waits is withdrawn. One that was under way may or may
-    ///               not be in the queue; it is not tried again.
+    /// Cancellation  terminal, with errc::stopped: a message that waits is withdrawn. One that was under way may or
+    ///               may not be in the queue; it is not tried again.
     boost::asio::awaitable<result<sqs::send_message_response>> send(sqs::send_message_entry);
 
     /// Sends what is here without waiting for company. Completes when all of it is confirmed or has failed, with the
@@ -68,9 +71,9 @@ public:
     /// Cancellation  terminal: ends the wait and nothing else.
     boost::asio::awaitable<std::size_t> flush();
 
-    /// Takes no more messages, and flushes. What is not done after `limit` (0 to 48 h; what is beyond is cut) fails with
-    /// errc::stopped; if it was under way
-    /// it may or may not be in the queue. Of several calls the shortest limit counts.
+    /// Takes no more messages, and flushes. What is not done after `limit` (0 to 48 h; what is beyond is cut) fails
+    /// with errc::stopped; if it was under way it may or may not be in the queue. Of several calls the shortest limit
+    /// counts.
     ///
     /// Cancellation  as flush().
     boost::asio::awaitable<std::size_t> close(std::chrono::milliseconds limit);

@@ -133,6 +133,7 @@ std::string to_line(event const& e)
     write(to, "cause", printable(e.reason));
     write(to, "deduplicationId", e.key);
     if (e.maybe_twice) to.member("possibleDuplicate", true);
+    if (e.in_doubt) to.member("inDoubt", true);
     write(to, "due", e.due);
     write(to, "hiddenUntil", e.hidden_until);
     write(to, "messageId", e.new_id);
@@ -181,6 +182,7 @@ result<event> parse_event(std::string_view line)
     from.read("cause", out.reason);
     from.read("deduplicationId", out.key);
     from.read("possibleDuplicate", out.maybe_twice);
+    from.read("inDoubt", out.in_doubt);
     from.read("due", out.due);
     from.read("hiddenUntil", out.hidden_until);
     from.read("messageId", out.new_id);
@@ -193,35 +195,53 @@ result<event> parse_event(std::string_view line)
     return out;
 }
 
+result<void> event_reader::read(std::string_view piece)
+{
+    for (;;) {
+        auto const end = piece.find('\n');
+        begun_ += piece.substr(0, end);
+        if (end == piece.npos) return {};
+        piece.remove_prefix(end + 1);
+        auto const line = std::exchange(begun_, {});
+        auto const done = read_line(line);
+        if (!done) return done.error();
+    }
+}
+
+result<void> event_reader::read_line(std::string_view line)
+{
+    ++lines_;
+    read_ += line.size() + 1;
+    auto got = parse_event(line);
+    auto const place = "line " + std::to_string(lines_) + ": ";
+    if (!got && got.error().code == errc::bad_reply) {
+        if (!bad_line_) bad_line_ = lines_;
+        return {};
+    }
+    if (bad_line_)
+        return failure(errc::bad_reply,
+            "line " + std::to_string(*bad_line_) + " is damaged, and whole ones follow: nothing was cut");
+    if (!got) return failure(errc::invalid_option, place + got.error().message);
+    auto const taken = take_(std::move(*got));
+    if (!taken) return failure(errc::invalid_option, place + taken.error().message);
+    found_.whole = read_;
+    return {};
+}
+
+result<journal_extent> event_reader::end()
+{
+    found_.torn = read_ + begun_.size() - found_.whole;
+    if (found_.whole == 0 && lines_ != 0)
+        return failure(errc::bad_reply, "line 1 is damaged, and none is whole: it is no journal, and was not cut");
+    return found_;
+}
+
 result<journal_extent> read_events(std::string_view text, std::function<result<void>(event&&)> const& take)
 {
-    journal_extent out;
-    std::size_t line_number = 0;
-    std::optional<std::size_t> bad_line;
-    for (std::size_t at = 0; at < text.size();) {
-        ++line_number;
-        auto const end = text.find('\n', at);
-        auto const is_last = end == text.npos;
-        auto const line = text.substr(at, is_last ? text.npos : end - at);
-        at = is_last ? text.size() : end + 1;
-        auto got = parse_event(line);
-        auto const place = "line " + std::to_string(line_number) + ": ";
-        if (is_last || (!got && got.error().code == errc::bad_reply)) {
-            if (!bad_line) bad_line = line_number;
-            continue;
-        }
-        if (bad_line)
-            return failure(errc::bad_reply,
-                "line " + std::to_string(*bad_line) + " is damaged, and whole ones follow: nothing was cut");
-        if (!got) return failure(errc::invalid_option, place + got.error().message);
-        auto const taken = take(std::move(*got));
-        if (!taken) return failure(errc::invalid_option, place + taken.error().message);
-        out.whole = at;
-    }
-    out.torn = text.size() - out.whole;
-    if (out.whole == 0 && text.find('\n') != text.npos)
-        return failure(errc::bad_reply, "line 1 is damaged, and none is whole: it is no journal, and was not cut");
-    return out;
+    event_reader reader(take);
+    auto const read = reader.read(text);
+    if (!read) return read.error();
+    return reader.end();
 }
 
 } // namespace quern::redrive

@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace quern::redrive {
 
@@ -47,6 +49,7 @@ struct event {
     std::string reason;       ///< planned, send_failed, left, stopped, cancelled, deleted
     std::string key;          ///< sending: the deduplication id, on a FIFO queue
     bool maybe_twice = false; ///< sending: an earlier one may have succeeded. send_failed: this one may have
+    bool in_doubt = false;    ///< send_failed: likewise, and the queue takes no second one for some minutes
     wall_time due{};          ///< started: by the service's clock. planned, waiting: not before. Epoch: at once
     wall_time hidden_until{}; ///< waiting: when the message can be received again
     std::string new_id;       ///< sent: the id that the next queue gave it
@@ -66,8 +69,28 @@ struct journal_extent {
     std::size_t torn = 0;  ///< bytes after it: a write that was not finished
 };
 
-/// Shows each event of a journal to `take`, whose failure ends the reading. A line that is not whole is the end,
-/// unless a whole one follows: then the file was damaged, and nothing is cut.
+/// Reads the text of a journal piece by piece and shows each event to `take`, whose failure ends the reading. A line
+/// that is not whole is the end, unless a whole one follows: then the file was damaged, and nothing is cut.
+class event_reader {
+public:
+    explicit event_reader(std::function<result<void>(event&&)> take) : take_(std::move(take)) {}
+
+    result<void> read(std::string_view piece);
+    result<journal_extent> end();
+
+    std::size_t held() const { return begun_.size(); } ///< bytes of the line that is not at its end
+
+private:
+    result<void> read_line(std::string_view line);
+
+    std::function<result<void>(event&&)> take_;
+    std::string begun_;
+    std::size_t lines_ = 0, read_ = 0; // read_: bytes of these
+    std::optional<std::size_t> bad_line_;
+    journal_extent found_;
+};
+
+/// Reads all of it.
 result<journal_extent> read_events(std::string_view text, std::function<result<void>(event&&)> const& take);
 
 } // namespace quern::redrive

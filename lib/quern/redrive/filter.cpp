@@ -158,6 +158,38 @@ result<predicate> parse_where_body(std::string_view text)
     return out;
 }
 
+std::optional<std::string> part::of(sqs::message const& m) const
+{
+    if (in_attributes_) {
+        auto const* const its = m.attribute(name_);
+        return its ? std::optional(std::string(its->value)) : std::nullopt;
+    }
+    thread_local dom::parser parser;
+    dom::element found;
+    simdjson::padded_string const padded(m.body);
+    if (parser.parse(padded).at_pointer(name_).get(found) != simdjson::SUCCESS) return {};
+    if (std::string_view s; found.get(s) == simdjson::SUCCESS) return std::string(s);
+    return simdjson::minify(found);
+}
+
+result<part> parse_part(std::string_view text)
+{
+    constexpr std::string_view prefix = "attr.";
+    part out;
+    out.text_ = text;
+    out.in_attributes_ = text.starts_with(prefix);
+    out.name_ = text.substr(out.in_attributes_ ? prefix.size() : 0);
+    if (out.in_attributes_) {
+        if (!sqs::is_attribute_name(out.name_)) return wrong(text, prefix.size(), "expected an attribute's name");
+        return out;
+    }
+    if (!text.starts_with('/'))
+        return wrong(text, 0, "expected attr. and an attribute's name, or a JSON pointer, like /order/state");
+    if (auto const bad = bad_escape(text))
+        return wrong(text, *bad, "in a JSON pointer ~ is written ~0, and / within a name ~1");
+    return out;
+}
+
 bool filter::chooses_all() const
 {
     return where.empty() && !since && !until && id.empty() && group.empty() && reason.empty();

@@ -6,15 +6,17 @@ namespace quern::redrive {
 
 result<journal> journal::open(std::unique_ptr<journal_file> file)
 {
-    auto const text = file->read();
-    if (!text) return text.error();
     journal out(std::move(file));
-    auto book = read_journal(*text, &out.cut_);
-    if (!book) return book.error();
-    out.book_ = std::move(*book);
+    event_reader reader([&out](event&& e) { return out.book_.apply(e); });
+    auto const read = out.file_->read([&reader](std::string_view piece) { return reader.read(piece); });
+    if (!read) return read.error();
+    auto const extent = reader.end();
+    if (!extent) return extent.error();
+    out.cut_ = extent->torn;
     out.flushed_ = out.book_.last_id();
+    out.forget_cancel();
     if (out.cut_ == 0) return out;
-    auto const done = out.file_->cut(text->size() - out.cut_);
+    auto const done = out.file_->cut(extent->whole);
     if (!done) return done.error();
     return out;
 }
@@ -42,7 +44,16 @@ result<void> journal::flush()
     }
     if (broken_) return *broken_;
     flushed_ = book_.last_id();
+    forget_cancel();
     return {};
+}
+
+/// A wish outlasts the process that did not carry it out, and no run.
+void journal::forget_cancel()
+{
+    auto const phase = book_.now();
+    auto const can_end = phase == run_book::phase::running || phase == run_book::phase::stopped;
+    if (!can_end && file_->is_cancelled()) file_->forget_cancel();
 }
 
 } // namespace quern::redrive

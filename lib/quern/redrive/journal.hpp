@@ -6,6 +6,7 @@
 #include <quern/redrive/run_book.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,7 +21,10 @@ class journal_file {
 public:
     virtual ~journal_file() = default;
 
-    virtual result<std::string> read() = 0;
+    using piece_reader = std::function<result<void>(std::string_view)>;
+
+    /// Shows all of it, piece by piece. The reader's failure ends it.
+    virtual result<void> read(piece_reader const&) = 0;
 
     /// Appends; what it has said is done outlasts the process and the machine.
     virtual result<void> append(std::string_view) = 0;
@@ -30,6 +34,9 @@ public:
 
     /// True once somebody has asked for the end of this run.
     virtual bool is_cancelled() = 0;
+
+    /// Takes that back: it was carried out, comes too late, or was about an earlier run of this name.
+    virtual void forget_cancel() = 0;
 };
 
 /// Writes down what a run decides, before it does it.
@@ -37,6 +44,10 @@ public:
 /// Threads  one strand. flush() blocks it for as long as the disk takes.
 class journal {
 public:
+    /// Messages that are sent and deleted and still known, lest one that comes to light again is sent again: SQS may
+    /// deliver what was just deleted. The earlier ones are forgotten.
+    static constexpr std::size_t most_done = 20'000;
+
     /// Reads what is there. The unfinished write of a process that was killed is cut away; see cut().
     static result<journal> open(std::unique_ptr<journal_file>);
 
@@ -56,7 +67,8 @@ public:
     bool is_cancelled() { return file_->is_cancelled(); }
 
 private:
-    explicit journal(std::unique_ptr<journal_file> file) : file_(std::move(file)) {}
+    explicit journal(std::unique_ptr<journal_file> file) : file_(std::move(file)), book_(most_done) {}
+    void forget_cancel();
 
     std::unique_ptr<journal_file> file_;
     run_book book_;
@@ -73,6 +85,12 @@ result<std::unique_ptr<journal_file>> open_journal_file(std::string const& folde
 
 /// The text of that journal, for those who only read.
 result<std::string> read_journal_file(std::string const& folder, std::string const& name);
+
+/// How the run of that journal began, without reading what follows; nothing while it has not.
+result<std::optional<event>> read_journal_start(std::string const& folder, std::string const& name);
+
+/// Fails when that journal is not there.
+result<void> find_journal_file(std::string const& folder, std::string const& name);
 
 /// Names of the journals in the folder, in order.
 result<std::vector<std::string>> journal_names(std::string const& folder);

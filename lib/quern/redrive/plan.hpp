@@ -16,8 +16,8 @@ namespace quern::redrive {
 
 /// How a dead message is judged, whatever queue it goes to.
 struct plan_policy {
-    /// How often a message is sent back, over all runs: its attribute x-redrive-attempt counts. Then it is poison. 1 to
-    /// 1000.
+    /// How often a message is sent back, over all runs: its attribute x-redrive-attempt counts. Then it is poison. 1
+    /// to 1000.
     int max_attempts = 5;
 
     /// The delay of the first attempt; each further one doubles it. Zero: none.
@@ -31,8 +31,8 @@ struct plan_policy {
 
     policy::jitter jitter = policy::jitter::none;
 
-    /// Messages that this or another run sent at or after this moment (by the service's clock), and that have come back, are left
-    /// where they are. Absent: they are sent again, until their attempts are over.
+    /// Messages that this or another run sent at or after this moment (by the service's clock), and that have come
+    /// back, are left where they are. Absent: they are sent again, until their attempts are over.
     std::optional<wall_time> cutoff;
 
     /// From when the delay of a message counts that waits here rather than in the queue that it goes to.
@@ -79,12 +79,12 @@ struct route {
 ///     n, or none: n = 0    | no        | yes           | send as attempt n + 1
 ///
 /// A copy has the body, the attributes of every type, the trace header and the group. To these come x-redrive-attempt
-/// (Number) and, where it has none, x-original-first-receive-timestamp (String, RFC 3339). Where there is room for one
-/// attribute only, both are in the first: "2 2026-01-02T03:04:05.678Z", a String.
+/// (Number) and, where it has none, x-original-first-receive-timestamp (String, RFC 3339). Where there is room for
+/// one attribute only, both are in the first: "2 2026-01-02T03:04:05.678Z", a String.
 plan plan_for(sqs::message const&, route const&, plan_policy const&, std::mt19937_64&);
 
-/// The copy for the poison queue: the message, and as far as there is room why it is there, its id, its source and its
-/// first receive, under the names that a consumer's own poison copies have.
+/// The copy for the poison queue: the message, and as far as there is room why it is there, its id, its source and
+/// its first receive, under the names that a consumer's own poison copies have.
 sqs::send_message_entry isolated_copy(sqs::message const&, route const&, std::string_view reason);
 
 /// The past of a message, as far as it tells.

@@ -34,6 +34,7 @@ consumer_options consumer_settings(options const& o)
     out.stall_after = 0ms;   // a canary is watched for longer
     out.give_up_at_start_after = 0ms;
     out.give_up_after = 60s;
+    out.observer = o.observer;
     out.log = o.log;
     out.time = o.time;
     out.seed = o.seed;
@@ -171,13 +172,14 @@ void redriver::state::stop()
     news_.ring();
 }
 
+/// Messages that were sent leave the queue before the run is over: the next one would send them again, unmarked.
 bool redriver::state::has_enough() const
 {
-    return o_.speed.limit && told_.redriven + told_.isolated >= *o_.speed.limit;
+    return o_.speed.limit && told_.redriven + told_.isolated >= *o_.speed.limit && unconfirmed_.empty();
 }
 
-/// Receives came back empty, nothing is held or awaited here, and the queue has nothing that could be received. A FIFO
-/// queue goes on counting what is behind a message that we hide; there, the receives have to do.
+/// Receives came back empty, nothing is held or awaited here, and the queue has nothing that could be received. A
+/// FIFO queue goes on counting what is behind a message that we hide; there, the receives have to do.
 asio::awaitable<bool> redriver::state::is_empty(consumer const& c)
 {
     auto const seen = c.counters().empty_polls;
@@ -230,12 +232,10 @@ asio::awaitable<void> redriver::state::watch(consumer& c, std::optional<result<d
 /// Makes visible again what was passed over. What cannot be told so becomes visible by itself.
 asio::awaitable<void> redriver::state::give_back()
 {
-    while (!hidden_.empty()) {
+    for (auto at = hidden_.begin(); at != hidden_.end();) {
         std::vector<sqs::change_visibility_entry> some;
-        for (auto at = hidden_.begin(); at != hidden_.end() && some.size() < sqs::max_batch_entries;) {
+        for (; at != hidden_.end() && some.size() < sqs::max_batch_entries; ++at)
             some.emplace_back("", at->second, 0s);
-            at = hidden_.erase(at);
-        }
         auto const url = o_.dlq_url;
         co_await sqs::change_visibility_batch(api_, url, std::move(some));
     }
@@ -257,11 +257,13 @@ asio::awaitable<result<report>> redriver::state::run()
             over = std::move(end);
             news_.ring();
         };
+        if (o_.begins) o_.begins(c);
         if (ending_) c.stop(o_.drain_deadline);
         asio::co_spawn(ex_, c.run(), ended);
         co_await watch(c, over);
         it_ = nullptr;
         told_.drain = co_await c.drained();
+        if (o_.ends) co_await o_.ends();
     }
     for (auto& [url, one] : producers_)
         co_await one->close(o_.drain_deadline);
@@ -271,7 +273,7 @@ asio::awaitable<result<report>> redriver::state::run()
     told_.stopped = rule_.why_stopped();
     if (over->has_error() && !told_.stopped) told_.stopped = describe(over->error());
     end_record();
-    told_.maybe_twice += unconfirmed_.size();
+    told_.maybe_twice += unconfirmed_.size() + doubts_.size();
     told_.took = std::chrono::duration_cast<std::chrono::milliseconds>(time_.now() - began);
     co_return told_;
 }

@@ -22,6 +22,13 @@
 #include <optional>
 #include <string>
 
+namespace quern {
+
+class consumer;
+class observer;
+
+} // namespace quern
+
 namespace quern::redrive {
 
 /// Settings of a run over one dead-letter queue.
@@ -35,27 +42,35 @@ struct options {
     filter which;       ///< what is not chosen stays
     run_limits speed;
 
-    /// Messages held at once, and so at most in unknown state after a crash. 1 to 10,000. Ten: what one request takes.
+    /// Messages held at once, and so at most in unknown state after a crash. 1 to 10,000. Ten: what one request
+    /// takes.
     std::size_t concurrency = 10;
 
     /// Asked before each send: why nothing may be sent now. Then the run stops. Must not block.
     std::function<std::optional<std::string>()> halted;
+    bool waits_when_halted = false; ///< rather than stop: `concurrency` messages are held until work may go on
 
     bool keep = false;    ///< send copies, and delete nothing
     bool dry_run = false; ///< send nothing, and count what would be done
 
-    /// How long what is passed over is hidden from the run's own receives. It is given back at the end; a crash leaves it
-    /// hidden for so long. 1 min to 12 h.
+    /// How long what is passed over is hidden from the run's own receives. It is given back at the end; a crash
+    /// leaves it hidden for so long. 1 min to 12 h.
     std::chrono::seconds hide_for{900};
 
     std::chrono::seconds wait_time{1};           ///< of a receive; the run ends no sooner after the last message
     std::chrono::seconds visibility_timeout{60}; ///< likewise
     std::chrono::milliseconds drain_deadline{30'000};
 
-    /// Where every decision is written before it is carried out; null: nowhere. A run that it has begun goes on. Outlives
-    /// run(). Not with keep or dry_run.
+    /// Where every decision is written before it is carried out; null: nowhere. A run that it has begun goes on.
+    /// Outlives run(). Not with keep or dry_run.
     journal* record = nullptr;
     std::string record_input; ///< settings of the run, for those who resume it
+
+    /// For who looks at a run from outside, where not null: the observer of the consumer of the dead-letter queue,
+    /// what is given that consumer before it begins, and what is awaited when it has ended, before it goes.
+    std::shared_ptr<quern::observer> observer;
+    std::function<void(consumer const&)> begins;
+    std::function<boost::asio::awaitable<void>()> ends;
 
     log_sink log = to_standard_error(); ///< every decision at level debug, what is isolated or left at info
     clock* time = nullptr;              ///< the real one when null
@@ -68,10 +83,10 @@ struct options {
 /// Settings of a client that a redriver with these options may share with nobody.
 sqs::client_options client_options_for(options const&, sqs::client_options base = sqs::client_options());
 
-/// Empties a dead-letter queue, with any number of processes at once: a consumer of it whose handler sends and deletes. The
-/// dead-letter queue keeps the only copy until the next queue has confirmed; a crash in between makes a second copy and
-/// loses none. Of a FIFO queue groups go in parallel, each one by one in its order, and no further than a message that
-/// stays.
+/// Empties a dead-letter queue, with any number of processes at once: a consumer of it whose handler sends and
+/// deletes. The dead-letter queue keeps the only copy until the next queue has confirmed; a crash in between makes a
+/// second copy and loses none. Of a FIFO queue groups go in parallel, each one by one in its order, and no further
+/// than a message that stays.
 ///
 /// Lifetime  `api` outlives run().
 /// Threads   an executor that one thread runs, for every call.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <optional>
 #include <utility>
 
 namespace quern::redrive {
@@ -35,6 +36,11 @@ std::string_view name_of(run_book::phase p)
 {
     static constexpr std::array<std::string_view, 5> names{"empty", "running", "succeeded", "stopped", "cancelled"};
     return names[static_cast<std::size_t>(p)];
+}
+
+bool run_book::entry::is_unknown() const
+{
+    return in_doubt || where == stage::sending || where == stage::unknown;
 }
 
 run_book::entry const* run_book::find(std::string_view id) const
@@ -79,7 +85,12 @@ result<void> run_book::apply_to_run(event const& e)
     case event_kind::resumed:
         if (phase_ != phase::running && phase_ != phase::stopped) return wrong();
         for (auto& [id, one] : messages_)
-            if (one.where == stage::sending) one.where = stage::unknown;
+            if (one.where == stage::sending) {
+                auto now = one;
+                now.where = stage::unknown;
+                now.in_doubt = true;
+                keep(id, std::move(now));
+            }
         ends(phase::running);
         return {};
     case event_kind::succeeded:
@@ -131,8 +142,9 @@ result<void> run_book::apply_to_message(event const& e)
     case event_kind::sending:
         if (is_new || !is_one_of(now.where, {stage::planned, stage::waiting, stage::unknown})) return wrong();
         if (e.maybe_twice) ++maybe_twice_;
+        now.in_doubt = now.in_doubt && !e.maybe_twice;
         // Where an earlier one may be there, the five minutes in which a FIFO queue takes no second one are of that.
-        if (now.where != stage::unknown || e.queue != now.queue || e.key != now.key) now.sending_at = e.at;
+        if (!now.in_doubt) now.sending_at = e.at;
         now.where = stage::sending;
         now.queue = e.queue;
         now.key = e.key;
@@ -141,17 +153,20 @@ result<void> run_book::apply_to_message(event const& e)
         if (is_new || now.where != stage::sending) return wrong();
         ++(now.isolated ? isolated_ : redriven_);
         if (!now.isolated) ++by_queue_[std::string(queue_name(now.queue))];
+        now.in_doubt = false;
         now.where = stage::sent;
         break;
     case event_kind::send_failed:
         if (is_new || now.where != stage::sending) return wrong();
         ++failures_;
         if (e.maybe_twice) ++maybe_twice_;
+        now.in_doubt = now.in_doubt || e.in_doubt;
         now.where = stage::planned;
         now.reason = e.reason;
         break;
     case event_kind::deleted:
-        if (is_new || !is_one_of(now.where, {stage::sent, stage::done})) return wrong();
+        // A message is forgotten only when it is done.
+        if (is_new ? done_.size() < most_done_ : !is_one_of(now.where, {stage::sent, stage::done})) return wrong();
         now.where = stage::done;
         break;
     case event_kind::left:
@@ -164,8 +179,33 @@ result<void> run_book::apply_to_message(event const& e)
     default: return failure(errc::invalid_option, std::string(name_of(e.kind)) + " is about no message");
     }
     now.last = e.id;
-    messages_.insert_or_assign(e.message, std::move(now));
+    keep(e.message, std::move(now));
     return {};
+}
+
+namespace {
+
+/// When a message that is waited for can be received.
+std::optional<wall_time> awaited_until(run_book::entry const& m)
+{
+    if (m.where != stage::waiting && m.where != stage::unknown) return {};
+    return std::max(m.due, m.hidden_until);
+}
+
+} // namespace
+
+void run_book::keep(std::string const& id, entry now)
+{
+    auto& there = messages_[id];
+    if (auto const until = awaited_until(there)) awaited_.erase(awaited_.find(*until));
+    if (auto const until = awaited_until(now)) awaited_.insert(*until);
+    auto const is_done = now.where == stage::done && there.where != stage::done;
+    if (is_done && there.where == stage::sent) ++deleted_;
+    there = std::move(now);
+    if (is_done) done_.push_back(id);
+    if (done_.size() <= most_done_) return;
+    messages_.erase(done_.front());
+    done_.pop_front();
 }
 
 run_book::tally run_book::counts() const
@@ -175,24 +215,24 @@ run_book::tally run_book::counts() const
     out.isolated = isolated_;
     out.failures = failures_;
     out.maybe_twice = maybe_twice_;
+    out.deleted = deleted_;
     for (auto const& [id, one] : messages_) {
-        if (one.where == stage::done) ++out.deleted;
-        if (one.where == stage::left) ++(one.skipped ? out.skipped : out.left);
-        if (one.where == stage::waiting) ++out.waiting;
-        if (one.where == stage::planned) ++out.planned;
-        if (one.where == stage::sending || one.where == stage::unknown) ++out.unknown;
         if (one.where == stage::sent) ++out.undeleted;
+        if (one.is_unknown())
+            ++out.unknown;
+        else if (one.where == stage::left)
+            ++(one.skipped ? out.skipped : out.left);
+        else if (one.where == stage::waiting)
+            ++out.waiting;
+        else if (one.where == stage::planned)
+            ++out.planned;
     }
     return out;
 }
 
 bool run_book::awaits(wall_time now) const
 {
-    return std::ranges::any_of(messages_, [&](auto const& one) {
-        auto const& m = one.second;
-        auto const is_open = m.where == stage::waiting || m.where == stage::unknown;
-        return is_open && std::max(m.due, m.hidden_until) > now;
-    });
+    return !awaited_.empty() && *awaited_.rbegin() > now;
 }
 
 result<run_book> read_journal(std::string_view text, std::size_t* torn)

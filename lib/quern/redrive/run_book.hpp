@@ -3,8 +3,11 @@
 #include <quern/redrive/event.hpp>
 
 #include <cstddef>
+#include <deque>
+#include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -42,10 +45,14 @@ public:
         stage where = stage::planned;
         bool isolated = false; ///< on its way to the poison queue
         int attempt = 0;
-        wall_time due{}, hidden_until{}, sending_at{};
+        bool in_doubt = false; ///< a send may have been done, of which no second one was counted yet
+        wall_time due{}, hidden_until{};
+        wall_time sending_at{}; ///< the send in doubt, or the last one
         std::uint64_t last = 0; ///< event of the message
         bool skipped = false;
         std::string queue, reason, key;
+
+        bool is_unknown() const; ///< nobody knows whether a send of it was done
     };
 
     struct tally {
@@ -54,6 +61,9 @@ public:
         std::size_t maybe_twice = 0; ///< sends that may have made a second copy
         std::size_t waiting = 0, unknown = 0, undeleted = 0, planned = 0;
     };
+
+    /// `most_done`: how many messages that are done it knows; the earlier ones are only counted.
+    explicit run_book(std::size_t most_done = std::numeric_limits<std::size_t>::max()) : most_done_(most_done) {}
 
     /// Fails, and is unchanged, when the event cannot follow those before it.
     result<void> apply(event const&);
@@ -76,15 +86,19 @@ public:
 private:
     result<void> apply_to_run(event const&);
     result<void> apply_to_message(event const&);
+    void keep(std::string const& id, entry now);
 
     phase phase_ = phase::none;
     event start_;
     std::uint64_t last_id_ = 0, last_of_run_ = 0;
     wall_time last_at_{};
     std::string reason_;
+    std::size_t most_done_;
     std::unordered_map<std::string, entry> messages_;
+    std::deque<std::string> done_;     // in this order
+    std::multiset<wall_time> awaited_; // when those that wait can be received
     std::map<std::string, std::size_t> by_queue_;
-    std::size_t redriven_ = 0, isolated_ = 0, failures_ = 0, maybe_twice_ = 0;
+    std::size_t redriven_ = 0, isolated_ = 0, deleted_ = 0, failures_ = 0, maybe_twice_ = 0;
 };
 
 /// "running"

@@ -81,11 +81,11 @@ void run_rule::pace(tick now)
     paced_at_ = now;
 }
 
-run_rule::turn run_rule::ask(tick now, bool paced)
+run_rule::turn run_rule::ask(tick now, bool paced, bool again)
 {
     judge();
     if (why_stopped_) return {answer::stopped, {}};
-    if (limits_.limit && begun_ >= *limits_.limit) return {answer::enough, {}};
+    if (limits_.limit && !again && begun_ >= *limits_.limit) return {answer::enough, {}};
     if (paced && canary_ == canary_phase::sending && paced_ >= limits_.canary->count) return {answer::wait, {}};
     if (paced && canary_ == canary_phase::watching) {
         if (now < watch_until_) return {answer::wait, watch_until_};
@@ -98,7 +98,7 @@ run_rule::turn run_rule::ask(tick now, bool paced)
         if (bucket_->available(now) == 0) return {answer::wait, std::min(bucket_->wake_at(1), now + 1s)};
         bucket_->take(1, now);
     }
-    ++begun_;
+    if (!again) ++begun_;
     if (paced) ++paced_;
     return {answer::go, {}};
 }
@@ -120,9 +120,9 @@ void run_rule::removed(tick now)
         removals_.back().second = removed_;
 }
 
-void run_rule::withdrawn(bool paced)
+void run_rule::withdrawn(bool paced, bool again)
 {
-    --begun_;
+    if (!again) --begun_;
     if (paced) --paced_;
 }
 
@@ -146,6 +146,13 @@ void run_rule::came_back()
 {
     ++seen_back_;
     judge();
+}
+
+void run_rule::halted(tick since, tick now)
+{
+    ramp_began_ += now - since;
+    if (canary_ != canary_phase::over && sent_ != 0)
+        watch_until_ = std::max(watch_until_, now + limits_.canary->watch);
 }
 
 bool run_rule::wants_depth() const

@@ -53,9 +53,9 @@ struct run_limits {
 
 /// Decides when the next message may be sent, and when none may any more. Pure: all time comes with the events.
 ///
-/// Returns are counted in two ways, of which the larger counts: messages that were received again, and growth of
-/// the queue beyond what was taken out of it. The second sees what lies behind a hundred thousand others. It also sees what
-/// the consumers of the source fail to handle now, which is as good a reason to stop.
+/// Returns are counted in two ways, of which the larger counts: messages that were received again, and growth of the
+/// queue beyond what was taken out of it. The second sees what lies behind a hundred thousand others. It also sees
+/// what the consumers of the source fail to handle now, which is as good a reason to stop.
 ///
 /// Threads  one strand.
 class run_rule {
@@ -73,11 +73,12 @@ public:
         std::optional<tick> at;
     };
 
-    /// Counts those that were sent or isolated before, by a run of which this one is the rest.
+    /// Counts those that were sent or isolated before, or may have been, by a run of which this one is the rest.
     void begin_with(std::size_t count) { begun_ += count; }
 
-    /// May one more begin? `paced`: it goes back to a consumer; else to the poison queue, at any rate.
-    turn ask(tick now, bool paced = true);
+    /// May one more begin? `paced`: it goes back to a consumer; else to the poison queue, at any rate. `again`:
+    /// it was counted by begin_with().
+    turn ask(tick now, bool paced = true, bool again = false);
 
     /// The message could be received `delay` from now.
     void sent(tick now, std::chrono::milliseconds delay);
@@ -85,13 +86,17 @@ public:
     /// It left the dead-letter queue.
     void removed(tick now);
 
-    /// Takes back a beginning that sent nothing: it may be tried again.
-    void withdrawn(bool paced = true);
+    /// Takes back a beginning that sent nothing: it may be tried again. `again`: it stays counted, see begin_with().
+    void withdrawn(bool paced = true, bool again = false);
 
     void send_failed(tick now);
     void came_back();
     /// The queue's messages in all. `removed_before`: removed_count() when it was asked.
     void depth_is(std::size_t, std::size_t removed_before, tick now);
+
+    /// Nothing could begin in that time: it is none of the ramp's, and the watch over a canary of which something was
+    /// sent begins anew.
+    void halted(tick since, tick now);
 
     /// Whether depth_is() makes a difference now.
     bool wants_depth() const;

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <quern/sqs/message.hpp>
+#include <quern/telemetry/trace_context.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,6 +23,7 @@ struct queue_name {
 struct letter {
     sqs::message const& message;
     queue_name const& queue;
+    std::optional<telemetry::trace_context> trace{}; ///< to be passed on; absent: what the message says of itself
 };
 
 } // namespace quern::relay

@@ -92,17 +92,46 @@ public:
     asio::awaitable<outcome> deliver(delivery& d)
     {
         auto const received_at = time_.now();
+        std::vector<letter> one{{d.message(), queue_}};
+        if (options_.trace) one.front().trace = options_.trace(d);
         net::web_hook_answer answer;
-        auto const end = co_await attempt(d, answer);
-        auto const left =
-            sqs::max_visibility - std::chrono::ceil<std::chrono::milliseconds>(time_.now() - received_at);
-        auto what = options_.outcome.decide(end, time_.wall(), left);
+        auto end = co_await attempt(one, answer);
+        auto const says = read_bodies(end, answer, one);
+        end.body = says.front();
+        auto what = options_.outcome.decide(end, time_.wall(), left_since(received_at));
         auto const reply = options_.reply; // others may be loaded meanwhile
         if (what.what == action::ack && reply) {
             auto const sent = co_await reply(d, answer);
             if (!sent) what = not_replied(sent.error());
         }
+        tell_pace(what.about_service == news::good, what.slows);
         co_return carry_out(what, d);
+    }
+
+    asio::awaitable<std::vector<outcome>> deliver_all(deliveries all)
+    {
+        auto const received_at = time_.now();
+        std::vector<letter> letters;
+        for (delivery const& d : all)
+            letters.push_back({d.message(), queue_});
+        net::web_hook_answer answer;
+        auto end = co_await attempt(letters, answer);
+        auto const says = read_bodies(end, answer, letters);
+        std::vector<outcome> out;
+        bool good = false, slows = false;
+        for (std::size_t i = 0; i != letters.size(); ++i) {
+            end.body = says[i];
+            auto what = options_.outcome.decide(end, time_.wall(), left_since(received_at));
+            if (letters.size() > 1 && what.what == action::reject && !what.is_unbuildable) {
+                what.what = action::retry; // a status doesn't say which of them it is about
+                what.in_vain = true;
+            }
+            good = good || what.about_service == news::good;
+            slows = slows || what.slows;
+            out.push_back(carry_out(what, all[i]));
+        }
+        tell_pace(good, slows); // it was one answer
+        co_return out;
     }
 
     relay_counters counters;
@@ -118,7 +147,18 @@ private:
         return out;
     }
 
-    asio::awaitable<ending> attempt(delivery& d, net::web_hook_answer& answer)
+    std::chrono::milliseconds left_since(tick received_at) const
+    {
+        return sqs::max_visibility - std::chrono::ceil<std::chrono::milliseconds>(time_.now() - received_at);
+    }
+
+    result<hook_request> make(std::vector<letter> const& of, request_keys const& keys) const
+    {
+        return options_.batches ? make_batch_request(of, options_.request, keys)
+                                : make_request(of.front(), options_.request, keys, time_.wall());
+    }
+
+    asio::awaitable<ending> attempt(std::vector<letter> const& of, net::web_hook_answer& answer)
     {
         ending out;
         co_await turn();
@@ -128,8 +168,7 @@ private:
             out.error = keys.error().message;
             co_return out;
         }
-        letter const of{d.message(), queue_};
-        auto made = make_request(of, options_.request, *keys, time_.wall());
+        auto made = make(of, *keys);
         if (!made) {
             out.how = reach::unbuildable;
             out.error = made.error().message;
@@ -144,10 +183,7 @@ private:
             throw boost::system::system_error(asio::error::operation_aborted);
         }
         out = detail::ending_of(got);
-        if (got) {
-            read_body(out, *got, d);
-            answer = std::move(*got);
-        }
+        if (got) answer = std::move(*got);
         co_return out;
     }
 
@@ -172,23 +208,31 @@ private:
         return out;
     }
 
-    void read_body(ending& end, net::web_hook_answer const& answer, delivery const& d) const
+    /// The word of a whole answer on each message.
+    std::vector<body_says> read_bodies(
+        ending& end, net::web_hook_answer const& answer, std::vector<letter> const& of) const
     {
-        if (options_.request.format != body_format::lambda) return;
-        std::string_view const ids[] = {d.id()};
-        auto const said = read_lambda_answer(answer.body, ids, !d.sequence_number().empty());
-        end.body = said.messages.front();
+        if (end.how != reach::answered || options_.request.format != body_format::lambda)
+            return std::vector<body_says>(of.size(), body_says::nothing);
+        std::vector<std::string_view> ids;
+        for (auto const& one : of)
+            ids.push_back(one.message.id);
+        auto said = read_lambda_answer(answer.body, ids, false); // of a FIFO queue each is of another group
         end.error = said.error;
+        return std::move(said.messages);
+    }
+
+    void tell_pace(bool good, bool slows)
+    {
+        if (good) pace.succeeded();
+        if (!slows) return;
+        ++counters.slowed;
+        pace.refused(time_.now());
     }
 
     outcome carry_out(decision const& what, delivery const& d)
     {
         auto const now = time_.now();
-        if (what.about_service == news::good) pace.succeeded();
-        if (what.slows) {
-            ++counters.slowed;
-            pace.refused(now);
-        }
         if (what.maybe_done) ++counters.maybe_done;
         auto const says = std::string(d.id()) + ": " + what.reason;
         switch (what.what) {
@@ -237,9 +281,14 @@ private:
 std::optional<failure> relay_options::validate() const
 {
     if (auto wrong = request.validate()) return wrong;
+    if (auto wrong = batches ? request.validate_for_batches() : std::nullopt) return wrong;
     auto const wrong = [](char const* what) { return failure(errc::invalid_option, what); };
     if (timeout < std::chrono::milliseconds(1) || timeout > sqs::max_visibility)
         return wrong("timeout must be from 1 ms to 12 h");
+    if (batches && !secret_files.empty())
+        return wrong(
+            "a batch cannot be signed: Standard Webhooks signs one id, and no id stands for several messages");
+    if (batches && reply) return wrong("the answer to a batch is no reply: it says which messages have failed");
     if (!bearer_file.empty() && !basic_file.empty())
         return wrong("bearer_file and basic_file both make the header Authorization; leave one of them out");
     if (outcome.success.is_empty() && outcome.lines.empty())
@@ -261,6 +310,11 @@ relay::relay(asio::any_io_executor ex, net::web_hook_sender& to, queue_name from
 quern::handler relay::handler() const
 {
     return [core = core_](delivery& d) { return core->deliver(d); };
+}
+
+quern::batch_handler relay::batch_handler() const
+{
+    return [core = core_](deliveries all) { return core->deliver_all(all); };
 }
 
 result<void> relay::reload(relay_options o)

@@ -26,7 +26,8 @@ struct relay_options {
     request_options request;
     rules outcome;
 
-    /// Limit of a request, from its beginning to the last byte of the answer. The message's lease is extended meanwhile.
+    /// Limit of a request, from its beginning to the last byte of the answer. The message's lease is extended
+    /// meanwhile.
     std::chrono::milliseconds timeout{30'000};
 
     std::string unix_socket; ///< path of a socket to connect to; the URL still gives Host and path
@@ -35,13 +36,20 @@ struct relay_options {
     std::string bearer_file;               ///< a token, for "Authorization: Bearer"
     std::string basic_file;                ///< "user:password", for "Authorization: Basic"
 
-    /// The consumer has a poison queue: a message of which no request can be made goes there. Without one it is retried,
-    /// because a rejected message would be deleted.
+    /// The consumer has a poison queue: a message of which no request can be made goes there. Without one it is
+    /// retried, because a rejected message would be deleted.
     bool keeps_rejected = false;
 
-    /// Takes the answer of a message that is about to be deleted: its reply, for a queue say. When that fails the message is
-    /// retried, and so is its request. Null: nobody wants it.
+    /// batch_handler() is to be used: a request stands for several messages.
+    bool batches = false;
+
+    /// Takes the answer of a message that is about to be deleted: its reply, for a queue say. When that fails the
+    /// message is retried, and so is its request. Null: nobody wants it.
     std::function<boost::asio::awaitable<result<void>>(delivery const&, net::web_hook_answer const&)> reply;
+
+    /// The trace that a request is made for, with any set of headers: traceparent, tracestate and X-Amzn-Trace-Id
+    /// are of it, instead of the message's own. Not for batch_handler(). Null, or nothing: there is none.
+    std::function<std::optional<telemetry::trace_context>(delivery const&)> trace;
 
     log_sink log = to_standard_error();
     clock* time = nullptr; ///< the real one when null
@@ -67,8 +75,8 @@ struct relay_counters {
 
 /// Brings each message to a web service: a handler for a consumer.
 ///
-/// A request is cancelled, and its connection closed, when the lease of its message is lost or a drain runs out of time. An
-/// answer of 429 slows the requests down, see detail::gentle_pace; what waits for its turn keeps its lease.
+/// A request is cancelled, and its connection closed, when the lease of its message is lost or a drain runs out of
+/// time. An answer of 429 slows the requests down, see detail::gentle_pace; what waits for its turn keeps its lease.
 ///
 ///     quern::net::web_hook_client web(io.get_executor());
 ///     quern::relay::relay to_shop(io.get_executor(), web, queue, options);
@@ -83,8 +91,13 @@ public:
 
     quern::handler handler() const;
 
-    /// Takes other options from the next request on; those under way end by the rules of the new ones. After a failure the old
-    /// ones stay in use.
+    /// The same for several messages at once, where options say `batches`: one event of the format lambda, whose
+    /// answer tells which of them have failed. The breaker hears of each message, so three of a request that finds
+    /// the service down open it.
+    quern::batch_handler batch_handler() const;
+
+    /// Takes other options from the next request on; those under way end by the rules of the new ones. After a
+    /// failure the old ones stay in use.
     ///
     /// Fails with  errc::invalid_option  as the constructor
     result<void> reload(relay_options);
@@ -102,8 +115,9 @@ private:
     std::shared_ptr<core> core_;
 };
 
-/// Names what a message depends on, for consumer_options::dependency: what the template makes of it, the empty name where the
-/// message lacks a place. With "{{attr.tenant}}" the outage of a tenant's service is no matter to the others.
+/// Names what a message depends on, for consumer_options::dependency: what the template makes of it, the empty name
+/// where the message lacks a place. With "{{attr.tenant}}" the outage of a tenant's service is no matter to the
+/// others.
 std::function<std::string(delivery const&)> dependency_by(text_template, queue_name);
 
 /// The system attributes that requests tell of, for consumer_options::system_attributes.

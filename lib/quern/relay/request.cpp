@@ -126,9 +126,19 @@ void add_own(collector& to, letter const& of)
     to.add_if("Quern-Group-Id", m.group_id());
     to.add_if("Quern-Queue", of.queue.name);
     to.add("Idempotency-Key", m.id);
-    to.add_if("X-Amzn-Trace-Id", m.system("AWSTraceHeader"));
-    to.add_if("traceparent", text_attribute(of, "traceparent"));
+    if (!of.trace) {
+        to.add_if("X-Amzn-Trace-Id", m.system("AWSTraceHeader"));
+        to.add_if("traceparent", text_attribute(of, "traceparent"));
+    }
     add_attributes(to, "Quern-Attr-", of, true);
+}
+
+/// Leaves those of the user's choice.
+void add_trace(collector& to, telemetry::trace_context const& c)
+{
+    to.add("traceparent", telemetry::traceparent(c));
+    to.add_if("tracestate", c.state);
+    to.add("X-Amzn-Trace-Id", telemetry::xray_header(c));
 }
 
 void add_carriers(collector& to, letter const& of, bool in_milliseconds)
@@ -188,10 +198,10 @@ void add_body(hook_request& out, collector& to, letter const& of, request_option
         break;
     case body_format::cloudevents_structured:
         out.body = detail::cloudevent_body(of, type);
-        to.add("Content-Type", "application/cloudevents+json; charset=UTF-8");
+        to.add("Content-Type", "application/cloudevents+json; charset=utf-8");
         break;
     case body_format::lambda:
-        out.body = detail::lambda_body(of);
+        out.body = detail::lambda_body({&of, 1});
         to.add("Content-Type", "application/json");
         break;
     }
@@ -262,6 +272,36 @@ std::optional<failure> request_options::validate() const
     return {};
 }
 
+std::optional<failure> request_options::validate_for_batches() const
+{
+    if (format != body_format::lambda) return wrong("a batch needs the format lambda, which tells messages apart");
+    if (!url.is_fixed() || !std::ranges::all_of(extra, [](auto const& h) { return h.value.is_fixed(); }))
+        return wrong("URL and headers of a batch can have no places, since one request stands for several messages");
+    if (!std::ranges::all_of(headers, [](auto which) { return which == header_set::quern; }))
+        return wrong("the headers of carrier and sqsd tell of one message; a batch can have quern or none");
+    return {};
+}
+
+result<hook_request> make_batch_request(
+    std::span<letter const> all, request_options const& o, request_keys const& keys)
+{
+    hook_request out;
+    out.method = o.method;
+    auto target = o.url.target(all.front());
+    if (!target) return failure(errc::invalid_request, "URL: " + target.error().message);
+    out.target = std::move(*target);
+    collector to(out);
+    for (auto const& header : o.extra)
+        to.add(header.name, header.value.fixed_text());
+    to.are_chosen();
+    if (!keys.authorization.empty()) to.add("Authorization", keys.authorization);
+    out.body = detail::lambda_body(all);
+    to.add("Content-Type", "application/json");
+    if (!o.headers.empty()) to.add_if("Quern-Queue", all.front().queue.name);
+    if (!to.has("User-Agent")) to.add("User-Agent", "quern");
+    return out;
+}
+
 result<hook_request> make_request(letter const& of, request_options const& o, request_keys const& keys, wall_time now)
 {
     hook_request out;
@@ -280,6 +320,7 @@ result<hook_request> make_request(letter const& of, request_options const& o, re
     }
     to.are_chosen();
     if (!keys.authorization.empty()) to.add("Authorization", keys.authorization);
+    if (of.trace) add_trace(to, *of.trace);
     add_body(out, to, of, o);
     for (auto const which : o.headers)
         add_set(to, which, of, o);

@@ -5,6 +5,8 @@
 #include <quern/relay/letter.hpp>
 #include <quern/relay/template.hpp>
 
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,13 +20,13 @@ enum class body_format {
     sns,                    ///< a notification of SNS; a body that is one already goes as it is
     cloudevents,            ///< the message's body, with ce- headers (CloudEvents 1.0, binary mode)
     cloudevents_structured, ///< application/cloudevents+json
-    lambda,                 ///< the event of Lambda's mapping, of one record; see lambda_answer.hpp
+    lambda,                 ///< the event of Lambda's mapping, a record each message; see lambda_answer.hpp
 };
 
 /// Headers that tell of the message.
 enum class header_set {
     quern,   ///< Quern-Message-Id, -Receive-Count, -First-Receive-Time, -Sent-Time, -Group-Id, -Queue, -Attr-*;
-             ///< Idempotency-Key; the trace headers X-Amzn-Trace-Id and traceparent
+             ///< Idempotency-Key; the trace headers X-Amzn-Trace-Id and traceparent of the message
     carrier, ///< X-Carrier-Receive-Count, X-Carrier-First-Receive-Time
     sqsd,    ///< X-Aws-Sqsd-Msgid, -Queue, -First-Received-At, -Receive-Count, -Attr-*
 };
@@ -34,8 +36,8 @@ struct header_template {
     std::string name;
     text_template value;
 
-    /// "X-Tenant: {{attr.tenant}}". Refuses a name that is none, and those that say how a request is framed or where it goes:
-    /// Host, Content-Length, Transfer-Encoding, Connection and their like.
+    /// "X-Tenant: {{attr.tenant}}". Refuses a name that is none, and those that say how a request is framed or where
+    /// it goes: Host, Content-Length, Transfer-Encoding, Connection and their like.
     ///
     /// Fails with  errc::invalid_option
     static result<header_template> parse(std::string_view line);
@@ -57,6 +59,9 @@ struct request_options {
 
     /// The first setting that cannot work.
     std::optional<failure> validate() const;
+
+    /// The first setting that cannot work where a request stands for several messages.
+    std::optional<failure> validate_for_batches() const;
 };
 
 /// Keys that authenticate a request: read again for each, because they change while the program runs.
@@ -77,14 +82,20 @@ struct hook_request {
 
 /// The request of a message, at a time: a signature is that of this attempt.
 ///
-/// Values of headers are printable ASCII; another byte is percent-encoded. A header whose template lacks its value, whose
-/// name is none, or that is longer than 4 KiB, is left out.
+/// Values of headers are printable ASCII; another byte is percent-encoded. A header whose template lacks its value,
+/// whose name is none, or that is longer than 4 KiB, is left out.
 ///
 /// Fails with  errc::invalid_request  the URL cannot be made of this message
 result<hook_request> make_request(letter const&, request_options const&, request_keys const&, wall_time now);
 
-/// The text as a header may carry it: as it is when it is printable ASCII, else with '%' and what is no printable ASCII
-/// percent-encoded.
+/// The request of several messages at once, in the format lambda: one event with a record each. No header tells of a
+/// single message, and nothing is signed, because no id stands for all.
+///
+/// Fails with  as make_request()
+result<hook_request> make_batch_request(std::span<letter const>, request_options const&, request_keys const&);
+
+/// The text as a header may carry it: as it is when it is printable ASCII, else with '%' and what is no printable
+/// ASCII percent-encoded.
 std::string header_value(std::string_view);
 
 } // namespace quern::relay

@@ -147,8 +147,14 @@ std::optional<milliseconds> asked_delay(std::string const& retry_after, std::str
 
 decision rules::decide_by_status(ending const& end, wall_time now) const
 {
-    for (auto const& line : lines)
-        if (line.status.contains(end.status)) return by_line(line, end, now);
+    for (auto const& line : lines) {
+        if (!line.status.contains(end.status)) continue;
+        // "404 is done" says nothing of a page that is no lambda's answer.
+        bool const says_nothing =
+            end.body == body_says::nothing || (end.body == body_says::unreadable && !success.contains(end.status));
+        bool const taken_back = line.what == action::ack && !says_nothing;
+        return taken_back ? by_body(end) : by_line(line, end, now);
+    }
     if (success.contains(end.status)) {
         if (end.body != body_says::nothing) return by_body(end);
         decision out;

@@ -72,8 +72,8 @@ struct rule_line {
     std::optional<std::chrono::milliseconds> after; ///< of retry
 };
 
-/// Meaning of statuses. The lines come first, the first match wins; then success, reject, unavailable, retry. What is in none
-/// of them is retried all the same: a mistaken deletion cannot be taken back.
+/// Meaning of statuses. The lines come first, the first match wins; then success, reject, unavailable, retry. What is
+/// in none of them is retried all the same: a mistaken deletion cannot be taken back.
 struct rules {
     std::vector<rule_line> lines;
     status_set success{"2xx"};
@@ -91,8 +91,8 @@ private:
     decision decide_by_status(ending const&, wall_time now) const;
 };
 
-/// The delay that a Retry-After header asks for: seconds, with a fraction, or an HTTP date, which is compared with the
-/// answer's Date where that can be read, because clocks differ. Nothing: it says none that is in the future.
+/// The delay that a Retry-After header asks for: seconds, with a fraction, or an HTTP date, which is compared with
+/// the answer's Date where that can be read, because clocks differ. Nothing: it says none that is in the future.
 std::optional<std::chrono::milliseconds> asked_delay(
     std::string const& retry_after, std::string const& date, wall_time now);
 

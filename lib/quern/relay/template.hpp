@@ -47,13 +47,14 @@ private:
     std::vector<piece> parts_;
 };
 
-/// The URL of a web service: scheme and host fixed, path and query from templates. Values are percent-encoded, all but
-/// letters, digits and "-._~", so that none of them ends its segment, its parameter or the path.
+/// The URL of a web service: scheme and host fixed, path and query from templates. Values are percent-encoded, all
+/// but letters, digits and "-._~", so that none of them ends its segment, its parameter or the path.
 class url_template {
 public:
     url_template() = default;
 
-    /// "https://host:8443/hook/{{attr.tenant}}?kind={{body:/kind}}". Refuses a place before the path, user info and a fragment.
+    /// "https://host:8443/hook/{{attr.tenant}}?kind={{body:/kind}}". Refuses a place before the path, user info and a
+    /// fragment.
     ///
     /// Fails with  errc::invalid_option
     static result<url_template> parse(std::string_view url);

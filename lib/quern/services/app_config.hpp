@@ -62,8 +62,8 @@ struct get_latest_configuration_request {
 /// Source      AWS AppConfig Data API reference, "StartConfigurationSession" and "GetLatestConfiguration".
 class app_config {
 public:
-    /// Throws boost::system::system_error when an option is invalid, no region is found, or the CA bundle or the config
-    /// file cannot be read. `time` outlives the client and its operations.
+    /// Throws boost::system::system_error when an option is invalid, no region is found, or the CA bundle or the
+    /// config file cannot be read. `time` outlives the client and its operations.
     explicit app_config(boost::asio::any_io_executor, client_options = client_options(), clock& time = real_clock());
     ~app_config();
     app_config(app_config const&) = delete;

@@ -28,6 +28,7 @@ boost::asio::awaitable<result<std::string>> read_from_agent(agent_options option
     if (!options.token.empty()) ask.headers.emplace_back("authorization", "Bearer " + options.token);
     ask.timeout = options.timeout;
     ask.is_next_door = true;
+    ask.max_reply_bytes = 4 * 1024 * 1024; // AppConfig keeps 2 MB at most
     auto answer = co_await web->send(std::move(ask));
     if (!answer) co_return answer.error();
     if (answer->status < 200 || answer->status >= 300) co_return aws::decode_error(*answer);

@@ -13,8 +13,8 @@
 
 namespace quern::services {
 
-/// Settings of a client. What they leave open comes from the environment (AWS_ENDPOINT_URL_<service>, AWS_REGION, …) and
-/// the profile, as for sqs::client.
+/// Settings of a client. What they leave open comes from the environment (AWS_ENDPOINT_URL_<service>, AWS_REGION, …)
+/// and the profile, as for sqs::client.
 struct client_options {
     aws::endpoint_choice where;
     std::string profile;

@@ -24,16 +24,16 @@ struct dynamodb_options : client_options {
 /// DynamoDB over HTTP, as far as shared state needs it.
 ///
 /// Conditions  that do not hold are answers, see write_response. The item that stood in the way comes with them.
-/// Retries     see aws::json_service. A write that met a dead connection, or whose answer never came, is sent again: its
-///             condition has to bear that it may meet what it wrote itself.
+/// Retries     see aws::json_service. A write that met a dead connection, or whose answer never came, is sent again:
+///             its condition has to bear that it may meet what it wrote itself.
 /// Fails with  as aws::json_service::call(), and errc::bad_reply for an answer that cannot be read.
 /// Lifetime    any order: destroying the object ends the operations under way with errc::stopped.
 /// Threads     any, for every call and for destruction. It works on a strand of its own.
 /// Cancellation  terminal, of each call. A write may have been carried out all the same.
 class dynamodb {
 public:
-    /// Throws boost::system::system_error when an option is invalid, no region is found, or the CA bundle or the config
-    /// file cannot be read. `time` outlives the client and its operations.
+    /// Throws boost::system::system_error when an option is invalid, no region is found, or the CA bundle or the
+    /// config file cannot be read. `time` outlives the client and its operations.
     explicit dynamodb(
         boost::asio::any_io_executor, dynamodb_options = dynamodb_options(), clock& time = real_clock());
     ~dynamodb();

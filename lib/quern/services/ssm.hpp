@@ -38,15 +38,15 @@ struct get_parameter_request {
 /// Source      AWS Systems Manager API reference, "GetParameter".
 class ssm {
 public:
-    /// Throws boost::system::system_error when an option is invalid, no region is found, or the CA bundle or the config
-    /// file cannot be read. `time` outlives the client and its operations.
+    /// Throws boost::system::system_error when an option is invalid, no region is found, or the CA bundle or the
+    /// config file cannot be read. `time` outlives the client and its operations.
     explicit ssm(boost::asio::any_io_executor, client_options = client_options(), clock& time = real_clock());
     ~ssm();
     ssm(ssm const&) = delete;
     ssm& operator=(ssm const&) = delete;
 
-    /// Fails with  ParameterNotFound, ParameterVersionNotFound, InvalidKeyId, ThrottlingException: 40 a second are allowed
-    ///             of all parameters of an account and region together, unless it pays for more.
+    /// Fails with  ParameterNotFound, ParameterVersionNotFound, InvalidKeyId, ThrottlingException: 40 a second are
+    ///             allowed of all parameters of an account and region together, unless it pays for more.
     boost::asio::awaitable<result<get_parameter_request::response>> get_parameter(get_parameter_request);
 
     /// Ends every operation under way with errc::stopped and closes all connections.

@@ -8,8 +8,8 @@
 
 namespace quern::sim {
 
-/// The clock of somebody else's handlers, which knows how many of their waits are under way: who runs and waits for nothing
-/// here waits for something real, for which virtual time has no patience.
+/// The clock of somebody else's handlers, which knows how many of their waits are under way: who runs and waits for
+/// nothing here waits for something real, for which virtual time has no patience.
 class handler_clock final : public clock {
 public:
     explicit handler_clock(clock& c) : of_(c) {}

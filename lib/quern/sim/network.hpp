@@ -13,8 +13,8 @@
 
 namespace quern::sim {
 
-/// Sees what the service has carried out for one process, at that moment: the truth, of which no answer need tell. And
-/// what the process has tried and seen. `sent_at` is when the request left the process.
+/// Sees what the service has carried out for one process, at that moment: the truth, of which no answer need tell.
+/// And what the process has tried and seen. `sent_at` is when the request left the process.
 class service_observer {
 public:
     virtual ~service_observer() = default;
@@ -62,8 +62,8 @@ public:
     /// engine are the engine's.
     void set_faults(broker::fault_settings const& s) { plan_ = broker::fault_plan(s); }
 
-    /// From the next request on, until false again: the service refuses everything, because the credentials with which
-    /// it is signed have expired and no new ones can be had.
+    /// From the next request on, until false again: the service refuses everything, because the credentials with
+    /// which it is signed have expired and no new ones can be had.
     void expire_credentials(bool on) { expired_ = on; }
 
     std::size_t requests = 0; ///< that have left

@@ -50,8 +50,8 @@ public:
         }
     }
 
-    /// False when none came free until then, or its process stood still and saw it later: for whoever asks for messages
-    /// counts the time from then.
+    /// False when none came free until then, or its process stood still and saw it later: for whoever asks for
+    /// messages counts the time from then.
     boost::asio::awaitable<bool> granted(tick until)
     {
         if (!mine_) co_await bell_.wait(until);

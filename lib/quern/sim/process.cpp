@@ -2,6 +2,7 @@
 
 #include <quern/sim/detail/limit_book.hpp>
 #include <quern/sim/detail/part.hpp>
+#include <quern/sim/detail/weather.hpp>
 
 #include <boost/asio/this_coro.hpp>
 
@@ -102,17 +103,7 @@ void process::look_for_real_waits()
 
 void process::set_weather(spell const& now)
 {
-    auto own = now.faults;
-    own.seed += static_cast<std::uint64_t>(id);
-    auto const slow_down = [&](broker::fault_rates& rates) {
-        if (rates.latency != 0) return;
-        rates.latency = 1;
-        rates.latency_min = rates.latency_max = day_.latency;
-    };
-    slow_down(own.everywhere);
-    for (auto& [operation, rates] : own.by_operation)
-        slow_down(rates);
-    network_.set_faults(own);
+    network_.set_faults(delayed(now.faults, day_.latency, id));
     network_.expire_credentials(now.credentials_expired);
     auto const faultless = now.faults.everywhere == broker::fault_rates() && now.faults.by_operation.empty();
     auto const fair = faultless && !now.credentials_expired;
@@ -149,8 +140,8 @@ void process::drain(milliseconds limit)
     subject_->drain(limit);
 }
 
-/// A receive that is open until the end may bring back what was given back, and then nobody has time to release it; and
-/// a request that went out in bad weather may hang that long.
+/// A receive that is open until the end may bring back what was given back, and then nobody has time to release it;
+/// and a request that went out in bad weather may hang that long.
 void process::drained(drain_report const& said)
 {
     report_ = said;

@@ -90,7 +90,10 @@ entry const catalogue[] = {
         [](scenario& s, dice& d) {
             trouble(s, d);
             if (d.one_in(2)) weather(s, d);
-            if (d.one_in(3)) ordered(s, d);
+            if (d.one_in(3)) {
+                ordered(s, d);
+                s.patience *= 2; // heads that fail come again after a quarter of an hour, one after the other
+            }
             s.longest_body = static_cast<std::size_t>(d.between(100'000, 900'000));
             s.consumer.max_in_flight = 200;
             s.consumer.max_bytes_in_flight = static_cast<std::size_t>(d.between(1, 4)) << 20;
@@ -205,7 +208,13 @@ entry const catalogue[] = {
             ordered(s, d);
             s.max_receives = static_cast<int>(d.between(1, 6));
         }},
-    {{"fifo-dependency", "the same of a FIFO queue"}, [](scenario& s, dice& d) { dependency(s, d), ordered(s, d); }},
+    {{"fifo-dependency", "the same of a FIFO queue"},
+        [](scenario& s, dice& d) {
+            dependency(s, d);
+            ordered(s, d);
+            s.groups = static_cast<int>(d.between(6, 20)); // of one or two only the heads could tell, again and again
+            s.max_receives *= 3; // each time that a head comes again may cost those behind it a receive as well
+        }},
     {{"fifo-everything", "a FIFO queue, bad weather, and processes that are stopped, paused and killed"},
         [](scenario& s, dice& d) {
             crowd(s, d);

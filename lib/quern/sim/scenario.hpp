@@ -75,8 +75,8 @@ struct incident {
     consumer_limits limits{};         ///< turn: to these
 };
 
-/// A promise about speed: how many tries of handlers end in a second, compared with an earlier time of the same day. Tries
-/// that find what they need down do not count.
+/// A promise about speed: how many tries of handlers end in a second, compared with an earlier time of the same day.
+/// Tries that find what they need down do not count.
 struct speed_promise {
     std::chrono::milliseconds usual_from{}, usual_until{};
     std::chrono::milliseconds from{}, until{};

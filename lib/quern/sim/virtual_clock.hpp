@@ -52,8 +52,8 @@ public:
     /// When the next timer fires.
     std::optional<tick> next_timer() const;
 
-    /// Jumps to the next timer, which fires; false when there is none until `end`. For those who run several contexts:
-    /// first all work of this moment in each of them.
+    /// Jumps to the next timer, which fires; false when there is none until `end`. For those who run several
+    /// contexts: first all work of this moment in each of them.
     bool fire_next(tick end);
 
 private:

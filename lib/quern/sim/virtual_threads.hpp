@@ -19,11 +19,11 @@
 
 namespace quern::sim {
 
-/// Threads on which a plain function lasts for a while of virtual time. Each has a stack, so it is a real one; but they
-/// run one at a time, and only while run() waits for them, so the same seed is the same day.
+/// Threads on which a plain function lasts for a while of virtual time. Each has a stack, so it is a real one; but
+/// they run one at a time, and only while run() waits for them, so the same seed is the same day.
 ///
-/// Lifetime  shorter than that of the context and the clock. Its end throws `over` into what stands still on a thread, and
-///           drops what waits for one.
+/// Lifetime  shorter than that of the context and the clock. Its end throws `over` into what stands still on a
+///           thread, and drops what waits for one.
 /// Threads   run() and the end: that which runs the context. stand_still(): these.
 class virtual_threads final : public boost::asio::execution_context {
 public:
@@ -60,8 +60,8 @@ public:
 
     executor_type get_executor() { return executor_type(*this); }
 
-    /// Does what can be done at this moment: goes on with what has stood still for long enough, and begins one task on
-    /// each thread that is free. Returns the number of these.
+    /// Does what can be done at this moment: goes on with what has stood still for long enough, and begins one task
+    /// on each thread that is free. Returns the number of these.
     std::size_t run();
 
     /// Called by a task: its thread is occupied for so long.

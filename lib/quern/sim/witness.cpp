@@ -95,9 +95,12 @@ void witness::check_turn(int process, int number)
 bool witness::is_settled(message const& m, int process) const
 {
     if (m.in_turn || m.deleted || m.handed_off || m.discarded) return true;
-    if (rules_.max_receives != 0 && m.receives >= rules_.max_receives && m.until <= time_.now()) return true;
-    auto const mine = m.shares.find(process); // it cannot know that the lease was over in time
-    return mine != m.shares.end() && (mine->second.handled || mine->second.accepted);
+    auto const last = rules_.max_receives != 0 && m.receives >= rules_.max_receives;
+    if (last && m.until <= time_.now()) return true;
+    auto const at = m.shares.find(process); // it cannot know that the lease was over in time
+    if (at == m.shares.end()) return false;
+    auto const& mine = at->second; // nor that what puts off a message on its last receive has not come through yet
+    return mine.handled || mine.accepted || (last && mine.failed && mine.not_before <= time_.now());
 }
 
 /// It has heard of that before this moment, or is done.

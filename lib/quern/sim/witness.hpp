@@ -22,13 +22,14 @@ namespace quern::sim {
 
 class limit_book;
 
-/// Keeps the books of a simulated queue and names every promise that is broken; docs/guide/simulating.md lists them. A
-/// message is known by its number; what happens to it at the service and what processes can know of that are kept apart.
+/// Keeps the books of a simulated queue and names every promise that is broken; docs/guide/simulating.md lists them.
+/// A message is known by its number; what happens to it at the service and what processes can know of that are kept
+/// apart.
 ///
-/// Slack     none is granted by the clock. A lease ends, for a process, when it can end at the latest as far as anybody
-///           there can know: counted from the arrival of the answer that brought the message, though not from later
-///           than the receive may have waited, and after an extension from the sending of the request. A process that
-///           stood still is judged by what it does from the moment on at which it wakes.
+/// Slack     none is granted by the clock. A lease ends, for a process, when it can end at the latest as far as
+///           anybody there can know: counted from the arrival of the answer that brought the message, though not from
+///           later than the receive may have waited, and after an extension from the sending of the request. A
+///           process that stood still is judged by what it does from the moment on at which it wakes.
 /// Threads   one.
 class witness {
 public:

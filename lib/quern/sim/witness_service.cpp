@@ -253,7 +253,8 @@ private:
         return static_cast<std::size_t>(asked.max_messages);
     }
 
-    /// Returns whether it is here. Once it has left, an older answer may bring it back, and nobody can know that it is old.
+    /// Returns whether it is here. Once it has left, an older answer may bring it back, and nobody can know that it
+    /// is old.
     bool holds(message const& m, share const& mine) const
     {
         return m.handle == mine.handle && !m.deleted && !mine.let_go && !mine.postponed && now() < mine.until;
@@ -284,9 +285,9 @@ private:
                "count";
     }
 
-    /// It goes back because of bad times, because the poison queue does not take it, or because its handler had said so in the
-    /// moment in which it came again. An extension, which may be as long, comes late in a lease, unless it is one of the lease
-    /// before that is tried again.
+    /// It goes back because of bad times, because the poison queue does not take it, or because its handler had said
+    /// so in the moment in which it came again. An extension, which may be as long, comes late in a lease, unless it
+    /// is one of the lease before that is tried again.
     bool is_put_off(share const& mine, std::chrono::seconds timeout, tick sent_at) const
     {
         if (mine.running != 0 || mine.handled || mine.accepted) return false;

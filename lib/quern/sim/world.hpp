@@ -16,9 +16,9 @@ struct run_options {
     bool trace = false; ///< keep a line for everything that happens
     subject_factory subject = real_consumer();
 
-    /// Your handler, instead of what scenario::handlers draws. The same object serves every process of the day: what it
-    /// refers to is the database that they share. It must obey a cancellation, and take the time from its clock only: for
-    /// anything real virtual time does not wait, see run_result::warnings.
+    /// Your handler, instead of what scenario::handlers draws. The same object serves every process of the day: what
+    /// it refers to is the database that they share. It must obey a cancellation, and take the time from its clock
+    /// only: for anything real virtual time does not wait, see run_result::warnings.
     timed_handler handle;
 
     /// The body of a message; no two alike. Empty: its number.
@@ -48,8 +48,8 @@ struct run_result {
     bool passed() const { return violations.empty(); }
 };
 
-/// Lets the day pass: a queue in the broker's engine, processes that consume it, and whatever the scenario has in store
-/// for them; then good weather, until the queue is empty; then a drain. Equal scenarios give equal results.
+/// Lets the day pass: a queue in the broker's engine, processes that consume it, and whatever the scenario has in
+/// store for them; then good weather, until the queue is empty; then a drain. Equal scenarios give equal results.
 ///
 /// Threads  any; runs share nothing.
 run_result run(scenario const&, run_options const& = {});

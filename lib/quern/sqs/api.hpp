@@ -25,8 +25,8 @@ class api {
 public:
     virtual ~api() = default;
 
-    /// The service's time minus ours, as far as is known; for points of the service's time, as that of a message's first
-    /// receive. From any thread.
+    /// The service's time minus ours, as far as is known; for points of the service's time, as that of a message's
+    /// first receive. From any thread.
     virtual std::chrono::milliseconds clock_offset() const { return {}; }
 
     /// Claims places for as many requests at once. From any thread. An implementation without lanes has room for all.

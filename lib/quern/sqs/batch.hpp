@@ -9,9 +9,9 @@ namespace quern::sqs {
 // Batches without their bookkeeping: entries go in, one result comes out for each, by position. Whatever `id` the
 // entries carry is replaced by their position.
 //
-// An entry that breaks a limit fails with errc::invalid_request and is not sent; the others are. The failure of a whole
-// call is the failure of each of its entries. An entry that the answer names neither as done nor as failed, or twice,
-// fails with errc::not_confirmed: it may have been carried out.
+// An entry that breaks a limit fails with errc::invalid_request and is not sent; the others are. The failure of a
+// whole call is the failure of each of its entries. An entry that the answer names neither as done nor as failed, or
+// twice, fails with errc::not_confirmed: it may have been carried out.
 
 using outcomes = std::vector<result<void>>;
 using send_outcomes = std::vector<result<send_message_response>>;
@@ -24,8 +24,8 @@ boost::asio::awaitable<outcomes> delete_batch(api&, std::string queue_url, std::
 boost::asio::awaitable<outcomes> change_visibility_batch(
     api&, std::string queue_url, std::vector<change_visibility_entry>);
 
-/// Cuts entries of these sizes, in order, into calls: the number of entries of each. A call has at most 10 entries and
-/// max_message_bytes; an entry above that stands alone.
+/// Cuts entries of these sizes, in order, into calls: the number of entries of each. A call has at most 10 entries
+/// and max_message_bytes; an entry above that stands alone.
 std::vector<std::size_t> split(std::span<std::size_t const> sizes);
 
 /// Brings an answer whose ids are positions 0 to count - 1 into their order.

@@ -21,13 +21,6 @@ namespace asio = boost::asio;
 
 namespace {
 
-template <class T>
-T or_throw(result<T> found)
-{
-    if (!found) throw_exception_from_error(found.error(), BOOST_CURRENT_LOCATION);
-    return std::move(*found);
-}
-
 client_options valid(client_options options)
 {
     if (auto const wrong = options.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
@@ -39,16 +32,6 @@ aws::json_target target_in(std::string region)
     aws::json_target target;
     target.region = std::move(region);
     return target;
-}
-
-aws::chain_options where_keys_are(client_options const& options, std::string const& region)
-{
-    aws::chain_options chain;
-    chain.profile = options.profile;
-    chain.where.region = region;
-    chain.where.fips = options.where.fips;
-    chain.where.dual_stack = options.where.dual_stack;
-    return chain;
 }
 
 /// Whether carrying the request out twice is the same as once; see the class's "Retries".
@@ -207,18 +190,22 @@ client::client(asio::any_io_executor ex, client_options options, clock& time)
     auto const strand = given ? *given : compact_strand::on(std::move(ex));
     options = valid(std::move(options));
     aws::environment const variables = aws::process_environment;
-    auto const config = or_throw(aws::load_shared_config(variables));
+    auto const config = aws::load_shared_config(variables).value();
     auto const profile =
         aws::settings_of(config, aws::selected_profile(variables, options.profile), aws::sqs_service);
-    auto where = or_throw(resolve(options.where, variables, profile));
+    auto where = resolve(options.where, variables, profile).value();
     auto elsewhere = options.connections; // of SQS' neighbours, to which another proxy may lead
     options.connections = aws::completed(std::move(options.connections), where.at, variables, profile);
-    options.retries = or_throw(aws::completed(options.retries, variables, profile));
+    options.retries = aws::completed(options.retries, variables, profile).value();
     elsewhere.ca_bundle = options.connections.ca_bundle;
     std::shared_ptr<aws::credentials_provider> own_keys;
     if (!options.credentials) {
+        aws::chain_options keys{options.profile};
+        keys.where.region = where.region;
+        keys.where.fips = options.where.fips;
+        keys.where.dual_stack = options.where.dual_stack;
         options.credentials = own_keys =
-            aws::default_credentials(strand, where_keys_are(options, where.region), std::move(elsewhere), time);
+            aws::default_credentials(strand, std::move(keys), std::move(elsewhere), time);
     }
     auto const made = std::make_shared<state>(strand, std::move(options), std::move(where), time);
     made->own_keys = std::move(own_keys);

@@ -33,30 +33,30 @@ struct client_options {
     std::optional<failure> validate() const;
 };
 
-/// SQS over HTTP. ReceiveMessage uses the data lane's connections, everything else those of the control lane, so that a
-/// delete never waits behind a long poll.
+/// SQS over HTTP. ReceiveMessage uses the data lane's connections, everything else those of the control lane, so that
+/// a delete never waits behind a long poll.
 ///
 /// Requests  that break a limit of the service (limits.hpp) fail with errc::invalid_request and are not sent.
 /// Endpoint  all requests go there, whatever the host in a queue URL: that one names the queue to the service and
 ///           nothing to the client, as in botocore.
 /// Retries   see aws::json_service. A request that met a dead kept-alive connection is sent again, but for what would
 ///           take effect twice: ReceiveMessage, and messages without a deduplication id.
-/// Digests   of messages sent: errc::checksum_mismatch, in a batch a failed entry (failures.hpp); of messages received:
-///           receive_message_response::damaged.
-/// Lifetime  any order: destroying the object ends the operations under way with errc::stopped, and so does the end of
-///           the client's context, for those who wait on another one.
-/// Threads   any, for every call and for destruction, so that consumers, producers and programs may share it. It works on
-///           a strand of its own, over the executor given; an operation awaited elsewhere goes there and comes back. One
-///           that is awaited on get_executor() saves that way.
+/// Digests   of messages sent: errc::checksum_mismatch, in a batch a failed entry (failures.hpp); of messages
+///           received: receive_message_response::damaged.
+/// Lifetime  any order: destroying the object ends the operations under way with errc::stopped, and so does the end
+///           of the client's context, for those who wait on another one.
+/// Threads   any, for every call and for destruction, so that consumers, producers and programs may share it. It
+///           works on a strand of its own, over the executor given; an operation awaited elsewhere goes there and
+///           comes back. One that is awaited on get_executor() saves that way.
 class client final : public forwarding_api<client> {
 public:
     /// `ex`: where it works; a compact_strand is taken as it is, over anything else it makes one.
     ///
-    /// Reads the environment and the shared config file for what the options leave open. Credentials are looked for by the
-    /// first operation, which fails with errc::no_credentials where there are none.
+    /// Reads the environment and the shared config file for what the options leave open. Credentials are looked for
+    /// by the first operation, which fails with errc::no_credentials where there are none.
     ///
-    /// Throws boost::system::system_error when an option is invalid, no region is found, or the CA bundle or the config
-    /// file cannot be read. `time` outlives the client and its operations.
+    /// Throws boost::system::system_error when an option is invalid, no region is found, or the CA bundle or the
+    /// config file cannot be read. `time` outlives the client and its operations.
     explicit client(boost::asio::any_io_executor, client_options = client_options(), clock& time = real_clock());
     ~client() override;
     client(client const&) = delete;
@@ -76,8 +76,8 @@ public:
     /// By the Date headers of the answers, read once a minute; within a second of ours it is zero.
     std::chrono::milliseconds clock_offset() const override;
 
-    /// Against connections.data_connections and control_connections. Consumers do, so that none of their polls waits for
-    /// a connection; what does not claim uses them all the same.
+    /// Against connections.data_connections and control_connections. Consumers do, so that none of their polls waits
+    /// for a connection; what does not claim uses them all the same.
     lane_claim claim(lane_places) override;
 
     net::endpoint const& endpoint() const;

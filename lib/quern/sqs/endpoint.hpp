@@ -10,8 +10,8 @@
 
 namespace quern::sqs {
 
-/// Options of a program about where SQS is. What it leaves open comes from the environment, the profile, and a queue's
-/// URL; see settled().
+/// Options of a program about where SQS is. What it leaves open comes from the environment, the profile, and a
+/// queue's URL; see settled().
 struct endpoint_choice {
     std::string region{};             ///< "eu-west-1"
     std::string url{};                ///< instead of the region's own endpoint: "http://localhost:9324"
@@ -33,9 +33,9 @@ struct queue_home {
     bool dual_stack = false; ///< and of that
 };
 
-/// "https://sqs.eu-west-1.amazonaws.com/123456789012/orders" lives in eu-west-1, as does what has one of the older hosts
-/// ("eu-west-1.queue.amazonaws.com"); behind a VPC endpoint, and at hosts that are not Amazon's, the origin counts too.
-/// Says nothing about a text that is no URL.
+/// "https://sqs.eu-west-1.amazonaws.com/123456789012/orders" lives in eu-west-1, as does what has one of the older
+/// hosts ("eu-west-1.queue.amazonaws.com"); behind a VPC endpoint, and at hosts that are not Amazon's, the origin
+/// counts too. Says nothing about a text that is no URL.
 queue_home home_of(std::string_view queue_url);
 
 /// Inputs of the endpoint rules, settled from all who have a say:

@@ -24,8 +24,8 @@ inline constexpr seconds max_delay{900};
 inline constexpr seconds max_wait_time{20};
 inline constexpr seconds max_visibility{43'200};
 
-/// Size that counts against max_message_bytes: the body and, of each user attribute, name, data type and value. A Binary
-/// counts its raw bytes; system attributes do not count.
+/// Size that counts against max_message_bytes: the body and, of each user attribute, name, data type and value. A
+/// Binary counts its raw bytes; system attributes do not count.
 std::size_t message_size(std::string_view body, attribute_map const& attributes);
 
 /// UTF-8 of the characters that a body or a text attribute may have: tab, line feed, carriage return, and from
@@ -33,7 +33,8 @@ std::size_t message_size(std::string_view body, attribute_map const& attributes)
 bool is_message_text(std::string_view);
 
 /// A user attribute's name: at most 256 letters, digits, '_', '-' and '.', no '.' at an end, no two in a row, not
-/// beginning with "AWS." or "Amazon." in any case. The service has been seen to take letters beyond ASCII, so they pass.
+/// beginning with "AWS." or "Amazon." in any case. The service has been seen to take letters beyond ASCII, so they
+/// pass.
 bool is_attribute_name(std::string_view);
 
 /// "String", "Number" or "Binary", each optionally with ".label", at most 256 characters.

@@ -39,6 +39,9 @@ enum class id : std::uint8_t {
     flag_read,
     queue_messages,
     dead_letter_messages,
+    redrive_messages,
+    redrive_returns,
+    redrive_failures,
     requests,
     request_duration,
     telemetry_dropped,
@@ -53,6 +56,7 @@ enum class part : std::uint8_t {
     consumer,     ///< of one queue
     queue,        ///< as GetQueueAttributes tells, now and then
     dead_letters, ///< the same of the queue's dead-letter queue
+    redrive,      ///< of a run over a dead-letter queue
     client,       ///< requests to SQS, of all who share the client
     exporter,     ///< of these numbers
     program,
@@ -87,8 +91,8 @@ struct instrument {
     }
 };
 
-/// Upper bounds of all histograms, in seconds: those of OpenTelemetry's conventions for messaging, and four for what takes
-/// minutes. What is above the last has a bucket too.
+/// Upper bounds of all histograms, in seconds: those of OpenTelemetry's conventions for messaging, and four for what
+/// takes minutes. What is above the last has a bucket too.
 inline constexpr std::array<double, 18> bounds{
     0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 300, 900};
 inline constexpr std::size_t bucket_count = bounds.size() + 1;
@@ -105,8 +109,9 @@ inline constexpr text limited[] = {"messages", "bytes", "handlers", "receives"};
 inline constexpr text obstacle[] = {"max_in_flight", "max_bytes_in_flight", "rate", "handler_concurrency",
     "receives_fail", "empty_answers", "paused", "breaker", "flag", "not_started", "draining", "ended"};
 inline constexpr text queue_state[] = {"visible", "not_visible", "delayed"};
+inline constexpr text redriven[] = {"redriven", "isolated", "skipped", "left"};
 inline constexpr text request_result[] = {"ok", "throttled", "error", "timeout"};
-inline constexpr text signal[] = {"metrics"};
+inline constexpr text signal[] = {"metrics", "traces"};
 
 /// The last is for all others.
 inline constexpr text operation[] = {"ReceiveMessage", "DeleteMessageBatch", "DeleteMessage",
@@ -208,6 +213,16 @@ inline constexpr std::array<instrument, instrument_count> instruments{{
      "quern_dead_letter_messages", "quern.dead_letter.messages", "DeadLetters:visible", "{message}",
      {{{"state", "", values::queue_state}}},
      "Messages in its dead-letter queue, as SQS says, approximately."},
+    {id::redrive_messages, part::redrive, kind::counter,
+     "quern_redrive_messages_total", "quern.redrive.messages", "", "{message}",
+     {{{"result", "", values::redriven}}},
+     "Dead letters that `quern redrive` has decided on: sent and confirmed, not chosen, or chosen and neither sent nor isolated."},
+    {id::redrive_returns, part::redrive, kind::counter,
+     "quern_redrive_returns_total", "quern.redrive.returns", "", "{message}", {},
+     "Redriven messages that failed again, as far as the run saw."},
+    {id::redrive_failures, part::redrive, kind::counter,
+     "quern_redrive_failures_total", "quern.redrive.failures", "", "{send}", {},
+     "Sends of a redrive that failed or were refused; most are tried again."},
     {id::requests, part::client, kind::counter,
      "quern_requests_total", "quern.requests", "", "{request}",
      {{{"operation", "messaging.operation.name", values::operation}, {"result", "", values::request_result}}},
@@ -217,8 +232,8 @@ inline constexpr std::array<instrument, instrument_count> instruments{{
      {{{"operation", "messaging.operation.name", values::operation}}},
      "Time that requests to SQS took, with their retries; long polls wait up to 20 s."},
     {id::telemetry_dropped, part::exporter, kind::counter,
-     "quern_telemetry_dropped_total", "quern.telemetry.dropped", "", "{export}", {{{"signal", "", values::signal}}},
-     "Exports that failed, or were left out because the one before was still under way."},
+     "quern_telemetry_dropped_total", "quern.telemetry.dropped", "", "{item}", {{{"signal", "", values::signal}}},
+     "Exports of metrics that failed, or were left out because the one before was still under way; spans that nobody took."},
     {id::build_info, part::program, kind::gauge,
      "quern_build_info", "", "", "1", {},
      "1, with the version as a label."},

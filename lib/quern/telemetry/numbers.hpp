@@ -15,11 +15,11 @@
 
 namespace quern::telemetry {
 
-/// Numbers of one source: cells that one strand changes and any thread reads. Nothing is locked and nothing allocated once it
-/// is made.
+/// Numbers of one source: cells that one strand changes and any thread reads. Nothing is locked and nothing allocated
+/// once it is made.
 ///
-/// A reading taken while they change may have one event in one cell and not yet in another; no cell is ever half written. So
-/// whoever scrapes does not wait for the strand, and hears of one that is stuck.
+/// A reading taken while they change may have one event in one cell and not yet in another; no cell is ever half
+/// written. So whoever scrapes does not wait for the strand, and hears of one that is stuck.
 ///
 /// Threads  changes on one strand; read() on any.
 class numbers {

@@ -1,4 +1,5 @@
 #include <quern/core/detail/text/json_writer.hpp>
+#include <quern/telemetry/detail/otlp_json.hpp>
 #include <quern/telemetry/otlp.hpp>
 
 #include <algorithm>
@@ -7,18 +8,32 @@
 #include <optional>
 
 namespace quern::telemetry {
-namespace {
 
-std::string nanoseconds(wall_time at)
+std::string detail::nanoseconds(wall_time at)
 {
     return std::to_string(std::chrono::floor<std::chrono::nanoseconds>(at.time_since_epoch()).count());
 }
 
-void write_attribute(text::json_writer& json, std::string_view name, std::string_view value)
+void detail::write_attribute(text::json_writer& json, std::string_view name, std::string_view value)
 {
     json.begin_object().member("key", valid_utf8(name)).key("value").begin_object();
     json.member("stringValue", valid_utf8(value)).end_object().end_object();
 }
+
+void detail::begin_scope(
+    text::json_writer& json, std::string_view scopes, attributes const& resource, std::string_view version)
+{
+    json.key("resource").begin_object().key("attributes").begin_array();
+    for (auto const& [name, value] : resource)
+        write_attribute(json, name, name == "service.name" && value.empty() ? "unknown_service:quern" : value);
+    json.end_array().end_object().key(scopes).begin_array().begin_object();
+    json.key("scope").begin_object().member("name", "quern").member("version", valid_utf8(version)).end_object();
+}
+
+namespace {
+
+using detail::nanoseconds;
+using detail::write_attribute;
 
 /// Attributes and times, which every point has. A gauge has no beginning.
 void begin_point(
@@ -157,11 +172,7 @@ std::string otlp_metrics(snapshot const& all, attributes const& resource, std::s
     std::string out;
     text::json_writer json(out);
     json.begin_object().key("resourceMetrics").begin_array().begin_object();
-    json.key("resource").begin_object().key("attributes").begin_array();
-    for (auto const& [name, value] : resource)
-        write_attribute(json, name, name == "service.name" && value.empty() ? "unknown_service:quern" : value);
-    json.end_array().end_object().key("scopeMetrics").begin_array().begin_object();
-    json.key("scope").begin_object().member("name", "quern").member("version", valid_utf8(version)).end_object();
+    detail::begin_scope(json, "scopeMetrics", resource, version);
     json.key("metrics").begin_array();
     for (auto const& i : instruments)
         write_metric(json, all, i);
@@ -169,12 +180,14 @@ std::string otlp_metrics(snapshot const& all, attributes const& resource, std::s
     return out;
 }
 
-result<otlp_options> otlp_options_from(std::function<std::string(char const* name)> const& variable)
+result<otlp_options> otlp_options_from(environment const& variable, otlp_signal of)
 {
-    otlp_options out;
+    bool const traces = of == otlp_signal::traces;
+    auto out = traces ? otlp_options::for_traces() : otlp_options();
+    std::string const own = traces ? "OTEL_EXPORTER_OTLP_TRACES_" : "OTEL_EXPORTER_OTLP_METRICS_";
     std::string name; // of the variable that was read last
     auto const said = [&](char const* which) {
-        name = std::string("OTEL_EXPORTER_OTLP_METRICS_") + which;
+        name = own + which;
         auto text = variable(name.c_str());
         if (!text.empty()) return text;
         name = std::string("OTEL_EXPORTER_OTLP_") + which;
@@ -189,10 +202,10 @@ result<otlp_options> otlp_options_from(std::function<std::string(char const* nam
         return text.empty() || good;
     };
 
-    if (auto url = variable("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"); !url.empty()) {
+    if (auto url = variable((own + "ENDPOINT").c_str()); !url.empty()) {
         out.url = std::move(url);
     } else if (auto base = variable("OTEL_EXPORTER_OTLP_ENDPOINT"); !base.empty()) {
-        out.url = base + (base.ends_with('/') ? "v1/metrics" : "/v1/metrics");
+        out.url = base + (base.ends_with('/') ? "v1/" : "/v1/") + (traces ? "traces" : "metrics");
     }
     // The default that OpenTelemetry names is http/protobuf; whoever has not chosen gets what there is.
     auto const protocol = said("PROTOCOL");
@@ -203,8 +216,8 @@ result<otlp_options> otlp_options_from(std::function<std::string(char const* nam
     if (!headers) return wrong(name, "is no list of name=value");
     out.headers = *headers;
     if (!duration(said("TIMEOUT"), out.timeout)) return wrong(name, "is no number of milliseconds");
-    if (!duration(variable("OTEL_METRIC_EXPORT_INTERVAL"), out.interval))
-        return wrong("OTEL_METRIC_EXPORT_INTERVAL", "is no number of milliseconds");
+    auto const* const interval = traces ? "OTEL_BSP_SCHEDULE_DELAY" : "OTEL_METRIC_EXPORT_INTERVAL";
+    if (!duration(variable(interval), out.interval)) return wrong(interval, "is no number of milliseconds");
     auto const resource = pairs_of(variable("OTEL_RESOURCE_ATTRIBUTES"));
     if (!resource) return wrong("OTEL_RESOURCE_ATTRIBUTES", "is no list of name=value");
     for (auto const& [key, value] : *resource)

@@ -15,7 +15,8 @@
 
 namespace quern::telemetry {
 
-/// Labels that tell a source from others: {"queue", "orders"}. See otel_name() and cloudwatch_dimension() for other systems.
+/// Labels that tell a source from others: {"queue", "orders"}. See otel_name() and cloudwatch_dimension() for other
+/// systems.
 using source_labels = std::vector<std::pair<std::string_view, std::string>>;
 
 /// A gauge's cell that says nothing.
@@ -50,8 +51,8 @@ struct snapshot {
     std::vector<reading> sources;
 };
 
-/// Tells what has happened since `before`: differences of counters and histograms, gauges as they are now. A source that was not
-/// there counts from zero.
+/// Tells what has happened since `before`: differences of counters and histograms, gauges as they are now. A source
+/// that was not there counts from zero.
 snapshot since(snapshot const& before, snapshot now);
 
 /// The series of an instrument by their labels, its own ones.

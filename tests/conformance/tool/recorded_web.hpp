@@ -9,9 +9,9 @@
 
 namespace quern::conformance {
 
-/// Answers requests with recorded ones, in their order. A request that differs from the recorded one fails the case; so
-/// does one that nobody has recorded. Left out of the comparison: what depends on the time and the program (signatures,
-/// agents, lengths, names of sessions).
+/// Answers requests with recorded ones, in their order. A request that differs from the recorded one fails the case;
+/// so does one that nobody has recorded. Left out of the comparison: what depends on the time and the program
+/// (signatures, agents, lengths, names of sessions).
 class recorded_web final : public aws::web {
 public:
     /// `traffic`: as in the files http-traffic.json; null for none.

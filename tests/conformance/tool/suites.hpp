@@ -5,8 +5,8 @@
 
 namespace quern::conformance {
 
-// One function a suite, each in a file of its own. The path exists. They throw std::exception where the data cannot be
-// read at all.
+// One function a suite, each in a file of its own. The path exists. They throw std::exception where the data cannot
+// be read at all.
 
 void run_sigv4(fs::path const&, report&);
 void run_md5(fs::path const&, report&);

@@ -258,7 +258,7 @@ async function consumer() {
 }
 
 const checks = [send, batch, visibility, queue, attributes, fifo, dead_letters, move_task, long_poll, tags, paging,
-  errors, signature, consumer];
+  errors, signature, ...(Consumer ? [consumer] : [])];
 const wanted = process.argv.slice(2);
 for (const check of checks) {
   if (wanted.length > 0 && !wanted.includes(check.name)) continue;

@@ -17,6 +17,7 @@ struct service_name {
 inline constexpr service_name sqs_service{"sqs", "sqs", "sqs"};
 inline constexpr service_name dynamodb_service{"dynamodb", "dynamodb", "dynamodb"};
 inline constexpr service_name ssm_service{"ssm", "ssm", "ssm"};
+inline constexpr service_name cloudwatch_service{"cloudwatch", "monitoring", "monitoring"};
 inline constexpr service_name app_config_data_service{"appconfigdata", "appconfigdata", "appconfig"};
 inline constexpr service_name sts_service{"sts", "sts", "sts"};
 inline constexpr service_name sso_service{"sso", "portal.sso", "awsssoportal"};
@@ -37,10 +38,11 @@ struct regional_endpoint {
     std::string_view signing_name;
 };
 
-/// Where the service is, as its endpoint rule set says (botocore, endpoint-rule-set-1.json of sqs, sts, sso, sso-oidc).
+/// Where the service is, as its endpoint rule set says (botocore, endpoint-rule-set-1.json of sqs, sts, sso,
+/// sso-oidc).
 ///
-/// Fails with  errc::invalid_option  neither a region nor a URL; what is no name of a region; a URL together with fips
-///                                   or dual_stack
+/// Fails with  errc::invalid_option  neither a region nor a URL; what is no name of a region; a URL together with
+///                                   fips or dual_stack
 result<regional_endpoint> endpoint_for(service_name const&, endpoint_parameters const&);
 
 } // namespace quern::aws

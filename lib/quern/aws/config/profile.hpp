@@ -55,12 +55,12 @@ struct shared_file {
     std::string text;
 };
 
-/// Reads both ("Shared config and credentials files" in the AWS SDKs and tools reference guide). What both say about a
-/// profile is merged, the credentials file winning. As in the AWS SDKs, sections of other kinds, and names with other
-/// characters than letters, digits and -_/.%@:+, are passed over.
+/// Reads both ("Shared config and credentials files" in the AWS SDKs and tools reference guide). What both say about
+/// a profile is merged, the credentials file winning. As in the AWS SDKs, sections of other kinds, and names with
+/// other characters than letters, digits and -_/.%@:+, are passed over.
 ///
-/// Fails with  errc::invalid_option  a line that is neither a section, a property, a comment nor the continuation of a
-///                                   property; names file and line, and shows nothing of it
+/// Fails with  errc::invalid_option  a line that is neither a section, a property, a comment nor the continuation of
+///                                   a property; names file and line, and shows nothing of it
 result<shared_config> parse_shared_config(shared_file const& config, shared_file const& credentials);
 
 struct shared_file_locations {

@@ -38,8 +38,8 @@ profile_settings settings_of(shared_config const&, std::string_view profile, ser
 
 /// Puts together what the rules ask about, from what is most particular to what is most general:
 ///
-/// url         the program's; AWS_ENDPOINT_URL_<service>; AWS_ENDPOINT_URL; the profile's for the service; the profile's
-///             endpoint_url. All but the first are left out when configured URLs are to be ignored.
+/// url         the program's; AWS_ENDPOINT_URL_<service>; AWS_ENDPOINT_URL; the profile's for the service; the
+///             profile's endpoint_url. All but the first are left out when configured URLs are to be ignored.
 /// all others  the program's, the environment's, the profile's; an empty value counts as none
 ///
 /// Source  AWS SDKs and Tools Reference Guide, "Service-specific endpoints" and "Region"; botocore, configprovider.py

@@ -7,8 +7,8 @@
 
 namespace quern::aws {
 
-/// Everything that credentials are found through; a test puts its own in each place. All of it outlives what it is given
-/// to.
+/// Everything that credentials are found through; a test puts its own in each place. All of it outlives what it is
+/// given to.
 struct surroundings {
     web& http;
     environment variable = process_environment;

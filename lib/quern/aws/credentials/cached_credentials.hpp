@@ -21,13 +21,14 @@ public:
     virtual boost::asio::awaitable<result<credentials>> load() = 0;
 };
 
-/// Keeps what the source gives, and renews it ahead of its expiry; see refresh_rule. One load at a time, whoever asks:
-/// the old credentials are used meanwhile while they are valid, and who finds none waits for that load. When the service
-/// says that they have expired they are loaded again, once; those that come again then just as they were, and without an
-/// end, are taken for static. Nothing runs between two questions: a program that makes no calls loads nothing.
+/// Keeps what the source gives, and renews it ahead of its expiry; see refresh_rule. One load at a time, whoever
+/// asks: the old credentials are used meanwhile while they are valid, and who finds none waits for that load. When
+/// the service says that they have expired they are loaded again, once; those that come again then just as they were,
+/// and without an end, are taken for static. Nothing runs between two questions: a program that makes no calls loads
+/// nothing.
 ///
-/// A load begins on the executor, never within the call that finds it due. One that is still under way after 5 minutes is
-/// cancelled as soon as somebody asks, and counts as failed.
+/// A load begins on the executor, never within the call that finds it due. One that is still under way after 5
+/// minutes is cancelled as soon as somebody asks, and counts as failed.
 ///
 /// `jitter`: 0 to 1; empty for random_part().
 ///

@@ -36,9 +36,10 @@ public:
     /// `jitter`: 0 to 1; see instance_credentials().
     credential_chain(surroundings, chain_options, std::function<double()> jitter);
 
-    /// Fails with    errc::no_credentials  nothing was found: the message lists where it looked, and what to do; or a place
-    ///                                     that is set up does not work, and what it said
-    ///               errc::invalid_option  the config or credentials file, or the setting of an endpoint, is malformed
+    /// Fails with    errc::no_credentials  nothing was found: the message lists where it looked, and what to do; or a
+    ///                                     place that is set up does not work, and what it said
+    ///               errc::invalid_option  the config or credentials file, or the setting of an endpoint, is
+    ///                                     malformed
     ///               errc::stopped         cancelled
     /// Cancellation  terminal.
     boost::asio::awaitable<result<credentials>> load() override;
@@ -49,8 +50,8 @@ private:
     std::function<double()> jitter_;
 };
 
-/// The chain over the real environment, disk and network, cached: see cached_credentials(). Where the connections name no
-/// ca_bundle, AWS_CA_BUNDLE counts, then that of the profile, as they are now.
+/// The chain over the real environment, disk and network, cached: see cached_credentials(). Where the connections
+/// name no ca_bundle, AWS_CA_BUNDLE counts, then that of the profile, as they are now.
 std::shared_ptr<credentials_provider> default_credentials(boost::asio::any_io_executor,
     chain_options = chain_options(), net::client_options = net::client_options(), clock& time = real_clock());
 

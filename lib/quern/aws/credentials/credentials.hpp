@@ -43,8 +43,8 @@ public:
     /// Credentials in memory, if they may be used now; null: get() has to be awaited. Neither allocates nor suspends.
     virtual shared_credentials at_hand() { return nullptr; }
 
-    /// Fails with    errc::no_credentials  none are to be had; the message says what to do. `retryable` when there have
-    ///                                     been some, or it was a network or a service that failed
+    /// Fails with    errc::no_credentials  none are to be had; the message says what to do. `retryable` when there
+    ///                                     have been some, or it was a network or a service that failed
     ///               errc::stopped         cancelled
     /// Cancellation  terminal.
     virtual boost::asio::awaitable<result<shared_credentials>> get() = 0;
@@ -65,8 +65,8 @@ std::shared_ptr<credentials_provider> static_credentials(credentials);
 /// Fails with  errc::no_credentials  no key; or a key without its secret; or a value that no header can carry
 result<credentials> credentials_from(environment const&);
 
-/// Flaw that makes these unusable, wherever they come from: a part is missing, or a header could not carry it. Never shows
-/// them.
+/// Flaw that makes these unusable, wherever they come from: a part is missing, or a header could not carry it. Never
+/// shows them.
 std::optional<std::string> flaw_of(credentials const&);
 
 } // namespace quern::aws

@@ -31,9 +31,10 @@ struct instance_service {
 result<std::optional<instance_service>> find_instance_service(
     environment const&, section const* profile, instance_choice = {});
 
-/// Asks by IMDSv2 (a token first; the older way without one is not used, so that a request that somebody talks another
-/// program into sending finds nothing). Where the instance hands out credentials that have expired, because whoever
-/// renews them is down, they count as good for another 10 to 15 minutes, as in the AWS SDKs ("static stability").
+/// Asks by IMDSv2 (a token first; the older way without one is not used, so that a request that somebody talks
+/// another program into sending finds nothing). Where the instance hands out credentials that have expired, because
+/// whoever renews them is down, they count as good for another 10 to 15 minutes, as in the AWS SDKs ("static
+/// stability").
 ///
 /// `jitter`: 0 to 1.
 ///

@@ -43,9 +43,9 @@ struct recipe {
 };
 
 /// Recipe for the credentials of a profile. A profile with role_arn takes on that role, with the credentials of its
-/// source_profile or credential_source; a source may do so in turn, unless it has keys, which then count. A profile that
-/// is its own source uses its keys. Elsewhere, of several ways in one profile the first counts: web identity, SSO, keys,
-/// credential_process. Nothing when it speaks of none.
+/// source_profile or credential_source; a source may do so in turn, unless it has keys, which then count. A profile
+/// that is its own source uses its keys. Elsewhere, of several ways in one profile the first counts: web identity,
+/// SSO, keys, credential_process. Nothing when it speaks of none.
 ///
 /// Source  AWS SDKs and tools reference guide, "Assume role credential provider" and its neighbours; botocore,
 ///         credentials.py

@@ -41,8 +41,8 @@ std::string sso_cache_file(environment const&, sso_profile const&);
 std::optional<sso_token> parse_sso_token(std::string_view json);
 std::string to_json(sso_token const&);
 
-/// The credentials of the profile's role, for the token that `aws sso login` has left. A token with a session is renewed
-/// when it is about to end, and the new one is left in its place.
+/// The credentials of the profile's role, for the token that `aws sso login` has left. A token with a session is
+/// renewed when it is about to end, and the new one is left in its place.
 ///
 /// Fails with    errc::no_credentials  nobody has signed in, or too long ago; says how to
 ///               errc::service_error, throttled, and as net::client::exchange

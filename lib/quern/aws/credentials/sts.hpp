@@ -26,8 +26,8 @@ struct role {
 boost::asio::awaitable<result<credentials>> assume_role(
     surroundings const&, regional_endpoint sts, role, credentials by);
 
-/// STS AssumeRoleWithWebIdentity: the credentials of a role for a token, as Kubernetes puts it into a file. The file is
-/// read each time. Three attempts.
+/// STS AssumeRoleWithWebIdentity: the credentials of a role for a token, as Kubernetes puts it into a file. The file
+/// is read each time. Three attempts.
 ///
 /// Fails with    as assume_role(), and errc::no_credentials when the file cannot be read
 /// Cancellation  terminal.

@@ -54,10 +54,10 @@ public:
 
     /// `operation`: as the signer has it; it outlives the call.
     ///
-    /// Completes with an answer of status 2xx. Each attempt is signed anew, with the credentials of that moment. Like in
-    /// the AWS SDKs, a call whose answer never came is tried again: it may have been carried out twice. So is one that
-    /// found no credentials where there may be some soon. Expired ones that are refused are renewed once; an error that
-    /// says so all the same is `retryable` unless there are no others to come.
+    /// Completes with an answer of status 2xx. Each attempt is signed anew, with the credentials of that moment. Like
+    /// in the AWS SDKs, a call whose answer never came is tried again: it may have been carried out twice. So is one
+    /// that found no credentials where there may be some soon. Expired ones that are refused are renewed once; an
+    /// error that says so all the same is `retryable` unless there are no others to come.
     ///
     /// Fails with    errc::service_error, throttled  the service said so, after the last attempt
     ///               errc::no_credentials            there is nothing to sign with
@@ -67,8 +67,8 @@ public:
     /// Cancellation  terminal, also while waiting for the next attempt.
     boost::asio::awaitable<result<net::response>> call(std::string_view operation, std::string body, call_options);
 
-    /// Ends what waits here with errc::stopped, for credentials or between two attempts, and no call waits here any more.
-    /// What the client has under way is the client's to end.
+    /// Ends what waits here with errc::stopped, for credentials or between two attempts, and no call waits here any
+    /// more. What the client has under way is the client's to end.
     void close();
 
     /// The service's clock, as far as is known.

@@ -1,7 +1,7 @@
 #pragma once
 
-// The bodies of aws::signed_service, for the sources that make one of a signer: each in a unit of its own, so that what the
-// compiler inlines into one does not hang on the other.
+// The bodies of aws::signed_service, for the sources that make one of a signer: each in a unit of its own, so that
+// what the compiler inlines into one does not hang on the other.
 
 #include <quern/aws/detail/call.hpp>
 #include <quern/aws/detail/error_reply.hpp>
@@ -158,9 +158,9 @@ std::string signed_service<Signer>::sign(letter const& what)
 template <class Signer>
 void signed_service<Signer>::read_date(net::response const& answer)
 {
-    if (auto const now = clock_.now(); theirs_->is_due(now)) {
-        theirs_->look(answer.fields.find("date"), clock_.wall(), now);
-    }
+    auto const now = clock_.now();
+    auto const wall = clock_.wall();
+    if (theirs_->is_due(wall, now)) theirs_->look(answer.fields.find("date"), wall, now);
 }
 
 template <class Signer>

@@ -21,8 +21,8 @@
 #include <unistd.h>
 #include <utility>
 
-// Not Boost.Process: that of 1.81 forks, where posix_spawn() shares the memory until the exec, leaves SIGPIPE ignored in
-// the child, and its signals reach the shell alone but not what the shell has started.
+// Not Boost.Process: that of 1.81 forks, where posix_spawn() shares the memory until the exec, leaves SIGPIPE ignored
+// in the child, and its signals reach the shell alone but not what the shell has started.
 
 namespace quern::aws {
 
@@ -145,7 +145,8 @@ private:
     pid_t group_;  ///< nobody else's as long as somebody is in it
 };
 
-/// After the leader has ended. Fails where SIGCHLD is ignored, or somebody else reaps: nobody knows then how it ended.
+/// After the leader has ended. Fails where SIGCHLD is ignored, or somebody else reaps: nobody knows then how it
+/// ended.
 result<command_end> process_group::reap()
 {
     command_end out;
@@ -174,8 +175,8 @@ asio::awaitable<void> killed(process_group const& group, stream_descriptor& proc
     co_await process.async_wait(stream_descriptor::wait_read, asio::as_tuple(asio::use_awaitable));
 }
 
-/// Completes when those whom the leader has left behind have ended as well, at the end of `patience` by SIGKILL. Nothing
-/// tells of that, so it looks again and again.
+/// Completes when those whom the leader has left behind have ended as well, at the end of `patience` by SIGKILL.
+/// Nothing tells of that, so it looks again and again.
 asio::awaitable<void> gone(process_group const& group, asio::steady_timer& patience)
 {
     struct end { // in time, and where the context goes first

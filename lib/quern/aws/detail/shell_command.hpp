@@ -38,8 +38,8 @@ struct command_end {
     bool succeeded() const { return status == 0 && signal == 0; }
 };
 
-/// Runs it in a process group of its own, so that a signal for this program from the terminal does not hit the command as
-/// well. Its standard error is that of this program.
+/// Runs it in a process group of its own, so that a signal for this program from the terminal does not hit the
+/// command as well. Its standard error is that of this program.
 ///
 /// Completes when it has ended.
 /// Fails with    the system's code when it cannot be started; std::errc::file_too_large beyond output_limit

@@ -114,8 +114,8 @@ connection::parsed connection::parse()
         if (parser_->is_done()) return parsed::request;
         if (ec || used == 0) break;
     }
-    // Bytes of a body are taken as they come. What waits for its end is a header, and of those that stand around chunks
-    // Beast 345 limits none.
+    // Bytes of a body are taken as they come. What waits for its end is a header, and of those that stand around
+    // chunks Beast 345 limits none.
     if (in_.size() > core_->options.max_header_bytes) {
         refuse(http::error::header_limit);
         return parsed::refused;

@@ -20,8 +20,8 @@ public:
     /// The request comes from a page of such an origin.
     bool allows(net::http_request const&) const;
 
-    /// Tells the browser so, in the headers of an answer to such a request. True when it asked for nothing else: the answer to
-    /// a preflight is complete.
+    /// Tells the browser so, in the headers of an answer to such a request. True when it asked for nothing else: the
+    /// answer to a preflight is complete.
     bool answer(net::http_request const&, http_answer&) const;
 
 private:

@@ -29,8 +29,8 @@ public:
 ///
 /// Fair queues: messages without a group id have no tenant. A tenant is noisy while it has at least 30 messages in
 /// flight and more than a tenth of the queue's; its messages wait until no other tenant has any, then those of the
-/// tenant with fewest in flight come first (SQS developer guide, fair queues; its rules about processing time are left
-/// out).
+/// tenant with fewest in flight come first (SQS developer guide, fair queues; its rules about processing time are
+/// left out).
 class standard_order final : public delivery_order {
 public:
     standard_order();

@@ -8,8 +8,8 @@
 
 namespace quern::broker {
 
-/// A request in the query protocol, as SDKs before 2024 and curl make them: an action and its parameters, as a form in
-/// the body or in the query of the target.
+/// A request in the query protocol, as SDKs before 2024 and curl make them: an action and its parameters, as a form
+/// in the body or in the query of the target.
 struct query_call {
     std::string action; ///< "SendMessage"; empty when none is named
     std::string json; ///< the body that the same request has in the JSON protocol, with wire_decoder::padding behind

@@ -126,7 +126,8 @@ void queue::purge(instant now)
     purged_at = now;
 }
 
-/// Gives the memory of many messages back to the system: the allocator by itself keeps what lies between other blocks.
+/// Gives the memory of many messages back to the system: the allocator by itself keeps what lies between other
+/// blocks.
 void queue::emptied()
 {
     constexpr std::size_t many = 10'000;

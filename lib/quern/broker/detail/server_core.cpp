@@ -91,8 +91,8 @@ void server_core::limit_unproven(connection const& latest)
     std::size_t total = 0;
     for (auto const* const c : open_)
         total += c->held_bytes();
-    // A large request may take more than all the budget, since its signature counts its whole body. It must not cost those
-    // their connection who hold next to nothing.
+    // A large request may take more than all the budget, since its signature counts its whole body. It must not cost
+    // those their connection who hold next to nothing.
     auto const spared = options.max_unproven_bytes / 4;
     while (total > options.max_unproven_bytes && total - latest.held_bytes() > spared) {
         connection* largest = nullptr;

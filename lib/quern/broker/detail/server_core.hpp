@@ -39,8 +39,8 @@ public:
     void owe(connection& c) { owed_.insert(&c); }
 
     void enter(connection&);
-    /// Sees to the byte budget of clients that have proved nothing: cuts the one that holds most, but not the one that has
-    /// just got bytes.
+    /// Sees to the byte budget of clients that have proved nothing: cuts the one that holds most, but not the one
+    /// that has just got bytes.
     void limit_unproven(connection const& latest);
     void leave(connection&);
     void park(poll_id, connection&);

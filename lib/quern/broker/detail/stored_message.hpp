@@ -34,7 +34,8 @@ struct message_extras {
     std::string source_arn;       ///< in a dead-letter queue: where it came from
 };
 
-/// A message in a queue. On the agenda while it is delayed or in flight. Queues hold many: what can be small is small.
+/// A message in a queue. On the agenda while it is delayed or in flight. Queues hold many: what can be small is
+/// small.
 struct stored_message : timed, order_hook, age_hook, table_hook {
     stored_message() : timed(kind::message) {}
 

@@ -29,8 +29,8 @@ public:
     /// Brings the end forward: handlers are cancelled at once.
     void hurry(tick now) { cancel_at_ = std::min(cancel_at_, now); }
 
-    /// Whether a message that is not wanted waits until no receive of ours is open that could bring it back, but not to
-    /// the last.
+    /// Whether a message that is not wanted waits until no receive of ours is open that could bring it back, but not
+    /// to the last.
     bool keeps_back(tick now) const { return now < release_at_; }
 
     tick wake_at(tick now) const

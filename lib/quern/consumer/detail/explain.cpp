@@ -123,7 +123,7 @@ std::vector<explanation::obstacle> pipeline::obstacles(tick time)
             "rate: " + std::to_string(pace.waiting()) + " messages wait for their turn, the next " +
                 (at ? in_seconds(*at, time) : "when one that was asked for has come")});
     }
-    if (dispatch_.room_beside_calls() == 0) {
+    if (dispatch_.room_beside_calls(0) == 0) { // a receive that is open, and may bring as many, is nothing in the way
         out.push_back({"handler_concurrency",
             "handler_concurrency: " + std::to_string(line_.running) + " are being handled, no more than " +
                 std::to_string(line_.limits.handler_concurrency) + " at once, and " +

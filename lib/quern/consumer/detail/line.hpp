@@ -29,11 +29,12 @@
 
 namespace quern::detail {
 
-/// State that the stages share: what is in flight with its leases, the settings, time, chance, the log, and the way to SQS.
+/// State that the stages share: what is in flight with its leases, the settings, time, chance, the log, and the way
+/// to SQS.
 ///
-/// The stages pass messages on in one direction, intake -> dispatch -> settle, and each knows only those behind it. What a
-/// later stage learns about a message that concerns an earlier one (its lease is lost, its group may go on) it leaves
-/// here as a notice, which that stage takes up in its next turn.
+/// The stages pass messages on in one direction, intake -> dispatch -> settle, and each knows only those behind it.
+/// A later stage that learns something which concerns an earlier one (a message's lease is lost, its group may go on)
+/// leaves it here as a notice, which that stage takes up in its next turn.
 ///
 /// Threads  everything on the strand, but for `in_flight.size()` and the counters, which any thread may read.
 struct line {

@@ -86,8 +86,8 @@ asio::awaitable<void> pipeline::run()
 
 /// Gives each stage its turn; says when time alone will make more due.
 ///
-/// Intake comes before dispatch, so that receives use the frames of those that have ended again: a handler would keep them,
-/// large as they are.
+/// Intake comes before dispatch, so that receives use the frames of those that have ended again: a handler would keep
+/// them, large as they are.
 std::optional<tick> pipeline::turn(tick time)
 {
     auto const leases = leases_.turn(time);

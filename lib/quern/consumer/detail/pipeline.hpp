@@ -56,8 +56,8 @@ private:
     std::shared_ptr<pipeline> const line_;
 };
 
-/// A consumer at work: the stages, wired, and the one loop that gives each its turn. A stage says when time alone will make
-/// more due; everything else rings the alarm.
+/// A consumer at work: the stages, wired, and the one loop that gives each its turn. A stage says when time alone
+/// will make more due; everything else rings the alarm.
 ///
 ///     intake ──▶ dispatch ──▶ settle
 ///                   ▲            ▲
@@ -66,8 +66,8 @@ private:
 /// Threads  everything on `strand()`.
 class pipeline final : public std::enable_shared_from_this<pipeline> {
 public:
-    /// Makes one that lives in that context until its drain has ended. `given` may be null: then it makes a client of its
-    /// own from the environment. `places`: claimed in the lanes of that which is given, for as long.
+    /// Makes one that lives in that context until its drain has ended. `given` may be null: then it makes a client of
+    /// its own from the environment. `places`: claimed in the lanes of that which is given, for as long.
     static std::weak_ptr<lodgers::lodger> move_in(std::shared_ptr<lodgers> home, sqs::lane_claim places,
         boost::asio::any_io_executor, sqs::api* given, std::string queue_url, handlers, consumer_options,
         std::shared_ptr<consumer_numbers<counter> const>& counters);

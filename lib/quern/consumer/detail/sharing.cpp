@@ -65,7 +65,8 @@ limits_of_all fair_shares(std::size_t all, std::vector<sharer> const& who)
     return shares(all, who, highest(who));
 }
 
-/// Messages that are coming do not count: long polls of a queue that has just run empty may reserve all it has, and bring nothing.
+/// Messages that are coming do not count: long polls of a queue that has just run empty may reserve all it has, and
+/// bring nothing.
 limits_of_all wanted_limits(std::size_t all, std::vector<sharer> const& who)
 {
     auto const fair = fair_shares(all, who);

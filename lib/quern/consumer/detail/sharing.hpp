@@ -22,13 +22,13 @@ using limits_of_all = std::vector<std::size_t>;
 /// Requires  `all` is enough for one each.
 limits_of_all fair_shares(std::size_t all, std::vector<sharer> const&);
 
-/// The limits that there should be: whoever has reached its own gets what the others leave, by weight. Those keep what they
-/// hold, and places for one receive; what nobody needs is lent. While nobody has reached its limit all stays as it
-/// is, until the fair shares would do.
+/// The limits that there should be: whoever has reached its own gets what the others leave, by weight. Those keep
+/// what they hold, and places for one receive; what nobody needs is lent. While nobody has reached its limit all
+/// stays as it is, until the fair shares would do.
 limits_of_all wanted_limits(std::size_t all, std::vector<sharer> const&);
 
-/// The limits that may be set now, on the way to the wanted ones: those that sink do so at once, those that rise take what
-/// has come free, so that no more than `all` are ever in flight together.
+/// The limits that may be set now, on the way to the wanted ones: those that sink do so at once, those that rise take
+/// what has come free, so that no more than `all` are ever in flight together.
 ///
 /// Requires  limits that sink have sunk: what is in flight and coming was counted under them.
 limits_of_all next_limits(std::size_t all, std::vector<sharer> const&, limits_of_all const& wanted);

@@ -38,8 +38,8 @@ public:
           caller_(std::move(caller))
     {}
 
-    /// (Not asio::post: no copy of the executor may end its life on this thread. ThreadSanitizer does not see the fence
-    /// by which Asio counts them.)
+    /// (Not asio::post: no copy of the executor may end its life on this thread. ThreadSanitizer does not see the
+    /// fence by which Asio counts them.)
     static void resume(std::shared_ptr<absentee> who, std::exception_ptr thrown, T value)
     {
         auto const& home = who->home_;
@@ -67,8 +67,8 @@ struct is_result<result<T>> : std::true_type {};
 
 } // namespace detail
 
-/// The way to answer whoever has asked for a T; copies answer the same question. The first answer counts. When the last
-/// copy goes without an answer, the question ends as if there were nobody to be asked any more.
+/// The way to answer whoever has asked for a T; copies answer the same question. The first answer counts. When the
+/// last copy goes without an answer, the question ends as if there were nobody to be asked any more.
 ///
 /// Threads  any.
 template <class T>
@@ -78,7 +78,8 @@ public:
 
     explicit operator bool() const { return question_ != nullptr; }
 
-    /// The coroutine goes on on its own executor, by a post. Nothing when it was told before, or its context has ended.
+    /// The coroutine goes on on its own executor, by a post. Nothing when it was told before, or its context has
+    /// ended.
     void tell(T value) const
     {
         if (question_) question_->end({}, std::move(value));
@@ -137,17 +138,17 @@ private:
     std::shared_ptr<question> question_;
 };
 
-/// Asks something of whoever lives on another executor, and resumes at home: suspends the caller until the asker<T> that
-/// `begin(asker<T>)` is given is told. `begin` runs at once, on the caller's thread; it usually posts the question to a
-/// strand. T: default constructible.
+/// Asks something of whoever lives on another executor, and resumes at home: suspends the caller until the asker<T>
+/// that `begin(asker<T>)` is given is told. `begin` runs at once, on the caller's thread; it usually posts the
+/// question to a strand. T: default constructible.
 ///
 /// Fails         asker::fail(). When the last asker is gone: errc::stopped, where T is a result, else
 ///               asio::error::operation_aborted, thrown.
-/// Cancellation  terminal, by `cancel()`, on the executor where it is emitted; it usually posts as well, and the question
-///               still ends by an answer. Without one there is none. What both capture lives as long as the
+/// Cancellation  terminal, by `cancel()`, on the executor where it is emitted; it usually posts as well, and the
+///               question still ends by an answer. Without one there is none. What both capture lives as long as the
 ///               coroutine waits.
-/// Lifetime      of the caller: its context has work until the answer, and destroys it where none came, whoever still keeps
-///               the asker. So it may own whom it asks.
+/// Lifetime      of the caller: its context has work until the answer, and destroys it where none came, whoever still
+///               keeps the asker. So it may own whom it asks.
 ///
 /// (Spawning onto the strand with use_awaitable would do for the happy case; its cancellation crosses the executors
 /// without a lock before Boost 1.83.)

@@ -2,7 +2,8 @@
 
 namespace quern {
 
-/// A random number from 0 to 1, for jitter; not for secrets. Each thread has an engine of its own, seeded by the system.
+/// A random number from 0 to 1, for jitter; not for secrets. Each thread has an engine of its own, seeded by the
+/// system.
 double random_part();
 
 } // namespace quern

@@ -19,8 +19,8 @@
 
 namespace quern {
 
-/// The way to a state that is touched on its strand only and ends with its context, for an object that may be called, and
-/// destroyed, anywhere: on the strand one finds it at once, from elsewhere one comes as a visitor.
+/// The way to a state that is touched on its strand only and ends with its context, for an object that may be called,
+/// and destroyed, anywhere: on the strand one finds it at once, from elsewhere one comes as a visitor.
 ///
 /// State    a lodgers::lodger with a `compact_strand strand` and a `close()` that ends what is under way.
 /// Threads  any.

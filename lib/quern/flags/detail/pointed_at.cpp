@@ -17,8 +17,10 @@ result<std::string> pointed_at(std::string_view text, std::string_view pointer)
         return failure(errc::bad_reply, "it has nothing at " + std::string(pointer));
     std::string_view word;
     if (found.get(word) == simdjson::SUCCESS) return std::string(word);
-    if (found.is_object() && found.at_key("enabled").get(enabled) == simdjson::SUCCESS)
-        return "{\"open\":" + std::string(simdjson::minify(found)) + '}'; // a flag as feature flags are
+    if (found.is_object() && found.at_key("enabled").get(enabled) == simdjson::SUCCESS) {
+        std::string const flag = simdjson::minify(found);
+        return "{\"open\":" + flag + ',' + flag.substr(1); // as feature flags are; its members for whoever names one
+    }
     return std::string(simdjson::minify(found));
 }
 

@@ -14,12 +14,19 @@
 
 namespace quern::idempotency::detail {
 
-/// A claim reaches so much further than the lease: two clocks, each set right by Date headers to within a second and a half,
-/// and the requests under way.
+/// A claim reaches so much further than the lease: two clocks, each set right by Date headers to within a second and
+/// a half, and the requests under way.
 inline constexpr std::chrono::seconds claim_slack{4};
 
-/// One claim on a key, and its tie to the lease of a message: while it is held, the lease is extended only after the row
-/// has been.
+/// Tells whether somebody else may have the message by now. A message that no consumer keeps, as in the test of a
+/// handler, has no lease that could end.
+inline bool is_lease_over(delivery const& d)
+{
+    return d.lease_deadline() != tick() && d.remaining().count() <= 0;
+}
+
+/// One claim on a key, and its tie to the lease of a message: while it is held, the lease is extended only after the
+/// row has been.
 ///
 /// Threads  any: the handler's and the consumer's.
 class claim_lease final : public lease_guard {
@@ -33,8 +40,8 @@ public:
     /// Begins a claim that reaches as far as the lease does now; the request for it.
     claim_request begin();
 
-    /// The claim is ours as far as it reaches. True when that is far enough; else the lease was extended meanwhile, or the
-    /// store's clock turned out to be another, and the row has to follow: extend_row(), and again.
+    /// The claim is ours as far as it reaches. True when that is far enough; else the lease was extended meanwhile,
+    /// or the store's clock turned out to be another, and the row has to follow: extend_row(), and again.
     bool hold();
     store::answer<store_answer> extend_row();
 
@@ -50,7 +57,6 @@ public:
 
 private:
     record reaching(tick until) const;
-    store::answer<store_answer> send(record);
 
     std::shared_ptr<store> const store_;
     clock& clock_;

@@ -25,8 +25,8 @@ std::vector<statement_line::waiting> statement_line::take()
     return out;
 }
 
-/// One request, from the moment at which it is due. It may end without an answer, with the context that it lives on; whoever
-/// waits for one may live elsewhere.
+/// One request, from the moment at which it is due. It may end without an answer, with the context that it lives on;
+/// whoever waits for one may live elsewhere.
 struct gatherer::round {
     explicit round(std::shared_ptr<gatherer> its) : owner(std::move(its)) {}
     round(round const&) = delete;

@@ -20,8 +20,8 @@
 
 namespace quern::idempotency::detail {
 
-/// The statements that wait to share a request: in their order, no two of one item in a request, since that would fail as a
-/// whole.
+/// The statements that wait to share a request: in their order, no two of one item in a request, since that would
+/// fail as a whole.
 class statement_line {
 public:
     static constexpr std::size_t most = 25; ///< in a request (DynamoDB API, BatchExecuteStatement)

@@ -53,7 +53,8 @@ class connect_race : public std::enable_shared_from_this<connect_race> {
 public:
     connect_race(boost::asio::any_io_executor, tcp_addresses, tick deadline);
 
-    /// Completes with the connected socket, or with the error of the last attempt; with operation_aborted once stopped.
+    /// Completes with the connected socket, or with the error of the last attempt; with operation_aborted once
+    /// stopped.
     /// Cancellation  terminal; all attempts are given up.
     boost::asio::awaitable<boost::system::error_code> run(boost::asio::ip::tcp::socket& out);
 

@@ -55,7 +55,8 @@ asio::awaitable<result<response>> connection::exchange_over(Stream& stream, std:
     while (!reader.is_done()) {
         auto const room = std::clamp<std::size_t>(reader.expected(), usual_read, largest_read);
         auto const [read_error, size] = co_await stream.async_read_some(unread_.prepare(room), as_values);
-        // The end of an answer that has no length. Over TLS only a close_notify proves it: anyone can cut a connection.
+        // The end of an answer that has no length. Over TLS only a close_notify proves it: anyone can cut a
+        // connection.
         if (read_error == asio::error::eof && reader.ends_here()) break;
         if (read_error) co_return lost(read_error, reader.phase());
 

@@ -65,8 +65,8 @@ public:
     /// Has the system ask a peer that is silent for a minute whether it is still there, for answers that take hours.
     void probe_silence();
 
-    /// Writes and reads at the same time. After a failure, and after an answer that came early, the connection is closed.
-    /// `self` is this connection, kept until the last byte is written or given up.
+    /// Writes and reads at the same time. After a failure, and after an answer that came early, the connection is
+    /// closed. `self` is this connection, kept until the last byte is written or given up.
     static boost::asio::awaitable<result<void>> converse(
         std::shared_ptr<connection> self, std::shared_ptr<conversation>);
 

@@ -35,8 +35,8 @@ asio::awaitable<result<void>> connection::converse_over(
     constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
     constexpr std::size_t usual_read = 4 * 1024, largest_read = 64 * 1024;
 
-    // The coroutine may end first, cancelled or content; this keeps what is being written, and the stream. How writing
-    // failed does not matter: the answer that explains it may be there to read.
+    // The coroutine may end first, cancelled or content; this keeps what is being written, and the stream. How
+    // writing failed does not matter: the answer that explains it may be there to read.
     auto noted = [self, talk](boost::system::error_code ec, std::size_t) { talk->is_written = !ec; };
     asio::async_write(stream, asio::buffer(talk->text), std::move(noted));
 

@@ -18,14 +18,15 @@ bool has_folded_header(std::string_view text);
 enum class framing { sound, bad, unsupported };
 framing framing_of(headers const&, int version); ///< version as Beast counts: 10, 11
 
-/// One of these names, 64 at most, that comes twice; empty: none does. Ask for those that decide what is asked for, by whom and
-/// where.
+/// One of these names, 64 at most, that comes twice; empty: none does. Ask for those that decide what is asked for,
+/// by whom and where.
 std::string_view repeated_header(headers const&, std::span<std::string_view const> names);
 
 /// Whether an IP address, without brackets, is one of the loopback.
 bool is_loopback(std::string_view address);
 
-/// Whether a Host header names an IP address, with or without a port: then no name was looked up that its owner could turn.
+/// Whether a Host header names an IP address, with or without a port: then no name was looked up that its owner could
+/// turn.
 bool is_address(std::string_view host);
 
 /// Whether a Host header names this machine's loopback, or one of the names listed. "localhost", names under it, and

@@ -17,7 +17,8 @@
 
 namespace quern::net {
 
-/// Part of each of our servers that comes before anything is said: listens, accepts, and looks at deadlines now and then.
+/// Part of each of our servers that comes before anything is said: listens, accepts, and looks at deadlines now and
+/// then.
 ///
 /// Threads  one at a time, on the executor.
 class listener {

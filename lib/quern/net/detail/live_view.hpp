@@ -26,8 +26,8 @@ struct live_view_options {
     std::string_view other_paths; ///< for that list: "/livez, /readyz"
 };
 
-/// A page that follows what goes on behind it: `/` is the page, `/explain` the picture, `/events` the same once a second as
-/// server-sent events, `/metrics` the metrics.
+/// A page that follows what goes on behind it: `/` is the page, `/explain` the picture, `/events` the same once a
+/// second as server-sent events, `/metrics` the metrics.
 ///
 /// Lifetime  shared: its coroutine holds it until close().
 /// Threads   one at a time, on the executor.

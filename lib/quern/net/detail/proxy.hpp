@@ -22,18 +22,18 @@ struct proxy {
 /// Reads "http://user:password@host:port", user and password percent-encoded. Without a scheme it is http; without a
 /// port 80.
 ///
-/// Fails with  errc::invalid_option  another scheme than http (a proxy that is itself reached over TLS, SOCKS), a path,
-///                                   or no host. The message never names user or password.
+/// Fails with  errc::invalid_option  another scheme than http (a proxy that is itself reached over TLS, SOCKS), a
+///                                   path, or no host. The message never names user or password.
 result<proxy> parse_proxy(std::string_view url);
 
 /// The proxy that the environment names for requests to this endpoint; empty for none.
 ///
 /// https   https_proxy, HTTPS_PROXY
-/// http    http_proxy, HTTP_PROXY, the latter not in a CGI program (REQUEST_METHOD is set): there it is a header of the
-///         request, and anyone's to choose (httpoxy, CVE-2016-5385)
+/// http    http_proxy, HTTP_PROXY, the latter not in a CGI program (REQUEST_METHOD is set): there it is a header of
+///         the request, and anyone's to choose (httpoxy, CVE-2016-5385)
 ///
-/// Nothing goes through a proxy to this machine itself (localhost, 127.0.0.0/8, ::1), nor to what no_proxy or NO_PROXY
-/// lists. The lower-case name wins, as in curl.
+/// Nothing goes through a proxy to this machine itself (localhost, 127.0.0.0/8, ::1), nor to what no_proxy or
+/// NO_PROXY lists. The lower-case name wins, as in curl.
 std::string proxy_for(endpoint const&, std::function<std::string(char const* name)> const& environment);
 
 /// Whether a no_proxy list names the endpoint: entries stand between commas or spaces, and are

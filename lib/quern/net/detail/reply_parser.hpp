@@ -18,9 +18,9 @@ namespace quern::net {
 /// Interim answers (1xx) that are passed over before the real one.
 constexpr int most_interim_answers = 8;
 
-/// Beast's incremental parser, writing straight into a net::response. Stricter than Beast where two readers of one answer
-/// might disagree about its end: a header in several lines, and a Transfer-Encoding other than `chunked`, are refused.
-/// Trailers are dropped.
+/// Beast's incremental parser, writing straight into a net::response. Stricter than Beast where two readers of one
+/// answer might disagree about its end: a header in several lines, and a Transfer-Encoding other than `chunked`, are
+/// refused. Trailers are dropped.
 class reply_parser final : public boost::beast::http::basic_parser<false> {
 public:
     reply_parser(response& out, std::size_t max_header, std::size_t max_body)

@@ -29,7 +29,8 @@ asio::awaitable<result<tcp_addresses>> resolver::addresses(tick deadline)
     auto const time = std::chrono::steady_clock::now();
     if (time >= fresh_until_) {
         if (!looking_) look_up();
-        // With a stale answer at hand, half of the time is kept for connecting, lest a silent name service take it all.
+        // With a stale answer at hand, half of the time is kept for connecting, lest a silent name service take it
+        // all.
         if (!known_.empty()) deadline = time + (deadline - time) / 2;
         waiter answer(resolver_.get_executor(), deadline, waiting_);
         auto const [ec] = co_await answer.turn();

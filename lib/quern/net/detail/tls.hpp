@@ -29,7 +29,8 @@ struct tls_material {
     bool is_checking = true; ///< certificates and their hosts
 };
 
-/// How this client speaks TLS: 1.2 or newer, the certificate and its host checked, sessions resumed. One for each server.
+/// How this client speaks TLS: 1.2 or newer, the certificate and its host checked, sessions resumed. One for each
+/// server.
 ///
 /// Lifetime  outlives its streams.
 /// Threads   one strand.
@@ -48,9 +49,9 @@ public:
 
     boost::asio::ssl::context& context() { return context_; }
 
-    /// Before the handshake: whom to expect, and the session to go on with. What is wrong with a certificate is put into
-    /// `fault`, which outlives the stream's handshakes. False when OpenSSL cannot expect such a host ("fe80::1%eth0"):
-    /// then there must be no handshake, for any certificate would do.
+    /// Before the handshake: whom to expect, and the session to go on with. What is wrong with a certificate is put
+    /// into `fault`, which outlives the stream's handshakes. False when OpenSSL cannot expect such a host
+    /// ("fe80::1%eth0"): then there must be no handshake, for any certificate would do.
     [[nodiscard]] bool prepare(tls_stream&, std::string const& host, std::string& fault);
 
     /// The server asked for a certificate, and there is none.
@@ -76,8 +77,8 @@ private:
     std::unique_ptr<SSL_SESSION, decltype(&SSL_SESSION_free)> session_{nullptr, SSL_SESSION_free};
 };
 
-/// Before a stream is destroyed: OpenSSL takes the session of a connection that ended without a close_notify for a bad
-/// one, but whoever frames by length may just close (RFC 5246, 7.2.1).
+/// Before a stream is destroyed: OpenSSL takes the session of a connection that ended without a close_notify for a
+/// bad one, but whoever frames by length may just close (RFC 5246, 7.2.1).
 void keep_resumable(tls_stream&);
 
 /// Why a handshake failed, for a human, and whether another attempt may end otherwise: what a broken connection or a

@@ -6,8 +6,8 @@
 
 namespace quern::net {
 
-/// One timer for the deadlines of many: it stands at the earliest, and a later one costs nothing. The owner, which is kept
-/// in a shared_ptr, is told by enforce().
+/// One timer for the deadlines of many: it stands at the earliest, and a later one costs nothing. The owner, which is
+/// kept in a shared_ptr, is told by enforce().
 ///
 /// Threads  one strand: that of the executor given.
 class watchdog {

@@ -25,7 +25,8 @@ struct web_hook_link {
 
 using web_hook_link_ptr = std::shared_ptr<web_hook_link>;
 
-/// The end of a connection's youth: up to a fifth early, so that those which were opened together do not end together.
+/// The end of a connection's youth: up to a fifth early, so that those which were opened together do not end
+/// together.
 tick retirement(tick opened_at, std::chrono::milliseconds max_age, double random_part);
 
 /// All that is known about one host: the way there, and the connections that are open.

@@ -36,7 +36,8 @@ public:
     /// The next reading, or the moment at which the last word becomes too old.
     std::optional<tick> wake_at(tick now) const;
 
-    /// "flag ssm:/orders/halt says halt, read 3 s ago", "flag … cannot be read: throttled; …"; empty without a source.
+    /// "flag ssm:/orders/halt says halt, read 3 s ago", "flag … cannot be read: throttled; …"; empty without a
+    /// source.
     std::string explain(tick now) const;
 
     /// Time since the last word was read; absent as long as none was.

@@ -22,6 +22,8 @@ namespace {
 constexpr std::size_t most_named = 100;    // of the messages that are left
 constexpr int most_tries = 5;              // of a send, while its message is held
 constexpr std::size_t enough_refused = 10; // with none sent: the fault is not the messages'
+constexpr auto halt_every = 1s;            // asked whether work may go on
+constexpr auto pass_over_every = 1s;       // a message for which the limit has no place
 constexpr auto give_up_after = 20s;        // of each; less than a lease, and than a drain
 
 /// The service finds fault with the message itself, which no other time or queue of this kind would cure.
@@ -70,7 +72,8 @@ void redriver::state::wake()
         one->ring();
 }
 
-/// By its DeadLetterQueueSourceArn; where it has none, because nobody's redrive policy moved it, the only source there is.
+/// By its DeadLetterQueueSourceArn; where it has none, because nobody's redrive policy moved it, the only source
+/// there is.
 std::optional<std::string> redriver::state::destination(sqs::message const& m) const
 {
     if (!o_.to_url.empty()) return o_.to_url;
@@ -130,25 +133,37 @@ asio::awaitable<void> redriver::state::until(tick at)
         co_await mine.it.wait(at);
 }
 
-run_rule::turn redriver::state::ask(bool paced)
+/// Notices when a run that waits is halted, and when it goes on.
+void redriver::state::note_halt(std::optional<std::string> const& why)
+{
+    if (why.has_value() == halted_since_.has_value()) return;
+    auto const now = time_.now();
+    if (halted_since_) rule_.halted(*halted_since_, now);
+    halted_since_ = why ? std::optional(now) : std::nullopt;
+    if (o_.log) o_.log(log_level::warning, why ? "redrive: halted: " + *why : std::string("redrive: goes on"));
+}
+
+run_rule::turn redriver::state::ask(bool paced, bool again)
 {
     auto const why = o_.halted ? o_.halted() : std::nullopt;
+    if (o_.waits_when_halted) note_halt(why);
+    if (why && o_.waits_when_halted) return {run_rule::answer::wait, time_.now() + halt_every};
     if (why) rule_.stop("CircuitBreakerOpen: " + *why);
     if (why) news_.ring();
-    return rule_.ask(time_.now(), paced);
+    return rule_.ask(time_.now(), paced, again);
 }
 
 /// Completes when one more may begin, or none may any more.
-asio::awaitable<run_rule::answer> redriver::state::turn(bool paced)
+asio::awaitable<run_rule::answer> redriver::state::turn(bool paced, bool again)
 {
-    auto said = ask(paced);
+    auto said = ask(paced, again);
     if (said.what != run_rule::answer::wait || ending_) co_return ending_ ? run_rule::answer::stopped : said.what;
     auto const here = co_await asio::this_coro::executor;
     listed_alarm mine(waiting_, time_, here);
     while (said.what == run_rule::answer::wait && !ending_) {
         co_await mine.it.wait(said.at);
         if (ending_) break;
-        said = ask(paced);
+        said = ask(paced, again);
     }
     if (said.what == run_rule::answer::wait) co_return run_rule::answer::stopped;
     co_return said.what;
@@ -159,7 +174,7 @@ redriver::state::receipt redriver::state::judge(failure const& why, bool fifo)
     receipt out;
     ++told_.failures;
     rule_.send_failed(time_.now());
-    // A FIFO queue takes no second copy with the same deduplication id, for five minutes.
+    // A FIFO queue takes no second copy with the same deduplication id, for five minutes: see note_sending().
     if (may_be_there(why) && !fifo) ++told_.maybe_twice;
     if (why.retryable || why.code == errc::stopped || why.code == errc::not_confirmed) {
         out.what = delivered::again;
@@ -184,13 +199,14 @@ asio::awaitable<redriver::state::receipt> redriver::state::deliver(
     auto& through = producer_for(to);
     receipt out;
     for (int tries = 1;; ++tries) {
-        auto const may = co_await turn(paced);
+        auto const again = doubt_about(d.id()).has_value(); // it has its place in the limit
+        auto const may = co_await turn(paced, again);
         if (may == run_rule::answer::enough) out.reason = "enough";
         if (may != run_rule::answer::go) co_return out;
         auto const cancelled = co_await asio::this_coro::cancellation_state;
         // A lease that was lost during a send has told nobody.
         if (cancelled.cancelled() != asio::cancellation_type::none || d.remaining() <= 0s) {
-            rule_.withdrawn(paced);
+            rule_.withdrawn(paced, again);
             co_return out;
         }
         auto const none = asio::disable_cancellation();
@@ -200,8 +216,9 @@ asio::awaitable<redriver::state::receipt> redriver::state::deliver(
         result<sqs::send_message_response> sent = failure(errc::stopped, "the journal cannot be written");
         if (kept) {
             auto once = copy;
+            auto const began = time_.wall();
             sent = co_await through.send(std::move(once));
-            note_end_of_send(d, sent, fifo);
+            note_end_of_send(d, copy, to, began, sent);
             kept = co_await is_kept();
         }
         auto const all = asio::enable_terminal_cancellation();
@@ -210,7 +227,7 @@ asio::awaitable<redriver::state::receipt> redriver::state::deliver(
             out.what = delivered::yes;
             co_return out;
         }
-        if (!sent) rule_.withdrawn(paced);
+        if (!sent) rule_.withdrawn(paced, doubt_about(d.id()).has_value());
         if (!kept)
             co_return out; // of one that was sent the journal knows that it may have been: it comes again, marked
         out = judge(sent.error(), fifo);
@@ -254,8 +271,11 @@ redriver::state::outcome_of redriver::state::end_of_send(delivery& d, receipt co
         auto const said = co_await remove(d);
         co_return said;
     }
-    if (r.reason == "enough") co_return hide(d);
-    co_return release();
+    if (r.reason != "enough") co_return release();
+    // A place that a send in doubt has may become free: until then the whole queue is not passed over in a hurry.
+    auto const due = time_.now() + pass_over_every;
+    co_await until(due);
+    co_return hide(d);
 }
 
 redriver::state::outcome_of redriver::state::send(delivery& d, plan p, std::string to)

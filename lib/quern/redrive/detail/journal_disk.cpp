@@ -18,18 +18,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
-result<std::string> read_all(int fd, std::string const& path)
+result<void> read_pieces(int fd, std::string const& path, journal_file::piece_reader const& take)
 {
-    std::string out;
     std::array<char, 64 * 1024> buffer{};
     if (::lseek(fd, 0, SEEK_SET) < 0) return system_failure(errno, path);
     for (;;) {
         auto const got = ::read(fd, buffer.data(), buffer.size());
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return system_failure(errno, path);
-        if (got == 0) return out;
-        out.append(buffer.data(), static_cast<std::size_t>(got));
+        if (got == 0) return {};
+        auto const taken = take(std::string_view(buffer.data(), static_cast<std::size_t>(got)));
+        if (!taken) return taken.error();
     }
+}
+
+result<std::string> read_all(int fd, std::string const& path)
+{
+    std::string out;
+    auto const append = [&out](std::string_view piece) -> result<void> {
+        out += piece;
+        return {};
+    };
+    auto const read = read_pieces(fd, path, append);
+    if (!read) return read.error();
+    return out;
 }
 
 /// A new name in a folder outlasts the machine only once the folder itself is written.
@@ -51,12 +63,7 @@ public:
         : lock_(std::move(lock)), file_(std::move(file)), path_(std::move(path)), cancel_path_(std::move(cancel_path))
     {}
 
-    ~disk_file() override
-    {
-        if (is_cancelled()) ::unlink(cancel_path_.c_str()); // done, or too late
-    }
-
-    result<std::string> read() override { return read_all(file_.get(), path_); }
+    result<void> read(piece_reader const& take) override { return read_pieces(file_.get(), path_, take); }
 
     result<void> append(std::string_view text) override
     {
@@ -72,6 +79,7 @@ public:
     }
 
     bool is_cancelled() override { return ::access(cancel_path_.c_str(), F_OK) == 0; }
+    void forget_cancel() override { ::unlink(cancel_path_.c_str()); }
 
 private:
     descriptor const lock_, file_;
@@ -135,6 +143,32 @@ result<std::string> read_journal_file(std::string const& folder, std::string con
     descriptor const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (file.get() < 0) return system_failure(errno, path);
     return read_all(file.get(), path);
+}
+
+result<std::optional<event>> read_journal_start(std::string const& folder, std::string const& name)
+{
+    auto const path = path_of(folder, name, ".jsonl");
+    descriptor const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.get() < 0) return system_failure(errno, path);
+    std::optional<event> out;
+    event_reader reader([&out](event&& e) -> result<void> {
+        if (e.kind != event_kind::started) return failure(errc::invalid_option, "a run begins otherwise");
+        out = std::move(e);
+        return failure(errc::stopped, "no more is wanted");
+    });
+    auto const read = read_pieces(file.get(), path, [&](std::string_view piece) { return reader.read(piece); });
+    if (out) return out;
+    if (!read) return read.error();
+    auto const extent = reader.end();
+    if (!extent) return extent.error();
+    return out;
+}
+
+result<void> find_journal_file(std::string const& folder, std::string const& name)
+{
+    auto const path = path_of(folder, name, ".jsonl");
+    if (::access(path.c_str(), F_OK) != 0) return system_failure(errno, path);
+    return {};
 }
 
 result<std::vector<std::string>> journal_names(std::string const& folder)

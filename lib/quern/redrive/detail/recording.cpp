@@ -52,12 +52,18 @@ asio::awaitable<bool> redriver::state::is_kept()
     auto const wanted = o_.record->book().last_id();
     co_await asio::post(ex_, asio::use_awaitable);
     if (o_.record->flushed() < wanted || o_.record->is_broken()) (void)o_.record->flush();
-    if (!o_.record->is_broken()) co_return true;
+    co_return !ends_when_broken();
+}
+
+/// Whether nothing may be done any more, because nothing can be written; then all are told.
+bool redriver::state::ends_when_broken()
+{
+    if (!o_.record->is_broken()) return false;
     if (!std::exchange(told_.journal_failed, true))
         rule_.stop("the journal cannot be written: " + o_.record->why_broken());
     news_.ring();
     wake();
-    co_return false;
+    return true;
 }
 
 std::optional<failure> redriver::state::begin_record()
@@ -65,8 +71,8 @@ std::optional<failure> redriver::state::begin_record()
     if (!o_.record) return {};
     auto const& book = o_.record->book();
     if (book.now() == run_book::phase::succeeded || book.now() == run_book::phase::cancelled)
-        return failure(
-            errc::invalid_option, "the run is over (" + std::string(name_of(book.now())) + "): give another name");
+        return failure(errc::invalid_option,
+            "the run is over (" + std::string(name_of(book.now())) + "): begin another journal");
     if (book.now() == run_book::phase::none) {
         note(event_kind::started, nullptr, [&](event& e) {
             e.version = event::current_version;
@@ -81,6 +87,8 @@ std::optional<failure> redriver::state::begin_record()
         go_on_from_record();
     }
     auto const kept = o_.record->flush();
+    look_for_cancel(); // somebody may have asked for the end while no process was there
+    ending_ = ending_ || told_.cancelled;
     if (kept) return {};
     told_.journal_failed = true;
     return kept.error();
@@ -103,7 +111,7 @@ void redriver::state::go_on_from_record()
         if (one.where == stage::sent) unconfirmed_.insert(id);
         if (one.where != stage::done && one.where != stage::left) awaited_[id] = hidden_until;
     }
-    rule_.begin_with(counts.redriven + counts.isolated);
+    rule_.begin_with(counts.redriven + counts.isolated + counts.unknown);
 }
 
 /// The plan as it is now, unless the message was planned so before: what was left to chance stays.
@@ -167,17 +175,17 @@ outcome redriver::state::put_off(delivery& d, wall_time due)
 
 void redriver::state::note_sending(delivery const& d, sqs::send_message_entry const& copy, std::string const& to)
 {
-    auto const* const known = recorded(d.id());
-    if (!known) return;
     auto const key = copy.deduplication_id.value_or(std::string());
-    // A FIFO queue takes no second copy with the same deduplication id, for five minutes.
-    auto const since = time_.wall() - known->sending_at;
-    auto const swallowed =
-        !key.empty() && key == known->key && to == known->queue && since >= 0s && since < repeat_time;
-    auto const twice = known->where == stage::unknown && !swallowed;
+    auto const before = doubt_about(d.id());
+    auto const is_swallowed = [&] {
+        auto const since = time_.wall() - before->since;
+        return !key.empty() && key == before->key && to == before->queue && since >= 0s && since < repeat_time;
+    };
+    auto const twice = before && !is_swallowed();
     if (twice) {
         ++told_.maybe_twice;
-        say(log_level::warning, d.id(), "sent again: it may have been sent before the run was resumed");
+        doubts_.erase(std::string(d.id()));
+        say(log_level::warning, d.id(), "sent again: it may have been sent before");
     }
     note(event_kind::sending, &d, [&](event& e) {
         e.queue = to;
@@ -186,19 +194,39 @@ void redriver::state::note_sending(delivery const& d, sqs::send_message_entry co
     });
 }
 
-void redriver::state::note_end_of_send(delivery const& d, result<sqs::send_message_response> const& end, bool fifo)
+/// A copy that may be in a FIFO queue is in doubt: for five minutes the queue takes no second one with the same
+/// deduplication id, and after that it does.
+void redriver::state::note_end_of_send(delivery const& d, sqs::send_message_entry const& copy, std::string const& to,
+    wall_time began, result<sqs::send_message_response> const& end)
 {
+    std::string const id(d.id());
     if (end) {
+        doubts_.erase(id);
         note(event_kind::sent, &d, [&](event& e) {
             e.new_id = end->message_id;
             e.sequence = end->sequence_number;
         });
         return;
     }
+    auto const fifo = to.ends_with(".fifo");
+    auto const may_be = may_be_there(end.error());
+    if (may_be && fifo && !o_.record)
+        doubts_.try_emplace(id, doubt{to, copy.deduplication_id.value_or(std::string()), began});
     note(event_kind::send_failed, &d, [&](event& e) {
         e.reason = describe(end.error());
-        e.maybe_twice = may_be_there(end.error()) && !fifo;
+        e.maybe_twice = may_be && !fifo;
+        e.in_doubt = may_be && fifo;
     });
+}
+
+std::optional<redriver::state::doubt> redriver::state::doubt_about(std::string_view id) const
+{
+    if (auto const* const known = recorded(id)) {
+        if (!known->in_doubt) return {};
+        return doubt{known->queue, known->key, known->sending_at};
+    }
+    auto const at = doubts_.find(std::string(id));
+    return at == doubts_.end() ? std::nullopt : std::optional(at->second);
 }
 
 bool redriver::state::record_awaits() const
@@ -213,21 +241,26 @@ void redriver::state::look_for_cancel()
     told_.cancelled = o_.record->is_cancelled();
     // What no send waits for is kept here.
     if (o_.record->flushed() < o_.record->book().last_id()) (void)o_.record->flush();
+    ends_when_broken();
 }
 
 /// A message that was waited for and is not in the queue any more was deleted, if it had been sent; else it is gone.
+/// Where nobody knows whether it was sent, it stays so.
 void redriver::state::end_record()
 {
     if (!o_.record) return;
     told_.cancelled = told_.cancelled || o_.record->is_cancelled();
     auto const blocks_groups = o_.dlq_url.ends_with(".fifo") && !hidden_.empty();
-    auto const nothing_there = is_finished_ && !has_enough() && told_.elsewhere == 0 && !blocks_groups;
+    auto const nothing_there = is_finished_ && !has_enough() && told_.elsewhere == 0;
     std::vector<std::pair<std::string, stage>> open;
     for (auto const& [id, one] : o_.record->book().messages())
-        if (one.where != stage::done && one.where != stage::left) open.emplace_back(id, one.where);
+        if (one.where != stage::done && one.where != stage::left && !one.is_unknown())
+            open.emplace_back(id, one.where);
     std::ranges::sort(open);
     for (auto const& [id, where] : open) {
-        if (!nothing_there || where == stage::unknown) continue;
+        if (!nothing_there || hidden_.contains(id)) continue;
+        // A message of the group that was sent would have come before what is hidden.
+        if (blocks_groups && where != stage::sent) continue;
         event e;
         e.message = id;
         e.kind = where == stage::sent ? event_kind::deleted : event_kind::left;
@@ -243,7 +276,7 @@ void redriver::state::end_record()
         note(event_kind::cancelled, nullptr, [](event& e) { e.reason = "on request"; });
     else if (told_.stopped)
         note(event_kind::stopped, nullptr, [this](event& e) { e.reason = *told_.stopped; });
-    else if (is_finished_)
+    else if (is_finished_ && counts.undeleted == 0) // else it is to be resumed
         note(event_kind::succeeded, nullptr);
     auto const kept = o_.record->flush();
     if (kept) return;

@@ -50,6 +50,12 @@ private:
         std::string reason; // of refused
     };
 
+    // A send that may have been done, of which no second copy was counted.
+    struct doubt {
+        std::string queue, key;
+        wall_time since;
+    };
+
     // handling.cpp: one message
     outcome_of handle(delivery&);
     outcome_of send(delivery&, plan, std::string to);
@@ -59,8 +65,9 @@ private:
     boost::asio::awaitable<receipt> deliver(delivery&, sqs::send_message_entry, std::string to, bool paced);
     static bool may_be_there(failure const&);
     receipt judge(failure const&, bool fifo);
-    run_rule::turn ask(bool paced);
-    boost::asio::awaitable<run_rule::answer> turn(bool paced);
+    void note_halt(std::optional<std::string> const& why);
+    run_rule::turn ask(bool paced, bool again);
+    boost::asio::awaitable<run_rule::answer> turn(bool paced, bool again = false);
     boost::asio::awaitable<void> until(tick);
     outcome hide(delivery&);
     outcome leave(delivery&, std::string const& reason);
@@ -75,6 +82,7 @@ private:
     void go_on_from_record();
     void note(event_kind, delivery const*, std::function<void(event&)> const& fill = {});
     boost::asio::awaitable<bool> is_kept();
+    bool ends_when_broken();
     wall_time service_time() const { return time_.wall() + api_.clock_offset(); }
     run_book::entry const* recorded(std::string_view id) const;
     bool has_recorded_send(std::string_view id) const;
@@ -82,7 +90,9 @@ private:
     std::optional<wall_time> due_of(std::string_view id) const;
     outcome put_off(delivery&, wall_time due);
     void note_sending(delivery const&, sqs::send_message_entry const&, std::string const& to);
-    void note_end_of_send(delivery const&, result<sqs::send_message_response> const&, bool fifo);
+    void note_end_of_send(delivery const&, sqs::send_message_entry const&, std::string const& to, wall_time began,
+        result<sqs::send_message_response> const&);
+    std::optional<doubt> doubt_about(std::string_view id) const;
     bool record_awaits() const;
     void look_for_cancel();
     void end_record();
@@ -113,11 +123,13 @@ private:
     std::unordered_map<std::string, std::string> hidden_; // id -> receipt handle
     std::unordered_map<std::string, tick> awaited_;       // id -> until when it is waited for
     std::unordered_set<std::string> unconfirmed_;
+    std::unordered_map<std::string, doubt> doubts_; // without a journal, which knows its own
     std::list<alarm*> waiting_;
     std::uint64_t empty_polls_ = 0; // seen
     std::chrono::seconds retention_{0};
-    tick cancel_looked_at_{};
+    tick cancel_looked_at_ = tick::min();
     bool is_finished_ = false; // there is nothing left to do
+    std::optional<tick> halted_since_;
     std::size_t refused_ = 0;
 };
 

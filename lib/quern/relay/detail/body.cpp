@@ -69,12 +69,12 @@ std::string cloudevent_body(letter const& of, std::string_view content_type)
     return out;
 }
 
-std::string lambda_body(letter const& of)
+namespace {
+
+void add_record(text::json_writer& json, letter const& of)
 {
     auto const& m = of.message;
-    std::string out;
-    text::json_writer json(out);
-    json.begin_object().key("Records").begin_array().begin_object();
+    json.begin_object();
     json.member("messageId", m.id).member("receiptHandle", m.receipt_handle).member("body", m.body);
     json.key("attributes").begin_object();
     for (auto const& a : m.system_attributes)
@@ -92,7 +92,19 @@ std::string lambda_body(letter const& of)
     json.end_object().member("md5OfBody", m.md5_of_body);
     if (!m.md5_of_attributes.empty()) json.member("md5OfMessageAttributes", m.md5_of_attributes);
     json.member("eventSource", "aws:sqs").member("eventSourceARN", of.queue.arn).member("awsRegion", of.queue.region);
-    json.end_object().end_array().end_object();
+    json.end_object();
+}
+
+} // namespace
+
+std::string lambda_body(std::span<letter const> all)
+{
+    std::string out;
+    text::json_writer json(out);
+    json.begin_object().key("Records").begin_array();
+    for (auto const& one : all)
+        add_record(json, one);
+    json.end_array().end_object();
     return out;
 }
 

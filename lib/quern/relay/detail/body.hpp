@@ -2,6 +2,7 @@
 
 #include <quern/relay/letter.hpp>
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -11,7 +12,7 @@ namespace quern::relay::detail {
 
 std::string sns_body(letter const&);
 std::string cloudevent_body(letter const&, std::string_view content_type);
-std::string lambda_body(letter const&);
+std::string lambda_body(std::span<letter const>); ///< a record each
 
 /// The body is a notification of SNS already.
 bool is_sns_notification(std::string_view body);

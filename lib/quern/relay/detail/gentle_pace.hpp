@@ -7,10 +7,10 @@
 
 namespace quern::relay::detail {
 
-/// The rule for a web service that answers 429: how many requests may begin in a second. Without a limit at first; an answer
-/// of 429 halves what was sent in the last second, at most once a second, since what was under way then is no news. Each
-/// success adds a tenth of a request a second, so that the rate grows by a tenth in a second; twice the rate at
-/// which it was refused last, there is no limit again.
+/// The rule for a web service that answers 429: how many requests may begin in a second. Without a limit at first; an
+/// answer of 429 halves what was sent in the last second, at most once a second, since what was under way then is no
+/// news. Each success adds a tenth of a request a second, so that the rate grows by a tenth in a second; twice the
+/// rate at which it was refused last, there is no limit again.
 ///
 /// Threads  one strand.
 class gentle_pace {

@@ -25,27 +25,6 @@ namespace quern::services::detail {
 
 namespace asio = boost::asio;
 
-namespace {
-
-template <class T>
-T or_throw(result<T> found)
-{
-    if (!found) throw_exception_from_error(found.error(), BOOST_CURRENT_LOCATION);
-    return std::move(*found);
-}
-
-aws::chain_options where_keys_are(client_options const& options, std::string const& region)
-{
-    aws::chain_options chain;
-    chain.profile = options.profile;
-    chain.where.region = region;
-    chain.where.fips = options.where.fips;
-    chain.where.dual_stack = options.where.dual_stack;
-    return chain;
-}
-
-} // namespace
-
 /// State that is touched on the strand only, and ends with its context.
 template <class Service>
 struct host<Service>::state final : lodgers::lodger {
@@ -95,23 +74,25 @@ host<Service>::host(
     auto const* const given = ex.target<compact_strand>();
     auto const strand = given ? *given : compact_strand::on(std::move(ex));
     aws::environment const variables = aws::process_environment;
-    auto const config = or_throw(aws::load_shared_config(variables));
+    auto const config = aws::load_shared_config(variables).value();
     auto const profile = aws::settings_of(config, aws::selected_profile(variables, options.profile), name);
-    auto const where = or_throw(aws::locate(name, options.where, variables, profile));
+    auto const where = aws::locate(name, options.where, variables, profile).value();
     if (where.signing_region.empty()) {
         throw_exception_from_error(
             failure(errc::invalid_option, "region: none is known; set it in the options, or AWS_REGION"),
             BOOST_CURRENT_LOCATION);
     }
-    auto at = or_throw(net::parse_endpoint(where.url));
+    auto at = net::parse_endpoint(where.url).value();
     auto elsewhere = options.connections; // of its neighbours, to which another proxy may lead
     options.connections = aws::completed(std::move(options.connections), at, variables, profile);
-    options.retries = or_throw(aws::completed(options.retries, variables, profile));
+    options.retries = aws::completed(options.retries, variables, profile).value();
     elsewhere.ca_bundle = options.connections.ca_bundle;
     std::shared_ptr<aws::credentials_provider> own_keys;
     if (!options.credentials) {
-        options.credentials = own_keys = aws::default_credentials(
-            strand, where_keys_are(options, where.signing_region), std::move(elsewhere), time);
+        aws::chain_options keys{options.profile, options.where};
+        keys.where.region = where.signing_region;
+        options.credentials = own_keys =
+            aws::default_credentials(strand, std::move(keys), std::move(elsewhere), time);
     }
     how.region = where.signing_region;
     how.service = where.signing_name;

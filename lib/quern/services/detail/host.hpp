@@ -47,8 +47,8 @@ public:
 
     /// `how`: what the service wants besides its region.
     ///
-    /// Throws boost::system::system_error when an option is invalid, no region is found, or the CA bundle or the config
-    /// file cannot be read. `time` outlives the host and its calls.
+    /// Throws boost::system::system_error when an option is invalid, no region is found, or the CA bundle or the
+    /// config file cannot be read. `time` outlives the host and its calls.
     host(boost::asio::any_io_executor, aws::service_name const&, client_options, target how, clock& time);
     ~host();
     host(host const&) = delete;

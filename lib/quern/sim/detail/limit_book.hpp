@@ -10,14 +10,14 @@
 
 namespace quern::sim {
 
-/// Books of what one process may hold, begin and ask for, by limits that may be turned. What is there already when one is lowered
-/// may stay; nothing is added until there is less.
+/// Books of what one process may hold, begin and ask for, by limits that may be turned. What is there already when
+/// one is lowered may stay; nothing is added until there is less.
 ///
 /// Slack  at the moment at which limits are turned, the old ones are as good: the process may have acted before.
 class limit_book {
 public:
-    /// Absent, or zero: any number. `handler_concurrency`: messages in handlers. `rate`: absent as well where handlers may
-    /// start later than the consumer lets them.
+    /// Absent, or zero: any number. `handler_concurrency`: messages in handlers. `rate`: absent as well where
+    /// handlers may start later than the consumer lets them.
     explicit limit_book(consumer_limits const& all);
 
     void turn(consumer_limits const&, tick now);
@@ -26,7 +26,8 @@ public:
 
     std::string holds(std::size_t held);
 
-    /// A receive leaves. `held`: at this moment, absent where nobody knows; `again`: its answer was lost, and it keeps what it has.
+    /// A receive leaves. `held`: at this moment, absent where nobody knows; `again`: its answer was lost, and it
+    /// keeps what it has.
     std::string asks(std::size_t most, std::optional<std::size_t> held, bool again, tick now);
     void answered(std::size_t most);
 

@@ -111,7 +111,8 @@ void poisoned(scenario& s, dice& d)
     s.speeds.push_back(std::move(others));
 }
 
-/// Outages and rests in turn. None of a moment: what the consumer cannot know of at once must not make the difference.
+/// Outages and rests in turn. None of a moment: what the consumer cannot know of at once must not make the
+/// difference.
 void aged(scenario& s, dice& d)
 {
     roomy(s, d);

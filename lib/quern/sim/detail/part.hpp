@@ -13,7 +13,8 @@
 
 namespace quern::sim {
 
-/// The conduct of one try of a message, whoever runs it: drawn from the day's seed, the message and its receive count.
+/// The conduct of one try of a message, whoever runs it: drawn from the day's seed, the message and its receive
+/// count.
 struct part {
     enum class kind {
         succeeds,
@@ -37,8 +38,8 @@ struct part {
     bool obeys_cancellation() const { return what != kind::deaf; }
 };
 
-/// `again`: it has been tried in this process before. What it needs is found down once only, but for times in which it
-/// is down for all.
+/// `again`: it has been tried in this process before. What it needs is found down once only, but for times in which
+/// it is down for all.
 part draw_part(scenario const&, int number, int receive_count, bool again, tick now);
 
 /// The surroundings of a part.

@@ -43,6 +43,20 @@ broker::fault_settings outage(dice& d)
 
 } // namespace
 
+broker::fault_settings delayed(broker::fault_settings faults, milliseconds latency, int process)
+{
+    faults.seed += static_cast<std::uint64_t>(process);
+    auto const slow_down = [latency](broker::fault_rates& rates) {
+        if (rates.latency != 0) return;
+        rates.latency = 1;
+        rates.latency_min = rates.latency_max = latency;
+    };
+    slow_down(faults.everywhere);
+    for (auto& [operation, rates] : faults.by_operation)
+        slow_down(rates);
+    return faults;
+}
+
 void weather(scenario& s, dice& d)
 {
     for (auto from = d.between(0ms, 5s); from < 5min; from += d.between(10s, 2min)) {

@@ -12,6 +12,10 @@ namespace quern::sim {
 void weather(scenario&, dice&);       ///< a little of everything goes wrong
 void outages(scenario&, dice&);       ///< one thing goes wrong always
 void lose_receives(scenario&, dice&); ///< whose answers do not arrive
+
+/// Faults as one process has them, with the latency of its network where they name none.
+broker::fault_settings delayed(broker::fault_settings, std::chrono::milliseconds latency, int process);
+
 /// The dependency, or the credentials, are gone for a while.
 void blackouts(scenario&, dice&, bool spell::*what, std::chrono::milliseconds longest);
 

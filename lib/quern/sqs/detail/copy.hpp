@@ -19,12 +19,12 @@ inline constexpr std::string_view attempt = "x-redrive-attempt"; ///< how often 
 inline constexpr std::string_view first_received = "x-original-first-receive-timestamp"; ///< RFC 3339
 } // namespace mark
 
-/// An entry that sends the same: body, attributes of every type, trace header. Without a group, a deduplication id and a
-/// delay, which depend on the queue that it goes to.
+/// An entry that sends the same: body, attributes of every type, trace header. Without a group, a deduplication id
+/// and a delay, which depend on the queue that it goes to.
 send_message_entry copy_of(message const&);
 
-/// Sets the attribute, unless its value is empty, it is there and `replace` is false, or it leaves the entry with more
-/// than ten attributes or 1 MiB. Returns whether it is set.
+/// Sets the attribute, unless its value is empty, it is there and `replace` is false, or it leaves the entry with
+/// more than ten attributes or 1 MiB. Returns whether it is set.
 bool set_if_it_fits(send_message_entry&, std::string_view name, attribute_value, bool replace);
 
 /// "2026-01-02T03:04:05.678Z"

@@ -289,8 +289,8 @@ void each_view(receive_message_response& all, Visit visit)
         each_view(m.known, visit);
 }
 
-/// Copies the messages to a block of their size, where that is worth it: as long as the last of them is worked on, all that
-/// the answer held besides stays, too.
+/// Copies the messages to a block of their size, where that is worth it: as long as the last of them is worked on,
+/// all that the answer held besides stays, too.
 void pack(receive_message_response& out, std::size_t had)
 {
     auto const* const begin = reinterpret_cast<char const*>(out.storage.get());

@@ -17,8 +17,8 @@ bool names_a_dead_receipt(std::string_view code, std::string_view message)
         message.find("not available for visibility timeout change") != message.npos;
 }
 
-/// Too many messages in flight, or too many keys asked of KMS: it passes, though the SDKs do not count on it and have no
-/// such codes in their tables of what to retry (aws::classify()).
+/// Too many messages in flight, or too many keys asked of KMS: it passes, though the SDKs do not count on it and have
+/// no such codes in their tables of what to retry (aws::classify()).
 bool asks_for_less(std::string_view code)
 {
     return code == "OverLimit" || code == "KMS.ThrottlingException" || code == "KmsThrottled" ||

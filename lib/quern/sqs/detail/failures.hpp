@@ -7,14 +7,14 @@
 
 namespace quern::sqs {
 
-/// batch_failure::code of an entry whose answer carries a digest that does not match what was sent: this client's own,
-/// the service believes that it stored the message.
+/// batch_failure::code of an entry whose answer carries a digest that does not match what was sent: this client's
+/// own, the service believes that it stored the message.
 inline constexpr std::string_view checksum_mismatch_code = "ChecksumMismatch";
 
-/// Gives a service error the code that its service code stands for: errc::receipt_expired for a receipt handle that no
-/// longer stands for a receive (and cannot be used again, so `retryable` goes); errc::throttled, and retryable, for all
-/// that asks for fewer requests, or messages in flight (OverLimit, which no SDK tries again within a call); else
-/// unchanged.
+/// Gives a service error the code that its service code stands for: errc::receipt_expired for a receipt handle that
+/// no longer stands for a receive (and cannot be used again, so `retryable` goes); errc::throttled, and retryable,
+/// for all that asks for fewer requests, or messages in flight (OverLimit, which no SDK tries again within a call);
+/// else unchanged.
 failure refine(failure);
 
 /// Why one entry of a batch call failed, in the terms of a whole call.

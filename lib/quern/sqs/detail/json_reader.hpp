@@ -20,8 +20,8 @@ using simdjson::error_code;
 /// One answer on its way from JSON to our types, in one pass. Every function returns simdjson's error code and, when
 /// that is not SUCCESS, leaves in `where` the path of the member at fault, as far as it has unwound.
 ///
-/// Text is unescaped into an arena at least as large as the body: no text is longer unescaped than it was in the answer, and
-/// each is read once, so all of them fit.
+/// Text is unescaped into an arena at least as large as the body: no text is longer unescaped than it was in the
+/// answer, and each is read once, so all of them fit.
 class json_reader {
 public:
     /// `size`: of the arena, that of the body and SIMDJSON_PADDING at least.

@@ -3,7 +3,8 @@
 namespace quern::aws {
 namespace {
 
-/// Unique identifiers of IAM: AKIA stands for long-term keys, ASIA for temporary ones. Ends in EXAMPLE: its documentation's.
+/// Unique identifiers of IAM: AKIA stands for long-term keys, ASIA for temporary ones. Ends in EXAMPLE: its
+/// documentation's.
 bool may_be_real(std::string_view access_key_id)
 {
     bool const is_of_iam = access_key_id.starts_with("AKIA") || access_key_id.starts_with("ASIA");

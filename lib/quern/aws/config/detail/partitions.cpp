@@ -51,7 +51,8 @@ bool is_sqs(std::string_view label)
     return label == "sqs" || label == "sqs-fips";
 }
 
-/// "sqs.eu-west-1", "queue", "eu-west-1.queue", "vpce-0f1e-2d.sqs.eu-west-1.vpce": what may stand before a partition's domain.
+/// "sqs.eu-west-1", "queue", "eu-west-1.queue", "vpce-0f1e-2d.sqs.eu-west-1.vpce": what may stand before a
+/// partition's domain.
 bool is_endpoint_of_sqs(std::string_view name, bool is_dual_stack)
 {
     auto const first = take_label(name);

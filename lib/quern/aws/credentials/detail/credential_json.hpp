@@ -8,8 +8,8 @@
 
 namespace quern::aws {
 
-/// The members of a JSON object that are texts or whole numbers, names in lower case; others are left out. With `inside`,
-/// of the object that this member is. Nothing when the text is not one JSON object, or has no such member.
+/// The members of a JSON object that are texts or whole numbers, names in lower case; others are left out. With
+/// `inside`, of the object that this member is. Nothing when the text is not one JSON object, or has no such member.
 std::optional<section> read_flat_json(std::string_view text, std::string_view inside = {});
 
 /// The credentials that such an object holds, as containers, instances, processes and SSO write them: AccessKeyId,

@@ -8,9 +8,9 @@
 
 namespace quern::aws {
 
-/// Credentials that a program prints (`credential_process` of a profile): a JSON object with Version 1,
-/// AccessKeyId, SecretAccessKey and, if there are any, SessionToken, Expiration and AccountId. It is run by `/bin/sh -c`,
-/// as in most of the AWS SDKs, with an empty standard input; it says on its standard error, which is this program's, what
+/// Credentials that a program prints (`credential_process` of a profile): a JSON object with Version 1, AccessKeyId,
+/// SecretAccessKey and, if there are any, SessionToken, Expiration and AccountId. It is run by `/bin/sh -c`, as in
+/// most of the AWS SDKs, with an empty standard input; it says on its standard error, which is this program's, what
 /// went wrong, and has a minute.
 ///
 /// `whose` names the source in errors: a command may hold secrets, and is not shown.

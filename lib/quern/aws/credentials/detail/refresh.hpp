@@ -9,14 +9,16 @@ namespace quern::aws {
 
 /// When temporary credentials are renewed. A rule: it is told what happened and what time it is, and decides.
 ///
-/// Ahead    they are renewed in the last quarter of their life, but no more than 15 minutes early (botocore's window);
-///          when exactly, jitter decides, so that machines started together do not ask together. What comes back is often
-///          the same with less life left: the quarter is then one of that, which spaces the questions out.
-/// Failing  keeps the old ones. The next attempt follows after 1 s, 2 s, 4 s .. 60 s, of which jitter takes up to half.
+/// Ahead    they are renewed in the last quarter of their life, but no more than 15 minutes early (botocore's
+///          window); when exactly, jitter decides, so that machines started together do not ask together. What comes
+///          back is often the same with less life left: the quarter is then one of that, which spaces the questions
+///          out.
+/// Failing  keeps the old ones. The next attempt follows after 1 s, 2 s, 4 s .. 60 s, of which jitter takes up to
+///          half.
 /// Expiry   counts 10 s early (as in the AWS SDK for Rust): a signature must still be good when it arrives.
-/// Refused  ones are not used again, and others asked for at once. Where those are refused too it was not their age, or
-///          what hands them out is behind: they are used, and the next refusal counts after 10 s, 20 s .. 60 s, of which
-///          jitter takes up to half.
+/// Refused  ones are not used again, and others asked for at once. Where those are refused too it was not their age,
+///          or what hands them out is behind: they are used, and the next refusal counts after 10 s, 20 s .. 60 s, of
+///          which jitter takes up to half.
 class refresh_rule {
 public:
     static constexpr std::chrono::minutes earliest{15};
@@ -42,8 +44,8 @@ public:
     /// None have come.
     void failed(moment, double jitter);
 
-    /// The service refuses them, having expired: they are not used again. False so soon after the last time that asking
-    /// for others would not help.
+    /// The service refuses them, having expired: they are not used again. False so soon after the last time that
+    /// asking for others would not help.
     bool refused(moment, double jitter);
 
 private:

@@ -15,8 +15,8 @@ struct rest_target {
     std::string service; ///< the signing name
 };
 
-/// Writes signed requests of the restJson1 protocol, complete as they go over the wire. Each is written and signed anew:
-/// for services that are asked now and then.
+/// Writes signed requests of the restJson1 protocol, complete as they go over the wire. Each is written and signed
+/// anew: for services that are asked now and then.
 ///
 /// Threads  one strand.
 class rest_signer {

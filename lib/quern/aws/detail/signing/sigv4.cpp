@@ -6,7 +6,8 @@
 namespace quern::aws {
 namespace {
 
-/// Headers that change or vanish between the signer and the service (botocore, auth.py; the Rust SDK's list is a part).
+/// Headers that change or vanish between the signer and the service (botocore, auth.py; the Rust SDK's list is a
+/// part).
 bool is_signed(std::string_view name)
 {
     static constexpr std::array<std::string_view, 12> left_out{"authorization", "connection", "expect", "keep-alive",

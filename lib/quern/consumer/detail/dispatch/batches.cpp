@@ -9,6 +9,7 @@ namespace quern::detail {
 void batches::add(held_ptr h, tick now, bool hurries)
 {
     line_.push_back({std::move(h), hurries ? now : now + window_});
+    waiting_bytes_ += bytes_of(line_.back());
 }
 
 std::vector<held_ptr> batches::take_lost()
@@ -19,20 +20,20 @@ std::vector<held_ptr> batches::take_lost()
 std::vector<held_ptr> batches::take(tick now, bool no_more)
 {
     std::vector<held_ptr> out;
-    if (line_.empty() || (line_.size() < size_ && !no_more && *wake_at() > now)) return out;
-    while (out.size() < size_ && !line_.empty()) {
+    if (line_.empty() || (!is_full() && !no_more && *wake_at() > now)) return out;
+    for (std::size_t taken = 0; out.size() < size_ && !line_.empty(); line_.pop_front()) {
+        auto const bytes = bytes_of(line_.front());
+        if (bytes_ != 0 && !out.empty() && taken + bytes > bytes_) break;
+        taken += bytes;
+        waiting_bytes_ -= bytes;
         out.push_back(std::move(line_.front().what));
-        line_.pop_front();
     }
     return out;
 }
 
 std::vector<held_ptr> batches::take_waiting()
 {
-    std::vector<held_ptr> out;
-    for (auto& e : std::exchange(line_, {}))
-        out.push_back(std::move(e.what));
-    return out;
+    return take_if([](held const&) { return true; });
 }
 
 std::optional<tick> batches::wake_at() const

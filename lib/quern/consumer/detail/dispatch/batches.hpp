@@ -9,11 +9,13 @@
 
 namespace quern::detail {
 
-/// Which messages share a call of a batch handler: a full batch at once, what there is when the first of it has waited
-/// for `window`.
+/// Which messages share a call of a batch handler: a full batch at once, what there is when the first of it has
+/// waited for `window`. A batch is full when it has `size` messages, or bodies of `bytes` altogether (0: any number).
 class batches {
 public:
-    batches(std::size_t size, std::chrono::milliseconds window) : size_(size), window_(window) {}
+    batches(std::size_t size, std::size_t bytes, std::chrono::milliseconds window)
+        : size_(size), bytes_(bytes), window_(window)
+    {}
 
     void set_size(std::size_t most) { size_ = most; }
     std::size_t waiting() const { return line_.size(); }
@@ -34,6 +36,7 @@ public:
         std::vector<held_ptr> out;
         std::erase_if(line_, [&](entry& e) {
             if (!is_wanted(*e.what)) return false;
+            waiting_bytes_ -= bytes_of(e);
             out.push_back(e.what);
             return true;
         });
@@ -51,9 +54,13 @@ private:
         tick due;
     };
 
-    std::size_t size_;
+    static std::size_t bytes_of(entry const& e) { return e.what->message.body().size(); }
+    bool is_full() const { return line_.size() >= size_ || (bytes_ != 0 && waiting_bytes_ >= bytes_); }
+
+    std::size_t size_, bytes_;
     std::chrono::milliseconds window_;
     std::deque<entry> line_;
+    std::size_t waiting_bytes_ = 0; // of line_
 };
 
 } // namespace quern::detail

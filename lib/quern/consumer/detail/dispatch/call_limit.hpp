@@ -6,8 +6,8 @@
 
 namespace quern::detail {
 
-/// The rule of handler concurrency: whether one more call of the handler may begin, and how many more messages are worth
-/// receiving while no more may.
+/// The rule of handler concurrency: whether one more call of the handler may begin, and how many more messages are
+/// worth receiving while no more may.
 ///
 /// As many messages as the calls can take, ten at least, may wait here for one to end, so that the next begins at
 /// once. What waits beyond that could be handled by somebody else.
@@ -26,8 +26,8 @@ public:
 
     bool admits(std::size_t calls) const { return is_none() || calls < most_; }
 
-    /// How many messages may be asked for while so many calls run, and so many messages wait or are coming. None while
-    /// that would be fewer than a receive brings.
+    /// How many messages may be asked for while so many calls run, and so many messages wait or are coming. None
+    /// while that would be fewer than a receive brings.
     std::size_t room(std::size_t calls, std::size_t waiting) const
     {
         if (is_none()) return std::numeric_limits<std::size_t>::max();

@@ -12,8 +12,8 @@
 
 namespace quern::detail {
 
-/// Plain functions that wait for a thread. A runner, posted to where handlers run, calls one after another; as long as more
-/// wait, a further one is under way, so that they use all the threads there are.
+/// Plain functions that wait for a thread. A runner, posted to where handlers run, calls one after another; as long
+/// as more wait, a further one is under way, so that they use all the threads there are.
 ///
 /// A runner that waits for a thread keeps nothing alive; one that runs keeps this.
 ///

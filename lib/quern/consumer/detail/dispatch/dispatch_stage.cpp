@@ -30,7 +30,7 @@ dispatch_stage::dispatch_stage(line& l, settle_stage& to, handlers handle)
           std::make_shared<call_line>(door_, l.options.handler_executor.value_or(l.strand.inner()), l.time, tells())),
       pace_(l.options.rate, l.now()), outage_(l.options, seeded(l.options.seed)),
       redrive_(l.options.breaker.has_value(), l.now()), flag_(l.options.flag, l.now()), flag_was_(flag_.at(l.now())),
-      batches_(batch_size(), l.options.batch_window), runs_(l.options.handler_timeout),
+      batches_(batch_size(), l.options.batch_bytes, l.options.batch_window), runs_(l.options.handler_timeout),
       call_limit_(l.options.handler_concurrency, takes_batches() ? batch_size() : 1),
       shared_strands_(make_strands(l.strand.inner()))
 {

@@ -46,8 +46,8 @@ public:
     /// Handlers that end from now on are dropped: the context ends.
     void close() { door_->close(); }
 
-    /// A message that was just received. `blind`: one before it in the same answer is unreadable, and nobody knows of which
-    /// group, so that it must not run.
+    /// A message that was just received. `blind`: one before it in the same answer is unreadable, and nobody knows of
+    /// which group, so that it must not run.
     void take(held_ptr, bool blind, tick now);
 
     /// Makes the handler of a message reach us.
@@ -57,11 +57,11 @@ public:
     outage::places room(tick now);
     std::size_t room_at_this_pace(tick now);
 
-    /// The same, of handler_concurrency; and how many wait for one of these calls to end.
-    std::size_t room_beside_calls() const
+    /// The same, of handler_concurrency, while so many may come; and how many wait for one of these calls to end.
+    std::size_t room_beside_calls(std::size_t coming) const
     {
         if (call_limit_.is_none()) return std::numeric_limits<std::size_t>::max();
-        return call_limit_.room(calls_under_way(), line_.coming + waiting());
+        return call_limit_.room(calls_under_way(), coming + waiting());
     }
     std::size_t waiting() const { return arrived_.size() + pace_.waiting() + batches_.waiting(); }
 

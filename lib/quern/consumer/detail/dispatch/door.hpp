@@ -39,11 +39,12 @@ protected:
     ~door_keeper() = default;
 };
 
-/// The handlers' function, and their way back to the strand from whatever threads they run on. Those that end at about the
-/// same time are fetched together.
+/// The handlers' function, and their way back to the strand from whatever threads they run on. Those that end at
+/// about the same time are fetched together.
 ///
-/// A handler may outlive the pipeline, and the context with it: once closed, the door drops what comes home and refuses
-/// what is asked. A handler that runs keeps the door alive, and nothing else; one that waits for a thread keeps nothing.
+/// A handler may outlive the pipeline, and the context with it: once closed, the door drops what comes home and
+/// refuses what is asked. A handler that runs keeps the door alive, and nothing else; one that waits for a thread
+/// keeps nothing.
 ///
 /// Threads  any.
 class door final : public delivery::keeper, public std::enable_shared_from_this<door> {
@@ -57,9 +58,9 @@ public:
     void close();
     bool is_open() const { return open_.load(std::memory_order_relaxed); }
 
-    /// On the thread of a handler that is about to begin: whether it may. Not when it has been called off, perhaps long ago,
-    /// and its message with it; nor when nothing is left of its lease, then it comes home from here. `tells`: by whose
-    /// time has_begun() hears of it; null: it need not.
+    /// On the thread of a handler that is about to begin: whether it may. Not when it has been called off, perhaps
+    /// long ago, and its message with it; nor when nothing is left of its lease, then it comes home from here.
+    /// `tells`: by whose time has_begun() hears of it; null: it need not.
     bool lets_begin(held_ptr const&, tick::duration left, clock const* tells);
 
     void come_home(finished);

@@ -12,7 +12,8 @@ using life = message_life;
 
 namespace {
 
-/// When a head that failed is late by so much, another consumer has it: postponing takes up to a second, receiving less.
+/// When a head that failed is late by so much, another consumer has it: postponing takes up to a second, receiving
+/// less.
 constexpr std::chrono::seconds grace_of_head{5};
 
 } // namespace
@@ -213,13 +214,15 @@ void dispatch_stage::put_off(held_ptr h, outage::way_back const& back, age_book&
     postpone(std::move(h), back.delay, now, back.delay <= longest_wait_for_head);
 }
 
-/// It comes back, and whatever stands behind it in its group waits for it: here after a short pause, where there is room.
+/// It comes back, and whatever stands behind it in its group waits for it: here after a short pause, where there is
+/// room.
 void dispatch_stage::postpone(held_ptr h, std::chrono::milliseconds delay, tick now, bool waits_for_head)
 {
     auto const room = // for other groups, and for the head
         2 * line_.in_flight.size() <= line_.limits.max_in_flight && line_.bytes_room() != 0;
     if (waits_for_head && room && line_.fifo && !line_.ending) {
-        groups_.await(*h, now + delay + grace_of_head);
+        groups_.await(*h, now + delay + grace_of_head,
+            outage_.is_last_receive(*h) ? fifo_groups::head::dies : fifo_groups::head::returns);
     } else {
         give_back_tail(*h, now);
         groups_.leave(*h);

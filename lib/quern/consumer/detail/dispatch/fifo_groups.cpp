@@ -55,13 +55,14 @@ std::vector<held_ptr> fifo_groups::runnable()
     return out;
 }
 
-void fifo_groups::await(held const& h, tick until)
+void fifo_groups::await(held const& h, tick until, head which)
 {
     auto const name = name_of(h);
     auto const at = groups_.find(name);
     if (at == groups_.end() || at->second.line.front().get() != &h) return;
     at->second.awaited = h.message.id();
     at->second.until = until;
+    at->second.awaited_one = which;
     waits_.emplace(until, name);
     leave(h);
 }
@@ -72,7 +73,13 @@ std::vector<held_ptr> fifo_groups::take_forsaken(tick now)
     for (; !waits_.empty() && waits_.begin()->first <= now; waits_.erase(waits_.begin())) {
         auto const at = groups_.find(waits_.begin()->second);
         if (at == groups_.end() || at->second.awaited.empty() || at->second.until > now) continue;
-        std::ranges::move(at->second.line, std::back_inserter(out));
+        auto& [name, g] = *at;
+        if (g.awaited_one == head::dies) {
+            g.awaited.clear();
+            list(name, g);
+            continue;
+        }
+        std::ranges::move(g.line, std::back_inserter(out));
         groups_.erase(at);
     }
     return out;

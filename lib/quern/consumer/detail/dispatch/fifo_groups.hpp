@@ -15,10 +15,11 @@ namespace quern::detail {
 /// receives bring the group. Groups run side by side.
 ///
 /// SQS brings a group's messages together, and keeps back whatever stands behind one that is hidden, not what stands
-/// before it. So those behind a failed head may wait in two places, and nobody can overtake it: in the queue, visible but
-/// behind a hidden head; or here, hidden, until the head is received again. The first costs each of them a receive for
-/// every try of the head, and with those the redrive policy sends a whole group to the dead-letter queue that never
-/// ran. So after a short pause of the head they wait here; but another consumer may receive it, then they are given back.
+/// before it. So those behind a failed head may wait in two places, and nobody can overtake it: in the queue, visible
+/// but behind a hidden head; or here, hidden, until the head is received again. The first costs each of them a
+/// receive for every try of the head, and with those the redrive policy sends a whole group to the dead-letter queue
+/// that never ran. So after a short pause of the head they wait here; but another consumer may receive it, then they
+/// are given back. Where the head was on its last receive, the dead-letter queue takes it, and they go on.
 class fifo_groups {
 public:
     /// Stands in line, by sequence number, behind the message of its group that runs.
@@ -27,8 +28,10 @@ public:
     /// The heads that may run now; each is named once, and runs until it leaves.
     std::vector<held_ptr> runnable();
 
-    /// It failed, leaves, and will be received again: those behind it wait for that until then.
-    void await(held const&, tick until);
+    /// It failed, leaves, and will be received again: those behind it wait for that until then. Where it is dead by
+    /// then they go on.
+    enum class head { returns, dies };
+    void await(held const&, tick until, head);
 
     /// Takes the messages that have waited in vain, to be given back.
     std::vector<held_ptr> take_forsaken(tick now);
@@ -52,6 +55,7 @@ private:
         bool listed = false;       // in ready_
         std::string awaited;       // id of the head that failed
         tick until{};              // the end of waiting for it
+        head awaited_one{};
     };
 
     void list(std::string const& name, group&);

@@ -17,6 +17,9 @@ constexpr milliseconds shortest_put_off = 30s, longest_put_off = 10min; // and u
 /// Times for which a probe that was in vain leaves the next to others, and whoever found it down before to the fresh.
 constexpr tick::duration turn_of_others = 30s, turn_of_fresh = 2s;
 
+/// A message on its last receive is tried again so much later: a failover, or a breaker's mind, is done by then.
+constexpr tick::duration doubt = 30s;
+
 constexpr std::size_t most_vain = 4'096; // remembered
 
 /// Half open for so long, a dependency to which no message belongs is forgotten: nobody has complained since.
@@ -108,10 +111,10 @@ bool outage::admits(held const& h, tick now)
 /// While it is half open, others that have not found it down probe before.
 tick outage::rests_until(dependency const& d, held const& h)
 {
-    if (d.seen != phase::half_open || d.vain.empty()) return tick::min();
+    if (d.seen != phase::half_open || d.vain.empty()) return h.rests_until();
     auto const at = d.vain.find(number_of(h));
-    if (at == d.vain.end()) return tick::min();
-    return d.quiet_since + (at->second ? turn_of_others : turn_of_fresh);
+    if (at == d.vain.end()) return h.rests_until();
+    return std::max(h.rests_until(), d.quiet_since + (at->second ? turn_of_others : turn_of_fresh));
 }
 
 std::size_t outage::allowance(dependency& d, tick now)
@@ -223,6 +226,14 @@ std::optional<outage::way_back> outage::found_down(held_ptr const& h, news const
     look_at(*h->depends_on, now);
     auto const is = h->depends_on->seen;
     if (stopped() || is == phase::open || is == phase::half_open) return place(h, probed, now);
+    // Once: one whose own fault it is must not stay for ever.
+    auto const once_more =
+        h->depends_on->breaker.in_doubt() && is_last_receive(*h) && h->rests_until() == tick::min();
+    if (once_more && kept() < (places_to_wait() + 1) / 2) {
+        h->in_trouble().rests_until = now + doubt;
+        keep(h, &dependency::tried);
+        return {};
+    }
     return way_back{backoff_.delay(h->message.receive_count(), random_)};
 }
 
@@ -231,17 +242,29 @@ std::optional<outage::way_back> outage::place(held_ptr const& h, bool probed, ti
     auto* const d = h->depends_on.get();
     auto const last = is_last_receive(*h);
     if (d) {
-        // Of one place only it would be all; and those that only probe leave half to those that would be lost.
-        auto const most = max_in_flight_ == 1 ? 0 : std::max<std::size_t>(1, max_in_flight_ / 4);
+        // Messages that only probe leave half to those that would be lost.
+        auto const most = places_to_wait();
         auto const next_probe = !probed && !stopped() && d->kept.empty();
         if ((last || next_probe) && kept() < (last ? most : (most + 1) / 2)) {
-            h->life.on(message_life::event::keep);
-            (probed ? d->tried : d->kept).push_back(h);
-            if (std::ranges::find(watched_, d, &dependency_ptr::get) == watched_.end()) watched_.push_back(d);
+            keep(h, probed ? &dependency::tried : &dependency::kept);
             return {};
         }
     }
     return way_back{put_off(d, now), true, last};
+}
+
+void outage::keep(held_ptr const& h, std::deque<held_ptr> dependency::*line)
+{
+    auto* const d = h->depends_on.get();
+    h->life.on(message_life::event::keep);
+    (d->*line).push_back(h);
+    if (std::ranges::find(watched_, d, &dependency_ptr::get) == watched_.end()) watched_.push_back(d);
+}
+
+/// A quarter; of one place only it would be all.
+std::size_t outage::places_to_wait() const
+{
+    return max_in_flight_ == 1 ? 0 : std::max<std::size_t>(1, max_in_flight_ / 4);
 }
 
 /// Longer with the outage, so that a long one costs few receives.
@@ -322,7 +345,7 @@ std::optional<tick> outage::wake_at(tick now) const
     auto const consider = [&](tick at) { out = std::min(out.value_or(at), at); };
     for (auto const& d : watched_) {
         if (auto const at = d->breaker.wake_at()) consider(*at);
-        if (d->seen != phase::half_open || d->working != 0) continue;
+        if (d->seen == phase::open || (d->seen == phase::half_open && d->working != 0)) continue;
         for (auto const* const line : {&d->kept, &d->tried}) {
             for (auto const& h : *line)
                 if (auto const at = rests_until(*d, *h); at > now) consider(at);

@@ -5,6 +5,7 @@
 #include <quern/consumer/options.hpp>
 
 #include <cstddef>
+#include <deque>
 #include <optional>
 #include <random>
 #include <string>
@@ -21,7 +22,8 @@ namespace quern::detail {
 /// messages wait here instead, their leases extended: one to probe with, so that probing costs no receive, and every
 /// message on its last receive before the dead-letter queue, which an outage must not fill. They take a quarter of
 /// the places at most, and a message that has found it down lets others go first: none may hold up the rest, and old
-/// messages that always find it down must not hide from the probes that the others would find it up.
+/// messages that always find it down must not hide from the probes that the others would find it up. While it is in
+/// doubt whether a dependency is down, a message on its last receive that found it so is tried here once more.
 class outage {
 public:
     /// News about a dependency in a handler's end.
@@ -48,8 +50,8 @@ public:
         force_open(now);
     }
 
-    /// A flag from outside, which says the same; or nothing yet, which stops the work without being news of anything. Without
-    /// options.breaker both are like a pause.
+    /// A flag from outside, which says the same; or nothing yet, which stops the work without being news of anything.
+    /// Without options.breaker both are like a pause.
     enum class flag { lowered, raised, unread };
     void set_flag(flag is, tick now)
     {
@@ -97,8 +99,8 @@ public:
     /// Way back of a message that may not run. Nothing: it waits here.
     std::optional<way_back> stand_back(held_ptr const&, tick now);
 
-    /// Way back of a message whose handler has said so, after ended(). While that is the only news of its kind it is as
-    /// one that failed.
+    /// Way back of a message whose handler has said so, after ended(). While that is the only news of its kind it is
+    /// as one that failed.
     std::optional<way_back> found_down(held_ptr const&, news const&, tick now);
 
     /// Next message that waited here and may run now; null: none. The caller starts each, or stops asking.
@@ -146,6 +148,8 @@ private:
     void look_closer(dependency&, tick now);
     void look_at_all(tick now);
     std::optional<way_back> place(held_ptr const&, bool probed, tick now);
+    void keep(held_ptr const&, std::deque<held_ptr> dependency::*line);
+    std::size_t places_to_wait() const;
     std::chrono::milliseconds put_off(dependency const*, tick now);
     std::size_t kept();
 

@@ -12,8 +12,9 @@ namespace quern::detail {
 
 /// The rule of a rate limit: who may begin to be handled now, and how many more messages are worth receiving.
 ///
-/// A receive takes its time, so messages are received a little before their turn and stand in line for it, their leases
-/// extended. No more than can begin within `ahead`: a message that waits here could be handled by somebody else.
+/// A receive takes its time, so messages are received a little before their turn and stand in line for it, their
+/// leases extended. No more than can begin within `ahead`: a message that waits here could be handled by somebody
+/// else.
 class pace {
 public:
     static constexpr std::chrono::seconds ahead{1};

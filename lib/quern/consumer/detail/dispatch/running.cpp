@@ -100,8 +100,9 @@ compact_strand dispatch_stage::handler_strand()
 
 /// Posted: begun from here, a handler would run its first stretch on the strand of the pipeline.
 ///
-/// The function is called within the coroutine that is spawned, so a handler that throws before its first await is only a
-/// failed message. No frame stands between the two, because each costs memory for as long as the handler waits.
+/// The function is called within the coroutine that is spawned, so a handler that throws before its first await is
+/// only a failed message. No frame stands between the two, because each costs memory for as long as the handler
+/// waits.
 void dispatch_stage::run(held_ptr h, tick now)
 {
     if (door_->handle.call) {
@@ -173,8 +174,8 @@ void dispatch_stage::cancel_all()
     line_.in_flight.for_each([this](held_ptr const& h) { cancel(*h); });
 }
 
-/// Emits where the handler runs, and never before its coroutine has begun: either would be undefined. Of a batch, once
-/// each of its messages says so.
+/// Emits where the handler runs, and never before its coroutine has begun: either would be undefined. Of a batch,
+/// once each of its messages says so.
 void dispatch_stage::tell(held& h)
 {
     ++h.run->told;

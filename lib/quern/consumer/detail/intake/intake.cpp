@@ -79,8 +79,8 @@ void intake::answered(int asked, int got, tick started, tick now)
     }
 }
 
-/// Whether the next receive waits for company: for two thirds of a full answer, so that few answers are full while all that
-/// has arrived fits into one. A full one means a backlog, for which nobody waits.
+/// Whether the next receive waits for company: for two thirds of a full answer, so that few answers are full while
+/// all that has arrived fits into one. A full one means a backlog, for which nobody waits.
 bool intake::gathers(int asked, int got, tick now)
 {
     constexpr double fade = 7.0 / 8;

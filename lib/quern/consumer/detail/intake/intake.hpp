@@ -12,9 +12,10 @@ namespace quern::detail {
 
 /// The intake's rule: how many long polls, and how many messages each may bring.
 ///
-/// A receive asks only for places that are free, and waits for ten of them (a quarter of `max_in_flight` when
-/// that is less, `patience` at the most), because a receive of one costs as much as a receive of ten. For the same reason
-/// none begins right after an answer that was not full, when others arrive so fast that a few milliseconds bring several.
+/// A receive asks only for places that are free, and waits for ten of them (a quarter of `max_in_flight` when that is
+/// less, `patience` at the most), because a receive of one costs as much as a receive of ten. For the same reason
+/// none begins right after an answer that was not full, when others arrive so fast that a few milliseconds bring
+/// several.
 class intake {
 public:
     /// `they_wait`: receives are long polls.

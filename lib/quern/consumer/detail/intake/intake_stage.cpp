@@ -55,7 +55,8 @@ std::optional<tick> intake_stage::turn(tick now)
         line_.coming = rule_.coming();
         auto const places = to_.room(now);
         tell_limits(places.all);
-        auto const more = std::min({line_.bytes_room(), to_.room_at_this_pace(now), to_.room_beside_calls()});
+        auto const more =
+            std::min({line_.bytes_room(), to_.room_at_this_pace(now), to_.room_beside_calls(line_.coming)});
         auto const ask = rule_.next_poll(places.taken, now, places.all, more);
         if (ask == 0) return rule_.wake_at();
         ++line_.open_receives;
@@ -142,9 +143,9 @@ sqs::receive_message_request intake_stage::request_for(int ask, seconds wait)
     return request;
 }
 
-/// One receive; of a FIFO queue, repeated under one attempt id when its answer is lost: SQS then answers once more with
-/// the same messages, which nobody else can have until their visibility timeout (ReceiveRequestAttemptId). `started` and
-/// `wait` become those of the request that was answered.
+/// One receive; of a FIFO queue, repeated under one attempt id when its answer is lost: SQS then answers once more
+/// with the same messages, which nobody else can have until their visibility timeout (ReceiveRequestAttemptId).
+/// `started` and `wait` become those of the request that was answered.
 asio::awaitable<result<sqs::receive_message_response>> intake_stage::receive(int ask, tick& started, seconds& wait)
 {
     auto request = request_for(ask, wait);

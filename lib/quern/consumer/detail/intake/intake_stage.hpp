@@ -17,7 +17,8 @@ namespace quern::detail {
 
 class dispatch_stage;
 
-/// The first stage: long polls bring messages, no more than there is room for, and each becomes an entry of the ledger.
+/// The first stage: long polls bring messages, no more than there is room for, and each becomes an entry of the
+/// ledger.
 class intake_stage {
 public:
     intake_stage(line&, dispatch_stage& to);

@@ -12,8 +12,8 @@
 
 namespace quern::detail {
 
-/// Leases by their ends. Nearly every one that is filed ends behind all others: such stand in a list, which costs next to
-/// nothing, and the rest in a tree.
+/// Leases by their ends. Nearly every one that is filed ends behind all others: such stand in a list, which costs
+/// next to nothing, and the rest in a tree.
 class leases_by_end {
 public:
     void file(held&);

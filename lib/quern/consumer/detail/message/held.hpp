@@ -95,8 +95,8 @@ private:
     std::atomic<state> now_{state::waits};
 };
 
-/// A message that this consumer holds, from its receive until its settlement is confirmed. A hundred thousand of them may
-/// wait in their handlers: what few of them need stands apart.
+/// A message that this consumer holds, from its receive until its settlement is confirmed. A hundred thousand of them
+/// may wait in their handlers: what few of them need stands apart.
 struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
     held(sqs::message m, std::shared_ptr<std::byte[]> from, clock const& time, tick now)
         : message(std::move(m), std::move(from), time), handle(message.message().receipt_handle), received_at(now),
@@ -105,14 +105,17 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
 
     /// State that only a message in trouble has.
     struct trouble {
-        std::string reason;            ///< of its rejection
-        std::optional<failure> damage; ///< it arrived unreadable: no handler can run
+        std::string reason;             ///< of its rejection
+        std::optional<failure> damage;  ///< it arrived unreadable: no handler can run
+        tick rests_until = tick::min(); ///< since what it depends on was in doubt
     };
     trouble& in_trouble()
     {
         if (!rare) rare = std::make_unique<trouble>();
         return *rare;
     }
+    tick rests_until() const { return rare ? rare->rests_until : tick::min(); }
+
     /// Values of `ended_at` before the observer has been told of an end, or of a begin.
     static constexpr tick running = tick::max(), not_begun = tick::min();
 

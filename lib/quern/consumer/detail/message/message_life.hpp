@@ -10,11 +10,11 @@ namespace quern::detail {
 
 /// The life of a message that is held here: one state out of a table, events, and what each of them asks for.
 ///
-/// A pure rule. Whoever meets an event tells it, and carries out the actions that come back. A pair of state and event
-/// that the table does not list is a mistake of ours and an assertion; without assertions it changes nothing.
+/// A pure rule. Whoever meets an event tells it, and carries out the actions that come back. A pair of state and
+/// event that the table does not list is a mistake of ours and an assertion; without assertions it changes nothing.
 ///
-/// Beside the state stand four marks that any of them may carry: an extension of the lease is on the wire, the lease was
-/// reported as lost, the handler was told to end (for want of time, or by us).
+/// Beside the state stand four marks that any of them may carry: an extension of the lease is on the wire, the lease
+/// was reported as lost, the handler was told to end (for want of time, or by us).
 class message_life {
 public:
     enum class state : std::uint8_t {

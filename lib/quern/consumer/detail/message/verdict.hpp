@@ -33,7 +33,8 @@ struct meaning {
     }
 };
 
-/// Meaning of an exception, with consumer_options::classify asked first; `overdue`: thrown because it ran for too long.
+/// Meaning of an exception, with consumer_options::classify asked first; `overdue`: thrown because it ran for too
+/// long.
 meaning meaning_of(std::exception_ptr const& thrown, bool overdue, consumer_options const&);
 
 /// Meaning of a message that cannot be read. `body`: its beginning is shown where options.log_bodies says so.
@@ -47,8 +48,8 @@ struct circumstances {
     bool fifo = false;
 };
 
-/// Time for which the messages behind a failed head wait for it here, their leases extended. A head that is put off for
-/// longer is not waited for.
+/// Time for which the messages behind a failed head wait for it here, their leases extended. A head that is put off
+/// for longer is not waited for.
 inline constexpr std::chrono::seconds longest_wait_for_head{20};
 
 struct verdict {

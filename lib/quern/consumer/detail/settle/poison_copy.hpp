@@ -9,9 +9,9 @@
 
 namespace quern::detail {
 
-/// Copies that go to the poison queue in place of rejected messages. A copy has the message's body, its attributes and
-/// trace header, and what happened to it, as attributes of their own. These give way, the last first, where the message
-/// leaves no room for them: SQS allows ten attributes, and 1 MiB with the body.
+/// Copies that go to the poison queue in place of rejected messages. A copy has the message's body, its attributes
+/// and trace header, and what happened to it, as attributes of their own. These give way, the last first, where the
+/// message leaves no room for them: SQS allows ten attributes, and 1 MiB with the body.
 ///
 ///     QuernReason                           why it was rejected; in place of that of an earlier rejection
 ///     QuernOriginalId                       its id on the queue where it was rejected first

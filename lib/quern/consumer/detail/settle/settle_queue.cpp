@@ -12,7 +12,8 @@ constexpr std::size_t full = 10; // entries of a batch call
 constexpr milliseconds first_pause{50}, longest_pause{5'000};
 
 /// Overtaken: the message has been given back meanwhile, or has left, or its lease is over and may be another's; or a
-/// redelivery has made another extension due; or the lease was lost after its handler, still running, had asked for the delete.
+/// redelivery has made another extension due; or the lease was lost after its handler, still running, had asked for
+/// the delete.
 bool is_void(settlement const& entry, tick now)
 {
     auto const& h = *entry.what;

@@ -13,7 +13,8 @@
 
 namespace quern::detail {
 
-/// The last stage: SQS is told what became of each message, until it confirms. Answers what handlers ask for meanwhile.
+/// The last stage: SQS is told what became of each message, until it confirms. Answers what handlers ask for
+/// meanwhile.
 class settle_stage {
 public:
     using reply = delivery::keeper::reply;
@@ -40,7 +41,8 @@ public:
     /// Sends what is due. Says when time alone will make more due.
     std::optional<tick> turn(tick now);
 
-    /// Nobody will answer any more: a handler that went on waiting would keep alive the line that keeps what it waits for.
+    /// Nobody will answer any more: a handler that went on waiting would keep alive the line that keeps what it waits
+    /// for.
     void forget_asks();
 
 private:

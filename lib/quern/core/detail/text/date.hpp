@@ -28,8 +28,8 @@ inline constexpr wall_time last_moment =
 std::optional<wall_time> parse_timestamp(std::string_view);
 
 /// The time that "2026-01-02T03:04:05Z" means; also with a fraction of a second, which is dropped, with "+hh:mm" or
-/// "-hh:mm", and with "UTC" in the place of Z, as older tools write it. Years after 2200 mean last_moment, for those who
-/// write 9999 and mean never.
+/// "-hh:mm", and with "UTC" in the place of Z, as older tools write it. Years after 2200 mean last_moment, for those
+/// who write 9999 and mean never.
 std::optional<wall_time> parse_rfc3339(std::string_view);
 
 /// "2026-01-02T03:04:05Z"

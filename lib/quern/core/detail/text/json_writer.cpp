@@ -30,8 +30,8 @@ constexpr auto escapes = [] {
     return table;
 }();
 
-/// The first of those that need an escape. Most text has none for long stretches: many bytes are ruled out at a time, where
-/// there is no vector unit by the borrow that a subtraction takes from the high bit of each byte below a bound.
+/// The first of those that need an escape. Most text has none for long stretches: many bytes are ruled out at a time,
+/// where there is no vector unit by the borrow that a subtraction takes from the high bit of each byte below a bound.
 char const* find_escaped(char const* at, char const* end)
 {
 #ifdef __SSE2__

@@ -24,7 +24,8 @@ struct xml_texts {
 
 /// Reads elements, their text, the five named entities and numeric ones; attributes and comments are passed over. Of
 /// elements with the same path the last counts. Nothing when the document is not well-formed, nests deeper than 16,
-/// has a name of more than 100 characters, a document type, a CDATA section or an entity of its own: those services send none.
+/// has a name of more than 100 characters, a document type, a CDATA section or an entity of its own: those services
+/// send none.
 std::optional<xml_texts> read_xml(std::string_view);
 
 } // namespace quern::text

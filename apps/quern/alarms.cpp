@@ -1,0 +1,227 @@
+#include "alarm_plan.hpp"
+#include "commands.hpp"
+#include "duration_text.hpp"
+#include "service_options.hpp"
+#include "session.hpp"
+#include "standard_streams.hpp"
+
+#include <quern/core/detail/printable.hpp>
+#include <quern/metrics/collection.hpp>
+#include <quern/metrics/sampler.hpp>
+#include <quern/sqs/endpoint.hpp>
+#include <quern/sqs/limits.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace quern::app {
+namespace {
+
+namespace asio = boost::asio;
+
+struct alarm_options {
+    std::string queue;
+    std::string dead_letters, poison; ///< empty: not given
+    std::vector<std::string> topics;
+    std::string max_age = "15m";
+    int redrive_failures = 10;
+    std::string format = "cloudformation";
+    bool dry_run = false;
+};
+
+/// Name of the dead-letter queue; empty where the queue has none.
+asio::awaitable<result<std::string>> dead_letters_of(session& s, std::string queue)
+{
+    auto url = co_await queue_url(s.sqs, std::move(queue));
+    if (!url) co_return url.error();
+    sqs::get_queue_attributes_request request(std::move(*url));
+    request.attribute_names.emplace_back("RedrivePolicy");
+    auto const got = co_await s.sqs.get_queue_attributes(std::move(request));
+    if (!got) co_return got.error();
+    auto const policy = got->attributes.find("RedrivePolicy");
+    if (policy == got->attributes.end()) co_return std::string();
+    co_return std::string(metrics::queue_name(metrics::dead_letter_arn(policy->second)));
+}
+
+/// The option that cannot be followed, in words; empty when all is well.
+std::string problem_of(alarm_options const& o)
+{
+    constexpr std::size_t most_topics = 5; // of an alarm's state
+    if (o.topics.size() > most_topics) return "--topic: an alarm tells five at most";
+    for (auto const& [option, name] : {std::pair("--queue", &o.queue),
+             std::pair("--dead-letter-queue", &o.dead_letters), std::pair("--poison-queue", &o.poison)}) {
+        if (!name->empty() && !sqs::is_queue_name(metrics::queue_name(*name)))
+            return std::string(option) + ": \"" + *name + "\" is neither a queue's name nor its URL";
+    }
+    return {};
+}
+
+alarm_plan plan_of(alarm_options const& o)
+{
+    alarm_plan out;
+    out.queue = metrics::queue_name(o.queue);
+    if (!o.dead_letters.empty()) out.dead_letters = metrics::queue_name(o.dead_letters);
+    if (!o.poison.empty()) out.poison = metrics::queue_name(o.poison);
+    out.topics = o.topics;
+    out.max_age = std::chrono::ceil<std::chrono::seconds>(duration_from(o.max_age).value());
+    out.redrive_failures = o.redrive_failures;
+    return out;
+}
+
+/// Asks SQS for the dead-letter queue where the command line names none.
+int complete(alarm_plan& plan, endpoint_options where, alarm_options const& o)
+{
+    if (plan.dead_letters) return ok;
+    where.url.clear(); // CloudWatch's
+    return run(where, o.queue, [&](session& s) -> asio::awaitable<int> {
+        auto const found = co_await dead_letters_of(s, o.queue);
+        if (!found) {
+            co_return complain("the dead-letter queue of " + o.queue + ": " + describe(found.error()) +
+                "; name it with --dead-letter-queue");
+        }
+        if (found->empty())
+            say(stderr, "quern: {} has no dead-letter queue: no alarms for one\n", printable(plan.queue));
+        else
+            plan.dead_letters = *found;
+        co_return ok;
+    });
+}
+
+asio::awaitable<int> put_all(services::cloudwatch& client, std::vector<services::metric_alarm> alarms)
+{
+    for (auto const& alarm : alarms) {
+        services::put_metric_alarm_request request(alarm);
+        auto const done = co_await client.put_metric_alarm(std::move(request));
+        if (!done)
+            co_return complain(alarm.name + ", at " + client.endpoint().authority() + ": " + describe(done.error()));
+        say(stdout, "{}\n", printable(alarm.name));
+    }
+    co_return ok;
+}
+
+/// A queue's numbers are in its own region.
+endpoint_options with_region_of(endpoint_options where, std::string const& queue)
+{
+    if (where.region.empty() && is_url(queue)) where.region = sqs::home_of(queue).region;
+    return where;
+}
+
+int put(endpoint_options const& where, alarm_options const& o)
+{
+    auto plan = plan_of(o);
+    if (int const code = complete(plan, where, o); code != ok) return code;
+    auto const alarms = cloudwatch_alarms(plan);
+    if (o.dry_run) {
+        for (auto const& alarm : alarms)
+            say(stdout, "{}\n", to_json(alarm));
+        return ok;
+    }
+    services::client_options options;
+    auto const settled =
+        settle(options, aws::cloudwatch_service, with_region_of(where, o.queue), aws::process_environment);
+    if (!settled) return complain(settled.error());
+    asio::io_context io(1);
+    services::cloudwatch client(io.get_executor(), std::move(options));
+    int code = failed;
+    asio::co_spawn(io, put_all(client, alarms), [&](std::exception_ptr bug, int returned) {
+        if (bug) std::rethrow_exception(bug);
+        code = returned;
+        client.close();
+    });
+    io.run();
+    return code;
+}
+
+int show(endpoint_options const& where, alarm_options const& o)
+{
+    auto plan = plan_of(o);
+    if (int const code = complete(plan, where, o); code != ok) return code;
+    auto const alarms = cloudwatch_alarms(plan);
+    if (o.format == "cloudformation") {
+        say(stdout, "{}\n", cloudformation(alarms));
+        return ok;
+    }
+    for (auto const& alarm : alarms)
+        say(stdout, "{}\n", to_json(alarm));
+    return ok;
+}
+
+int rules(endpoint_options const&, alarm_options const& o)
+{
+    say(stdout, "{}", prometheus_rules(plan_of(o)));
+    return ok;
+}
+
+constexpr char const* footer =
+    R"(Four alarms in CloudWatch: messages in the dead-letter queue, messages in the poison queue, messages that wait for longer
+than --max-age, and redrives of which more than --max-redrive-failures percent fail (by the counts of `quern redrive
+--metrics emf`). A queue that is not used sets none off. Each tells the --topic when it begins and when it is over; one that is
+there already is changed. It takes cloudwatch:PutMetricAlarm, and sqs:GetQueueAttributes to find the dead-letter queue.
+
+`rules` writes alerting rules for Prometheus instead, over what `quern consume --admin-port` shows: dead letters, rejected and
+spilled messages, a queue that nobody empties, a breaker that stays open, receives that fail, leases lost, damaged messages.
+
+The endpoint is that of CloudWatch here: --endpoint, AWS_ENDPOINT_URL_CLOUDWATCH or AWS_ENDPOINT_URL, else the region's own.
+
+Examples:
+  quern alarms put --queue orders --topic arn:aws:sns:eu-west-1:111122223333:on-call
+  quern alarms show --queue orders --poison-queue orders-poison > alarms.json
+  quern alarms rules --queue orders > orders.rules.yml && promtool check rules orders.rules.yml)";
+
+} // namespace
+
+void add_alarms(CLI::App& app, command_line& line)
+{
+    auto const o = std::make_shared<alarm_options>();
+    auto* const all =
+        app.add_subcommand("alarms", "Set alarms on a queue and its dead letters, or write their rules");
+    all->require_subcommand(0, 1); // see main()
+    all->footer(footer);
+    auto const is_duration = [](std::string const& text) {
+        auto const d = duration_from(text);
+        bool const good = d && d->count() > 0;
+        return good ? std::string() : text + " is no duration above zero: 15m, 2h";
+    };
+    auto const add = [&](char const* name, char const* what,
+                         int (*run_it)(endpoint_options const&, alarm_options const&)) {
+        auto* const one = all->add_subcommand(name, what);
+        one->footer(footer);
+        one->add_option("--queue", o->queue, "The queue, its name or its URL")->type_name("QUEUE")->required();
+        one->add_option("--max-age", o->max_age, "Longest that a message may wait [15m]")
+            ->type_name("DURATION")
+            ->check(is_duration);
+        one->callback([o, &line, run_it] {
+            line.run = [o, &line, run_it] {
+                auto const wrong = problem_of(*o);
+                return wrong.empty() ? run_it(line.where, *o) : complain(wrong, usage);
+            };
+        });
+        return one;
+    };
+    auto const add_for_cloudwatch = [&](char const* name, char const* what, auto run_it) {
+        auto* const one = add(name, what, run_it);
+        one->add_option("--dead-letter-queue", o->dead_letters, "Its dead-letter queue [that of its redrive policy]")
+            ->type_name("QUEUE");
+        one->add_option("--poison-queue", o->poison, "Where rejected messages go")->type_name("QUEUE");
+        one->add_option("--topic", o->topics, "ARN that is told, of a topic of SNS for instance; up to five")
+            ->type_name("ARN")
+            ->expected(1)
+            ->take_all();
+        one->add_option("--max-redrive-failures", o->redrive_failures, "Percent of redriven messages [10]")
+            ->type_name("N")
+            ->check(CLI::Range(0, 99));
+        return one;
+    };
+    add_for_cloudwatch("put", "Set the alarms in CloudWatch", put)
+        ->add_flag("--dry-run", o->dry_run, "Print what would be asked of CloudWatch, a JSON object a line");
+    add_for_cloudwatch("show", "Print the alarms, for who deploys otherwise", show)
+        ->add_option("--format", o->format, "A template, or what PutMetricAlarm takes, one a line [cloudformation]")
+        ->check(CLI::IsMember({"cloudformation", "json"}));
+    add("rules", "Write alerting rules for Prometheus", rules);
+}
+
+} // namespace quern::app

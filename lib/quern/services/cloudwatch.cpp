@@ -1,0 +1,115 @@
+#include <quern/services/cloudwatch.hpp>
+
+#include <quern/core/detail/text/json_writer.hpp>
+#include <quern/services/detail/host.hpp>
+
+#include <charconv>
+#include <utility>
+
+namespace quern::services {
+
+namespace asio = boost::asio;
+
+namespace {
+
+aws::json_target how_it_is_asked()
+{
+    aws::json_target target;
+    target.target_prefix = "GraniteServiceVersion20100801";
+    target.query_compatible = false;
+    return target;
+}
+
+void write_number(text::json_writer& to, double value)
+{
+    char out[32];
+    to.number({out, std::to_chars(out, out + sizeof out, value).ptr});
+}
+
+void write_metric(text::json_writer& to, queue_metric const& m)
+{
+    to.member("Namespace", m.name_space).member("MetricName", m.name);
+    to.key("Dimensions").begin_array().begin_object();
+    to.member("Name", "QueueName").member("Value", m.queue).end_object().end_array();
+}
+
+void write_expression(text::json_writer& to, metric_alarm const& a)
+{
+    to.key("Metrics").begin_array();
+    for (auto const& m : a.of) {
+        to.begin_object().member("Id", m.id).key("MetricStat").begin_object().key("Metric").begin_object();
+        write_metric(to, m);
+        to.end_object().member("Period", m.period.count()).member("Stat", m.statistic).end_object();
+        to.member("ReturnData", false).end_object();
+    }
+    to.begin_object().member("Id", "result").member("Expression", a.expression).member("Label", a.description);
+    to.member("ReturnData", true).end_object().end_array();
+}
+
+asio::awaitable<result<void>> ended(asio::awaitable<result<detail::reply>> work)
+{
+    auto const end = co_await std::move(work);
+    if (!end) co_return end.error();
+    if (end->refused) co_return *end->refused;
+    co_return result<void>();
+}
+
+} // namespace
+
+std::string to_json(metric_alarm const& a)
+{
+    std::string out;
+    text::json_writer to(out);
+    to.begin_object().member("AlarmName", a.name).member("AlarmDescription", a.description);
+    for (auto const* told : {"AlarmActions", "OKActions"}) {
+        to.key(told).begin_array();
+        for (auto const& action : a.actions)
+            to.string(action);
+        to.end_array();
+    }
+    if (a.expression.empty()) {
+        write_metric(to, a.of.front());
+        to.member("Statistic", a.of.front().statistic).member("Period", a.of.front().period.count());
+    } else {
+        write_expression(to, a);
+    }
+    to.key("Threshold");
+    write_number(to, a.above);
+    to.member("ComparisonOperator", "GreaterThanThreshold").member("EvaluationPeriods", a.periods);
+    to.member("DatapointsToAlarm", a.periods).member("TreatMissingData", "notBreaching").end_object();
+    return out;
+}
+
+struct cloudwatch::inside : detail::host<aws::json_service> {
+    using host::host;
+};
+
+cloudwatch::cloudwatch(asio::any_io_executor ex, client_options options, clock& time)
+    : inside_(std::make_unique<inside const>(
+          std::move(ex), aws::cloudwatch_service, std::move(options), how_it_is_asked(), time))
+{}
+
+cloudwatch::~cloudwatch() = default;
+
+asio::awaitable<result<void>> cloudwatch::put_metric_alarm(put_metric_alarm_request r)
+{
+    auto work = inside_->call("PutMetricAlarm", to_json(r.alarm));
+    return ended(std::move(work));
+}
+
+void cloudwatch::close()
+{
+    inside_->close();
+}
+
+net::endpoint const& cloudwatch::endpoint() const
+{
+    return inside_->endpoint();
+}
+
+std::string const& cloudwatch::region() const
+{
+    return inside_->region();
+}
+
+} // namespace quern::services

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <quern/core/clock.hpp>
+#include <quern/services/client_options.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace quern::services {
+
+/// A number that CloudWatch has of a queue, one for each period.
+struct queue_metric {
+    std::string id{};         ///< in metric_alarm::expression: a lower-case letter, then letters, digits and _
+    std::string name_space{}; ///< "AWS/SQS"
+    std::string name{};       ///< "ApproximateNumberOfMessagesVisible"
+    std::string queue{};      ///< value of the dimension QueueName
+    std::string statistic{};  ///< "Maximum", "Sum"
+    std::chrono::seconds period{60};
+};
+
+/// An alarm that goes off when a number is above its threshold. A missing number counts as one that isn't: a queue
+/// that is not used reports nothing.
+struct metric_alarm {
+    std::string name{};
+    std::string description{};
+    std::vector<queue_metric> of{}; ///< one, or those of the expression
+    std::string expression{};       ///< metric math over the ids; empty: the metric itself
+    double above = 0;
+    int periods = 1;                    ///< in a row, each above
+    std::vector<std::string> actions{}; ///< ARNs of topics for instance, five at most; told of the alarm and its end
+};
+
+/// Input of PutMetricAlarm, which is also the properties of CloudFormation's AWS::CloudWatch::Alarm.
+std::string to_json(metric_alarm const&);
+
+// Not an aggregate: g++ 12.2 destroys those twice in a `co_await` expression (GCC PR107288).
+
+struct put_metric_alarm_request {
+    metric_alarm alarm;
+
+    explicit put_metric_alarm_request(metric_alarm a) : alarm(std::move(a)) {}
+};
+
+/// CloudWatch, as far as alarms need it.
+///
+/// Fails with  as aws::json_service::call().
+/// Lifetime    any order: destroying the object ends the operations under way with errc::stopped.
+/// Threads     any, for every call and for destruction. It works on a strand of its own.
+/// Cancellation  terminal, of each call.
+/// Source      Amazon CloudWatch API reference, "PutMetricAlarm".
+class cloudwatch {
+public:
+    /// Throws boost::system::system_error when an option is invalid, no region is found, or the CA bundle or the
+    /// config file cannot be read. `time` outlives the client and its operations.
+    explicit cloudwatch(boost::asio::any_io_executor, client_options = client_options(), clock& time = real_clock());
+    ~cloudwatch();
+    cloudwatch(cloudwatch const&) = delete;
+    cloudwatch& operator=(cloudwatch const&) = delete;
+
+    /// Makes the alarm, or changes all of the one with that name but its state.
+    ///
+    /// Fails with  LimitExceeded, InvalidParameterValue, AccessDenied (cloudwatch:PutMetricAlarm).
+    boost::asio::awaitable<result<void>> put_metric_alarm(put_metric_alarm_request);
+
+    /// Ends every operation under way with errc::stopped and closes all connections.
+    void close();
+
+    net::endpoint const& endpoint() const;
+    std::string const& region() const;
+
+private:
+    struct inside;
+    std::unique_ptr<inside const> const inside_;
+};
+
+} // namespace quern::services

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""The examples of deployment in docs/examples: their command lines run, their probes are answered, their graces suffice."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from program import LIMIT, QUERN, ProgramTest, wait_for
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
+DRAIN = 30  # seconds, of --drain-deadline
+
+
+def systemd():
+    text = (EXAMPLES / "quern-relay.service").read_text()
+    return shlex.split(re.search(r"^ExecStart=(.*)$", text, re.M)[1]), int(re.search(r"^TimeoutStopSec=(\d+)$", text, re.M)[1])
+
+
+def kubernetes():
+    text = (EXAMPLES / "relay-kubernetes.yaml").read_text()
+    command = json.loads(re.search(r"command: (\[.*\])", text)[1])
+    arguments = re.findall(r"^ +- (\S+)$", text[text.index("args:"):text.index("env:")], re.M)
+    return command + arguments, int(re.search(r"terminationGracePeriodSeconds: (\d+)", text)[1])
+
+
+def compose():
+    text = (EXAMPLES / "relay-compose.yaml").read_text()
+    return json.loads(re.search(r"command: (\[.*\])", text)[1]), int(re.search(r"stop_grace_period: (\d+)s", text)[1])
+
+
+def succeeds(url):
+    try:
+        with urllib.request.urlopen(url, timeout=LIMIT):
+            return True
+    except urllib.error.HTTPError as refused:
+        refused.close()
+        return False
+
+
+class Deployed(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.create("orders")
+        self.create("orders-bad")
+
+    def arguments(self, command):
+        """Those of the example, with the settings that the guide shows, and any port that is free."""
+        self.assertEqual(command[:2], ["/usr/bin/quern", "relay"])
+        text = " ".join(shlex.quote(word) for word in command[1:])
+        text = text.replace("/etc/quern/relay.toml", str(EXAMPLES / "relay.toml"))
+        return shlex.split(re.sub(r"(--admin-port[= ])\d+", r"\g<1>0", text))
+
+    def comes_true(self, holds):
+        """Some probes succeed once the first receive has been answered."""
+        for _ in range(20 * LIMIT):
+            if holds():
+                return True
+            time.sleep(0.05)
+        return False
+
+    def test_the_settings_and_options_of_each_are_in_order(self):
+        for example in (systemd, kubernetes, compose):
+            with self.subTest(example.__name__):
+                out, _ = self.quern(*self.arguments(example()[0]), "--check")
+                self.assertIn("in order", out)
+
+    def test_each_waits_longer_than_a_drain_may_take(self):
+        for example in (systemd, kubernetes, compose):
+            with self.subTest(example.__name__):
+                self.assertGreaterEqual(example()[1], DRAIN + 10)
+
+    def test_the_probes_are_answered(self):
+        text = (EXAMPLES / "relay-kubernetes.yaml").read_text()
+        probes = re.findall(r"(\w+)Probe: {httpGet: {path: (\S+), port: (\d+)}", text)
+        self.assertEqual([name for name, _, _ in probes], ["startup", "liveness", "readiness"])
+        command, _ = kubernetes()
+        self.assertEqual({f"--admin-port={port}" for _, _, port in probes} - set(command), set())
+        relay = self.start(*self.arguments(command), "--wait-time", "1", stdout=subprocess.DEVNULL)
+        port = wait_for(relay.stderr, "watch it at ").rstrip("/\n").rsplit(":", 1)[1]
+        wait_for(relay.stderr, "consuming")
+        for name, path, _ in probes:
+            self.assertTrue(self.comes_true(lambda: succeeds(f"http://127.0.0.1:{port}{path}")), name)
+        relay.send_signal(signal.SIGTERM)
+        self.assertEqual(relay.wait(LIMIT), 0)
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "no systemd-analyze")
+    def test_systemd_takes_the_unit(self):
+        unit = Path(self.folder) / "quern-relay.service"
+        unit.write_text((EXAMPLES / unit.name).read_text().replace("/usr/bin/quern", os.path.abspath(QUERN)))
+        said = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True, timeout=LIMIT)
+        self.assertEqual([line for line in said.stderr.splitlines() if unit.name in line], [])
+
+
+if __name__ == "__main__":
+    unittest.main()

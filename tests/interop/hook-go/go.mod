@@ -1,0 +1,3 @@
+module quern.example/hook
+
+go 1.22
