@@ -65,6 +65,19 @@ struct rule {
     std::string summary;
 };
 
+/// Counts of `quern redrive --admin-port`, of the dead-letter queue.
+rule redrive_rule(alarm_plan const& p, std::string const& dead_letters)
+{
+    auto const grown = [&](char const* metric, char const* more) {
+        return fmt::format("sum by (job) (increase({}{{queue=\"{}\"{}}}[5m]))", metric, dead_letters, more);
+    };
+    auto const failed = grown("quern_redrive_failures_total", "");
+    auto const good = grown("quern_redrive_messages_total", ",result=\"redriven\"");
+    return {"QuernRedriveFails", fmt::format("100 * {} / ({} + {}) > {}", failed, failed, good, p.redrive_failures),
+        "", "ticket",
+        fmt::format("More than {} % of the sends of a redrive from {} failed.", p.redrive_failures, dead_letters)};
+}
+
 std::vector<rule> rules_of(alarm_plan const& p)
 {
     auto const of = selected(p.queue);
@@ -73,7 +86,7 @@ std::vector<rule> rules_of(alarm_plan const& p)
     // What comes and goes while the cause stays is looked for in the last minutes: a breaker is half open now and
     // then, and receives that fail are under way between their pauses. Two services of one name are told apart by
     // their job.
-    return {
+    std::vector<rule> out = {
         {"QuernDeadLetters",
             fmt::format("max by (job) (quern_dead_letter_messages{}) > 0", with("state=\"visible\"")), "", "page",
             fmt::format("Dead letters of {}: look at them with `quern dead-letters`.", p.queue)},
@@ -101,6 +114,8 @@ std::vector<rule> rules_of(alarm_plan const& p)
         {"QuernDamaged", fmt::format("sum by (job) (increase(quern_messages_damaged_total{}[15m])) > 0", of), "",
             "ticket", fmt::format("Messages of {} arrived unreadable.", p.queue)},
     };
+    if (p.dead_letters) out.push_back(redrive_rule(p, *p.dead_letters));
+    return out;
 }
 
 /// A scalar of YAML in single quotes, of which only these are doubled.

@@ -152,6 +152,9 @@ int show(endpoint_options const& where, alarm_options const& o)
 
 int rules(endpoint_options const&, alarm_options const& o)
 {
+    if (o.dead_letters.empty())
+        say(stderr,
+            "quern: no rule for failed redrives: their queue is not known; name it with --dead-letter-queue\n");
     say(stdout, "{}", prometheus_rules(plan_of(o)));
     return ok;
 }
@@ -163,14 +166,15 @@ than --max-age, and redrives of which more than --max-redrive-failures percent f
 there already is changed. It takes cloudwatch:PutMetricAlarm, and sqs:GetQueueAttributes to find the dead-letter queue.
 
 `rules` writes alerting rules for Prometheus instead, over what `quern consume --admin-port` shows: dead letters, rejected and
-spilled messages, a queue that nobody empties, a breaker that stays open, receives that fail, leases lost, damaged messages.
+spilled messages, a queue that nobody empties, a breaker that stays open, receives that fail, leases lost, damaged messages;
+and over `quern redrive --admin-port` of the --dead-letter-queue, which is not looked up here: redrives that fail.
 
 The endpoint is that of CloudWatch here: --endpoint, AWS_ENDPOINT_URL_CLOUDWATCH or AWS_ENDPOINT_URL, else the region's own.
 
 Examples:
   quern alarms put --queue orders --topic arn:aws:sns:eu-west-1:111122223333:on-call
   quern alarms show --queue orders --poison-queue orders-poison > alarms.json
-  quern alarms rules --queue orders > orders.rules.yml && promtool check rules orders.rules.yml)";
+  quern alarms rules --queue orders --dead-letter-queue orders-dead > orders.rules.yml && promtool check rules orders.rules.yml)";
 
 } // namespace
 
@@ -194,6 +198,11 @@ void add_alarms(CLI::App& app, command_line& line)
         one->add_option("--max-age", o->max_age, "Longest that a message may wait [15m]")
             ->type_name("DURATION")
             ->check(is_duration);
+        one->add_option("--dead-letter-queue", o->dead_letters, "Its dead-letter queue [that of its redrive policy]")
+            ->type_name("QUEUE");
+        one->add_option("--max-redrive-failures", o->redrive_failures, "Percent of redriven messages [10]")
+            ->type_name("N")
+            ->check(CLI::Range(0, 99));
         one->callback([o, &line, run_it] {
             line.run = [o, &line, run_it] {
                 auto const wrong = problem_of(*o);
@@ -204,16 +213,11 @@ void add_alarms(CLI::App& app, command_line& line)
     };
     auto const add_for_cloudwatch = [&](char const* name, char const* what, auto run_it) {
         auto* const one = add(name, what, run_it);
-        one->add_option("--dead-letter-queue", o->dead_letters, "Its dead-letter queue [that of its redrive policy]")
-            ->type_name("QUEUE");
         one->add_option("--poison-queue", o->poison, "Where rejected messages go")->type_name("QUEUE");
         one->add_option("--topic", o->topics, "ARN that is told, of a topic of SNS for instance; up to five")
             ->type_name("ARN")
             ->expected(1)
             ->take_all();
-        one->add_option("--max-redrive-failures", o->redrive_failures, "Percent of redriven messages [10]")
-            ->type_name("N")
-            ->check(CLI::Range(0, 99));
         return one;
     };
     add_for_cloudwatch("put", "Set the alarms in CloudWatch", put)
@@ -221,7 +225,9 @@ void add_alarms(CLI::App& app, command_line& line)
     add_for_cloudwatch("show", "Print the alarms, for who deploys otherwise", show)
         ->add_option("--format", o->format, "A template, or what PutMetricAlarm takes, one a line [cloudformation]")
         ->check(CLI::IsMember({"cloudformation", "json"}));
-    add("rules", "Write alerting rules for Prometheus", rules);
+    auto* const for_prometheus = add("rules", "Write alerting rules for Prometheus", rules);
+    for_prometheus->get_option("--dead-letter-queue")
+        ->description("Its dead-letter queue, for a rule for failed redrives [no such rule]");
 }
 
 } // namespace quern::app

@@ -1,11 +1,11 @@
 #include "metrics_export.hpp"
 
 #include "complaint.hpp"
+#include "otlp_web.hpp"
 #include "standard_streams.hpp"
 
 #include <quern/metrics/destinations.hpp>
 #include <quern/metrics/sampler.hpp>
-#include <quern/net/web_hook_client.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/system/system_error.hpp>
@@ -36,7 +36,7 @@ struct metrics_export::station : std::enable_shared_from_this<station> {
     sqs::api& sqs;
     metrics::collection all;
     std::map<std::string, std::shared_ptr<metrics::consumer_metrics>> queues;
-    std::optional<net::web_hook_client> web;
+    std::optional<otlp_web> web;
     std::unique_ptr<metrics::destination> to;
     metrics::exporter_options how;
     std::optional<metrics::exporter> exporter;
@@ -61,11 +61,8 @@ try {
         if (!options) return options.error();
         if (options->disabled) return to(s, {}, shown);
         at->how.every = options->interval;
-        net::web_hook_options web;
-        web.connections = 1;
-        web.environment = aws::process_environment;
-        at->web.emplace(s.io.get_executor(), std::move(web));
-        at->to = metrics::to_otlp(*at->web, std::move(*options), QUERN_VERSION);
+        at->web.emplace(s, *options);
+        at->to = metrics::to_otlp(at->web->sender(), std::move(*options), QUERN_VERSION);
     } else if (form == "cloudwatch") {
         metrics::cloudwatch_options options;
         options.region = s.options.where.region;

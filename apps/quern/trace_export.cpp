@@ -2,8 +2,8 @@
 
 #include "complaint.hpp"
 #include "log_format.hpp"
+#include "otlp_web.hpp"
 
-#include <quern/net/web_hook_client.hpp>
 #include <quern/tracing/span_exporter.hpp>
 #include <quern/tracing/traced_api.hpp>
 
@@ -45,7 +45,7 @@ struct trace_export::station : std::enable_shared_from_this<station> {
     asio::io_context& io;
     tracing::correlation how;
     std::shared_ptr<tracing::tracer> spans;
-    std::optional<net::web_hook_client> web;
+    std::optional<otlp_web> web;
     std::unique_ptr<tracing::span_destination> to;
     std::optional<tracing::traced_api> api;
     std::vector<std::shared_ptr<tracing::message_traces>> queues;
@@ -69,11 +69,8 @@ try {
     if (!options) return options.error();
     if (options->to.disabled) return none;
     auto const at = std::make_shared<station>(s, *options, choice.links);
-    net::web_hook_options web;
-    web.connections = 1;
-    web.environment = aws::process_environment;
-    at->web.emplace(s.io.get_executor(), std::move(web));
-    at->to = tracing::to_otlp(*at->web, std::move(options->to), QUERN_VERSION);
+    at->web.emplace(s, options->to);
+    at->to = tracing::to_otlp(at->web->sender(), std::move(options->to), QUERN_VERSION);
     return std::shared_ptr<trace_export>(new trace_export(at));
 } catch (boost::system::system_error const& e) {
     return failure(errc::invalid_option, "--traces " + choice.form + ": " + e.what());

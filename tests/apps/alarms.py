@@ -100,8 +100,15 @@ class Alarms(ProgramTest):
 
     def test_rules_ask_nobody(self):
         self.broker.process.terminate()
-        out, _ = self.quern("alarms", "rules", "--queue", "https://sqs.eu-west-1.amazonaws.com/1/orders")
+        out, err = self.quern("alarms", "rules", "--queue", "https://sqs.eu-west-1.amazonaws.com/1/orders")
         self.assertTrue(out.startswith("groups:\n  - name: 'quern orders'\n"), out)
+        self.assertNotIn("QuernRedriveFails", out)
+        self.assertIn("--dead-letter-queue", err)
+
+    def test_a_dead_letter_queue_has_a_rule_for_its_redrives(self):
+        out, err = self.quern("alarms", "rules", "--queue", "orders", "--dead-letter-queue", "dead", "--max-redrive-failures", "25")
+        self.assertEqual(err, "")
+        self.assertRegex(out, r"QuernRedriveFails\n +expr: '.*\{queue=\"dead\"\}.* > 25'")
 
     def test_bad_options_are_named(self):
         for words, name in ((["--max-age", "0s"], "--max-age"), (["--max-redrive-failures", "100"], "--max-redrive-failures")):

@@ -4,10 +4,12 @@
 import os
 import shutil
 import socket
+import ssl
 import subprocess
 import threading
 import unittest
 
+from metrics import Receiver
 from program import Broker, ProgramTest
 
 
@@ -171,6 +173,30 @@ class Tls(ProgramTest):
                 self.assertEqual({each["body"][:10] for each in got}, {f"order {i:04}" for i in range(1000)})
                 self.assertGreater(proxy.deaths, 3)
                 self.assertEqual(self.counts("orders"), (0, 0, 0))
+
+    def test_spans_are_signed_for_aws_and_for_nobody_else(self):
+        host = "xray.eu-west-1.amazonaws.com"
+        certificate, key = self.certify(host)
+        receiver = Receiver()
+        tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        tls.load_cert_chain(certificate, key)
+        receiver.server.socket = tls.wrap_socket(receiver.server.socket, server_side=True)
+        with Broker() as broker, receiver, Proxy(receiver.server.server_port) as proxy, Receiver() as other:
+            self.variables.update(AWS_ENDPOINT_URL_SQS=broker.url, HTTPS_PROXY=proxy.url, SSL_CERT_FILE=certificate)
+            self.create("orders")
+
+            def authorization(there, url, headers=""):
+                self.variables.update(OTEL_EXPORTER_OTLP_ENDPOINT=url, OTEL_EXPORTER_OTLP_HEADERS=headers)
+                self.quern("send", "orders", "--traces", "otlp", stdin="cake\n")
+                path, got, body = there.posts.pop()
+                self.assertEqual((path, len(body["resourceSpans"])), ("/v1/traces", 1))
+                return got.get("Authorization", got.get("authorization"))
+
+            self.assertRegex(authorization(receiver, f"https://{host}"),
+                             r"^AWS4-HMAC-SHA256 Credential=test/\d{8}/eu-west-1/xray/aws4_request, SignedHeaders=.*host;.*, Signature=[0-9a-f]{64}$")
+            self.assertEqual(authorization(receiver, f"https://{host}", "authorization=Bearer%20x"), "Bearer x")
+            self.assertIsNone(authorization(other, other.url))
+            self.assertEqual(set(proxy.asked), {f"CONNECT {host}:443 HTTP/1.1"})
 
     def test_half_a_pair_of_files_is_refused(self):
         certificate, key = self.certify("localhost")

@@ -83,10 +83,14 @@ class Asked(ProgramTest):
             time.sleep(0.2)
         self.assertEqual(missed, [])
 
-    def test_a_consumer_and_a_redrive_show_what_the_dashboard_asks_for(self):
+    def start_redrive(self):
+        """One that takes minutes."""
         self.send("dead", *(f"m{n}" for n in range(20)))
-        redriving = self.start("redrive", "dead", "--to", "orders", "--rate", "6/min", "--admin-port", "0")  # takes minutes
+        redriving = self.start("redrive", "dead", "--to", "orders", "--rate", "6/min", "--admin-port", "0")
         self.urls.append(wait_for(redriving.stderr, "watch it at ").split()[-1])
+
+    def test_a_consumer_and_a_redrive_show_what_the_dashboard_asks_for(self):
+        self.start_redrive()
         board = json.loads(DASHBOARD.read_text())
         queries = [(target["expr"], target["legendFormat"]) for panel in board["panels"] for target in panel.get("targets", [])]
         self.assertGreater(len(queries), 40)
@@ -96,8 +100,9 @@ class Asked(ProgramTest):
                 queries.append((selector, f"{{{{{label}}}}}"))
         self.finds_all(lambda page: [why for query, legend in queries for why in lacking(query, page, legend)])
 
-    def test_a_consumer_shows_what_the_rules_ask_for(self):
-        rules, _ = self.quern("alarms", "rules", "--queue", "orders")
+    def test_a_consumer_and_a_redrive_show_what_the_rules_ask_for(self):
+        self.start_redrive()
+        rules, _ = self.quern("alarms", "rules", "--queue", "orders", "--dead-letter-queue", "dead")
         queries = [line.replace("''", "'") for line in re.findall(r"^ +expr: '(.*)'$", rules, re.M)]
         self.assertEqual(len(queries), rules.count("- alert: "))
         self.finds_all(lambda page: [why for query in queries for why in lacking(query, page)])

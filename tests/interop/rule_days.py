@@ -18,18 +18,27 @@ DAYS = (
      {'quern_obstacle{what="receives_fail",instance="a"}': "0+0x5 1+0x60", 'quern_obstacle{what="receives_fail",instance="b"}': "0+0x70"}, (8, 30), ()),
     ("QuernLeasesLost", "a lease is lost", {"quern_leases_lost_total{}": "0+0x20 1+0x60"}, (15, 40), (23,)),
     ("QuernDamaged", "a message arrives damaged", {"quern_messages_damaged_total{}": "0+0x20 1+0x60"}, (15, 40), (23,)),
+    ("QuernRedriveFails", "a redrive of which a third fails",
+     {'quern_redrive_failures_total{queue="orders-dead"}': "0+5x40", 'quern_redrive_messages_total{queue="orders-dead",result="redriven"}': "0+10x40"},
+     (0, 60), (10, 30)),
+    ("QuernRedriveFails", "one of which a twentieth fails",
+     {'quern_redrive_failures_total{queue="orders-dead"}': "0+1x40", 'quern_redrive_messages_total{queue="orders-dead",result="redriven"}': "0+19x40"},
+     (10, 30), ()),
+    ("QuernRedriveFails", "none runs", {'quern_redrive_failures_total{queue="orders-dead"}': "3+0x40"}, (10, 30), ()),
 )
+TICKETS = ("QuernRejected", "QuernLeasesLost", "QuernDamaged", "QuernRedriveFails")
 
 
 def with_labels(series):
-    return series.replace("{", '{job="shop",queue="orders",').replace(",}", "}")
+    more = 'job="shop",' if "queue=" in series else 'job="shop",queue="orders",'
+    return series.replace("{", "{" + more).replace(",}", "}")
 
 
 def days(rules, summaries):
     """The file for promtool. `rules`: the file with those of the queue orders; `summaries`: {alert: its summary}."""
     if silent := set(summaries) - {alert for alert, *_, firing in DAYS if firing}:
         raise ValueError(f"no day on which {sorted(silent)} fires")
-    severity = {alert: "ticket" if alert in ("QuernRejected", "QuernLeasesLost", "QuernDamaged") else "page" for alert in summaries}
+    severity = {alert: "ticket" if alert in TICKETS else "page" for alert in summaries}
     tests = []
     for alert, what, series, quiet, firing in DAYS:
         told = [{"exp_labels": {"job": "shop", "queue": "orders", "severity": severity[alert]},

@@ -53,7 +53,7 @@ class Watched:
         return path
 
     def rules(self):
-        return self.write("orders.rules.yml", ran([self.ground.program, "alarms", "rules", "--queue", "orders"]))
+        return self.write("orders.rules.yml", ran([self.ground.program, "alarms", "rules", "--queue", "orders", "--dead-letter-queue", "orders-dead"]))
 
     def make_dead_letter(self):
         self.ground.send(["poison"])

@@ -22,8 +22,8 @@ std::unique_ptr<destination> to_emf(std::function<void(std::string_view lines)> 
     std::string name_space = std::string(telemetry::cloudwatch_namespace));
 
 /// An OTLP receiver, by HTTP and JSON: all numbers since the start, so that an export that fails loses nothing. It is
-/// sent once; what comes next says the same and more. Requests are not signed: CloudWatch's own OTLP endpoint needs a
-/// collector in front that signs.
+/// sent once; what comes next says the same and more. CloudWatch's own, of which the URL is
+/// https://monitoring.REGION.amazonaws.com/v1/metrics, wants signed requests: an aws::signing_sender as `web`.
 ///
 /// Throws boost::system::system_error when the URL or a header of the options cannot be used. `web` outlives it.
 std::unique_ptr<destination> to_otlp(net::web_hook_sender& web, telemetry::otlp_options, std::string version);

@@ -37,8 +37,8 @@ public:
     virtual boost::asio::awaitable<span_answer> send(std::vector<telemetry::span> const&) = 0;
 };
 
-/// An OTLP receiver, by HTTP and JSON. Requests are not signed: X-Ray's own OTLP endpoint needs a collector in front
-/// that signs.
+/// An OTLP receiver, by HTTP and JSON. X-Ray's own, https://xray.REGION.amazonaws.com/v1/traces, wants signed
+/// requests: an aws::signing_sender as `web`.
 ///
 /// Throws boost::system::system_error when the URL or a header of the options cannot be used. `web` outlives it.
 std::unique_ptr<span_destination> to_otlp(net::web_hook_sender& web, telemetry::otlp_options, std::string version);

@@ -64,6 +64,21 @@ bool is_endpoint_of_sqs(std::string_view name, bool is_dual_stack)
     return is_region(take_label(name)) && name == "vpce";
 }
 
+/// "eu-west-1", "us-gov-west-1": more than a word and a number, which machines have as well ("compute-1").
+bool is_whole_region(std::string_view label)
+{
+    auto const dash = label.find('-');
+    return dash != 0 && dash != label.npos && is_word_and_number(label.substr(dash + 1));
+}
+
+/// By its host's first label. Prometheus' is the one that takes OTLP and signs with another name.
+std::string signing_name_of(std::string_view label)
+{
+    constexpr std::string_view fips = "-fips";
+    if (label.ends_with(fips)) label.remove_suffix(fips.size());
+    return std::string(label == "aps-workspaces" ? "aps" : label);
+}
+
 /// The labels before the domain and its dot; empty when the host is not below it.
 std::string_view below(std::string_view host, std::string_view domain)
 {
@@ -85,6 +100,23 @@ partition const& partition_of(std::string_view region)
     };
     auto const found = std::ranges::find_if(all, has);
     return found == all.end() ? all.back().what : found->what;
+}
+
+std::optional<service_host> service_host_of(std::string_view host)
+{
+    for (auto const& each : all) {
+        for (auto const domain : {each.what.dns_suffix, each.what.dual_stack_dns_suffix}) {
+            auto name = below(host, domain);
+            auto label = take_label(name);
+            bool const is_in_vpc = label.starts_with("vpce-");
+            if (is_in_vpc) label = take_label(name);
+            auto const region = take_label(name);
+            bool const ends_well = name == (is_in_vpc ? "vpce" : "");
+            if (!label.empty() && ends_well && is_whole_region(region))
+                return service_host{signing_name_of(label), std::string(region)};
+        }
+    }
+    return {};
 }
 
 bool is_amazons(std::string_view host)

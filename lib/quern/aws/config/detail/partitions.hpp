@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace quern::aws {
@@ -20,5 +22,16 @@ partition const& partition_of(std::string_view region);
 /// Whether a host has the name of an endpoint of SQS in one of the partitions: a region's own, one of the older ones
 /// ("eu-west-1.queue.amazonaws.com") or a VPC's. Others in the same domains can be anybody's: buckets, machines.
 bool is_amazons(std::string_view host);
+
+/// The service that a host belongs to.
+struct service_host {
+    std::string signing_name; ///< "monitoring"
+    std::string region;
+};
+
+/// Reads the name of a service's endpoint in a region, or in a VPC of it: "xray.eu-west-1.amazonaws.com",
+/// "monitoring-fips.us-east-1.api.aws", "vpce-0f1e-2d.xray.eu-west-1.vpce.amazonaws.com". Nothing for others, also in
+/// these domains: load balancers, buckets, machines.
+std::optional<service_host> service_host_of(std::string_view host);
 
 } // namespace quern::aws
