@@ -34,7 +34,8 @@ struct fixed_clock final : clock {
 struct service final : net::web_hook_sender {
     asio::awaitable<net::web_hook_result> send(net::web_hook_request r) override
     {
-        request_view view{r.method, r.to.path, {{"host", r.to.authority()}}, r.body};
+        auto const host = r.to.authority();
+        request_view view{r.method, r.to.path, {{"host", host}}, r.body};
         for (auto const& [name, value] : r.headers)
             view.headers.push_back({name, value});
         verifier check([](std::string_view id) -> std::optional<credentials> {

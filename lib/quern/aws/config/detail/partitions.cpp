@@ -67,8 +67,9 @@ bool is_endpoint_of_sqs(std::string_view name, bool is_dual_stack)
 /// "eu-west-1", "us-gov-west-1": more than a word and a number, which machines have as well ("compute-1").
 bool is_whole_region(std::string_view label)
 {
-    auto const dash = label.find('-');
-    return dash != 0 && dash != label.npos && is_word_and_number(label.substr(dash + 1));
+    auto const first = label.find('-');
+    auto const last = label.rfind('-');
+    return first != 0 && first != last && is_word_and_number(label.substr(label.rfind('-', last - 1) + 1));
 }
 
 /// By its host's first label. Prometheus' is the one that takes OTLP and signs with another name.
