@@ -63,6 +63,11 @@ void tell(redrive::report const& r)
     if (r.unknown != 0) say(stderr, "  {} may be in two queues: `quern redrive status` names them\n", r.unknown);
     if (r.elsewhere != 0)
         say(stderr, "  {} messages were in flight elsewhere: run it again when they are back\n", r.elsewhere);
+    if (r.behind != 0)
+        say(stderr, "  {} more are in the queue, behind others of their group that were not chosen\n", r.behind);
+    if (r.still_hidden != 0)
+        say(stderr, "  {} could not be made visible again: they come to light by themselves\n", r.still_hidden);
+    if (r.interrupted) say(stderr, "  it was ended early: run it again for the rest\n");
 }
 
 int judge(redrive_options const& o, redrive::report const& r, report_file* to)
@@ -70,7 +75,7 @@ int judge(redrive_options const& o, redrive::report const& r, report_file* to)
     tell(r);
     if (!o.metrics.empty()) say(stdout, "{}", metrics_line(r, redrive::queue_name(o.queue), real_clock().wall()));
     int code = ok;
-    if (r.left != 0 || r.unknown != 0) code = failed;
+    if (r.left != 0 || r.unknown != 0 || r.interrupted) code = failed; // the rest SQS tells only roughly
     if (!r.drain.clean())
         code = complain("the drain left messages behind that come again later: " + to_json(r.drain), not_drained);
     if (r.stopped) code = complain("stopped: " + printable(*r.stopped), r.journal_failed ? usage : halted);
@@ -223,14 +228,8 @@ void add_redrive(CLI::App& app, command_line& line)
     run_redrive(*command, o, line);
 
     auto const by_hand = std::make_shared<redrive_options>();
-    by_hand->isolate = true;
     auto* const isolate = command->add_subcommand("isolate", "Move chosen messages to a poison queue");
-    isolate->add_option("DLQ", by_hand->queue, "URL or name")->required();
-    isolate->add_option("--to", by_hand->to, "The poison queue, URL or name")->type_name("QUEUE")->required();
-    isolate->add_option("--reason", by_hand->reason, "Their attribute QuernReason")
-        ->type_name("TEXT")
-        ->capture_default_str();
-    add_common_options(*isolate, *by_hand);
+    add_isolate_options(*isolate, *by_hand);
     run_redrive(*isolate, by_hand, line);
 
     add_redrive_journal(*command, line);

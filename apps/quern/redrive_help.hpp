@@ -29,8 +29,8 @@ Messages are found by receiving, so each look at one counts as a receive of it.
 with `quern redrive resume`; what may have been sent twice is named. Delays may then be 30 days: the messages stay in the queue,
 hidden for up to 12 hours at a time. One process at a time has DIR. See status, history, export and cancel.
 
-SIGTERM and SIGINT drain. Exit status: 0 when all that was chosen went; 1 when something was left or failed, or nobody knows
-whether it was sent; 2 also when the journal cannot be written; 3 when the drain left something behind; 5 when a rule, the flag
+SIGTERM and SIGINT drain. Exit status: 0 when all that was chosen went; 1 when something was left or failed, the run was ended early
+by a signal, or nobody knows whether something was sent; 2 also when the journal cannot be written; 3 when the drain left something behind; 5 when a rule, the flag
 or `cancel` stopped the run, or a refusal that would not pass.
 
 Examples:

@@ -23,6 +23,7 @@ namespace {
 struct journal_options {
     std::string folder, name, message, format = "json";
     std::string queue, file; // of an export of messages
+    redrive_options telling; // of a run that is resumed: its report, metrics and port
 };
 
 /// Names of the journals that are asked for; where one is needed and several are there, they are named.
@@ -218,6 +219,9 @@ int resume(journal_options const& o, command_line const& line)
     if (!settings) return complain(settings.error());
     settings->journal = o.folder;
     settings->name = names->front();
+    settings->report = o.telling.report;
+    settings->metrics = o.telling.metrics;
+    settings->admin = o.telling.admin;
     return redrive_with(line, std::make_shared<redrive_options>(std::move(*settings)));
 }
 
@@ -277,6 +281,7 @@ void add_redrive_journal(CLI::App& redrive, command_line& line)
         std::string const is(one.name);
         if (is == "status" || is == "history" || is == "export")
             it->add_option("--message", o->message, "What became of this message")->type_name("ID");
+        if (is == "resume") add_telling_options(*it, o->telling);
         if (is == "export")
             add_export_of_messages(*it, *folder, *o);
         else

@@ -13,9 +13,13 @@
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <cstdint>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace quern::app {
 namespace {
@@ -23,7 +27,8 @@ namespace {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-constexpr double fastest = 500; // SQS API reference, StartMessageMoveTask
+constexpr double fastest = 500;        // SQS API reference, StartMessageMoveTask
+constexpr int most_looks_in_vain = 20; // half a second each
 
 sqs::answer<std::string> arn_of(sqs::api& sqs, std::string url)
 {
@@ -36,14 +41,34 @@ sqs::answer<std::string> arn_of(sqs::api& sqs, std::string url)
     co_return at->second;
 }
 
-sqs::answer<sqs::message_move_task> latest_task(sqs::api& sqs, std::string source)
+sqs::answer<std::vector<sqs::message_move_task>> tasks_of(sqs::api& sqs, std::string source)
 {
     sqs::list_message_move_tasks_request ask(std::move(source));
+    ask.max_results = 10;
     auto const got = co_await sqs.list_message_move_tasks(std::move(ask));
     if (!got) co_return got.error();
-    if (got->tasks.empty()) co_return failure(errc::bad_reply, "the move task is not listed");
-    co_return got->tasks.front();
+    co_return got->tasks;
 }
+
+/// The task that this program starts, among those that are listed: one that is over has no handle there. A queue has
+/// one task at a time, so ours is the first that began after all that there were before.
+struct own_task {
+    explicit own_task(std::vector<sqs::message_move_task> const& before)
+    {
+        for (auto const& one : before)
+            behind = std::max(behind, one.started_at_ms);
+    }
+
+    std::optional<sqs::message_move_task> in(std::vector<sqs::message_move_task> const& all) const
+    {
+        std::optional<sqs::message_move_task> out;
+        for (auto const& one : all)
+            if (one.started_at_ms > behind && (!out || one.started_at_ms < out->started_at_ms)) out = one;
+        return out;
+    }
+
+    std::int64_t behind = 0;
+};
 
 bool is_whole_rate(std::string const& text)
 {
@@ -93,6 +118,9 @@ asio::awaitable<int> move_natively(session& s, redrive_options const& o, std::st
         if (!target) co_return s.complain(target.error(), "--to " + o.to);
         wanted.destination_arn = *target;
     }
+    auto const before = co_await tasks_of(s.sqs, *source);
+    if (!before) co_return s.complain(before.error(), o.queue);
+    own_task const ours(*before);
     if (!o.rate.empty()) wanted.max_messages_per_second = static_cast<int>(per_second(o.rate).value());
     auto const started = co_await s.sqs.start_message_move_task(std::move(wanted));
     if (!started) co_return s.complain(started.error(), "StartMessageMoveTask of " + o.queue);
@@ -107,7 +135,7 @@ asio::awaitable<int> move_natively(session& s, redrive_options const& o, std::st
         news->ring();
     });
     std::optional<progress> bar;
-    for (;;) {
+    for (int in_vain = 0;;) {
         auto const soon = real_clock().now() + 500ms;
         co_await news->wait(soon);
         if (std::exchange(*interrupted, false)) {
@@ -115,8 +143,14 @@ asio::awaitable<int> move_natively(session& s, redrive_options const& o, std::st
             auto const stopped = co_await s.sqs.cancel_message_move_task(std::move(stop));
             if (!stopped) spdlog::warn("the task goes on: {}", describe(stopped.error()));
         }
-        auto const task = co_await latest_task(s.sqs, *source);
-        if (!task) co_return s.complain(task.error(), o.queue);
+        auto const all = co_await tasks_of(s.sqs, *source);
+        auto const task = all ? ours.in(*all) : std::nullopt;
+        if (!task && ++in_vain < most_looks_in_vain) continue;
+        if (!task) {
+            auto const why = all ? failure(errc::bad_reply, "the move task is not listed") : all.error();
+            co_return s.complain(why, o.queue + ": SQS may still be moving messages");
+        }
+        in_vain = 0;
         auto const moved = static_cast<std::size_t>(task->messages_moved);
         if (!bar)
             bar.emplace("moved", static_cast<std::size_t>(task->messages_to_move.value_or(0)), real_clock().now());

@@ -42,6 +42,12 @@ std::function<std::string(std::string const&)> must_make_sense(Read read)
 
 auto const duration = "duration: 60s, 15m, 2h or 3d";
 
+/// A variable of a script that is not set must not mean every message.
+std::string is_given(std::string const& text)
+{
+    return text.empty() ? "must not be empty" : std::string();
+}
+
 /// Why nothing may be sent. What cannot be read is no permission.
 std::optional<std::string> halted_by(std::string const& path)
 {
@@ -58,8 +64,8 @@ void add_common_options(CLI::App& command, redrive_options& o)
     command.add_option("--limit", o.limit, "Take so many and leave the others")
         ->type_name("N")
         ->check(CLI::Range(std::size_t(1), std::size_t(1'000'000'000)));
-    command.add_option("--id", o.id, "Take the message with this id")->type_name("ID");
-    command.add_option("--group", o.group, "Take messages of this group")->type_name("GROUP");
+    command.add_option("--id", o.id, "Take the message with this id")->type_name("ID")->check(is_given);
+    command.add_option("--group", o.group, "Take messages of this group")->type_name("GROUP")->check(is_given);
     command.add_option("--where", o.where, "Take messages with such an attribute: 'attr.type = \"x\"', or !=")
         ->type_name("TEXT")
         ->allow_extra_args(false)
@@ -85,7 +91,14 @@ void add_common_options(CLI::App& command, redrive_options& o)
         ->capture_default_str();
     command.add_flag("--dry-run", o.dry_run, "Send nothing, and tell what would be done; costs a receive of each");
     command.add_flag("--yes", o.yes, "Ask no question, where standard input is a terminal");
-    command.add_option("--report", o.report, "Write what was done there, as JSON")->type_name("FILE");
+    add_telling_options(command, o);
+}
+
+void add_telling_options(CLI::App& command, redrive_options& o)
+{
+    command.add_option("--report", o.report, "Write what was done there, as JSON")
+        ->type_name("FILE")
+        ->check(is_given);
     command
         .add_option("--metrics", o.metrics,
             "emf: a line on standard output at the end, of which CloudWatch makes metrics where it takes logs in")
@@ -96,11 +109,13 @@ void add_common_options(CLI::App& command, redrive_options& o)
 
 void add_redrive_options(CLI::App& command, redrive_options& o)
 {
-    auto* const to = command.add_option("--to", o.to, "Send all there, URL or name")->type_name("QUEUE");
+    auto* const to =
+        command.add_option("--to", o.to, "Send all there, URL or name")->type_name("QUEUE")->check(is_given);
     command.add_flag("--to-source", o.to_source, "Send each to the queue that it came from; so without --to as well")
         ->excludes(to);
     command.add_option("--poison-queue", o.poison_queue, "Where poison goes, URL or name [it is left]")
-        ->type_name("QUEUE");
+        ->type_name("QUEUE")
+        ->check(is_given);
     add_common_options(command, o);
     command
         .add_option("--cutoff", o.cutoff, "now: what has come back since the run began is not sent again; off: it is")
@@ -111,7 +126,8 @@ void add_redrive_options(CLI::App& command, redrive_options& o)
     command
         .add_option(
             "--reason", o.chosen_reason, "Take messages that were rejected or isolated for this reason: QuernReason")
-        ->type_name("TEXT");
+        ->type_name("TEXT")
+        ->check(is_given);
     auto* const rate = command.add_option("--rate", o.rate, "Messages sent a second, 10/s; 30/min [no limit]")
                            ->type_name("RATE")
                            ->check(check_rate);
@@ -176,13 +192,30 @@ void add_redrive_options(CLI::App& command, redrive_options& o)
             .add_option("--journal", o.journal,
                 "Write every decision to this folder first: long waits, an audit trail, and a kill is gone on from")
             ->type_name("DIR")
+            ->check(is_given)
             ->excludes(keep)
             ->excludes(command.get_option("--dry-run"));
     command
         .add_option(
             "--name", o.name, "Of the run, in the journal; one that is not over is gone on with [the queue's]")
         ->type_name("NAME")
+        ->check(is_given)
         ->needs(journal);
+}
+
+void add_isolate_options(CLI::App& command, redrive_options& o)
+{
+    o.isolate = true;
+    command.add_option("DLQ", o.queue, "URL or name")->required();
+    command.add_option("--to", o.to, "The poison queue, URL or name")
+        ->type_name("QUEUE")
+        ->required()
+        ->check(is_given);
+    command.add_option("--reason", o.reason, "Their attribute QuernReason")
+        ->type_name("TEXT")
+        ->check(is_given)
+        ->capture_default_str();
+    add_common_options(command, o);
 }
 
 std::optional<std::string> flag_file(redrive_options const& o)

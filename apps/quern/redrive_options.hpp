@@ -51,8 +51,10 @@ struct redrive_options {
 /// Adds those that tell which messages, how fast, and how carefully. They outlive the reading of the command line.
 void add_common_options(CLI::App& command, redrive_options&);
 
-/// Adds those of a redrive alone.
+/// Adds those of a redrive alone, those of `isolate` alone, and those about what is told of a run.
 void add_redrive_options(CLI::App& command, redrive_options&);
+void add_isolate_options(CLI::App& command, redrive_options&);
+void add_telling_options(CLI::App& command, redrive_options&);
 
 /// Settles what "2h" ago means: `now` is the same for a run that goes on, however much later.
 void fix_moments(redrive_options&, wall_time now);

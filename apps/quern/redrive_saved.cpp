@@ -15,7 +15,9 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <set>
 #include <utility>
@@ -76,13 +78,16 @@ asio::awaitable<int> export_messages(session& s, std::string queue, std::string 
     if (!file) co_return complain(path + ": " + describe(file.error()));
     collected all;
     auto const wrong = co_await collect(s, *url, all);
-    auto const written = file->write(all.text);
+    // Half a copy must not take the place of an earlier whole one.
+    auto const written = wrong ? result<void>(*wrong) : file->write(all.text);
     auto handles = all.handles;
     co_await give_back(s, *url, std::move(handles));
+    if (wrong)
+        co_return s.complain(
+            *wrong, fmt::format("{}, after {} messages; {} is as it was", queue, all.ids.size(), path));
     if (!written) co_return complain(path + ": " + describe(written.error()));
     say(stderr, "exported {} of about {}; they stay in {}, which cost each of them a receive\n", all.ids.size(),
         depth->total(), printable(queue));
-    if (wrong) co_return s.complain(*wrong, queue);
     if (all.damaged != 0) co_return complain(fmt::format("{} messages arrived damaged", all.damaged));
     if (all.ids.size() < static_cast<std::size_t>(depth->total()))
         co_return complain(
@@ -90,27 +95,68 @@ asio::awaitable<int> export_messages(session& s, std::string queue, std::string 
     co_return ok;
 }
 
-/// Messages that go in one request, and the lines that they stand in.
+/// For a FIFO queue; a standard one takes groups, too, and keeps no order.
+bool is_ordered(sqs::send_message_entry const& one)
+{
+    return one.deduplication_id && one.group_id;
+}
+
+/// Messages that go in one request, and the lines that they stand in. Of a group of a FIFO queue it has one message:
+/// of several SQS may take the second and not the first.
 struct parcel {
     std::vector<sqs::send_message_entry> entries;
     std::vector<std::size_t> lines;
+    std::vector<std::string> groups; ///< empty where there is no order
     std::size_t size = 0;
+
+    bool has_room(sqs::send_message_entry const& more, std::size_t its_size) const
+    {
+        if (entries.size() == sqs::max_batch_entries || size + its_size > sqs::max_message_bytes) return false;
+        return !is_ordered(more) || std::ranges::find(groups, *more.group_id) == groups.end();
+    }
+
+    void add(sqs::send_message_entry one, std::size_t line, std::size_t its_size)
+    {
+        groups.push_back(is_ordered(one) ? *one.group_id : std::string());
+        entries.push_back(std::move(one));
+        lines.push_back(line);
+        size += its_size;
+    }
 };
 
-asio::awaitable<std::size_t> send_parcel(session& s, std::string url, parcel what)
-{
+/// The work of one import.
+struct import_run {
+    session& s;
+    std::string url;
+    bool fifo;
     std::size_t sent = 0;
-    if (what.entries.empty()) co_return sent;
-    auto entries = std::move(what.entries);
-    auto const ends = co_await sqs::send_batch(s.sqs, url, std::move(entries));
-    for (std::size_t i = 0; i < ends.size(); ++i) {
-        if (ends[i])
-            ++sent;
-        else
+    std::map<std::string, std::size_t> broken; ///< groups of a FIFO queue, and the first line of each that did not go
+
+    asio::awaitable<void> send(parcel what)
+    {
+        if (what.entries.empty()) co_return;
+        auto entries = std::move(what.entries);
+        auto const ends = co_await sqs::send_batch(s.sqs, url, std::move(entries));
+        for (std::size_t i = 0; i < ends.size(); ++i) {
+            if (ends[i]) {
+                ++sent;
+                continue;
+            }
             complain(fmt::format("line {}: {}", what.lines[i], printable(describe(ends[i].error()))));
+            if (fifo) broken.try_emplace(what.groups[i], what.lines[i]);
+        }
     }
-    co_return sent;
-}
+
+    /// Whether an earlier message of its group is missing, behind which it must not come.
+    bool is_held_up(sqs::send_message_entry const& one, std::size_t line) const
+    {
+        if (!fifo) return false;
+        auto const found = broken.find(one.group_id.value_or(std::string()));
+        if (found == broken.end()) return false;
+        complain(fmt::format("line {}: not sent, since line {} of its group was not", line, found->second));
+        return true;
+    }
+};
 
 asio::awaitable<int> import_messages(session& s, std::string path, std::string queue)
 {
@@ -118,33 +164,29 @@ asio::awaitable<int> import_messages(session& s, std::string path, std::string q
     if (!file) co_return complain(path + " cannot be read", usage);
     auto const url = co_await queue_url(s.sqs, queue);
     if (!url) co_return s.complain(url.error(), queue);
-    bool const fifo = url->ends_with(".fifo");
-    std::size_t number = 0, sent = 0;
+    import_run all{s, *url, url->ends_with(".fifo"), 0, {}};
+    std::size_t number = 0;
     parcel next;
     for (std::string line; std::getline(file, line);) {
         ++number;
-        auto one = redrive::parse_saved(line, fifo);
+        auto one = redrive::parse_saved(line, all.fifo);
         if (!one) {
             complain(fmt::format("{}, line {}: {}", path, number, printable(one.error().message)));
             continue;
         }
         auto const size = sqs::message_size(one->copy.body, one->copy.attributes);
-        if (next.entries.size() == sqs::max_batch_entries || next.size + size > sqs::max_message_bytes) {
+        if (!next.has_room(one->copy, size)) {
             auto full = std::exchange(next, parcel());
-            auto const done = co_await send_parcel(s, *url, std::move(full));
-            sent += done;
+            co_await all.send(std::move(full));
         }
-        next.entries.push_back(std::move(one->copy));
-        next.lines.push_back(number);
-        next.size += size;
+        if (!all.is_held_up(one->copy, number)) next.add(std::move(one->copy), number, size);
     }
     auto const read_all = file.eof(); // of a folder, or a bad disk, lines end in the middle
-    auto const done = co_await send_parcel(s, *url, std::move(next));
-    sent += done;
+    co_await all.send(std::move(next));
     if (!read_all)
-        co_return complain(fmt::format("{} cannot be read behind line {}; imported {}", path, number, sent));
-    say(stderr, "imported {} of {}\n", sent, number);
-    co_return sent == number ? ok : failed;
+        co_return complain(fmt::format("{} cannot be read behind line {}; imported {}", path, number, all.sent));
+    say(stderr, "imported {} of {}\n", all.sent, number);
+    co_return all.sent == number ? ok : failed;
 }
 
 } // namespace
@@ -165,7 +207,8 @@ void add_import(CLI::App& redrive, command_line& line)
     it->add_option("QUEUE", o->queue, "Where they go, URL or name")->required();
     it->footer(
         "The messages are as they were, but for their ids and times. A line that cannot be sent is named, the others "
-        "go, and the status is 1. Twice imported is twice there; a FIFO queue takes the second copy for one and the "
+        "go (but to a FIFO queue none behind it of its group), and the status is 1. Twice imported is twice there; a "
+        "FIFO queue takes the second copy for one and the "
         "same "
         "within five minutes.");
     it->callback([o, &line] {

@@ -184,7 +184,8 @@ class Redriving(ProgramTest):
         wait_for(running.stderr, "sent to orders")
         running.send_signal(signal.SIGTERM)
         _, err = running.communicate(timeout=LIMIT)
-        self.assertEqual(running.returncode, 0, err)
+        self.assertEqual(running.returncode, 1, err)
+        self.assertIn("it was ended early", err)
         moved = self.counts("orders")[0]
         self.assertGreater(moved, 0)
         self.assertEqual(self.counts("dead"), (100 - moved, 0, 0))
@@ -215,11 +216,14 @@ class Redriving(ProgramTest):
             ("--name", "x"): "--journal",
             ("--journal", "x", "--keep"): "--keep",
             ("--breaker-flag", "ftp:/x"): "is no flag: file:PATH",
+            **{(option, ""): f"{option}: must not be empty"
+               for option in ("--id", "--group", "--reason", "--to", "--poison-queue", "--journal", "--report")},
         }
         for options, mention in refused.items():
             with self.subTest(options=options):
                 self.refuse("redrive", "dead", *options, status=2, mentions=[mention])
         self.refuse("redrive", status=2, mentions=["DLQ"])
+        self.refuse("redrive", "isolate", "dead", "--to", "poison", "--reason", "", status=2, mentions=["--reason"])
         self.refuse("redrive", "absent", status=1, mentions=["absent", "NonExistentQueue"])
         self.refuse("redrive", "dead", "--poison-queue", "absent", status=1, mentions=["--poison-queue absent"])
         self.refuse("redrive", "poison", status=2, mentions=["is the dead-letter queue of no queue"])

@@ -9,7 +9,7 @@ import time
 import unittest
 import zlib
 
-from program import LIMIT, ProgramTest
+from program import LIMIT, Broker, ProgramTest
 
 
 class Journal(ProgramTest):
@@ -88,7 +88,8 @@ class Journal(ProgramTest):
             self.assertLess(time.monotonic(), end)
         again.send_signal(signal.SIGTERM)
         _, err = again.communicate(timeout=LIMIT)
-        self.assertEqual(again.returncode, 0, err)
+        self.assertEqual(again.returncode, 1, err)
+        self.assertIn("it was ended early", err)
         self.assertEqual(self.events()[:len(before)], before)
         self.assertIn("dead: running", self.ask("status"))
 
@@ -202,6 +203,34 @@ class Journal(ProgramTest):
         self.assertIn("line 43: it has no message_id", err)
         self.assertIn("imported 42 of 43", err)
         self.refuse("redrive", "export", status=2, mentions=["--journal DIR, or DLQ and FILE"])
+
+    def test_a_copy_that_fails_leaves_the_one_before_as_it_was(self):
+        self.send("dead", "one")
+        file = self.folder + "/messages"
+        self.quern("redrive", "export", "dead", file)
+        with open(file, encoding="utf-8") as lines:
+            before = lines.read()
+        faults = self.folder + "/faults.json"
+        with open(faults, "w", encoding="utf-8") as text:
+            json.dump({"by_operation": {"ReceiveMessage": {"access_denied": 1}}}, text)
+        with Broker("--faults", faults) as broken:
+            self.variables["AWS_ENDPOINT_URL_SQS"] = broken.url
+            self.create("dead")
+            self.refuse("redrive", "export", "dead", file, status=1, mentions=["AccessDenied", "is as it was"])
+        with open(file, encoding="utf-8") as lines:
+            self.assertEqual(lines.read(), before)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["faults.json", "messages"])
+
+    def test_of_a_group_nothing_is_imported_behind_what_was_not(self):
+        self.create("later.fifo", "--attribute", "FifoQueue=true")
+        file = self.folder + "/messages"
+        with open(file, "w", encoding="utf-8") as lines:
+            for number, group, body in ((1, "a", "one"), (2, "a", "x" * 1100000), (3, "b", "two"), (4, "a", "three")):
+                lines.write(json.dumps({"message_id": f"m{number}", "body": body, "attributes": [], "group": group}) + "\n")
+        _, err = self.quern("redrive", "import", file, "later.fifo", status=1)
+        self.assertIn("line 4: not sent, since line 2 of its group was not", err)
+        self.assertIn("imported 2 of 4", err)
+        self.assertEqual([m["body"] for m in self.consume("later.fifo")], ["one", "two"])
 
 
 if __name__ == "__main__":

@@ -257,4 +257,78 @@ BOOST_AUTO_TEST_CASE(what_was_sent_is_deleted_though_a_message_behind_it_stays)
     BOOST_TEST(count(dead) == 1);
 }
 
+// The place of the first was free while nobody knew whether it was there, and another message took it.
+BOOST_AUTO_TEST_CASE(a_message_that_may_be_there_keeps_its_place_in_the_limit)
+{
+    kill(2);
+    options.speed.limit = 1;
+    at_calls lost{{1, 2, 3, 4, 5}};
+    api.after = fails("SendMessageBatch", errc::connection_lost, [&] { return lost(); });
+    auto const got = run();
+    BOOST_TEST(got.redriven == 1u);
+    BOOST_TEST(got.maybe_twice == 5u);
+    BOOST_TEST(bodies(orders).size() == 1u);
+    BOOST_TEST(count(dead) == 1);
+}
+
+// Each of the calls waited for its time to be over, for hours.
+BOOST_AUTO_TEST_CASE(giving_back_ends_when_sqs_is_gone)
+{
+    kill(500);
+    options.which.id = "nobody's";
+    bool gone = false;
+    options.ends = [&]() -> asio::awaitable<void> {
+        gone = true;
+        co_return;
+    };
+    int vain = 0;
+    api.before = fails("ChangeMessageVisibilityBatch", errc::timed_out, [&] { return gone && ++vain > 0; });
+    auto const got = run();
+    BOOST_TEST(got.skipped == 500u);
+    BOOST_TEST(got.still_hidden == 500u);
+    BOOST_TEST(vain == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_that_was_not_given_back_is_tried_once_more)
+{
+    kill(100);
+    options.which.id = "nobody's";
+    int calls = 0;
+    bool ends = false;
+    options.ends = [&]() -> asio::awaitable<void> {
+        ends = true;
+        co_return;
+    };
+    api.before = fails("ChangeMessageVisibilityBatch", errc::throttled, [&] { return ends && ++calls % 2 == 1; });
+    auto const got = run();
+    BOOST_TEST(got.still_hidden == 0u);
+    BOOST_TEST(count(dead) == 100);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_lies_behind_messages_that_were_not_chosen_is_told, fifo_yard)
+{
+    for (int i = 0; i < 3; ++i) {
+        auto m = letter(dead, "m" + std::to_string(i));
+        m.group_id = "g";
+        send(dead, m);
+    }
+    options.which.where.push_back(redrive::parse_where("attr.type = \"x\"").value());
+    auto const got = run();
+    BOOST_TEST(got.skipped >= 1u);
+    BOOST_TEST(got.skipped + got.behind == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_was_ended_early_says_so)
+{
+    kill(20);
+    options.speed.rate = 1;
+    auto& driver = start();
+    time.run_for(io, 5s);
+    driver.stop();
+    BOOST_TEST(finish().interrupted);
+    options.speed.rate.reset();
+    start();
+    BOOST_TEST(!finish(1h, 2).interrupted);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

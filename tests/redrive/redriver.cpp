@@ -245,6 +245,7 @@ BOOST_AUTO_TEST_CASE(settings_that_cannot_work_are_refused_by_name)
     BOOST_TEST(complaint([](auto& o) { o.poison_url = o.dlq_url; }) ==
         "poison_url is the dead-letter queue itself: what is isolated would come again");
     BOOST_TEST(complaint([](auto& o) { o.concurrency = 0; }) == "concurrency must be 1 to 10,000");
+    BOOST_TEST(complaint([](auto& o) { o.plan.isolate_all = ""; }) == "isolate_all: a reason must not be empty");
     BOOST_TEST(complaint([](auto& o) { o.plan.isolate_all = "x"; }) == "isolate_all needs a poison_url");
     options.concurrency = 0;
     BOOST_CHECK_THROW(redrive::redriver(io.get_executor(), api, options), boost::system::system_error);

@@ -218,4 +218,54 @@ BOOST_FIXTURE_TEST_CASE(
     BOOST_TEST(count(dead) == 1);
 }
 
+// Ten that had come back before it was resumed ended it after its first send, again and again.
+BOOST_FIXTURE_TEST_CASE(returns_of_an_earlier_process_do_not_end_the_run_that_goes_on, waiting_yard)
+{
+    options.plan.delay_base = 0s;
+    options.speed.rate = 1;
+    options.speed.stop_on_return = 0.1;
+    kill(20);
+    auto& first = start();
+    time.run_for(io, 10s);
+    first.stop();
+    BOOST_REQUIRE(until(2min, [&] { return reports.size() == 1; }));
+    auto const went = reports[0].redriven;
+    BOOST_TEST(went > 5u);
+    BOOST_TEST(went < 20u);
+    fail_all(orders);
+    start();
+    auto const got = finish(1h, 2);
+    BOOST_TEST(!got.stopped);
+    BOOST_TEST(got.came_back == went);
+    BOOST_TEST(got.redriven == 20u);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_was_sent_when_the_disk_was_full_is_counted_as_maybe_twice, waiting_yard)
+{
+    options.plan.delay_base = 0s;
+    kill(3);
+    api.after = [this](std::string_view called, std::string_view) {
+        if (called == "SendMessageBatch") disk.room = disk.text.size();
+        return std::optional<failure>();
+    };
+    auto const got = run(1h);
+    BOOST_TEST(got.journal_failed);
+    BOOST_TEST(all(orders) == 3);
+    BOOST_TEST(got.redriven + got.maybe_twice == 3u);
+    BOOST_TEST(got.maybe_twice > 0u);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_deleted_message_that_comes_again_is_counted_once, waiting_yard)
+{
+    options.plan.delay_base = 0s;
+    kill(1);
+    api.forgets_deletes = [this] { return api.calls["DeleteMessageBatch"] == 1; };
+    auto const got = run(1h);
+    BOOST_TEST(api.calls["DeleteMessageBatch"] == 2);
+    BOOST_TEST(all(dead) == 0);
+    BOOST_TEST(all(orders) == 1);
+    BOOST_TEST(got.redriven == 1u);
+    BOOST_TEST(got.deleted == 1u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -8,6 +8,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <concepts>
 #include <functional>
 #include <list>
 #include <map>
@@ -35,11 +36,20 @@ public:
         if constexpr (requires { r.queue_url; }) queue = r.queue_url.substr(r.queue_url.rfind('/') + 1);
         ++calls[std::string(Request::operation)];
         if (auto f = before(Request::operation, queue)) co_return *f;
+        if constexpr (std::same_as<Request, sqs::delete_message_batch_request>) {
+            if (forgets_deletes()) {
+                sqs::delete_message_batch_response out;
+                for (auto const& one : r.entries)
+                    out.successful.push_back({one.id});
+                co_return out;
+            }
+        }
         auto said = co_await sqs::perform(real_, std::move(r));
         if (auto f = after(Request::operation, queue)) co_return *f;
         co_return said;
     }
 
+    std::function<bool()> forgets_deletes = [] { return false; }; ///< they are confirmed and not carried out
     fault before = [](auto, auto) { return std::optional<failure>(); }, after = before;
     std::map<std::string, int> calls;
 

@@ -119,7 +119,7 @@ plan plan_for(sqs::message const& m, route const& way, plan_policy const& policy
         out.copy = isolated_copy(m, way, out.reason);
         return out;
     };
-    if (!policy.isolate_all.empty()) return isolate(policy.isolate_all);
+    if (policy.isolate_all) return isolate(*policy.isolate_all);
     if (!its.is_readable) return isolate("its attribute x-redrive-attempt is no count");
     if (its.attempts >= policy.max_attempts)
         return isolate("its attempts are used up (" + std::to_string(its.attempts) + " of " +

@@ -38,8 +38,8 @@ struct plan_policy {
     /// From when the delay of a message counts that waits here rather than in the queue that it goes to.
     wall_time began_at{};
 
-    /// Set: every message is isolated, for this reason.
-    std::string isolate_all;
+    /// Every message is isolated, for this reason. Absent: they are judged one by one.
+    std::optional<std::string> isolate_all;
 
     /// The first setting that cannot work.
     std::optional<failure> validate() const;

@@ -73,7 +73,8 @@ std::optional<failure> options::validate() const
         return wrong("poison_url is to_url: what is isolated would be tried again");
     if (record && (keep || dry_run)) return wrong("a journal is of what was done: not with keep or dry_run");
     if (plan.waits && !record) return wrong("plan.waits needs a journal");
-    if (!plan.isolate_all.empty() && poison_url.empty()) return wrong("isolate_all needs a poison_url");
+    if (plan.isolate_all && plan.isolate_all->empty()) return wrong("isolate_all: a reason must not be empty");
+    if (plan.isolate_all && poison_url.empty()) return wrong("isolate_all needs a poison_url");
     if (concurrency < 1 || concurrency > 10'000) return wrong("concurrency must be 1 to 10,000");
     if (hide_for < 60s || hide_for > 12h) return wrong("hide_for must be 1 min to 12 h");
     if (auto bad = plan.validate()) return bad;
@@ -145,6 +146,7 @@ asio::awaitable<std::optional<failure>> redriver::state::prepare()
     told_.depth = now->visible + now->in_flight + now->delayed;
     rule_.depth_is(told_.depth, 0, time_.now());
     policy_.began_at = std::chrono::floor<std::chrono::milliseconds>(time_.wall() + api_.clock_offset());
+    process_began_ = policy_.began_at;
     policy_.cutoff.reset();
     retention_ = now->retention;
     if (now->has_policy && o_.log)
@@ -153,7 +155,7 @@ asio::awaitable<std::optional<failure>> redriver::state::prepare()
                 " has a redrive policy of its own: each look at a message is a receive, and after enough of them SQS "
                 "moves it on");
     std::optional<failure> wrong;
-    if (o_.to_url.empty() && policy_.isolate_all.empty()) wrong = co_await find_sources();
+    if (o_.to_url.empty() && !policy_.isolate_all) wrong = co_await find_sources();
     if (!wrong) wrong = begin_record();
     if (o_.cutoff) policy_.cutoff = policy_.began_at;
     co_return wrong;
@@ -168,6 +170,7 @@ void redriver::state::end()
 
 void redriver::state::stop()
 {
+    is_told_to_end_ = true;
     end();
     news_.ring();
 }
@@ -229,16 +232,41 @@ asio::awaitable<void> redriver::state::watch(consumer& c, std::optional<result<d
     }
 }
 
-/// Makes visible again what was passed over. What cannot be told so becomes visible by itself.
+/// The number of those that SQS could not be told of.
+asio::awaitable<std::size_t> redriver::state::show(std::vector<std::string> const& handles)
+{
+    std::vector<sqs::change_visibility_entry> some;
+    for (auto const& handle : handles)
+        some.emplace_back("", handle, 0s);
+    auto const url = o_.dlq_url;
+    auto const ends = co_await sqs::change_visibility_batch(api_, url, std::move(some));
+    std::size_t failed = 0;
+    for (auto const& end : ends)
+        if (!end) ++failed;
+    co_return failed;
+}
+
+/// Makes visible again what was passed over. What cannot be told so becomes visible by itself; after a batch of which
+/// nothing could be told twice, nothing more is tried.
 asio::awaitable<void> redriver::state::give_back()
 {
-    for (auto at = hidden_.begin(); at != hidden_.end();) {
-        std::vector<sqs::change_visibility_entry> some;
+    auto at = hidden_.begin();
+    std::size_t told = 0;
+    while (at != hidden_.end()) {
+        std::vector<std::string> some;
         for (; at != hidden_.end() && some.size() < sqs::max_batch_entries; ++at)
-            some.emplace_back("", at->second, 0s);
-        auto const url = o_.dlq_url;
-        co_await sqs::change_visibility_batch(api_, url, std::move(some));
+            some.push_back(at->second);
+        auto failed = co_await show(some);
+        if (failed != 0) {
+            alarm later(time_, ex_);
+            auto const soon = time_.now() + 1s;
+            co_await later.wait(soon);
+            failed = co_await show(some);
+        }
+        told += some.size() - failed;
+        if (failed == some.size()) break;
     }
+    told_.still_hidden = hidden_.size() - told;
 }
 
 asio::awaitable<result<report>> redriver::state::run()
@@ -269,10 +297,13 @@ asio::awaitable<result<report>> redriver::state::run()
         co_await one->close(o_.drain_deadline);
     auto const left = co_await look();
     if (left) told_.elsewhere = left->in_flight - std::min(left->in_flight, hidden_.size());
-    co_await give_back();
+    if (left && is_finished_ && !has_enough() && told_.skipped != 0 && o_.dlq_url.ends_with(".fifo"))
+        told_.behind = left->visible + left->delayed;
     told_.stopped = rule_.why_stopped();
     if (over->has_error() && !told_.stopped) told_.stopped = describe(over->error());
     end_record();
+    told_.interrupted = is_told_to_end_ && !is_finished_ && !told_.stopped && !told_.cancelled;
+    co_await give_back();
     told_.maybe_twice += unconfirmed_.size() + doubts_.size();
     told_.took = std::chrono::duration_cast<std::chrono::milliseconds>(time_.now() - began);
     co_return told_;

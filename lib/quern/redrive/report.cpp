@@ -36,6 +36,8 @@ std::string to_json(report const& r)
     write(to, "failures", r.failures);
     write(to, "maybe_twice", r.maybe_twice);
     write(to, "elsewhere", r.elsewhere);
+    write(to, "behind", r.behind);
+    write(to, "still_hidden", r.still_hidden);
     write(to, "waiting", r.waiting);
     write(to, "unknown", r.unknown);
     write(to, "by_queue", r.by_queue);
@@ -46,6 +48,7 @@ std::string to_json(report const& r)
     to.end_array();
     if (r.stopped) to.member("stopped", *r.stopped);
     if (r.cancelled) to.member("cancelled", true);
+    if (r.interrupted) to.member("interrupted", true);
     to.member("took_ms", static_cast<std::int64_t>(r.took.count()));
     to.member("drained", r.drain.clean());
     to.end_object();

@@ -199,7 +199,8 @@ asio::awaitable<redriver::state::receipt> redriver::state::deliver(
     auto& through = producer_for(to);
     receipt out;
     for (int tries = 1;; ++tries) {
-        auto const again = doubt_about(d.id()).has_value(); // it has its place in the limit
+        std::string const id(d.id());
+        auto const again = doubt_about(id).has_value() || maybe_sent_.contains(id); // it has its place in the limit
         auto const may = co_await turn(paced, again);
         if (may == run_rule::answer::enough) out.reason = "enough";
         if (may != run_rule::answer::go) co_return out;
@@ -216,20 +217,25 @@ asio::awaitable<redriver::state::receipt> redriver::state::deliver(
         result<sqs::send_message_response> sent = failure(errc::stopped, "the journal cannot be written");
         if (kept) {
             auto once = copy;
-            auto const began = time_.wall();
+            auto const began = service_time();
             sent = co_await through.send(std::move(once));
             note_end_of_send(d, copy, to, began, sent);
             kept = co_await is_kept();
         }
         auto const all = asio::enable_terminal_cancellation();
         co_await asio::this_coro::reset_cancellation_state(all);
+        if (sent) maybe_sent_.erase(id);
         if (sent && kept) {
             out.what = delivered::yes;
             co_return out;
         }
-        if (!sent) rule_.withdrawn(paced, doubt_about(d.id()).has_value());
-        if (!kept)
-            co_return out; // of one that was sent the journal knows that it may have been: it comes again, marked
+        if (!sent && may_be_there(sent.error())) maybe_sent_.insert(id);
+        if (!sent) rule_.withdrawn(paced, doubt_about(id).has_value() || maybe_sent_.contains(id));
+        if (!kept) { // of one that was sent the journal knows that it may have been: it comes again, marked
+            if (sent) ++told_.maybe_twice;
+            if (sent) say(log_level::warning, id, "sent, and that could not be written: it may be in two queues");
+            co_return out;
+        }
         out = judge(sent.error(), fifo);
         say(log_level::debug, d.id(), "not sent: " + describe(sent.error()));
         wake();
@@ -244,13 +250,15 @@ asio::awaitable<redriver::state::receipt> redriver::state::deliver(
 redriver::state::outcome_of redriver::state::remove(delivery& d)
 {
     std::string const id(d.id());
+    auto const* const known = recorded(id);
+    bool const was_deleted = known && known->where == stage::done; // SQS may deliver one that is deleted
     unconfirmed_.insert(id);
     auto const done = co_await d.ack();
     if (done) {
         unconfirmed_.erase(id);
         note(event_kind::deleted, &d);
-        ++told_.deleted;
-        rule_.removed(time_.now());
+        if (!was_deleted) ++told_.deleted;
+        if (!was_deleted) rule_.removed(time_.now());
     } else {
         awaited_[id] = time_.now() + 2 * o_.visibility_timeout;
         say(log_level::warning, id, "sent, but its delete is not confirmed: " + describe(done.error()));
@@ -343,14 +351,15 @@ redriver::state::outcome_of redriver::state::handle(delivery& d)
         co_return hide(d);
     }
     auto const to = destination(m);
-    if (!to && policy_.isolate_all.empty())
+    if (!to && !policy_.isolate_all)
         co_return leave(d, "the queue that it came from is not known; say where to send it");
     auto const target = to.value_or(std::string());
     route const way{queue_name(o_.dlq_url), target, o_.poison_url};
     auto p = plan_for(m, way, policy_, random_);
     if (p.has_come_back) {
         ++told_.came_back;
-        rule_.came_back();
+        // Those of a process before this one have had their say about it.
+        if (m.sent_at() >= process_began_) rule_.came_back();
         news_.ring();
     }
     if (p.what == action::isolate && o_.poison_url.empty()) co_return leave(d, p.reason);

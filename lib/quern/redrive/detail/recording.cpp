@@ -42,7 +42,7 @@ void redriver::state::note(event_kind kind, delivery const* about, std::function
     e.kind = kind;
     if (about) e.message = about->id();
     if (fill) fill(e);
-    o_.record->write(std::move(e), time_.wall());
+    o_.record->write(std::move(e), service_time());
 }
 
 /// Others who have something to write are let before, so that it is written at once. False: nothing may be sent.
@@ -178,7 +178,7 @@ void redriver::state::note_sending(delivery const& d, sqs::send_message_entry co
     auto const key = copy.deduplication_id.value_or(std::string());
     auto const before = doubt_about(d.id());
     auto const is_swallowed = [&] {
-        auto const since = time_.wall() - before->since;
+        auto const since = service_time() - before->since;
         return !key.empty() && key == before->key && to == before->queue && since >= 0s && since < repeat_time;
     };
     auto const twice = before && !is_swallowed();
@@ -265,7 +265,7 @@ void redriver::state::end_record()
         e.message = id;
         e.kind = where == stage::sent ? event_kind::deleted : event_kind::left;
         e.reason = "it is not in the queue any more";
-        o_.record->write(std::move(e), time_.wall());
+        o_.record->write(std::move(e), service_time());
         if (where == stage::sent && unconfirmed_.erase(id) != 0) ++told_.deleted;
         if (where != stage::sent) ++told_.left;
     }

@@ -104,6 +104,7 @@ private:
     boost::asio::awaitable<void> watch(consumer&, std::optional<result<drain_report>> const& end);
     boost::asio::awaitable<bool> is_empty(consumer const&);
     boost::asio::awaitable<void> give_back();
+    boost::asio::awaitable<std::size_t> show(std::vector<std::string> const& handles);
     bool has_enough() const;
     void end();
 
@@ -117,13 +118,15 @@ private:
     report told_;
     consumer* it_ = nullptr;
     alarm news_;
-    bool ending_ = false;
+    bool ending_ = false, is_told_to_end_ = false;
+    wall_time process_began_{}; // by the service's clock; policy_.began_at is that of the run
     std::map<std::string, std::string, std::less<>> sources_; // "account/name" -> URL
     std::map<std::string, std::unique_ptr<producer>> producers_;
     std::unordered_map<std::string, std::string> hidden_; // id -> receipt handle
     std::unordered_map<std::string, tick> awaited_;       // id -> until when it is waited for
     std::unordered_set<std::string> unconfirmed_;
     std::unordered_map<std::string, doubt> doubts_; // without a journal, which knows its own
+    std::unordered_set<std::string> maybe_sent_;    // a send of it may have been done: it has its place in the limit
     std::list<alarm*> waiting_;
     std::uint64_t empty_polls_ = 0; // seen
     std::chrono::seconds retention_{0};
