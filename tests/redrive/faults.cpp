@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(what_was_sent_is_deleted_though_a_message_behind_it_stays)
 }
 
 // The place of the first was free while nobody knew whether it was there, and another message took it.
-BOOST_AUTO_TEST_CASE(a_message_that_may_be_there_keeps_its_place_in_the_limit)
+BOOST_FIXTURE_TEST_CASE(a_message_that_may_be_there_keeps_its_place_in_the_limit, yard)
 {
     kill(2);
     options.speed.limit = 1;
@@ -272,7 +272,7 @@ BOOST_AUTO_TEST_CASE(a_message_that_may_be_there_keeps_its_place_in_the_limit)
 }
 
 // Each of the calls waited for its time to be over, for hours.
-BOOST_AUTO_TEST_CASE(giving_back_ends_when_sqs_is_gone)
+BOOST_FIXTURE_TEST_CASE(giving_back_ends_when_sqs_is_gone, yard)
 {
     kill(500);
     options.which.id = "nobody's";
@@ -289,7 +289,7 @@ BOOST_AUTO_TEST_CASE(giving_back_ends_when_sqs_is_gone)
     BOOST_TEST(vain == 2);
 }
 
-BOOST_AUTO_TEST_CASE(a_batch_that_was_not_given_back_is_tried_once_more)
+BOOST_FIXTURE_TEST_CASE(a_batch_that_was_not_given_back_is_tried_once_more, yard)
 {
     kill(100);
     options.which.id = "nobody's";
@@ -318,7 +318,7 @@ BOOST_FIXTURE_TEST_CASE(what_lies_behind_messages_that_were_not_chosen_is_told, 
     BOOST_TEST(got.skipped + got.behind == 3u);
 }
 
-BOOST_AUTO_TEST_CASE(a_run_that_was_ended_early_says_so)
+BOOST_FIXTURE_TEST_CASE(a_run_that_was_ended_early_says_so, yard)
 {
     kill(20);
     options.speed.rate = 1;
