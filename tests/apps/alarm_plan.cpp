@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(rules_are_yaml_in_which_nothing_needs_an_escape)
         "        labels:\n          severity: page\n          queue: 'orders'\n"));
     BOOST_TEST(text.find("        for: 90s\n") != string::npos);
     BOOST_TEST(text.find("> 90'") != string::npos);
-    BOOST_TEST(all(text, "- alert: ").size() == 8u);
+    BOOST_TEST(all(text, "- alert: ").size() == 9u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
