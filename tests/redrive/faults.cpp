@@ -331,4 +331,20 @@ BOOST_FIXTURE_TEST_CASE(a_run_that_was_ended_early_says_so, yard)
     BOOST_TEST(!finish(1h, 2).interrupted);
 }
 
+// Receives never came back empty, and the run had no end.
+BOOST_FIXTURE_TEST_CASE(a_run_ends_though_a_hidden_message_comes_to_light_every_few_seconds, yard)
+{
+    options.which.id = "nobody's";
+    options.hide_for = 60s;
+    options.wait_time = 20s;
+    start();
+    for (int i = 0; i < 13; ++i) {
+        send(dead, letter(dead, "m" + std::to_string(i)));
+        time.run_for(io, 5s);
+    }
+    auto const got = finish(10min);
+    BOOST_TEST(got.skipped == 13u);
+    BOOST_TEST(count(dead) == 13);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -92,7 +92,7 @@ sqs::client_options client_options_for(options const& o, sqs::client_options bas
 redriver::state::state(asio::any_io_executor ex, sqs::api& api, options o)
     : ex_(std::move(ex)), api_(api), o_(std::move(o)), time_(o_.time ? *o_.time : real_clock()),
       random_(o_.seed != 0 ? o_.seed : std::random_device()()), policy_(o_.plan), rule_(o_.speed, time_.now()),
-      news_(time_, ex_)
+      news_(time_, ex_), new_at_(time_.now())
 {}
 
 sqs::answer<redriver::state::depth> redriver::state::look()
@@ -181,8 +181,9 @@ bool redriver::state::has_enough() const
     return o_.speed.limit && told_.redriven + told_.isolated >= *o_.speed.limit && unconfirmed_.empty();
 }
 
-/// Receives came back empty, nothing is held or awaited here, and the queue has nothing that could be received. A
-/// FIFO queue goes on counting what is behind a message that we hide; there, the receives have to do.
+/// Nothing is held or awaited here, the queue has nothing that could be received, and receives came back empty: or
+/// brought, where many are hidden and one comes to light every few seconds, only such, until each had its turn. A FIFO
+/// queue goes on counting what is behind a message that we hide; there, the receives have to do.
 asio::awaitable<bool> redriver::state::is_empty(consumer const& c)
 {
     auto const seen = c.counters().empty_polls;
@@ -193,7 +194,8 @@ asio::awaitable<bool> redriver::state::is_empty(consumer const& c)
     }
     auto const is_behind_ours = o_.dlq_url.ends_with(".fifo") && !hidden_.empty();
     std::uint64_t const enough = is_behind_ours ? 2 : 1; // one may have begun while a message was held
-    if (seen < empty_polls_ + enough) co_return false;
+    bool const has_come_round = time_.now() - new_at_ > o_.hide_for + o_.visibility_timeout;
+    if (seen < empty_polls_ + enough && !has_come_round) co_return false;
     if (is_behind_ours && !o_.record) co_return true;
     empty_polls_ = seen;
     auto const now = co_await look();

@@ -334,6 +334,7 @@ redriver::state::outcome_of redriver::state::handle(delivery& d)
     auto const& m = d.message();
     awaited_.erase(id);
     if (ending_) co_return release();
+    if (!hidden_.contains(id)) new_at_ = time_.now();
     if (unconfirmed_.contains(id) || has_recorded_send(id)) {
         auto const said = co_await remove(d);
         co_return said;

@@ -118,6 +118,7 @@ private:
     report told_;
     consumer* it_ = nullptr;
     alarm news_;
+    tick new_at_; // when a message came that was not hidden already
     bool ending_ = false, is_told_to_end_ = false;
     wall_time process_began_{}; // by the service's clock; policy_.began_at is that of the run
     std::map<std::string, std::string, std::less<>> sources_; // "account/name" -> URL
