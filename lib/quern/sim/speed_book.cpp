@@ -40,7 +40,10 @@ std::vector<std::string> speed_book::broken() const
     std::vector<std::string> out;
     for (auto const& [p, usual, then] : entries_) {
         auto const before = a_second(usual, p.usual_until - p.usual_from), after = a_second(then, p.until - p.from);
-        if (after >= p.share * before) continue;
+        // Both are counts of what comes by chance: two standard deviations of their difference break no promise.
+        auto const scale = p.share * a_second(1, p.usual_until - p.usual_from) / a_second(1, p.until - p.from);
+        auto const chance = 2 * std::sqrt(static_cast<double>(then) + scale * scale * static_cast<double>(usual));
+        if (static_cast<double>(then) + chance >= scale * static_cast<double>(usual)) continue;
         char text[160];
         std::snprintf(text, sizeof text,
             ": at least %ld %% of the usual %.2f tries a second; from %.0f s to %.0f s there are %.2f",

@@ -139,6 +139,7 @@ void witness::ended(int process, int number, verdict const& said, bool obeys_can
     mine.rejectable = in_time && said.rejectable();
     mine.discarded = in_time && said.how == verdict::kind::discarded;
     mine.handled = in_time && said.how == verdict::kind::succeeded;
+    mine.late = now >= mine.until;
     if (mine.handled) take_turn(process, number);
     m.succeeded = m.succeeded || mine.handled;
 }
@@ -268,7 +269,9 @@ void witness::drained(int process, drain_report const& said, bool undisturbed)
         note(name(process, number) + ": left hidden for " + in_seconds(m.until - now));
         ++hidden;
     }
-    if (hidden > said.stranded + said.running + said.at_risk)
+    // Who wakes within a second of a lease's end may take it for over, and says so.
+    auto const known = said.stranded + said.running + said.at_risk + (wakes(process) ? said.lost : 0);
+    if (hidden > known)
         complain(who + " leaves " + std::to_string(hidden) + " messages hidden and reports " + to_json(said));
     auto const idle =
         last_end_[process] + 1s < now; // a handler that ends with the drain leaves its settlement behind

@@ -105,12 +105,13 @@ private:
         tick since{}, until{}; ///< hidden, as far as the process can know
         tick named{};          ///< by a change of visibility that left the process
         int running = 0;
-        bool lapsed = false;     ///< the lease, while it ran: what the handler says no longer counts
-        tick ended_at{};         ///< its last run, of which:
-        bool settling = false;   ///< it ended in time, and so may be settled, whenever answers come
-        bool accepted = false;   ///< it has asked for its delete
-        bool gone = false;       ///< and has got it
-        bool handled = false;    ///< with success, in time
+        bool lapsed = false;   ///< the lease, while it ran: what the handler says no longer counts
+        tick ended_at{};       ///< its last run, of which:
+        bool settling = false; ///< it ended in time, and so may be settled, whenever answers come
+        bool accepted = false; ///< it has asked for its delete
+        bool gone = false;     ///< and has got it
+        bool handled = false;  ///< with success, in time
+        bool late = false; ///< that, by a process that had slept beyond its lease, and may have given it up as well
         bool rejectable = false; ///< may go to the poison queue
         bool discarded = false;  ///< may be deleted
         bool failed = false;     ///< and is to be tried again, but not before:

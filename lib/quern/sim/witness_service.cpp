@@ -290,7 +290,7 @@ private:
     /// is one of the lease before that is tried again.
     bool is_put_off(share const& mine, std::chrono::seconds timeout, tick sent_at) const
     {
-        if (mine.running != 0 || mine.handled || mine.accepted) return false;
+        if (mine.running != 0 || (mine.handled && !mine.late) || mine.accepted) return false;
         auto const early = sent_at < mine.since + w_.of(process_).lease / 2 && !mine.adopted;
         auto const as_said = mine.ended_at == mine.arrived_at;
         return timeout != w_.of(process_).lease || early || as_said;
