@@ -43,6 +43,16 @@ BOOST_AUTO_TEST_CASE(a_speed_is_that_of_those_who_were_promised_it)
         "promised for some: at least 90 % of the usual 0.10 tries a second; from 120 s to 240 s there are 0.00");
 }
 
+BOOST_AUTO_TEST_CASE(a_speed_that_chance_alone_may_bring_breaks_no_promise)
+{
+    for (auto const& [then, is_kept] : {std::pair(11, true), {7, true}, {1, false}}) { // of 10.8 that are promised
+        auto book = a_usual_minute(1);
+        for (int i = 0; i < then; ++i)
+            book.ended(0, tick() + 2min + 10s * i);
+        BOOST_TEST(book.broken().empty() == is_kept, then);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_finds_its_dependency_down_is_no_speed)
 {
     auto rules = fifo();
@@ -50,11 +60,13 @@ BOOST_AUTO_TEST_CASE(what_finds_its_dependency_down_is_no_speed)
     book good(rules), bad(rules);
     for (auto* b : {&good, &bad}) {
         b->receive(0, 1, 1);
-        b->run(0, 1, {kind::failed});
+        for (int i = 0; i < 10; ++i)
+            b->run(0, 1, {kind::failed});
         b->pass(2s);
         sim::verdict said{kind::failed};
         said.found_down = b == &bad;
-        b->run(0, 1, said);
+        for (int i = 0; i < 10; ++i)
+            b->run(0, 1, said);
         b->books.finished(false, {});
         auto const all = b->books.violations;
         auto const late = std::ranges::any_of(all, [](auto const& v) { return v.find("later") != v.npos; });
