@@ -182,7 +182,7 @@ bool redriver::state::has_enough() const
 }
 
 /// Nothing is held or awaited here, the queue has nothing that could be received, and receives came back empty: or
-/// brought, where many are hidden and one comes to light every few seconds, only such, until each had its turn. A FIFO
+/// brought only what is hidden, until each had its turn, where one of many comes to light every few seconds. A FIFO
 /// queue goes on counting what is behind a message that we hide; there, the receives have to do.
 asio::awaitable<bool> redriver::state::is_empty(consumer const& c)
 {
