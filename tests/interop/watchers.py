@@ -89,7 +89,9 @@ class Watched:
                     "receivers": [{"name": "us", "webhook_configs": [{"url": hook}]}]}
         command = [self.binary("prometheus-alertmanager"), f"--config.file={self.write('alertmanager.yml', settings)}",
                    f"--storage.path={self.folder}/alerts", f"--web.listen-address=127.0.0.1:{port}", "--cluster.listen-address="]
-        self.listens(command, port)
+        # Debian's looks for a template in /usr/share and nowhere else: it sees its own there.
+        share = KITS["prometheus"].folder / "root/usr/share"
+        self.listens(command, port, ["unshare", "-rm", "sh", "-c", 'mount --bind "$0" /usr/share && exec "$@"', share])
         return self.ready(f"http://127.0.0.1:{port}")
 
     def ready(self, url):
@@ -101,9 +103,9 @@ class Watched:
         until(answers, f"{url} is ready", 30)
         return url
 
-    def listens(self, command, port):
+    def listens(self, command, port, through=()):
         with open(self.folder / "watcher.log", "w") as log:
-            running = self.ground.start(command, stdout=subprocess.DEVNULL, stderr=log)
+            running = self.ground.start([*through, *command], stdout=subprocess.DEVNULL, stderr=log)
         until(lambda: peers.is_open(port) or running.poll() is not None, f"{command[0].name} listens")
         if running.poll() is not None:
             raise Wrong(f"{command[0].name} did not start: {(self.folder / 'watcher.log').read_text()[-300:]}")
