@@ -163,13 +163,6 @@ std::chrono::milliseconds left_until(tick at)
     return std::max(std::chrono::ceil<std::chrono::milliseconds>(at - real_clock().now()), 100ms);
 }
 
-/// Counts spans that nobody takes among the numbers, where there are some.
-std::function<void(std::size_t)> count_dropped(metrics_export* numbers)
-{
-    if (!numbers) return {};
-    return [numbers](std::size_t spans) { numbers->all().drop_spans(spans); };
-}
-
 int judge(consume_options const& o, consumer_news const& heard, consume_work const& work, report_file* to)
 {
     auto const& report = heard.report;
@@ -297,7 +290,7 @@ asio::awaitable<int> consume_queues(session& s, consume_options const& o, make_w
         turned->wait();
     }
     if (numbers) numbers->begin(all);
-    if (traces) traces->begin(count_dropped(numbers));
+    if (traces) traces->begin(numbers ? numbers->count_dropped() : nullptr);
     if (admin) {
         for (auto const& q : all.queues())
             admin->watch(q.url, q.of);
@@ -306,7 +299,9 @@ asio::awaitable<int> consume_queues(session& s, consume_options const& o, make_w
     co_await consume_until_drained(s, o, *job, all, heard);
     if (admin) co_await admin->end();
     auto const sent_by = real_clock().now() + rest_of(o, heard->report);
-    if (traces) co_await traces->finish(left_until(sent_by));
+    // A collector that hangs leaves time for the numbers, among which are the spans that it did not take.
+    auto const traced_by = numbers ? sent_by - (sent_by - real_clock().now()) / 2 : sent_by;
+    if (traces) co_await traces->finish(left_until(traced_by));
     if (numbers) co_await numbers->finish(left_until(sent_by));
     if (turned) turned->end();
     if (once) spdlog::info("{}", once->statistics());

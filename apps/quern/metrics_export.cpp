@@ -10,6 +10,8 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <spdlog/spdlog.h>
+
 #include <map>
 #include <optional>
 #include <utility>
@@ -78,6 +80,11 @@ metrics::collection& metrics_export::all()
     return at_->all;
 }
 
+std::function<void(std::size_t)> metrics_export::count_dropped() const
+{
+    return [at = at_](std::size_t spans) { at->all.drop_spans(spans); };
+}
+
 std::shared_ptr<observer> metrics_export::of_queue(std::string const& url)
 {
     auto& its = at_->queues[url];
@@ -116,6 +123,7 @@ asio::awaitable<void> metrics_export::finish(std::chrono::milliseconds limit)
     bool in_time = true;
     while (at->at_work != 0 && in_time)
         in_time = co_await at->over.wait(until);
+    if (at->at_work != 0) spdlog::warn("metrics: the last export took too long, and was left");
 }
 
 } // namespace quern::app

@@ -8,6 +8,8 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <chrono>
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -26,6 +28,9 @@ public:
     ~metrics_export();
 
     metrics::collection& all();
+
+    /// Counts spans that nobody takes, among all numbers; works when this has gone, which an export may outlive.
+    std::function<void(std::size_t)> count_dropped() const;
 
     /// For the consumer of this queue, and the client that all share.
     std::shared_ptr<observer> of_queue(std::string const& url);

@@ -154,6 +154,28 @@ BOOST_AUTO_TEST_CASE(cloudwatch_that_refuses_is_a_failure)
     BOOST_TEST(said.error().service_code == "InvalidParameterValueException");
 }
 
+// It may have been counted.
+BOOST_AUTO_TEST_CASE(what_cloudwatch_did_not_answer_is_not_sent_again)
+{
+    asio::io_context io;
+    loopback server(io);
+    int requests = 0;
+    auto const serve = [&]() -> asio::awaitable<void> {
+        for (;;) {
+            auto peer = co_await server.accept();
+            co_await read_request(peer);
+            ++requests;
+        }
+    };
+    play(io, serve());
+    collection all;
+    auto const its = all.consumer("orders");
+    auto const to = cloudwatch_at(server, io);
+    auto work = to->send(all.snapshot());
+    BOOST_TEST(run(io, std::move(work)).has_error());
+    BOOST_TEST(requests == 1);
+}
+
 BOOST_AUTO_TEST_CASE(without_a_region_there_is_no_cloudwatch)
 {
     asio::io_context io;

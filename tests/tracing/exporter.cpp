@@ -196,6 +196,10 @@ BOOST_AUTO_TEST_CASE(what_the_receiver_rejects_is_counted)
     make(3);
     time.run_for(io, 1s);
     BOOST_TEST(dropped == 2u);
+    to.answer.rejected = std::size_t(-1); // more than it was sent
+    make(3);
+    time.run_for(io, 10s);
+    BOOST_TEST(dropped == 5u);
     end();
 }
 

@@ -1,6 +1,7 @@
 #include <quern/aws/config/detail/connecting.hpp>
 #include <quern/aws/config/region.hpp>
 #include <quern/aws/detail/call.hpp>
+#include <quern/core/alarm.hpp>
 #include <quern/metrics/destinations.hpp>
 #include <quern/metrics/detail/otlp_post.hpp>
 
@@ -92,28 +93,54 @@ aws::json_target target_in(std::string region)
     return out;
 }
 
+/// A call whose answer was lost may have been counted: it must not be repeated.
+aws::retry_options once()
+{
+    aws::retry_options out;
+    out.max_attempts = 1;
+    return out;
+}
+
+bool was_not_counted(failure const& why)
+{
+    return why.code == errc::throttled || why.code == errc::connect_failed;
+}
+
 class cloudwatch final : public destination {
 public:
     cloudwatch(asio::any_io_executor const& ex, std::shared_ptr<aws::credentials_provider> keys, cloudwatch_options o,
         place where, clock& time)
-        : options_(std::move(o)), http_(ex, where.at, connections(where.at)),
-          service_(http_, target_in(std::move(where.region)), std::move(keys), time)
+        : options_(std::move(o)), time_(time), later_(time, ex), http_(ex, where.at, connections(where.at)),
+          service_(http_, target_in(std::move(where.region)), std::move(keys), time, once())
     {}
 
     asio::awaitable<result<void>> send(snapshot now) override
     {
         auto const what = differences_.next(std::move(now));
         auto bodies = telemetry::put_metric_data_bodies(what, options_.name_space);
-        aws::call_options how;
-        how.timeout = options_.timeout;
         for (auto& body : bodies) {
-            auto const done = co_await service_.call("PutMetricData", std::move(body), how);
+            auto const done = co_await put(std::move(body));
             if (!done) co_return done.error();
         }
         co_return result<void>();
     }
 
 private:
+    asio::awaitable<result<void>> put(std::string body)
+    {
+        constexpr int most_tries = 3;
+        aws::call_options how;
+        how.timeout = options_.timeout;
+        for (int tries = 1;; ++tries) {
+            auto again = body;
+            auto const done = co_await service_.call("PutMetricData", std::move(again), how);
+            if (done) co_return result<void>();
+            if (tries == most_tries || !was_not_counted(done.error())) co_return done.error();
+            auto const soon = time_.now() + std::chrono::seconds(tries);
+            co_await later_.wait(soon);
+        }
+    }
+
     net::client_options connections(net::endpoint const& to) const
     {
         net::client_options out;
@@ -122,6 +149,8 @@ private:
     }
 
     cloudwatch_options options_;
+    clock& time_;
+    alarm later_;
     net::client http_;
     aws::json_service service_;
     differences differences_;

@@ -39,8 +39,12 @@ asio::awaitable<void> exporter::run()
         co_await ended_.wait(at);
         if (over_) break;
         co_await one();
-        for (auto missed = rule.ended(time_.now()); missed != 0; --missed)
+        auto const missed = rule.ended(time_.now());
+        for (auto i = missed; i != 0; --i)
             all_.drop();
+        if (missed != 0)
+            log_.write(log_level::warning, "metrics",
+                "not exported, since the export before took that long: " + std::to_string(missed), time_.now());
         log_.flush(time_.now());
     }
     co_await one();

@@ -165,8 +165,9 @@ asio::awaitable<void> sampler::run()
         for (auto const& w : watched_) {
             if (over_) break;
             co_await look(w);
-            if (asks && !over_) co_await ask(w);
         }
+        for (auto const& w : watched_) // which may take minutes: what is looked at is not to be old by then
+            if (asks && !over_) co_await ask(w);
         if (over_) break;
         log_.flush(time_.now());
         auto const next = now + options_.look_every;

@@ -30,7 +30,7 @@ bool span_export_rule::failed(bool may_help, std::optional<std::chrono::millisec
         return false;
     }
     std::chrono::milliseconds const usual = 1s * (1 << (tries_ - 1));
-    next_ = now + std::clamp(after.value_or(usual), std::chrono::milliseconds(0), longest_pause);
+    next_ = now + std::min(std::max(after.value_or(usual), usual), longest_pause); // "at once" would use all tries up
     return true;
 }
 
@@ -68,7 +68,7 @@ asio::awaitable<bool> span_exporter::one(bool is_last)
     auto const answer = co_await to_.send(batch_);
     auto const now = time_.now();
     if (!answer.why) {
-        drop(answer.rejected, "the receiver rejects them");
+        drop(std::min(answer.rejected, batch_.size()), "the receiver rejects them");
         batch_.clear();
         rule_.taken(now);
         co_return true;
