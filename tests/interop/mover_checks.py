@@ -44,7 +44,7 @@ class Move(Workloads):
 
     def __init__(self, quern, where, mover, check):
         super().__init__(quern, {**where, **VARIABLES}, f"{mover}-{check}", 0)
-        self.command = MOVERS[mover]
+        self.mover, self.command = mover, MOVERS[mover]
         self.dead = self.to = None
 
     def queues(self, *options, to=()):
@@ -76,12 +76,15 @@ class Move(Workloads):
     # ---- the checks ----
 
     def plain(self):
-        """Forty messages, each there once, and none left."""
+        """Forty messages, each there, by ours once, and none left."""
         self.queues()
         bodies = [f"m{n}" for n in range(40)]
         self.send(self.dead, bodies)
         said = self.move()
-        equal(sorted(m["body"] for m in self.exported()), sorted(bodies), f"bodies, after {said}")
+        there = [m["body"] for m in self.exported()]
+        if self.mover != "quern":  # moto may give one to two of its loops
+            there = set(there)
+        equal(sorted(there), sorted(bodies), f"bodies, after {said}")
         equal(self.count(self.dead), 0, "left")
 
     def types(self):
