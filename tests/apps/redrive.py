@@ -48,6 +48,7 @@ class Redriving(ProgramTest):
         self.assertEqual(sorted(m["body"] for m in got), sorted(f"order {i}" for i in range(30)))
         self.assertEqual(got[0]["attributes"]["x-redrive-attempt"], {"type": "Number", "value": "1"})
         self.assertRegex(got[0]["attributes"]["x-original-first-receive-timestamp"]["value"], r"^\d{4}-.*Z$")
+        self.assertTrue(all(m["attributes"]["QuernOriginalId"]["value"] for m in got))
         self.assertEqual(self.counts("dead"), (0, 0, 0))
 
     def test_the_first_attempt_is_delayed_by_a_minute_unless_told_otherwise(self):
@@ -70,14 +71,14 @@ class Redriving(ProgramTest):
         self.assertEqual(report["redriven"], 1)
 
     def test_a_message_of_almost_a_mebibyte_arrives_whole_or_is_isolated_whole(self):
-        room_for_ours = 88  # both attributes, with their names and types
+        room_for_ours = 145  # all three, with their names and types
         for size, where in ((2**20 - room_for_ours, "orders"), (2**20 - 1, "poison")):
             body = "ä" * (size // 2) + "x" * (size % 2)
             self.send("dead", body)
             self.redrive("--to", "orders", "--poison-queue", "poison")
             got = self.consume(where)
             self.assertEqual([m["body"] == body for m in got], [True])
-            self.assertEqual(len(got[0]["attributes"]), 2 if where == "orders" else 0)
+            self.assertEqual(len(got[0]["attributes"]), 3 if where == "orders" else 0)
 
     def test_a_dry_run_moves_nothing(self):
         self.send("dead", "a", "b")

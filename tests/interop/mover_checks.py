@@ -13,7 +13,7 @@ from kits import KITS
 from workloads import Workloads, Wrong, equal
 
 LIMIT = 120  # seconds for one move, of which none takes 25 where the machine is at rest
-OURS = ("x-redrive-attempt", "x-original-first-receive-timestamp")  # are in the copy besides
+OURS = ("x-redrive-attempt", "x-original-first-receive-timestamp", "QuernOriginalId")  # are in the copy besides
 TRACE = "Root=1-67891233-abcdef012345678912345678"
 ATTRIBUTES = [
     {"name": "text", "type": "String", "value": "\u00e4 \t<&>\""}, {"name": "label", "type": "String.json", "value": "{}"},

@@ -71,7 +71,8 @@ BOOST_AUTO_TEST_CASE(the_first_attempt_is_counted_and_knows_when_the_message_was
     BOOST_TEST(p.copy.attributes.at("x-original-first-receive-timestamp").value == "2023-11-14T22:13:10.123Z");
     BOOST_TEST(p.copy.attributes.at("x-original-first-receive-timestamp").data_type == "String");
     BOOST_TEST(p.copy.system_attributes.at("AWSTraceHeader").value == "Root=1-2-3");
-    BOOST_TEST(p.copy.attributes.size() == 2u);
+    BOOST_TEST(p.copy.attributes.at("QuernOriginalId").value == "the-id");
+    BOOST_TEST(p.copy.attributes.size() == 3u);
     BOOST_TEST(!p.copy.group_id);
     BOOST_TEST(!p.copy.deduplication_id);
 }
@@ -172,9 +173,11 @@ BOOST_AUTO_TEST_CASE(attributes_of_the_message_are_never_dropped_and_ours_share_
         action what;
         std::string attempt; // as it is sent
         std::size_t sent;    // attributes
+        bool names_id;
     };
-    std::vector<row> const table{{8, action::send, "1", 10}, {9, action::send, "1 2023-11-14T22:13:10.123Z", 10},
-        {10, action::isolate, "", 10}};
+    std::vector<row> const table{{7, action::send, "1", 10, true},
+        {8, action::send, "1 2023-11-14T22:13:10.123Z", 10, true},
+        {9, action::send, "1 2023-11-14T22:13:10.123Z", 10, false}, {10, action::isolate, "", 10, false}};
     for (auto const& r : table) {
         BOOST_TEST_CONTEXT(r.others << " attributes")
         {
@@ -184,6 +187,7 @@ BOOST_AUTO_TEST_CASE(attributes_of_the_message_are_never_dropped_and_ours_share_
             auto const p = made();
             BOOST_TEST(p.what == r.what);
             BOOST_TEST(p.copy.attributes.size() == r.sent);
+            BOOST_TEST(p.copy.attributes.contains("QuernOriginalId") == r.names_id);
             if (r.what == action::send) BOOST_TEST(p.copy.attributes.at("x-redrive-attempt").value == r.attempt);
             for (int i = 0; i < r.others; ++i)
                 BOOST_TEST(p.copy.attributes.contains("a" + std::to_string(i)));
@@ -208,6 +212,20 @@ BOOST_AUTO_TEST_CASE(the_first_receive_is_never_overwritten)
     BOOST_TEST(made().copy.attributes.at("x-original-first-receive-timestamp").value == "2020-01-01T00:00:00Z");
 }
 
+// An idempotency key of the kind message-id is the first one, so that what was done is not done again.
+BOOST_AUTO_TEST_CASE(the_original_id_is_never_overwritten)
+{
+    add("QuernOriginalId", "String", "the-first-id");
+    BOOST_TEST(made().copy.attributes.at("QuernOriginalId").value == "the-first-id");
+    for (int i = 0; i < 7; ++i)
+        add("a" + std::to_string(i), "String", "x");
+    BOOST_TEST(made().copy.attributes.at("x-redrive-attempt").value == "1"); // eight: two of ours are missing
+    add("a7", "String", "x");
+    auto const p = made();
+    BOOST_TEST(p.copy.attributes.at("QuernOriginalId").value == "the-first-id");
+    BOOST_TEST(p.copy.attributes.at("x-redrive-attempt").value == "1 2023-11-14T22:13:10.123Z");
+}
+
 BOOST_AUTO_TEST_CASE(a_message_of_full_size_is_isolated_unchanged)
 {
     auto const& large = kept.emplace_back(sqs::max_message_bytes, 'x');
@@ -220,7 +238,7 @@ BOOST_AUTO_TEST_CASE(a_message_of_full_size_is_isolated_unchanged)
     m.body = std::string_view(large).substr(0, large.size() - 60); // room for the merged one
     BOOST_TEST(made().copy.attributes.size() == 1u);
     m.body = std::string_view(large).substr(0, large.size() - 200);
-    BOOST_TEST(made().copy.attributes.size() == 2u);
+    BOOST_TEST(made().copy.attributes.size() == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(attributes_of_every_type_are_copied_as_they_are)

@@ -89,6 +89,7 @@ BOOST_AUTO_TEST_CASE(a_message_arrives_as_it_was_with_its_count_and_first_receiv
         std::chrono::floor<std::chrono::seconds>(died_at).count());
     got.erase("x-redrive-attempt");
     got.erase("x-original-first-receive-timestamp");
+    BOOST_TEST(got.erase("QuernOriginalId") == 1u);
     BOOST_TEST(got == m.attributes);
     BOOST_TEST(there[0].body == m.body);
     BOOST_TEST(there[0].system.at("AWSTraceHeader") == "Root=1-2-3");

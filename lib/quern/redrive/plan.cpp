@@ -29,15 +29,24 @@ milliseconds delay_of(int attempt, plan_policy const& policy, std::mt19937_64& r
 std::optional<sqs::send_message_entry> marked_copy(sqs::message const& m, history const& its, int attempt)
 {
     auto const count = std::to_string(attempt);
-    auto copy = sqs::detail::copy_of(m);
-    bool const counted = sqs::detail::set_if_it_fits(copy, mark::attempt, {"Number", count}, true);
-    if (its.names_first || its.first_received.empty()) return counted ? std::optional(copy) : std::nullopt;
-    if (counted && sqs::detail::set_if_it_fits(copy, mark::first_received, {"String", its.first_received}, false))
+    auto const counted = [&](sqs::attribute_value as) -> std::optional<sqs::send_message_entry> {
+        auto copy = sqs::detail::copy_of(m);
+        if (!sqs::detail::set_if_it_fits(copy, mark::attempt, std::move(as), true)) return {};
         return copy;
-    auto both = sqs::detail::copy_of(m);
-    if (sqs::detail::set_if_it_fits(both, mark::attempt, {"String", count + ' ' + its.first_received}, true))
-        return both;
-    return {};
+    };
+    auto const name_id = [&](sqs::send_message_entry& copy) {
+        sqs::detail::set_if_it_fits(copy, mark::original_id, {"String", std::string(m.id)}, false);
+        return copy.attributes.contains(std::string(mark::original_id));
+    };
+    auto apart = counted({"Number", count});
+    bool const has_first = its.names_first || its.first_received.empty();
+    if (apart && !has_first &&
+        !sqs::detail::set_if_it_fits(*apart, mark::first_received, {"String", its.first_received}, false))
+        apart.reset();
+    if (apart && (name_id(*apart) || has_first)) return apart;
+    auto both = counted({"String", count + ' ' + its.first_received});
+    if (both) name_id(*both);
+    return both;
 }
 
 void address(sqs::send_message_entry& copy, sqs::message const& m, std::string_view to, std::string deduplication_id)

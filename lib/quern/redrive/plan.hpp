@@ -79,8 +79,9 @@ struct route {
 ///     n, or none: n = 0    | no        | yes           | send as attempt n + 1
 ///
 /// A copy has the body, the attributes of every type, the trace header and the group. To these come x-redrive-attempt
-/// (Number) and, where it has none, x-original-first-receive-timestamp (String, RFC 3339). Where there is room for
-/// one attribute only, both are in the first: "2 2026-01-02T03:04:05.678Z", a String.
+/// (Number) and, where it has none, x-original-first-receive-timestamp (String, RFC 3339) and QuernOriginalId. With
+/// less room, the time is in the first: "2 2026-01-02T03:04:05.678Z", a String; with room for one attribute, the id
+/// is left out.
 plan plan_for(sqs::message const&, route const&, plan_policy const&, std::mt19937_64&);
 
 /// The copy for the poison queue: the message, and as far as there is room why it is there, its id, its source and
