@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t most = 10;                  // of one receive
 constexpr std::chrono::milliseconds patience{20}; // the longest that a free place is left unused
 constexpr std::chrono::milliseconds first_pause{100}, longest_pause{10'000};
-constexpr std::chrono::seconds between_empty_answers{1};  // at least
-constexpr std::chrono::milliseconds longest_gathering{5}; // half of what a delete waits for others
+constexpr std::chrono::seconds between_empty_answers{1}; // at least
+constexpr std::chrono::milliseconds longest_pace{5};     // half of what a delete waits for others
 
 } // namespace
 
@@ -39,8 +39,8 @@ int intake::next_poll(std::size_t held, tick now, std::size_t most_held, std::si
         wake_at_ = not_before_;
         return 0;
     }
-    if (now < gathers_until_) {
-        wake_at_ = gathers_until_;
+    if (now < begun_at_ + pace_) {
+        wake_at_ = begun_at_ + pace_;
         return 0;
     }
     auto const free = std::min(most_held - taken, more);
@@ -54,6 +54,7 @@ int intake::next_poll(std::size_t held, tick now, std::size_t most_held, std::si
     }
     waiting_since_.reset();
     auto const ask = std::min(free, most);
+    begun_at_ = now;
     ++polls_;
     coming_ += ask;
     return static_cast<int>(ask);
@@ -71,32 +72,38 @@ void intake::answered(int asked, int got, tick started, tick now)
         }
         return;
     }
-    auto const more_are_coming = gathers(asked, got, now);
-    if (got == asked || (2 * got >= asked && !more_are_coming)) {
+    set_pace(asked, got, now);
+    if (pace_ == tick::duration() && 2 * got >= asked) {
         target_ = std::min(2 * target_, max_polls_);
-    } else if (got == 1 && target_ > 1 && they_wait_) {
+    } else if (got == 1 && asked > 1 && target_ > 1 && they_wait_) {
         --target_; // it had waited for that one: fewer receives bring as much, several at a time
     }
 }
 
-/// Whether the next receive waits for company: for two thirds of a full answer, so that few answers are full while
-/// all that has arrived fits into one. A full one means a backlog, for which nobody waits.
-bool intake::gathers(int asked, int got, tick now)
+/// The time in which two thirds of an answer arrive, so that few answers are full while all that has arrived fits
+/// into one. A full one among others is chance, and the next receive follows at once; where all that are under way
+/// come back full there is a backlog, for which nobody waits.
+void intake::set_pace(int asked, int got, tick now)
 {
     constexpr double fade = 7.0 / 8;
+    full_ = got == asked ? full_ + 1 : 0;
     auto const since = now - std::exchange(brought_at_, now);
-    if (since > 20 * longest_gathering) { // what was before says nothing
+    if (since > 20 * longest_pace) { // what was before says nothing
         arriving_ = {};
         arrived_ = 0;
-        return false;
+        pace_ = {};
+        return;
     }
     arriving_ = arriving_ * fade + since;
     arrived_ = arrived_ * fade + got;
+    if (full_ != 0) {
+        begun_at_ = {};
+        if (full_ > polls_ + 1) pace_ = {};
+        return;
+    }
     auto const each = arriving_ / arrived_;
-    auto const wait = std::min<std::chrono::duration<double>>(each * asked * 2 / 3, longest_gathering);
-    if (got == asked || !they_wait_ || wait <= 2 * each) return false;
-    if (now >= gathers_until_) gathers_until_ = now + std::chrono::duration_cast<tick::duration>(wait);
-    return true;
+    auto const pause = std::min<std::chrono::duration<double>>(each * asked * 2 / 3, longest_pace);
+    pace_ = they_wait_ && pause > 2 * each ? std::chrono::duration_cast<tick::duration>(pause) : tick::duration();
 }
 
 void intake::failed(int asked, tick now)

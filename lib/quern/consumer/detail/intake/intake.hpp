@@ -14,8 +14,7 @@ namespace quern::detail {
 ///
 /// A receive asks only for places that are free, and waits for ten of them (a quarter of `max_in_flight` when that is
 /// less, `patience` at the most), because a receive of one costs as much as a receive of ten. For the same reason
-/// none begins right after an answer that was not full, when others arrive so fast that a few milliseconds bring
-/// several.
+/// receives are paced once they bring all that arrives, and that is several messages in a few milliseconds.
 class intake {
 public:
     /// `they_wait`: receives are long polls.
@@ -53,7 +52,7 @@ public:
     std::optional<tick> wake_at() const { return wake_at_; }
 
 private:
-    bool gathers(int asked, int got, tick now);
+    void set_pace(int asked, int got, tick now);
 
     std::size_t max_in_flight_;
     std::size_t max_polls_;
@@ -64,7 +63,9 @@ private:
     std::size_t coming_ = 0;
     int failures_ = 0; // in a row
     tick not_before_{};
-    tick gathers_until_{};
+    tick begun_at_{};                          // the last receive
+    tick::duration pace_{};                    // from one beginning to the next; zero: as they come
+    std::size_t full_ = 0;                     // full answers in a row
     tick brought_at_{};                        // the last answer that was not empty
     std::chrono::duration<double> arriving_{}; // of late, for so many
     double arrived_ = 0;
