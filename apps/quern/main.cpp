@@ -48,7 +48,7 @@ Exit status:
   0  done; for consume and relay: everything received was settled
   1  failed, the reason is on standard error; for send: some messages; for demo: a message was lost
   2  the command line or the environment is wrong
-  3  consume, relay: the drain left something behind that SQS delivers again later; --report says what
+  3  consume, relay, redrive: the drain left something behind that SQS delivers again later; --report says what
   4  consume, relay: messages were rejected and, for want of a --poison-queue, deleted unhandled
   5  redrive: a rule stopped the run, or a refusal that would not pass)";
 

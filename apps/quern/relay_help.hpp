@@ -7,7 +7,7 @@ inline constexpr char const* relay_help =
     R"(Each message becomes one request. A status of --success deletes the message; nothing else does. Redirects are not followed.
 429 and 503 with Retry-After put the message off for so long, other failures for a time that grows with its receive count. An
 answer of --unavailable, or a service that cannot be reached, says nothing of the message: after three in a row the relay
-stops to receive, and tries one message now and then until that succeeds. 429 slows the relay down until successes let it
+stops receiving, and tries one message now and then until that succeeds. 429 slows the relay down until successes let it
 grow again. What no --retry names, 404 for one, is retried all the same, with a warning: --reject is for you to choose.
 
 The lease of a message is extended while its request runs; when it is lost the request is cancelled. A request that was

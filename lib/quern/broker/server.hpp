@@ -57,7 +57,7 @@ public:
     std::uint16_t port() const; ///< 0 before listen()
     std::string url() const;    ///< "http://127.0.0.1:9324"
 
-    /// Stops to accept, answers long polls as empty at once, lets other requests under way finish, closes idle
+    /// Stops accepting, answers long polls as empty at once, lets other requests under way finish, closes idle
     /// connections. Completes when all connections are closed: what is left at the limit is cut.
     boost::asio::awaitable<void> stop(std::chrono::milliseconds limit = std::chrono::seconds(5));
 
