@@ -289,6 +289,20 @@ class Draining(ProgramTest):
         self.assertEqual(os.listdir(self.folder), ["report.json"])
         self.assertEqual(os.stat(self.report_path).st_mode & 0o777, 0o666 & ~self.umask())
 
+    def test_a_report_is_written_through_no_link(self):
+        precious = self.folder + "/precious"
+        with open(precious, "w", encoding="utf-8") as file:
+            file.write("mine")
+        for name in (self.report_path, self.report_path + ".tmp", self.report_path + ".draft"):
+            os.symlink(precious, name)
+        process = self.consuming()
+        process.terminate()
+        self.assertEqual(process.wait(LIMIT), 0)
+        with open(precious, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "mine")
+        self.assertFalse(os.path.islink(self.report_path))
+        self.assertEqual(self.report()["stranded"], 0)
+
     @staticmethod
     def umask():
         mask = os.umask(0)
