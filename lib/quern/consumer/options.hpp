@@ -138,7 +138,7 @@ struct consumer_options {
     /// For group_policy::park_group; at most 12 h.
     std::chrono::milliseconds park_for{3'600'000};
 
-    /// How long an acknowledgement may wait for others to share a request. Nothing waits when no handler runs.
+    /// How long an acknowledgement may wait for others of its request: while a handler runs, or messages arrive fast.
     std::chrono::milliseconds settle_linger{10};
 
     /// Batch requests for deletes and visibility changes under way at once; 2 to 1000, because the last one is kept

@@ -273,9 +273,13 @@ void witness::drained(int process, drain_report const& said, bool undisturbed)
     auto const known = said.stranded + said.running + said.at_risk + (wakes(process) ? said.lost : 0);
     if (hidden > known)
         complain(who + " leaves " + std::to_string(hidden) + " messages hidden and reports " + to_json(said));
-    auto const idle =
-        last_end_[process] + 1s < now; // a handler that ends with the drain leaves its settlement behind
-    if (undisturbed && said.stranded + (idle ? said.at_risk : 0) != 0)
+    auto const lately = [&](tick ended_at) { return ended_at + 1s >= now; };
+    auto const idle = !lately(last_end_[process]); // a handler that ends with the drain leaves its settlement behind
+    auto const unsettled = std::ranges::count_if(messages_, [&](auto const& m) {
+        auto const at = m.second.shares.find(process);
+        return at != m.second.shares.end() && lately(at->second.ended_at);
+    });
+    if (undisturbed && (std::cmp_greater(said.stranded, unsettled) || (idle && said.at_risk != 0)))
         complain(who + " strands messages without need: " + to_json(said));
     auto const verdicts_unread = last_end_[process] == now || wakes(process);
     if (said.running > running_[process] && !verdicts_unread)

@@ -94,7 +94,9 @@ std::optional<tick> pipeline::turn(tick time)
     dispatch_.admit_waiting(time);
     auto const receives = intake_.turn(time);
     auto const handlers = dispatch_.turn(time);
-    auto const settlements = settle_.turn(time);
+    // Within a group the next message waits for the delete.
+    bool const more_to_come = line_.running != 0 || (!line_.fifo && intake_.rule().is_paced());
+    auto const settlements = settle_.turn(time, more_to_come);
     watch_for_stall(time);
     line_.log.flush(time);
 

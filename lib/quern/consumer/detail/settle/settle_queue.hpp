@@ -85,7 +85,7 @@ public:
     /// Tries again later: 50 ms, doubling to 5 s, with jitter; what fails together shares requests again.
     void add_again(settlement, tick now);
 
-    /// The next request that should go now. `more_to_come`: a handler is running. `only_changes`: of visibility.
+    /// The next request that should go now. `more_to_come`: by others, soon. `only_changes`: of visibility.
     std::optional<batch> take(tick now, bool more_to_come, bool only_changes = false);
 
     /// When take() has something new although nothing else happened.

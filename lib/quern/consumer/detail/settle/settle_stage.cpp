@@ -71,14 +71,14 @@ void settle_stage::postpone(held_ptr h, tick now, std::chrono::milliseconds dela
         queue(std::move(h), purpose::postpone, now, timeout);
 }
 
-std::optional<tick> settle_stage::turn(tick now)
+std::optional<tick> settle_stage::turn(tick now, bool more_to_come)
 {
     if (!line_.keeps_back(now)) {
         for (auto& h : std::exchange(kept_back_, {}))
             if (h->life.is(life::state::kept_back)) postpone(std::move(h), now);
     }
     while (calls_ < line_.options.max_settle_calls) {
-        auto due = queue_.take(now, line_.running != 0, only_changes());
+        auto due = queue_.take(now, more_to_come, only_changes());
         if (!due) break;
         ++calls_;
         switch (due->what) {
