@@ -228,4 +228,42 @@ BOOST_AUTO_TEST_CASE(paused_it_gives_back_what_waits_for_its_turn)
     BOOST_TEST(std::ranges::all_of(runs, [](auto const& one) { return one.second == 1; }));
 }
 
+// Each answer's messages had a delete of their own, since no handler ran when it was decided.
+BOOST_AUTO_TEST_CASE(where_messages_arrive_fast_the_deletes_of_several_answers_share_requests)
+{
+    consume(fast);
+    for (int i = 0; i < 1'000; ++i) {
+        send_now(1);
+        time.run_for(io, 1ms);
+    }
+    BOOST_REQUIRE(until(1s, [this] { return empty(); }));
+    BOOST_TEST(runs.size() == 1'000u);
+    BOOST_TEST(api.deletes < 140);
+    BOOST_TEST(api.receives + api.deletes < 400);
+}
+
+BOOST_AUTO_TEST_CASE(a_message_that_comes_alone_is_deleted_at_once)
+{
+    consume(fast);
+    for (int i = 1; i <= 10; ++i) {
+        time.run_for(io, 1s);
+        send_now(1);
+        BOOST_TEST(until(1ms, [this] { return empty() && runs.size() == static_cast<std::size_t>(sent); }));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_drain_waits_for_no_company)
+{
+    options.settle_linger = 2s;
+    consume(fast);
+    for (int i = 0; i < 100; ++i) {
+        send_now(1);
+        time.run_for(io, 1ms);
+    }
+    auto const began = time.now();
+    auto const said = drained(30s);
+    BOOST_TEST((time.now() - began < 1s));
+    BOOST_TEST(said.stranded == 0u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
