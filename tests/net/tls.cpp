@@ -7,7 +7,11 @@
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <cstdint>
 #include <cstdlib>
+#include <list>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 
 namespace asio = boost::asio;
 using namespace quern;
@@ -61,6 +65,22 @@ struct secure {
         net::client c(io.get_executor(), net::parse_endpoint(url).value(), options);
         play(io, std::move(part));
         return run(io, c.exchange(net::request("POST / HTTP/1.1\r\nhost: x\r\n\r\n")));
+    }
+
+    /// Says `answer` to each request, and more in a record of its own, in the same segment.
+    asio::awaitable<void> say_too_much(std::string answer, std::string more)
+    {
+        std::list<asio::ssl::stream<loopback::socket>> open;
+        for (;;) {
+            auto& stream = open.emplace_back(co_await server.accept(), tls);
+            co_await stream.async_handshake(asio::ssl::stream_base::server, asio::use_awaitable);
+            co_await read_request(stream);
+            asio::detail::socket_option::boolean<IPPROTO_TCP, TCP_CORK> held_back(true), goes(false);
+            stream.next_layer().set_option(held_back);
+            co_await say(stream, answer);
+            co_await say(stream, more);
+            stream.next_layer().set_option(goes);
+        }
     }
 
     /// Says `answer` over TLS and closes, with or without TLS's own goodbye.
@@ -157,6 +177,21 @@ BOOST_AUTO_TEST_CASE(a_ca_bundle_that_cannot_be_read_is_named)
 {
     BOOST_CHECK_EXCEPTION(ask("127.0.0.1", "/nowhere/ca.pem"), boost::system::system_error,
         [](auto const& e) { return std::string(e.what()).find("/nowhere/ca.pem") != std::string::npos; });
+}
+
+// OpenSSL had the second record, the socket was quiet, and the next request was answered before it was sent.
+BOOST_AUTO_TEST_CASE(a_record_behind_an_answer_spoils_the_connection_not_the_answer)
+{
+    net::client_options options;
+    options.ca_bundle = shown.save(file("behind.pem"));
+    auto const url = "https://127.0.0.1:" + std::to_string(server.port());
+    net::client c(io.get_executor(), net::parse_endpoint(url).value(), options);
+    play(io, say_too_much(http_reply("mine"), http_reply("nobody's")));
+    for (std::uint64_t connects : {1u, 2u}) {
+        auto const got = run(io, c.exchange(net::request("POST / HTTP/1.1\r\nhost: x\r\n\r\n")));
+        BOOST_TEST(got.value().body == "mine");
+        BOOST_TEST(c.counters().connects == connects);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -75,7 +75,7 @@ asio::awaitable<result<response>> connection::exchange_over(Stream& stream, std:
     }
     // Bytes after the end belong to no request of ours: whatever comes next could not be trusted.
     bool const is_last = !is_plain && reader.is_last();
-    if (is_last || unread_.size() != 0) abort(errc::connection_lost);
+    if (is_last || has_more()) abort(errc::connection_lost);
     whole_ = true;
     co_return std::move(out);
 }
@@ -101,6 +101,15 @@ void connection::abort(errc why)
     if (race_) race_->stop();
     boost::system::error_code ignored;
     socket_.close(ignored);
+}
+
+bool connection::has_more()
+{
+    if (unread_.size() != 0) return true;
+    if (!tls_) return false;
+    // A further record of the segment in which the answer came: OpenSSL has it, and the socket shows nothing of it.
+    auto* const ssl = tls_->native_handle();
+    return SSL_has_pending(ssl) != 0 || BIO_pending(SSL_get_rbio(ssl)) > 0;
 }
 
 bool connection::is_quiet()

@@ -100,6 +100,7 @@ private:
         Stream&, std::shared_ptr<connection>, std::shared_ptr<conversation>);
     boost::asio::awaitable<boost::system::error_code> reach_unix(std::string const& path);
     failure lost(boost::system::error_code, std::string_view phase);
+    bool has_more(); ///< bytes came that belong to no answer yet
 
     boost::asio::ip::tcp::socket socket_;
     tls_client* how_;

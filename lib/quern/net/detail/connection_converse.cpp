@@ -61,7 +61,7 @@ asio::awaitable<result<void>> connection::converse_over(
         }
     }
     // Bytes behind the answer belong to no request, and a request that was cut short would swallow the next one.
-    if (reader.is_last() || self->unread_.size() != 0 || !talk->is_written) self->abort(errc::connection_lost);
+    if (reader.is_last() || self->has_more() || !talk->is_written) self->abort(errc::connection_lost);
     self->whole_ = true;
     co_return result<void>();
 }
