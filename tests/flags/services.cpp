@@ -168,6 +168,25 @@ BOOST_AUTO_TEST_CASE(two_consumers_that_share_it_ask_no_sooner_than_the_service_
     BOOST_TEST(service.readings == 2);
 }
 
+// Two that read in turn, each while the other waited for an answer, kept a word good for ever.
+BOOST_AUTO_TEST_CASE(while_the_reading_of_another_hangs_an_old_word_is_no_answer)
+{
+    text();
+    service.deploy("shop/prod/flags", "closed");
+    pass(18s);
+    std::optional<result<policy::flag_reading>> other;
+    int lost = 1;
+    service.loses_answer = [&] {
+        if (lost-- != 1) return false;
+        asio::co_spawn(io, flag->read(), [&](std::exception_ptr, auto got) { other.emplace(std::move(got)); });
+        return true;
+    };
+    BOOST_TEST(text() == "closed");
+    pass(1s);
+    BOOST_REQUIRE(other.has_value());
+    BOOST_TEST(other->value().text.value() == "closed");
+}
+
 BOOST_AUTO_TEST_CASE(a_token_that_is_refused_begins_a_new_session_at_once)
 {
     text();

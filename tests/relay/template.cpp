@@ -92,10 +92,10 @@ BOOST_AUTO_TEST_CASE(no_value_leaves_its_place_in_a_url)
     } const table[] = {{"a/b", "/t/a%2Fb/x?q=a%2Fb"}, {"a?b#c", "/t/a%3Fb%23c/x?q=a%3Fb%23c"},
         {"a&b=c", "/t/a%26b%3Dc/x?q=a%26b%3Dc"}, {"a\r\nHost: b", "/t/a%0D%0AHost%3A%20b/x?q=a%0D%0AHost%3A%20b"},
         {"%2e%2e", "/t/%252e%252e/x?q=%252e%252e"}, {"\xc3\xa4", "/t/%C3%A4/x?q=%C3%A4"}, {"@b", "/t/%40b/x?q=%40b"},
-        {"...", "/t/.../x?q=..."}};
+        {"...", "/t/.../x?q=..."}, {"a/..b", "/t/a%2F..b/x?q=a%2F..b"}};
     for (auto const& row : table)
         BOOST_TEST(target(url, with_tenant(row.value)) == row.target);
-    for (auto const* value : {"", ".", ".."}) {
+    for (auto const* value : {"", ".", "..", "../admin/wipe", "a/../..", "a/..", "..\\b", "./x", "a\\."}) {
         auto const m = with_tenant(value);
         BOOST_TEST(!url_template::parse(url).value().target({m, orders_queue}).has_value(), value);
     }

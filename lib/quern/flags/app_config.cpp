@@ -52,7 +52,7 @@ private:
         std::optional<std::chrono::seconds> early; ///< nothing may be asked before that is over
     };
 
-    /// One reading at a time, once there is a text: others are given that.
+    /// While one reads, others are given the text that there is, if it is no older than a reading may take.
     struct at_work {
         explicit at_work(session_flag& its) : of(its) {}
         at_work(at_work const&) = delete;
@@ -72,7 +72,9 @@ private:
         std::lock_guard const hold(lock_);
         taken out;
         auto const now = time_.now();
-        if (text_ && (asking_ || now < next_at_)) {
+        constexpr std::chrono::seconds patience{
+            2}; // then they ask for themselves, or a word would stay good for ever
+        if (text_ && (now < next_at_ || (asking_ && now < next_at_ + patience))) {
             auto const rest = std::chrono::ceil<std::chrono::seconds>(next_at_ - now);
             out.early = std::max(rest, std::chrono::seconds(1));
         } else {

@@ -1,5 +1,7 @@
 #include <quern/relay/lambda_answer.hpp>
 
+#include <quern/core/detail/text/large_integers.hpp>
+
 #include <simdjson.h>
 
 #include <algorithm>
@@ -34,10 +36,10 @@ lambda_answer read_lambda_answer(std::string_view body, std::span<std::string_vi
     auto const blank = body.find_first_not_of(" \t\r\n") == body.npos;
     if (blank) return all(ids.size(), body_says::nothing);
     dom::parser parser;
-    simdjson::padded_string const text(body);
     dom::element whole;
-    if (parser.parse(text).get(whole) != simdjson::SUCCESS)
-        return all(ids.size(), body_says::unreadable, "it is no JSON");
+    auto error = parser.parse(simdjson::padded_string(body)).get(whole);
+    if (error == simdjson::NUMBER_ERROR) error = parser.parse(text::with_large_integers_as_texts(body)).get(whole);
+    if (error != simdjson::SUCCESS) return all(ids.size(), body_says::unreadable, "it is no JSON");
     if (whole.is_null()) return all(ids.size(), body_says::nothing);
     dom::object object;
     if (whole.get(object) != simdjson::SUCCESS) return all(ids.size(), body_says::unreadable, "it is no object");

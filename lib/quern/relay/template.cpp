@@ -162,6 +162,24 @@ result<url_template> url_template::parse(std::string_view url)
     return out;
 }
 
+namespace {
+
+/// The first part of a path that means this place or the one above; empty: there is none. An encoded slash ends a part
+/// as well, for some servers decode it before they resolve "..".
+std::string_view dots_in(std::string_view path)
+{
+    while (!path.empty()) {
+        auto const end = std::min({path.find('/'), path.find("%2F"), path.find("%5C"), path.size()});
+        auto const part = path.substr(0, end);
+        if (part == "." || part == "..") return part;
+        auto const separator = path.substr(end).starts_with('%') ? 3u : 1u;
+        path.remove_prefix(std::min(end + separator, path.size()));
+    }
+    return {};
+}
+
+} // namespace
+
 result<std::string> url_template::target(letter const& from) const
 {
     constexpr std::size_t longest = 8192; // what servers take: 8 KiB in nginx and Apache
@@ -176,14 +194,8 @@ result<std::string> url_template::target(letter const& from) const
     };
     auto out = path_.fill(from, into_path);
     if (!out) return out;
-    for (std::string_view rest = *out; !path_.is_fixed() && !rest.empty();) {
-        rest.remove_prefix(1);
-        auto const segment = rest.substr(0, rest.find('/'));
-        if (segment == "." || segment == "..")
-            return failure(
-                errc::invalid_request, "a value makes \"" + std::string(segment) + "\" of a part of the path");
-        rest.remove_prefix(segment.size());
-    }
+    if (auto const dots = path_.is_fixed() ? std::string_view() : dots_in(*out); !dots.empty())
+        return failure(errc::invalid_request, "a value makes \"" + std::string(dots) + "\" of a part of the path");
     if (has_query_) {
         auto const query = query_.fill(from, into_query);
         if (!query) return query;

@@ -1,6 +1,7 @@
 #include <quern/idempotency/detail/canonical.hpp>
 
 #include <quern/core/detail/text/json_writer.hpp>
+#include <quern/core/detail/text/large_integers.hpp>
 
 #include <simdjson.h>
 
@@ -9,6 +10,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <limits>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -17,10 +20,21 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-dom::parser& parser()
+/// An integer of more than 64 bits, which parse() has made a text of: U+0001 and its digits. Nobody writes such texts.
+bool is_large_integer(std::string_view text)
 {
-    thread_local dom::parser one;
-    return one;
+    return text.size() > 19 && text.front() == '\x01' && text.find_first_not_of("-0123456789", 1) == text.npos;
+}
+
+/// Good until the next one of this thread.
+std::optional<dom::element> parse(std::string_view text)
+{
+    thread_local dom::parser parser;
+    dom::element out;
+    auto error = parser.parse(text.data(), text.size()).get(out);
+    if (error == simdjson::NUMBER_ERROR)
+        error = parser.parse(text::with_large_integers_as_texts(text, "\\u0001")).get(out);
+    return error == simdjson::SUCCESS ? std::optional(out) : std::nullopt;
 }
 
 /// Digits of the shortest text that reads as the same number, and where the point stands before them.
@@ -98,6 +112,13 @@ std::string script_number(double x)
     return d.point > 21 || d.point < -5 ? with_exponent(d, "e", true, false, 1) : plain(d, false);
 }
 
+std::string large_script_number(std::string_view digits)
+{
+    double x = 0;
+    auto const [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), x);
+    return ec == std::errc() ? script_number(x) : "null"; // JSON.stringify(Infinity)
+}
+
 /// `Double.toString(1e7)` is 1.0E7.
 std::string java_number(double x)
 {
@@ -147,20 +168,34 @@ std::string lower(std::string_view text)
     return out;
 }
 
+/// The place among an object's members that JavaScript gives to a name by its number: 0 to 2^32 - 2.
+std::optional<std::uint32_t> index_in(std::string_view name)
+{
+    std::uint32_t out = 0;
+    auto const [end, ec] = std::from_chars(name.data(), name.data() + name.size(), out);
+    bool const is_whole = ec == std::errc() && end == name.data() + name.size();
+    bool const is_plain = is_whole && (name == "0" || name.front() != '0') && out != 0xffff'ffff;
+    return is_plain ? std::optional(out) : std::nullopt;
+}
+
 /// How one language writes JSON.
 struct dialect {
     char const* comma = ",";
     char const* colon = ":";
     bool ascii = false;
-    enum class order { as_found, bytes, caseless } keys = order::as_found;
-    std::string (*number)(double) = script_number;
+    enum class order { as_found, bytes, script } keys = order::as_found;
+    std::string (*number)(double) = nullptr; // as they were
+    std::string (*large_integer)(std::string_view) = nullptr;
+    bool all_are_doubles = false;
 };
 
 void append(std::string& to, dom::element what, dialect const& how);
 
 void append_text(std::string& to, std::string_view text, dialect const& how)
 {
-    if (how.ascii)
+    if (is_large_integer(text))
+        to += how.large_integer ? how.large_integer(text.substr(1)) : std::string(text.substr(1));
+    else if (how.ascii)
         append_ascii(to, text);
     else
         text::append_json_string(to, text);
@@ -173,8 +208,12 @@ void append_object(std::string& to, dom::object what, dialect const& how)
         members.emplace_back(member.key, member.value);
     if (how.keys == dialect::order::bytes)
         std::ranges::stable_sort(members, {}, [](auto const& m) { return m.first; });
-    if (how.keys == dialect::order::caseless)
+    if (how.keys == dialect::order::script) {
         std::ranges::stable_sort(members, {}, [](auto const& m) { return lower(m.first); });
+        std::ranges::stable_sort(members, {}, [](auto const& m) {
+            return std::uint64_t(index_in(m.first).value_or(std::numeric_limits<std::uint32_t>::max()));
+        });
+    }
     to.push_back('{');
     char const* between = "";
     for (auto const& [name, value] : members) {
@@ -193,7 +232,9 @@ void append(std::string& to, dom::element what, dialect const& how)
     switch (what.type()) {
     case type::OBJECT: return append_object(to, dom::object(what), how);
     case type::STRING: return append_text(to, std::string_view(what), how);
-    case type::DOUBLE: to += how.number(double(what)); return;
+    case type::DOUBLE: to += how.number ? how.number(double(what)) : simdjson::minify(what); return;
+    case type::INT64:
+    case type::UINT64: to += how.all_are_doubles ? how.number(double(what)) : simdjson::minify(what); return;
     case type::ARRAY: break;
     default: to += simdjson::minify(what); return;
     }
@@ -209,10 +250,10 @@ void append(std::string& to, dom::element what, dialect const& how)
 
 std::string written(std::string_view json, dialect const& how)
 {
-    dom::element what;
-    if (parser().parse(json.data(), json.size()).get(what) != simdjson::SUCCESS) return std::string(json);
+    auto const what = parse(json);
+    if (!what) return std::string(json);
     std::string out;
-    append(out, what, how);
+    append(out, *what, how);
     return out;
 }
 
@@ -220,14 +261,14 @@ std::string written(std::string_view json, dialect const& how)
 
 std::optional<std::string> json_at(std::string_view text, std::string_view pointer)
 {
-    dom::element all, found;
-    if (parser().parse(text.data(), text.size()).get(all) != simdjson::SUCCESS) return {};
-    if (pointer.empty())
-        found = all;
-    else if (all.at_pointer(pointer).get(found) != simdjson::SUCCESS)
-        return {};
+    auto const all = parse(text);
+    if (!all) return {};
+    dom::element found = *all;
+    if (!pointer.empty() && all->at_pointer(pointer).get(found) != simdjson::SUCCESS) return {};
     if (found.is_null()) return {};
-    return simdjson::minify(found);
+    std::string out;
+    append(out, found, {});
+    return out;
 }
 
 std::string as_python(std::string_view json)
@@ -237,14 +278,14 @@ std::string as_python(std::string_view json)
 
 std::string as_typescript(std::string_view json)
 {
-    return written(json, {",", ":", false, dialect::order::caseless, script_number});
+    return written(json, {",", ":", false, dialect::order::script, script_number, large_script_number, true});
 }
 
 std::string as_java(std::string_view json)
 {
-    dom::element what;
-    if (parser().parse(json.data(), json.size()).get(what) == simdjson::SUCCESS && what.is_string())
-        return std::string(std::string_view(what));
+    auto const what = parse(json);
+    if (what && what->is_string() && !is_large_integer(std::string_view(*what)))
+        return std::string(std::string_view(*what));
     return written(json, {",", ":", false, dialect::order::as_found, java_number});
 }
 

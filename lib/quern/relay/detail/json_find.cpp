@@ -1,14 +1,18 @@
 #include <quern/relay/detail/json_find.hpp>
 
+#include <quern/core/detail/text/large_integers.hpp>
+
 #include <simdjson.h>
 
 namespace quern::relay::detail {
 namespace {
 
-simdjson::dom::parser& parser()
+simdjson::simdjson_result<simdjson::dom::element> parse(std::string_view text)
 {
-    thread_local simdjson::dom::parser one;
-    return one;
+    thread_local simdjson::dom::parser parser;
+    auto out = parser.parse(simdjson::padded_string(text));
+    if (out.error() == simdjson::NUMBER_ERROR) out = parser.parse(text::with_large_integers_as_texts(text));
+    return out;
 }
 
 } // namespace
@@ -16,7 +20,7 @@ simdjson::dom::parser& parser()
 std::optional<std::string> json_find(std::string_view text, std::string_view pointer)
 {
     simdjson::dom::element found;
-    auto whole = parser().parse(simdjson::padded_string(text));
+    auto whole = parse(text);
     if (whole.at_pointer(pointer).get(found) != simdjson::SUCCESS) return {};
     switch (found.type()) {
     case simdjson::dom::element_type::ARRAY:
@@ -29,7 +33,7 @@ std::optional<std::string> json_find(std::string_view text, std::string_view poi
 
 bool is_json(std::string_view text)
 {
-    return parser().parse(simdjson::padded_string(text)).error() == simdjson::SUCCESS;
+    return parse(text).error() == simdjson::SUCCESS;
 }
 
 } // namespace quern::relay::detail
