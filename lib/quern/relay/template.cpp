@@ -164,8 +164,8 @@ result<url_template> url_template::parse(std::string_view url)
 
 namespace {
 
-/// The first part of a path that means this place or the one above; empty: there is none. An encoded slash ends a part
-/// as well, for some servers decode it before they resolve "..".
+/// The first part of a path that means this place or the one above; empty: there is none. An encoded slash ends a
+/// part as well, for some servers decode it before they resolve "..".
 std::string_view dots_in(std::string_view path)
 {
     while (!path.empty()) {

@@ -20,7 +20,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-/// An integer of more than 64 bits, which parse() has made a text of: U+0001 and its digits. Nobody writes such texts.
+/// An integer of more than 64 bits, which parse() has made a text of: U+0001 and digits. Nobody writes such texts.
 bool is_large_integer(std::string_view text)
 {
     return text.size() > 19 && text.front() == '\x01' && text.find_first_not_of("-0123456789", 1) == text.npos;

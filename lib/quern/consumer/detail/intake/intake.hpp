@@ -41,10 +41,10 @@ public:
     void stop() { stopped_ = true; }
     bool stopped() const { return stopped_; }
 
-    std::size_t target() const { return target_; } ///< polls wanted at once
-    std::size_t polls() const { return polls_; }   ///< under way
+    std::size_t target() const { return target_; }                           ///< polls wanted at once
+    std::size_t polls() const { return polls_; }                             ///< under way
     bool is_paced() const { return pace_ != tick::duration() && !stopped_; } ///< more arrive in a few milliseconds
-    int failures() const { return failures_; }     ///< in a row; stops counting at 16
+    int failures() const { return failures_; }                               ///< in a row; stops counting at 16
 
     /// No receive begins before: receives fail, or come back empty without a wait.
     tick pauses_until() const { return not_before_; }

@@ -38,8 +38,8 @@ public:
     void extend_asked(held_ptr, std::chrono::seconds at_least, reply);
     void guard_asked(held_ptr, std::shared_ptr<lease_guard>, reply);
 
-    /// Sends what is due, a request that is not full only when it has waited or there is not `more_to_come`. Says when
-    /// time alone will make more due.
+    /// Sends what is due; a request that is not full only when it has waited, or no `more_to_come`. Says when time
+    /// alone will make more due.
     std::optional<tick> turn(tick now, bool more_to_come);
 
     /// Nobody will answer any more: a handler that went on waiting would keep alive the line that keeps what it waits
