@@ -70,6 +70,25 @@ BOOST_AUTO_TEST_CASE(a_connection_that_breaks_is_a_transient_error)
     BOOST_TEST(time.waits == std::vector<nanoseconds>{50ms});
 }
 
+// The caller was told that nothing had been sent.
+BOOST_AUTO_TEST_CASE(what_may_have_been_carried_out_is_not_forgotten_when_the_next_attempt_cannot_connect)
+{
+    script = {"gone"};
+    auto const got = call();
+    BOOST_REQUIRE(!got.has_value());
+    BOOST_TEST(asked.size() == 1u);
+    BOOST_TEST(got.error().code == errc::connection_lost);
+    BOOST_TEST(got.error().message.find("connect") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_that_was_answered_with_a_500_is_sent_as_often_as_was_said_whatever_its_date)
+{
+    retries.max_attempts = 1;
+    script = {error(500, "InternalFailure", "date: Fri, 02 Jan 2026 03:14:05 GMT\r\n"), reply(200)};
+    BOOST_TEST(call().error().service_code == "InternalFailure");
+    BOOST_TEST(asked.size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(each_lane_spends_a_quota_of_its_own)
 {
     retries.quota = 14;

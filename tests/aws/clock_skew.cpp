@@ -40,6 +40,25 @@ BOOST_AUTO_TEST_CASE(a_smaller_one_is_left_alone)
     BOOST_TEST(skew.corrected(theirs) == theirs);
 }
 
+// A batch that was stored and answered with a 500 was sent again at once, whatever max_attempts said.
+BOOST_AUTO_TEST_CASE(what_may_have_been_carried_out_gets_no_second_chance_for_its_date)
+{
+    aws::clock_skew skew;
+    auto const ours = theirs + 6min;
+    for (int const status : {500, 502, 503, 504}) {
+        auto why = refused("InternalFailure");
+        why.http_status = status;
+        BOOST_TEST(!skew.learn(why, header, ours));
+    }
+    quern::failure slower(quern::errc::throttled, "slower", true);
+    slower.http_status = 400;
+    BOOST_TEST(!skew.learn(slower, header, ours));
+    BOOST_TEST(skew.corrected(ours) == ours);
+    auto refusal = refused("AccessDenied");
+    refusal.http_status = 403;
+    BOOST_TEST(skew.learn(refusal, header, ours));
+}
+
 BOOST_AUTO_TEST_CASE(a_service_that_blames_the_clock_is_believed)
 {
     auto const believed = [](quern::failure const& why) {

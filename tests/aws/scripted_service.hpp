@@ -87,8 +87,8 @@ inline std::string error(
     return reply(status, headers, R"({"__type":"a#)" + type + R"(","message":")" + message + "\"}");
 }
 
-/// A service that answers from a script and remembers what it was asked. An empty text hangs up, "silence" says
-/// nothing more.
+/// A service that answers from a script and remembers what it was asked. An empty text hangs up, "gone" for
+/// good, "silence" says nothing more.
 struct scripted_service {
     asio::io_context io;
     loopback server{io};
@@ -114,11 +114,13 @@ struct scripted_service {
     }
 
     asio::awaitable<void> serve()
-    {
+    try {
         for (;;) {
             auto socket = co_await server.accept();
             play(io, converse(std::move(socket)));
         }
+    } catch (boost::system::system_error const&) {
+        // gone
     }
 
     asio::awaitable<void> converse(loopback::socket socket)
@@ -129,7 +131,8 @@ struct scripted_service {
             if (script.empty()) co_return;
             auto const next = script.front();
             script.pop_front();
-            if (next.empty()) co_return;
+            if (next == "gone") server.close();
+            if (next.empty() || next == "gone") co_return;
             if (next == "silence") {
                 co_await socket.async_wait(loopback::socket::wait_error, asio::use_awaitable);
                 co_return;

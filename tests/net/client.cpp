@@ -194,6 +194,26 @@ BOOST_AUTO_TEST_CASE(a_kept_connection_found_dead_costs_a_repeatable_request_not
     BOOST_TEST(c.counters().replays == 3u);
 }
 
+// It was written once, so it may have been carried out, and "nothing was sent" was not true.
+BOOST_AUTO_TEST_CASE(a_replay_that_cannot_connect_fails_with_what_became_of_the_first_write)
+{
+    auto c = connect();
+    auto part = [](loopback& s) -> asio::awaitable<void> {
+        auto socket = co_await s.accept();
+        co_await read_request(socket);
+        co_await say(socket, http_reply("hello"));
+        co_await read_request(socket);
+        s.close();
+    };
+    play(io, part(server));
+    BOOST_TEST(run(io, c.exchange(get())).value().body == "hello");
+    auto const second = run(io, c.exchange(get()));
+    BOOST_REQUIRE(second.has_error());
+    BOOST_TEST(second.error().code == make_error_code(errc::connection_lost));
+    BOOST_TEST(second.error().message.find("; then ") != std::string::npos);
+    BOOST_TEST(c.counters().replays == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(a_request_that_is_not_repeatable_is_not_sent_twice)
 {
     auto c = connect();

@@ -28,7 +28,9 @@ bool clock_skew::learn(failure const& why, std::string_view date_header, wall_ti
     if (!theirs || std::chrono::abs(*theirs - now) > believable) return false;
     auto const wrong_by = std::chrono::abs(*theirs - corrected(now));
     auto const is_blamed = blames_the_clock(why);
-    if (wrong_by < tolerated && !is_blamed) return false;
+    // What may have been carried out, or passes, is for the rule of retries; and its Date may be of a gateway.
+    bool const says_nothing = why.http_status >= 500 || why.retryable || why.code == errc::throttled;
+    if (!is_blamed && (wrong_by < tolerated || says_nothing)) return false;
     is_blamed_ = is_blamed_ || is_blamed;
     offset_ = std::chrono::round<std::chrono::seconds>(*theirs - now);
     return true;

@@ -24,7 +24,7 @@ public:
 
     /// Looks at an answer that is an error. True when it was signed with a time so wrong that the next attempt, with
     /// the corrected one, may succeed: the answer says so, or its Date header is 4 minutes or more away (as in the
-    /// AWS SDK for C++; the service's own limit is 15). A header that is more than a day away is not believed.
+    /// AWS SDK for C++; the service's own limit is 15) in a refusal that is final. More than a day is not believed.
     bool learn(failure const&, std::string_view date_header, wall_time now);
 
     /// A remark for the error that blames our clock with a Date that is not believed; empty for any other.

@@ -1,4 +1,6 @@
 #include <quern/net/client.hpp>
+
+#include <quern/core/detail/and_then.hpp>
 #include <quern/net/detail/connection.hpp>
 #include <quern/net/detail/resolver.hpp>
 #include <quern/net/detail/waiter.hpp>
@@ -12,6 +14,7 @@
 #include <array>
 #include <atomic>
 #include <list>
+#include <optional>
 
 namespace quern::net {
 
@@ -121,10 +124,12 @@ asio::awaitable<result<response>> client::pool::exchange(request ask)
         if (is_passed_on) address_to_proxy(ask.text, *way.via, way.peer);
         if (ask.long_poll) deadline = now() + timeout;
         ++counters.requests;
+        std::optional<failure> lost; // once written, it may have been carried out, whatever follows
         for (;;) {
             auto const fresh = held.at->exchanges == 0;
             if (fresh) {
                 auto const ready = co_await connected(*held.at, deadline);
+                if (!ready && lost) co_return quern::detail::and_then(*lost, ready.error());
                 if (!ready) co_return ready.error();
                 if (ask.long_poll) deadline = now() + timeout;
             }
@@ -141,6 +146,7 @@ asio::awaitable<result<response>> client::pool::exchange(request ask)
 
             // The server had closed the kept-alive connection (RFC 9112, 9.3.1): once more, on a fresh one.
             ++counters.replays;
+            lost = answer.error();
             lane.busy.erase(held.at);
             held.at = add(lane);
         }

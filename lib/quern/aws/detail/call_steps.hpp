@@ -5,6 +5,7 @@
 
 #include <quern/aws/detail/call.hpp>
 #include <quern/aws/detail/error_reply.hpp>
+#include <quern/core/detail/and_then.hpp>
 #include <quern/core/detail/random_part.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -59,6 +60,13 @@ struct question {
     std::optional<result<shared_credentials>> answer;
     std::exception_ptr thrown;
 };
+
+/// Whether the service may have carried out what failed so.
+bool may_have_acted(failure const& why)
+{
+    return why.code == errc::timed_out || why.code == errc::connection_lost || why.code == errc::bad_reply ||
+        why.code == errc::reply_too_large || why.http_status >= 500;
+}
 
 void ask(std::shared_ptr<question> const& what, asio::any_io_executor const& ex)
 {
@@ -169,6 +177,7 @@ asio::awaitable<result<net::response>> signed_service<Signer>::call(
 {
     retries rule(options_, quotas_[index(how.via)], how.long_poll);
     bool had_second_chance = false;
+    std::optional<failure> unsure;
     try {
         for (;;) {
             auto keys = keys_->at_hand();
@@ -208,7 +217,11 @@ asio::awaitable<result<net::response>> signed_service<Signer>::call(
                 continue;
             }
             why.message += clock_skew::doubt(why, date, clock_.wall());
-            auto const over = co_await rest(rule.failed(why, hint_in(answer), jitter_()), why);
+            if (may_have_acted(why)) unsure = why;
+            bool const sent_nothing = why.code == errc::connect_failed || why.code == errc::tls_failed;
+            auto const advice = rule.failed(why, hint_in(answer), jitter_());
+            if (sent_nothing && unsure) why = quern::detail::and_then(*unsure, why);
+            auto const over = co_await rest(advice, why);
             if (over && answer && how.refused) *how.refused = std::move(answer->body);
             if (over) co_return *over;
         }
