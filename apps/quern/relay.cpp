@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
+#include <csignal>
 #include <map>
 #include <memory>
 
@@ -66,11 +67,13 @@ result<relay_settings> settings_from(relay_line const& line)
 boost::asio::awaitable<int> relay_messages(
     session& s, relay_settings how, consume_options const& o, reread_settings const& reread)
 {
+    // From here on, or a SIGHUP while the service is waited for would end the program.
+    auto const told = std::make_shared<boost::asio::signal_set>(s.io, SIGHUP);
     make_work const make = [&](std::vector<std::string> const& urls, consumer_options& settings,
                                std::shared_ptr<consumer_news> heard) {
         if (auto const traces = heard->traces)
             how.relay.trace = [traces](delivery const& d) { return traces->context_of(d.id()); };
-        return relay_work(s, urls.front(), how, settings, std::move(heard), reread);
+        return relay_work(s, urls.front(), how, settings, std::move(heard), reread, told);
     };
     if (how.checks_health && how.wait_healthy.count() != 0) {
         auto const why = co_await wait_until_healthy(s.io.get_executor(), how);

@@ -29,7 +29,7 @@ struct station {
     station(asio::any_io_executor ex, relay_settings const& how, relay::queue_name from)
         : web(ex, web_options(how)), to(ex, web, std::move(from), how.relay),
           keeps_rejected(how.relay.keeps_rejected), batches(how.relay.batches), reply(how.relay.reply),
-          trace(how.relay.trace)
+          trace(how.relay.trace), format(how.relay.request.format)
     {
         if (how.checks_health) {
             auto options = how.health;
@@ -41,12 +41,13 @@ struct station {
     net::web_hook_client web;
     relay::relay to;
     std::unique_ptr<relay::health_check> health;
-    std::optional<asio::signal_set> told; // SIGHUP
+    std::shared_ptr<asio::signal_set> told; // SIGHUP
 
     // These stay whatever the settings say then.
     bool keeps_rejected, batches;
     decltype(relay::relay_options::reply) reply;
     decltype(relay::relay_options::trace) trace;
+    relay::body_format format; // an answer is read as its request was written
 };
 
 result<void> take_up(station& at, result<relay_settings> how)
@@ -56,8 +57,9 @@ result<void> take_up(station& at, result<relay_settings> how)
     how->relay.batches = at.batches;
     how->relay.reply = at.reply;
     how->relay.trace = at.trace;
-    if (auto const done = at.to.reload(how->relay); !done) return done;
-    return at.web.reload();
+    how->relay.request.format = at.format;
+    if (auto const done = at.web.reload(); !done) return done;
+    return at.to.reload(how->relay);
 }
 
 /// Takes the settings up at each SIGHUP. Those that cannot be used change nothing.
@@ -122,7 +124,8 @@ asio::awaitable<result<void>> send_reply(
 constexpr std::size_t most_in_flight_of_fifo = 20'000; // SQS developer guide, quotas
 
 result<consumer_work> relay_work(session& s, std::string const& queue_url, relay_settings const& how,
-    consumer_options& settings, std::shared_ptr<consumer_news> heard, reread_settings reread)
+    consumer_options& settings, std::shared_ptr<consumer_news> heard, reread_settings reread,
+    std::shared_ptr<asio::signal_set> told)
 {
     auto const ex = s.io.get_executor();
     std::shared_ptr<station> at;
@@ -140,24 +143,24 @@ result<consumer_work> relay_work(session& s, std::string const& queue_url, relay
     settings.system_attributes = relay::system_attributes_for(how.relay.request);
     at->to.on_halt([heard](std::string const& why) { heard->end_with("a rule says halt: " + why); });
 
+    settings.handler_concurrency = how.concurrency; // each has a connection
+
     consumer_work out;
     out.program = "quern relay";
     out.handle = [at](std::string const&) { return at->to.handler(); };
     if (queue_url.ends_with(".fifo") &&
         how.batch == 1) { // a receive may bring ten of one group, of which one may run
         settings.max_in_flight = std::min<std::size_t>(10 * how.concurrency, most_in_flight_of_fifo);
-        settings.handler_concurrency = how.concurrency;
     }
     if (how.batch > 1) {
         out.handle_many = [at](std::string const&) { return at->to.batch_handler(); };
         settings.batch_size = how.batch;
         settings.batch_window = how.batch_window;
         settings.batch_bytes = how.batch_bytes;
-        settings.handler_concurrency = how.concurrency;
     }
     out.statistics = [at] { return relay_statistics(at->to.counters(), at->to.pace(), at->web.counters().open); };
     out.statistics_every = std::chrono::ceil<std::chrono::seconds>(how.statistics_every);
-    at->told.emplace(ex, SIGHUP);
+    at->told = std::move(told);
     reload_on_signal(at, reread);
     out.started = [at, ex](consumer& c) {
         if (at->health) follow_health(at, ex, c);

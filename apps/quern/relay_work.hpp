@@ -4,6 +4,7 @@
 #include "relay_settings.hpp"
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/signal_set.hpp>
 
 #include <functional>
 #include <memory>
@@ -15,12 +16,12 @@ namespace quern::app {
 using reread_settings = std::function<result<relay_settings>()>;
 
 /// The relay as the work of a consumer of that queue: its handler, its web client, its health checks, its statistics.
-/// `reread` brings the settings anew at SIGHUP: those of requests and rules are taken up, the others need a new
-/// start.
+/// `reread` brings the settings anew at each signal of `told`, earlier ones too: those of requests and
+/// rules are taken up, the others need a new start.
 ///
 /// Fails with  errc::invalid_option  a file that is named cannot be read
 result<consumer_work> relay_work(session&, std::string const& queue_url, relay_settings const&, consumer_options&,
-    std::shared_ptr<consumer_news>, reread_settings reread);
+    std::shared_ptr<consumer_news>, reread_settings reread, std::shared_ptr<boost::asio::signal_set> told);
 
 /// Sends the body of an answer to that queue, with the id of the message that it answers as attribute QuernMessageId;
 /// to a FIFO queue with that message's group, and its id for deduplication. An empty body is no reply.

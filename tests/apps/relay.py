@@ -5,6 +5,7 @@ import http.server
 import json
 import signal
 import threading
+import time
 import unittest
 
 from program import LIMIT, Broker, ProgramTest, wait_for
@@ -263,6 +264,27 @@ class Relaying(ProgramTest):
             relay.send_signal(signal.SIGTERM)
             self.assertEqual(relay.wait(LIMIT), 0)
         self.assertEqual([r[1] for r in service.requests], ["/two"])
+
+    # SIGHUP's default ended the program, and its supervisor took that for a wish.
+    def test_sighup_while_the_service_is_waited_for_is_taken_up_afterwards(self):
+        well = threading.Event()
+        asked = threading.Event()
+
+        def answer(path, headers, body):
+            asked.set()
+            return (200 if well.is_set() else 503), {}, b""
+
+        with Service(answer) as service:
+            relay = self.start("relay", "orders", service.url, "--wait-time", "1", "--health-url", service.url + "/ok",
+                               "--health-interval", "100ms", "--wait-healthy", "60s")
+            self.assertTrue(asked.wait(LIMIT))
+            relay.send_signal(signal.SIGHUP)
+            time.sleep(0.3)
+            self.assertIsNone(relay.poll())
+            well.set()
+            wait_for(relay.stderr, "read again")
+            relay.send_signal(signal.SIGTERM)
+            self.assertEqual(relay.wait(LIMIT), 0)
 
     def test_tokens_come_from_files_and_stay_out_of_the_log(self):
         self.send("orders", "a")

@@ -347,6 +347,10 @@ BOOST_AUTO_TEST_CASE(options_that_cannot_work_are_refused_by_name)
     how.batches = false;
     how.bearer_file = "/nonexistent/token";
     BOOST_CHECK_THROW(begin(), boost::system::system_error);
+    how.bearer_file.clear();
+    how.secret_files = {"/nonexistent/secret"};
+    how.request.extra.push_back(relay::header_template::parse("Webhook-Signature: v1,x").value());
+    BOOST_TEST(how.validate()->message.starts_with("a signed request gets its headers"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -163,6 +163,16 @@ BOOST_AUTO_TEST_CASE(a_header_that_no_server_would_take_is_left_out)
     BOOST_TEST(r.left_out.size() == 1u);
 }
 
+// Requests went out without it, and some service or other may admit those.
+BOOST_AUTO_TEST_CASE(a_token_is_never_left_out_for_its_length)
+{
+    request_keys keys;
+    keys.authorization = "Bearer " + std::string(5'000, 'x');
+    auto const r = make(to(), some_message(), keys);
+    BOOST_TEST(header(r, "Authorization") == keys.authorization);
+    BOOST_TEST(r.left_out.empty());
+}
+
 BOOST_AUTO_TEST_CASE(headers_of_the_user_take_the_place_of_the_usual_ones)
 {
     auto o = to();
@@ -209,6 +219,19 @@ BOOST_AUTO_TEST_CASE(each_attempt_is_signed_with_its_own_time)
     BOOST_TEST(header(later, "webhook-timestamp") == "1772367001");
     BOOST_TEST(header(first, "webhook-signature") == webhook_signature(keys.signing, "8b2c-1", now, m.body));
     BOOST_TEST(header(first, "webhook-signature") != header(later, "webhook-signature"));
+}
+
+// It was signed with the id of the message, and nobody could verify that.
+BOOST_AUTO_TEST_CASE(an_id_of_the_users_choice_is_the_one_that_is_signed)
+{
+    request_keys keys;
+    keys.signing = {signing_key("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").value()};
+    auto o = to();
+    o.extra.push_back(header_template::parse("Webhook-Id: {{attr.tenant}}").value());
+    auto const m = some_message();
+    auto const r = make(o, m, keys);
+    BOOST_TEST(header(r, "Webhook-Id") == "acme");
+    BOOST_TEST(header(r, "webhook-signature") == webhook_signature(keys.signing, "acme", now, m.body));
 }
 
 BOOST_AUTO_TEST_CASE(a_cloudevent_is_made_of_headers_or_of_json)

@@ -122,6 +122,7 @@ BOOST_AUTO_TEST_CASE(what_broke_is_judged_by_how_far_it_came)
 {
     check({
         {broken(reach::not_sent), action::unavailable, news::down},
+        {broken(reach::not_asked), action::retry, news::none},
         {broken(reach::unanswered), action::retry, news::bad},
         {broken(reach::cut_off, 200), action::retry, news::none},
         {broken(reach::cut_off, 404), action::retry, news::none},
@@ -133,6 +134,7 @@ BOOST_AUTO_TEST_CASE(what_broke_is_judged_by_how_far_it_came)
     BOOST_TEST(decide(broken(reach::cut_off, 200)).maybe_done);
     BOOST_TEST(!decide(broken(reach::cut_off, 404)).maybe_done);
     BOOST_TEST(!decide(broken(reach::not_sent)).maybe_done);
+    BOOST_TEST(!decide(broken(reach::not_asked)).maybe_done);
     BOOST_TEST(decide(broken(reach::unbuildable)).reason == "template: it broke");
 }
 

@@ -14,6 +14,8 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/error.hpp>
 
+#include <algorithm>
+#include <cctype>
 #include <set>
 #include <utility>
 
@@ -278,6 +280,15 @@ private:
     std::set<std::string> warned_;
 };
 
+namespace {
+
+bool is_named(header_template const& header, std::string_view name)
+{
+    return std::ranges::equal(header.name, name, {}, [](unsigned char c) { return std::tolower(c); });
+}
+
+} // namespace
+
 std::optional<failure> relay_options::validate() const
 {
     if (auto wrong = request.validate()) return wrong;
@@ -289,6 +300,10 @@ std::optional<failure> relay_options::validate() const
         return wrong(
             "a batch cannot be signed: Standard Webhooks signs one id, and no id stands for several messages");
     if (batches && reply) return wrong("the answer to a batch is no reply: it says which messages have failed");
+    for (auto const& header : request.extra)
+        if (!secret_files.empty() && (is_named(header, "webhook-timestamp") || is_named(header, "webhook-signature")))
+            return wrong("a signed request gets its headers webhook-timestamp and webhook-signature here; take them "
+                         "from the headers, or leave the secret file out");
     if (!bearer_file.empty() && !basic_file.empty())
         return wrong("bearer_file and basic_file both make the header Authorization; leave one of them out");
     if (outcome.success.is_empty() && outcome.lines.empty())

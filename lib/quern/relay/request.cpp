@@ -60,9 +60,20 @@ public:
             return chosen ? void() : leave_out(name, "there is another of this name");
         }
         if (value.size() > longest_value) return leave_out(name, "it is longer than 4 KiB");
-        auto text = header_value(value);
-        if (net::header_problem(name, text)) return leave_out(name, "no header can have this name");
-        to_.headers.emplace_back(name, std::move(text));
+        put(name, value);
+    }
+
+    /// A header of our own making, which is never left out for its length: a token, a signature.
+    void add_ours(std::string_view name, std::string_view value)
+    {
+        if (!has(name)) put(name, value);
+    }
+
+    /// The value of the first one of this name, or the other text.
+    std::string value_or(std::string_view name, std::string_view otherwise) const
+    {
+        auto const at = find(name);
+        return at != to_.headers.end() ? at->second : std::string(otherwise);
     }
 
     /// Nothing where the message lacks it.
@@ -82,6 +93,13 @@ public:
     void are_chosen() { chosen_ = to_.headers.size(); }
 
 private:
+    void put(std::string_view name, std::string_view value)
+    {
+        auto text = header_value(value);
+        if (net::header_problem(name, text)) return leave_out(name, "no header can have this name");
+        to_.headers.emplace_back(name, std::move(text));
+    }
+
     header_list::const_iterator find(std::string_view name) const
     {
         return std::ranges::find_if(
@@ -210,9 +228,10 @@ void add_body(hook_request& out, collector& to, letter const& of, request_option
 void sign(collector& to, hook_request const& request, request_keys const& keys, std::string_view id, wall_time now)
 {
     if (keys.signing.empty()) return;
-    to.add("webhook-id", id);
-    to.add("webhook-timestamp", unix_time(now));
-    to.add("webhook-signature", webhook_signature(keys.signing, id, now, request.body));
+    auto const signed_id = to.value_or("webhook-id", id); // of the user's choice: what is sent is what is signed
+    to.add_ours("webhook-id", signed_id);
+    to.add_ours("webhook-timestamp", unix_time(now));
+    to.add_ours("webhook-signature", webhook_signature(keys.signing, signed_id, now, request.body));
 }
 
 failure wrong(std::string why)
@@ -294,7 +313,7 @@ result<hook_request> make_batch_request(
     for (auto const& header : o.extra)
         to.add(header.name, header.value.fixed_text());
     to.are_chosen();
-    if (!keys.authorization.empty()) to.add("Authorization", keys.authorization);
+    if (!keys.authorization.empty()) to.add_ours("Authorization", keys.authorization);
     out.body = detail::lambda_body(all);
     to.add("Content-Type", "application/json");
     if (!o.headers.empty()) to.add_if("Quern-Queue", all.front().queue.name);
@@ -319,7 +338,7 @@ result<hook_request> make_request(letter const& of, request_options const& o, re
             to.leave_out(header.name, value.error().message);
     }
     to.are_chosen();
-    if (!keys.authorization.empty()) to.add("Authorization", keys.authorization);
+    if (!keys.authorization.empty()) to.add_ours("Authorization", keys.authorization);
     if (of.trace) add_trace(to, *of.trace);
     add_body(out, to, of, o);
     for (auto const which : o.headers)

@@ -52,6 +52,7 @@ decision without_answer(ending const& end)
         out.what = action::unavailable;
         return out;
     }
+    case reach::not_asked: return retried(news::none, end.error);
     case reach::cut_off: {
         auto out = retried(news::none, status_text(end.status) + ", " + end.error);
         out.maybe_done = true;

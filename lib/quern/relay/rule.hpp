@@ -16,6 +16,7 @@ enum class reach {
     cut_off,    ///< its status is here, its body broke off or is beyond the limit
     unanswered, ///< sent, at least partly, and no status came: it may have been carried out
     not_sent,   ///< no byte of the request reached the web service: it has no address, refuses, or TLS failed
+    not_asked,  ///< no connection came free here, which says nothing of the web service
     unbuildable ///< no request can be made of this message: a template lacks what it names
 };
 

@@ -15,6 +15,7 @@ void take_headers(ending& to, net::headers const& from)
 reach how_far(net::web_hook_error const& e)
 {
     if (e.fault == net::web_hook_fault::invalid_request) return reach::unbuildable;
+    if (e.fault == net::web_hook_fault::busy) return reach::not_asked;
     if (e.status != 0) return reach::cut_off;
     return net::reach_of(e.fault) == net::web_hook_reach::nothing ? reach::not_sent : reach::unanswered;
 }
