@@ -29,6 +29,10 @@ constexpr char const* schema = R"(
     CREATE TABLE sent (queue INTEGER, key BLOB, until INTEGER, message_id TEXT, sequence_number TEXT,
         PRIMARY KEY (queue, key)) WITHOUT ROWID;)";
 
+// Purging a queue must not read the messages of all others. Databases of before get it when they are opened. It costs
+// a message 11 bytes and 2 us.
+constexpr char const* index = "CREATE INDEX IF NOT EXISTS message_by_queue ON message (queue)";
+
 std::int64_t stamp(wall_time t)
 {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count();
@@ -168,6 +172,7 @@ result<void> queue_store::database::check(std::string const& path)
         sql.run(schema);
         sql.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", application, version).c_str());
     }
+    sql.run(index);
     sql.run("COMMIT");
     switch (sql.error() & 0xff) {
     case SQLITE_OK: return {};

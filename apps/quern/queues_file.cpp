@@ -2,6 +2,7 @@
 
 #include "toml_reader.hpp"
 
+#include <quern/aws/config/detail/partitions.hpp>
 #include <quern/broker/detail/settings.hpp>
 
 #include <fmt/core.h>
@@ -228,7 +229,8 @@ result<void> load_queues(std::string const& path, broker::engine& into, broker::
     if (!file || !(text << file.rdbuf()))
         return failure(errc::invalid_option, fmt::format("--queues {}: cannot be read, or is empty", path));
     auto const& o = into.options();
-    auto plan = plan_queues(text.str(), path, fmt::format("arn:aws:sqs:{}:{}:", o.region, o.account_id));
+    auto const prefix = fmt::format("arn:{}:sqs:{}:{}:", aws::partition_of(o.region).name, o.region, o.account_id);
+    auto plan = plan_queues(text.str(), path, prefix);
     if (!plan) return plan.error();
     return make_queues(std::move(*plan), into, now);
 }

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sqlite3
 import unittest
 import urllib.request
 
@@ -56,6 +57,21 @@ class BrokerFilesTest(ProgramTest):
             broker.process.send_signal(signal.SIGKILL)
         with Broker(*options) as broker:
             self.assertEqual(self.queues(broker)["orders"], (1, 0))
+
+    def test_a_purge_reads_no_messages_of_other_queues_in_databases_of_before_too(self):
+        data = self.path("data")
+        file = os.path.join(data, "queues.sqlite")
+        for forget in False, True:
+            if forget:
+                with sqlite3.connect(file) as database:
+                    database.execute("DROP INDEX message_by_queue")
+                database.close()
+            with Broker("--data", data):
+                pass
+            database = sqlite3.connect(file)
+            plan = database.execute("EXPLAIN QUERY PLAN DELETE FROM message WHERE queue = 1").fetchall()
+            database.close()
+            self.assertIn("message_by_queue", str(plan))
 
     def test_a_folder_is_for_one_broker_at_a_time(self):
         data = self.path("data")

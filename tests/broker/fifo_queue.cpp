@@ -225,6 +225,29 @@ BOOST_AUTO_TEST_CASE(an_attempt_is_known_for_five_minutes_and_while_its_messages
     BOOST_TEST(later.messages[0].receipt_handle != first.messages[0].receipt_handle);
 }
 
+// The first poll's connection was lost: the message went to it, and the second ended empty.
+BOOST_AUTO_TEST_CASE(a_poll_that_is_repeated_while_the_first_waits_gets_the_same_messages)
+{
+    service s;
+    auto const url = s.create_fifo("q");
+    auto request = with_attempt(url, "try-1");
+    request.wait_time = 20s;
+    auto const first = s.try_receive(request)->parked;
+    auto const second = s.try_receive(request)->parked;
+    request.attempt_id = "try-2";
+    auto const other = s.try_receive(request)->parked;
+    s.send(url, "a", "g");
+    std::map<broker::poll_id, strings> got;
+    while (auto ready = s.engine.take_ready())
+        got[ready->id] = handles(ready->answer.value());
+    BOOST_TEST(got.size() == 2u);
+    BOOST_TEST(got[*first].size() == 1u);
+    BOOST_TEST(got[*second] == got[*first], per_element());
+    BOOST_TEST(!got.contains(*other));
+    s.remove(url, got[*second].at(0)).value();
+    BOOST_TEST(s.counts(url) == "0/0/0");
+}
+
 BOOST_AUTO_TEST_CASE(standard_queues_and_malformed_ids_are_refused)
 {
     service s;

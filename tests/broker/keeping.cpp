@@ -185,6 +185,50 @@ BOOST_AUTO_TEST_CASE(a_fifo_queue_knows_its_duplicates_for_the_rest_of_five_minu
     BOOST_TEST(got.messages[1].system("SequenceNumber") > sequence);
 }
 
+// An hour earlier than when it was written: messages were hidden for that hour too.
+BOOST_AUTO_TEST_CASE(a_clock_that_was_put_back_hides_nothing_for_longer_than_it_was_to_be)
+{
+    paper_journal paper;
+    kept_service a(paper);
+    auto const url = a.create("q");
+    a.send(url, "held");
+    a.handle(url, 30);
+    a.send(url, "delayed", 20);
+    auto const fifo = a.create_fifo("f");
+    auto const first = a.send(fifo, "1", "g", "same");
+    a.save();
+    kept_service b(paper, a.now - 1h);
+    BOOST_TEST(b.counts(url) == "0/1/1");
+    b.pass(20s);
+    BOOST_TEST(b.counts(url) == "1/0/1");
+    b.pass(10s);
+    BOOST_TEST(b.counts(url) == "2/0/0");
+    BOOST_TEST(b.send(fifo, "2", "g", "same") == first);
+    b.pass(270s);
+    BOOST_TEST(b.send(fifo, "3", "g", "same") != first);
+}
+
+BOOST_AUTO_TEST_CASE(queues_of_before_move_to_the_partition_of_their_region)
+{
+    paper_journal paper;
+    broker::queue_record old{1, "arn:aws:sqs:cn-north-1:000000000000:q", 1, 1, {}, {}};
+    old.attributes["RedrivePolicy"] =
+        R"({"deadLetterTargetArn":"arn:aws:sqs:cn-north-1:000000000000:dead","maxReceiveCount":1})";
+    paper.queue_is(old);
+    paper.queue_is({2, "arn:aws:sqs:cn-north-1:000000000000:dead", 1, 1, {}, {}});
+    paper.commit({2, 0, 7}, {}).value();
+    service s(broker::engine_options{.region = "cn-north-1"});
+    s.engine.keep_in(paper, s.now).value();
+    sqs::get_queue_url_request named;
+    named.queue_name = "q";
+    auto const url = s.engine.get_queue_url(named, s.now).value().queue_url;
+    BOOST_TEST(s.arn(url) == "arn:aws-cn:sqs:cn-north-1:000000000000:q");
+    s.send(url, "m");
+    s.receive(url, 1, 0);
+    BOOST_TEST(s.receive(url).messages.empty());
+    BOOST_TEST(s.counts(url) == "0/0/0"); // among the dead letters
+}
+
 BOOST_AUTO_TEST_CASE(a_handle_of_a_deleted_message_fits_no_message_of_the_next_run)
 {
     paper_journal paper;

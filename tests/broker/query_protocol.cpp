@@ -132,6 +132,10 @@ BOOST_AUTO_TEST_CASE(answers_stand_in_an_envelope_and_text_is_escaped)
         "<Body>b</Body><Attribute><Name>SentTimestamp</Name><Value>1</Value></Attribute><MessageAttribute>"
         "<Name>n</Name><Value><BinaryValue>AQ==</BinaryValue><DataType>Binary</DataType></Value></MessageAttribute>"
         "</Message></ReceiveMessageResult>");
+    // What no XML can have, and the first and last that it can.
+    BOOST_TEST(xml_of("GetQueueUrl",
+                   sqs::queue_url_response{std::string("\0\x1F\t \xEF\xBF\xBE\xEF\xBF\xBF\xEF\xBF\xBD", 13)}) ==
+        "<GetQueueUrlResult><QueueUrl>\uFFFD\uFFFD\t \uFFFD\uFFFD\uFFFD</QueueUrl></GetQueueUrlResult>");
     BOOST_TEST(xml_of("ListQueueTags", sqs::tags_response{{{"k", "v"}}}) ==
         "<ListQueueTagsResult><Tag><Key>k</Key><Value>v</Value></Tag></ListQueueTagsResult>");
     std::string error;

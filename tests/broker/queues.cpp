@@ -221,4 +221,41 @@ BOOST_AUTO_TEST_CASE(tags_are_added_replaced_and_removed)
     BOOST_TEST(s.engine.tag_queue({url, {}}, s.now).error().service_code == "MissingParameter");
 }
 
+BOOST_AUTO_TEST_CASE(the_lengths_of_tags_count_characters)
+{
+    service s;
+    auto const url = s.create("q");
+    auto const times = [](int count, std::string_view character) {
+        std::string out;
+        while (count-- != 0)
+            out += character;
+        return out;
+    };
+    auto const tagged = [&](std::string key, std::string value) {
+        return s.engine.tag_queue({url, {{std::move(key), std::move(value)}}}, s.now).has_value();
+    };
+    BOOST_TEST(tagged(times(128, "\u00e4"), times(256, "\u20ac")));
+    BOOST_TEST(!tagged(times(129, "\u00e4"), ""));
+    BOOST_TEST(!tagged("a", times(257, "\u20ac")));
+    BOOST_TEST(!tagged("", "a"));
+}
+
+BOOST_AUTO_TEST_CASE(arns_are_in_the_partition_of_their_region)
+{
+    service s(broker::engine_options{.region = "cn-north-1"});
+    BOOST_TEST(s.arn(s.create("q")) == "arn:aws-cn:sqs:cn-north-1:000000000000:q");
+    auto const [source, dead] = s.create_pair("pair", 1);
+    s.send(source, "m");
+    s.receive(source, 1, 0);
+    s.receive(source);
+    BOOST_TEST(s.counts(dead) == "1/0/0");
+    auto const in = [&](std::string region) {
+        s.engine.set_caller({std::move(region), "", ""});
+        return s.arn(s.create("q"));
+    };
+    BOOST_TEST(in("us-gov-west-1") == "arn:aws-us-gov:sqs:us-gov-west-1:000000000000:q");
+    BOOST_TEST(in("us-isob-east-1") == "arn:aws-iso-b:sqs:us-isob-east-1:000000000000:q");
+    BOOST_TEST(in("eu-west-1") == "arn:aws:sqs:eu-west-1:000000000000:q");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

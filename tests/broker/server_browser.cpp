@@ -144,6 +144,28 @@ BOOST_FIXTURE_TEST_CASE(metrics_tell_depths_and_answers, open_server)
     BOOST_TEST(ask("GET /metrics", "").body.find(R"({operation="ListQueues",status="none"} 1)") != std::string::npos);
 }
 
+// On all addresses requests come under any name, but what needs no signature is not for a page that has turned its
+// own name to this machine.
+BOOST_AUTO_TEST_CASE(looks_are_answered_under_addresses_and_listed_names_wherever_the_broker_listens)
+{
+    auto options = open_server::options();
+    options.host = "0.0.0.0";
+    running_server s(options);
+    auto client = s.connect();
+    auto const ask = [&](std::string_view path, std::string_view host) {
+        client.send("GET " + std::string(path) + " HTTP/1.1\r\nHost: " + std::string(host) + "\r\n\r\n");
+        return client.receive().status;
+    };
+    for (auto const* path : {"/_quern/queues", "/metrics"}) {
+        for (auto const* host : {"127.0.0.1:9324", "localhost", "192.168.1.5:9324", "[2001:db8::1]", "h"})
+            BOOST_TEST(ask(path, host) == 200, host);
+        BOOST_TEST(ask(path, "rebound.evil.example") == 403);
+    }
+    BOOST_TEST(ask("/_quern/messages?queue=q", "rebound.evil.example:9324") == 403);
+    BOOST_TEST(ask("/health", "sqs") == 200);
+    BOOST_TEST(ask("/?Action=ListQueues", "sqs") == 200);
+}
+
 BOOST_AUTO_TEST_CASE(metrics_are_for_admins)
 {
     running_server s;

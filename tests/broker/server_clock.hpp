@@ -23,6 +23,9 @@ public:
         return std::make_unique<standing_timer>(*this, std::move(ex));
     }
 
+    /// The calendar goes on, or back, alone.
+    void suspend(tick::duration by) { start_ += std::chrono::duration_cast<wall_time::duration>(by); }
+
     void advance(tick::duration by)
     {
         since_ = since_.load() + by;

@@ -94,6 +94,10 @@ public:
         counters(); // a client can have its answer before the server's deadlines are set: let it end its turn
         on_server([this, by] { clock_.advance(by); });
     }
+    void suspend(tick::duration by)
+    {
+        on_server([this, by] { clock_.suspend(by); });
+    }
     wall_time wall() const { return clock_.wall(); }
 
     /// Turns the event loop until that many long polls are parked.

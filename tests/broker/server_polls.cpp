@@ -140,6 +140,33 @@ BOOST_FIXTURE_TEST_CASE(a_message_for_a_caller_that_has_hung_up_is_stranded_unti
     BOOST_TEST(again.json().at("Messages").at(0).at("Attributes").at("ApproximateReceiveCount").as_string() == "2");
 }
 
+BOOST_FIXTURE_TEST_CASE(a_caller_that_has_hung_up_gives_its_connection_back, polled)
+{
+    park(client);
+    client.close();
+    server.wait_for_connections(1);
+    BOOST_TEST(server.counters().parked_polls == 0u);
+    send("stranded"); // to the poll, which goes on
+    BOOST_TEST(in_flight() == "1");
+}
+
+// The steady clock stands still meanwhile: all timestamps were old until a restart.
+BOOST_FIXTURE_TEST_CASE(after_the_machine_has_slept_the_time_is_right, polled)
+{
+    sender.call("SendMessage", R"({"QueueUrl":"q","MessageBody":"delayed","DelaySeconds":600})");
+    park(client);
+    server.suspend(1h);
+    auto const got = sender.call("ReceiveMessage", R"({"QueueUrl":"q","AttributeNames":["SentTimestamp"]})");
+    BOOST_TEST(body_of(got) == "delayed");
+    BOOST_TEST(client.receive().body == "{}"); // its time was over before
+    auto const now = [&] { return server.on_server([&] { return server.server().now(); }); };
+    BOOST_TEST((now() == server.wall()));
+    server.suspend(-2h); // the calendar is put back
+    BOOST_TEST((now() == server.wall() + 2h));
+    server.advance(5s);
+    BOOST_TEST((now() == server.wall() + 2h));
+}
+
 BOOST_FIXTURE_TEST_CASE(a_caller_that_has_hung_up_can_be_forgotten, polled_kindly)
 {
     park(client);

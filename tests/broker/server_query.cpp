@@ -84,6 +84,13 @@ BOOST_FIXTURE_TEST_CASE(errors_tell_whose_fault_they_are, old_client)
     BOOST_TEST(ask("Action=ListQueues", "Error/Code", 403) == "RequestThrottled");
 }
 
+BOOST_FIXTURE_TEST_CASE(an_error_that_repeats_a_control_character_can_be_read, old_client)
+{
+    ask("Action=CreateQueue&QueueName=q", "", 200);
+    auto const told = ask("Action=DeleteMessage&QueueUrl=q&ReceiptHandle=a%01b", "Error/Message", 404);
+    BOOST_TEST(told.find(std::string("a\xEF\xBF\xBD") + 'b') != told.npos, told);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_long_poll_is_answered_in_the_protocol_it_was_asked_in, old_client)
 {
     ask("Action=CreateQueue&QueueName=q", "", 200);
@@ -106,6 +113,11 @@ BOOST_FIXTURE_TEST_CASE(curl_may_ask_by_get_and_a_page_in_a_browser_may_not, old
     BOOST_TEST(get("Sec-Fetch-Site: none\r\n") == 200);
     BOOST_TEST(get("Sec-Fetch-Site: cross-site\r\n") == 403);
     BOOST_TEST(get("Origin: http://evil.example\r\n") == 403);
+    // All that a browser sends over plain http to an address that is not the loopback's.
+    BOOST_TEST(get("Referer: http://evil.example/\r\n") == 403);
+    BOOST_TEST(get("Referer: http://localhost.evil.example/\r\n") == 403);
+    BOOST_TEST(get("Referer: localhost\r\n") == 403);
+    BOOST_TEST(get("Referer: http://localhost/page?a\r\n") == 200);
 }
 
 BOOST_AUTO_TEST_CASE(signatures_are_checked_in_headers_and_in_presigned_addresses)
@@ -121,10 +133,14 @@ BOOST_AUTO_TEST_CASE(signatures_are_checked_in_headers_and_in_presigned_addresse
     aws::signing_keys keys;
     aws::signing_scope const scope{text::timestamp(old.server.wall()), "eu-west-1", "sqs"};
     auto const target = aws::presign(view, known, scope, {}, 60s, keys).target;
-    auto const status = [&](std::string_view path) {
-        old.client.send("GET " + std::string(path) + " HTTP/1.1\r\nHost: h\r\n\r\n");
+    auto const status = [&](std::string_view path, std::string_view more = {}) {
+        old.client.send("GET " + std::string(path) + " HTTP/1.1\r\nHost: h\r\n" + std::string(more) + "\r\n");
         return old.client.receive().status;
     };
+    // Keys that everybody knows: a page can sign the address of a picture, and so purge a queue.
+    BOOST_TEST(status(target, "Sec-Fetch-Site: cross-site\r\n") == 403);
+    BOOST_TEST(status(target, "Origin: http://evil.example\r\n") == 403);
+    BOOST_TEST(status(target, "Referer: http://evil.example/h\r\n") == 403);
     BOOST_TEST(status(target) == 200);
     BOOST_TEST(status(target + "&Attribute.1.Name=DelaySeconds&Attribute.1.Value=5") == 403);
     auto const region = old.server.on_server([&] {

@@ -19,7 +19,8 @@
 namespace quern::broker {
 
 /// The only time that the engine knows. It must never go backwards: a server adds the steady time that has passed
-/// since its start to the calendar time of its start, the simulator passes its virtual clock's wall().
+/// since its start, and what its machine has slept since, to the calendar time of its start; the simulator passes its
+/// virtual clock's wall().
 using instant = wall_time;
 
 struct engine_options {

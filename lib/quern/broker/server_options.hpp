@@ -32,7 +32,8 @@ struct server_options {
     std::uint16_t port = 9324;      ///< 0: any free one, see server::port()
 
     /// Names that a Host header may have beside those of the loopback, while `host` is a loopback address: otherwise
-    /// any page in a browser of this machine could ask, under a name of its own that resolves to 127.0.0.1.
+    /// any page in a browser of this machine could ask, under a name of its own that resolves to 127.0.0.1. For what
+    /// `admin` shows they count whatever `host` is.
     std::vector<std::string> hosts;
 
     /// Origins of the pages that may call from a browser, "http://localhost:5173", or "*" for all. Hosts count all
@@ -50,7 +51,7 @@ struct server_options {
     std::chrono::seconds clock_skew{900}; ///< a signature may be older or newer by so much (SigV4: 15 minutes)
 
     /// GET /_quern/queues and /_quern/messages?queue=NAME show what there is, as JSON, to whoever asks, unsigned, and
-    /// GET /metrics how much, to Prometheus.
+    /// GET /metrics how much, to Prometheus. The Host has to be an address, a name of the loopback or one of `hosts`.
     bool admin = false;
 
     std::string tls_certificate; ///< PEM file, with the chain behind it, to serve https with; empty: http
@@ -65,11 +66,13 @@ struct server_options {
     std::chrono::milliseconds body_timeout{60'000};      ///< for a body to come, and for an answer to be taken
     std::chrono::milliseconds idle_timeout{75'000};      ///< between requests: longer than SDKs keep a connection
     std::size_t max_connections = 1000;                  ///< below the usual limit of 1024 descriptors
-    std::size_t max_unproven_bytes = 4 * 1024 * 1024;    ///< of all clients none of whose requests was let in yet
+    /// Bytes of bodies, and as many of answers that are not taken, of all clients none of whose requests was let in
+    /// yet. Where the bodies take more, those that hold less than another wait for a sixth of body_timeout.
+    std::size_t max_unproven_bytes = 4 * 1024 * 1024;
 
     /// SQS goes on with a long poll whose caller has hung up: a message that arrives then is in flight until its
     /// visibility timeout, seen by nobody. So does the broker, unless this is true: then such a poll is forgotten.
-    /// (Over TLS only if the caller leaves without a close_notify.)
+    /// The connection is closed in either case. (Over TLS only if the caller leaves without a close_notify.)
     bool cancel_polls_on_disconnect = false;
 
     /// Called once when the journal of the queues could not keep a change. The server has closed all connections

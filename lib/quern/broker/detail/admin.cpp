@@ -25,25 +25,34 @@ void write_queues(std::vector<queue_look> const& all, std::string& to)
     out.end_array().end_object();
 }
 
+std::string_view path_of(std::string_view target)
+{
+    return target.substr(0, target.find('?'));
+}
+
 } // namespace
 
-bool serve_admin(net::http_request const& request, engine& queues, std::function<std::string()> const& metrics,
+bool is_look(net::http_request const& request)
+{
+    auto const path = path_of(request.target);
+    return request.method == "GET" && (path == "/metrics" || path == "/_quern/queues" || path == "/_quern/messages");
+}
+
+void serve_admin(net::http_request const& request, engine& queues, std::function<std::string()> const& metrics,
     instant now, http_answer& answer)
 {
-    if (request.method != "GET") return false;
     std::string_view const target = request.target;
-    auto const path = target.substr(0, target.find('?'));
-    if (path == "/metrics" && metrics) {
+    auto const path = path_of(target);
+    if (path == "/metrics") {
         answer.content_type = "text/plain; version=0.0.4";
         answer.body = metrics();
-        return true;
+        return;
     }
-    if (path != "/_quern/queues" && path != "/_quern/messages") return false;
     answer.content_type = "application/json";
     queues.set_caller({});
     if (path == "/_quern/queues") {
         write_queues(queues.look_at_queues(now), answer.body);
-        return true;
+        return;
     }
     auto const parameters = aws::parse_query(target.substr(std::min(path.size() + 1, target.size())));
     auto const parameter = [&](std::string_view name) {
@@ -61,7 +70,6 @@ bool serve_admin(net::http_request const& request, engine& queues, std::function
         answer.status = 404;
         answer.body = "{\"error\":\"name a queue: ?queue=NAME, an ARN or a url\"}";
     }
-    return true;
 }
 
 } // namespace quern::broker

@@ -15,6 +15,13 @@ problem refuse(std::string why)
     return fail(error::invalid_parameter_value, std::move(why));
 }
 
+/// The number of characters in UTF-8: bytes that continue one do not count.
+std::size_t characters(std::string_view utf8)
+{
+    auto const begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
+    return static_cast<std::size_t>(std::ranges::count_if(utf8, begins));
+}
+
 problem check_token(std::string_view name, std::optional<std::string> const& value)
 {
     if (!value || sqs::is_token(*value)) return {};
@@ -234,9 +241,9 @@ std::optional<failure> check_tags(sqs::string_map const& all)
 {
     if (all.size() > 50) return refuse("Too many tags: a queue can have 50.");
     for (auto const& [key, value] : all) {
-        if (key.empty() || key.size() > 128) return refuse("A tag key must have 1 to 128 characters.");
+        if (key.empty() || characters(key) > 128) return refuse("A tag key must have 1 to 128 characters.");
         if (key.starts_with("aws:")) return refuse("System tags cannot be added or changed: " + key);
-        if (value.size() > 256) return refuse("A tag value can have 256 characters at most.");
+        if (characters(value) > 256) return refuse("A tag value can have 256 characters at most.");
     }
     return {};
 }

@@ -63,7 +63,9 @@ asio::awaitable<void> connection::run()
         if (!out_.empty() && core_->unsaved()) co_await kept();
         if (closed_) break;
         if (!write_at_once()) {
+            hold_unsent();
             auto const sent = co_await write();
+            unsent_ = 0;
             if (!sent) break;
         }
         if (found == parsed::refused) {
@@ -74,7 +76,11 @@ asio::awaitable<void> connection::run()
             co_await swallow();
             break;
         }
-        if (found == parsed::incomplete) go_on = co_await read();
+        if (found != parsed::incomplete) continue;
+        answer_.trim();
+        if (!proven_ && core_->crowded(*this)) co_await room();
+        if (closed_) break;
+        go_on = co_await read();
     }
     close();
 }
@@ -100,6 +106,7 @@ connection::parsed connection::parse()
 {
     if (!parser_) {
         request_.clear();
+        if (!proven_) request_.body.shrink_to_fit(); // what nobody counts must not stay
         header_seen_ = false;
         parser_.emplace(request_, core_->options.max_header_bytes, core_->options.max_body_bytes);
     }
@@ -125,10 +132,7 @@ connection::parsed connection::parse()
             : parser_->is_header_done() ? waiting_for::body
                                         : waiting_for::header);
     if (parser_->is_header_done() && !std::exchange(header_seen_, true) && !look_at_header()) return parsed::refused;
-    if (!proven_) {
-        held_ = request_.body.capacity();
-        core_->limit_unproven(*this);
-    }
+    if (!proven_) hold(request_.body.capacity());
     return parsed::incomplete;
 }
 
@@ -168,7 +172,22 @@ void connection::wait_for(waiting_for what)
 void connection::let_in()
 {
     proven_ = true;
-    held_ = 0;
+    hold(0);
+}
+
+void connection::hold(std::size_t bytes)
+{
+    bool const less = bytes < std::exchange(held_, bytes);
+    if (less) core_->make_way();
+}
+
+/// Counts what a client that has proved nothing does not take of its answers.
+void connection::hold_unsent()
+{
+    answer_.trim();
+    if (proven_) return;
+    unsent_ = out_.size();
+    core_->limit_unproven(*this, &connection::unsent_bytes);
 }
 
 void connection::refuse(boost::system::error_code why)
@@ -242,6 +261,7 @@ bool connection::write_at_once()
     }
     if (written_ != out_.size()) return false;
     out_.clear();
+    if (out_.capacity() > http_answer::kept) out_.shrink_to_fit();
     written_ = 0;
     return true;
 }
@@ -277,9 +297,11 @@ void connection::finish()
 void connection::close()
 {
     closed_ = true;
-    held_ = 0;
+    unsent_ = 0;
+    hold(0);
     boost::system::error_code ignored;
     socket_.close(ignored);
+    make_way();
     if (poll_ended_) poll_ended_->ring();
     if (saved_) saved_->ring();
     if (pause_) pause_->cancel();

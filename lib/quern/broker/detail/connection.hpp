@@ -38,9 +38,16 @@ public:
     tick deadline() const { return deadline_; }
     /// One of its requests was let in.
     bool proven() const { return proven_; }
-    std::size_t held_bytes() const { return held_; } ///< for a body, while none was let in
+    std::size_t held_bytes() const { return held_; }     ///< for a body, while none was let in
+    std::size_t unsent_bytes() const { return unsent_; } ///< of answers that are not taken, while none was let in
     bool closed() const { return closed_; }
     tick since() const { return since_; }
+
+    /// Others hold less than they did.
+    void make_way()
+    {
+        if (room_) room_->ring();
+    }
 
     /// No more requests: closes at once when none is under way, after its answer otherwise.
     void finish();
@@ -53,6 +60,8 @@ private:
     enum class waiting_for { nothing, request, header, body };
     void wait_for(waiting_for);
     void let_in();
+    void hold(std::size_t bytes);
+    void hold_unsent();
     bool look_at_header();
 
     parsed parse();
@@ -67,6 +76,7 @@ private:
     bool write_at_once();
     boost::asio::awaitable<bool> write();
     boost::asio::awaitable<void> trickle(int bytes_per_second);
+    boost::asio::awaitable<void> room();
     boost::asio::awaitable<bool> read();
     boost::asio::awaitable<void> swallow();
     boost::asio::awaitable<void> pause(std::chrono::milliseconds);
@@ -97,6 +107,7 @@ private:
     std::optional<alarm> saved_;
     bool owed_ = false; ///< the answers in out_ wait for the journal
     std::unique_ptr<timer> pause_;
+    std::optional<alarm> room_; ///< waited for since the others hold much
     bool closed_ = false;
 
     tick const since_;
@@ -104,6 +115,7 @@ private:
     tick deadline_ = tick::max();
     bool proven_ = false;
     std::size_t held_ = 0;
+    std::size_t unsent_ = 0;
 };
 
 } // namespace quern::broker

@@ -33,7 +33,7 @@ asio::awaitable<bool> connection::finish_slowly()
     }
     if (served_.parked) {
         if (!poll_ended_) poll_ended_.emplace(core_->time, socket_.get_executor());
-        if (core_->options.cancel_polls_on_disconnect) watch_for_disconnect(*served_.parked);
+        watch_for_disconnect(*served_.parked);
         while (served_.parked && !closed_)
             co_await poll_ended_->wait();
     }
@@ -93,6 +93,18 @@ asio::awaitable<void> connection::trickle(int bytes_per_second)
     out_.clear();
 }
 
+/// Waits until those before this one have their bodies. Whoever has waited for long gets room at once, at the cost of
+/// who holds most: some send no more, to keep others out.
+asio::awaitable<void> connection::room()
+{
+    if (!room_) room_.emplace(core_->time, socket_.get_executor());
+    std::optional<tick> const until = deadline_ - core_->options.body_timeout * 5 / 6;
+    bool in_time = core_->time.now() < *until;
+    while (in_time && !closed_ && core_->crowded(*this))
+        in_time = co_await room_->wait(until);
+    if (!in_time && !closed_) core_->limit_unproven(*this, &connection::held_bytes);
+}
+
 /// Reads and forgets until the client closes.
 asio::awaitable<void> connection::swallow()
 {
@@ -118,7 +130,7 @@ void connection::watch_for_disconnect(poll_id poll)
         char byte = 0;
         auto const size = self->socket_.receive(asio::buffer(&byte, 1), tcp::socket::message_peek, ec);
         if (!ec && size != 0) return; // the next request, sent early
-        self->core_->abandon(poll, true);
+        self->core_->abandon(poll, self->core_->options.cancel_polls_on_disconnect);
         self->served_.parked.reset();
         self->close();
     });

@@ -55,6 +55,7 @@ private:
     std::vector<stored_message*> replay(queue&, std::string const& attempt_id, instant until, instant now);
     queue* redrive_target(queue&, stored_message const&);
     void redrive(queue& from, stored_message&, queue& to, instant now);
+    void repeat(queue&, std::string const& attempt_id, instant now);
 
     std::vector<queue*> awake_;
 };

@@ -47,6 +47,16 @@ bool is_region(std::string_view text)
     return !text.empty() && text.size() <= 32 && std::ranges::all_of(text, fits);
 }
 
+/// Whether a Referer, if there is one, is a page of that host.
+bool is_page_of(std::string_view referer, std::string_view host)
+{
+    if (referer.empty()) return true;
+    auto const scheme = referer.find("://");
+    if (scheme == referer.npos) return false;
+    auto const behind = referer.substr(scheme + 3);
+    return behind.substr(0, behind.find_first_of("/?#")) == host;
+}
+
 } // namespace
 
 /// One request on its way through.
@@ -217,14 +227,29 @@ front_end::operation const* front_end::find(std::string_view name)
     return at != std::end(operations) && at->name == name ? at : nullptr;
 }
 
-/// Any page in a browser can post a form without asking first, or show a picture from an address: without signatures
-/// that must not be enough. (A JSON request has a header for which a browser asks.)
+/// Any page in a browser can post a form without asking first, or show a picture from an address, and sign the
+/// address with keys that everybody knows. (A JSON request has a header for which a browser asks.) Programs send none
+/// of these headers; browsers send Sec-Fetch-Site over https and to the loopback only.
 std::optional<failure> front_end::refusal_of_query(net::http_request const& request) const
 {
-    auto const site = request.fields.find("sec-fetch-site");
+    auto const& fields = request.fields;
+    auto const site = fields.find("sec-fetch-site");
     bool const own = site.empty() || site == "none" || site == "same-origin";
-    if (verifier_ || (own && request.fields.find("origin").empty()) || cors_.allows(request)) return {};
-    return fail(error::access_denied, "Unsigned requests of a web page are not served.");
+    bool const comes_from_here = is_page_of(fields.find("referer"), fields.find("host"));
+    if ((own && comes_from_here && fields.find("origin").empty()) || cors_.allows(request)) return {};
+    return fail(
+        error::access_denied, "Requests of a web page are served where its origin is allowed (quern broker --cors).");
+}
+
+/// A look needs no signature, so a page under a name of its own, turned to this address, must not get one.
+std::optional<failure> front_end::refusal_of_look(net::http_request const& request) const
+{
+    auto const host = request.fields.find("host");
+    if (host.empty() || net::is_local_host(host, hosts_)) return {};
+    if (!local_hosts_only_ && net::is_address(host)) return {};
+    return fail(error::access_denied,
+        "Looks without a signature are answered under addresses and names of the loopback only; \"" +
+            std::string(host) + "\" has to be allowed (quern broker --allow-host, server_options.hosts).");
 }
 
 served front_end::serve(
@@ -252,7 +277,11 @@ served front_end::serve(
         out.parked = serve_operation(*wanted, request, asked->json, origin, now, calendar, out, answer);
         return out;
     }
-    if (target.empty() && admin_ && serve_admin(request, queues_, metrics_, now, answer)) return out;
+    if (target.empty() && admin_ && is_look(request)) {
+        if (auto const why = refusal_of_look(request)) return refuse(*why);
+        serve_admin(request, queues_, metrics_, now, answer);
+        return out;
+    }
     if (target.empty()) {
         if ((request.method == "GET" || request.method == "HEAD") && request.target == "/health") {
             answer.content_type = "text/plain";

@@ -66,6 +66,7 @@ private:
 
     static operation const* find(std::string_view name);
     std::optional<failure> refusal_of_query(net::http_request const&) const;
+    std::optional<failure> refusal_of_look(net::http_request const&) const;
     std::optional<poll_id> serve_operation(operation const&, net::http_request const&, std::string_view body,
         std::string_view origin, instant now, wall_time calendar, served&, http_answer&);
     std::optional<failure> refusal_of_headers(net::http_request const&) const;

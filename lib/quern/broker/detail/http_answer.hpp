@@ -26,9 +26,14 @@ struct http_answer {
         query_error.clear();
         more_headers.clear();
         body.clear();
-        if (body.capacity() > kept) body.shrink_to_fit();
+        trim();
         keep_alive = true;
         xml = false;
+    }
+    /// The answer has been written: its body goes if it was a large one.
+    void trim()
+    {
+        if (body.capacity() > kept) std::string().swap(body);
     }
 
     static constexpr std::size_t kept = 256 * 1024; ///< an idle connection keeps no larger buffer

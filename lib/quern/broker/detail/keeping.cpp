@@ -1,6 +1,7 @@
 #include <quern/broker/detail/engine_state.hpp>
 #include <quern/sqs/detail/md5.hpp>
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace quern::broker {
@@ -9,6 +10,28 @@ namespace {
 failure damaged(std::string what)
 {
     return failure(errc::invalid_option, "what was kept makes no sense: " + std::move(what));
+}
+
+void replace_all(std::string& in, std::string_view what, std::string_view by)
+{
+    for (auto at = in.find(what); at != in.npos; at = in.find(what, at + by.size()))
+        in.replace(at, what.size(), by);
+}
+
+/// Journals of before have "arn:aws:" in the regions of all partitions.
+queue_record in_its_partition(queue_record kept)
+{
+    constexpr std::string_view before = "arn:aws:sqs:";
+    if (!kept.arn.starts_with(before)) return kept;
+    auto const region = kept.arn.substr(before.size(), kept.arn.find(':', before.size()) - before.size());
+    auto const name = aws::partition_of(region).name;
+    if (name == "aws") return kept;
+    auto const old = std::string(before) + region + ':';
+    auto const right = "arn:" + std::string(name) + ":sqs:" + region + ':';
+    replace_all(kept.arn, old, right);
+    for (auto& [attribute, value] : kept.attributes)
+        replace_all(value, old, right);
+    return kept;
 }
 
 } // namespace
@@ -26,8 +49,9 @@ public:
         return {};
     }
 
-    result<void> take(queue_record const& kept) override
+    result<void> take(queue_record const& written) override
     {
+        auto const kept = in_its_partition(written);
         queue_settings settings;
         settings.fifo = kept.attributes.contains("FifoQueue");
         if (auto const bad = apply(settings, kept.attributes))
@@ -69,7 +93,7 @@ public:
             rest.sequence_number = kept.sequence_number;
             rest.source_arn = kept.source_arn;
         }
-        home->second->put_back(std::move(m), kept.progress.state, kept.progress.until);
+        home->second->put_back(std::move(m), kept.progress.state, end_of(kept));
         return {};
     }
 
@@ -77,12 +101,22 @@ public:
     {
         auto const home = by_number_.find(kept.queue);
         if (home == by_number_.end()) return damaged("a deduplication id of no queue");
-        home->second->sent.note_until(
-            std::string(kept.key), {std::string(kept.message_id), std::string(kept.sequence_number)}, kept.until);
+        home->second->sent.note_until(std::string(kept.key),
+            {std::string(kept.message_id), std::string(kept.sequence_number)},
+            std::min(kept.until, now_ + deduplication_interval));
         return {};
     }
 
 private:
+    /// When a message is visible again: never later than after the whole of its delay or visibility timeout from now.
+    /// The clock may have been put back since.
+    instant end_of(message_record const& kept) const
+    {
+        auto const& p = kept.progress;
+        auto const began = p.state == message_state::delayed ? kept.sent_at : p.received_at;
+        return std::min(p.until, now_ + (p.until - began));
+    }
+
     state& into_;
     instant now_;
     std::unordered_map<std::uint64_t, queue*> by_number_;

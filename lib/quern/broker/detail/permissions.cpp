@@ -94,8 +94,9 @@ result<std::string> add_permission(
     if (std::ranges::any_of(statements, taken)) return refuse("Label", request.label, "Already exists.");
 
     std::vector<std::string> principals;
+    auto const partition = std::string(arn.substr(0, arn.find(":sqs:"))); // "arn:aws", "arn:aws-cn"
     for (auto const& account : request.account_ids)
-        principals.push_back("arn:aws:iam::" + account + ":root");
+        principals.push_back(partition + ":iam::" + account + ":root");
     std::vector<std::string> allowed;
     for (auto const& action : request.actions)
         allowed.push_back("SQS:" + action);

@@ -49,8 +49,22 @@ void engine::state::serve(instant now)
             auto& first = from.polls.front();
             auto answer = take(from, first.request, now);
             if (answer.messages.empty()) break; // all are blocked, or too many are in flight
+            auto const attempt_id = first.request.attempt_id;
             finish(first, std::move(answer));
+            if (attempt_id) repeat(from, *attempt_id, now);
         }
+    }
+}
+
+/// Answers the polls that repeat this attempt id, whose callers have lost the connection of the first: they get what
+/// that one got.
+void engine::state::repeat(queue& from, std::string const& attempt_id, instant now)
+{
+    for (auto at = from.polls.begin(); at != from.polls.end();) {
+        auto& poll = *at++;
+        if (poll.request.attempt_id != attempt_id) continue;
+        auto answer = take(from, poll.request, now);
+        if (!answer.messages.empty()) finish(poll, std::move(answer));
     }
 }
 

@@ -8,6 +8,7 @@
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <random>
 #include <vector>
 
@@ -59,7 +60,7 @@ asio::awaitable<void> server_core::keep_time()
     while (!shut_) {
         wakes_at_ = broker.queues().next_event();
         std::optional<tick> until;
-        if (wakes_at_) until = began_ + (*wakes_at_ - began_at_);
+        if (wakes_at_) until = time.now() + (*wakes_at_ - now());
         co_await clockwork_.wait(until);
         if (shut_) break;
         broker.queues().advance(now());
@@ -67,8 +68,19 @@ asio::awaitable<void> server_core::keep_time()
     }
 }
 
+instant server_core::now()
+{
+    auto const steady = began_at_ + (time.now() - began_);
+    auto const missed = time.wall() - steady;
+    if (missed <= std::chrono::seconds(1)) return steady;
+    began_at_ += missed;
+    clockwork_.ring(); // what it waits for comes sooner
+    return steady + missed;
+}
+
 bool server_core::look(tick at)
 {
+    now(); // after a sleep somebody has to look at the calendar first
     for (auto* const c : open_) {
         if (c->deadline() <= at) cut(*c);
     }
@@ -86,20 +98,42 @@ bool server_core::make_room()
     return oldest != nullptr;
 }
 
-void server_core::limit_unproven(connection const& latest)
+bool server_core::crowded(connection const& one) const
+{
+    constexpr std::size_t next_to_nothing = 16 * 1024;
+    auto const own = one.held_bytes();
+    if (own < next_to_nothing) return false;
+    std::size_t total = 0;
+    bool is_largest = true;
+    for (auto const* const c : open_) {
+        auto const held = c->held_bytes();
+        total += held;
+        // Of equals one goes on, no matter which: together they would double their buffers.
+        if (held > own || (held == own && std::less<>()(c, &one))) is_largest = false;
+    }
+    return !is_largest && total > options.max_unproven_bytes && total - own > options.max_unproven_bytes / 4;
+}
+
+void server_core::make_way()
+{
+    for (auto* const c : open_)
+        c->make_way();
+}
+
+void server_core::limit_unproven(connection const& latest, bytes_of held)
 {
     std::size_t total = 0;
     for (auto const* const c : open_)
-        total += c->held_bytes();
+        total += (c->*held)();
     // A large request may take more than all the budget, since its signature counts its whole body. It must not cost
     // those their connection who hold next to nothing.
     auto const spared = options.max_unproven_bytes / 4;
-    while (total > options.max_unproven_bytes && total - latest.held_bytes() > spared) {
+    while (total > options.max_unproven_bytes && total - (latest.*held)() > spared) {
         connection* largest = nullptr;
         for (auto* const c : open_) {
-            if (c != &latest && (!largest || c->held_bytes() > largest->held_bytes())) largest = c;
+            if (c != &latest && (!largest || (c->*held)() > (largest->*held)())) largest = c;
         }
-        total -= largest->held_bytes();
+        total -= (largest->*held)();
         cut(*largest);
     }
 }

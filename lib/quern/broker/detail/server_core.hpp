@@ -29,7 +29,9 @@ public:
     boost::asio::awaitable<void> stop(std::chrono::milliseconds limit);
     void shut();
 
-    instant now() const { return began_at_ + (time.now() - began_); }
+    /// Follows the steady clock, and the calendar where that has gone ahead: while the machine sleeps the steady
+    /// clock stands still. Never goes back.
+    instant now();
     /// Hands polls that have ended to their connections, and sees that time goes on when it has to.
     void settle();
 
@@ -39,9 +41,14 @@ public:
     void owe(connection& c) { owed_.insert(&c); }
 
     void enter(connection&);
-    /// Sees to the byte budget of clients that have proved nothing: cuts the one that holds most, but not the one
-    /// that has just got bytes.
-    void limit_unproven(connection const& latest);
+    /// The budget for bodies of clients that have proved nothing is spent, and this one has to wait with its own: the
+    /// one that holds most goes on, and so do those that hold next to nothing.
+    bool crowded(connection const&) const;
+    /// Somebody holds less of the budget.
+    void make_way();
+    /// Keeps to the budget: cuts the others that hold most.
+    using bytes_of = std::size_t (connection::*)() const;
+    void limit_unproven(connection const& latest, bytes_of);
     void leave(connection&);
     void park(poll_id, connection&);
     /// The connection of the poll is gone; forgets the poll as well when it is not to be carried on.
@@ -77,7 +84,7 @@ private:
     alarm clockwork_; ///< rung when time has to look again
     alarm emptied_;   ///< rung when the last connection has left
     tick const began_;
-    wall_time const began_at_;
+    wall_time began_at_; ///< later by what the steady clock has missed
     std::optional<instant> wakes_at_;
     std::unordered_set<connection*> open_;
     std::unordered_map<poll_id, connection*> parked_;

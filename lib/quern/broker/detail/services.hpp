@@ -1,5 +1,6 @@
 #pragma once
 
+#include <quern/aws/config/detail/partitions.hpp>
 #include <quern/broker/detail/agenda.hpp>
 #include <quern/broker/detail/ids.hpp>
 #include <quern/broker/detail/receipt.hpp>
@@ -14,7 +15,8 @@ namespace quern::broker {
 
 /// State that all queues of an engine share.
 struct services {
-    explicit services(engine_options given) : services(std::move(given), drawn_seed()) {}
+    /// Two seeds: who sees a message id could find the seed of ids, and with it make up receipt handles.
+    explicit services(engine_options given) : services(std::move(given), drawn_seed(), drawn_seed()) {}
 
     engine_options options;
     caller asking; ///< whom the call under way comes from
@@ -22,12 +24,10 @@ struct services {
     std::string arn_prefix(std::string_view account = {}) const
     {
         if (account.empty()) account = asking.account_id.empty() ? options.account_id : asking.account_id;
-        std::string out("arn:aws:sqs:");
-        out.append(asking.region.empty() ? options.region : asking.region)
-            .append(1, ':')
-            .append(account)
-            .append(1, ':');
-        return out;
+        auto const& region = asking.region.empty() ? options.region : asking.region;
+        std::string out("arn:");
+        out.append(aws::partition_of(region).name).append(":sqs:").append(region);
+        return out.append(1, ':').append(account).append(1, ':');
     }
 
     agenda times;
@@ -38,8 +38,8 @@ struct services {
     std::uint64_t last_number = 0; ///< of queues, messages, receives, polls and places in an order
 
 private:
-    services(engine_options given, std::uint64_t drawn)
-        : options(std::move(given)), ids(options.seed.value_or(drawn)), receipts(options.seed.value_or(drawn)),
+    services(engine_options given, std::uint64_t of_ids, std::uint64_t of_receipts)
+        : options(std::move(given)), ids(options.seed.value_or(of_ids)), receipts(options.seed.value_or(of_receipts)),
           faults(options.faults)
     {}
 

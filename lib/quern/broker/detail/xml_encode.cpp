@@ -7,9 +7,24 @@ namespace {
 
 constexpr std::string_view xmlns = " xmlns=\"http://queue.amazonaws.com/doc/2012-11-05/\"";
 
+/// How many bytes at the front are a character that XML cannot have, not even escaped: controls, U+FFFE and U+FFFF.
+std::size_t unfit(std::string_view text)
+{
+    auto const c = static_cast<unsigned char>(text.front());
+    if (c < 0x20) return c != '\t' && c != '\n' && c != '\r' ? 1 : 0;
+    if (c != 0xEF) return 0;
+    return text.starts_with("\xEF\xBF\xBE") || text.starts_with("\xEF\xBF\xBF") ? 3 : 0;
+}
+
 void append_text(std::string& to, std::string_view text)
 {
-    for (char const c : text) {
+    for (std::size_t i = 0; i != text.size(); ++i) {
+        if (auto const size = unfit(text.substr(i)); size != 0) {
+            to += "\xEF\xBF\xBD"; // U+FFFD
+            i += size - 1;
+            continue;
+        }
+        char const c = text[i];
         switch (c) {
         case '&': to += "&amp;"; break;
         case '<': to += "&lt;"; break;
