@@ -177,7 +177,7 @@ asio::awaitable<web_hook_result> web_hook_client::pool::send_to(
             out.body = std::move(talk->answer.body);
             co_return out;
         }
-        auto why = broken(std::move(ended.error()), wire, is_fresh, *talk);
+        auto why = broken(ended.error(), wire, is_fresh, *talk);
         bool const is_dead = why.fault == web_hook_fault::stale || why.fault == web_hook_fault::timed_out;
         if (!is_fresh && is_dead) host.distrust(began);
         if (why.fault != web_hook_fault::stale || !ask.replay || closed_) co_return why;

@@ -52,7 +52,7 @@ std::size_t breaker::allowance(tick now)
     switch (phase_) {
     case phase::closed: return unlimited;
     case phase::open: return 0;
-    case phase::half_open: return options_.probes;
+    case phase::half_open: return at_once();
     case phase::slow_start: return allowed_;
     }
     return 0;
@@ -166,6 +166,12 @@ std::size_t breaker::patience() const
     return std::size_t{1} << std::clamp(openings_ - 1, 0, 3);
 }
 
+/// The probes of a turn run together: where calls take half a minute, eight one by one would take four.
+std::size_t breaker::at_once() const
+{
+    return cause_ == cause::failures ? std::max(options_.probes, patience()) : options_.probes;
+}
+
 void breaker::force_open(bool set)
 {
     if (set && phase_ != phase::open) open(tick::min(), cause::unavailable, "forced");
@@ -189,7 +195,7 @@ std::string breaker::explain(tick now) const
 {
     switch (phase_) {
     case phase::closed: return "closed";
-    case phase::half_open: return "half open, " + std::to_string(options_.probes) + " at a time: " + why_;
+    case phase::half_open: return "half open, " + std::to_string(at_once()) + " at a time: " + why_;
     case phase::slow_start: return "recovering, " + std::to_string(allowed_) + " at a time: " + why_;
     case phase::open: break;
     }

@@ -49,8 +49,8 @@ struct breaker_options {
         backoff::exponential(std::chrono::seconds(5), 2.0, std::chrono::seconds(60)).with(jitter::fraction(0.25));
 
     /// Calls in flight while half open, and good ones that end it. One: enough to know, and one message risks a
-    /// receive. It takes so many bad ones in a row to open again, more where calls often fail in ordinary times (as
-    /// many as these bring in a row once in twenty, 64 at most), and up to 8 where it has opened often by failures.
+    /// receive. So many bad ones in a row open it again, more where calls often fail in ordinary times (as many as
+    /// these bring in a row once in twenty, 64 at most). Opened often by failures, it has up to 8 in flight.
     std::size_t probes = 1;
 
     /// Slow start doubles the calls in flight each time that this is over, whatever becomes of them. With 1 s, full
@@ -140,6 +140,7 @@ private:
     void record(bool found_down, std::uint64_t who, tick now);
     void probed(bool good, tick now, std::size_t bad_ones_needed);
     std::size_t patience() const;
+    std::size_t at_once() const;
     void open(tick until, cause, std::string why);
     void reopen(tick now, cause, std::string why);
     void close_if_at_full_speed();
