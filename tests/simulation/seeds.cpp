@@ -11,6 +11,13 @@ namespace {
 /// A few seeds of each scenario; `quern sim` runs as many as one likes.
 constexpr std::uint64_t seeds = 6;
 
+/// Days on which a promise was broken once, among many thousands.
+constexpr struct {
+    char const* scenario;
+    std::uint64_t seed;
+} broken_once[] = {{"asks", 601235}, {"batches", 800025}, {"dependency", 600648}, {"redrive-journal", 601224},
+    {"redrive-journal", 601591}, {"shared", 602038}, {"stubborn", 600677}, {"stubborn", 901656}};
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(simulation)
@@ -23,6 +30,15 @@ BOOST_AUTO_TEST_CASE(no_seed_breaks_a_promise)
             for (auto const& violation : result.violations)
                 BOOST_ERROR(name.name << ", seed " << seed << ": " << violation);
         }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(no_day_that_failed_once_fails_again)
+{
+    for (auto const& day : broken_once) {
+        auto const result = sim::run(sim::draw(day.scenario, day.seed));
+        for (auto const& violation : result.violations)
+            BOOST_ERROR(day.scenario << ", seed " << day.seed << ": " << violation);
     }
 }
 
