@@ -81,6 +81,16 @@ BOOST_AUTO_TEST_CASE(what_may_have_been_carried_out_is_not_forgotten_when_the_ne
     BOOST_TEST(got.error().message.find("connect") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(nor_is_it_forgotten_when_the_next_attempts_are_throttled)
+{
+    script = {"", error(400, "ThrottlingException"), error(400, "ThrottlingException", "", "too fast")};
+    auto const got = call();
+    BOOST_REQUIRE(!got.has_value());
+    BOOST_TEST(asked.size() == 3u);
+    BOOST_TEST(got.error().code == errc::connection_lost);
+    BOOST_TEST(got.error().message.ends_with("; then too fast"));
+}
+
 BOOST_AUTO_TEST_CASE(a_batch_that_was_answered_with_a_500_is_sent_as_often_as_was_said_whatever_its_date)
 {
     retries.max_attempts = 1;

@@ -15,6 +15,7 @@ quern::failure refused(std::string code, std::string message = "")
 {
     quern::failure why(quern::errc::service_error, std::move(message));
     why.service_code = std::move(code);
+    why.http_status = 403;
     return why;
 }
 
@@ -45,7 +46,7 @@ BOOST_AUTO_TEST_CASE(what_may_have_been_carried_out_gets_no_second_chance_for_it
 {
     aws::clock_skew skew;
     auto const ours = theirs + 6min;
-    for (int const status : {500, 502, 503, 504}) {
+    for (int const status : {302, 408, 429, 500, 502, 503, 504}) { // most of them are said by gateways as well
         auto why = refused("InternalFailure");
         why.http_status = status;
         BOOST_TEST(!skew.learn(why, header, ours));
@@ -54,9 +55,7 @@ BOOST_AUTO_TEST_CASE(what_may_have_been_carried_out_gets_no_second_chance_for_it
     slower.http_status = 400;
     BOOST_TEST(!skew.learn(slower, header, ours));
     BOOST_TEST(skew.corrected(ours) == ours);
-    auto refusal = refused("AccessDenied");
-    refusal.http_status = 403;
-    BOOST_TEST(skew.learn(refusal, header, ours));
+    BOOST_TEST(skew.learn(refused("AccessDenied"), header, ours));
 }
 
 BOOST_AUTO_TEST_CASE(a_service_that_blames_the_clock_is_believed)

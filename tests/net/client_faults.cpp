@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(a_connection_cut_in_any_phase_names_the_phase)
 BOOST_AUTO_TEST_CASE(a_server_that_goes_silent_is_given_up_at_the_deadline_in_any_phase)
 {
     hang = true;
-    timeout = 30ms;
+    timeout = 100ms;
     for (auto const* begin : {"", "HTTP/1.1 200 OK\r\nco", "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nfour"}) {
         auto const f = after(begin);
         BOOST_TEST(f.code == make_error_code(errc::timed_out));
@@ -196,8 +196,7 @@ BOOST_AUTO_TEST_CASE(a_name_that_is_unknown_is_a_failed_connect)
     net::client c(io.get_executor(), net::parse_endpoint("http://no-such-host.invalid").value());
     auto const got = run(io, c.exchange(net::request("GET / HTTP/1.1\r\n\r\n")));
     BOOST_REQUIRE(got.has_error());
-    BOOST_TEST((got.error().code == make_error_code(errc::connect_failed) ||
-        got.error().code == make_error_code(errc::timed_out)));
+    BOOST_TEST(got.error().code == make_error_code(errc::connect_failed));
     BOOST_TEST(mentions(got.error(), "no-such-host.invalid"));
 }
 

@@ -239,8 +239,10 @@ BOOST_AUTO_TEST_CASE(a_proxy_that_never_answers_uses_up_the_time_to_connect_and_
     options.proxy = mute.url();
     options.connect_timeout = 20ms;
     auto const late = refusal_of(https);
-    BOOST_TEST(late.code == make_error_code(errc::timed_out));
+    BOOST_TEST(late.code == make_error_code(errc::connect_failed));
     BOOST_TEST(late.retryable);
+    BOOST_TEST(late.message.starts_with("tunnel to sqs.test.example"));
+    BOOST_TEST(late.message.ends_with(": took too long"));
 }
 
 BOOST_AUTO_TEST_CASE(a_tunnel_does_not_excuse_a_wrong_certificate)

@@ -37,8 +37,32 @@ BOOST_AUTO_TEST_CASE(a_refusal_halves_what_was_sent_in_a_second)
     pace.refused(t0);
     BOOST_TEST(pace.rate().value() == 25);
     BOOST_TEST(pace.begin(t0) == t0 + 40ms);
-    BOOST_TEST(pace.begin(t0) == t0 + 80ms);
+    BOOST_TEST(pace.begin(t0) == t0 + 40ms); // that was no reservation
+    BOOST_TEST(pace.begin(t0 + 40ms) == t0 + 40ms);
+    BOOST_TEST(pace.begin(t0 + 40ms) == t0 + 80ms);
     BOOST_TEST(pace.begin(t0 + 1s) == t0 + 1s);
+}
+
+BOOST_AUTO_TEST_CASE(who_wakes_late_does_not_slow_those_behind)
+{
+    gentle_pace pace;
+    send(pace, 50, t0);
+    pace.refused(t0);
+    BOOST_TEST(pace.begin(t0 + 45ms) == t0 + 45ms);
+    BOOST_TEST(pace.begin(t0 + 45ms) == t0 + 80ms);
+}
+
+// A hundred that had their times already went on waiting for minutes.
+BOOST_AUTO_TEST_CASE(a_success_brings_the_next_turn_nearer)
+{
+    gentle_pace pace;
+    for (int i = 0; i < 20; ++i)
+        pace.refused(t0 + i * 1s);
+    auto const now = t0 + 19s;
+    BOOST_TEST(pace.begin(now) == now + 5s);
+    for (int i = 0; i < 3; ++i)
+        pace.succeeded();
+    BOOST_TEST(pace.begin(now) == now + 2s);
 }
 
 BOOST_AUTO_TEST_CASE(what_was_under_way_then_is_no_news)

@@ -287,6 +287,19 @@ BOOST_AUTO_TEST_CASE(of_a_batch_only_the_messages_that_the_answer_names_come_aga
     BOOST_TEST(to->counters().requests == 2u);
 }
 
+// Forty had their times already when it was down to a request in five seconds, and kept to them.
+BOOST_AUTO_TEST_CASE(a_service_that_has_recovered_from_429_is_soon_asked_as_often_as_before)
+{
+    auto const well_at = time.now() + 20s;
+    service.answer = [&](auto const&) { return paper_service::status(time.now() < well_at ? 429 : 200); };
+    options.backoff = policy::backoff::fixed({1s});
+    send(60);
+    begin();
+    time.run_for(io, 20s);
+    BOOST_TEST(to->pace().value() <= 1);
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+}
+
 BOOST_AUTO_TEST_CASE(a_batch_that_is_answered_with_429_slows_once_and_all_of_it_comes_again)
 {
     service.answer = [&](auto const&) { return paper_service::status(service.requests.size() == 1 ? 429 : 200); };

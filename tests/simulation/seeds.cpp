@@ -15,8 +15,8 @@ constexpr std::uint64_t seeds = 6;
 constexpr struct {
     char const* scenario;
     std::uint64_t seed;
-} broken_once[] = {{"asks", 601235}, {"batches", 800025}, {"dependency", 600648}, {"redrive-journal", 601224},
-    {"redrive-journal", 601591}, {"shared", 602038}, {"stubborn", 600677}, {"stubborn", 901656}};
+} broken_once[] = {{"asks", 601235}, {"batches", 800025}, {"dependency", 600648}, {"shared", 602038},
+    {"stubborn", 600677}, {"stubborn", 901656}};
 
 } // namespace
 

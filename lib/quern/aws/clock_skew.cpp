@@ -17,6 +17,15 @@ bool blames_the_clock(failure const& why)
         (why.message.starts_with("Signature expired") || why.message.starts_with("Signature not yet current"));
 }
 
+/// Nothing was carried out, and the same request will be refused again. 408 and 429 pass; gateways say them as well.
+bool is_final_refusal(failure const& why)
+{
+    constexpr int request_timeout = 408, too_many_requests = 429;
+    bool const passes = why.retryable || why.code == errc::throttled || why.http_status == request_timeout ||
+        why.http_status == too_many_requests;
+    return why.http_status >= 400 && why.http_status < 500 && !passes;
+}
+
 constexpr std::chrono::minutes tolerated{4};
 constexpr std::chrono::hours believable{24};
 
@@ -29,8 +38,7 @@ bool clock_skew::learn(failure const& why, std::string_view date_header, wall_ti
     auto const wrong_by = std::chrono::abs(*theirs - corrected(now));
     auto const is_blamed = blames_the_clock(why);
     // What may have been carried out, or passes, is for the rule of retries; and its Date may be of a gateway.
-    bool const says_nothing = why.http_status >= 500 || why.retryable || why.code == errc::throttled;
-    if (!is_blamed && (wrong_by < tolerated || says_nothing)) return false;
+    if (!is_blamed && (wrong_by < tolerated || !is_final_refusal(why))) return false;
     is_blamed_ = is_blamed_ || is_blamed;
     offset_ = std::chrono::round<std::chrono::seconds>(*theirs - now);
     return true;

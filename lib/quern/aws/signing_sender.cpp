@@ -2,13 +2,27 @@
 
 #include <quern/aws/config/detail/partitions.hpp>
 #include <quern/aws/detail/error_reply.hpp>
+#include <quern/aws/detail/question.hpp>
 #include <quern/aws/detail/signing/sigv4.hpp>
 
+#include <boost/asio/this_coro.hpp>
+
+#include <algorithm>
 #include <utility>
 
 namespace quern::aws {
 
 namespace asio = boost::asio;
+
+namespace {
+
+net::web_hook_error not_signed(failure const& why)
+{
+    bool const is_stopped = why.code == errc::stopped;
+    return {is_stopped ? net::web_hook_fault::cancelled : net::web_hook_fault::invalid_request, why};
+}
+
+} // namespace
 
 std::optional<signing_place> signing_place_of(std::string_view host)
 {
@@ -48,13 +62,35 @@ bool signing_sender::may_pass_now(net::web_hook_answer const& answer, shared_cre
     return skew_.learn(why, answer.fields.find("date"), clock_.wall());
 }
 
+/// Takes the time that it lasts from what is left of the request's.
+asio::awaitable<result<shared_credentials>> signing_sender::wait_for_keys(std::chrono::milliseconds& left)
+{
+    auto const ex = co_await asio::this_coro::executor;
+    auto const asked = std::make_shared<question>(keys_, clock_, ex);
+    auto const since = clock_.now();
+    ask(asked, ex);
+    auto const deadline = since + std::clamp<std::chrono::milliseconds>(left, {}, longest_wait);
+    co_await asked->answered.wait(deadline);
+    if (asked->thrown) std::rethrow_exception(asked->thrown);
+    left -= std::chrono::round<std::chrono::milliseconds>(clock_.now() - since);
+    if (asked->answer) {
+        if (*asked->answer && left.count() <= 0) co_return no_answer_in_time();
+        co_return std::move(*asked->answer);
+    }
+    asked->cancel.emit(asio::cancellation_type::terminal);
+    auto const state = co_await asio::this_coro::cancellation_state;
+    bool const is_cancelled = state.cancelled() != asio::cancellation_type::none;
+    if (is_cancelled) co_return failure(errc::stopped, "cancelled while waiting for credentials");
+    co_return no_answer_in_time();
+}
+
 asio::awaitable<net::web_hook_result> signing_sender::send(net::web_hook_request what)
 {
     for (bool is_second = false;; is_second = true) {
         auto keys = keys_->at_hand();
         if (!keys) {
-            auto found = co_await keys_->get();
-            if (!found) co_return net::web_hook_error(net::web_hook_fault::invalid_request, found.error());
+            auto found = co_await wait_for_keys(what.timeout);
+            if (!found) co_return not_signed(found.error());
             keys = std::move(*found);
         }
         auto request = with_signature(what, *keys);

@@ -7,6 +7,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,12 +41,16 @@ public:
         net::web_hook_sender& next, std::shared_ptr<credentials_provider>, signing_place, clock& = real_clock());
     ~signing_sender() override;
 
-    /// Fails with    web_hook_fault::invalid_request where there are no credentials, and as the next sender does
+    /// Credentials are waited for no longer than the request's timeout, which has the less for the rest.
+    ///
+    /// Fails with    web_hook_fault::invalid_request where there are no credentials (errc::no_credentials) or none in
+    ///               time (errc::timed_out), and as the next sender does
     /// Cancellation  as the next sender's, and terminal while credentials are fetched.
     boost::asio::awaitable<net::web_hook_result> send(net::web_hook_request) override;
 
 private:
     net::web_hook_request with_signature(net::web_hook_request const&, credentials const&);
+    boost::asio::awaitable<result<shared_credentials>> wait_for_keys(std::chrono::milliseconds& left);
     bool may_pass_now(net::web_hook_answer const&, shared_credentials const&);
 
     net::web_hook_sender& next_;

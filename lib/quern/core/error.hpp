@@ -10,7 +10,7 @@ namespace quern {
 /// The kinds of failure, as far as a caller may act on it. Zero is success, as everywhere with error codes.
 enum class errc {
     timed_out = 1,     ///< no complete answer before the deadline
-    connect_failed,    ///< name resolution or the TCP connect failed; nothing was sent
+    connect_failed,    ///< no address, or no connection in time, or none at all; nothing was sent
     tls_failed,        ///< the TLS handshake or the check of the host's certificate failed; nothing was sent
     connection_lost,   ///< the connection broke after the request was (at least partly) written
     bad_reply,         ///< the answer breaks HTTP, JSON or the service's model

@@ -19,6 +19,7 @@
 namespace quern::net {
 
 namespace asio = boost::asio;
+using asio::ip::tcp;
 
 namespace {
 
@@ -29,6 +30,18 @@ tick now()
 {
     return std::chrono::steady_clock::now();
 }
+
+/// A connection that keeps in mind whom it has reached: a closed socket does not.
+struct pooled : connection {
+    using connection::connection;
+
+    void note_address()
+    {
+        if (reached.port() == 0) reached = address();
+    }
+
+    tcp::endpoint reached; ///< port 0: nobody
+};
 
 route route_to(endpoint peer, client_options const& options)
 {
@@ -59,7 +72,7 @@ public:
     } counters;
 
 private:
-    using connections = std::list<connection>;
+    using connections = std::list<pooled>;
 
     struct lane_state {
         std::size_t limit = 0;
@@ -79,7 +92,7 @@ private:
     };
 
     asio::awaitable<result<void>> vacancy(lane_state&, tick deadline);
-    asio::awaitable<result<void>> connected(connection&, tick deadline);
+    asio::awaitable<result<void>> connected(pooled&, tick deadline);
     connections::iterator take(lane_state&);
     connections::iterator add(lane_state&);
     void give_back(lane_state&, connections::iterator);
@@ -140,6 +153,7 @@ asio::awaitable<result<response>> client::pool::exchange(request ask)
             auto const died_waiting =
                 !answer && answer.error().code == errc::connection_lost && held.at->unanswered();
             auto const went_silent = !answer && answer.error().code == errc::timed_out;
+            if (fresh && (died_waiting || went_silent)) resolver_->demote(held.at->reached);
             if (!fresh && (died_waiting || went_silent)) distrust(began);
             if (is_passed_on) blame_proxy(answer);
             if (fresh || !died_waiting || !ask.repeatable || closed_) co_return answer;
@@ -173,11 +187,11 @@ asio::awaitable<result<void>> client::pool::vacancy(lane_state& lane, tick deadl
     else if (ec)
         co_return failure(errc::stopped, "cancelled while waiting for a connection");
     else
-        co_return failure(errc::timed_out, "no connection of this lane came free", true);
+        co_return failure(errc::connect_failed, "no connection of this lane came free in time", true);
     co_return result<void>();
 }
 
-asio::awaitable<result<void>> client::pool::connected(connection& link, tick deadline)
+asio::awaitable<result<void>> client::pool::connected(pooled& link, tick deadline)
 {
     deadline = std::min(deadline, now() + options_.connect_timeout);
     auto const where = co_await resolver_->addresses(deadline);
@@ -186,8 +200,14 @@ asio::awaitable<result<void>> client::pool::connected(connection& link, tick dea
     ++counters.connects;
     watch(link, deadline);
     auto const opened = co_await link.open(way, *where);
-    if (opened) resolver_->prefer(link.address());
-    if (opened && link.is_resumed()) ++counters.resumptions;
+    link.note_address();
+    if (opened) {
+        resolver_->prefer(link.reached);
+        if (link.is_resumed()) ++counters.resumptions;
+    } else if (opened.error().code != errc::stopped) {
+        // After a reset nobody knows the address any more. Most likely it was the first; or none was reached.
+        resolver_->demote(link.reached.port() != 0 ? link.reached : where->front());
+    }
     co_return opened;
 }
 
@@ -251,10 +271,12 @@ void client::pool::enforce()
     connection* next = nullptr;
     for (auto& lane : lanes_) {
         for (auto& link : lane.busy) {
-            if (link.deadline <= time)
+            if (link.deadline <= time) {
+                link.note_address();
                 link.abort(errc::timed_out);
-            else if (link.deadline != tick::max() && (!next || link.deadline < next->deadline))
+            } else if (link.deadline != tick::max() && (!next || link.deadline < next->deadline)) {
                 next = &link;
+            }
         }
     }
     if (next) watch(*next, next->deadline);

@@ -1,11 +1,10 @@
 #include <quern/relay/relay.hpp>
 
-#include <quern/core/alarm.hpp>
 #include <quern/core/detail/text/base64.hpp>
 #include <quern/core/detail/text/date.hpp>
 #include <quern/net/endpoint.hpp>
 #include <quern/relay/detail/ending.hpp>
-#include <quern/relay/detail/gentle_pace.hpp>
+#include <quern/relay/detail/turns.hpp>
 #include <quern/relay/detail/watched_file.hpp>
 #include <quern/relay/lambda_answer.hpp>
 #include <quern/relay/signature.hpp>
@@ -74,9 +73,9 @@ outcome::news for_the_breaker(news about)
 class relay::core : public std::enable_shared_from_this<core> {
 public:
     core(asio::any_io_executor ex, net::web_hook_sender& to, queue_name from, relay_options o)
-        : options_(std::move(o)), time_(options_.time ? *options_.time : real_clock()), ex_(std::move(ex)),
-          sender_(to), queue_(std::move(from)), keys_(options_), log_(options_.log),
-          at_(net::parse_endpoint(options_.request.url.origin()).value())
+        : options_(std::move(o)), time_(options_.time ? *options_.time : real_clock()),
+          turns_(std::make_shared<detail::turns>(time_, std::move(ex))), sender_(to), queue_(std::move(from)),
+          keys_(options_), log_(options_.log), at_(net::parse_endpoint(options_.request.url.origin()).value())
     {
         keys_.read().value();
     }
@@ -137,8 +136,10 @@ public:
     }
 
     relay_counters counters;
-    detail::gentle_pace pace;
     std::function<void(std::string)> halt;
+
+    /// Requests a second; absent: no limit.
+    std::optional<double> pace() const { return turns_->rate(); }
 
 private:
     static decision not_replied(failure const& why)
@@ -163,7 +164,7 @@ private:
     asio::awaitable<ending> attempt(std::vector<letter> const& of, net::web_hook_answer& answer)
     {
         ending out;
-        co_await turn();
+        co_await detail::turns::next(turns_);
         auto const keys = keys_.read();
         if (!keys) { // our own affair, not the message's
             out.how = reach::not_sent;
@@ -187,15 +188,6 @@ private:
         out = detail::ending_of(got);
         if (got) answer = std::move(*got);
         co_return out;
-    }
-
-    /// Completes when the pace lets another request begin.
-    asio::awaitable<void> turn()
-    {
-        auto const at = pace.begin(time_.now());
-        if (at <= time_.now()) co_return;
-        auto const timer = time_.make_timer(ex_);
-        co_await timer->wait_until(at);
     }
 
     net::web_hook_request to_send(hook_request from) const
@@ -226,10 +218,10 @@ private:
 
     void tell_pace(bool good, bool slows)
     {
-        if (good) pace.succeeded();
+        if (good) turns_->succeeded();
         if (!slows) return;
         ++counters.slowed;
-        pace.refused(time_.now());
+        turns_->refused();
     }
 
     outcome carry_out(decision const& what, delivery const& d)
@@ -271,7 +263,7 @@ private:
 
     relay_options options_;
     clock& time_;
-    asio::any_io_executor ex_;
+    std::shared_ptr<detail::turns> const turns_;
     net::web_hook_sender& sender_;
     queue_name const queue_;
     key_files keys_;
@@ -350,7 +342,7 @@ relay_counters const& relay::counters() const
 
 std::optional<double> relay::pace() const
 {
-    return core_->pace.rate();
+    return core_->pace();
 }
 
 std::function<std::string(delivery const&)> dependency_by(text_template by, queue_name from)

@@ -5,12 +5,10 @@
 
 #include <quern/aws/detail/call.hpp>
 #include <quern/aws/detail/error_reply.hpp>
+#include <quern/aws/detail/question.hpp>
 #include <quern/core/detail/and_then.hpp>
 #include <quern/core/detail/random_part.hpp>
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
@@ -48,19 +46,6 @@ std::optional<std::chrono::milliseconds> hint_in(result<net::response> const& an
     return parse_retry_after(answer->fields.find("x-amz-retry-after"));
 }
 
-/// A provider is asked on an account of its own: it may take longer than whoever asked can wait.
-struct question {
-    question(std::shared_ptr<credentials_provider> p, clock& time, asio::any_io_executor ex)
-        : of(std::move(p)), answered(time, std::move(ex))
-    {}
-
-    std::shared_ptr<credentials_provider> const of;
-    alarm answered;
-    asio::cancellation_signal cancel;
-    std::optional<result<shared_credentials>> answer;
-    std::exception_ptr thrown;
-};
-
 /// Whether the service may have carried out what failed so.
 bool may_have_acted(failure const& why)
 {
@@ -68,14 +53,10 @@ bool may_have_acted(failure const& why)
         why.code == errc::reply_too_large || why.http_status >= 500;
 }
 
-void ask(std::shared_ptr<question> const& what, asio::any_io_executor const& ex)
+/// Whether it says of its own attempt, and of no other, that nothing was carried out.
+bool did_nothing(failure const& why)
 {
-    auto const done = [what](std::exception_ptr thrown, result<shared_credentials> found) {
-        what->thrown = thrown;
-        what->answer = std::move(found);
-        what->answered.ring();
-    };
-    asio::co_spawn(ex, what->of->get(), asio::bind_cancellation_slot(what->cancel.slot(), done));
+    return why.code == errc::connect_failed || why.code == errc::tls_failed || why.code == errc::throttled;
 }
 
 } // namespace
@@ -119,7 +100,7 @@ asio::awaitable<result<shared_credentials>> signed_service<Signer>::wait_for_key
         co_return failure(errc::stopped,
             std::string(closed_ ? "the client was closed" : "cancelled") + " while waiting for credentials");
     }
-    co_return failure(errc::timed_out, "deadline passed while waiting for credentials", true);
+    co_return no_answer_in_time();
 }
 
 template <class Signer>
@@ -184,6 +165,8 @@ asio::awaitable<result<net::response>> signed_service<Signer>::call(
             auto left = how.timeout;
             if (!keys) {
                 auto found = co_await find_keys(rule, how, left);
+                bool const is_stopped = !found && found.error().code == errc::stopped;
+                if (!found && unsure && !is_stopped) co_return quern::detail::and_then(*unsure, found.error());
                 if (!found) co_return found.error();
                 keys = std::move(*found);
             }
@@ -218,9 +201,8 @@ asio::awaitable<result<net::response>> signed_service<Signer>::call(
             }
             why.message += clock_skew::doubt(why, date, clock_.wall());
             if (may_have_acted(why)) unsure = why;
-            bool const sent_nothing = why.code == errc::connect_failed || why.code == errc::tls_failed;
             auto const advice = rule.failed(why, hint_in(answer), jitter_());
-            if (sent_nothing && unsure) why = quern::detail::and_then(*unsure, why);
+            if (did_nothing(why) && unsure) why = quern::detail::and_then(*unsure, why);
             auto const over = co_await rest(advice, why);
             if (over && answer && how.refused) *how.refused = std::move(answer->body);
             if (over) co_return *over;

@@ -29,6 +29,11 @@ std::string through(route const& way)
     return way.via ? " through " + way.via->name() : std::string();
 }
 
+std::string reaching(route const& way)
+{
+    return "connect to " + (way.via ? way.via->name() : way.peer.authority());
+}
+
 } // namespace
 
 connection::connection(asio::any_io_executor ex, tls_client* tls, std::size_t max_header, std::size_t max_body)
@@ -55,11 +60,13 @@ bool connection::is_resumed() const
     return tls_ && SSL_session_reused(const_cast<tls_stream&>(*tls_).native_handle()) == 1;
 }
 
+/// A failure leaves the socket open, for its owner to ask for the address; it goes with the connection.
 asio::awaitable<result<void>> connection::open(route const& way, tcp_addresses const& addresses)
 {
     auto opened = co_await reach(way, addresses);
     if (opened && tls_ && way.via) opened = co_await tunnel(way);
     if (opened && tls_) opened = co_await shake_hands(way);
+    if (opened && aborted_) opened = not_opened(reaching(way), asio::error::operation_aborted); // at the very end
     co_return opened;
 }
 
@@ -68,10 +75,7 @@ asio::awaitable<result<void>> connection::reach(route const& way, tcp_addresses 
     race_ = std::make_shared<connect_race>(socket_.get_executor(), addresses, deadline);
     auto const ec = co_await race_->run(socket_);
     race_.reset();
-    if (ec) {
-        auto const where = way.via ? way.via->name() : way.peer.authority();
-        co_return not_opened("connect to " + where, ec);
-    }
+    if (ec) co_return not_opened(reaching(way), ec);
     boost::system::error_code ignored;
     socket_.set_option(tcp::no_delay(true), ignored);
     co_return result<void>();
@@ -154,17 +158,14 @@ asio::awaitable<result<void>> connection::tunnel(route const& way)
             if (is_interim && begun <= most_interim_answers) begin();
         }
         if (ec && ec != http::error::need_more) {
-            abort(errc::connect_failed);
             co_return failure(errc::connect_failed, phase + ": not a valid HTTP answer, " + ec.message());
         }
     }
     if (out.status / 100 != 2) {
         obstacle_ = obstacle::proxy;
-        abort(errc::connect_failed);
         co_return refused_by(*way.via, out.status);
     }
     if (unread_.size() != 0) { // the server waits for us to begin: this cannot be from it
-        abort(errc::connect_failed);
         co_return failure(errc::connect_failed, phase + ": bytes behind the answer");
     }
     co_return result<void>();
@@ -175,14 +176,12 @@ asio::awaitable<result<void>> connection::shake_hands(route const& way)
     auto const phase = "TLS handshake with " + way.peer.authority() + through(way);
     if (!how_->prepare(*tls_, way.peer.host, certificate_fault_)) {
         obstacle_ = obstacle::their_certificate;
-        abort(errc::tls_failed);
         co_return failure(errc::tls_failed, phase + ": no certificate can be checked against such a host");
     }
     auto const [ec] = co_await tls_->async_handshake(asio::ssl::stream_base::client, as_values);
     if (!ec) co_return result<void>();
     how_->forget_session(); // the server may have choked on it
     if (aborted_ || ec == asio::error::operation_aborted) co_return not_opened(phase, ec);
-    abort(errc::tls_failed);
     if (!certificate_fault_.empty()) obstacle_ = obstacle::their_certificate;
     // In TLS 1.2 a server that misses one says no more than that the handshake failed.
     bool const is_missed = is_handshake_failure(ec) && tls_client::was_asked(*tls_);
@@ -194,13 +193,14 @@ asio::awaitable<result<void>> connection::shake_hands(route const& way)
 
 failure connection::not_opened(std::string_view phase, boost::system::error_code ec)
 {
-    auto const why = aborted_.value_or(ec == asio::error::operation_aborted ? errc::stopped : errc::connect_failed);
-    abort(why);
-    auto const what = why == errc::timed_out ? "deadline passed"
-        : why == errc::stopped               ? "cancelled"
-        : ec == asio::error::eof             ? "closed by the other side"
-                                             : ec.message();
-    return {why, std::string(phase) + ": " + what, why != errc::stopped};
+    bool const is_late = aborted_ == errc::timed_out;
+    bool const is_stopped = aborted_ ? !is_late : ec == asio::error::operation_aborted;
+    auto const what = is_late    ? "took too long"
+        : is_stopped             ? "cancelled"
+        : ec == asio::error::eof ? "closed by the other side"
+                                 : ec.message();
+    // Nothing of a request has been written: that a deadline has passed says no more than that.
+    return {is_stopped ? errc::stopped : errc::connect_failed, std::string(phase) + ": " + what, !is_stopped};
 }
 
 } // namespace quern::net

@@ -36,7 +36,7 @@ asio::awaitable<result<tcp_addresses>> resolver::addresses(tick deadline)
         auto const [ec] = co_await answer.turn();
         if (!answer.is_called() && ec) co_return failure(errc::stopped, "cancelled while looking up " + peer_.host);
         if (!answer.is_called() && known_.empty()) {
-            co_return failure(errc::timed_out, "look-up of " + peer_.host + " takes too long", true);
+            co_return failure(errc::connect_failed, "look-up of " + peer_.host + " takes too long", true);
         }
     }
     if (known_.empty()) {
@@ -65,6 +65,12 @@ void resolver::prefer(tcp::endpoint const& address)
 {
     auto const found = std::find(known_.begin(), known_.end(), address);
     if (found != known_.end()) std::rotate(known_.begin(), found, found + 1);
+}
+
+void resolver::demote(tcp::endpoint const& address)
+{
+    auto const found = std::find(known_.begin(), known_.end(), address);
+    if (found != known_.end()) std::rotate(found, found + 1, known_.end());
 }
 
 void resolver::close()

@@ -17,13 +17,16 @@ class resolver : public std::enable_shared_from_this<resolver> {
 public:
     resolver(boost::asio::any_io_executor, endpoint const&);
 
-    /// Fails with  errc::connect_failed  the name is not known
-    ///             errc::timed_out       no answer before the deadline; the look-up goes on
+    /// Fails with  errc::connect_failed  the name is not known, or there was no answer before the deadline; then the
+    ///                                   look-up goes on
     ///             errc::stopped         cancelled, or closed
     boost::asio::awaitable<result<tcp_addresses>> addresses(tick deadline);
 
     /// This one answered: it is tried first, until the name is looked up again.
     void prefer(boost::asio::ip::tcp::endpoint const&);
+
+    /// This one took a connection and was of no use: it is tried last, until the name is looked up again.
+    void demote(boost::asio::ip::tcp::endpoint const&);
 
     /// Ends all waits.
     void close();

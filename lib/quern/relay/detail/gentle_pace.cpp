@@ -12,6 +12,9 @@ namespace {
 
 constexpr auto second = std::chrono::seconds(1);
 
+/// Whoever waits for its turn may wake so late without slowing those behind it.
+constexpr auto late = 10ms;
+
 } // namespace
 
 void gentle_pace::count(tick now)
@@ -33,14 +36,21 @@ double gentle_pace::lately(tick now) const
 
 tick gentle_pace::begin(tick now)
 {
-    auto at = now;
-    if (rate_ != 0) {
-        at = std::max(now, next_at_);
-        next_at_ = at + std::chrono::duration_cast<tick::duration>(std::chrono::duration<double>(1 / rate_));
+    auto begins = now;
+    if (rate_ != 0 && since_ != tick::min()) {
+        auto const at = since_ + distance();
+        if (at > now) return at;
+        begins = std::max(at, now - late);
     }
+    since_ = begins;
     count(now);
     ++in_second_;
-    return at;
+    return now;
+}
+
+tick::duration gentle_pace::distance() const
+{
+    return std::chrono::duration_cast<tick::duration>(std::chrono::duration<double>(1 / rate_));
 }
 
 void gentle_pace::refused(tick now)
@@ -49,8 +59,7 @@ void gentle_pace::refused(tick now)
     cut_at_ = now;
     refused_at_ = rate_ != 0 ? rate_ : std::max(lately(now), 1.0);
     rate_ = std::max(refused_at_ / 2, least);
-    next_at_ = std::max(
-        next_at_, now + std::chrono::duration_cast<tick::duration>(std::chrono::duration<double>(1 / rate_)));
+    since_ = now;
 }
 
 void gentle_pace::succeeded()

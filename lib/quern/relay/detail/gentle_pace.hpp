@@ -15,7 +15,9 @@ namespace quern::relay::detail {
 /// Threads  one strand.
 class gentle_pace {
 public:
-    /// The time at which the next request may begin, now or later; that time is taken.
+    /// Begins a request and returns `now`; or, where it is too early, returns the time at which to ask again. Each
+    /// success brings that nearer. (Nobody is given a time in advance: a hundred requests that took theirs while the
+    /// service refused would wait for eight minutes after it had recovered.)
     tick begin(tick now);
 
     void refused(tick now);
@@ -29,10 +31,11 @@ public:
 private:
     double lately(tick now) const;
     void count(tick now);
+    tick::duration distance() const;
 
     double rate_ = 0; // 0: no limit
     double refused_at_ = 0;
-    tick next_at_ = tick::min();
+    tick since_ = tick::min(); // the last request began, or was refused
     tick cut_at_ = tick::min();
     tick second_ = tick::min(); // the one that is being counted began then
     std::uint64_t in_second_ = 0, in_last_ = 0;
