@@ -87,6 +87,24 @@ BOOST_AUTO_TEST_CASE(an_otlp_receiver_that_refuses_or_is_not_there_is_a_failure)
     }
 }
 
+// It answers 200 all the same, and the numbers were missing without a word.
+BOOST_AUTO_TEST_CASE(an_otlp_receiver_that_takes_a_part_only_is_a_failure_that_says_why)
+{
+    collection all;
+    fake_web web;
+    auto const to = to_otlp(web, telemetry::otlp_options(), "1.2");
+    web.body = R"({"partialSuccess":{"rejectedDataPoints":"12","errorMessage":"duplicate \n series"}})";
+    auto const got = send(*to, all.snapshot());
+    BOOST_REQUIRE(got.has_error());
+    BOOST_TEST(got.error().message == "the receiver rejects 12 data points: duplicate ? series");
+    web.body = R"({"partialSuccess":{"rejectedDataPoints":1}})";
+    BOOST_TEST(send(*to, all.snapshot()).error().message == "the receiver rejects 1 data point");
+    for (auto const* whole : {"", "{}", "[]", "nonsense", R"({"partialSuccess":{"errorMessage":"a warning"}})"}) {
+        web.body = whole;
+        BOOST_TEST(send(*to, all.snapshot()).has_value(), whole);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(an_otlp_url_or_header_that_cannot_be_used_is_refused_at_once)
 {
     fake_web web;

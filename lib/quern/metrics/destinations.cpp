@@ -59,10 +59,18 @@ public:
         auto body = telemetry::otlp_metrics(now, options_.resource, version_);
         auto const got = co_await post_.send(std::move(body));
         if (auto const why = detail::refusal_in(got)) co_return *why;
+        auto const part = detail::partial_success_in(got->body, "rejectedDataPoints");
+        if (part.rejected != 0) co_return rejected(part);
         co_return result<void>();
     }
 
 private:
+    static failure rejected(detail::partial_success const& part)
+    {
+        auto const count = std::to_string(part.rejected) + (part.rejected == 1 ? " data point" : " data points");
+        return {errc::service_error, "the receiver rejects " + count + (part.why.empty() ? "" : ": " + part.why)};
+    }
+
     detail::otlp_post post_;
     telemetry::otlp_options options_;
     std::string version_;

@@ -1,9 +1,7 @@
 #include <quern/tracing/span_destination.hpp>
 
-#include <quern/consumer/json.hpp>
 #include <quern/metrics/detail/otlp_post.hpp>
 
-#include <cstdint>
 #include <utility>
 
 namespace quern::tracing {
@@ -11,15 +9,6 @@ namespace quern::tracing {
 namespace asio = boost::asio;
 
 namespace {
-
-std::uint64_t read_rejected(json_document& document)
-{
-    simdjson::ondemand::value found;
-    if (document["partialSuccess"]["rejectedSpans"].get(found) != simdjson::SUCCESS) return 0;
-    std::uint64_t n = 0; // OTLP writes it as a string, and receivers take numbers
-    if (found.get_uint64_in_string().get(n) == simdjson::SUCCESS) return n;
-    return found.get_uint64().get(n) == simdjson::SUCCESS ? n : 0;
-}
 
 /// Retry-After in seconds. As a date it is a rare thing, and the usual pause does instead.
 std::optional<std::chrono::milliseconds> pause_in(std::string_view text)
@@ -55,12 +44,7 @@ private:
 
 std::size_t rejected_in(std::string_view body)
 {
-    if (body.empty()) return 0;
-    try {
-        return static_cast<std::size_t>(read_json(body, read_rejected));
-    } catch (parse_error const&) {
-        return 0;
-    }
+    return static_cast<std::size_t>(metrics::detail::partial_success_in(body, "rejectedSpans").rejected);
 }
 
 std::unique_ptr<span_destination> to_otlp(net::web_hook_sender& web, telemetry::otlp_options o, std::string version)
