@@ -49,6 +49,9 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_an_endpoint_is_refused_with_the_reason)
     BOOST_TEST(reason("http://host:").find("port") != std::string::npos);
     BOOST_TEST(reason("http://[::1").find("bracket") != std::string::npos);
     BOOST_TEST(reason("http://[::1]x").find("IPv6") != std::string::npos);
+    for (auto const* const url : {"http://[[]", "http://[]", "http://[host]:80", "http://[127.0.0.1]",
+             "http://ho[st]", "http://a]", "http://x[::1]"})
+        BOOST_TEST(reason(url).find("brackets") != std::string::npos, url);
     BOOST_TEST(reason("http://ho st").find("character") != std::string::npos);
     BOOST_TEST(reason("http://host/a\r\nx-evil: 1").find("character") != std::string::npos);
 }

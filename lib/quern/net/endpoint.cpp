@@ -18,6 +18,13 @@ bool plain(char c)
     return c > ' ' && c < '\x7f' && c != '"' && c != '<' && c != '>' && c != '\\';
 }
 
+bool is_ipv6(std::string const& text)
+{
+    boost::system::error_code no_address;
+    boost::asio::ip::make_address_v6(text, no_address);
+    return !no_address;
+}
+
 } // namespace
 
 std::string endpoint::authority() const
@@ -79,11 +86,14 @@ result<endpoint> parse_url(std::string_view url)
         auto const end = authority.find(']');
         if (end == authority.npos) return malformed(url, "the IPv6 address has no closing bracket");
         out.host = authority.substr(1, end - 1);
+        if (!is_ipv6(out.host)) return malformed(url, "no IPv6 address stands in the brackets");
         port = authority.substr(end + 1);
         if (!port.empty() && port.front() != ':') return malformed(url, "unexpected text after the IPv6 address");
     } else {
         auto const colon = std::min(authority.find(':'), authority.size());
         out.host = authority.substr(0, colon);
+        if (out.host.find_first_of("[]") != out.host.npos)
+            return malformed(url, "only an IPv6 address, and all of it, stands in brackets");
         port = authority.substr(colon);
     }
     if (out.host.empty()) return malformed(url, "has no host");
