@@ -178,7 +178,7 @@ network::answer<typename Request::response> network::carry(Request request)
             seat.emplace(service_.polls, service_.time, executor);
             auto const is_mine = co_await seat->granted(service_.time.now() + limit);
             if (!is_mine) {
-                result<response> none = failure(errc::timed_out, "no connection came free (simulated)", true);
+                result<response> none = failure(errc::connect_failed, "no connection came free (simulated)", true);
                 if constexpr (requires { arrived(asked, tick(), none); }) arrived(asked, service_.time.now(), none);
                 co_return none;
             }

@@ -42,7 +42,8 @@ public:
 /// whatever becomes of the process that sent it.
 ///
 /// Errors     as the client reports them: timed_out after `request_timeout` (a receive waits that much longer than it
-///            polls, from when it has a connection, and for that as long), connection_lost, throttled, service_error.
+///            polls, from when it has a connection), connect_failed for a receive that got none for as long,
+///            connection_lost, throttled, service_error.
 /// Lifetime   it, the service and the observer outlive both contexts.
 /// Threads    one.
 class network final : public sqs::forwarding_api<network> {
