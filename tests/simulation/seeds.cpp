@@ -16,7 +16,7 @@ constexpr struct {
     char const* scenario;
     std::uint64_t seed;
 } broken_once[] = {{"asks", 601235}, {"batches", 800025}, {"dependency", 600648}, {"shared", 602038},
-    {"stubborn", 600677}, {"stubborn", 901656}};
+    {"shared", 1119323}, {"stubborn", 600677}, {"stubborn", 901656}};
 
 } // namespace
 

@@ -171,6 +171,7 @@ network::answer<typename Request::response> network::carry(Request request)
     }
     leaves(request);
     Request const asked = request;
+    auto const sent_at = service_.time.now(); // as far as its process can know
     auto const executor = co_await asio::this_coro::executor;
     std::optional<poll_place> seat;
     if constexpr (std::same_as<Request, sqs::receive_message_request>) {
@@ -179,13 +180,12 @@ network::answer<typename Request::response> network::carry(Request request)
             auto const is_mine = co_await seat->granted(service_.time.now() + limit);
             if (!is_mine) {
                 result<response> none = failure(errc::connect_failed, "no connection came free (simulated)", true);
-                if constexpr (requires { arrived(asked, tick(), none); }) arrived(asked, service_.time.now(), none);
+                arrived(asked, sent_at, none);
                 co_return none;
             }
         }
     }
     ++requests;
-    auto const sent_at = service_.time.now();
     alarm bell(service_.time, executor);
     auto const with = std::make_shared<flight<response>>();
     with->bell = &bell;
