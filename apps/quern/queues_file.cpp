@@ -55,14 +55,6 @@ public:
     }
 
 private:
-    /// A text, or what stands for one.
-    std::string simple(toml::node const& node, std::string_view key) const
-    {
-        if (node.is_integer()) return std::to_string(node.as_integer()->get());
-        if (node.is_boolean()) return node.as_boolean()->get() ? "true" : "false";
-        if (!node.is_string()) refuse(node.source(), key, "must be a text, a whole number, true or false");
-        return node.as_string()->get();
-    }
     void read_queue(toml::key const& name, toml::table const& from)
     {
         auto const path = fmt::format("queues.{}", name.str());

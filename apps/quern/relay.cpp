@@ -37,6 +37,7 @@ failure wrong(std::string why)
 result<relay_settings> settings_from(relay_line const& line)
 {
     relay_settings out;
+    out.relay.log = to_stderr();
     if (!line.compat.empty()) {
         std::vector<std::string> warnings;
         auto const read = read_compat(line.compat, aws::process_environment, variable_names(), out, warnings);

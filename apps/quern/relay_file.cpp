@@ -1,12 +1,9 @@
 #include "relay_file.hpp"
 
 #include "duration_text.hpp"
+#include "toml_reader.hpp"
 
 #include <fmt/core.h>
-
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_FORMATTERS 0
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <fstream>
@@ -16,54 +13,28 @@
 namespace quern::app {
 namespace {
 
-struct complaint {
-    std::string text;
-};
-
 std::map<std::string_view, relay::action> const actions{{"ack", relay::action::ack}, {"retry", relay::action::retry},
     {"reject", relay::action::reject}, {"unavailable", relay::action::unavailable}, {"halt", relay::action::halt}};
 
-/// Reads one document. Every complaint names the place of the node that it is about.
-class reader {
+/// Reads one document.
+class reader : private toml_reader {
 public:
-    reader(std::string_view file, relay_settings& into) : file_(file), into_(into) {}
+    reader(std::string_view file, relay_settings& into) : toml_reader(file), into_(into) {}
 
     void read(std::string_view document)
     {
-        auto const parsed = toml::parse(document, file_);
-        if (!parsed) {
-            auto const& error = parsed.error();
-            throw complaint{fmt::format("{}: is no TOML: {}", spot(error.source()), error.description())};
-        }
-        for (auto const& [key, node] : parsed.table())
+        auto const top = parse(document);
+        for (auto const& [key, node] : top)
             if (key != "relay") refuse(key.source(), key.str(), "is not known here; write a table [relay]");
-        auto const* const all = parsed.table().get("relay");
+        auto const* const all = top.get("relay");
         if (!all) throw complaint{fmt::format("{}: has no table [relay]", file_)};
-        read_table(table(*all, "relay"), "");
+        read_table(own_table(*all, "relay"), "");
     }
 
 private:
-    std::string spot(toml::source_region const& at) const
+    toml::table const& own_table(toml::node const& node, std::string_view key) const
     {
-        return fmt::format("{}:{}:{}", file_, at.begin.line, at.begin.column);
-    }
-    [[noreturn]] void refuse(toml::source_region const& at, std::string_view key, std::string_view why) const
-    {
-        throw complaint{fmt::format("{}: {} {}", spot(at), key, why)};
-    }
-    toml::table const& table(toml::node const& node, std::string_view key) const
-    {
-        if (!node.is_table()) refuse(node.source(), key, fmt::format("must be a table, [{}]", key));
-        return *node.as_table();
-    }
-
-    /// A text, or what stands for one.
-    std::string simple(toml::node const& node, std::string_view key) const
-    {
-        if (node.is_integer()) return std::to_string(node.as_integer()->get());
-        if (node.is_boolean()) return node.as_boolean()->get() ? "true" : "false";
-        if (!node.is_string()) refuse(node.source(), key, "must be a text, a whole number, true or false");
-        return node.as_string()->get();
+        return table(node, key, fmt::format("[{}]", key));
     }
 
     /// `within`: the keys on the way from [relay], "tls.".
@@ -73,14 +44,14 @@ private:
             auto const inner = within + std::string(key.str());
             auto const full = "relay." + inner;
             if (inner == "headers") {
-                for (auto const& [name, value] : table(node, full))
+                for (auto const& [name, value] : own_table(node, full))
                     check(value.source(), full + "." + std::string(name.str()),
                         set_header(into_, name.str(), simple(value, full)));
             } else if (inner == "rule") {
                 read_rules(node);
             } else if (within.empty() &&
                 (inner == "tls" || inner == "sign" || inner == "breaker" || inner == "health" || inner == "reply")) {
-                read_table(table(node, full), inner + ".");
+                read_table(own_table(node, full), inner + ".");
             } else {
                 read_setting(key, node, inner);
             }
@@ -155,7 +126,6 @@ private:
         return out;
     }
 
-    std::string_view file_;
     relay_settings& into_;
 };
 
@@ -166,7 +136,7 @@ result<void> read_relay_settings(std::string_view document, std::string_view fil
     try {
         reader(file, into).read(document);
         return {};
-    } catch (complaint const& c) {
+    } catch (toml_reader::complaint const& c) {
         return failure(errc::invalid_option, "--config " + c.text);
     }
 }

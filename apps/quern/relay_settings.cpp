@@ -1,9 +1,9 @@
 #include "relay_settings.hpp"
 
-#include "complaint.hpp"
 #include "duration_text.hpp"
 
 #include <quern/core/detail/printable.hpp>
+#include <quern/net/endpoint.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -277,11 +277,6 @@ constexpr relay_setting table[] = {
 };
 
 } // namespace
-
-relay_settings::relay_settings()
-{
-    relay.log = to_stderr();
-}
 
 std::string set_header(relay_settings& s, std::string_view name, std::string_view value)
 {

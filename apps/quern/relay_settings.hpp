@@ -37,8 +37,6 @@ struct relay_settings {
     std::optional<int> wait_time;
     std::string endpoint, region;
 
-    relay_settings();
-
     /// The first two that do not fit together, in a sentence; empty when all do.
     std::string conflict() const;
 };

@@ -1,11 +1,10 @@
 #pragma once
 
+#include "toml.hpp"
+
 #include <fmt/core.h>
 
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_FORMATTERS 0
-#include <toml++/toml.h>
-
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,6 +24,8 @@ protected:
 
     toml::table parse(std::string_view document) const
     {
+        if (auto const line = line_of_endless_key(document))
+            throw complaint{fmt::format("{}:{}: has a key of more than {} parts", file_, line, most_parts)};
         auto parsed = toml::parse(document, file_);
         if (parsed) return std::move(parsed).table();
         auto const& error = parsed.error();
@@ -62,7 +63,43 @@ protected:
         return value;
     }
 
+    /// A text, or what stands for one.
+    std::string simple(toml::node const& node, std::string_view key) const
+    {
+        if (node.is_integer()) return std::to_string(node.as_integer()->get());
+        if (node.is_boolean()) return node.as_boolean()->get() ? "true" : "false";
+        if (!node.is_string()) refuse(node.source(), key, "must be a text, a whole number, true or false");
+        return node.as_string()->get();
+    }
+
     std::string_view const file_;
+
+private:
+    static constexpr int most_parts = 1024; // each takes some of the stack (its pull request 242)
+
+    /// The first line with more dots in a row than that, outside of quotes; 0: none.
+    static std::size_t line_of_endless_key(std::string_view document)
+    {
+        std::size_t line = 1;
+        int dots = 0;
+        char quote = 0;
+        for (char const c : document) {
+            if (c == '\n') {
+                ++line;
+                quote = 0;
+                dots = 0;
+            } else if (quote != 0) {
+                if (c == quote) quote = 0;
+            } else if (c == '"' || c == '\'') {
+                quote = c;
+            } else if (c == '.') {
+                if (++dots > most_parts) return line;
+            } else if (c == ',' || c == '=' || c == '[' || c == '{') {
+                dots = 0;
+            }
+        }
+        return 0;
+    }
 };
 
 } // namespace quern::app

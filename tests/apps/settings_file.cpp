@@ -51,11 +51,18 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused_with_its_place)
         {"rate = 5\nburst = 0", "shop.toml:2:9: burst must be a whole number from 1 to 1000000"},
         {"max_inflight = 5", "shop.toml:1:1: max_inflight is not known; there are max_in_flight,"},
         {"max_polls = = 5", "shop.toml:1:13: is no TOML: "},
+        {"\n[=]", "shop.toml:2:2: is no TOML: "},
+        {"max_polls = \u00e9", "shop.toml:1:13: is no TOML: "},
     };
     for (auto const& [document, wanted] : cases) {
         auto const said = refused(document);
         BOOST_TEST(said.find(wanted) != std::string::npos, "\"" << said << "\" lacks \"" << wanted << '"');
     }
+    std::string endless = "# 1\n[a";
+    for (int i = 0; i < 200'000; ++i)
+        endless += ".a";
+    BOOST_TEST(refused(endless + "]") == "--settings shop.toml:2: has a key of more than 1024 parts");
+    BOOST_TEST(refused("rate = \"" + endless.substr(4) + '"').find("rate ") != std::string::npos);
     BOOST_TEST(load_limits("/no/such/file").error().message == "--settings /no/such/file: cannot be read");
 }
 

@@ -58,4 +58,41 @@ void relay_request(std::string_view bytes)
     relay::asked_delay(std::string(bytes), "", wall_time());
 }
 
+/// The first line is a template, as a URL and as a header; the rest is the body of a message that fills it.
+void template_text(std::string_view bytes)
+{
+    auto const cut = std::min(bytes.find('\n'), bytes.size());
+    auto const line = bytes.substr(0, cut);
+    relay::queue_name const queue{"q", "arn:q", "r"};
+    sqs::message strange, plain;
+    strange.id = plain.id = "id";
+    strange.body = bytes.substr(std::min(cut + 1, bytes.size()));
+    plain.body = R"({"a":"x","b":[1]})";
+    strange.attributes = {{"a", "String", strange.body}};
+    plain.attributes = {{"a", "String", "x"}};
+
+    if (auto const text = relay::text_template::parse(line)) {
+        auto const nothing = [](std::string&, std::string_view) { return result<void>(); };
+        auto const fixed = text->fill({plain, queue}, nothing);
+        must(!fixed || *fixed == text->fixed_text(), "what no message fills is fixed");
+        must(!text->is_fixed() || text->fixed_text() == line, "a text without places stays as it is");
+        (void)text->fill({strange, queue});
+    }
+    if (auto const header = relay::header_template::parse(line))
+        must(!net::header_problem(header->name, ""), "the name of a header is one");
+    if (auto const url = relay::url_template::parse(line)) {
+        must(net::parse_endpoint(url->origin()).has_value(), "the origin is a place to connect to");
+        auto const some = url->target({plain, queue}), other = url->target({strange, queue});
+        for (auto const* const target : {&some, &other})
+            must(!*target ||
+                    ((*target)->starts_with('/') &&
+                        std::ranges::all_of(**target,
+                            [](char c) { return c > ' ' && c <= '~' && c != '#' && c != '"' && c != '\\'; })),
+                "a target is printable and has no blank");
+        for (char const mark : {'/', '?', '&', '='})
+            must(!some || !other || std::ranges::count(*some, mark) == std::ranges::count(*other, mark),
+                "no value changes the shape of a URL");
+    }
+}
+
 } // namespace quern::fuzz

@@ -45,6 +45,7 @@ void retry_after(std::string_view);
 // relay.cpp
 void lambda_answer(std::string_view);
 void relay_request(std::string_view);
+void template_text(std::string_view);
 
 // broker.cpp
 void broker(std::string_view);
@@ -58,11 +59,16 @@ void signature(std::string_view);
 void trace_context(std::string_view);
 
 // redrive.cpp
+void journal(std::string_view);
 void redrive(std::string_view);
+void saved_message(std::string_view);
 
 // config.cpp
 void credentials_json(std::string_view);
 void endpoint_rules(std::string_view);
 void profile(std::string_view);
+
+// settings.cpp
+void settings(std::string_view);
 
 } // namespace quern::fuzz

@@ -40,6 +40,18 @@ BOOST_AUTO_TEST_CASE(every_member_of_every_kind_comes_back_from_its_line)
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_number_that_is_none_of_ours_is_refused)
+{
+    for (auto const member : {&event::id, &event::previous}) {
+        auto e = made(k::sent, "m");
+        e.*member = std::uint64_t(1) << 63; // a negative number in the line
+        auto const line = to_line(e);
+        auto const got = parse_event(std::string_view(line).substr(0, line.size() - 1));
+        BOOST_TEST(!got);
+        if (!got) BOOST_TEST((got.error().code == errc::invalid_option));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_line_reads_like_one_of_step_functions)
 {
     auto e = made(k::sent, "m");

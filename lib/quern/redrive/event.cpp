@@ -97,8 +97,9 @@ struct reader {
     {
         std::int64_t number = 0;
         auto const found = of[name].get(number);
-        if (found == simdjson::SUCCESS) to = static_cast<Integer>(number);
-        good = good && (found == simdjson::SUCCESS || found == simdjson::NO_SUCH_FIELD);
+        auto const fits = std::in_range<Integer>(number);
+        if (found == simdjson::SUCCESS && fits) to = static_cast<Integer>(number);
+        good = good && (found == simdjson::SUCCESS ? fits : found == simdjson::NO_SUCH_FIELD);
     }
     void read(std::string_view name, bool& to)
     {
