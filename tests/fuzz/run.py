@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fuzzes the readers of bytes from outside, one after the other, with libFuzzer.
 
-usage: ./dev fuzz [NAME...] [--seconds N] [--jobs N] [--seed N] [--keep DIR] [--list]
+usage: ./dev fuzz [NAME...] [--seconds N] [--jobs N] [--seed N] [--keep DIR] [--list | --coverage]
 
   NAME         targets; without any, all of them
   --seconds N  time for each (default: 60)
@@ -9,8 +9,10 @@ usage: ./dev fuzz [NAME...] [--seconds N] [--jobs N] [--seed N] [--keep DIR] [--
   --seed N     of what libFuzzer tries (default: another one each time); the same seed tries the same inputs, as far as it gets
   --keep DIR   inputs that reached something new are kept there for the next run (default: build/fuzz/corpus)
   --list       the names of the targets
+  --coverage   tries nothing new, and lists the lines of each source that the inputs of earlier runs reach
 
 An input that a reader falls over is put into tests/fuzz/corpus/NAME/, where the test fuzz_corpus reads it from then on.
+A target begins with that folder, with what was kept, and with AWS's own cases where they lie beside the tree (seeds.py).
 The last column counts the edges of the program's control flow that the inputs of a target reach.
 """
 
@@ -23,6 +25,8 @@ import sys
 import time
 from pathlib import Path
 
+import seeds
+
 HERE = Path(__file__).resolve().parent
 LAST = re.compile(r"#(\d+)\s+\w+\s+cov: (\d+) ft: \d+ corp: (\d+)")
 
@@ -32,14 +36,16 @@ def names():
     return re.findall(r'^    \{"(\w+)"', table, re.M)
 
 
-def start(program, name, seconds, seed, keep):
+def start(program, name, limit, seed, keep):
     corpus = HERE / "corpus" / name
     kept = keep / name
     kept.mkdir(parents=True, exist_ok=True)
+    more = keep / "seeds" / name
+    folders = [str(kept), str(corpus)] + ([str(more)] if seeds.write(name, more) else [])
     log = keep / f"{name}.log"
     environment = dict(os.environ, QUERN_FUZZ=name, ASAN_OPTIONS="detect_leaks=1:allocator_may_return_null=1")
-    command = [program, f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048", "-max_len=4096", "-use_value_profile=1",
-               f"-seed={seed}", f"-artifact_prefix={kept}/", "-print_final_stats=1", str(kept), str(corpus)]
+    command = [program, limit, "-timeout=10", "-rss_limit_mb=2048", "-max_len=4096", "-use_value_profile=1",
+               f"-seed={seed}", f"-artifact_prefix={kept}/", "-print_final_stats=1", *folders]
     if seed and shutil.which("setarch"):
         command = ["setarch", "-R", *command]  # addresses steer it too
     with open(log, "w") as out:
@@ -75,6 +81,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help=argparse.SUPPRESS)  # libFuzzer: 0 draws one
     parser.add_argument("--keep", type=Path, default=HERE.parent.parent / "build" / "fuzz" / "corpus", help=argparse.SUPPRESS)
     parser.add_argument("--list", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--coverage", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.list:
         print("\n".join(names()))
@@ -84,11 +91,12 @@ def main():
         parser.error(f"no target {', '.join(unknown)}; ./dev fuzz --list names them")
     if args.seconds < 1 or args.jobs < 1:
         parser.error("--seconds and --jobs want a number from 1")
+    limit = "-runs=0" if args.coverage else f"-max_total_time={args.seconds}"
     waiting, running, good = list(args.names or names()), [], True
     try:
         while waiting or running:
             while waiting and len(running) < args.jobs:
-                running.append(start(args.program, waiting.pop(0), args.seconds, args.seed, args.keep.resolve()))
+                running.append(start(args.program, waiting.pop(0), limit, args.seed, args.keep.resolve()))
             time.sleep(0.2)
             for run in [run for run in running if run[0].poll() is not None]:
                 running.remove(run)
