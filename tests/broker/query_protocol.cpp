@@ -63,6 +63,10 @@ BOOST_AUTO_TEST_CASE(lists_and_maps_are_flat_and_in_the_order_of_their_numbers)
     BOOST_TEST(json_of("MessageAttribute.1.Name=n&MessageAttribute.1.Value.DataType=String"
                        "&MessageAttribute.1.Value.StringValue=v") ==
         R"({"MessageAttributes":{"n":{"DataType":"String","StringValue":"v"}}})");
+    BOOST_TEST(json_of("Attribute.Name=VisibilityTimeout&Attribute.Value=35&Tag.Key=k&Tag.Value=v") ==
+        R"({"Tags":{"k":"v"},"Attributes":{"VisibilityTimeout":"35"}})"); // a single one has no position
+    BOOST_TEST(json_of("MessageAttribute.Name=n&MessageAttribute.Value.DataType=String") ==
+        R"({"MessageAttributes":{"n":{"DataType":"String"}}})");
     BOOST_TEST(json_of("Entries=&Attributes=") == R"({"Entries":[],"Attributes":{}})"); // empty ones
     BOOST_TEST(
         json_of("SendMessageBatchRequestEntry.1.Id=1&SendMessageBatchRequestEntry.1.DelaySeconds=3"
@@ -82,6 +86,14 @@ BOOST_AUTO_TEST_CASE(too_many_parameters_and_parts_are_refused)
         many += "a=b&";
     BOOST_TEST(json_of(many) == "MalformedInput");
     BOOST_TEST(json_of("a.b.c.d.e.f.g.h.i.j.k=1") == "MalformedInput");
+}
+
+BOOST_AUTO_TEST_CASE(the_action_is_found_without_reading_the_rest)
+{
+    BOOST_TEST(action_of(form("a=b&Action=Send%4Dessage&c=%")) == "SendMessage");
+    BOOST_TEST(action_of(form("XAction=a&Actions=b")).empty());
+    BOOST_TEST(action_of(form("Action=a", "/?Action=b")) == "a"); // as the reader has it: the last one
+    BOOST_TEST(action_of(form("Action=" + std::string(1'000'000, 'x'))).size() < 1000u);
 }
 
 BOOST_AUTO_TEST_CASE(a_posted_form_and_a_get_with_an_action_are_calls)

@@ -166,6 +166,31 @@ BOOST_AUTO_TEST_CASE(looks_are_answered_under_addresses_and_listed_names_whereve
     BOOST_TEST(ask("/?Action=ListQueues", "sqs") == 200);
 }
 
+// With --cors any such page read all messages, unsigned.
+BOOST_AUTO_TEST_CASE(a_look_is_for_no_page_of_another_origin_whatever_cors_says)
+{
+    auto options = open_server::options();
+    options.cors = {"*"};
+    running_server s(options);
+    auto client = s.connect();
+    client.call("CreateQueue", R"({"QueueName":"q"})");
+    auto const ask = [&](std::string_view path, std::string_view more) {
+        client.send("GET " + std::string(path) + " HTTP/1.1\r\nHost: h\r\n" + std::string(more) + "\r\n");
+        return client.receive();
+    };
+    for (auto const* path : {"/_quern/messages?queue=q", "/_quern/queues", "/metrics"}) {
+        auto const answer = ask(path, "Origin: http://evil.example\r\n");
+        BOOST_TEST(field(answer, "access-control-allow-origin").empty(), path);
+        BOOST_TEST(field(answer, "x-content-type-options") == "nosniff");
+        auto const refused = ask(path, "Origin: http://evil.example\r\nSec-Fetch-Site: cross-site\r\n");
+        BOOST_TEST(refused.status == 403);
+        BOOST_TEST(field(refused, "access-control-allow-origin").empty());
+        BOOST_TEST(ask(path, "Sec-Fetch-Site: same-site\r\n").status == 403);
+        BOOST_TEST(ask(path, "Sec-Fetch-Site: same-origin\r\n").status == 200);
+        BOOST_TEST(ask(path, "Sec-Fetch-Site: none\r\n").status == 200);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(metrics_are_for_admins)
 {
     running_server s;

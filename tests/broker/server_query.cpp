@@ -91,6 +91,58 @@ BOOST_FIXTURE_TEST_CASE(an_error_that_repeats_a_control_character_can_be_read, o
     BOOST_TEST(told.find(std::string("a\xEF\xBF\xBD") + 'b') != told.npos, told);
 }
 
+// The answer repeated an action of 15 MB, each of its bytes as three.
+BOOST_AUTO_TEST_CASE(a_form_is_not_taken_apart_before_its_signature_was_checked)
+{
+    old_client old{broker::server_options()};
+    aws::request_view view;
+    view.method = "POST";
+    view.target = "/";
+    view.headers = {{"Host", "h"}, {"Content-Type", "application/x-www-form-urlencoded"}};
+    aws::signing_keys keys;
+    aws::signing_scope const scope{text::timestamp(old.server.wall()), "us-east-1", "sqs"};
+    std::string signature;
+    for (auto const& [name, value] : aws::sign(view, {"quern", "quern", ""}, scope, {}, keys).added)
+        signature += name + ": " + value + "\r\n";
+    for (std::string form : {"Action=", "Action=SendMessage&QueueUrl=q&MessageBody="}) {
+        while (form.size() < 15'000'000)
+            form += "\u2028";
+        auto const answer = old.ask(form, signature);
+        BOOST_TEST(answer.status == 403);
+        BOOST_TEST(answer.body.size() < 1024u);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_long_name_is_not_repeated_whole, old_client)
+{
+    auto const told = ask("Action=" + std::string(1000, 'x'), "Error/Message", 400);
+    BOOST_TEST(told == "The action " + std::string(80, 'x') + "... is not valid for this endpoint.");
+}
+
+// As the API reference of 2012 has them.
+BOOST_FIXTURE_TEST_CASE(a_single_attribute_needs_no_position_and_a_path_may_end_in_a_slash, old_client)
+{
+    ask("Action=CreateQueue&QueueName=MyQueue", "", 200);
+    ask("Action=SetQueueAttributes&QueueUrl=MyQueue&Attribute.Name=VisibilityTimeout&Attribute.Value=35", "", 200);
+    std::string const form = "Action=GetQueueAttributes&AttributeName.1=VisibilityTimeout";
+    auto request = form_text(form);
+    request.replace(0, std::string_view("POST /").size(), "POST /000000000000/MyQueue/");
+    client.send(request);
+    auto const answer = client.receive();
+    BOOST_TEST(answer.status == 200, answer.body);
+    BOOST_TEST(text::read_xml(answer.body).value().get("GetQueueAttributesResult/Attribute/Value") == "35");
+    ask(form + "&QueueUrl=http%3A%2F%2Fh%2F000000000000%2FMyQueue%2F", "", 200);
+    BOOST_TEST(ask(form + "&QueueUrl=http%3A%2F%2FMyQueue%2F", "Error/Code", 404) == "InvalidAddress");
+}
+
+BOOST_FIXTURE_TEST_CASE(an_error_that_repeats_what_is_no_utf_8_can_be_read, old_client)
+{
+    auto const told = ask("Action=a%ffb", "Error/Message", 400);
+    BOOST_TEST(told == "The action a\uFFFDb is not valid for this endpoint.");
+    auto const answer = client.call("\xff", "{}");
+    BOOST_TEST(answer.body.find("There is no operation AmazonSQS.\uFFFD.") != std::string::npos, answer.body);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_long_poll_is_answered_in_the_protocol_it_was_asked_in, old_client)
 {
     ask("Action=CreateQueue&QueueName=q", "", 200);

@@ -17,9 +17,20 @@ struct queue_path {
     std::string_view name;
 };
 
+/// A slash behind the name is none of it; behind a host it is the path.
+std::string_view without_last_slash(std::string_view url)
+{
+    if (!url.ends_with('/')) return url;
+    auto const shorter = url.substr(0, url.size() - 1);
+    auto const name = shorter.substr(shorter.rfind('/') + 1);
+    bool const is_host = shorter.substr(0, shorter.size() - name.size()).ends_with("//");
+    return name.empty() || is_host ? url : shorter;
+}
+
 /// The last two segments of a QueueUrl, the last one of a url whose last but one is no account.
 queue_path account_and_name(std::string_view url)
 {
+    url = without_last_slash(url);
     auto const slash = url.rfind('/');
     if (slash == url.npos) return {{}, url};
     auto const before = url.substr(0, slash);

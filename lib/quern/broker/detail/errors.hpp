@@ -70,7 +70,14 @@ error_shape const& shape_of(error) noexcept;
 /// The shape of a failure that an engine made, by failure::service_code; nullptr when it is none of ours.
 error_shape const* find_error(std::string_view query_code) noexcept;
 
-/// The failure as a client would report it: errc::service_error, or errc::throttled where slowing down helps.
+/// The text with U+FFFD for each byte that is no UTF-8: a JSON or XML document with such a byte cannot be read.
+std::string as_utf8(std::string_view);
+
+/// A name that a caller sent, short enough to be repeated: 80 bytes, and dots for the rest.
+std::string brief(std::string_view);
+
+/// The failure as a client would report it: errc::service_error, or errc::throttled where slowing down helps. The
+/// message becomes UTF-8 of 4 KiB at most, whatever it repeats of a request.
 failure fail(error, std::string message);
 
 } // namespace quern::broker

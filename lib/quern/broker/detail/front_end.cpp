@@ -168,8 +168,8 @@ std::optional<failure> front_end::refusal_of_headers(net::http_request const& re
     auto const host = request.fields.find("host");
     if (host.empty() || !local_hosts_only_ || net::is_local_host(host, hosts_)) return {};
     return fail(error::access_denied,
-        "This broker listens on the loopback only, and answers to names of the loopback only; \"" +
-            std::string(host) + "\" has to be allowed (quern broker --allow-host, server_options.hosts).");
+        "This broker listens on the loopback only, and answers to names of the loopback only; \"" + brief(host) +
+            "\" has to be allowed (quern broker --allow-host, server_options.hosts).");
 }
 
 /// Why the caller is sent away, if so.
@@ -244,12 +244,15 @@ std::optional<failure> front_end::refusal_of_query(net::http_request const& requ
 /// A look needs no signature, so a page under a name of its own, turned to this address, must not get one.
 std::optional<failure> front_end::refusal_of_look(net::http_request const& request) const
 {
+    auto const site = request.fields.find("sec-fetch-site");
+    if (site == "cross-site" || site == "same-site")
+        return fail(error::access_denied, "Looks without a signature are not for pages of other origins.");
     auto const host = request.fields.find("host");
     if (host.empty() || net::is_local_host(host, hosts_)) return {};
     if (!local_hosts_only_ && net::is_address(host)) return {};
     return fail(error::access_denied,
-        "Looks without a signature are answered under addresses and names of the loopback only; \"" +
-            std::string(host) + "\" has to be allowed (quern broker --allow-host, server_options.hosts).");
+        "Looks without a signature are answered under addresses and names of the loopback only; \"" + brief(host) +
+            "\" has to be allowed (quern broker --allow-host, server_options.hosts).");
 }
 
 served front_end::serve(
@@ -262,24 +265,29 @@ served front_end::serve(
     };
 
     if (auto const why = refusal_of_headers(request)) return refuse(*why);
-    if (cors_.answer(request, answer)) return out;
     auto const target = request.fields.find("x-amz-target");
+    if (target.empty() && admin_ && is_look(request)) { // before CORS: what needs no signature is for no other page
+        answer.more_headers += "\r\nX-Content-Type-Options: nosniff";
+        if (auto const why = refusal_of_look(request)) return refuse(*why);
+        serve_admin(request, queues_, metrics_, now, answer);
+        return out;
+    }
+    if (cors_.answer(request, answer)) return out;
     if (target.empty() && is_query_call(request)) {
         answer.xml = true;
         answer.content_type = "text/xml";
         if (auto const why = refusal_of_query(request)) return refuse(*why);
+        // A form is taken apart for those only who are let in: that makes copies several times as large.
+        auto const action = action_of(request);
+        auto const* const wanted = find(action);
+        if (auto const why = admit(wanted, request, calendar, out)) return refuse(*why);
+        if (!wanted) {
+            return refuse(
+                fail(error::invalid_action, "The action " + brief(action) + " is not valid for this endpoint."));
+        }
         auto const asked = read_query_call(request);
         if (!asked) return refuse(asked.error());
-        auto const* const wanted = find(asked->action);
-        if (!wanted)
-            return refuse(
-                fail(error::invalid_action, "The action " + asked->action + " is not valid for this endpoint."));
-        out.parked = serve_operation(*wanted, request, asked->json, origin, now, calendar, out, answer);
-        return out;
-    }
-    if (target.empty() && admin_ && is_look(request)) {
-        if (auto const why = refusal_of_look(request)) return refuse(*why);
-        serve_admin(request, queues_, metrics_, now, answer);
+        out.parked = serve_operation(*wanted, request, asked->json, origin, now, out, answer);
         return out;
     }
     if (target.empty()) {
@@ -294,21 +302,30 @@ served front_end::serve(
     }
     auto const* const wanted =
         target.starts_with(target_prefix) ? find(target.substr(target_prefix.size())) : nullptr;
-    if (!wanted) return refuse(fail(error::invalid_action, "There is no operation " + std::string(target) + "."));
-    out.parked = serve_operation(*wanted, request, request.body, origin, now, calendar, out, answer);
+    if (!wanted) return refuse(fail(error::invalid_action, "There is no operation " + brief(target) + "."));
+    if (auto const why = admit(wanted, request, calendar, out)) return refuse(*why);
+    out.parked = serve_operation(*wanted, request, request.body, origin, now, out, answer);
     return out;
 }
 
+/// Counts the request, and finds out why its caller is sent away, if so.
+std::optional<failure> front_end::admit(
+    operation const* wanted, net::http_request const& request, wall_time calendar, served& out)
+{
+    if (wanted) {
+        ++requests_[static_cast<std::size_t>(wanted - operations)];
+        out.operation = wanted->name;
+    }
+    return identify(request, calendar);
+}
+
 std::optional<poll_id> front_end::serve_operation(operation const& wanted, net::http_request const& request,
-    std::string_view body, std::string_view origin, instant now, wall_time calendar, served& out, http_answer& answer)
+    std::string_view body, std::string_view origin, instant now, served& out, http_answer& answer)
 {
     auto const refuse = [&](failure const& why) {
         write_failure(why, answer);
         return std::optional<poll_id>();
     };
-    ++requests_[static_cast<std::size_t>(&wanted - operations)];
-    out.operation = wanted.name;
-    if (auto const why = identify(request, calendar)) return refuse(*why);
     out.let_in = true;
 
     out.fault = queues_.faults().on_request(wanted.name);
@@ -347,13 +364,14 @@ void write_failure(failure const& why, http_answer& answer)
 {
     auto const* known = find_error(why.service_code);
     auto const& shape = known ? *known : shape_of(error::internal_failure);
+    auto const text = as_utf8(why.message); // others make failures too, of what they were sent
     answer.status = shape.http_status;
     answer.query_error.assign(shape.query_code).append(shape.sender_fault ? ";Sender" : ";Receiver");
     if (answer.xml) {
         auto const type = shape.sender_fault ? "Sender" : "Receiver";
-        encode_xml_error(type, shape.query_code, why.message, answer.request_id, answer.body);
+        encode_xml_error(type, shape.query_code, text, answer.request_id, answer.body);
     } else {
-        encode_error(shape.json_type, why.message, answer.body);
+        encode_error(shape.json_type, text, answer.body);
     }
 }
 

@@ -113,18 +113,23 @@ void write_shape(shape const& as, node const& from, json_writer& out, std::strin
         out.end_array();
         return;
     case kind::text_map:
-    case kind::structure_map:
-        out.begin_object();
-        each([&](node const& one) {
+    case kind::structure_map: {
+        auto const write_entry = [&](node const& one) {
             out.key(one.text(std::string(as.key)));
             auto const value = one.parts.find("Value");
             if (as.what == kind::text_map)
                 out.string(one.text("Value"));
             else
                 write_object(value == one.parts.end() ? node() : value->second, out, action);
-        });
+        };
+        out.begin_object();
+        if (from.parts.contains(std::string(as.key)))
+            write_entry(from); // the API reference of 2012 has single ones without a position
+        else
+            each(write_entry);
         out.end_object();
         return;
+    }
     }
 }
 
@@ -189,6 +194,26 @@ bool is_query_call(net::http_request const& request)
     if (request.method == "POST") return boost::beast::iequals(type.substr(0, form.size()), form);
     auto const query = query_of(request.target);
     return request.method == "GET" && (query.starts_with("Action=") || query.find("&Action=") != query.npos);
+}
+
+std::string action_of(net::http_request const& request)
+{
+    constexpr std::size_t most_of_action = 256;
+    std::string out;
+    std::size_t count = 0;
+    auto const look_at = [&](std::string_view form) {
+        while (!form.empty() && count <= most_parameters) {
+            auto const end = std::min(form.find('&'), form.size());
+            auto const one = form.substr(0, end);
+            form.remove_prefix(std::min(end + 1, form.size()));
+            if (one.empty()) continue;
+            ++count;
+            if (one.starts_with("Action=")) out = decoded(one.substr(7, most_of_action));
+        }
+    };
+    look_at(query_of(request.target));
+    if (request.method != "GET") look_at(request.body);
+    return out;
 }
 
 result<query_call> read_query_call(net::http_request const& request)

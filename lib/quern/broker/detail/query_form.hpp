@@ -18,8 +18,12 @@ struct query_call {
 /// Whether a request is one: a form that is posted, or a GET with an Action.
 bool is_query_call(net::http_request const&);
 
-/// Lists and maps are flat: AttributeName.1, MessageAttribute.2.Value.DataType. Without a QueueUrl the path names the
-/// queue.
+/// The action that it names, decoded, or the beginning of a longer one; empty: none. Looks at no more of it than
+/// that.
+std::string action_of(net::http_request const&);
+
+/// Lists and maps are flat: AttributeName.1, MessageAttribute.2.Value.DataType. A map of one entry may come without a
+/// position: Attribute.Name. Without a QueueUrl the path names the queue.
 ///
 /// Fails with  SerializationException  more than 2,000 parameters, or one of more than ten parts
 result<query_call> read_query_call(net::http_request const&);
