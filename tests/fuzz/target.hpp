@@ -68,6 +68,13 @@ void credentials_json(std::string_view);
 void endpoint_rules(std::string_view);
 void profile(std::string_view);
 
+// bodies.cpp
+void dynamodb_answer(std::string_view);
+void idempotency_key(std::string_view);
+void native_value(std::string_view);
+void s3_pointer(std::string_view);
+void sns_envelope(std::string_view);
+
 // settings.cpp
 void settings(std::string_view);
 
