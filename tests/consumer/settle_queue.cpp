@@ -1,4 +1,4 @@
-#include <quern/consumer/detail/lease/lease_book.hpp>
+#include <quern/consumer/detail/lease_book.hpp>
 #include <quern/consumer/detail/settle/settle_queue.hpp>
 #include <quern/sim/virtual_clock.hpp>
 

@@ -100,6 +100,9 @@ BOOST_AUTO_TEST_CASE(age_does_not_touch_what_stands_back_or_is_released)
     BOOST_TEST(of(unavailable()).what == kind::stand_back);
     BOOST_TEST(of(release()).what == kind::postpone);
     BOOST_TEST(of(ack()).what == kind::remove);
+    BOOST_TEST(
+        of(retry_at(its.now + 5min)).what == kind::postpone); // one put off to a time of the calendar was rejected
+    BOOST_TEST((of(retry_at(its.now + 5min)).delay == 5min));
 }
 
 BOOST_AUTO_TEST_CASE(an_exception_is_a_retry_and_is_logged)

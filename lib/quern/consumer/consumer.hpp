@@ -37,8 +37,9 @@ namespace quern {
 ///
 /// A queue whose URL ends in ".fifo" is consumed group by group, each in its order; see group_policy.
 ///
-/// Lifetime  the state lives until the drain has ended; destroying the object drains without waiting for it. The
-///           context of options.handler_executor, where it is another one, outlives the drain.
+/// Lifetime  any order: the state lives until the drain has ended, or until its context ends; destroying the object
+///           drains without waiting for it. When the context of options.handler_executor, or a client that was given,
+///           ends before it, it drains by itself: messages whose handlers went with it come again.
 /// Threads   any, for every call and for destruction; only no call may be under way while it is destroyed. The
 ///           pipeline runs on a strand of the executor, which any number of threads may run. With several threads
 ///           where handlers run, see options.handler_executor, the function given is called on several at once.
@@ -63,8 +64,9 @@ public:
     /// connections of it, until its drain has ended: options.max_polls and max_settle_calls. Several that share a
     /// client need the sum.
     ///
-    /// `api` outlives the drain: once the report is there no call begins any more, and one that is still under way
-    /// ends as it may. options.time, where given, outlives the context.
+    /// `api` outlives the drain, unless it is an sqs::client (see sqs::api::share()): once the report is there no
+    /// call begins any more, and one that is still under way ends as it may. options.time, where given, outlives the
+    /// context.
     ///
     /// Throws as the other, and when the client has too few connections left.
     template <class F>
@@ -86,6 +88,7 @@ public:
     ///
     /// Fails with    what refused the receives, once it has given up and drained; see
     ///               consumer_options::give_up_after. drained() has the report of that drain.
+    ///               errc::stopped  the client was closed, or the context of handler_executor ended: it has drained
     /// Cancellation  terminal: ends the wait, with operation_aborted thrown, and nothing else.
     boost::asio::awaitable<result<drain_report>> run();
 

@@ -105,9 +105,13 @@ public:
     void stop(std::optional<std::chrono::milliseconds> limit = {});
 
     /// The same, and completes with the sum of the reports.
+    ///
+    /// Cancellation  as drained(): a drain that has begun goes on.
     boost::asio::awaitable<drain_report> drain(std::chrono::milliseconds limit);
 
     /// Completes when all have drained, whoever began that.
+    ///
+    /// Cancellation  none: it completes with the drain.
     boost::asio::awaitable<drain_report> drained();
 
     /// As consumer::drain_on(), for all of them.

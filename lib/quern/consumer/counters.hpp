@@ -17,7 +17,7 @@ struct consumer_numbers {
     Number damaged{};        ///< messages that arrived unreadable or with a wrong digest: not run
     Number acked{};          ///< deletes confirmed
     Number retried{};        ///< failed and put off
-    Number released{};       ///< made visible again at once
+    Number released{};       ///< made visible again without a delay
     Number rejected{};       ///< handed to the poison queue, or deleted where there is none
     Number malformed{};      ///< parse_error of the handler
     Number extended{};       ///< leases extended

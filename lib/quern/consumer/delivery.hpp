@@ -21,7 +21,7 @@ struct held;
 class lease_book;
 } // namespace detail
 
-/// Whoever must agree before a lease is extended: what it protects reaches no further than he says.
+/// An object that must agree before a lease is extended: what it protects reaches no further than it says.
 ///
 /// Threads  called on the consumer's strand; one call at a time.
 class lease_guard {
@@ -99,12 +99,13 @@ public:
 
     /// Has the message hidden for `at_least` from now, 12 hours after its receive at most; completes when SQS has
     /// confirmed it. The consumer extends every lease by itself: this is for code that lets nothing else run, or that
-    /// wants a margin before it does what cannot be undone. At once when that much is left. Fails as ack() does.
+    /// wants a margin before it does what cannot be undone. At once when that much is left. Fails as ack() does, and
+    /// is not to be cancelled either.
     boost::asio::awaitable<result<void>> extend(std::chrono::seconds at_least);
 
     /// Has each extension of the lease wait for this guard, while the handler runs; completes when that is so. What
     /// is on the wire by then moves lease_deadline() no more: it is as far as the guard has to reach at first. Fails
-    /// as ack() does.
+    /// as ack() does, and is not to be cancelled either.
     boost::asio::awaitable<result<void>> guard_lease(std::shared_ptr<lease_guard>);
 
     /// Where these go. Without a keeper, as in the test of a handler, they succeed at once.

@@ -11,7 +11,7 @@ struct drain_report {
     std::chrono::milliseconds took{};
     std::size_t finished = 0;  ///< handlers that ended by themselves during the drain
     std::size_t cancelled = 0; ///< handlers that ended because the drain's time ran out; their messages were released
-    std::size_t released = 0;  ///< messages made visible again at once: received and not started, or cancelled
+    std::size_t released = 0;  ///< messages made visible again: received and not started, or cancelled
     std::size_t stranded = 0;  ///< hidden though nobody works on them: their release was not confirmed in time
     std::size_t running = 0;   ///< handlers still running; their messages stay hidden until their leases end
     std::size_t at_risk = 0;   ///< handled, but the delete is not confirmed: may be delivered again

@@ -45,7 +45,7 @@ enum class message_end {
     deleted,
     rejected,   ///< handed to the poison queue, or deleted where there is none
     put_off,    ///< it comes again, later
-    released,   ///< visible again at once
+    released,   ///< visible again without a delay
     lost,       ///< its lease was lost: it comes again, here or elsewhere
     came_again, ///< it was given back, and received again before that was confirmed; another time here has begun
 };

@@ -65,7 +65,8 @@ struct consumer_options {
     std::optional<policy::rate> rate;
 
     /// Long polls at once, at most; 1 to 1000. The number adapts: full answers double it, one with a single message
-    /// takes one away, an empty one returns it to one, so that an idle queue costs one request every `wait_time`.
+    /// takes one away, an empty one returns it to one, so that an idle queue costs one request every `wait_time`. 16,
+    /// because sixteen full answers every 10 ms are 16,000 messages a second, more than most handlers take.
     std::size_t max_polls = 16;
 
     /// How long a receive waits for a message; 0 to 20 s, 20 is the cheapest. Shortened to two thirds of
@@ -97,9 +98,10 @@ struct consumer_options {
     policy::backoff backoff;
 
     /// How old a message may get that fails again and again, from its first receive; then it is rejected: deleted for
-    /// good, unless there is a `poison_queue_url`. The last try falls within the age. Only failures are judged by it,
-    /// and time in which this consumer stood back (paused, or an outage of what the message needs) does not count. At
-    /// most 14 days, for which SQS keeps a message at most. Zero: any age, the queue's redrive policy decides.
+    /// good, unless there is a `poison_queue_url`. The last try falls within the age. It judges retry(), exceptions
+    /// and retry_after(), and no other outcome; time in which this consumer stood back (paused, or an outage of what
+    /// the message needs) does not count, the time until a retry_at() does. At most 14 days, for which SQS keeps a
+    /// message at most. Zero: any age, the queue's redrive policy decides.
     std::chrono::milliseconds max_age{0};
 
     /// Retrying is the default because it loses nothing and lets the queue's own policy decide. Logged in any case,
@@ -139,14 +141,16 @@ struct consumer_options {
     std::chrono::milliseconds park_for{3'600'000};
 
     /// How long an acknowledgement may wait for others of its request: while a handler runs, or messages arrive fast.
+    /// 10 ms is about what a request within a region takes, and nothing beside a lease.
     std::chrono::milliseconds settle_linger{10};
 
     /// Batch requests for deletes and visibility changes under way at once; 2 to 1000, because the last one is kept
-    /// for visibility changes: deletes that hang must not let leases run out.
+    /// for visibility changes: deletes that hang must not let leases run out. 32, so that even at 20 ms a request the
+    /// deletes keep up with what `max_polls` receives bring.
     std::size_t max_settle_calls = 32;
 
     /// Budget of a drain that a signal starts, unless drain_on() is given another. At nine tenths of it, handlers
-    /// still running are cancelled.
+    /// still running are cancelled. 30 s, because Kubernetes grants a pod as much between SIGTERM and SIGKILL.
     std::chrono::milliseconds drain_deadline{30'000};
 
     /// System attributes to receive besides ApproximateReceiveCount and ApproximateFirstReceiveTimestamp.
@@ -156,9 +160,9 @@ struct consumer_options {
     std::vector<std::string> attributes{"All"};
 
     /// Where handlers run, coroutines each on a strand of its own: they may block as long as there are threads. Give
-    /// those that block a boost::asio::thread_pool, which has to outlive the consumer. Absent: the executor of the
-    /// consumer, where coroutines share a few dozen strands, because one each would cost memory; one that blocks
-    /// would stop the consumer's own work, lease extensions included.
+    /// those that block a boost::asio::thread_pool; when it ends before the consumer, that drains. Absent: the
+    /// executor of the consumer, where coroutines share a few dozen strands, because one each would cost memory; one
+    /// that blocks would stop the consumer's own work, lease extensions included.
     std::optional<boost::asio::any_io_executor> handler_executor;
 
     /// Where warnings and errors go, a failing receive or handler among them: to standard error, unless told

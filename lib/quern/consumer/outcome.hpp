@@ -107,9 +107,10 @@ inline outcome reject(std::string reason)
     return outcome(outcome::kind::reject, std::move(reason));
 }
 
-/// A dependency of the handler is down: no fault of the message, which comes again after consumer_options::backoff.
-/// When several messages say so in a row the consumer stops working on those that need the same, and tries again with
-/// one at a time until that succeeds; see consumer_options::breaker and dependency.
+/// A dependency of the handler is down: no fault of the message, which comes again after consumer_options::backoff;
+/// while the breaker is open after 30 s, or after as long as the outage has lasted, 15 minutes at most. When several
+/// messages say so in a row the consumer stops working on those that need the same, and tries again with one at a
+/// time until that succeeds; see consumer_options::breaker and dependency.
 inline outcome unavailable()
 {
     return outcome(outcome::kind::unavailable);

@@ -75,9 +75,11 @@ public:
         : strand(compact_strand::on(std::move(ex))), fifo_(queue_url.ends_with(".fifo")),
           options_(std::move(settings)), time_(options_.time ? *options_.time : real_clock()),
           own_client_(given ? nullptr : make_client(strand, queue_url, options_.observer)),
-          api_(given ? *given : *own_client_), queue_url_(std::move(queue_url)),
-          queue_(options_, fifo_, seeded(options_.seed)), log_(options_.log), wake_(time_, strand),
-          id_prefix_(own_prefix(options_.seed))
+          shared_client_(given ? given->share() : nullptr), api_(shared_client_ ? *shared_client_
+                                                                    : given     ? *given
+                                                                                : *own_client_),
+          queue_url_(std::move(queue_url)), queue_(options_, fifo_, seeded(options_.seed)), log_(options_.log),
+          wake_(time_, strand), id_prefix_(own_prefix(options_.seed))
     {}
 
     void accept(outgoing_ptr);
@@ -104,6 +106,7 @@ private:
     producer_options const options_;
     clock& time_;
     std::unique_ptr<sqs::client> own_client_;
+    std::shared_ptr<sqs::api> shared_client_; // the one that was given may go before us
     sqs::api& api_;
     std::string const queue_url_;
     send_queue queue_;

@@ -41,9 +41,9 @@ public:
     /// Throws boost::system::system_error that names the option or the variable when one is missing or wrong.
     producer(boost::asio::io_context&, std::string queue_url, producer_options = producer_options());
 
-    /// A producer that speaks through `api`, which outlives the requests and is safe to call on the producer's
-    /// strand. An sqs::client should make a single attempt (retry_options::max_attempts = 1), since the producer
-    /// tries again.
+    /// A producer that speaks through `api`, which is safe to call on the producer's strand, and outlives the
+    /// requests unless it is an sqs::client: without that, sends fail with errc::stopped. An sqs::client should make
+    /// a single attempt (retry_options::max_attempts = 1), since the producer tries again.
     producer(
         boost::asio::any_io_executor, sqs::api& api, std::string queue_url, producer_options = producer_options());
 

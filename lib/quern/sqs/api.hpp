@@ -8,6 +8,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <chrono>
+#include <memory>
 
 namespace quern::sqs {
 
@@ -31,6 +32,10 @@ public:
 
     /// Claims places for as many requests at once. From any thread. An implementation without lanes has room for all.
     virtual lane_claim claim(lane_places) { return {}; }
+
+    /// The same operations, for whoever may begin one after this object is gone: that fails with errc::stopped. Null:
+    /// there is no such thing, and this object outlives all who use it. From any thread.
+    virtual std::shared_ptr<api> share() const { return nullptr; }
 
     virtual answer<send_message_response> send_message(send_message_request) = 0;
     virtual answer<send_message_batch_response> send_message_batch(send_message_batch_request) = 0;

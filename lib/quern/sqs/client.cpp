@@ -262,6 +262,30 @@ answer<typename Request::response> client::carry(Request request)
     return on_strand(address_, std::move(request));
 }
 
+/// The client for those who may be there longer than it.
+class client::visitor final : public forwarding_api<visitor> {
+public:
+    explicit visitor(std::shared_ptr<address const> of) : of_(std::move(of)) {}
+
+    std::chrono::milliseconds clock_offset() const override { return of_->theirs->offset(); }
+    lane_claim claim(lane_places wanted) override { return of_->lanes->claim(wanted); }
+    std::shared_ptr<api> share() const override { return std::make_shared<visitor>(of_); }
+
+    template <class Request>
+    answer<typename Request::response> carry(Request request)
+    {
+        return on_strand(of_, std::move(request));
+    }
+
+private:
+    std::shared_ptr<address const> const of_;
+};
+
+std::shared_ptr<api> client::share() const
+{
+    return std::make_shared<visitor>(address_);
+}
+
 template class forwarding_api<client>;
 
 } // namespace quern::sqs

@@ -80,6 +80,9 @@ public:
     /// for a connection; what does not claim uses them all the same.
     lane_claim claim(lane_places) override;
 
+    /// Does not keep the client: its operations fail with errc::stopped once that is gone.
+    std::shared_ptr<api> share() const override;
+
     net::endpoint const& endpoint() const;
     net::client_counters counters() const;
 
@@ -87,6 +90,7 @@ private:
     friend class forwarding_api<client>;
     struct state;
     struct address;
+    class visitor;
 
     template <class Request>
     answer<typename Request::response> carry(Request);

@@ -3,7 +3,7 @@
 #include <quern/consumer/counters.hpp>
 #include <quern/consumer/detail/byte_limit.hpp>
 #include <quern/consumer/detail/drain.hpp>
-#include <quern/consumer/detail/lease/lease_book.hpp>
+#include <quern/consumer/detail/lease_book.hpp>
 #include <quern/consumer/detail/limits_in_force.hpp>
 #include <quern/consumer/detail/message/ledger.hpp>
 #include <quern/consumer/drain_report.hpp>

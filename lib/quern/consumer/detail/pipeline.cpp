@@ -54,7 +54,11 @@ std::weak_ptr<lodgers::lodger> pipeline::move_in(std::shared_ptr<lodgers> home, 
 pipeline::pipeline(
     compact_strand strand, sqs::api* given, std::string queue_url, handlers handle, consumer_options options)
     : own_client_(given ? nullptr : make_client(strand, options, queue_url)),
-      line_(std::move(strand), given ? *given : *own_client_, std::move(queue_url), std::move(options)),
+      shared_client_(given ? given->share() : nullptr), line_(std::move(strand),
+                                                            shared_client_ ? *shared_client_
+                                                                : given    ? *given
+                                                                           : *own_client_,
+                                                            std::move(queue_url), std::move(options)),
       settle_(line_), leases_(line_, settle_), dispatch_(line_, settle_, std::move(handle)),
       intake_(line_, dispatch_), polls_claimed_(line_.options.max_polls),
       stall_(line_.options.stall_after, line_.now()), stall_log_(line_.options.log)

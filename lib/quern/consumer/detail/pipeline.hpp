@@ -123,6 +123,7 @@ private:
     std::weak_ptr<lodgers::lodger> tenant_;
     std::vector<sqs::lane_claim> places_; // in the client's lanes
     std::unique_ptr<sqs::client> own_client_;
+    std::shared_ptr<sqs::api> shared_client_; // the one that was given may go before us
     line line_;
     settle_stage settle_;
     lease_stage leases_;

@@ -26,10 +26,10 @@ std::vector<compact_strand> make_strands(asio::any_io_executor const& ex)
 
 dispatch_stage::dispatch_stage(line& l, settle_stage& to, handlers handle)
     : line_(l), settle_(to), door_(std::make_shared<door>(std::move(handle))),
-      calls_(
-          std::make_shared<call_line>(door_, l.options.handler_executor.value_or(l.strand.inner()), l.time, tells())),
-      pace_(l.options.rate, l.now()), outage_(l.options, seeded(l.options.seed)),
-      redrive_(l.options.breaker.has_value(), l.now()), flag_(l.options.flag, l.now()), flag_was_(flag_.at(l.now())),
+      place_(l.strand.inner(), l.options.handler_executor, door_),
+      calls_(std::make_shared<call_line>(door_, place_.executor(), l.time, tells())), pace_(l.options.rate, l.now()),
+      outage_(l.options, seeded(l.options.seed)), redrive_(l.options.breaker.has_value(), l.now()),
+      flag_(l.options.flag, l.now()), flag_was_(flag_.at(l.now())),
       batches_(batch_size(), l.options.batch_bytes, l.options.batch_window), runs_(l.options.handler_timeout),
       call_limit_(l.options.handler_concurrency, takes_batches() ? batch_size() : 1),
       shared_strands_(make_strands(l.strand.inner()))

@@ -5,6 +5,7 @@
 #include <quern/consumer/detail/dispatch/call_line.hpp>
 #include <quern/consumer/detail/dispatch/door.hpp>
 #include <quern/consumer/detail/dispatch/fifo_groups.hpp>
+#include <quern/consumer/detail/dispatch/handler_place.hpp>
 #include <quern/consumer/detail/dispatch/outage.hpp>
 #include <quern/consumer/detail/dispatch/pace.hpp>
 #include <quern/consumer/detail/dispatch/redrive_inquiry.hpp>
@@ -93,7 +94,7 @@ private:
     bool may_call() const { return call_limit_.is_none() || call_limit_.admits(calls_under_way()); }
     bool may_place() const { return call_limit_.is_none() || takes_batches() || may_call(); }
 
-    // admission.cpp
+    // dispatch_stage.cpp
     void admit(held_ptr, tick now);
     void place(held_ptr, tick now);
     std::string dependency_of(held const&);
@@ -126,6 +127,7 @@ private:
 
     // ended.cpp
     void welcome() override;
+    void no_place() override;
     void has_begun(held_ptr) override;
     void delete_asked(held_ptr, reply) override;
     void extend_asked(held_ptr, std::chrono::seconds, reply) override;
@@ -147,6 +149,7 @@ private:
     line& line_;
     settle_stage& settle_;
     std::shared_ptr<door> const door_;
+    handler_place place_;
     std::shared_ptr<call_line> const calls_;
 
     pace pace_;
@@ -166,7 +169,6 @@ private:
     std::size_t looked_at_ = 0;                        // of these
     std::vector<compact_strand> const shared_strands_; // of handlers
     std::size_t next_strand_ = 0;                      // of these
-    std::optional<boost::asio::any_io_executor> busy_; // while some run, the context does not run out of work
 };
 
 } // namespace quern::detail

@@ -59,6 +59,12 @@ void door::come_home(finished one)
     if (!std::exchange(expected_, true)) post([](door_keeper& who) { who.welcome(); });
 }
 
+void door::place_is_gone()
+{
+    std::lock_guard const lock(mutex_);
+    if (to_) post([](door_keeper& who) { who.no_place(); });
+}
+
 void door::note_begun(held_ptr h)
 {
     std::lock_guard const lock(mutex_);

@@ -29,7 +29,8 @@ class door_keeper {
 public:
     using reply = delivery::keeper::reply;
 
-    virtual void welcome() = 0; ///< handlers have ended: take() them
+    virtual void welcome() = 0;  ///< handlers have ended: take() them
+    virtual void no_place() = 0; ///< no handler can run any more: the context of handler_executor has ended
     virtual void has_begun(held_ptr) = 0;
     virtual void delete_asked(held_ptr, reply) = 0;
     virtual void extend_asked(held_ptr, std::chrono::seconds at_least, reply) = 0;
@@ -64,6 +65,7 @@ public:
     bool lets_begin(held_ptr const&, tick::duration left, clock const* tells);
 
     void come_home(finished);
+    void place_is_gone();
     void ask_ack(held&, reply) override;
     void ask_extend(held&, std::chrono::seconds, reply) override;
     void ask_guard(held&, std::shared_ptr<lease_guard>, reply) override;

@@ -30,6 +30,15 @@ void dispatch_stage::welcome()
         ended(std::move(welcomed_[looked_at_++]), time);
 }
 
+/// Whatever it received from now on could only be given back.
+void dispatch_stage::no_place()
+{
+    if (line_.ending) return;
+    line_.gave_up = failure(errc::stopped, "the context of handler_executor has ended");
+    line_.log.write(log_level::error, "gave up", line_.gave_up->message + "; the consumer drains", line_.now());
+    line_.halt();
+}
+
 void dispatch_stage::has_begun(held_ptr h)
 {
     if (h->life.is_running() && !h->run_hook::is_linked()) note_begun(*h, h->started_at);
@@ -66,7 +75,7 @@ void dispatch_stage::ended(finished&& end, tick now)
 {
     auto h = std::move(end.what);
     auto& its = h->life;
-    if (--line_.running == 0) busy_.reset();
+    if (--line_.running == 0) place_.keep_busy(false);
     run_limit::ended(*h);
     if (h->asks) h->asks->guard.reset();
     auto const has_run = end.thrown || end.said;

@@ -2,11 +2,10 @@
 
 #include <quern/consumer/detail/dispatch/dispatch_stage.hpp>
 
-#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/execution/outstanding_work.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/prefer.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <functional>
 #include <stdexcept>
@@ -19,10 +18,24 @@ using life = message_life;
 
 namespace {
 
-/// Comes back with what a handler said or threw.
+/// The end of a handler whose coroutine was destroyed where it waited, with the context that it ran on.
+std::exception_ptr destroyed()
+{
+    return std::make_exception_ptr(boost::system::system_error(
+        asio::error::operation_aborted, "the context of handler_executor has ended, and the handler with it"));
+}
+
+/// Comes back with what a handler said or threw, or when nothing calls it any more.
 struct homecoming {
     std::shared_ptr<door> to;
     held_ptr h;
+
+    homecoming(std::shared_ptr<door> home, held_ptr who) : to(std::move(home)), h(std::move(who)) {}
+    homecoming(homecoming&&) = default;
+    ~homecoming()
+    {
+        if (to) to->come_home({std::move(h), destroyed(), {}});
+    }
 
     using cancellation_slot_type = asio::cancellation_slot;
     cancellation_slot_type get_cancellation_slot() const noexcept { return h->run->cancel.slot(); }
@@ -32,7 +45,32 @@ struct homecoming {
     {
         std::optional<outcome> verdict;
         if (!thrown) verdict = std::move(said);
-        to->come_home({std::move(h), std::move(thrown), std::move(verdict)});
+        std::exchange(to, nullptr)->come_home({std::move(h), std::move(thrown), std::move(verdict)});
+    }
+};
+
+/// The same of a batch.
+struct homecoming_of_all {
+    std::shared_ptr<door> to;
+    std::vector<held_ptr> messages;
+
+    homecoming_of_all(std::shared_ptr<door> home, std::vector<held_ptr> all)
+        : to(std::move(home)), messages(std::move(all))
+    {}
+    homecoming_of_all(homecoming_of_all&&) = default;
+    ~homecoming_of_all()
+    {
+        if (to) (*this)(destroyed(), {});
+    }
+
+    using cancellation_slot_type = asio::cancellation_slot;
+    cancellation_slot_type get_cancellation_slot() const noexcept { return messages.front()->run->cancel.slot(); }
+
+    void operator()(std::exception_ptr thrown, std::vector<outcome> said)
+    {
+        auto const home = std::exchange(to, nullptr);
+        for (std::size_t i = 0; i < messages.size(); ++i)
+            home->come_home({messages[i], thrown, thrown ? std::nullopt : std::optional(said[i])});
     }
 };
 
@@ -68,7 +106,7 @@ std::shared_ptr<handler_run> dispatch_stage::begin_run(std::span<held_ptr const>
 
 void dispatch_stage::begin_run(held& h, tick now)
 {
-    if (line_.running++ == 0) busy_ = asio::prefer(line_.strand.inner(), asio::execution::outstanding_work.tracked);
+    if (line_.running++ == 0) place_.keep_busy(true);
     h.life.on(life::event::begin);
     h.message.note_last_receive(outage_.is_last_receive(h));
     h.turn.wait();
@@ -93,9 +131,8 @@ clock const* dispatch_stage::tells() const
 /// One of its own where handlers may block. Otherwise they share a few, since a strand each costs memory.
 compact_strand dispatch_stage::handler_strand()
 {
-    auto const& elsewhere = line_.options.handler_executor;
-    if (!elsewhere) return shared_strands_[next_strand_++ % shared_strands_.size()];
-    return compact_strand::on(asio::prefer(*elsewhere, asio::execution::outstanding_work.tracked));
+    if (!line_.options.handler_executor) return shared_strands_[next_strand_++ % shared_strands_.size()];
+    return compact_strand::on(place_.executor());
 }
 
 /// Posted: begun from here, a handler would run its first stretch on the strand of the pipeline.
@@ -116,7 +153,7 @@ void dispatch_stage::run(held_ptr h, tick now)
         auto const& its = to->handle;
         auto const& on = h->run->on;
         auto& d = h->message;
-        homecoming done{std::move(to), std::move(h)};
+        homecoming done(std::move(to), std::move(h));
         if (its.plain)
             asio::co_spawn(
                 on, [&its, &d] { return its.plain(d); }, std::move(done));
@@ -136,12 +173,7 @@ void dispatch_stage::run(std::vector<held_ptr> messages, tick now)
         std::erase_if(messages, [&](held_ptr const& h) { return !to->lets_begin(h, h->message.remaining(), tells); });
         if (messages.empty()) return;
         auto all = handle_all(to->handle.many, messages);
-        auto done = [to = std::move(to), messages = std::move(messages)](
-                        std::exception_ptr thrown, std::vector<outcome> said) {
-            for (std::size_t i = 0; i < messages.size(); ++i)
-                to->come_home({messages[i], thrown, thrown ? std::nullopt : std::optional(said[i])});
-        };
-        asio::co_spawn(run->on, std::move(all), asio::bind_cancellation_slot(run->cancel.slot(), std::move(done)));
+        asio::co_spawn(run->on, std::move(all), homecoming_of_all(std::move(to), std::move(messages)));
     };
     asio::post(run->on, std::move(begin));
 }

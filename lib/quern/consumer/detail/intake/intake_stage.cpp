@@ -116,8 +116,10 @@ void intake_stage::failed(int asked, failure const& why, tick time)
     auto const enough = patience_.failed(why, time);
     if (!enough || line_.ending) return;
     line_.gave_up = why;
-    line_.log.write(log_level::error, "gave up",
-        line_.queue_url + ": receives were refused for too long, the consumer drains: " + describe(why), time);
+    auto const* const because =
+        why.code == errc::stopped ? ": the client is closed" : ": receives were refused for too long";
+    line_.log.write(
+        log_level::error, "gave up", line_.queue_url + because + ", the consumer drains: " + describe(why), time);
     line_.halt();
 }
 

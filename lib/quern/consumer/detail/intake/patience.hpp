@@ -14,6 +14,8 @@ bool is_refusal(failure const&);
 
 /// The rule of giving up: when receives have been refused for so long that nobody should wait any more.
 ///
+/// A client that is closed, or gone, answers nothing any more: that is the end at once.
+///
 /// An answer ends a refusal. Any other failure neither ends nor prolongs it: it does not say what the answer would
 /// have been. So only a refusal can be the last straw.
 class patience {
@@ -33,6 +35,7 @@ public:
     /// A receive failed. True: give up.
     bool failed(failure const& why, tick now)
     {
+        if (why.code == errc::stopped) return true;
         if (!is_refusal(why)) return false;
         if (!refused_since_) refused_since_ = now;
         auto const& most = was_answered_ ? after_ : at_start_;

@@ -97,7 +97,13 @@ verdict verdict_of(
             out.halts = true;
         }
         break;
-    case kind::retry_after: out.delay = said.at() ? policy::delay_until(*said.at(), its.now) : said.delay(); break;
+    case kind::retry_after:
+        out.delay = said.at() ? policy::delay_until(*said.at(), its.now) : said.delay();
+        if (said.at()) { // it is early, and has not failed
+            out.waits_for_head = out.delay <= longest_wait_for_head;
+            return out;
+        }
+        break;
     }
     if (options.max_age.count() != 0) {
         auto const within = policy::within_age(its.now - its.age, its.now, out.delay, options.max_age);
