@@ -19,7 +19,7 @@ void handle(quern::delivery& order)
 int main(int argc, char* argv[])
 {
     if (argc != 2) return 2;
-    boost::asio::thread_pool workers(4); // outlives the consumer
+    boost::asio::thread_pool workers(4);
     quern::consumer_options options;
     options.handler_executor = workers.get_executor();
     options.max_in_flight = 16; // four at work, twelve waiting for a thread
