@@ -78,4 +78,18 @@ BOOST_AUTO_TEST_CASE(the_newest_are_remembered_and_nothing_older_than_a_message_
     BOOST_TEST(book.size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(a_book_may_take_in_another)
+{
+    age_book one, other;
+    one.begin(t0);
+    one.end(t0 + 10s);
+    other.begin(t0 + 5s);
+    other.end(t0 + 20s);
+    other.begin(t0 + 30s);
+    other.end(t0 + 31s);
+    one.add(other);
+    BOOST_TEST(one.size() == 2u);
+    BOOST_TEST(stood_back(one, t0, t0 + 1min) == 21s);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

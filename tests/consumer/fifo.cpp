@@ -312,4 +312,33 @@ BOOST_AUTO_TEST_CASE(a_drain_gives_back_what_waits_behind_a_running_head)
     BOOST_TEST(hidden() == 0);
 }
 
+// The groups of what was down filled all places behind their heads, and nothing else was received.
+BOOST_AUTO_TEST_CASE(groups_whose_dependency_is_down_leave_half_of_the_places_to_the_others)
+{
+    dead_letters_to("poison.fifo", 3);
+    options.max_in_flight = 100;
+    options.dependency = [](delivery const& d) { return std::string(d.body().substr(0, 1)); };
+    int handled = 0;
+    consume([&](delivery& d) -> asio::awaitable<outcome> {
+        co_await pause(20ms);
+        auto const is_down = d.body()[0] == 'a';
+        if (is_down) co_return unavailable();
+        ++handled;
+        co_return ack();
+    });
+    auto const send_groups = [&](int number) {
+        for (auto const* const of : {"a", "b"}) {
+            auto const group = of + std::to_string(number);
+            for (int i = 0; i < 10; ++i)
+                send_to(group.c_str(), {(group + "-" + std::to_string(i)).c_str()});
+        }
+    };
+    for (int number = 0; number < 60; ++number) {
+        send_groups(number);
+        time.run_for(io, 20s);
+    }
+    BOOST_TEST(handled >= 590);
+    BOOST_TEST(it->in_flight() <= 60u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

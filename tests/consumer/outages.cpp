@@ -183,4 +183,40 @@ BOOST_AUTO_TEST_CASE(a_drain_in_the_middle_of_an_outage_gives_everything_back)
     BOOST_TEST(it->in_flight() == 0u);
 }
 
+namespace {
+
+/// A backlog that is there when an hour's outage begins.
+struct backlogged : stricken {
+    void an_hour_of_outage(int messages, std::size_t max_in_flight)
+    {
+        options.max_in_flight = max_in_flight;
+        api.before_received = [this](auto&) { return pause(10ms); };
+        down_from = time.now();
+        down_until = time.now() + 1h;
+        send(messages);
+        consume_what_depends();
+        time.run_for(io, 1h);
+        BOOST_TEST(until(1h, [this] { return empty(); }));
+    }
+};
+
+} // namespace
+
+// Each time that it was half open it looked at the whole backlog for a message that had not found it down.
+BOOST_FIXTURE_TEST_CASE(an_hour_of_outage_sends_no_message_of_a_long_backlog_to_the_dead_letter_queue, backlogged)
+{
+    an_hour_of_outage(1'000, 200);
+    BOOST_TEST(in(dead) == 0);
+    BOOST_TEST(it->counters().acked == 1'000u);
+    BOOST_TEST(it->counters().received < 1'200u); // each, and a few to probe with
+}
+
+BOOST_FIXTURE_TEST_CASE(where_few_may_wait_here_an_hour_of_outage_still_spends_few_receives, backlogged)
+{
+    an_hour_of_outage(100, 20);
+    BOOST_TEST(it->counters().received < 200u);
+    BOOST_TEST(in(dead) < 20); // five may wait here
+    BOOST_TEST(it->counters().spilled == static_cast<std::uint64_t>(in(dead)));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

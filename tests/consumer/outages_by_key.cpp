@@ -271,4 +271,57 @@ BOOST_AUTO_TEST_CASE(an_age_is_told_by_the_clock_of_the_service)
     time.run_for(io, 0s);
 }
 
+// Its outage was forgotten with it, and counted as age.
+BOOST_AUTO_TEST_CASE(an_outage_of_what_is_known_no_longer_makes_no_message_too_old)
+{
+    options.max_age = 5min;
+    options.max_dependencies = 4;
+    consume([this](delivery& d) -> asio::awaitable<outcome> {
+        auto const needs = d.body()[0];
+        co_await pause(20ms);
+        auto const is_down = down.find(needs) != std::string::npos;
+        if (is_down) co_return unavailable();
+        auto const once = needs == 'a' && ++failed[std::string(d.body())] == 1;
+        if (once) co_return retry(); // an ordinary failure after the outage
+        ++acked[needs];
+        co_return ack();
+    });
+    down = "a";
+    for (int i = 0; i < 50; ++i)
+        send_now("a" + std::to_string(i));
+    work(30min, "b");
+    down.clear();
+    for (int i = 0; i < 60 * 60 && acked['a'] != 50; ++i)
+        work(1s, std::string(1, static_cast<char>('b' + i % 20)));
+    BOOST_TEST(acked['a'] == 50);
+    BOOST_TEST(it->counters().rejected == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(an_outage_that_a_handler_named_makes_no_message_too_old)
+{
+    for (bool const keyed : {true, false}) {
+        if (!keyed) options.dependency = nullptr;
+        options.max_age = 5min;
+        failed.clear();
+        acked.clear();
+        report.reset();
+        consume([this](delivery& d) -> asio::awaitable<outcome> {
+            co_await pause(20ms);
+            if (!down.empty()) co_return unavailable("payments");
+            auto const once = ++failed[std::string(d.body())] == 1;
+            if (once) co_return retry(); // an ordinary failure after the outage
+            ++acked['m'];
+            co_return ack();
+        });
+        down = "payments";
+        work(20s, "a");
+        time.run_for(io, 1h);
+        down.clear();
+        BOOST_TEST(until(1h, [this] { return empty(); }));
+        BOOST_TEST(acked['m'] == 20, "keyed: " << keyed);
+        BOOST_TEST(it->counters().rejected == 0u, "keyed: " << keyed);
+        drained(1s);
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

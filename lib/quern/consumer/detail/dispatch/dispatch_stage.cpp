@@ -163,13 +163,15 @@ void dispatch_stage::admit_waiting(tick now)
     }
 }
 
-/// A group whose head waits here waits with it.
 void dispatch_stage::stand_back(held_ptr h, tick now)
 {
     if (line_.ending) return give_back(std::move(h), now);
     auto const back = outage_.stand_back(h, now);
     auto& book = book_of(*h);
-    if (back) put_off(std::move(h), *back, book, now);
+    if (back)
+        put_off(std::move(h), *back, book, now);
+    else
+        wait_here(*h, now);
 }
 
 /// Hands full batches on. A message that gathers for something that has gone down goes back, or waits as others do.

@@ -142,6 +142,9 @@ private:
     circumstances circumstances_of(held const&);
     void found_down(held_ptr, outcome const&, tick now);
     void put_off(held_ptr, outage::way_back const&, age_book&, tick now);
+    void wait_here(held const& head, tick now);
+    void note_spilled(held const&, tick now);
+    bool has_places_for_tails() const;
     void postpone(held_ptr, std::chrono::milliseconds delay, tick now, bool waits_for_head = false);
     void give_back(held_ptr h, tick now) { postpone(std::move(h), {}, now); }
     void give_back_tail(held const&, tick now);

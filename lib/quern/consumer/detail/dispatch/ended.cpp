@@ -193,7 +193,7 @@ circumstances dispatch_stage::circumstances_of(held const& h)
     if (line_.options.max_age.count() == 0) return out;
     auto const time = service_time();
     auto const first = h.message.first_received_at().value_or(time);
-    auto const not_tried = age_book::stood_back(first, time, {&ages_, &book_of(h)});
+    auto const not_tried = age_book::stood_back(first, time, {&ages_, &book_of(h), &outage_.ages_of_gone()});
     out.age = std::chrono::floor<std::chrono::milliseconds>(time - first) - not_tried;
     return out;
 }
@@ -205,20 +205,36 @@ void dispatch_stage::found_down(held_ptr h, outcome const& said, tick now)
     if (line_.ending) return give_back(std::move(h), now);
     auto const back = outage_.found_down(h, outage::news_of(said), now);
     auto& book = said.dependency() ? ages_ : book_of(*h); // it comes back as one that depends on something else
-    if (back) put_off(std::move(h), *back, book, now);
+    if (back)
+        put_off(std::move(h), *back, book, now);
+    else
+        wait_here(*h, now);
+}
+
+/// Those behind it in its group wait here too, as long as they leave half of the places to others.
+void dispatch_stage::wait_here(held const& head, tick now)
+{
+    if (!line_.fifo || has_places_for_tails()) return;
+    for (auto& h : groups_.take_tail(head)) {
+        if (outage_.is_last_receive(*h)) note_spilled(*h, now);
+        settle_.postpone(std::move(h), now);
+    }
+}
+
+void dispatch_stage::note_spilled(held const& h, tick now)
+{
+    ++line_.counters.spilled;
+    line_.log.write(log_level::error, "spilled",
+        std::string(h.message.id()) +
+            ": on its last receive, and what it needs is down: too many such wait here, the dead-letter queue takes "
+            "it",
+        now);
 }
 
 /// It has not failed, so its age is no matter.
 void dispatch_stage::put_off(held_ptr h, outage::way_back const& back, age_book& book, tick now)
 {
-    if (back.spilled) {
-        ++line_.counters.spilled;
-        line_.log.write(log_level::error, "spilled",
-            std::string(h->message.id()) +
-                ": on its last receive, and what it needs is down: too many such wait here, the dead-letter queue "
-                "takes it",
-            now);
-    }
+    if (back.spilled) note_spilled(*h, now);
     if (back.stood_back && line_.options.max_age.count() != 0) book.add(service_time(), service_time() + back.delay);
     postpone(std::move(h), back.delay, now, back.delay <= longest_wait_for_head);
 }
@@ -227,9 +243,7 @@ void dispatch_stage::put_off(held_ptr h, outage::way_back const& back, age_book&
 /// room.
 void dispatch_stage::postpone(held_ptr h, std::chrono::milliseconds delay, tick now, bool waits_for_head)
 {
-    auto const room = // for other groups, and for the head
-        2 * line_.in_flight.size() <= line_.limits.max_in_flight && line_.bytes_room() != 0;
-    if (waits_for_head && room && line_.fifo && !line_.ending) {
+    if (waits_for_head && line_.fifo && !line_.ending && has_places_for_tails()) {
         groups_.await(*h, now + delay + grace_of_head,
             outage_.is_last_receive(*h) ? fifo_groups::head::dies : fifo_groups::head::returns);
     } else {
@@ -237,6 +251,12 @@ void dispatch_stage::postpone(held_ptr h, std::chrono::milliseconds delay, tick 
         groups_.leave(*h);
     }
     settle_.postpone(std::move(h), now, delay);
+}
+
+/// Half of the places are for other groups, and for the heads.
+bool dispatch_stage::has_places_for_tails() const
+{
+    return 2 * line_.in_flight.size() <= line_.limits.max_in_flight && line_.bytes_room() != 0;
 }
 
 void dispatch_stage::give_back_tail(held const& head, tick now)

@@ -17,6 +17,10 @@ constexpr milliseconds shortest_put_off = 30s, longest_put_off = 10min; // and u
 /// Times for which a probe that was in vain leaves the next to others, and whoever found it down before to the fresh.
 constexpr tick::duration turn_of_others = 30s, turn_of_fresh = 2s;
 
+/// From then on an outage is long. Fresh ones are sought every fourth time only: what waits here costs no receive.
+constexpr tick::duration long_outage = 5min;
+constexpr int turns_to_a_search = 4;
+
 /// A message on its last receive is tried again so much later: a failover, or a breaker's mind, is done by then.
 constexpr tick::duration doubt = 30s;
 
@@ -114,7 +118,19 @@ tick outage::rests_until(dependency const& d, held const& h)
     if (d.seen != phase::half_open || d.vain.empty()) return h.rests_until();
     auto const at = d.vain.find(number_of(h));
     if (at == d.vain.end()) return h.rests_until();
-    return std::max(h.rests_until(), d.quiet_since + (at->second ? turn_of_others : turn_of_fresh));
+    auto const turn = d.spares ? tick::duration() : at->second ? turn_of_others : turn_of_fresh;
+    return std::max(h.rests_until(), d.quiet_since + turn);
+}
+
+bool outage::is_long(dependency const& d, tick now)
+{
+    return now - d.down_since >= long_outage;
+}
+
+/// In a backlog that has seen the outage there is hardly a fresh one, and each further look would cost one a receive.
+bool outage::looked_in_vain(dependency const& d, tick now)
+{
+    return d.seen == phase::half_open && d.looked && now < d.quiet_since + turn_of_fresh;
 }
 
 std::size_t outage::allowance(dependency& d, tick now)
@@ -132,10 +148,15 @@ void outage::look_closer(dependency& d, tick now)
     if (is == was) return;
     events_.push_back({&d, was, is});
     worsened_ = worsened_ || is == phase::open;
-    if (is == phase::half_open) d.quiet_since = now;
+    if (is == phase::half_open) {
+        d.quiet_since = now;
+        d.looked = false;
+        d.spares = is_long(d, now) && !d.tried.empty() && ++d.turns % turns_to_a_search != 0;
+    }
     if (is == phase::closed) d.vain.clear();
     if (was != phase::closed) return;
     d.down_since = now;
+    d.turns = 0;
     if (std::ranges::find(watched_, &d, &dependency_ptr::get) == watched_.end()) watched_.push_back(&d);
 }
 
@@ -173,7 +194,7 @@ outage::places outage::room(std::size_t in_flight, std::size_t waiting, tick now
         if (!d->has_messages) continue;
         auto const most = std::min(d->breaker.allowance(now), max_in_flight_);
         allowed = std::min(allowed + most, max_in_flight_);
-        taken += std::min(most, d->working + runnable(*d, now));
+        taken += looked_in_vain(*d, now) ? most : std::min(most, d->working + runnable(*d, now));
     }
     auto const free = max_in_flight_ - std::min(in_flight, max_in_flight_);
     return {taken, std::min(allowed, taken + free)};
@@ -215,6 +236,7 @@ void outage::ended(held& h, news const& said, tick now)
 
 std::optional<outage::way_back> outage::stand_back(held_ptr const& h, tick now)
 {
+    if (h->depends_on && rests_until(*h->depends_on, *h) > now) h->depends_on->looked = true;
     return place(h, false, now);
 }
 
@@ -244,7 +266,7 @@ std::optional<outage::way_back> outage::place(held_ptr const& h, bool probed, ti
     if (d) {
         // Messages that only probe leave half to those that would be lost.
         auto const most = places_to_wait();
-        auto const next_probe = !probed && !stopped() && d->kept.empty();
+        auto const next_probe = !stopped() && (probed ? d->tried.empty() && is_long(*d, now) : d->kept.empty());
         if ((last || next_probe) && kept() < (last ? most : (most + 1) / 2)) {
             keep(h, probed ? &dependency::tried : &dependency::kept);
             return {};
@@ -346,6 +368,7 @@ std::optional<tick> outage::wake_at(tick now) const
     for (auto const& d : watched_) {
         if (auto const at = d->breaker.wake_at()) consider(*at);
         if (d->seen == phase::open || (d->seen == phase::half_open && d->working != 0)) continue;
+        if (looked_in_vain(*d, now)) consider(d->quiet_since + turn_of_fresh);
         for (auto const* const line : {&d->kept, &d->tried}) {
             for (auto const& h : *line)
                 if (auto const at = rests_until(*d, *h); at > now) consider(at);

@@ -108,6 +108,8 @@ public:
     std::vector<held_ptr> take_kept(); ///< all, to be given back
     bool lets_go(tick now);            ///< one of them may run
 
+    age_book const& ages_of_gone() const { return known_.ages_of_gone(); }
+
     /// All is well, as far as anybody knows.
     bool good_times() const { return !stopped() && !forced_ && watched_.empty(); }
 
@@ -138,6 +140,8 @@ private:
     void force_open(tick now);
     std::size_t allowance(dependency&, tick now);
     static tick rests_until(dependency const&, held const&);
+    static bool is_long(dependency const&, tick now);
+    static bool looked_in_vain(dependency const&, tick now);
     bool can_run(dependency const&, tick now) const;
     std::size_t runnable(dependency const&, tick now) const;
     /// Notes what has become of it, whether by time or by news.

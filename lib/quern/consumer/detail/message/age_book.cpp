@@ -37,6 +37,12 @@ void age_book::add(wall_time from, wall_time until)
     if (past_.size() > most) past_.erase(past_.begin());
 }
 
+void age_book::add(age_book const& other)
+{
+    for (auto const& s : other.past_)
+        add(s.from, s.until);
+}
+
 std::chrono::milliseconds age_book::stood_back(
     wall_time from, wall_time until, std::initializer_list<age_book const*> books)
 {

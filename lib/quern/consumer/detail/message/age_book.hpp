@@ -24,6 +24,9 @@ public:
     /// Stands back for that time, known beforehand: a message was put off for so long.
     void add(wall_time from, wall_time until);
 
+    /// Remembers what that one does, which stands back no longer.
+    void add(age_book const&);
+
     std::size_t size() const { return past_.size(); }
 
     /// How long of the time between the two was stood back, by any of the books.

@@ -50,6 +50,7 @@ bool dependency_table::make_room()
         --at;
         auto const& one = **at;
         if (one.seen != dependency::phase::closed || one.use_count() != 1) continue;
+        ages_of_gone_.add(one.ages);
         forget(one);
         return true;
     }

@@ -37,6 +37,9 @@ struct dependency : boost::intrusive_ref_counter<dependency> {
     phase seen = phase::closed;                   ///< of the breaker, when somebody looked last
     tick down_since{};                            ///< the outage that is not over began
     tick quiet_since{};                           ///< half open, and no probe has ended since
+    bool looked = false;                          ///< half open, and one has come that had found it down before
+    bool spares = false;                          ///< half open, and who waits here probes
+    int turns = 0;                                ///< times that a long outage was half open
     policy::breaker::ticket counted{};            ///< of the handlers counted in working
     std::size_t working = 0;                      ///< handlers
     bool has_messages = false;                    ///< else only an unavailable(key) has named it
@@ -61,6 +64,9 @@ public:
 
     void forget(dependency const&);
 
+    /// When those were down that had to go. It counts for the age of every message: which ones needed them is not known.
+    age_book const& ages_of_gone() const { return ages_of_gone_; }
+
     /// Dependencies to which messages belong.
     std::size_t serving() const { return serving_; }
 
@@ -84,6 +90,7 @@ private:
     line by_use_; // the latest first
     std::unordered_map<std::string_view, line::iterator> by_name_;
     dependency_ptr rest_;
+    age_book ages_of_gone_;
     std::size_t serving_ = 0;
 };
 
