@@ -218,4 +218,59 @@ BOOST_AUTO_TEST_CASE(something_that_only_handlers_have_named_is_forgotten_when_t
     BOOST_TEST(found_down(message("a"), unavailable("b"))->delay <= 1s);
 }
 
+// In the two seconds for fresh ones it looked through all of a backlog that had found it down, at a receive each.
+BOOST_AUTO_TEST_CASE(a_search_for_fresh_ones_ends_when_ten_came_that_are_not)
+{
+    std::vector<held_ptr> seen;
+    for (int i = 0; i < 12; ++i)
+        seen.push_back(run("a", unavailable())); // the first three open it, the others began before
+    for (auto const& h : seen)
+        it().started(*h, now), it().ended(*h, outage::news_of(unavailable()), now);
+    now += 5s;
+    BOOST_TEST(it().room(0, 0, now).all - it().room(0, 0, now).taken == 1u);
+    int kept = 0;
+    for (int i = 0; i < 10; ++i) {
+        BOOST_TEST(it().room(0, 0, now).taken == 0u, i);
+        BOOST_TEST(!it().admits(*seen[static_cast<std::size_t>(i)], now));
+        if (!it().stand_back(seen[static_cast<std::size_t>(i)], now)) ++kept;
+    }
+    BOOST_TEST(kept == 1);
+    BOOST_TEST(it().room(0, 0, now).taken == 1u); // enough
+    BOOST_TEST((it().wake_at(now) == now + 2s));
+    now += 2s;
+    BOOST_TEST(it().next_kept(now) == seen.front());
+}
+
+BOOST_AUTO_TEST_CASE(in_an_outage_beyond_doubt_one_probes_that_waits_here_and_others_are_sought_every_fourth_time)
+{
+    it().set_max_receives(3);
+    take_down("a");
+    auto const fresh_probe = [&] {
+        now += 5s;
+        auto const h = message("a");
+        BOOST_TEST(it().admits(*h, now));
+        return h;
+    };
+    for (int i = 0; i < 11; ++i)
+        BOOST_TEST(found_down(fresh_probe()).has_value());
+    auto const stays = fresh_probe(); // the twelfth
+    BOOST_TEST(!found_down(stays));
+    std::string sought;
+    for (int turn = 1; turn <= 8; ++turn) {
+        now += 5s;
+        auto const next = it().next_kept(now);
+        sought += next ? 'n' : 'y';
+        if (next) {
+            BOOST_TEST(next == stays);
+            BOOST_TEST(!found_down(stays));
+        } else {
+            BOOST_TEST(found_down(message("a")).has_value());
+        }
+    }
+    BOOST_TEST(sought == "nnnynnny");
+    now += 5s;
+    run(it().next_kept(now), ack());
+    BOOST_TEST(events().back() == "a to slow start");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

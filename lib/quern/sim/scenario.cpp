@@ -126,6 +126,8 @@ entry const catalogue[] = {
         }},
     {{"dependency", "what the handlers depend on is down for up to 45 minutes; no message may die of it"},
         dependency},
+    {{"backlog", "what the handlers depend on is down when a long backlog is there; no message may die of it"},
+        backlog},
     {{"tenants", "some of ten tenants are down for a while; the messages of the others are handled as fast as ever"},
         tenants},
     {{"stubborn", "many tries fail, for reasons of the messages; after an outage all is as fast as before"},
@@ -213,8 +215,11 @@ entry const catalogue[] = {
             dependency(s, d);
             ordered(s, d);
             s.groups = static_cast<int>(d.between(6, 20)); // of one or two only the heads could tell, again and again
+            short_leases(s);
             s.max_receives *= 3; // each time that a head comes again may cost those behind it a receive as well
         }},
+    {{"fifo-tenants", "some of ten tenants are down, each with groups of its own; the others go on"},
+        tenants_in_order},
     {{"fifo-everything", "a FIFO queue, bad weather, and processes that are stopped, paused and killed"},
         [](scenario& s, dice& d) {
             crowd(s, d);

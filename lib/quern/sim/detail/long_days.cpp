@@ -75,6 +75,19 @@ void tenants(scenario& s, dice& d)
     flow(s, at);
 }
 
+/// Little room, and messages that do not stand back for ever: whole groups wait behind heads on their last receive.
+void tenants_in_order(scenario& s, dice& d)
+{
+    tenants(s, d);
+    s.groups = s.tenants * static_cast<int>(d.between(1, 5)); // each of one tenant
+    s.consumer.on_group_failure = d.one_in(2) ? group_policy::retry_head : group_policy::park_group;
+    s.consumer.park_for = d.between(1s, 20s);
+    short_leases(s);
+    s.consumer.max_in_flight = static_cast<std::size_t>(d.between(20, 60));
+    s.max_receives = static_cast<int>(d.between(2, 3));
+    s.messages *= 3;
+}
+
 /// All that is to do is there from the beginning, so the speed is that of the handlers: two tries a second.
 void stubborn(scenario& s, dice& d)
 {

@@ -102,6 +102,26 @@ void dependency(scenario& s, dice& d)
     s.most_dead = static_cast<int>(s.spells.size()) * s.processes * unnoticed;
 }
 
+/// All that is to do is there when an outage begins.
+void backlog(scenario& s, dice& d)
+{
+    s.processes = static_cast<int>(d.between(1, 2));
+    s.messages = static_cast<int>(d.between(100, 400));
+    s.sent_within = 0ms;
+    s.max_receives = static_cast<int>(d.between(3, 5));
+    s.handlers = {};
+    if (d.one_in(2)) s.handlers.slow = d.up_to(0.2);
+    auto& c = s.consumer;
+    c.classify = classify;
+    c.handler_timeout = 5min;
+    c.rate.reset();
+    c.max_in_flight = static_cast<std::size_t>(d.between(s.messages, 2 * s.messages)); // a quarter may wait here
+    spell down{0ms, d.between(5min, 1h), {}};
+    down.dependency_down = true;
+    s.spells.push_back(std::move(down));
+    s.most_dead = s.processes * 3 * (c.breaker->unavailable_in_a_row - 1);
+}
+
 void incidents(scenario& s, dice& d, std::initializer_list<incident::kind> kinds)
 {
     auto const count = d.between(1, 5);
@@ -129,6 +149,13 @@ void ordered(scenario& s, dice& d)
     if (!s.consumer.poison_queue_url.empty()) s.consumer.poison_queue_url = "poison.fifo";
     s.consumer.park_for = d.between(1s, 5min);
     s.patience *= 2;
+}
+
+/// Leases that differ from all times for which an outage puts a message off: else the witness takes that of a message
+/// which waited behind its head for one more extension.
+void short_leases(scenario& s)
+{
+    s.consumer.visibility_timeout = std::min(s.consumer.visibility_timeout, std::chrono::seconds(29));
 }
 
 namespace {

@@ -211,7 +211,7 @@ void dispatch_stage::found_down(held_ptr h, outcome const& said, tick now)
         wait_here(*h, now);
 }
 
-/// Those behind it in its group wait here too, as long as they leave half of the places to others.
+/// The tail of its group waits here too, as long as that leaves half of the places to others.
 void dispatch_stage::wait_here(held const& head, tick now)
 {
     if (!line_.fifo || has_places_for_tails()) return;

@@ -14,17 +14,8 @@ namespace {
 /// Our own receives that are still open have ended by then, and do not bring it back at the cost of one more receive.
 constexpr milliseconds shortest_put_off = 30s, longest_put_off = 10min; // and up to half as much more
 
-/// Times for which a probe that was in vain leaves the next to others, and whoever found it down before to the fresh.
-constexpr tick::duration turn_of_others = 30s, turn_of_fresh = 2s;
-
-/// From then on an outage is long. Fresh ones are sought every fourth time only: what waits here costs no receive.
-constexpr tick::duration long_outage = 5min;
-constexpr int turns_to_a_search = 4;
-
 /// A message on its last receive is tried again so much later: a failover, or a breaker's mind, is done by then.
 constexpr tick::duration doubt = 30s;
-
-constexpr std::size_t most_vain = 4'096; // remembered
 
 /// Half open for so long, a dependency to which no message belongs is forgotten: nobody has complained since.
 constexpr tick::duration longest_silence = 15min;
@@ -115,22 +106,13 @@ bool outage::admits(held const& h, tick now)
 /// While it is half open, others that have not found it down probe before.
 tick outage::rests_until(dependency const& d, held const& h)
 {
-    if (d.seen != phase::half_open || d.vain.empty()) return h.rests_until();
-    auto const at = d.vain.find(number_of(h));
-    if (at == d.vain.end()) return h.rests_until();
-    auto const turn = d.spares ? tick::duration() : at->second ? turn_of_others : turn_of_fresh;
-    return std::max(h.rests_until(), d.quiet_since + turn);
+    if (d.seen != phase::half_open) return h.rests_until();
+    return std::max(h.rests_until(), d.search.turn_of(number_of(h)));
 }
 
-bool outage::is_long(dependency const& d, tick now)
+bool outage::seeks_no_other(dependency const& d, tick now)
 {
-    return now - d.down_since >= long_outage;
-}
-
-/// In a backlog that has seen the outage there is hardly a fresh one, and each further look would cost one a receive.
-bool outage::looked_in_vain(dependency const& d, tick now)
-{
-    return d.seen == phase::half_open && d.looked && now < d.quiet_since + turn_of_fresh;
+    return d.seen == phase::half_open && d.search.rests(now);
 }
 
 std::size_t outage::allowance(dependency& d, tick now)
@@ -148,15 +130,12 @@ void outage::look_closer(dependency& d, tick now)
     if (is == was) return;
     events_.push_back({&d, was, is});
     worsened_ = worsened_ || is == phase::open;
-    if (is == phase::half_open) {
-        d.quiet_since = now;
-        d.looked = false;
-        d.spares = is_long(d, now) && !d.tried.empty() && ++d.turns % turns_to_a_search != 0;
-    }
-    if (is == phase::closed) d.vain.clear();
+    if (is == phase::half_open) d.search.half_opens(now);
+    if (is == phase::slow_start) d.search.went_well();
+    if (is == phase::closed) d.search.forget();
     if (was != phase::closed) return;
     d.down_since = now;
-    d.turns = 0;
+    d.search.outage_begins();
     if (std::ranges::find(watched_, &d, &dependency_ptr::get) == watched_.end()) watched_.push_back(&d);
 }
 
@@ -166,7 +145,7 @@ void outage::look_at_all(tick now)
         look_at(*d, now);
         if (!d->kept.empty() || !d->tried.empty()) return false;
         auto const forgotten =
-            !d->has_messages && d->seen == phase::half_open && now - d->quiet_since >= longest_silence;
+            !d->has_messages && d->seen == phase::half_open && now - d->search.quiet_since() >= longest_silence;
         if (forgotten) {
             events_.push_back({d, d->seen, phase::closed}); // for those who count
             known_.forget(*d);
@@ -194,7 +173,7 @@ outage::places outage::room(std::size_t in_flight, std::size_t waiting, tick now
         if (!d->has_messages) continue;
         auto const most = std::min(d->breaker.allowance(now), max_in_flight_);
         allowed = std::min(allowed + most, max_in_flight_);
-        taken += looked_in_vain(*d, now) ? most : std::min(most, d->working + runnable(*d, now));
+        taken += seeks_no_other(*d, now) ? most : std::min(most, d->working + runnable(*d, now));
     }
     auto const free = max_in_flight_ - std::min(in_flight, max_in_flight_);
     return {taken, std::min(allowed, taken + free)};
@@ -207,6 +186,7 @@ void outage::started(held& h, tick now)
     look_at(d, now);
     h.ticket = d.breaker.start();
     h.probe = d.seen == phase::half_open;
+    if (h.probe) d.search.begins(number_of(h));
     ++d.working;
 }
 
@@ -221,13 +201,15 @@ void outage::ended(held& h, news const& said, tick now)
     auto& d = other ? *other : own;
     if (other) look_at(d, now);
     auto const ticket = other ? d.breaker.start() : h.ticket;
-    if (said.what != sign::none && ticket == d.counted) d.quiet_since = now;
+    if (said.what != sign::none && ticket == d.counted) {
+        d.search.ended(now);
+    }
     switch (said.what) {
     case sign::good: d.breaker.succeeded(ticket, now); break;
     case sign::bad: d.breaker.failed(ticket, number_of(h), now); break;
     case sign::down:
         d.breaker.unavailable(ticket, number_of(h), now);
-        if (d.vain.size() < most_vain) d.vain[number_of(h)] |= h.probe;
+        d.search.found_down(number_of(h), h.probe);
         break;
     case sign::none: return;
     }
@@ -236,7 +218,7 @@ void outage::ended(held& h, news const& said, tick now)
 
 std::optional<outage::way_back> outage::stand_back(held_ptr const& h, tick now)
 {
-    if (h->depends_on && rests_until(*h->depends_on, *h) > now) h->depends_on->looked = true;
+    if (h->depends_on && rests_until(*h->depends_on, *h) > now) h->depends_on->search.came_too_early();
     return place(h, false, now);
 }
 
@@ -266,7 +248,8 @@ std::optional<outage::way_back> outage::place(held_ptr const& h, bool probed, ti
     if (d) {
         // Messages that only probe leave half to those that would be lost.
         auto const most = places_to_wait();
-        auto const next_probe = !stopped() && (probed ? d->tried.empty() && is_long(*d, now) : d->kept.empty());
+        auto const next_probe =
+            !stopped() && (probed ? d->tried.empty() && d->search.is_hopeless() : d->kept.empty());
         if ((last || next_probe) && kept() < (last ? most : (most + 1) / 2)) {
             keep(h, probed ? &dependency::tried : &dependency::kept);
             return {};
@@ -368,7 +351,7 @@ std::optional<tick> outage::wake_at(tick now) const
     for (auto const& d : watched_) {
         if (auto const at = d->breaker.wake_at()) consider(*at);
         if (d->seen == phase::open || (d->seen == phase::half_open && d->working != 0)) continue;
-        if (looked_in_vain(*d, now)) consider(d->quiet_since + turn_of_fresh);
+        if (seeks_no_other(*d, now)) consider(d->search.rests_until());
         for (auto const* const line : {&d->kept, &d->tried}) {
             for (auto const& h : *line)
                 if (auto const at = rests_until(*d, *h); at > now) consider(at);

@@ -140,8 +140,7 @@ private:
     void force_open(tick now);
     std::size_t allowance(dependency&, tick now);
     static tick rests_until(dependency const&, held const&);
-    static bool is_long(dependency const&, tick now);
-    static bool looked_in_vain(dependency const&, tick now);
+    static bool seeks_no_other(dependency const&, tick now);
     bool can_run(dependency const&, tick now) const;
     std::size_t runnable(dependency const&, tick now) const;
     /// Notes what has become of it, whether by time or by news.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/consumer/detail/message/age_book.hpp>
+#include <quern/consumer/detail/message/probe_search.hpp>
 #include <quern/core/clock.hpp>
 #include <quern/policy/breaker.hpp>
 
@@ -36,16 +37,12 @@ struct dependency : boost::intrusive_ref_counter<dependency> {
     policy::breaker breaker;
     phase seen = phase::closed;                   ///< of the breaker, when somebody looked last
     tick down_since{};                            ///< the outage that is not over began
-    tick quiet_since{};                           ///< half open, and no probe has ended since
-    bool looked = false;                          ///< half open, and one has come that had found it down before
-    bool spares = false;                          ///< half open, and who waits here probes
-    int turns = 0;                                ///< times that a long outage was half open
+    probe_search search;                          ///< half open: for messages to probe with
     policy::breaker::ticket counted{};            ///< of the handlers counted in working
     std::size_t working = 0;                      ///< handlers
     bool has_messages = false;                    ///< else only an unavailable(key) has named it
     std::deque<boost::intrusive_ptr<held>> kept;  ///< wait here until it is up again, or to probe with
     std::deque<boost::intrusive_ptr<held>> tried; ///< these too, but they were probes in this outage, in vain
-    std::unordered_map<std::uint64_t, bool> vain; ///< messages that found it down in this outage; true: as probes
     age_book ages;                                ///< how long it was down
 };
 using dependency_ptr = boost::intrusive_ptr<dependency>;
@@ -64,7 +61,8 @@ public:
 
     void forget(dependency const&);
 
-    /// When those were down that had to go. It counts for the age of every message: which ones needed them is not known.
+    /// Times in which dependencies were down that had to go. They count for the age of every message: which ones
+    /// needed them is not known.
     age_book const& ages_of_gone() const { return ages_of_gone_; }
 
     /// Dependencies to which messages belong.

@@ -1,0 +1,40 @@
+#include <quern/consumer/detail/message/probe_search.hpp>
+
+namespace quern::detail {
+
+void probe_search::half_opens(tick now)
+{
+    quiet_since_ = now;
+    too_early_ = 0;
+    searches_ = !is_hopeless() || ++turns_ % turns_to_a_search == 0;
+}
+
+void probe_search::ended(tick now)
+{
+    quiet_since_ = now;
+    searches_ = true; // if one is not enough, the next is another
+}
+
+void probe_search::found_down(std::uint64_t who, bool as_probe)
+{
+    if (found_down_.size() >= most_remembered) return;
+    auto const [at, is_new] = found_down_.emplace(who, as_probe);
+    at->second |= as_probe;
+    if (as_probe && is_new) ++in_vain_;
+}
+
+tick probe_search::turn_of(std::uint64_t who) const
+{
+    if (found_down_.empty()) return tick::min();
+    auto const at = found_down_.find(who);
+    if (at == found_down_.end()) return tick::min();
+    if (!searches_) return quiet_since_;
+    return quiet_since_ + (at->second ? turn_of_others : turn_of_fresh);
+}
+
+bool probe_search::rests(tick now) const
+{
+    return too_early_ >= (searches_ ? most_too_early : 1) && now < rests_until();
+}
+
+} // namespace quern::detail

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <quern/core/clock.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+
+namespace quern::detail {
+
+/// The rule of who probes while a dependency is half open, and for how long another one is sought for that.
+///
+/// A message that has not found it down comes first, for two seconds: old ones that always find it down must not hide
+/// that others would find it up. But a message that comes and may not probe yet goes back at the price of a receive.
+/// So a search ends after ten of these, and where there is little hope (twelve such probes in vain and none well, or
+/// none was to be found) only every fourth half-open phase begins with a search: in the others a message probes that
+/// waits here, which costs nothing.
+///
+/// A message is a number that stands for it. Threads  one strand.
+class probe_search {
+public:
+    void outage_begins()
+    {
+        in_vain_ = 0;
+        barren_ = false;
+    }
+    void half_opens(tick now);
+    void went_well() { in_vain_ = 0; } ///< a probe
+    void forget() { found_down_.clear(); }
+
+    void begins(std::uint64_t who) { barren_ = found_down_.contains(who); } ///< to probe
+    void ended(tick now);                                                   ///< a probe
+    void found_down(std::uint64_t who, bool as_probe);
+    void came_too_early() { ++too_early_; }
+
+    /// It may probe from then on, if it is half open.
+    tick turn_of(std::uint64_t who) const;
+
+    /// Half open, and no other message is wanted now; until then.
+    bool rests(tick now) const;
+    tick rests_until() const { return quiet_since_ + turn_of_fresh; }
+
+    /// One that probed in vain had better wait here to do it again.
+    bool is_hopeless() const { return in_vain_ >= enough_in_vain || barren_; }
+
+    /// Half open, and no probe has ended since.
+    tick quiet_since() const { return quiet_since_; }
+
+private:
+    /// Times for which a probe that was in vain leaves the next to others, and one that found it down before to those
+    /// that have not.
+    static constexpr tick::duration turn_of_others = std::chrono::seconds(30),
+                                    turn_of_fresh = std::chrono::seconds(2);
+
+    /// Were it half of all messages that need something that is up, so many in a row would be chance once in 4,096
+    /// outages.
+    static constexpr std::size_t enough_in_vain = 12;
+
+    static constexpr int turns_to_a_search = 4;
+    static constexpr int most_too_early = 10; // as many as a receive brings
+    static constexpr std::size_t most_remembered = 4'096;
+
+    tick quiet_since_{};
+    std::unordered_map<std::uint64_t, bool> found_down_; // in this outage; true: as probes
+    bool searches_ = true;                               // half open: for one that is not among these
+    int too_early_ = 0;                                  // half open: so many came
+    bool barren_ = false;                                // the last probe was among these before it began
+    int turns_ = 0;                                      // half open and hopeless
+    std::size_t in_vain_ = 0;                            // probes that were not, since the last one that went well
+};
+
+} // namespace quern::detail
