@@ -54,8 +54,11 @@ public:
         auto const kept = in_its_partition(written);
         queue_settings settings;
         settings.fifo = kept.attributes.contains("FifoQueue");
-        if (auto const bad = apply(settings, kept.attributes))
+        auto given = kept.attributes;
+        auto const policy = given.extract("Policy"); // may be longer than what is taken today
+        if (auto const bad = broker::apply(settings, given))
             return damaged("queue " + kept.arn + ", " + bad->message);
+        if (policy) settings.policy = policy.mapped();
         auto made = std::make_unique<queue>(into_, kept, std::move(settings), now_);
         auto* const one = made.get();
         if (!into_.queues.emplace(kept.arn, std::move(made)).second)
