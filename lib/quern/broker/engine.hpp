@@ -176,7 +176,8 @@ public:
     std::optional<ready_poll> take_ready();
 
     /// The earliest moment at which time alone changes something: a delay, a visibility timeout, a retention period
-    /// or a long poll ends, a move task takes its next step. Absent: nothing ever will.
+    /// or a long poll ends, a move task takes its next step, a deduplication id is forgotten. Absent: nothing ever
+    /// will.
     std::optional<instant> next_event() const;
 
     /// Does what is due by `now`, each thing at its own moment.

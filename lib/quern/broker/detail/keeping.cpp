@@ -104,9 +104,9 @@ public:
     {
         auto const home = by_number_.find(kept.queue);
         if (home == by_number_.end()) return damaged("a deduplication id of no queue");
-        home->second->sent.note_until(std::string(kept.key),
+        home->second->put_back_sent(std::string(kept.key),
             {std::string(kept.message_id), std::string(kept.sequence_number)},
-            std::min(kept.until, now_ + deduplication_interval));
+            std::min(kept.until, now_ + deduplication_interval), now_);
         return {};
     }
 
