@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -204,12 +205,16 @@ queue_store::~queue_store() = default;
 result<void> queue_store::read(broker::journal_reader& to, wall_time now)
 {
     auto& sql = db_->sql;
-    sqlite::statement totals(sql, "SELECT last_number, last_sequence, receipt_key FROM totals");
+    // Databases of before have a number there, of which no handle is good any more.
+    sqlite::statement totals(sql,
+        "SELECT last_number, last_sequence, CASE typeof(receipt_key) WHEN 'blob' THEN "
+        "receipt_key ELSE x'' END FROM totals");
     while (totals.next()) {
         broker::engine_totals kept;
         kept.last_number = static_cast<std::uint64_t>(totals.integer());
         kept.last_sequence = static_cast<std::uint64_t>(totals.integer());
-        kept.receipt_key = static_cast<std::uint64_t>(totals.integer());
+        if (auto const key = totals.bytes(); key.size() == kept.receipt_key.size())
+            std::memcpy(kept.receipt_key.data(), key.data(), key.size());
         if (auto const taken = to.take(kept); !taken) return taken.error();
     }
     sqlite::statement queues(
@@ -328,7 +333,8 @@ void queue_store::was_sent(broker::sent_record const& s)
 result<void> queue_store::commit(broker::engine_totals const& totals, wall_time now)
 {
     db_->begin();
-    db_->statements->totals.bind(totals.last_number).bind(totals.last_sequence).bind(totals.receipt_key).run();
+    std::string_view const key(reinterpret_cast<char const*>(totals.receipt_key.data()), totals.receipt_key.size());
+    db_->statements->totals.bind(totals.last_number).bind(totals.last_sequence).bind(key).run();
     if (now - db_->forgot_at >= std::chrono::minutes(1)) {
         db_->forgot_at = now;
         db_->statements->forget.bind(stamp(now)).run();

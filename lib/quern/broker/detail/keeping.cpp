@@ -45,7 +45,7 @@ public:
     {
         into_.last_number = kept.last_number;
         into_.ids.continue_after(kept.last_sequence);
-        into_.receipts = receipt_codec(kept.receipt_key);
+        if (kept.receipt_key != receipt_key()) into_.receipts = receipt_codec(kept.receipt_key);
         return {};
     }
 
