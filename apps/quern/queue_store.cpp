@@ -10,6 +10,10 @@
 #include <filesystem>
 #include <utility>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 namespace quern::app {
 namespace {
 
@@ -183,6 +187,26 @@ result<void> queue_store::database::check(std::string const& path)
     }
 }
 
+namespace {
+
+/// Whatever the umask is: bodies and the key of receipt handles are nobody else's business. SQLite gives the files
+/// beside a database its mode. A file that is there must not be opened for this: closing it would drop the lock that
+/// another connection of this process has on it.
+void make_private(std::string const& path)
+{
+    auto const made = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (made >= 0) ::close(made);
+}
+
+/// Does the same to files of before, which all could read. Where somebody else owns them they stay as they are.
+void take_from_others(std::string const& path)
+{
+    for (auto const* const behind : {"", "-wal", "-shm"})
+        [[maybe_unused]] auto const done = ::chmod((path + behind).c_str(), S_IRUSR | S_IWUSR);
+}
+
+} // namespace
+
 result<std::unique_ptr<queue_store>> queue_store::open(std::string const& folder)
 {
     std::error_code ec;
@@ -192,9 +216,11 @@ result<std::unique_ptr<queue_store>> queue_store::open(std::string const& folder
     if (!fs::is_directory(folder, ec))
         return failure(errc::invalid_option, fmt::format("--data: {} is no folder, and cannot be made one", folder));
     auto const path = (fs::path(folder) / "queues.sqlite").string();
+    make_private(path);
     auto db = std::make_unique<database>(path);
     auto const good = db->check(path);
     if (!good) return good.error();
+    take_from_others(path);
     db->statements = std::make_unique<database::all>(db->sql);
     return std::unique_ptr<queue_store>(new queue_store(std::move(db)));
 }
