@@ -3,6 +3,7 @@
 #include "standard_streams.hpp"
 
 #include <quern/core/detail/printable.hpp>
+#include <quern/sqs/detail/next_tokens.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -47,6 +48,7 @@ asio::awaitable<int> create(session& s, queue_options const& o)
 asio::awaitable<int> list(session& s, queue_options const& o)
 {
     std::string token;
+    sqs::next_tokens pages;
     do {
         sqs::list_queues_request request;
         request.max_results = 1'000;
@@ -57,6 +59,7 @@ asio::awaitable<int> list(session& s, queue_options const& o)
         for (auto const& url : page->queue_urls)
             say(stdout, "{}\n", printable(url));
         token = page->next_token;
+        if (auto const more = pages.follow(token); !more) co_return s.complain(more.error());
     } while (!token.empty());
     co_return ok;
 }

@@ -6,8 +6,13 @@
 #include <sqlite3.h>
 
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace quern::app {
 namespace {
@@ -182,6 +187,26 @@ result<void> queue_store::database::check(std::string const& path)
     }
 }
 
+namespace {
+
+/// Whatever the umask is: bodies and the key of receipt handles are nobody else's business. SQLite gives the files
+/// beside a database its mode. A file that is there must not be opened for this: closing it would drop the lock that
+/// another connection of this process has on it.
+void make_private(std::string const& path)
+{
+    auto const made = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (made >= 0) ::close(made);
+}
+
+/// Does the same to files of before, which all could read. Where somebody else owns them they stay as they are.
+void take_from_others(std::string const& path)
+{
+    for (auto const* const behind : {"", "-wal", "-shm"})
+        [[maybe_unused]] auto const done = ::chmod((path + behind).c_str(), S_IRUSR | S_IWUSR);
+}
+
+} // namespace
+
 result<std::unique_ptr<queue_store>> queue_store::open(std::string const& folder)
 {
     std::error_code ec;
@@ -191,9 +216,11 @@ result<std::unique_ptr<queue_store>> queue_store::open(std::string const& folder
     if (!fs::is_directory(folder, ec))
         return failure(errc::invalid_option, fmt::format("--data: {} is no folder, and cannot be made one", folder));
     auto const path = (fs::path(folder) / "queues.sqlite").string();
+    make_private(path);
     auto db = std::make_unique<database>(path);
     auto const good = db->check(path);
     if (!good) return good.error();
+    take_from_others(path);
     db->statements = std::make_unique<database::all>(db->sql);
     return std::unique_ptr<queue_store>(new queue_store(std::move(db)));
 }
@@ -204,12 +231,16 @@ queue_store::~queue_store() = default;
 result<void> queue_store::read(broker::journal_reader& to, wall_time now)
 {
     auto& sql = db_->sql;
-    sqlite::statement totals(sql, "SELECT last_number, last_sequence, receipt_key FROM totals");
+    // Databases of before have a number there, of which no handle is good any more.
+    sqlite::statement totals(sql,
+        "SELECT last_number, last_sequence, CASE typeof(receipt_key) WHEN 'blob' THEN "
+        "receipt_key ELSE x'' END FROM totals");
     while (totals.next()) {
         broker::engine_totals kept;
         kept.last_number = static_cast<std::uint64_t>(totals.integer());
         kept.last_sequence = static_cast<std::uint64_t>(totals.integer());
-        kept.receipt_key = static_cast<std::uint64_t>(totals.integer());
+        if (auto const key = totals.bytes(); key.size() == kept.receipt_key.size())
+            std::memcpy(kept.receipt_key.data(), key.data(), key.size());
         if (auto const taken = to.take(kept); !taken) return taken.error();
     }
     sqlite::statement queues(
@@ -328,7 +359,8 @@ void queue_store::was_sent(broker::sent_record const& s)
 result<void> queue_store::commit(broker::engine_totals const& totals, wall_time now)
 {
     db_->begin();
-    db_->statements->totals.bind(totals.last_number).bind(totals.last_sequence).bind(totals.receipt_key).run();
+    std::string_view const key(reinterpret_cast<char const*>(totals.receipt_key.data()), totals.receipt_key.size());
+    db_->statements->totals.bind(totals.last_number).bind(totals.last_sequence).bind(key).run();
     if (now - db_->forgot_at >= std::chrono::minutes(1)) {
         db_->forgot_at = now;
         db_->statements->forget.bind(stamp(now)).run();

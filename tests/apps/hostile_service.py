@@ -53,6 +53,12 @@ class HostileService(ProgramTest):
         self.assertIn("Evil", err)
         self.assert_harmless(out + err)
 
+    def test_a_list_without_end_is_given_up(self):
+        Service.answers = {"ListQueues": (200, {"QueueUrls": ["http://h/000000000000/q"], "NextToken": "again"})}
+        out, err = self.quern("queue", "list", status=1)
+        self.assertEqual(len(out.splitlines()), 2)
+        self.assertIn("gave the same NextToken twice", err)
+
     def test_neither_do_urls_and_attributes(self):
         url = "http://localhost/000000000000/q" + COMMAND
         Service.answers = {"ListQueues": (200, {"QueueUrls": [url]}), "CreateQueue": (200, {"QueueUrl": url}),

@@ -226,6 +226,51 @@ BOOST_AUTO_TEST_CASE(a_folder_is_made_for_its_owner_alone)
     BOOST_TEST(static_cast<unsigned>(allowed) == 0700u);
 }
 
+// Everybody on the machine could read the bodies.
+BOOST_AUTO_TEST_CASE(the_files_of_a_store_are_its_owners_alone_whatever_the_umask)
+{
+    auto const before = ::umask(0);
+    folder here;
+    auto const mode_of = [&](std::string const& behind) {
+        return static_cast<unsigned>(fs::status(here.file() + behind).permissions() & fs::perms::all);
+    };
+    {
+        process a(here);
+        a.with.create("q");
+        a.save();
+        BOOST_TEST(mode_of("") == 0600u);
+        BOOST_TEST(mode_of("-wal") == 0600u);
+    }
+    fs::permissions(here.file(), fs::perms(0644));
+    process a(here);
+    BOOST_TEST(mode_of("") == 0600u);
+    ::umask(before);
+}
+
+BOOST_AUTO_TEST_CASE(receipt_handles_survive_a_restart_and_those_of_a_number_for_a_key_do_not)
+{
+    folder here;
+    std::string url, handle;
+    {
+        process a(here);
+        url = a.with.create("q");
+        a.with.send(url, "m");
+        handle = a.with.handle(url);
+        a.save();
+    }
+    {
+        process b(here);
+        BOOST_TEST(b.with.remove(url, handle).has_value());
+        BOOST_TEST(b.with.counts(url) == "0/0/0");
+        b.save();
+    }
+    here.run("UPDATE totals SET receipt_key = 1234567890123456"); // as before keys were of 16 bytes
+    process c(here);
+    BOOST_TEST(c.with.remove(url, handle).error().service_code == "ReceiptHandleIsInvalid");
+    c.with.send(url, "n");
+    BOOST_TEST(c.with.remove(url, c.with.handle(url)).has_value());
+}
+
 // A full disk, for one.
 BOOST_AUTO_TEST_CASE(a_change_that_cannot_be_written_fails_the_commit_and_all_after_it)
 {

@@ -110,4 +110,42 @@ BOOST_AUTO_TEST_CASE(recent_notes_go_after_five_minutes_and_can_be_renewed)
     BOOST_TEST(!notes.find("c", t + 10min));
 }
 
+// What is old was dropped with the next note only, and the table kept its size for ever.
+BOOST_AUTO_TEST_CASE(the_memory_of_old_notes_is_given_back)
+{
+    broker::recent<int> notes;
+    quern::wall_time const t{};
+    for (int i = 0; i != 10'000; ++i)
+        notes.note(std::to_string(i), i, t + i * 1ms);
+    BOOST_TEST(notes.buckets() >= 10'000u);
+    BOOST_TEST((notes.next_end() == t + 5min));
+    notes.drop_old(t + 5min + 9s);
+    BOOST_TEST(notes.size() == 999u);
+    BOOST_TEST(notes.buckets() < 8'000u);
+    notes.drop_old(t + 6min);
+    BOOST_TEST(notes.size() == 0u);
+    BOOST_TEST(notes.buckets() < 100u);
+    BOOST_TEST(!notes.next_end().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_queue_that_nobody_uses_any_more_forgets_its_ids_in_time)
+{
+    service s;
+    auto const url = s.create_fifo("q");
+    for (int i = 0; i != 3; ++i) {
+        s.send(url, "m" + std::to_string(i), "g");
+        s.pass(1min);
+    }
+    sqs::receive_message_request request(url);
+    request.max_messages = 10;
+    request.attempt_id = "attempt";
+    for (auto const& m : s.receive(request).messages)
+        s.remove(url, m.receipt_handle).value();
+    BOOST_TEST((s.engine.next_event() == s.now + 2min)); // the first id
+    s.pass(2min);
+    BOOST_TEST((s.engine.next_event() == s.now + 1min));
+    s.pass(3min); // the last one, and the attempt
+    BOOST_TEST(!s.engine.next_event().has_value());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -229,6 +229,7 @@ BOOST_FIXTURE_TEST_CASE(queues_of_one_name_in_two_regions_are_told_apart, open_d
         sqs.call("CreateQueue", body, signature_headers("CreateQueue", body, key, server.wall(), region));
     }
     BOOST_TEST(post("/send?queue=q", "m").status == 404);
+    BOOST_TEST(get("/messages?queue=q").body.find("give the ARN") != std::string::npos);
     BOOST_TEST(post("/send?queue=arn:aws:sqs:us-east-1:000000000000:q", "m").status == 200);
     BOOST_TEST(visible(0) == 0); // eu-west-1
     BOOST_TEST(visible(1) == 1);

@@ -35,6 +35,13 @@ BOOST_AUTO_TEST_CASE(throttling_and_the_services_own_faults_may_be_retried)
     BOOST_TEST(!broker::fail(error::over_limit, "").retryable);
 }
 
+BOOST_AUTO_TEST_CASE(a_name_that_a_caller_sent_is_repeated_as_printable_ascii)
+{
+    BOOST_TEST(broker::brief("ListQueues") == "ListQueues");
+    BOOST_TEST(broker::brief("\x1b]0;owned\x07\xC2\x9b\xff\x7f ~") == "?]0;owned????? ~");
+    BOOST_TEST(broker::brief(std::string(100, 'x')) == std::string(80, 'x') + "...");
+}
+
 BOOST_AUTO_TEST_CASE(query_codes_are_distinct)
 {
     std::set<std::string_view> codes;

@@ -1,5 +1,7 @@
 #include "service.hpp"
 
+#include <quern/broker/detail/message_table.hpp>
+
 #include <fstream>
 
 #include <unistd.h>
@@ -64,6 +66,41 @@ BOOST_AUTO_TEST_CASE(a_queue_that_was_consumed_or_deleted_gives_its_memory_back_
     fill(s, url);
     s.engine.delete_queue({sqs::delete_queue_request(url)}, s.now).value();
     BOOST_TEST(grown_since(before) <= 8 * mebibyte);
+}
+
+// Deduplication ids stayed until somebody used the queue again.
+BOOST_AUTO_TEST_CASE(a_fifo_queue_gives_back_what_it_remembered_of_what_was_sent)
+{
+    service s;
+    auto const url = s.create_fifo("q");
+    auto const before = resident_bytes();
+    for (int i = 0; i != many; ++i)
+        s.send(url, "x", "group-" + std::to_string(i), std::string(100, 'i') + std::to_string(i));
+    for (int i = 0; i != many / 10; ++i) {
+        for (auto const& m : s.receive(url).messages)
+            s.remove(url, m.receipt_handle).value();
+    }
+    BOOST_TEST(s.counts(url) == "0/0/0");
+    BOOST_TEST(grown_since(before) > 16 * mebibyte);
+    s.pass(std::chrono::minutes(6));
+    BOOST_TEST(grown_since(before) <= 8 * mebibyte);
+}
+
+BOOST_AUTO_TEST_CASE(a_table_of_messages_shrinks_while_it_is_emptied)
+{
+    broker::message_table table;
+    std::uint64_t sent = 0;
+    for (; sent != 4096; ++sent) {
+        auto one = std::make_unique<broker::stored_message>();
+        one->number = sent;
+        table.insert(std::move(one));
+    }
+    BOOST_TEST(table.capacity() == 4096u);
+    for (std::uint64_t i = 0; i != sent - 100; ++i)
+        table.extract(*table.find(i));
+    BOOST_TEST(table.capacity() <= 1024u);
+    for (std::uint64_t i = sent - 100; i != sent; ++i)
+        BOOST_REQUIRE(table.find(i));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -120,6 +120,24 @@ BOOST_AUTO_TEST_CASE(the_rate_is_kept)
     BOOST_TEST(s.task().status == "COMPLETED");
 }
 
+// The pause between two messages was counted in whole seconds: none, from a rate of 2 on.
+BOOST_AUTO_TEST_CASE(a_rate_of_many_a_second_is_kept_too)
+{
+    for (int const rate : {2, 3, 10}) {
+        redrive s(rate + 1);
+        s.start(s.arn(s.other), rate);
+        s.pass(999ms);
+        BOOST_TEST(s.task().messages_moved == rate);
+        BOOST_TEST(s.task().status == "RUNNING");
+        s.pass(10ms);
+        BOOST_TEST(s.task().messages_moved == rate + 1);
+    }
+    redrive s(5);
+    s.start(s.arn(s.other)); // 500 a second
+    s.pass(3ms);
+    BOOST_TEST(s.task().messages_moved == 2);
+}
+
 BOOST_AUTO_TEST_CASE(a_cancelled_task_stops_at_its_next_step)
 {
     redrive s(10);
@@ -161,7 +179,7 @@ BOOST_AUTO_TEST_CASE(one_task_at_a_time_and_the_newest_are_listed_first)
 {
     redrive s(1);
     s.start(s.arn(s.other), 1);
-    BOOST_TEST(why(s.try_start(s.arn(s.dead))) ==
+    BOOST_TEST(why(s.try_start(s.arn(s.dead), s.arn(s.other))) ==
         "InvalidParameterValue: There is already a task running. Only one active task is allowed for a source "
         "queue arn at a given time.");
     s.pass(5s);
@@ -189,6 +207,9 @@ BOOST_AUTO_TEST_CASE(wrong_requests_are_refused)
         "ResourceNotFoundException: The resource that you specified for the DestinationArn parameter doesn't "
         "exist.");
     BOOST_TEST(s.try_start(dead, dead + "x").error().http_status == 404);
+    // It went round and round, for as many messages as there were.
+    BOOST_TEST(why(s.try_start(dead, dead)) ==
+        "InvalidParameterValue: The destination queue must be another one than the source queue.");
     BOOST_TEST(s.try_start("dummy").error().service_code == "InvalidParameterValue");
     BOOST_TEST(s.try_start(dead, s.arn(s.create_fifo("f"))).error().service_code == "InvalidParameterValue");
     for (int const rate : {0, 501})

@@ -72,4 +72,16 @@ BOOST_AUTO_TEST_CASE(a_policy_of_ones_own_is_added_to)
     BOOST_TEST(s.policy().at("Statement").at(0).at("Sid") == "label");
 }
 
+BOOST_AUTO_TEST_CASE(a_policy_stops_growing_at_8192_bytes)
+{
+    permitted s;
+    std::string refused;
+    for (int i = 0; i != 100 && refused.empty(); ++i) {
+        auto const added = s.add("label" + std::to_string(i), {"111111111111"}, {"SendMessage"});
+        if (!added) refused = added.error().service_code;
+    }
+    BOOST_TEST(refused == "OverLimit");
+    BOOST_TEST(s.attributes(s.url).at("Policy").size() <= 8192u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -240,6 +240,44 @@ BOOST_AUTO_TEST_CASE(the_lengths_of_tags_count_characters)
     BOOST_TEST(!tagged("", "a"));
 }
 
+// A look by url, or by name, was at the queue of the broker's own region.
+BOOST_AUTO_TEST_CASE(a_name_or_a_url_of_queues_in_several_regions_is_refused_where_no_region_is_said)
+{
+    service s(broker::engine_options{.region = "us-east-1"});
+    auto const in = [&](std::string region, std::string account, std::string name) {
+        s.engine.set_caller({std::move(region), std::move(account), ""});
+        return s.create(std::move(name));
+    };
+    auto const found = [&](std::string_view named) {
+        auto const got = s.engine.find_queue(named, s.now);
+        return got ? got->arn : got.error().service_code;
+    };
+    auto const url = in("us-east-1", "", "q");
+    in("eu-west-1", "", "q");
+    auto const abroad = in("eu-west-1", "", "abroad");
+    auto const of_other = in("us-east-1", "111111111111", "shared");
+    in("us-east-1", "222222222222", "shared");
+    s.engine.set_caller({});
+
+    BOOST_TEST(found("q") == "InvalidParameterValue");
+    BOOST_TEST(found(url) == "InvalidParameterValue");
+    BOOST_TEST(why(s.engine.look_at_messages(url, 1, s.now)) ==
+        "InvalidParameterValue: \"" + url +
+            "\" may be 2 queues, arn:aws:sqs:eu-west-1:000000000000:q and arn:aws:sqs:us-east-1:000000000000:q: give "
+            "the ARN.");
+    BOOST_TEST(found("arn:aws:sqs:eu-west-1:000000000000:q") == "arn:aws:sqs:eu-west-1:000000000000:q");
+    BOOST_TEST(found("https://sqs.eu-west-1.amazonaws.com/000000000000/q") == "arn:aws:sqs:eu-west-1:000000000000:q");
+    BOOST_TEST(found("https://sqs.eu-west-1.amazonaws.com/000000000000/shared") ==
+        "AWS.SimpleQueueService.NonExistentQueue");
+    BOOST_TEST(found("abroad") == "arn:aws:sqs:eu-west-1:000000000000:abroad");
+    BOOST_TEST(found(abroad) == "arn:aws:sqs:eu-west-1:000000000000:abroad");
+    BOOST_TEST(found("shared") == "InvalidParameterValue");
+    BOOST_TEST(found(of_other) == "arn:aws:sqs:us-east-1:111111111111:shared");
+    for (auto const* none :
+        {"", "absent", "arn:aws:sqs:eu-west-1:000000000000:absent", "http://h/000000000000/absent"})
+        BOOST_TEST(found(none) == "AWS.SimpleQueueService.NonExistentQueue", none);
+}
+
 BOOST_AUTO_TEST_CASE(arns_are_in_the_partition_of_their_region)
 {
     service s(broker::engine_options{.region = "cn-north-1"});

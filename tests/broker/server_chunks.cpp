@@ -98,4 +98,19 @@ BOOST_AUTO_TEST_CASE(large_buffers_are_given_back)
     BOOST_TEST(answer.body.capacity() < broker::http_answer::kept);
 }
 
+BOOST_AUTO_TEST_CASE(a_body_may_have_8_mebibyte)
+{
+    running_server s;
+    auto client = s.connect();
+    client.call("CreateQueue", R"({"QueueName":"q"})");
+    std::string escaped;
+    for (int i = 0; i != 1'000'000; ++i)
+        escaped += "\\u0061"; // all that SQS takes, in the longest way to write it
+    auto const most = R"({"QueueUrl":"q","MessageBody":")" + escaped + "\"}";
+    BOOST_TEST(client.call("SendMessage", most).status == 200);
+    client.send(
+        "POST / HTTP/1.1\r\nHost: h\r\nX-Amz-Target: AmazonSQS.ListQueues\r\nContent-Length: 8388609\r\n\r\n");
+    BOOST_TEST(client.receive().status == 413);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

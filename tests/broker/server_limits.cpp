@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(a_body_beyond_the_budget_costs_nobody_his_small_request)
     auto small = s.connect();
     auto const request = signed_text(s, "ListQueues");
     small.send(request.substr(0, request.size() - 1));
-    large.send(lying_header(s, 9'000'000));
+    large.send(lying_header(s, 8'000'000));
     large.send(std::string(6'000'000, 'x'));
     s.counters();
     small.send(request.substr(request.size() - 1));
@@ -275,6 +275,41 @@ BOOST_AUTO_TEST_CASE(those_who_fill_the_budget_and_stop_keep_others_out_for_ten_
     honest.send(std::string_view(request).substr(header));
     s.advance(11s);
     BOOST_TEST(honest.receive().status == 200);
+}
+
+// Whoever had waited for ten seconds had the one cut that held most, which was the only honest one.
+BOOST_AUTO_TEST_CASE(the_oldest_body_is_cut_for_others_not_the_largest)
+{
+    running_server s{broker::server_options()};
+    put(s, 1);
+    std::vector<std::unique_ptr<bare_client>> liars;
+    auto const lie = [&](std::size_t size) {
+        liars.push_back(std::make_unique<bare_client>(s.port()));
+        liars.back()->push(lying_header(s, 4'000'000));
+        liars.back()->push(std::string(size, 'x'));
+    };
+    for (int i = 0; i != 7; ++i)
+        lie(400'000);
+    lie(200'000);
+    s.wait_for_connections(8);
+    s.advance(11s);
+
+    std::string escaped;
+    for (int i = 0; i != 700'000; ++i)
+        escaped += "\\n";
+    auto const request = signed_text(s, "SendMessage", R"({"QueueUrl":"q","MessageBody":"x)" + escaped + "\"}");
+    bare_client honest(s.port());
+    std::string_view left = request;
+    auto const send_until = [&](std::size_t rest) {
+        for (int i = 0; i != 200 && left.size() != rest; ++i)
+            left.remove_prefix(honest.push(left.substr(0, left.size() - rest)));
+    };
+    send_until(100);
+    liars.back()->push(std::string(100'000, 'x'));
+    s.advance(11s);
+    send_until(0);
+    BOOST_TEST(honest.begin_of_answer() == "HTTP/1.1 200");
+    BOOST_TEST(s.counters().cut_connections >= 1u);
 }
 
 BOOST_AUTO_TEST_CASE(an_idle_connection_keeps_no_buffer_of_its_largest_answer)

@@ -91,7 +91,7 @@ BOOST_FIXTURE_TEST_CASE(an_error_that_repeats_a_control_character_can_be_read, o
     BOOST_TEST(told.find(std::string("a\xEF\xBF\xBD") + 'b') != told.npos, told);
 }
 
-// The answer repeated an action of 15 MB, each of its bytes as three.
+// The answer repeated an action of megabytes, each of its bytes as three.
 BOOST_AUTO_TEST_CASE(a_form_is_not_taken_apart_before_its_signature_was_checked)
 {
     old_client old{broker::server_options()};
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_form_is_not_taken_apart_before_its_signature_was_checked)
     for (auto const& [name, value] : aws::sign(view, {"quern", "quern", ""}, scope, {}, keys).added)
         signature += name + ": " + value + "\r\n";
     for (std::string form : {"Action=", "Action=SendMessage&QueueUrl=q&MessageBody="}) {
-        while (form.size() < 15'000'000)
+        while (form.size() < 8'000'000)
             form += "\u2028";
         auto const answer = old.ask(form, signature);
         BOOST_TEST(answer.status == 403);
@@ -135,12 +135,13 @@ BOOST_FIXTURE_TEST_CASE(a_single_attribute_needs_no_position_and_a_path_may_end_
     BOOST_TEST(ask(form + "&QueueUrl=http%3A%2F%2FMyQueue%2F", "Error/Code", 404) == "InvalidAddress");
 }
 
-BOOST_FIXTURE_TEST_CASE(an_error_that_repeats_what_is_no_utf_8_can_be_read, old_client)
+// It went into the logs of clients as it was.
+BOOST_FIXTURE_TEST_CASE(an_unknown_operation_is_repeated_in_printable_ascii, old_client)
 {
-    auto const told = ask("Action=a%ffb", "Error/Message", 400);
-    BOOST_TEST(told == "The action a\uFFFDb is not valid for this endpoint.");
+    BOOST_TEST(ask("Action=%1b%5b2J%c3%a4%ff", "Error/Message", 400) ==
+        "The action ?[2J??? is not valid for this endpoint.");
     auto const answer = client.call("\xff", "{}");
-    BOOST_TEST(answer.body.find("There is no operation AmazonSQS.\uFFFD.") != std::string::npos, answer.body);
+    BOOST_TEST(answer.body.find("There is no operation AmazonSQS.?.") != std::string::npos, answer.body);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_long_poll_is_answered_in_the_protocol_it_was_asked_in, old_client)

@@ -88,6 +88,9 @@ BOOST_AUTO_TEST_CASE(names_are_allowed_by_type_of_queue)
     BOOST_TEST(refused("ContentBasedDeduplication", "maybe", true) == "InvalidAttributeValue");
     BOOST_TEST(refused("DeduplicationScope", "group", true) == "InvalidAttributeValue");
     BOOST_TEST(refused("Policy", "not json") == "InvalidAttributeValue");
+    auto const policy_of = [](std::size_t size) { return R"({"Id":")" + std::string(size - 9, 'x') + "\"}"; };
+    BOOST_TEST(refused("Policy", policy_of(8192)) == "");
+    BOOST_TEST(refused("Policy", policy_of(8193)) == "InvalidAttributeValue");
 }
 
 BOOST_AUTO_TEST_CASE(booleans_are_taken_in_letters_of_either_case)

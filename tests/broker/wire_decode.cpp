@@ -322,4 +322,22 @@ BOOST_AUTO_TEST_CASE(a_large_body_escaped_to_ascii_is_decoded_whole)
     BOOST_TEST(r.body.size() == 1'000'000u);
 }
 
+// They stayed as large as for the largest body ever.
+BOOST_AUTO_TEST_CASE(the_buffers_for_a_large_body_are_given_back)
+{
+    wire_decoder one;
+    auto const body_of = [](std::size_t size) {
+        auto out = R"({"QueueUrl":"q","MessageBody":")" + std::string(size, 'x') + "\"}";
+        out.reserve(out.size() + wire_decoder::padding);
+        return out;
+    };
+    BOOST_TEST(one.decode<sqs::send_message_request>(body_of(10'000)).has_value());
+    auto const usual = one.capacity();
+    BOOST_TEST(usual >= 10'000u);
+    auto const large = one.decode<sqs::send_message_request>(body_of(1'000'000));
+    BOOST_TEST(large.value().body.size() == 1'000'000u);
+    BOOST_TEST(one.capacity() <= wire_decoder::kept);
+    BOOST_TEST(one.decode<sqs::send_message_request>(body_of(20'000)).has_value());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -117,7 +117,7 @@ void json_request(std::string_view bytes)
 
 void receipt_handle(std::string_view bytes)
 {
-    quern::broker::receipt_codec const codec(1);
+    quern::broker::receipt_codec const codec(quern::broker::receipt_key_of(1));
     if (auto const read = codec.read(bytes)) {
         std::string again(quern::broker::receipt_codec::size, '\0');
         codec.write(*read, again.data());

@@ -66,6 +66,19 @@ BOOST_AUTO_TEST_CASE(a_queue_that_is_nobodys_dead_letter_queue_needs_a_destinati
     BOOST_TEST(run().redriven == 1u);
 }
 
+// The search for the sources went on for ever.
+BOOST_AUTO_TEST_CASE(a_list_of_sources_that_has_no_end_ends_the_run)
+{
+    kill(1);
+    int pages = 0;
+    api.page = [&](auto& one) { one.next_token = std::to_string(++pages % 3); };
+    start();
+    BOOST_REQUIRE(until(1min, [&] { return !refused.empty(); }));
+    BOOST_TEST(refused.at(0).find("gave the same NextToken twice") != std::string::npos, refused.at(0));
+    BOOST_TEST(pages == 4);
+    BOOST_TEST(count(dead) == 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_message_arrives_as_it_was_with_its_count_and_first_receive)
 {
     sqs::send_message_request m(orders, "b\xC3\xA4 \t<&>");

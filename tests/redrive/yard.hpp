@@ -46,11 +46,15 @@ public:
         }
         auto said = co_await sqs::perform(real_, std::move(r));
         if (auto f = after(Request::operation, queue)) co_return *f;
+        if constexpr (std::same_as<Request, sqs::list_dead_letter_source_queues_request>) {
+            if (said) page(*said);
+        }
         co_return said;
     }
 
     std::function<bool()> forgets_deletes = [] { return false; }; ///< they are confirmed and not carried out
     fault before = [](auto, auto) { return std::optional<failure>(); }, after = before;
+    std::function<void(sqs::queue_urls_response&)> page = [](auto&) {}; ///< may change a page of the sources
     std::map<std::string, int> calls;
 
 private:

@@ -61,15 +61,6 @@ std::optional<int> number_in(std::string_view text)
     return out;
 }
 
-/// The path of a url: its host is whatever name the client knows the broker by.
-std::string_view path_of(std::string_view url)
-{
-    auto const host = url.find("://");
-    if (host == url.npos) return {};
-    auto const path = url.find('/', host + 3);
-    return path == url.npos ? std::string_view() : url.substr(path);
-}
-
 /// The caller who would find the queue by its name: of the region and the account in its ARN.
 caller owner_of(std::string const& arn)
 {
@@ -150,23 +141,11 @@ private:
         return out;
     }
 
-    /// The queue that is meant, by name, ARN or url; else why there is none.
     result<queue_look> find_queue(std::string const& named)
     {
-        auto& queues = of_.queues();
-        queues.set_caller({});
-        auto all = queues.look_at_queues(of_.now());
+        auto found = of_.queues().find_queue(named, of_.now());
         of_.settle();
-        auto const path = path_of(named);
-        std::optional<queue_look> found;
-        for (auto& q : all) {
-            if (q.arn == named) return std::move(q);
-            if (q.name != named && (path.empty() || path_of(q.url) != path)) continue;
-            if (found) return failure(errc::invalid_option, "several queues have that name: give the ARN");
-            found = std::move(q);
-        }
-        if (!found) return failure(errc::invalid_option, "name a queue: ?queue=NAME, an ARN or a url");
-        return std::move(*found);
+        return found;
     }
 
     web_answer look(web_request const& r)

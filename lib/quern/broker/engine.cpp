@@ -69,6 +69,7 @@ void engine::advance(instant now)
             state_->wake(aged); // what has expired may have blocked its group
             break;
         }
+        case timed::kind::notes: static_cast<note_watch&>(*due).of.drop_old_notes(at); break;
         case timed::kind::move_task: state_->step(static_cast<move_task&>(*due), at); break;
         }
         state_->serve(at);

@@ -151,9 +151,14 @@ public:
 
     /// All queues of all regions and accounts, by ARN.
     std::vector<queue_look> look_at_queues(instant now);
+    /// The queue of that name, ARN or url, of whatever region and account.
+    ///
+    /// Fails with  QueueDoesNotExist      there is none
+    ///             InvalidParameterValue  there are several: neither a name nor a url of this broker tells the region
+    result<queue_look> find_queue(std::string_view named, instant now);
     /// The oldest messages of a queue, which stay as they are: at most so many, and 8 MiB of bodies.
     ///
-    /// Fails with  QueueDoesNotExist  for a name, an ARN or a url that is none
+    /// Fails with  as find_queue()
     result<std::vector<message_look>> look_at_messages(std::string_view queue, std::size_t most, instant now);
 
     /// Takes over what the journal has kept, which must be done before anything else, and tells it all changes from
@@ -176,7 +181,8 @@ public:
     std::optional<ready_poll> take_ready();
 
     /// The earliest moment at which time alone changes something: a delay, a visibility timeout, a retention period
-    /// or a long poll ends, a move task takes its next step. Absent: nothing ever will.
+    /// or a long poll ends, a move task takes its next step, a deduplication id is forgotten. Absent: nothing ever
+    /// will.
     std::optional<instant> next_event() const;
 
     /// Does what is due by `now`, each thing at its own moment.

@@ -4,6 +4,7 @@
 #include <quern/core/error.hpp>
 #include <quern/sqs/types.hpp>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -59,11 +60,14 @@ struct sent_record {
     std::string_view message_id, sequence_number;
 };
 
+/// Key that receipt handles are written with. Whoever has it can make handles.
+using receipt_key = std::array<std::uint8_t, 16>;
+
 /// Counters and the secret of an engine.
 struct engine_totals {
-    std::uint64_t last_number = 0;   ///< never given again: handles of former runs name numbers
-    std::uint64_t last_sequence = 0; ///< of FIFO messages
-    std::uint64_t receipt_key = 0;   ///< with which receipt handles are written
+    std::uint64_t last_number = 0;     ///< never given again: handles of former runs name numbers
+    std::uint64_t last_sequence = 0;   ///< of FIFO messages
+    broker::receipt_key receipt_key{}; ///< zeros: none was kept
 
     bool operator==(engine_totals const&) const = default;
 };

@@ -58,7 +58,7 @@ struct server_options {
     std::string tls_key;         ///< PEM file of its key
 
     std::size_t max_header_bytes = 16 * 1024;
-    std::size_t max_body_bytes = 16 * 1024 * 1024; ///< a batch of 1 MiB, each byte escaped to six, and room
+    std::size_t max_body_bytes = 8 * 1024 * 1024; ///< a batch of 1 MiB, each byte escaped to six, and room
 
     // What a client may cost that has not shown yet that it is one. Zero is no value for any of them.
     std::chrono::milliseconds handshake_timeout{10'000}; ///< TLS; a healthy one takes milliseconds
@@ -67,7 +67,8 @@ struct server_options {
     std::chrono::milliseconds idle_timeout{75'000};      ///< between requests: longer than SDKs keep a connection
     std::size_t max_connections = 1000;                  ///< below the usual limit of 1024 descriptors
     /// Bytes of bodies, and as many of answers that are not taken, of all clients none of whose requests was let in
-    /// yet. Where the bodies take more, those that hold less than another wait for a sixth of body_timeout.
+    /// yet. Where the bodies take more, all but the one that has been coming for longest wait for a sixth of
+    /// body_timeout; then that one is cut.
     std::size_t max_unproven_bytes = 4 * 1024 * 1024;
 
     /// SQS goes on with a long poll whose caller has hung up: a message that arrives then is in flight until its

@@ -3,6 +3,7 @@
 #include <quern/consumer/client_options.hpp>
 #include <quern/redrive/detail/state.hpp>
 #include <quern/sqs/batch.hpp>
+#include <quern/sqs/detail/next_tokens.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/system/system_error.hpp>
@@ -122,6 +123,7 @@ sqs::answer<redriver::state::depth> redriver::state::look()
 asio::awaitable<std::optional<failure>> redriver::state::find_sources()
 {
     std::string token;
+    sqs::next_tokens pages;
     do {
         sqs::list_dead_letter_source_queues_request ask(o_.dlq_url);
         ask.max_results = 1'000;
@@ -131,6 +133,7 @@ asio::awaitable<std::optional<failure>> redriver::state::find_sources()
         for (auto const& url : page->queue_urls)
             sources_.emplace(source_key(url), url);
         token = page->next_token;
+        if (auto const more = pages.follow(token); !more) co_return more.error();
     } while (!token.empty());
     if (!sources_.empty()) co_return std::nullopt;
     co_return failure(errc::invalid_option,

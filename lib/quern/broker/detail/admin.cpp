@@ -68,7 +68,8 @@ void serve_admin(net::http_request const& request, engine& queues, std::function
         write_messages(*found, std::string::npos, answer.body);
     } else {
         answer.status = 404;
-        answer.body = "{\"error\":\"name a queue: ?queue=NAME, an ARN or a url\"}";
+        text::json_writer out(answer.body);
+        out.begin_object().member("error", std::string_view(found.error().message)).end_object();
     }
 }
 

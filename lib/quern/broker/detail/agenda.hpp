@@ -13,7 +13,7 @@ namespace quern::broker {
 class timed : public boost::intrusive::set_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>,
                   boost::intrusive::optimize_size<true>> {
 public:
-    enum class kind { message, poll, retention, move_task };
+    enum class kind { message, poll, retention, notes, move_task };
 
     explicit timed(kind k) : kind_(k) {}
     timed(timed const&) = delete;

@@ -41,6 +41,8 @@ connection::connection(std::shared_ptr<server_core> core, tcp::socket socket)
 connection::~connection()
 {
     if (served_.parked) core_->abandon(*served_.parked, false);
+    core_->bodies.hold(held_, 0);
+    set_unsent(0);
     core_->leave(*this);
 }
 
@@ -65,7 +67,7 @@ asio::awaitable<void> connection::run()
         if (!write_at_once()) {
             hold_unsent();
             auto const sent = co_await write();
-            unsent_ = 0;
+            set_unsent(0);
             if (!sent) break;
         }
         if (found == parsed::refused) {
@@ -78,7 +80,7 @@ asio::awaitable<void> connection::run()
         }
         if (found != parsed::incomplete) continue;
         answer_.trim();
-        if (!proven_ && core_->crowded(*this)) co_await room();
+        if (!proven_ && core_->bodies.crowded(held_)) co_await room();
         if (closed_) break;
         go_on = co_await read();
     }
@@ -106,7 +108,10 @@ connection::parsed connection::parse()
 {
     if (!parser_) {
         request_.clear();
-        if (!proven_) request_.body.shrink_to_fit(); // what nobody counts must not stay
+        if (!proven_) {
+            request_.body.shrink_to_fit(); // what nobody counts must not stay
+            hold(0);
+        }
         header_seen_ = false;
         parser_.emplace(request_, core_->options.max_header_bytes, core_->options.max_body_bytes);
     }
@@ -132,7 +137,7 @@ connection::parsed connection::parse()
             : parser_->is_header_done() ? waiting_for::body
                                         : waiting_for::header);
     if (parser_->is_header_done() && !std::exchange(header_seen_, true) && !look_at_header()) return parsed::refused;
-    if (!proven_) hold(request_.body.capacity());
+    if (!proven_) hold(request_.body.capacity() == std::string().capacity() ? 0 : request_.body.capacity());
     return parsed::incomplete;
 }
 
@@ -177,7 +182,7 @@ void connection::let_in()
 
 void connection::hold(std::size_t bytes)
 {
-    bool const less = bytes < std::exchange(held_, bytes);
+    bool const less = core_->bodies.hold(held_, bytes);
     if (less) core_->make_way();
 }
 
@@ -186,8 +191,14 @@ void connection::hold_unsent()
 {
     answer_.trim();
     if (proven_) return;
-    unsent_ = out_.size();
-    core_->limit_unproven(*this, &connection::unsent_bytes);
+    set_unsent(out_.size());
+    core_->limit_unsent(*this);
+}
+
+void connection::set_unsent(std::size_t bytes)
+{
+    core_->unsent_bytes = core_->unsent_bytes - unsent_ + bytes;
+    unsent_ = bytes;
 }
 
 void connection::refuse(boost::system::error_code why)
@@ -297,7 +308,7 @@ void connection::finish()
 void connection::close()
 {
     closed_ = true;
-    unsent_ = 0;
+    set_unsent(0);
     hold(0);
     boost::system::error_code ignored;
     socket_.close(ignored);

@@ -38,7 +38,6 @@ public:
     tick deadline() const { return deadline_; }
     /// One of its requests was let in.
     bool proven() const { return proven_; }
-    std::size_t held_bytes() const { return held_; }     ///< for a body, while none was let in
     std::size_t unsent_bytes() const { return unsent_; } ///< of answers that are not taken, while none was let in
     bool closed() const { return closed_; }
     tick since() const { return since_; }
@@ -62,6 +61,7 @@ private:
     void let_in();
     void hold(std::size_t bytes);
     void hold_unsent();
+    void set_unsent(std::size_t bytes);
     bool look_at_header();
 
     parsed parse();
@@ -114,7 +114,7 @@ private:
     waiting_for waiting_for_ = waiting_for::nothing;
     tick deadline_ = tick::max();
     bool proven_ = false;
-    std::size_t held_ = 0;
+    body_budget::share held_{this}; ///< for a body, while none was let in
     std::size_t unsent_ = 0;
 };
 

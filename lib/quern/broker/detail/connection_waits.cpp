@@ -94,15 +94,15 @@ asio::awaitable<void> connection::trickle(int bytes_per_second)
 }
 
 /// Waits until those before this one have their bodies. Whoever has waited for long gets room at once, at the cost of
-/// who holds most: some send no more, to keep others out.
+/// those whose bodies have been coming for longer: some send no more, to keep others out.
 asio::awaitable<void> connection::room()
 {
     if (!room_) room_.emplace(core_->time, socket_.get_executor());
     std::optional<tick> const until = deadline_ - core_->options.body_timeout * 5 / 6;
     bool in_time = core_->time.now() < *until;
-    while (in_time && !closed_ && core_->crowded(*this))
+    while (in_time && !closed_ && core_->bodies.crowded(held_))
         in_time = co_await room_->wait(until);
-    if (!in_time && !closed_) core_->limit_unproven(*this, &connection::held_bytes);
+    if (!in_time && !closed_) core_->limit_bodies(held_);
 }
 
 /// Reads and forgets until the client closes.

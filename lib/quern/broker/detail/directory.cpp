@@ -1,4 +1,5 @@
 #include <quern/broker/detail/engine_state.hpp>
+#include <quern/sqs/endpoint.hpp>
 
 #include <algorithm>
 
@@ -37,6 +38,19 @@ queue_path account_and_name(std::string_view url)
     auto const account = before.substr(before.rfind('/') + 1);
     bool const is_account = account.size() == 12 && account.find_first_not_of("0123456789") == account.npos;
     return {is_account ? account : std::string_view(), url.substr(slash + 1)};
+}
+
+struct arn_home {
+    std::string_view region, account;
+};
+
+/// arn:partition:sqs:region:account:name
+arn_home home_of(std::string_view arn)
+{
+    auto const before_name = arn.substr(0, arn.rfind(':'));
+    auto const colon = before_name.rfind(':');
+    auto const before_account = before_name.substr(0, colon);
+    return {before_account.substr(before_account.rfind(':') + 1), before_name.substr(colon + 1)};
 }
 
 /// The urls of one page, out of all queues in the order of their names. The token is the last name of the page
@@ -91,11 +105,29 @@ queue* engine::state::by_arn(std::string_view arn)
     return at == queues.end() ? nullptr : at->second.get();
 }
 
+result<queue*> engine::state::find(std::string_view named)
+{
+    if (auto* const exact = by_arn(named)) return exact;
+    auto const [account, name] = account_and_name(named);
+    auto const region = sqs::home_of(named).region; // of Amazon's hosts: ours name none
+    std::vector<queue*> meant;
+    for (auto const& [arn, q] : queues) {
+        auto const home = home_of(arn);
+        if (q->name != name || (!account.empty() && home.account != account)) continue;
+        if (region.empty() || home.region == region) meant.push_back(q.get());
+    }
+    if (meant.size() == 1) return meant.front();
+    if (meant.empty())
+        return fail(
+            error::queue_does_not_exist, "There is no queue \"" + brief(named) + "\": give a name, an ARN or a url.");
+    return fail(error::invalid_parameter_value,
+        '"' + brief(named) + "\" may be " + std::to_string(meant.size()) + " queues, " + meant[0]->arn + " and " +
+            meant[1]->arn + (meant.size() == 2 ? "" : " among them") + ": give the ARN.");
+}
+
 std::string engine::state::url_of(queue const& q) const
 {
-    auto const before_name = q.arn.size() - q.name.size() - 1;
-    auto const account = q.arn.rfind(':', before_name - 1) + 1;
-    return options.base_url + '/' + q.arn.substr(account, before_name - account) + '/' + q.name;
+    return options.base_url + '/' + std::string(home_of(q.arn).account) + '/' + q.name;
 }
 
 std::optional<failure> engine::state::check_redrive(queue_settings const& settings, std::string_view own_arn)

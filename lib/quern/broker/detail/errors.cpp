@@ -135,7 +135,11 @@ std::string as_utf8(std::string_view text)
 
 std::string brief(std::string_view text)
 {
-    return shortened(text, 80);
+    auto out = shortened(text, 80);
+    for (char& c : out) {
+        if (c < ' ' || c > '~') c = '?';
+    }
+    return out;
 }
 
 failure fail(error which, std::string message)

@@ -1,4 +1,5 @@
 #include <quern/broker/detail/delivery_order.hpp>
+#include <quern/broker/detail/giving_back.hpp>
 
 #include <boost/intrusive/list.hpp>
 
@@ -48,7 +49,9 @@ void fifo_order::left(stored_message& m)
     auto& whose = *static_cast<group*>(m.lane);
     whose.messages.erase(whose.messages.iterator_to(m));
     update(whose);
-    if (whose.messages.empty()) groups_->by_id.erase(groups_->by_id.find(whose.id));
+    if (!whose.messages.empty()) return;
+    groups_->by_id.erase(groups_->by_id.find(whose.id));
+    give_back_buckets(groups_->by_id);
 }
 
 void fifo_order::changed(stored_message& m, message_state)

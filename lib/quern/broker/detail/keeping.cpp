@@ -45,7 +45,7 @@ public:
     {
         into_.last_number = kept.last_number;
         into_.ids.continue_after(kept.last_sequence);
-        into_.receipts = receipt_codec(kept.receipt_key);
+        if (kept.receipt_key != receipt_key()) into_.receipts = receipt_codec(kept.receipt_key);
         return {};
     }
 
@@ -54,8 +54,11 @@ public:
         auto const kept = in_its_partition(written);
         queue_settings settings;
         settings.fifo = kept.attributes.contains("FifoQueue");
-        if (auto const bad = apply(settings, kept.attributes))
+        auto given = kept.attributes;
+        auto const policy = given.extract("Policy"); // may be longer than what is taken today
+        if (auto const bad = broker::apply(settings, given))
             return damaged("queue " + kept.arn + ", " + bad->message);
+        if (policy) settings.policy = policy.mapped();
         auto made = std::make_unique<queue>(into_, kept, std::move(settings), now_);
         auto* const one = made.get();
         if (!into_.queues.emplace(kept.arn, std::move(made)).second)
@@ -101,9 +104,9 @@ public:
     {
         auto const home = by_number_.find(kept.queue);
         if (home == by_number_.end()) return damaged("a deduplication id of no queue");
-        home->second->sent.note_until(std::string(kept.key),
+        home->second->put_back_sent(std::string(kept.key),
             {std::string(kept.message_id), std::string(kept.sequence_number)},
-            std::min(kept.until, now_ + deduplication_interval));
+            std::min(kept.until, now_ + deduplication_interval), now_);
         return {};
     }
 

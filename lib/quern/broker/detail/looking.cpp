@@ -13,6 +13,25 @@ std::string_view name_of(message_state state)
     return {};
 }
 
+queue_look look_at(queue const& q, std::string url)
+{
+    queue_look out;
+    out.name = q.name;
+    out.arn = q.arn;
+    out.url = std::move(url);
+    out.fifo = q.fifo();
+    out.visible = q.visible();
+    out.delayed = q.delayed();
+    out.in_flight = q.in_flight();
+    out.oldest_sent_at = q.oldest();
+    out.counts = q.counts;
+    if (auto const& policy = q.settings().redrive) {
+        out.dead_letter_arn = policy->target_arn;
+        out.max_receive_count = policy->max_receive_count;
+    }
+    return out;
+}
+
 constexpr std::size_t most_bytes = 8 * 1024 * 1024; ///< of bodies in one look, which are copies
 
 } // namespace
@@ -21,37 +40,27 @@ std::vector<queue_look> engine::look_at_queues(instant now)
 {
     advance(now);
     std::vector<queue_look> out;
-    for (auto const& [arn, q] : state_->queues) {
-        auto& look = out.emplace_back();
-        look.name = q->name;
-        look.arn = arn;
-        look.url = state_->url_of(*q);
-        look.fifo = q->fifo();
-        look.visible = q->visible();
-        look.delayed = q->delayed();
-        look.in_flight = q->in_flight();
-        look.oldest_sent_at = q->oldest();
-        look.counts = q->counts;
-        if (auto const& policy = q->settings().redrive) {
-            look.dead_letter_arn = policy->target_arn;
-            look.max_receive_count = policy->max_receive_count;
-        }
-    }
+    for (auto const& [arn, q] : state_->queues)
+        out.push_back(look_at(*q, state_->url_of(*q)));
     return out;
+}
+
+result<queue_look> engine::find_queue(std::string_view named, instant now)
+{
+    advance(now);
+    auto const found = state_->find(named);
+    if (!found) return found.error();
+    return look_at(**found, state_->url_of(**found));
 }
 
 result<std::vector<message_look>> engine::look_at_messages(std::string_view named, std::size_t most, instant now)
 {
     advance(now);
-    auto* found = named.starts_with("arn:") ? state_->by_arn(named) : nullptr;
-    if (!found) {
-        auto const by_url = state_->by_url(named);
-        if (!by_url) return by_url.error();
-        found = *by_url;
-    }
+    auto const found = state_->find(named);
+    if (!found) return found.error();
     std::vector<message_look> out;
     std::size_t bytes = 0;
-    found->each([&](stored_message const& m) {
+    (*found)->each([&](stored_message const& m) {
         bytes += m.body.size();
         if (out.size() == most || bytes > most_bytes) return false;
         auto& look = out.emplace_back();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <quern/broker/detail/giving_back.hpp>
 #include <quern/broker/detail/ids.hpp>
 #include <quern/broker/detail/stored_message.hpp>
 
@@ -33,6 +34,7 @@ public:
 
     std::size_t size() const { return table_.size(); }
     bool empty() const { return table_.empty(); }
+    std::size_t capacity() const { return buckets_.size(); }
 
     stored_message* find(std::uint64_t number)
     {
@@ -42,27 +44,23 @@ public:
 
     void insert(std::unique_ptr<stored_message> m)
     {
-        if (table_.size() == buckets_.size()) {
-            buckets next(buckets_.size() * 2);
-            table_.rehash({next.data(), next.size()});
-            buckets_.swap(next);
-        }
+        if (table_.size() == buckets_.size()) resize(buckets_.size() * 2);
         table_.insert(*m.release());
     }
 
     std::unique_ptr<stored_message> extract(stored_message& m)
     {
         table_.erase(table_.iterator_to(m));
-        return std::unique_ptr<stored_message>(&m);
+        std::unique_ptr<stored_message> out(&m);
+        if (has_shrunk(table_.size(), buckets_.size())) resize(buckets_.size() / 4);
+        return out;
     }
 
     /// Gives the memory of the table back too.
     void clear()
     {
         table_.clear_and_dispose(std::default_delete<stored_message>());
-        buckets next(least);
-        table_.rehash({next.data(), next.size()});
-        buckets_.swap(next);
+        resize(least);
     }
 
     template <class Use>
@@ -75,6 +73,13 @@ public:
 private:
     using buckets = std::vector<table::bucket_type>;
     static constexpr std::size_t least = 16;
+
+    void resize(std::size_t number)
+    {
+        buckets next(number);
+        table_.rehash({next.data(), next.size()});
+        buckets_.swap(next);
+    }
 
     buckets buckets_ = buckets(least);
     table table_{table::bucket_traits(buckets_.data(), buckets_.size())};

@@ -54,7 +54,7 @@ sqs::send_message_response store(services& with, queue& to, sqs::send_message_en
     if (to.fifo()) {
         deduplication_id = sent.deduplication_id ? *sent.deduplication_id : text::hex(text::sha256(sent.body));
         key = to.deduplication_key(*sent.group_id, deduplication_id, now);
-        if (auto const* before = to.sent.find(key, now)) {
+        if (auto const* before = to.find_sent(key, now)) {
             out.message_id = before->message_id;
             out.sequence_number = before->sequence_number;
             return out;

@@ -30,7 +30,10 @@ struct move_task : timed {
 
     /// Between two messages. Without a rate: 500 a second, the most that one may ask for (SQS API reference,
     /// StartMessageMoveTask).
-    wall_time::duration interval() const { return std::chrono::seconds(1) / per_second.value_or(500); }
+    wall_time::duration interval() const
+    {
+        return wall_time::duration(std::chrono::seconds(1)) / per_second.value_or(500);
+    }
 
     sqs::message_move_task describe() const;
 };

@@ -67,6 +67,10 @@ result<sqs::task_handle_response> engine::start_message_move_task(
         if (auto bad = check_arn("DestinationArn", destination_arn)) return *bad;
         auto const* destination = state_->by_arn(destination_arn);
         if (!destination) return no_resource("DestinationArn");
+        if (destination == source) {
+            return fail(
+                error::invalid_parameter_value, "The destination queue must be another one than the source queue.");
+        }
         if (destination->fifo() != source->fifo()) {
             return fail(error::invalid_parameter_value,
                 "The destination queue must be of the same type as the source queue.");

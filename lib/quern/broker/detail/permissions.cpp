@@ -1,6 +1,7 @@
 #include <quern/broker/detail/permissions.hpp>
 
 #include <quern/broker/detail/errors.hpp>
+#include <quern/broker/detail/settings.hpp>
 #include <quern/sqs/limits.hpp>
 
 #include <boost/json.hpp>
@@ -103,7 +104,11 @@ result<std::string> add_permission(
     statements.push_back(json::object{{"Sid", request.label}, {"Effect", "Allow"},
         {"Principal", json::object{{"AWS", one_or_many(principals)}}}, {"Action", one_or_many(allowed)},
         {"Resource", std::string(arn)}});
-    return json::serialize(policy);
+    auto out = json::serialize(policy);
+    if (out.size() > max_policy_bytes)
+        return fail(
+            error::over_limit, "The policy would be longer than " + std::to_string(max_policy_bytes) + " bytes.");
+    return out;
 }
 
 result<std::string> remove_permission(std::string_view text, std::string_view label)

@@ -4,8 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include <malloc.h>
-
 namespace quern::broker {
 namespace {
 
@@ -42,7 +40,9 @@ queue::~queue()
     order_.reset();
     polls.clear();
     messages_.clear();
-    emptied();
+    sent_.clear();
+    attempts_.clear();
+    shrank();
 }
 
 void queue::set(queue_settings next, instant now)
@@ -93,7 +93,7 @@ void queue::enter(std::unique_ptr<stored_message> owned)
     auto& m = *owned;
     m.home = this;
     messages_.insert(std::move(owned));
-    most_held_ = std::max(most_held_, messages_.size());
+    most_held_.rose_to(messages_.size());
     if (auto* count = counter(m.state)) ++*count;
     ages_.insert(ages_.end(), m);
     order_->entered(m);
@@ -109,7 +109,7 @@ std::unique_ptr<stored_message> queue::take_out(stored_message& m)
     m.home = nullptr;
     with_.record.left(m);
     auto taken = messages_.extract(m);
-    if (messages_.empty()) emptied();
+    shrank();
     return taken;
 }
 
@@ -120,23 +120,20 @@ void queue::purge(instant now)
     messages_.clear();
     visible_ = delayed_ = 0;
     with_.record.emptied(*this);
-    emptied();
-    sent.clear();
-    attempts.clear();
+    sent_.clear();
+    attempts_.clear();
+    watch_.disarm();
+    shrank();
     purged_at = now;
 }
 
-/// Gives the memory of many messages back to the system: the allocator by itself keeps what lies between other
-/// blocks.
-void queue::emptied()
+/// To be called after a removal: gives back the memory of many messages or notes, once an eighth of them is left.
+void queue::shrank()
 {
-    constexpr std::size_t many = 10'000;
-    disarm();
-    if (std::exchange(most_held_, 0) < many) return;
-    messages_.clear(); // the table too
-#ifdef __GLIBC__
-    ::malloc_trim(0);
-#endif
+    if (messages_.empty()) disarm();
+    bool const few_messages = most_held_.fell_to(messages_.size());
+    bool const few_notes = most_noted_.fell_to(notes());
+    if (few_messages || few_notes) give_back_pages();
 }
 
 stored_message* queue::find(std::uint64_t message)
@@ -194,7 +191,28 @@ std::string queue::deduplication_key(std::string_view group, std::string_view id
 void queue::note_sent(std::string key, sent_before answer, instant now)
 {
     with_.record.sent(*this, key, now + deduplication_interval, answer);
-    sent.note(std::move(key), std::move(answer), now);
+    sent_.note(std::move(key), std::move(answer), now);
+    watch_notes(now);
+}
+
+void queue::put_back_sent(std::string key, sent_before answer, instant until, instant now)
+{
+    sent_.note_until(std::move(key), std::move(answer), until);
+    watch_notes(now);
+}
+
+void queue::note_attempt(std::string id, attempt what, instant now)
+{
+    attempts_.note(std::move(id), std::move(what), now);
+    watch_notes(now);
+}
+
+void queue::drop_old_notes(instant now)
+{
+    sent_.drop_old(now);
+    attempts_.drop_old(now);
+    watch_notes(now);
+    shrank();
 }
 
 void queue::enter_state(stored_message& m, message_state next)
@@ -215,6 +233,16 @@ std::size_t* queue::counter(message_state state)
     case message_state::in_flight: return nullptr; // the rest
     }
     return nullptr;
+}
+
+void queue::watch_notes(instant now)
+{
+    most_noted_.rose_to(notes());
+    if (watch_.armed()) return;
+    auto const sent_end = sent_.next_end(), attempts_end = attempts_.next_end();
+    if (!sent_end && !attempts_end) return;
+    auto const first = std::min(sent_end.value_or(instant::max()), attempts_end.value_or(instant::max()));
+    with_.times.arm(watch_, std::max(first, now + seconds(1))); // not for each of many
 }
 
 void queue::watch_oldest()

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/broker/detail/delivery_order.hpp>
+#include <quern/broker/detail/giving_back.hpp>
 #include <quern/broker/detail/long_poll.hpp>
 #include <quern/broker/detail/message_table.hpp>
 #include <quern/broker/detail/recent.hpp>
@@ -26,6 +27,14 @@ struct attempt {
         std::uint64_t receive;
     };
     std::vector<part> parts;
+};
+
+class queue;
+
+/// On the agenda for the moment from which the oldest deduplication or receive attempt id of a queue counts no more.
+struct note_watch : timed {
+    explicit note_watch(queue& whose) : timed(kind::notes), of(whose) {}
+    queue& of;
 };
 
 /// The messages of one queue and the states that they are in. Knows no requests and no other queue.
@@ -96,9 +105,16 @@ public:
 
     // ---- FIFO memory
     std::string deduplication_key(std::string_view group, std::string_view id, instant now) const;
+    /// Answer to an earlier send under the same key, or nullptr.
+    sent_before* find_sent(std::string_view key, instant now) { return sent_.find(key, now); }
     void note_sent(std::string key, sent_before, instant now);
-    recent<sent_before> sent;
-    recent<attempt> attempts;
+    /// A note that was kept: later than all others.
+    void put_back_sent(std::string key, sent_before, instant until, instant now);
+    attempt* find_attempt(std::string_view id, instant now) { return attempts_.find(id, now); }
+    void note_attempt(std::string id, attempt, instant now);
+    void forget_attempt(std::string_view id) { attempts_.forget(id); }
+    void drop_old_notes(instant now);
+    std::size_t notes() const { return sent_.size() + attempts_.size(); }
 
 private:
     struct by_age {
@@ -115,7 +131,8 @@ private:
     void enter_state(stored_message&, message_state);
     std::size_t* counter(message_state);
     void watch_oldest();
-    void emptied();
+    void watch_notes(instant now);
+    void shrank();
 
     services& with_;
     queue_settings settings_;
@@ -124,7 +141,10 @@ private:
     std::unique_ptr<delivery_order> order_;
     message_table messages_;
     ages ages_;
-    std::size_t most_held_ = 0; ///< since it was empty
+    recent<sent_before> sent_;
+    recent<attempt> attempts_;
+    note_watch watch_{*this};
+    high_water most_held_, most_noted_; ///< messages, notes
     std::size_t visible_ = 0;
     std::size_t delayed_ = 0;
 };

@@ -2,7 +2,13 @@
 
 #include <quern/broker/detail/ids.hpp>
 
+#include <openssl/evp.h>
+
+#include <algorithm>
 #include <array>
+#include <cstring>
+#include <random>
+#include <stdexcept>
 #include <string_view>
 
 namespace quern::broker {
@@ -10,9 +16,10 @@ namespace {
 
 constexpr std::string_view prefix = "AQEB";
 constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-constexpr std::size_t word_size = 11; // characters of 6 bits for a word of 64
-constexpr std::size_t words = (receipt_codec::size - prefix.size()) / word_size;
-static_assert(prefix.size() + words * word_size == receipt_codec::size);
+constexpr std::size_t block_size = 16, fields = 3;
+static_assert(prefix.size() + fields * block_size * 4 / 3 == receipt_codec::size);
+
+using blocks = std::array<unsigned char, fields * block_size>;
 
 constexpr auto values = [] {
     std::array<std::int8_t, 256> out{};
@@ -23,59 +30,128 @@ constexpr auto values = [] {
     return out;
 }();
 
-char* write_word(std::uint64_t word, char* out)
+/// Base64: the bytes fill their characters, so each text has one reading and each reading one text.
+void write_letters(blocks const& from, char* out)
 {
-    for (std::size_t i = 0; i != word_size; ++i, word >>= 6)
-        *out++ = letters[word & 63];
-    return out;
+    for (std::size_t i = 0; i != from.size(); i += 3) {
+        std::uint32_t const bits = std::uint32_t{from[i]} << 16 | std::uint32_t{from[i + 1]} << 8 | from[i + 2];
+        for (int shift = 18; shift >= 0; shift -= 6)
+            *out++ = letters[bits >> shift & 63];
+    }
 }
 
-std::optional<std::uint64_t> read_word(std::string_view text)
+bool read_letters(std::string_view text, blocks& to)
 {
-    std::uint64_t word = 0;
-    for (std::size_t i = word_size; i-- != 0;) {
-        auto const value = values[static_cast<unsigned char>(text[i])];
-        if (value < 0) return {};
-        word = word << 6 | static_cast<std::uint64_t>(value);
+    for (std::size_t i = 0; i != to.size(); i += 3) {
+        std::uint32_t bits = 0;
+        for (char const c : text.substr(i / 3 * 4, 4)) {
+            auto const value = values[static_cast<unsigned char>(c)];
+            if (value < 0) return false;
+            bits = bits << 6 | static_cast<std::uint32_t>(value);
+        }
+        to[i] = static_cast<unsigned char>(bits >> 16);
+        to[i + 1] = static_cast<unsigned char>(bits >> 8);
+        to[i + 2] = static_cast<unsigned char>(bits);
     }
-    return word;
+    return true;
 }
+
+struct free_context {
+    void operator()(EVP_CIPHER_CTX* p) const { EVP_CIPHER_CTX_free(p); }
+};
+
+/// AES-128-CBC of whole blocks. No vector: no two receipts are the same, and one block is chained to the next all the
+/// same.
+class cipher {
+public:
+    cipher(receipt_key const& key, bool encrypts) : context_(EVP_CIPHER_CTX_new())
+    {
+        bool const good = context_ &&
+            EVP_CipherInit_ex(
+                context_.get(), EVP_aes_128_cbc(), nullptr, key.data(), no_vector.data(), encrypts ? 1 : 0) == 1 &&
+            EVP_CIPHER_CTX_set_padding(context_.get(), 0) == 1;
+        if (!good) throw std::runtime_error("OpenSSL has no AES-128-CBC");
+    }
+
+    blocks operator()(blocks const& in)
+    {
+        blocks out;
+        int size = 0;
+        bool const good = EVP_CipherInit_ex(context_.get(), nullptr, nullptr, nullptr, no_vector.data(), -1) == 1 &&
+            EVP_CipherUpdate(context_.get(), out.data(), &size, in.data(), static_cast<int>(in.size())) == 1;
+        if (!good || size != static_cast<int>(out.size())) throw std::runtime_error("OpenSSL's AES-128-CBC failed");
+        return out;
+    }
+
+private:
+    static constexpr std::array<unsigned char, block_size> no_vector{};
+    std::unique_ptr<EVP_CIPHER_CTX, free_context> context_;
+};
 
 } // namespace
 
-// The first word is a salt that hides the next three, which carry the receipt; the rest depends on all of them.
+receipt_key drawn_receipt_key()
+{
+    std::random_device system;
+    receipt_key out;
+    std::ranges::generate(out, [&] { return static_cast<std::uint8_t>(system()); });
+    return out;
+}
+
+receipt_key receipt_key_of(std::uint64_t seed)
+{
+    std::uint64_t const words[] = {mixed(~seed), mixed(mixed(~seed))};
+    receipt_key out;
+    static_assert(sizeof words == sizeof out);
+    std::memcpy(out.data(), words, sizeof words);
+    return out;
+}
+
+struct receipt_codec::ciphers {
+    cipher encrypt, decrypt;
+};
+
+receipt_codec::receipt_codec(receipt_key const& key)
+    : key_(key), ciphers_(new ciphers{cipher(key, true), cipher(key, false)})
+{}
+
+receipt_codec::~receipt_codec() = default;
+receipt_codec::receipt_codec(receipt_codec&&) noexcept = default;
+receipt_codec& receipt_codec::operator=(receipt_codec&&) noexcept = default;
+
+// Whoever changes a block garbles the field in it and its zeros; whoever puts blocks of two handles together garbles
+// the field behind the seam.
 
 void receipt_codec::write(receipt const& r, char* out) const
 {
-    auto const salt = mixed(key_ ^ mixed(r.receive));
+    blocks plain{};
+    auto* at = plain.data();
+    for (auto const field : {r.receive, r.message, r.queue}) {
+        std::memcpy(at, &field, sizeof field);
+        at += block_size;
+    }
     out = prefix.copy(out, prefix.size()) + out;
-    out = write_word(salt, out);
-    out = write_word(r.receive ^ mixed(salt ^ key_), out);
-    out = write_word(r.message ^ mixed(salt + 1 + key_), out);
-    out = write_word(r.queue ^ mixed(salt + 2 + key_), out);
-    auto const sum = mixed(mixed(mixed(salt ^ r.message) ^ r.queue) ^ key_);
-    for (std::size_t i = 4; i != words; ++i)
-        out = write_word(mixed(sum + i), out);
+    write_letters(ciphers_->encrypt(plain), out);
 }
 
 std::optional<receipt> receipt_codec::read(std::string_view handle) const
 {
     if (handle.size() != size || !handle.starts_with(prefix)) return {};
-    auto const word = [&](std::size_t i) {
-        return read_word(handle.substr(prefix.size() + i * word_size, word_size));
-    };
-    auto const salt = word(0);
-    auto const receive = word(1);
-    auto const message = word(2);
-    auto const queue = word(3);
-    if (!salt || !receive || !message || !queue) return {};
+    blocks sealed;
+    if (!read_letters(handle.substr(prefix.size()), sealed)) return {};
+    auto const plain = ciphers_->decrypt(sealed);
 
-    receipt const out{.queue = *queue ^ mixed(*salt + 2 + key_),
-        .message = *message ^ mixed(*salt + 1 + key_),
-        .receive = *receive ^ mixed(*salt ^ key_)};
-    std::array<char, size> again;
-    write(out, again.data());
-    if (handle != std::string_view(again.data(), again.size())) return {};
+    receipt out;
+    auto const* at = plain.data();
+    std::uint64_t rest = 0;
+    for (auto* const field : {&out.receive, &out.message, &out.queue}) {
+        std::uint64_t zeros = 0;
+        std::memcpy(field, at, sizeof *field);
+        std::memcpy(&zeros, at + sizeof *field, sizeof zeros);
+        rest |= zeros;
+        at += block_size;
+    }
+    if (rest != 0) return {};
     return out;
 }
 

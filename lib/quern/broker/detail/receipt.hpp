@@ -1,7 +1,10 @@
 #pragma once
 
+#include <quern/broker/journal.hpp>
+
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -16,23 +19,34 @@ struct receipt {
     bool operator==(receipt const&) const = default;
 };
 
-/// Writes receipts as opaque handles that look and weigh like those of the service, and reads them back. O(1).
+/// A key drawn by the system.
+receipt_key drawn_receipt_key();
+/// Equal seeds, equal keys: for tests and simulations only.
+receipt_key receipt_key_of(std::uint64_t seed);
+
+/// Writes receipts as opaque handles and reads them back. Whoever has handles but not the key can make no other one:
+/// each field is in a block of AES of its own, with as many bits that have to be zero.
 class receipt_codec {
 public:
-    static constexpr std::size_t size = 400; ///< characters; real handles begin with "AQEB" and have about as many
+    static constexpr std::size_t size = 68; ///< characters; real handles begin with "AQEB" too, and are longer
 
-    explicit receipt_codec(std::uint64_t seed) : key_(seed) {}
+    explicit receipt_codec(receipt_key const&);
+    ~receipt_codec();
+    receipt_codec(receipt_codec&&) noexcept;
+    receipt_codec& operator=(receipt_codec&&) noexcept;
 
     /// Fills `size` characters.
     void write(receipt const&, char* out) const;
 
-    /// Absent for anything that write() did not write with the same seed, to the last character.
+    /// Absent for anything that write() did not write with the same key, to the last character.
     std::optional<receipt> read(std::string_view handle) const;
 
-    std::uint64_t key() const { return key_; }
+    receipt_key const& key() const { return key_; }
 
 private:
-    std::uint64_t key_;
+    struct ciphers;
+    receipt_key key_;
+    std::unique_ptr<ciphers> ciphers_;
 };
 
 } // namespace quern::broker

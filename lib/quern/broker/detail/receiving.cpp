@@ -89,7 +89,7 @@ sqs::receive_message_response engine::state::take(
             attempt noted;
             for (auto const* m : taken)
                 noted.parts.push_back({m->number, m->receive});
-            from.attempts.note(*request.attempt_id, std::move(noted), now);
+            from.note_attempt(*request.attempt_id, std::move(noted), now);
         }
     }
 
@@ -125,14 +125,14 @@ std::vector<stored_message*> engine::state::select(queue& from, std::size_t most
 std::vector<stored_message*> engine::state::replay(
     queue& from, std::string const& attempt_id, instant until, instant now)
 {
-    auto const* noted = from.attempts.find(attempt_id, now);
+    auto const* noted = from.find_attempt(attempt_id, now);
     if (!noted) return {};
 
     std::vector<stored_message*> out;
     for (auto const& [number, receive] : noted->parts) {
         auto* const m = from.find(number);
         if (!m || m->receive != receive || m->state != message_state::in_flight || m->changed) {
-            from.attempts.forget(attempt_id); // deleted, changed or expired: from now on it is an id like any other
+            from.forget_attempt(attempt_id); // deleted, changed or expired: from now on it is an id like any other
             return {};
         }
         out.push_back(m);

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <quern/broker/detail/giving_back.hpp>
 #include <quern/core/clock.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -16,7 +19,8 @@ namespace quern::broker {
 /// ReceiveMessage).
 inline constexpr std::chrono::minutes deduplication_interval{5};
 
-/// Notes under keys, of the last five minutes. Each operation is O(1); older notes go away by and by.
+/// Notes under keys, of the last five minutes. Each operation is O(1). Older notes are never found; their memory goes
+/// with the next operation, or with drop_old().
 template <class Value>
 class recent {
 public:
@@ -44,14 +48,39 @@ public:
 
     void forget(std::string_view key)
     {
-        if (auto const at = entries_.find(key); at != entries_.end()) entries_.erase(at);
+        auto const at = entries_.find(key);
+        if (at == entries_.end()) return;
+        entries_.erase(at);
+        give_back_buckets(entries_);
+    }
+
+    /// Forgets what is five minutes old.
+    void drop_old(wall_time now)
+    {
+        if (ends_.empty() || ends_.front().at > now) return;
+        for (; !ends_.empty() && ends_.front().at <= now; ends_.pop_front()) {
+            auto const at = entries_.find(ends_.front().key);
+            if (at != entries_.end() && at->second.until <= now) entries_.erase(at);
+        }
+        if (ends_.empty()) ends_.shrink_to_fit();
+        give_back_buckets(entries_);
+    }
+
+    /// When the oldest note is to be dropped; absent: there is none.
+    std::optional<wall_time> next_end() const
+    {
+        if (ends_.empty()) return {};
+        return ends_.front().at;
     }
 
     void clear()
     {
-        entries_.clear();
-        ends_.clear();
+        entries_ = {};
+        ends_ = {};
     }
+
+    std::size_t size() const { return entries_.size(); }
+    std::size_t buckets() const { return entries_.bucket_count(); }
 
 private:
     struct entry {
@@ -65,14 +94,6 @@ private:
     struct hash : std::hash<std::string_view> {
         using is_transparent = void;
     };
-
-    void drop_old(wall_time now)
-    {
-        for (; !ends_.empty() && ends_.front().at <= now; ends_.pop_front()) {
-            auto const at = entries_.find(ends_.front().key);
-            if (at != entries_.end() && at->second.until <= now) entries_.erase(at);
-        }
-    }
 
     std::unordered_map<std::string, entry, hash, std::equal_to<>> entries_;
     std::deque<end> ends_; ///< in the order of time, as the interval is always the same

@@ -8,7 +8,6 @@
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
-#include <functional>
 #include <random>
 #include <vector>
 
@@ -19,8 +18,8 @@ using asio::ip::tcp;
 
 server_core::server_core(asio::any_io_executor ex, server_options opts, engine_options queues, clock& t)
     : options(std::move(opts)), time(t), broker(std::move(queues), options), request_ids(std::random_device{}()),
-      tls(server_tls(options).value()), executor_(ex), listener_(ex, t), clockwork_(time, ex), emptied_(time, ex),
-      began_(time.now()), began_at_(time.wall())
+      bodies(options.max_unproven_bytes), tls(server_tls(options).value()), executor_(ex), listener_(ex, t),
+      clockwork_(time, ex), emptied_(time, ex), began_(time.now()), began_at_(time.wall())
 {
     broker.show_metrics([this] { return metrics(); });
 }
@@ -98,42 +97,26 @@ bool server_core::make_room()
     return oldest != nullptr;
 }
 
-bool server_core::crowded(connection const& one) const
-{
-    constexpr std::size_t next_to_nothing = 16 * 1024;
-    auto const own = one.held_bytes();
-    if (own < next_to_nothing) return false;
-    std::size_t total = 0;
-    bool is_largest = true;
-    for (auto const* const c : open_) {
-        auto const held = c->held_bytes();
-        total += held;
-        // Of equals one goes on, no matter which: together they would double their buffers.
-        if (held > own || (held == own && std::less<>()(c, &one))) is_largest = false;
-    }
-    return !is_largest && total > options.max_unproven_bytes && total - own > options.max_unproven_bytes / 4;
-}
-
 void server_core::make_way()
 {
-    for (auto* const c : open_)
-        c->make_way();
+    bodies.each_large([](body_budget::share const& one) { one.whose()->make_way(); });
 }
 
-void server_core::limit_unproven(connection const& latest, bytes_of held)
+void server_core::limit_bodies(body_budget::share const& latest)
 {
-    std::size_t total = 0;
-    for (auto const* const c : open_)
-        total += (c->*held)();
-    // A large request may take more than all the budget, since its signature counts its whole body. It must not cost
-    // those their connection who hold next to nothing.
+    while (bodies.crowded(latest))
+        cut(*bodies.oldest()->whose());
+}
+
+void server_core::limit_unsent(connection const& latest)
+{
+    // It must not cost those their connection who hold next to nothing.
     auto const spared = options.max_unproven_bytes / 4;
-    while (total > options.max_unproven_bytes && total - (latest.*held)() > spared) {
+    while (unsent_bytes > options.max_unproven_bytes && unsent_bytes - latest.unsent_bytes() > spared) {
         connection* largest = nullptr;
         for (auto* const c : open_) {
-            if (c != &latest && (!largest || (c->*held)() > (largest->*held)())) largest = c;
+            if (c != &latest && (!largest || c->unsent_bytes() > largest->unsent_bytes())) largest = c;
         }
-        total -= (largest->*held)();
         cut(*largest);
     }
 }

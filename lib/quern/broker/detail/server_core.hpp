@@ -1,5 +1,6 @@
 #pragma once
 
+#include <quern/broker/detail/body_budget.hpp>
 #include <quern/broker/detail/front_end.hpp>
 #include <quern/broker/detail/ids.hpp>
 #include <quern/broker/server.hpp>
@@ -41,14 +42,12 @@ public:
     void owe(connection& c) { owed_.insert(&c); }
 
     void enter(connection&);
-    /// The budget for bodies of clients that have proved nothing is spent, and this one has to wait with its own: the
-    /// one that holds most goes on, and so do those that hold next to nothing.
-    bool crowded(connection const&) const;
-    /// Somebody holds less of the budget.
+    /// Somebody holds less of the budget for bodies.
     void make_way();
-    /// Keeps to the budget: cuts the others that hold most.
-    using bytes_of = std::size_t (connection::*)() const;
-    void limit_unproven(connection const& latest, bytes_of);
+    /// Makes room for one that has waited for long: cuts the others, the oldest first.
+    void limit_bodies(body_budget::share const&);
+    /// Keeps to the budget for answers that are not taken: cuts the others that hold most.
+    void limit_unsent(connection const& latest);
     void leave(connection&);
     void park(poll_id, connection&);
     /// The connection of the poll is gone; forgets the poll as well when it is not to be carried on.
@@ -64,8 +63,10 @@ public:
     clock& time;
     front_end broker;
     id_source request_ids;
-    server_counters counters; ///< without those that are known elsewhere
-    std::string origin;       ///< "http://127.0.0.1:9324"
+    body_budget bodies;
+    std::size_t unsent_bytes = 0; ///< of answers that are not taken, of all clients that have proved nothing
+    server_counters counters;     ///< without those that are known elsewhere
+    std::string origin;           ///< "http://127.0.0.1:9324"
     std::uint16_t port() const { return listener_.port(); }
     std::shared_ptr<boost::asio::ssl::context> const tls; ///< null: http
     std::size_t open() const { return open_.size(); }

@@ -15,8 +15,11 @@ namespace quern::broker {
 
 /// State that all queues of an engine share.
 struct services {
-    /// Two seeds: who sees a message id could find the seed of ids, and with it make up receipt handles.
-    explicit services(engine_options given) : services(std::move(given), drawn_seed(), drawn_seed()) {}
+    /// Apart from each other: who sees a message id can find the seed of ids.
+    explicit services(engine_options given)
+        : options(std::move(given)), ids(options.seed ? *options.seed : drawn_seed()),
+          receipts(options.seed ? receipt_key_of(*options.seed) : drawn_receipt_key()), faults(options.faults)
+    {}
 
     engine_options options;
     caller asking; ///< whom the call under way comes from
@@ -38,11 +41,6 @@ struct services {
     std::uint64_t last_number = 0; ///< of queues, messages, receives, polls and places in an order
 
 private:
-    services(engine_options given, std::uint64_t of_ids, std::uint64_t of_receipts)
-        : options(std::move(given)), ids(options.seed.value_or(of_ids)), receipts(options.seed.value_or(of_receipts)),
-          faults(options.faults)
-    {}
-
     static std::uint64_t drawn_seed()
     {
         std::random_device system;

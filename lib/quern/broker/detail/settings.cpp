@@ -119,6 +119,7 @@ constexpr attribute attributes[] = {
         [](queue_settings const& s) -> text { return std::to_string(s.retention); }},
     {"Policy", false,
         [](queue_settings& s, std::string_view v) {
+            if (v.size() > max_policy_bytes) return bad_value("Policy", "Must be at most 8192 bytes long.");
             boost::system::error_code ec;
             if (!v.empty() && (!boost::json::parse(v, ec).is_object() || ec)) return bad_value("Policy");
             s.policy = v;

@@ -3,6 +3,7 @@
 #include <quern/core/error.hpp>
 #include <quern/sqs/types.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,6 +45,9 @@ struct queue_settings {
     std::optional<redrive_policy> redrive;
     std::optional<redrive_allow_policy> redrive_allow;
 };
+
+/// Length of a Policy, at most (SQS developer guide, quotas related to policies).
+inline constexpr std::size_t max_policy_bytes = 8192;
 
 /// A boolean attribute, in letters of either case; absent when it is neither true nor false.
 std::optional<bool> flag_of(std::string_view value);

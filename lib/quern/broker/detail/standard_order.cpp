@@ -1,4 +1,5 @@
 #include <quern/broker/detail/delivery_order.hpp>
+#include <quern/broker/detail/giving_back.hpp>
 
 #include <string>
 #include <unordered_map>
@@ -54,7 +55,9 @@ void standard_order::left(stored_message& m)
         --in_flight_;
     }
     --whose.messages;
-    if (whose.messages == 0) tenants_->by_id.erase(std::string(whose.id));
+    if (whose.messages != 0) return;
+    tenants_->by_id.erase(std::string(whose.id));
+    give_back_buckets(tenants_->by_id);
 }
 
 void standard_order::changed(stored_message& m, message_state before)

@@ -312,6 +312,11 @@ struct wire_decoder::state {
 wire_decoder::wire_decoder() : state_(std::make_unique<state>()) {}
 wire_decoder::~wire_decoder() = default;
 
+std::size_t wire_decoder::capacity() const
+{
+    return state_->parser.capacity();
+}
+
 template <class Request>
 result<Request> wire_decoder::decode(std::string_view body)
 {
@@ -320,14 +325,18 @@ result<Request> wire_decoder::decode(std::string_view body)
 
     Request out;
     reader in;
-    ondemand::document document;
-    ondemand::object object;
-    if (state_->parser.iterate(body, body.size() + padding).get(document) || document.get_object().get(object)) {
-        in.refuse("The body of the request is not a JSON object.");
-    } else {
-        in.read(object, out);
-        if (!in.problem && document.current_location().error() != simdjson::OUT_OF_BOUNDS) in.malformed();
+    {
+        ondemand::document document;
+        ondemand::object object;
+        if (state_->parser.iterate(body, body.size() + padding).get(document) || document.get_object().get(object)) {
+            in.refuse("The body of the request is not a JSON object.");
+        } else {
+            in.read(object, out);
+            if (!in.problem && document.current_location().error() != simdjson::OUT_OF_BOUNDS) in.malformed();
+        }
     }
+    if (state_->parser.capacity() > kept)
+        state_->parser = ondemand::parser(); // six times as much as the largest request ever
     if (in.problem) return std::move(*in.problem);
     if (in.has_list_values) {
         bool const batch = std::is_same_v<Request, sqs::send_message_batch_request>;

@@ -13,7 +13,7 @@ namespace quern::broker {
 /// Reads the JSON bodies of requests, as the SQS service model (API version 2012-11-05) names their members.
 ///
 /// Members   null counts as absent, unknown ones are skipped. An empty body is {}. Limits are the engine's business.
-/// Threads   none; one caller at a time. The parser's buffers are kept from call to call.
+/// Threads   none; one caller at a time. The parser's buffers are kept from call to call, unless they become large.
 class wire_decoder {
 public:
     /// Bytes behind the body that are read, whatever is in them: SIMD works in blocks.
@@ -28,6 +28,10 @@ public:
     ///             MissingParameter        a member that the model requires is not there
     template <class Request>
     result<Request> decode(std::string_view body);
+
+    /// Length of a body that the parser has buffers for.
+    std::size_t capacity() const;
+    static constexpr std::size_t kept = net::http_request::kept; ///< it keeps no larger ones
 
 private:
     struct state;
