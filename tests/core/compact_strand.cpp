@@ -40,8 +40,8 @@ BOOST_AUTO_TEST_CASE(copies_are_the_same_strand)
     asio::io_context io;
     auto const one = compact_strand::on(io.get_executor()), other = compact_strand::on(io.get_executor());
     asio::any_io_executor const a = one, b = one, c = other;
-    BOOST_TEST(a == b);
-    BOOST_TEST(a != c);
+    BOOST_TEST((a == b));
+    BOOST_TEST((a != c));
     BOOST_TEST(&asio::query(a, asio::execution::context) == &io);
 }
 

@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(goes_nowhere_for_a_caller_on_its_own_strand)
     four_threads threads;
     sqs::client sqs(threads.io.get_executor());
     sqs::client neighbour(sqs.get_executor());
-    BOOST_TEST(neighbour.get_executor() == sqs.get_executor());
+    BOOST_TEST((neighbour.get_executor() == sqs.get_executor()));
     auto const home = sqs.get_executor();
     BOOST_TEST(asio::co_spawn(home, send_receive_delete(neighbour, url), asio::use_future).get() == 1);
 }
