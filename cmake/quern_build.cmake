@@ -60,24 +60,27 @@ if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
     endif()
 endif()
 
-# quern_pch(<target> <header>... ) gives the target a precompiled header, and ccache its sum: the text of the header and the
-# versions of what it includes, which are headers of the compiler and of Debian's packages only.
-function(quern_pch target)
-    target_precompile_headers(${target} PRIVATE ${ARGN})
+# quern_pch(<target> <header> [<included>...]) gives the target a precompiled header, and ccache its sum: the text of the header
+# and of the headers of this tree that it includes, and the versions of the other ones, which are the compiler's and Debian's.
+function(quern_pch target header)
+    target_precompile_headers(${target} PRIVATE ${header})
     set(sum "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} Boost ${Boost_VERSION} CLI11 ${CLI11_VERSION} fmt ${fmt_VERSION}\n")
-    foreach(header IN LISTS ARGN)
-        cmake_path(ABSOLUTE_PATH header OUTPUT_VARIABLE path)
-        if(EXISTS "${path}")
-            file(READ "${path}" text)
-            string(APPEND sum "${text}")
-            set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${path}")
-        else()
-            string(APPEND sum "${header}\n")
-        endif()
+    foreach(part IN ITEMS ${header} ${ARGN})
+        cmake_path(ABSOLUTE_PATH part OUTPUT_VARIABLE path)
+        file(READ "${path}" text)
+        string(APPEND sum "${text}")
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${path}")
     endforeach()
     foreach(kind IN ITEMS gch pch)
         file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.dir/cmake_pch.hxx.${kind}.sum" "${sum}")
     endforeach()
+endfunction()
+
+# quern_reuse_pch(<target>) gives the target the precompiled header of the libraries.
+function(quern_reuse_pch target)
+    if(QUERN_PCH)
+        target_precompile_headers(${target} REUSE_FROM quern_sqs)
+    endif()
 endfunction()
 
 function(quern_outputs target)

@@ -22,7 +22,7 @@ LONG_ON_PURPOSE = {
 SLEEP = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep)\b|(?<![\w.>])sleep\s*\(")
 
 # "/// Of the answers of which something is held." makes a stranger look for the noun: "/// Size of all receive buffers".
-TURNED_ROUND = re.compile(r"\s*/// (Of|That|Those|Who|Whom|Whose|So|What)\b")
+TURNED_ROUND = re.compile(r"\s*/// (Of|That|Those|They|There|Until|Who|Whom|Whose|So|What)\b")
 DOCUMENTED = ("lib", "apps", "bench", "tests", "docs/examples")
 
 
@@ -88,7 +88,7 @@ def self_test():
         (root / "lib/quern/good.hpp").write_text("/// The size.\n/// What it is.\nint a; ///< of it\n// So be it.\n")
         assert check(root, excused) == [], check(root, excused)
 
-        (root / "lib/quern/bad.hpp").write_text("/// The size.\n///\n/// That of all.\nint a;\n    /// So many.\n")
+        (root / "lib/quern/bad.hpp").write_text("/// The size.\n///\n/// That of all.\nint a;\n    /// There is one.\n")
         problems = check(root, excused)
         assert [problem.split(": ")[0] for problem in problems] == ["lib/quern/bad.hpp:3", "lib/quern/bad.hpp:5"], problems
         (root / "lib/quern/bad.hpp").unlink()

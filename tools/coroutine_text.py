@@ -39,6 +39,9 @@ class Lambda:
         """`parts` are all its items, from the captures to the body."""
         self.text, self.capture, self.at = "<lambda>", parts[0], parts[0].at
         self.is_coroutine = any(item.text.startswith("co_") for item in flat(parts[-1].inside))
+        takes_exception = any(part.text == "(" and [item.text for item in part.inside[:3]] == ["std", "::", "exception_ptr"]
+                              for part in parts)
+        self.is_deaf = takes_exception and not parts[-1].inside  # a handler that drops the exception
 
 
 def blank(text):

@@ -16,15 +16,16 @@ void add_admin_options(CLI::App& command, admin_options& o)
 {
     auto* const port = command
                            .add_option("--admin-port", o.port,
-                               "Show on this TCP port how it does: a page, /livez, /readyz, /startupz, /explain, "
-                               "/events; 0 for any that is free, see standard error")
+                               "Serve on this TCP port a page to watch it, and /livez, /readyz, /startupz, /explain, "
+                               "/events; 0: any free port, told on standard error; default: none")
                            ->type_name("N");
-    command.add_option("--admin-address", o.address, "With --admin-port: the IP address to listen on [127.0.0.1]")
+    command
+        .add_option("--admin-address", o.address, "With --admin-port: listen on this IP address; default 127.0.0.1")
         ->type_name("ADDRESS")
         ->needs(port);
     command
         .add_option("--admin-host", o.hosts,
-            "With --admin-port: a name to be reached by, beside addresses and those of the loopback")
+            "With --admin-port: answer requests for this host name too, beside addresses and names of the loopback")
         ->type_name("NAME")
         ->needs(port);
 }

@@ -22,7 +22,7 @@ struct alarm_plan {
 /// Alarms of CloudWatch, named "quern <queue>: dead letters" and so on.
 std::vector<services::metric_alarm> cloudwatch_alarms(alarm_plan const&);
 
-/// They as a template of CloudFormation, in JSON.
+/// These alarms as a template of CloudFormation, in JSON.
 std::string cloudformation(std::vector<services::metric_alarm> const&);
 
 /// The same questions, and what only a consumer knows, asked of Prometheus: a file of alerting rules in YAML.

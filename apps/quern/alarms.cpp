@@ -195,12 +195,14 @@ void add_alarms(CLI::App& app, command_line& line)
         auto* const one = all->add_subcommand(name, what);
         one->footer(footer);
         one->add_option("--queue", o->queue, "The queue, its name or its URL")->type_name("QUEUE")->required();
-        one->add_option("--max-age", o->max_age, "Longest that a message may wait [15m]")
+        one->add_option("--max-age", o->max_age, "Alarm when a message has waited for longer; default 15m")
             ->type_name("DURATION")
             ->check(is_duration);
-        one->add_option("--dead-letter-queue", o->dead_letters, "Its dead-letter queue [that of its redrive policy]")
+        one->add_option("--dead-letter-queue", o->dead_letters,
+               "The dead-letter queue, name or URL; default: that of the queue's redrive policy")
             ->type_name("QUEUE");
-        one->add_option("--max-redrive-failures", o->redrive_failures, "Percent of redriven messages [10]")
+        one->add_option("--max-redrive-failures", o->redrive_failures,
+               "Alarm when more than so many percent of redriven messages fail again; default 10")
             ->type_name("N")
             ->check(CLI::Range(0, 99));
         one->callback([o, &line, run_it] {
@@ -213,8 +215,11 @@ void add_alarms(CLI::App& app, command_line& line)
     };
     auto const add_for_cloudwatch = [&](char const* name, char const* what, auto run_it) {
         auto* const one = add(name, what, run_it);
-        one->add_option("--poison-queue", o->poison, "Where rejected messages go")->type_name("QUEUE");
-        one->add_option("--topic", o->topics, "ARN that is told, of a topic of SNS for instance; up to five")
+        one->add_option("--poison-queue", o->poison,
+               "Alarm for messages in this queue too, where rejected messages go; default: none")
+            ->type_name("QUEUE");
+        one->add_option("--topic", o->topics,
+               "Tell this ARN of each alarm, a topic of SNS for instance; up to five; default: none")
             ->type_name("ARN")
             ->expected(1)
             ->take_all();
@@ -223,11 +228,13 @@ void add_alarms(CLI::App& app, command_line& line)
     add_for_cloudwatch("put", "Set the alarms in CloudWatch", put)
         ->add_flag("--dry-run", o->dry_run, "Print what would be asked of CloudWatch, a JSON object a line");
     add_for_cloudwatch("show", "Print the alarms, for who deploys otherwise", show)
-        ->add_option("--format", o->format, "A template, or what PutMetricAlarm takes, one a line [cloudformation]")
+        ->add_option("--format", o->format,
+            "Print a CloudFormation template, or as JSON what PutMetricAlarm takes, one a line; default "
+            "cloudformation")
         ->check(CLI::IsMember({"cloudformation", "json"}));
     auto* const for_prometheus = add("rules", "Write alerting rules for Prometheus", rules);
     for_prometheus->get_option("--dead-letter-queue")
-        ->description("Its dead-letter queue, for a rule for failed redrives [no such rule]");
+        ->description("The dead-letter queue, for a rule for failed redrives; default: no such rule");
 }
 
 } // namespace quern::app

@@ -214,35 +214,44 @@ void add_broker(CLI::App& app, command_line& line)
 {
     auto const o = std::make_shared<broker_options>();
     auto* const command = app.add_subcommand("broker", "Serve SQS on this machine");
-    command->add_option("--port", o->port, "TCP port; 0 for any that is free")->required();
-    command->add_option("--host", o->host, "The address to listen on")->capture_default_str();
-    command->add_option("--allow-host", o->hosts, "A name to be reached by, beside those of the loopback")
+    command->add_option("--port", o->port, "Listen on this TCP port; 0: any that is free")->required();
+    command->add_option("--host", o->host, "Listen on this address")->capture_default_str();
+    command
+        ->add_option("--allow-host", o->hosts, "Answer requests for this host name too, beside those of the loopback")
         ->type_name("NAME");
-    command->add_flag("--no-auth", o->no_auth, "Let in whoever comes, signed or not");
-    command->add_option("--account", o->account, "Account of the queues, in URLs and ARNs")
+    command->add_flag("--no-auth", o->no_auth, "Check no signatures; default: requests must be signed, see below");
+    command->add_option("--account", o->account, "Put queues into this account, which is part of URLs and ARNs")
         ->check([](std::string const& text) {
             bool const good = text.size() == 12 && text.find_first_not_of("0123456789") == text.npos;
             return good ? std::string() : std::string("an account is 12 digits");
         })
         ->capture_default_str();
-    command->add_option("--key", o->keys, "Another key that may sign, with the account that its queues are in")
+    command->add_option("--key", o->keys, "Accept this access key too, for queues of the account; default: --account")
         ->type_name("ID:SECRET[:ACCOUNT]");
-    command->add_flag(
-        "--relaxed", o->relaxed, "No minute of rest for the name of a deleted queue, nor after a purge");
+    command->add_flag("--relaxed", o->relaxed,
+        "Let a queue be created again within a minute of its deletion, and purged twice in a minute; default: refuse "
+        "as SQS does");
     command->add_flag("--admin", o->admin,
         "Show queues and messages at /_quern/queues and /_quern/messages?queue=NAME, and /metrics; with --admin-port "
         "also look at messages, send, purge and redrive from its page");
     add_admin_options(*command, o->page);
-    command->add_option("--cors", o->cors, "Let pages of that origin call from a browser; * for all")
+    command->add_option("--cors", o->cors, "Let pages of this origin call from a browser; *: any; default: none")
         ->type_name("ORIGIN");
-    command->add_option("--queues", o->queues, "Queues and messages to begin with")->type_name("FILE.toml");
-    command->add_option("--data", o->data, "Keep queues and messages there, over restarts")->type_name("DIR");
-    command->add_option("--faults", o->faults, "What is to go wrong how often")->type_name("FILE.json");
-    auto* const certificate =
-        command->add_option("--tls-certificate", o->tls_certificate, "Serve https: the certificate, and its chain")
-            ->type_name("FILE.pem");
+    command->add_option("--queues", o->queues, "Create the queues and messages of this file at the start, see below")
+        ->type_name("FILE.toml");
+    command
+        ->add_option("--data", o->data, "Keep queues and messages in this folder, over restarts; default: in memory")
+        ->type_name("DIR");
+    command
+        ->add_option(
+            "--faults", o->faults, "Make requests go wrong as often as this file says, see below; default: none do")
+        ->type_name("FILE.json");
+    auto* const certificate = command
+                                  ->add_option("--tls-certificate", o->tls_certificate,
+                                      "Serve https with this certificate and its chain; default: http")
+                                  ->type_name("FILE.pem");
     auto* const key =
-        command->add_option("--tls-key", o->tls_key, "The key of the certificate")->type_name("FILE.pem");
+        command->add_option("--tls-key", o->tls_key, "The certificate's private key")->type_name("FILE.pem");
     certificate->needs(key);
     key->needs(certificate);
     command->footer(

@@ -76,110 +76,140 @@ void add_consumer_options(CLI::App& command, consume_options& o)
     command.add_flag("--until-empty", o.until_empty, "End when the queue has no message left, see below");
     command
         .add_option("--max-bytes", o.max_bytes,
-            "Bytes of messages held at once, so that large ones do not fill the memory; 64MiB, 1GiB; 0: no limit "
-            "[256MiB]")
+            "Receive no more while the messages held here have so many bytes together: 64MiB, 1GiB; 0: no limit; "
+            "default 256MiB")
         ->type_name("SIZE")
         ->transform(CLI::AsSizeValue(false).description(""))
         ->check(check_max_bytes);
-    auto* const rate = command.add_option("--rate", o.rate, "Messages that begin to be handled a second [no limit]")
+    auto* const rate = command
+                           .add_option("--rate", o.rate,
+                               "Begin to handle at most so many messages a second, or a minute or an hour: 50, "
+                               "30/min, 100/h; default: no limit")
                            ->type_name("N[/min|/h]")
                            ->check(check_rate);
-    command.add_option("--burst", o.burst, "With --rate: as many at once after a quiet time")
+    command
+        .add_option(
+            "--burst", o.burst, "With --rate: the number of messages that may begin at once after a quiet time")
         ->type_name("N")
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str()
         ->needs(rate);
     command
         .add_option("--visibility-timeout", o.visibility_timeout,
-            "How long a message stays hidden unless extended, which happens while its handler runs")
+            "Hide a received message from others for so long; extended again and again while its handler runs")
         ->type_name("SECONDS")
         ->check(CLI::Range(3, 43'200))
         ->capture_default_str();
     command
         .add_option("--max-age", o.max_age,
-            "Reject what still fails so long after its first receive; deletes it without --poison-queue [never]")
+            "Reject a message that fails again so long after its first receive; default: never. Without "
+            "--poison-queue it is deleted")
         ->type_name("SECONDS")
         ->check(CLI::Range(1, 1'209'600));
     command
-        .add_option("--poison-queue", o.poison_queue, "Where rejected messages go, URL or name [they are deleted]")
+        .add_option("--poison-queue", o.poison_queue,
+            "Move rejected messages to this queue, URL or name; default: they are deleted")
         ->type_name("QUEUE");
-    command.add_option("--on-group-failure", o.on_group_failure, "FIFO queues: what a group does, see below [retry]")
+    command
+        .add_option("--on-group-failure", o.on_group_failure,
+            "FIFO queues: what becomes of a group whose first message fails, see below; default retry")
         ->type_name("POLICY")
         ->check(CLI::IsMember(group_policies));
-    command.add_option("--park-for", o.park_for, "With --on-group-failure park: how long [3600]")
+    command
+        .add_option("--park-for", o.park_for,
+            "With --on-group-failure park: the time for which the group waits; default 3600")
         ->type_name("SECONDS")
         ->check(CLI::Range(1, 43'200));
     command
-        .add_option("--wait-time", o.wait_time, "How long a receive waits for a message [20; with --until-empty 2]")
+        .add_option("--wait-time", o.wait_time,
+            "Wait so long for a message in each receive; default 20, with --until-empty 2")
         ->type_name("SECONDS")
         ->check(CLI::Range(0, 20));
-    command.add_option("--drain-deadline", o.drain_deadline, "How long a drain may take")
+    command
+        .add_option(
+            "--drain-deadline", o.drain_deadline, "End a drain after so long, although handlers may not have ended")
         ->type_name("SECONDS")
         ->check(CLI::Range(1, 43'200))
         ->capture_default_str();
-    auto* const flag =
-        command
-            .add_option("--flag", o.flag,
-                "Halt while this says open, go on when it says closed; " + std::string(flag_forms) + " [none]")
-            ->type_name("FLAG")
-            ->check(check_flag);
-    command.add_option("--flag-name", o.flag_name, "With --flag: the member that counts, where the text is JSON")
+    auto* const flag = command
+                           .add_option("--flag", o.flag,
+                               "Halt while this flag says open, go on when it says closed; one of " +
+                                   std::string(flag_forms) + "; default: no flag")
+                           ->type_name("FLAG")
+                           ->check(check_flag);
+    command
+        .add_option("--flag-name", o.flag_name, "With --flag: read this member of the flag where its text is JSON")
         ->type_name("NAME")
         ->needs(flag);
-    command.add_option("--flag-interval", o.flag_interval, "With --flag: how often it is read [10]")
+    command.add_option("--flag-interval", o.flag_interval, "With --flag: read it so often; default 10")
         ->type_name("SECONDS")
         ->check(CLI::Range(1, 3'600))
         ->needs(flag);
     command
         .add_option("--on-unknown-flag", o.on_unknown_flag,
-            "With --flag: run or halt while it cannot be read, or holds no such word, for five minutes or three "
-            "intervals [run]")
+            "With --flag: what to do once it could not be read, or had no such word, for five minutes or three "
+            "intervals, whichever is longer; default run")
         ->type_name("run|halt")
         ->check(CLI::IsMember({"run", "halt"}).description(""))
         ->needs(flag);
-    command.add_option("--stall-after", o.stall_after, "Tell why when nothing has moved for so long; 0: never")
+    command
+        .add_option("--stall-after", o.stall_after,
+            "Log a line \"stalled:\" with the reason when nothing was received or settled for so long; 0: never")
         ->type_name("SECONDS")
         ->check(CLI::Range(0, 86'400))
         ->capture_default_str();
-    command.add_flag(
-        "--log-bodies", o.log_bodies, "Show in the log how a message begins that is malformed or damaged");
+    command.add_flag("--log-bodies", o.log_bodies,
+        "Show the beginning of the body in the log lines about malformed and damaged messages; default: no body is "
+        "logged");
     add_idempotency_options(command, o.idempotency);
-    command.add_option("--report", o.report, "Write how the drain went there, as JSON")->type_name("FILE");
+    command
+        .add_option("--report", o.report,
+            "Write a report of the drain to this file, as JSON: what was done, and what was left behind; default: no "
+            "report")
+        ->type_name("FILE");
     command
         .add_option("--metrics", o.metrics,
-            "Send metrics once a minute and at the end: emf (lines on standard error, of which CloudWatch makes "
-            "metrics "
-            "where it takes logs in), otlp (as the variables OTEL_* say), cloudwatch (PutMetricData)")
+            "Send metrics once a minute and at the end, as emf: lines on standard error, of which CloudWatch makes "
+            "metrics where it takes in logs; otlp: to the collector that the variables OTEL_* name; cloudwatch: "
+            "PutMetricData; default: none")
         ->type_name("FORM")
         ->check(CLI::IsMember({"emf", "otlp", "cloudwatch"}).description(""));
     auto* const traces = add_traces_option(command, o.traces);
     command
         .add_flag("--trace-links", o.traces.links,
-            "With --traces: a handler's span begins a trace of its own, linked to the sender's, and is not its child")
+            "With --traces: begin a trace for each handler, linked to the sender's; default: its span is a child of "
+            "the sender's")
         ->needs(traces);
     add_admin_options(command, o.admin);
 }
 
 void add_options(CLI::App& command, consume_options& o)
 {
-    command.add_option("QUEUE", o.queues, "URL or name, or several of them")->required();
-    command.add_option("--exec", o.exec, "Run this for each message")->type_name("COMMAND");
+    command.add_option("QUEUE", o.queues, "Queue to consume, URL or name; several share --max-in-flight")->required();
     command
-        .add_option(
-            "--max-in-flight", o.max_in_flight, "Messages held at once [1000; with --exec twice the processors]")
+        .add_option("--exec", o.exec,
+            "Run this shell command for each message, with the body on standard input; default: print the messages")
+        ->type_name("COMMAND");
+    command
+        .add_option("--max-in-flight", o.max_in_flight,
+            "Hold at most so many messages at once, running and waiting; default 1000, with --exec twice the number "
+            "of processors")
         ->type_name("N")
         ->check(CLI::Range(1, 120'000));
     command
-        .add_option(
-            "--handler-timeout", o.handler_timeout, "Cancel a handler that runs longer, and try again [never]")
+        .add_option("--handler-timeout", o.handler_timeout,
+            "Cancel a handler that runs for longer, and try its message again later; 0: not before its lease ends, "
+            "12 hours at most; default 0")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.0, 43'200.0));
     command
         .add_option("--handler-concurrency", o.handler_concurrency,
-            "Handlers at once, commands say, apart from what is held and settled [as many as --max-in-flight]")
+            "Run at most so many handlers, or commands, at once; 0: as many as --max-in-flight; default 0")
         ->type_name("N")
         ->check(CLI::Range(0, 120'000));
-    command.add_option("--settings", o.settings, "A file of limits in TOML, read again at SIGHUP; see below")
+    command
+        .add_option(
+            "--settings", o.settings, "Read limits from this TOML file, at the start and at SIGHUP; see below")
         ->type_name("FILE");
     add_consumer_options(command, o);
     command.footer(consume_help);

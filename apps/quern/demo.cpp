@@ -270,16 +270,16 @@ void add_demo(CLI::App& app, command_line& line)
     auto const o = std::make_shared<demo_options>();
     auto* const command =
         app.add_subcommand("demo", "Send and consume against a broker of its own, and tell how it went");
-    command->add_option("--messages", o->messages, "How many")
+    command->add_option("--messages", o->messages, "Send and consume so many messages")
         ->check(CLI::Range(1, 50'000'000))
         ->capture_default_str();
-    command->add_option("--size", o->size, "Bytes of a message")
+    command->add_option("--size", o->size, "Size of each message in bytes")
         ->check(CLI::Range(std::size_t(16), sqs::max_message_bytes))
         ->capture_default_str();
-    command->add_option("--max-in-flight", o->max_in_flight, "Messages held at once by the consumer")
+    command->add_option("--max-in-flight", o->max_in_flight, "Let the consumer hold at most so many messages at once")
         ->check(CLI::Range(1, 100'000))
         ->capture_default_str();
-    command->add_flag("--json", o->json, "Print one JSON object");
+    command->add_flag("--json", o->json, "Print the result as one JSON object");
     add_admin_options(*command, o->admin);
     command->footer(help);
     command->callback([o, &line] { line.run = [o] { return run_demo(*o); }; });

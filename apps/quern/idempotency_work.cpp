@@ -49,28 +49,30 @@ void add_idempotency_options(CLI::App& command, idempotency_options& o)
 {
     auto* const store = command
                             .add_option("--idempotency", o.store,
-                                "Do the work of each key once: where keys are remembered, see below")
+                                "Do the work of each key once, and remember keys in this DynamoDB table or in "
+                                "memory, see below; default: off")
                             ->type_name("ddb:TABLE|memory")
                             ->check(check_store);
     command
         .add_option("--idempotency-key", o.key,
-            "With --idempotency: message-id, deduplication-id, attribute:NAME, body:/json/pointer or body "
-            "[message-id]")
+            "With --idempotency: what the key is: message-id, deduplication-id, attribute:NAME, body:/json/pointer "
+            "or body; default message-id")
         ->type_name("KEY")
         ->check(check_key)
         ->needs(store);
     command
-        .add_option("--idempotency-name", o.name, "With --idempotency: what the work is called [the queue's name]")
+        .add_option("--idempotency-name", o.name,
+            "With --idempotency: the name of the work, which is part of each key; default: the queue's name")
         ->type_name("NAME")
         ->needs(store);
-    command.add_option("--idempotency-life", o.life, "With --idempotency: how long a completed key is remembered")
+    command.add_option("--idempotency-life", o.life, "With --idempotency: remember a completed key for so long")
         ->type_name("SECONDS")
         ->check(CLI::Range(1, 31'536'000))
         ->capture_default_str()
         ->needs(store);
     command
         .add_option("--idempotency-flavour", o.flavour,
-            "With --idempotency: share the table with Powertools of a language [quern]")
+            "With --idempotency: write keys as Powertools for this language does, to share its table; default quern")
         ->type_name("LANGUAGE")
         ->check(CLI::IsMember({"quern", "python", "typescript", "java"}))
         ->needs(store);

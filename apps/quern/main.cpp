@@ -71,14 +71,17 @@ int run(int argc, char* argv[])
     quern::app::command_line line;
     std::string log_level = "info", log_format = "text";
     app.set_version_flag("--version", "quern " QUERN_VERSION);
-    app.add_option("--endpoint", line.where.url, "Where SQS is, http://127.0.0.1:9324 for one")->type_name("URL");
-    app.add_option("--region", line.where.region, "The region, eu-west-1 for one")->type_name("NAME");
-    app.add_option("--profile", line.where.profile, "The profile of the shared config file, AWS_PROFILE by default")
+    app.add_option(
+           "--endpoint", line.where.url, "Where SQS is: http://127.0.0.1:9324; default: Amazon's, in the region")
+        ->type_name("URL");
+    app.add_option("--region", line.where.region, "The region: eu-west-1")->type_name("NAME");
+    app.add_option("--profile", line.where.profile, "The profile of the shared config file; default: AWS_PROFILE")
         ->type_name("NAME");
-    app.add_option("--log-level", log_level, "What is logged to standard error, from this on")
+    app.add_option("--log-level", log_level, "Log to standard error what is at least so serious")
         ->check(CLI::IsMember({"debug", "info", "warning", "error", "off"}))
         ->capture_default_str();
-    app.add_option("--log-format", log_format, "How it is: lines for people, JSON, JSON of the Elastic Common Schema")
+    app.add_option("--log-format", log_format,
+           "Form of the log: lines for people, JSON, or JSON of the Elastic Common Schema")
         ->check(CLI::IsMember({"text", "json", "ecs"}))
         ->capture_default_str();
     app.footer(footer);

@@ -231,7 +231,7 @@ void add_export_of_messages(CLI::App& it, CLI::Option& folder, journal_options& 
     auto* const file = it.add_option("FILE", o.file, "To this file, a line of JSON each; they stay in the queue");
     queue->needs(file)->excludes(&folder);
     file->needs(queue);
-    it.add_option("--format", o.format, "Of a history: json, as the journal has it, or csv")
+    it.add_option("--format", o.format, "Format of a history: json, as the journal has it, or csv")
         ->check(CLI::IsMember({"json", "csv"}))
         ->capture_default_str();
 }
@@ -276,11 +276,11 @@ void add_redrive_journal(CLI::App& redrive, command_line& line)
     for (auto const& one : all) {
         auto const o = std::make_shared<journal_options>();
         auto* const it = redrive.add_subcommand(one.name, one.what);
-        auto* const folder = it->add_option("--journal", o->folder, "Its folder")->type_name("DIR");
-        it->add_option("--name", o->name, "Of the run [the only one]")->type_name("NAME");
+        auto* const folder = it->add_option("--journal", o->folder, "Folder of the journal")->type_name("DIR");
+        it->add_option("--name", o->name, "Name of the run; default: the only one there")->type_name("NAME");
         std::string const is(one.name);
         if (is == "status" || is == "history" || is == "export")
-            it->add_option("--message", o->message, "What became of this message")->type_name("ID");
+            it->add_option("--message", o->message, "Tell of this message alone")->type_name("ID");
         if (is == "resume") add_telling_options(*it, o->telling);
         if (is == "export")
             add_export_of_messages(*it, *folder, *o);

@@ -127,20 +127,21 @@ void add_sample(CLI::App& to, char const* name, command_line& line)
     auto* const command =
         to.add_subcommand(name, "Look at some messages of a dead-letter queue, and leave them there");
     command->add_option("DLQ", o->queue, "URL or name")->required();
-    command->add_option("--count", o->count, "Look at so many at most")
+    command->add_option("--count", o->count, "Look at no more than so many messages")
         ->type_name("N")
         ->check(CLI::Range(1, 10'000))
         ->capture_default_str();
-    command->add_option("--body", o->body, "Show so many bytes of each body")
+    command->add_option("--body", o->body, "Show the first bytes of each body, so many")
         ->type_name("N")
         ->check(CLI::Range(std::size_t(0), sqs::max_message_bytes))
         ->capture_default_str();
-    command->add_option("--by", o->by, "Group by this too: attr.NAME, or a JSON pointer into the body (/order/state)")
+    command
+        ->add_option("--by", o->by,
+            "Group by this part of the message too: attr.NAME, or a JSON pointer into the body (/order/state)")
         ->type_name("PART")
         ->check(check_part);
-    command->add_flag("--groups", o->groups, "The groups alone, without a line for each message");
-    command->add_flag(
-        "--json", o->json, "JSON instead of text: an object a line for each message, or one of all groups");
+    command->add_flag("--groups", o->groups, "Print the groups alone, without a line for each message");
+    command->add_flag("--json", o->json, "Print JSON: an object a line for each message, or one of all groups");
     command->footer(
         "RCVD counts receives, this one included; RDRV says how often the message was redriven before. A reason is "
         "there "

@@ -163,51 +163,53 @@ using relay::body_format;
 constexpr relay_setting table[] = {
     {"queue", "", "", "", [](settings& s, text const& v) { return set_path(s.queue, v); }},
     {"url", "", "", "", set_url},
-    {"method", "--method", "NAME", "Method of the request [POST]",
+    {"method", "--method", "NAME", "Method of the request; default POST",
         [](settings& s, text const& v) {
             s.relay.request.method = v;
             return text(fine);
         }},
-    {"format", "--format", "FORMAT", "raw, sns, cloudevents, cloudevents-structured or lambda, see below [raw]",
+    {"format", "--format", "FORMAT",
+        "Form of the body: raw, sns, cloudevents, cloudevents-structured or lambda, see below; default raw",
         [](settings& s, text const& v) {
             return set_choice<body_format>(s.relay.request.format, v,
                 {{"raw", body_format::raw}, {"sns", body_format::sns}, {"cloudevents", body_format::cloudevents},
                     {"cloudevents-structured", body_format::cloudevents_structured},
                     {"lambda", body_format::lambda}});
         }},
-    {"header_sets", "--headers", "SETS", "Headers that tell of the message: quern, carrier, sqsd, or none [quern]",
-        set_header_sets},
+    {"header_sets", "--headers", "SETS",
+        "Headers that tell of the message: quern, carrier, sqsd, or none; default quern", set_header_sets},
     {"header", "--header", "'NAME: VALUE'", "Another header, with places to fill; may be given again",
         set_header_line},
     {"content_type", "--content-type", "TYPE",
-        "Of bodies, unless the message has an attribute Body.ContentType [application/json]",
+        "Content type of bodies, unless the message has an attribute Body.ContentType; default application/json",
         [](settings& s, text const& v) {
             s.relay.request.content_type = v;
             return text(fine);
         }},
-    {"timeout", "--timeout", "DURATION", "Of a request, to the last byte of the answer [30s]",
+    {"timeout", "--timeout", "DURATION", "Time for a request, to the last byte of the answer; default 30s",
         [](settings& s, text const& v) { return set_duration(s.relay.timeout, v, std::chrono::milliseconds(1)); }},
     {"connect_timeout", "--connect-timeout", "DURATION",
-        "Of look-up, connect and TLS handshake, within --timeout [5s]",
+        "Time for look-up, connect and TLS handshake, within --timeout; default 5s",
         [](settings& s, text const& v) {
             return set_duration(s.web.connect_timeout, v, std::chrono::milliseconds(1));
         }},
-    {"max_response", "--max-response", "SIZE", "Largest body of an answer [1MiB]",
+    {"max_response", "--max-response", "SIZE", "Largest body of an answer; default 1MiB",
         [](settings& s, text const& v) { return set_size(s.web.max_answer_bytes, v); }},
     {"unix_socket", "--unix-socket", "PATH", "Connect to this socket; the URL still gives Host and path",
         [](settings& s, text const& v) { return set_path(s.relay.unix_socket, v); }},
-    {"http_proxy", "--http-proxy", "URL", "Proxy on the way; '' for none [HTTP_PROXY, HTTPS_PROXY, NO_PROXY]",
+    {"http_proxy", "--http-proxy", "URL",
+        "Proxy to go through; '' for none; default HTTP_PROXY, HTTPS_PROXY, NO_PROXY",
         [](settings& s, text const& v) {
             s.web.proxy = v;
             return text(fine);
         }},
-    {"tls.ca", "--ca", "FILE", "Certificates of the authorities to trust [the system's]",
+    {"tls.ca", "--ca", "FILE", "Certificates of the authorities to trust; default the system's",
         [](settings& s, text const& v) { return set_path(s.web.ca_file, v); }},
     {"tls.cert", "--client-cert", "FILE", "Certificate to show; read again when it changes",
         [](settings& s, text const& v) { return set_path(s.web.certificate_file, v); }},
     {"tls.key", "--client-key", "FILE", "Its key, unless that is in the same file",
         [](settings& s, text const& v) { return set_path(s.web.key_file, v); }},
-    {"tls.min", "--tls-min", "VERSION", "1.2 or 1.3 [1.2]",
+    {"tls.min", "--tls-min", "VERSION", "Oldest version of TLS to accept, 1.2 or 1.3; default 1.2",
         [](settings& s, text const& v) {
             return set_choice<net::tls_version>(
                 s.web.min_tls, v, {{"1.2", net::tls_version::v1_2}, {"1.3", net::tls_version::v1_3}});
@@ -223,34 +225,35 @@ constexpr relay_setting table[] = {
         [](settings& s, text const& v) { return set_path(s.relay.secret_files.emplace_back(), v); }},
     {"sign.scheme", "", "", "",
         [](settings&, text const& v) { return text(v == "standard-webhooks" ? fine : "must be standard-webhooks"); }},
-    {"success", "--success", "STATUSES", "Statuses that delete the message [2xx]",
+    {"success", "--success", "STATUSES", "Statuses that delete the message; default 2xx",
         [](settings& s, text const& v) { return set_statuses(s.relay.outcome.success, v); }},
-    {"retry", "--retry", "STATUSES", "Statuses of which a retry may help [408,425,429,5xx]",
+    {"retry", "--retry", "STATUSES", "Statuses after which a retry may help; default 408,425,429,5xx",
         [](settings& s, text const& v) { return set_statuses(s.relay.outcome.retry, v); }},
     {"reject", "--reject", "STATUSES",
-        "Statuses that reject the message for good; deletes it without --poison-queue [none]",
+        "Statuses that reject the message for good; it is deleted where there is no --poison-queue; default none",
         [](settings& s, text const& v) { return set_statuses(s.relay.outcome.reject, v); }},
     {"unavailable", "--unavailable", "STATUSES",
-        "Statuses that say nothing of the message: the service is down [401,403,407,410,502-504]",
+        "Statuses that say nothing of the message: the service is down; default 401,403,407,410,502-504",
         [](settings& s, text const& v) { return set_statuses(s.relay.outcome.unavailable, v); }},
     {"reply.queue", "--reply-queue", "QUEUE",
         "Where bodies of answers go, before the message is deleted; URL or name",
         [](settings& s, text const& v) { return set_path(s.reply_queue, v); }},
-    {"concurrency", "--concurrency", "N", "Requests at once [50]",
+    {"concurrency", "--concurrency", "N", "Most requests at once; default 50",
         [](settings& s, text const& v) { return set_number(s.concurrency, v, 1, 10'000); }},
     {"batch", "--batch", "N",
-        "Messages in a request at most, with --format lambda; URL and headers have no places then [1]",
+        "With --format lambda: most messages in a request; URL and headers have no places then; default 1",
         [](settings& s, text const& v) {
             auto wrong = set_number(s.batch, v, 1, 10'000);
             s.relay.batches = s.batch > 1;
             return wrong;
         }},
-    {"batch_window", "--batch-window", "DURATION", "With --batch: how long the first message waits for others [0]",
+    {"batch_window", "--batch-window", "DURATION",
+        "With --batch: time for which the first message waits for others; default 0",
         [](settings& s, text const& v) { return set_duration(s.batch_window, v, std::chrono::milliseconds(0)); }},
     {"batch_bytes", "--batch-bytes", "SIZE",
-        "With --batch: bodies in a request at most; a longer one goes alone [4MiB]",
+        "With --batch: most bytes of bodies in a request; a longer one goes alone; default 4MiB",
         [](settings& s, text const& v) { return set_size(s.batch_bytes, v); }},
-    {"carrier_time", "--carrier-time", "UNIT", "Of X-Carrier-First-Receive-Time: s or ms [s]",
+    {"carrier_time", "--carrier-time", "UNIT", "Unit of X-Carrier-First-Receive-Time: s or ms; default s",
         [](settings& s, text const& v) {
             return set_choice<bool>(s.relay.request.carrier_milliseconds, v, {{"s", false}, {"ms", true}});
         }},
@@ -260,20 +263,20 @@ constexpr relay_setting table[] = {
     {"breaker.probe", "", "", "", set_probe},
     {"health.url", "--health-url", "URL", "GET this, now and then, and stand back while it fails; a hint only",
         set_health_url},
-    {"health.interval", "--health-interval", "DURATION", "Between two checks [10s]",
+    {"health.interval", "--health-interval", "DURATION", "Time between two checks; default 10s",
         [](settings& s, text const& v) {
             return set_duration(s.health.interval, v, std::chrono::milliseconds(100));
         }},
-    {"health.timeout", "--health-timeout", "DURATION", "Of a check [2s]",
+    {"health.timeout", "--health-timeout", "DURATION", "Time for a check; default 2s",
         [](settings& s, text const& v) { return set_duration(s.health.timeout, v, std::chrono::milliseconds(1)); }},
-    {"health.down_after", "--health-threshold", "N", "Failed checks in a row that mean it is down [3]",
+    {"health.down_after", "--health-threshold", "N", "Failed checks in a row that mean it is down; default 3",
         [](settings& s, text const& v) { return set_number(s.health.down_after, v, 1, 1'000); }},
     {"health.up_after", "", "", "",
         [](settings& s, text const& v) { return set_number(s.health.up_after, v, 1, 1'000); }},
     {"health.wait", "--wait-healthy", "DURATION",
-        "Wait so long at the start for a good check, else end [0: do not wait]",
+        "Wait at most so long for a good check at the start, else end; default 0: no wait",
         [](settings& s, text const& v) { return set_duration(s.wait_healthy, v, std::chrono::milliseconds(0)); }},
-    {"stats", "--stats", "DURATION", "Log what was done, so often; 0: never [2m]", set_statistics},
+    {"stats", "--stats", "DURATION", "Log a line of what was done, so often; 0: never; default 2m", set_statistics},
 };
 
 } // namespace

@@ -213,17 +213,20 @@ void add_send(CLI::App& app, command_line& line)
 {
     auto const o = std::make_shared<send_options>();
     auto* const command = app.add_subcommand("send", "Send messages: the lines of standard input, or made-up ones");
-    command->add_option("QUEUE", o->queue, "URL or name")->required();
-    auto* const count = command->add_option("--count", o->count, "Send so many made-up messages, and read nothing")
-                            ->check(CLI::PositiveNumber);
-    command->add_option("--size", o->size, "Their size in bytes")
+    command->add_option("QUEUE", o->queue, "Queue to send to, URL or name")->required();
+    auto* const count =
+        command->add_option("--count", o->count, "Send so many made-up messages; default: read standard input")
+            ->check(CLI::PositiveNumber);
+    command->add_option("--size", o->size, "With --count: the size of each message in bytes; default: a few bytes")
         ->check(CLI::Range(std::size_t(1), sqs::max_message_bytes))
         ->needs(count);
     command->add_option("--group", o->group, "Message group: needed by FIFO queues, the tenant on standard ones")
         ->check([](std::string const& text) {
             return sqs::is_token(text) ? std::string() : std::string("1 to 128 letters, digits and punctuation");
         });
-    command->add_option("--delay", o->delay, "How long until the messages can be received; not on FIFO queues")
+    command
+        ->add_option("--delay", o->delay,
+            "Let the messages be received only after so long, on standard queues; default: as the queue says")
         ->type_name("SECONDS")
         ->check(CLI::Range(0, static_cast<int>(sqs::max_delay.count())));
     add_traces_option(*command, o->traces);

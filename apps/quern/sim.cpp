@@ -169,12 +169,14 @@ void add_sim(CLI::App& app, command_line& line)
 {
     auto const o = std::make_shared<sim_options>();
     auto* const command = app.add_subcommand("sim", "Try to break the consumer, in virtual time");
-    command->add_option("--seeds", o->seeds, "One seed, or the first and the last")
+    command->add_option("--seeds", o->seeds, "Run this seed, or all from the first to the last")
         ->type_name("A..B")
         ->capture_default_str();
-    command->add_option("--scenario", o->only, "Only that one; see --list")->type_name("NAME");
-    command->add_option("--threads", o->threads, "Days at once")->check(CLI::Range(1, 1'024))->capture_default_str();
-    command->add_flag("--trace", o->trace, "Print what happens, of one seed of one scenario");
+    command->add_option("--scenario", o->only, "Run only this scenario; see --list; default: all")->type_name("NAME");
+    command->add_option("--threads", o->threads, "Run so many days at once")
+        ->check(CLI::Range(1, 1'024))
+        ->capture_default_str();
+    command->add_flag("--trace", o->trace, "Print what happens; wants one seed and one scenario");
     command->add_flag("--list", o->list, "Print the scenarios");
     command->footer(help);
     command->callback([o, &line] { line.run = [o] { return run_sim(*o); }; });

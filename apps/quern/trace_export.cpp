@@ -22,8 +22,8 @@ namespace asio = boost::asio;
 CLI::Option* add_traces_option(CLI::App& command, trace_choice& o)
 {
     return command
-        .add_option(
-            "--traces", o.form, "Send spans: otlp (to http://localhost:4318, or as the variables OTEL_* say) [none]")
+        .add_option("--traces", o.form,
+            "Send traces, as otlp: to http://localhost:4318, or where the variables OTEL_* say; default: none")
         ->type_name("FORM")
         ->check(CLI::IsMember({"otlp"}).description(""));
 }

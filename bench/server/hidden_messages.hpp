@@ -27,8 +27,8 @@ struct slot {
 
 /// Where messages are while they are hidden: found by their slot, and ordered by when they become visible again.
 ///
-/// There are few different visibility timeouts, and within one the order of hiding is the order of showing. So each
-/// has a row, and no operation depends on how many messages there are.
+/// Visibility timeouts differ little, and within one the order of hiding is the order of showing. So each has a row,
+/// and no operation depends on how many messages there are.
 class hidden_messages {
 public:
     explicit hidden_messages(micros usual) : usual_(usual) {}

@@ -5,6 +5,7 @@
 #include <quern/sim/local_api.hpp>
 
 #include "support/socket_client.hpp"
+#include "support/wait_until.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -78,10 +79,9 @@ struct open_door {
         client.send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + fields + "\r\n");
         return client.receive();
     }
-    void wait_until(std::string const& path, int status) const
+    void until_it_says(std::string const& path, int status) const
     {
-        while (get(path).status != status)
-            std::this_thread::yield();
+        wait_until([&] { return get(path).status == status; });
     }
 };
 
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_handler_that_blocks_the_strand_is_dead_until_it_ends)
     BOOST_TEST(d.get("/readyz").status == 503);
     d.time.by = 0s;
     release.set_value();
-    d.wait_until("/readyz", 200);
+    d.until_it_says("/readyz", 200);
     BOOST_TEST(d.get("/livez").status == 200);
     BOOST_TEST(d.get("/startupz").status == 200);
 }
@@ -167,10 +167,9 @@ BOOST_AUTO_TEST_CASE(a_program_at_work_is_shown)
 {
     open_door d;
     program p(d.board, [] { return retry_after(1h); });
-    d.wait_until("/readyz", 200);
+    d.until_it_says("/readyz", 200);
     auto const at = [&] { return d.get("/explain").json().at("queues").as_array()[0].as_object(); };
-    while (at().at("counts").at("retried").as_int64() != 1)
-        std::this_thread::yield();
+    wait_until([&] { return at().at("counts").at("retried").as_int64() == 1; });
     auto const q = at();
     BOOST_TEST(q.at("name").as_string() == "orders");
     BOOST_TEST(q.at("troubles").as_array().size() == 1u);

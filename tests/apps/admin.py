@@ -6,14 +6,11 @@ import re
 import signal
 import socket
 import subprocess
-import time
 import unittest
 import urllib.error
 import urllib.request
 
-from program import LIMIT, ProgramTest, wait_for
-
-BY_NOW = 30  # seconds; each of these takes one
+from program import LIMIT, ProgramTest, until, wait_for
 
 
 def get(url, **headers):
@@ -35,14 +32,6 @@ class Watching(ProgramTest):
         """Starts it, and returns it with the URL that it tells."""
         process = self.start(*arguments, "--admin-port", port, stdout=subprocess.DEVNULL)
         return process, wait_for(process.stderr, "watch it at ").split()[-1].rstrip("/")
-
-    def wait_until(self, what, looked_at):
-        for _ in range(BY_NOW * 20):
-            seen = looked_at()
-            if what(seen):
-                return seen
-            time.sleep(0.05)
-        raise AssertionError(seen)
 
     def picture(self, url):
         return json.loads(get(url + "/explain")[1])
@@ -66,12 +55,12 @@ class Watching(ProgramTest):
     def test_a_consumer_shows_what_it_does(self):
         consuming, url = self.watch("consume", "orders", "--exec", "exit 1", "--wait-time", "1")
         self.assertRegex(url, r"^http://127\.0\.0\.1:\d+$")
-        self.wait_until(lambda status: status == 200, lambda: get(url + "/readyz")[0])
+        until(lambda: get(url + "/readyz")[0], lambda status: status == 200)
         for path in ("/livez", "/startupz"):
             self.assertEqual(get(url + path)[0], 200)
         self.assertIn("<title>Quern</title>", get(url + "/")[1])
         self.send("orders", "a", "b")
-        seen = self.wait_until(lambda p: p["queues"][0]["counts"]["retried"] == 2, lambda: self.picture(url))
+        seen = until(lambda: self.picture(url), lambda p: p["queues"][0]["counts"]["retried"] == 2)
         queue = seen["queues"][0]
         self.assertEqual((seen["program"], queue["name"]), ("quern consume", "orders"))
         self.assertEqual(queue["counts"]["received"], 2)
@@ -90,16 +79,16 @@ class Watching(ProgramTest):
     def test_several_queues_are_shown_each(self):
         self.create("bills")
         _, url = self.watch("consume", "orders", "bills")
-        self.wait_until(lambda status: status == 200, lambda: get(url + "/readyz")[0])
+        until(lambda: get(url + "/readyz")[0], lambda status: status == 200)
         seen = self.picture(url)
         self.assertEqual([q["name"] for q in seen["queues"]], ["orders", "bills"])
         self.assertIn("bills: ready", get(url + "/readyz?verbose")[1])
 
     def test_a_relay_and_the_demo_have_one_too(self):
         _, url = self.watch("relay", "orders", "http://127.0.0.1:9/")
-        self.assertEqual(self.wait_until(lambda p: p["queues"], lambda: self.picture(url))["program"], "quern relay")
+        self.assertEqual(until(lambda: self.picture(url), lambda p: p["queues"])["program"], "quern relay")
         _, url = self.watch("demo", "--messages", "3000000")
-        seen = self.wait_until(lambda p: p["queues"] and p["queues"][0]["counts"]["acked"], lambda: self.picture(url))
+        seen = until(lambda: self.picture(url), lambda p: p["queues"] and p["queues"][0]["counts"]["acked"])
         self.assertEqual(seen["program"], "quern demo")
 
     def test_other_names_are_not_answered_to(self):
@@ -121,7 +110,7 @@ class Watching(ProgramTest):
 
     def test_top_shows_it_on_a_terminal(self):
         _, url = self.watch("consume", "orders")
-        self.wait_until(lambda status: status == 200, lambda: get(url + "/readyz")[0])
+        until(lambda: get(url + "/readyz")[0], lambda status: status == 200)
         out, _ = self.quern("top", url, "--once")
         self.assertRegex(out, r"^quern consume   alive   ready   up for ")
         self.assertIn("\norders\n  nothing is in the way\n", out)

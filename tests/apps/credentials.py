@@ -4,17 +4,16 @@
 import http.server
 import json
 import os
-import threading
 import unittest
 
-from program import Broker, ProgramTest
+from program import Broker, ProgramTest, Server
 
 ANSWER = """<AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>mine</AccessKeyId>
 <SecretAccessKey>secret</SecretAccessKey><SessionToken>token</SessionToken><Expiration>2100-01-01T00:00:00Z</Expiration>
 </Credentials></AssumeRoleResult></AssumeRoleResponse>"""
 
 
-class Sts:
+class Sts(Server):
     """Hands out a role, once it has been unwell for so many requests."""
 
     def __init__(self, unwell):
@@ -33,16 +32,8 @@ class Sts:
             def log_message(handler, *_):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.server.shutdown()
-        self.server.server_close()
+        super().__init__(Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}"
 
 
 class Keys(ProgramTest):

@@ -5,12 +5,11 @@ labels and values that a consumer shows, the dashboard is one that Grafana takes
 import json
 import os
 import re
-import time
 import unittest
 import urllib.request
 from pathlib import Path
 
-from program import LIMIT, ProgramTest, wait_for
+from program import LIMIT, ProgramTest, until, wait_for
 from promql import lacking, shown
 
 try:
@@ -75,13 +74,7 @@ class Asked(ProgramTest):
 
     def finds_all(self, complaints):
         """Some numbers come with the first answers, and others while a message is held."""
-        until = time.monotonic() + LIMIT
-        while True:
-            missed = complaints(self.page())
-            if not missed or time.monotonic() > until:
-                break
-            time.sleep(0.2)
-        self.assertEqual(missed, [])
+        until(lambda: complaints(self.page()), lambda missed: not missed)
 
     def start_redrive(self):
         """One that takes minutes."""

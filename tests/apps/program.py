@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 QUERN = os.path.join(os.environ["QUERN_BIN_DIR"], "quern")
@@ -147,6 +148,18 @@ class ProgramTest(unittest.TestCase):
         """Visible, in flight, delayed."""
         told = json.loads(self.quern("queue", "attributes", queue, "--json")[0])
         return tuple(int(told["ApproximateNumberOfMessages" + kind]) for kind in ("", "NotVisible", "Delayed"))
+
+
+def until(look, holds=bool):
+    """Looks again and again until what is seen holds, and returns that."""
+    end = time.monotonic() + LIMIT
+    while True:
+        seen = look()
+        if holds(seen):
+            return seen
+        if time.monotonic() > end:
+            raise AssertionError(f"after {LIMIT} s it still was {seen!r}")
+        time.sleep(0.05)
 
 
 def wait_for(stream, text):

@@ -5,11 +5,10 @@ import csv
 import json
 import os
 import signal
-import time
 import unittest
 import zlib
 
-from program import LIMIT, Broker, ProgramTest
+from program import LIMIT, Broker, ProgramTest, until
 
 
 class Journal(ProgramTest):
@@ -35,9 +34,8 @@ class Journal(ProgramTest):
         self.send("dead", *(f"m{i}" for i in range(count)))
         running = self.start("redrive", "dead", "--to", "orders", "--delay-base", "1h", "--delay-max", "30d", "--journal",
                              self.journal)
-        end = time.monotonic() + LIMIT
-        while f"open: {count} waiting until they are due" not in (self.ask("status") if os.path.exists(self.journal + "/dead.jsonl") else ""):
-            self.assertLess(time.monotonic(), end)
+        until(lambda: os.path.exists(self.journal + "/dead.jsonl"))
+        until(lambda: self.ask("status"), lambda told: f"open: {count} waiting until they are due" in told)
         return running
 
     def test_every_decision_is_there_to_read(self):
@@ -83,9 +81,7 @@ class Journal(ProgramTest):
         running.communicate(timeout=LIMIT)
         self.assertEqual(self.counts("dead"), (0, 3, 0))
         again = self.start("redrive", "resume", "--journal", self.journal)
-        end = time.monotonic() + LIMIT
-        while not any(e["type"] == "ExecutionRedriven" for e in self.events()):
-            self.assertLess(time.monotonic(), end)
+        until(self.events, lambda told: any(e["type"] == "ExecutionRedriven" for e in told))
         again.send_signal(signal.SIGTERM)
         _, err = again.communicate(timeout=LIMIT)
         self.assertEqual(again.returncode, 1, err)

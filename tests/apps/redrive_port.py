@@ -4,11 +4,10 @@
 import json
 import re
 import subprocess
-import time
 import unittest
 import urllib.request
 
-from program import LIMIT, ProgramTest, wait_for
+from program import LIMIT, ProgramTest, until, wait_for
 
 
 def get(url):
@@ -29,14 +28,10 @@ class Port(ProgramTest):
 
     def numbers_when(self, url, holds):
         """{sample: value}, as soon as that holds of it."""
-        until = time.monotonic() + LIMIT
-        while time.monotonic() < until:
+        def numbers():
             page = get(url + "metrics")
-            found = {name: float(value) for name, value in re.findall(r"^(quern_\S+) (\S+)$", page, re.M)}
-            if holds(found):
-                return found
-            time.sleep(0.05)
-        raise AssertionError(page)
+            return {name: float(value) for name, value in re.findall(r"^(quern_\S+) (\S+)$", page, re.M)}
+        return until(numbers, holds)
 
     def test_counts_and_the_page_of_a_run(self):
         redriving, url = self.watch("dead", "--to", "orders", "--where-body", "/good = true", "--delay-base", "0", "--rate", "10/s")

@@ -8,10 +8,10 @@ import threading
 import time
 import unittest
 
-from program import LIMIT, Broker, ProgramTest, wait_for
+from program import LIMIT, Broker, ProgramTest, Server, wait_for
 
 
-class Service:
+class Service(Server):
     """A web service that notes requests, and answers as a function of (path, headers, body) says: status, headers, body."""
 
     def __init__(self, answer=lambda path, headers, body: (200, {}, b"")):
@@ -40,21 +40,11 @@ class Service:
             def log_message(self, *_):
                 pass
 
-        class Server(http.server.ThreadingHTTPServer):
-            def handle_error(self, *_):
-                pass  # whoever asked is gone
+        super().__init__(Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}"
 
-        self.server = Server(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.server.shutdown()
-        self.server.server_close()
+    def handle_error(self, *_):
+        pass  # whoever asked is gone
 
     def posts(self):
         return [request for request in self.requests if request[0] != "GET"]

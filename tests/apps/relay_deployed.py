@@ -8,13 +8,12 @@ import shlex
 import shutil
 import signal
 import subprocess
-import time
 import unittest
 import urllib.error
 import urllib.request
 from pathlib import Path
 
-from program import LIMIT, QUERN, ProgramTest, wait_for
+from program import LIMIT, QUERN, ProgramTest, until, wait_for
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 DRAIN = 30  # seconds, of --drain-deadline
@@ -59,14 +58,6 @@ class Deployed(ProgramTest):
         text = text.replace("/etc/quern/relay.toml", str(EXAMPLES / "relay.toml"))
         return shlex.split(re.sub(r"(--admin-port[= ])\d+", r"\g<1>0", text))
 
-    def comes_true(self, holds):
-        """Some probes succeed once the first receive has been answered."""
-        for _ in range(20 * LIMIT):
-            if holds():
-                return True
-            time.sleep(0.05)
-        return False
-
     def test_the_settings_and_options_of_each_are_in_order(self):
         for example in (systemd, kubernetes, compose):
             with self.subTest(example.__name__):
@@ -88,7 +79,7 @@ class Deployed(ProgramTest):
         port = wait_for(relay.stderr, "watch it at ").rstrip("/\n").rsplit(":", 1)[1]
         wait_for(relay.stderr, "consuming")
         for name, path, _ in probes:
-            self.assertTrue(self.comes_true(lambda: succeeds(f"http://127.0.0.1:{port}{path}")), name)
+            until(lambda: succeeds(f"http://127.0.0.1:{port}{path}"))  # some are well once the first receive has been answered
         relay.send_signal(signal.SIGTERM)
         self.assertEqual(relay.wait(LIMIT), 0)
 

@@ -1,4 +1,5 @@
 #include "support/run.hpp"
+#include "support/wait_until.hpp"
 
 #include <quern/aws/credentials/detail/credential_process.hpp>
 #include <quern/aws/detail/shell_command.hpp>
@@ -13,7 +14,6 @@
 #include <iterator>
 #include <string>
 #include <sys/wait.h>
-#include <thread>
 
 namespace asio = boost::asio;
 namespace aws = quern::aws;
@@ -91,8 +91,7 @@ BOOST_AUTO_TEST_CASE(what_a_command_has_started_does_not_outlive_it_when_it_is_o
     BOOST_REQUIRE(end.has_value());
     BOOST_TEST(end->signal == SIGTERM);
     auto const child = static_cast<pid_t>(std::stol(end->output));
-    while (runs(child)) // SIGKILL is on its way
-        std::this_thread::yield();
+    test::wait_until([&] { return !runs(child); }); // SIGKILL is on its way
 }
 
 BOOST_AUTO_TEST_CASE(a_cancelled_command_is_ended)

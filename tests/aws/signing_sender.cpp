@@ -156,8 +156,8 @@ BOOST_FIXTURE_TEST_CASE(without_credentials_nothing_is_sent, fixture)
 {
     keys->none = true;
     auto const answer = send();
-    BOOST_TEST((answer.error().fault == net::web_hook_fault::invalid_request));
-    BOOST_TEST((answer.error().why.code == errc::no_credentials));
+    BOOST_TEST(answer.error().fault == net::web_hook_fault::invalid_request);
+    BOOST_TEST(answer.error().why.code == errc::no_credentials);
     BOOST_TEST(there.sent.empty());
 }
 
@@ -211,11 +211,11 @@ BOOST_FIXTURE_TEST_CASE(credentials_are_waited_for_no_longer_than_the_request_ma
     asio::io_context io;
     auto const got = run(io, sender.send(request()));
     BOOST_REQUIRE(got.has_error());
-    BOOST_TEST((got.error().fault == net::web_hook_fault::invalid_request));
+    BOOST_TEST(got.error().fault == net::web_hook_fault::invalid_request);
     BOOST_TEST(got.error().why.code == errc::timed_out);
     BOOST_TEST(got.error().why.retryable);
     BOOST_TEST(got.error().why.message == "deadline passed while waiting for credentials");
-    BOOST_TEST((time.elapsed == 30s));
+    BOOST_TEST(time.elapsed == 30s);
     io.restart();
     io.poll();
     BOOST_TEST(keys->cancelled == 1);
@@ -226,7 +226,7 @@ BOOST_FIXTURE_TEST_CASE(what_the_credentials_took_is_missing_to_the_request, fix
 {
     keys->on_asked = [&] { time.elapsed += 12s; };
     BOOST_TEST(send().value().status == 200);
-    BOOST_TEST((there.sent.at(0).timeout == 18s));
+    BOOST_TEST(there.sent.at(0).timeout == 18s);
     keys->on_asked = [&] { time.elapsed += 30s; };
     BOOST_TEST(send().error().why.code == errc::timed_out);
     BOOST_TEST(there.sent.size() == 1u);
@@ -245,7 +245,7 @@ BOOST_FIXTURE_TEST_CASE(a_wait_for_credentials_can_be_cancelled, fixture)
     };
     asio::co_spawn(io, sender.send(request()), asio::bind_cancellation_slot(stop.slot(), done));
     io.run();
-    BOOST_TEST((fault == net::web_hook_fault::cancelled));
+    BOOST_TEST(fault == net::web_hook_fault::cancelled);
     BOOST_TEST(keys->cancelled == 1);
     BOOST_TEST(there.sent.empty());
 }

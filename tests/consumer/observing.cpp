@@ -343,6 +343,7 @@ BOOST_AUTO_TEST_CASE(an_observer_that_throws_does_no_harm)
     send(20);
     consume(fast);
     BOOST_TEST(until(1min, [this] { return empty(); }));
+    BOOST_TEST(log_lines("observer: threw: ") >= 1);
     BOOST_TEST(drained().clean());
 }
 

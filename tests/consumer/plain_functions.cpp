@@ -1,11 +1,11 @@
 #include "consumer/mill.hpp"
+#include "support/wait_until.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 
 #include <atomic>
 #include <future>
-#include <thread>
 
 namespace asio = boost::asio;
 using namespace quern;
@@ -119,8 +119,7 @@ BOOST_AUTO_TEST_CASE(one_that_has_ended_is_settled_while_the_next_one_blocks_the
     it.emplace(io.get_executor(), api, url, handle, options);
     it->start();
     BOOST_TEST(until(1s, [this] { return it->in_flight() == 2; }));
-    while (begun != 2)
-        std::this_thread::yield();
+    wait_until([&] { return begun == 2; });
     BOOST_TEST(until(1s, [this] { return it->counters().acked == 1; }));
     may_end.set_value();
     one.join();

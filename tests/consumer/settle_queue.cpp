@@ -200,7 +200,8 @@ BOOST_AUTO_TEST_CASE(the_message_with_the_least_lease_left_goes_first)
     queue.add({old, purpose::remove}, t0);
     queue.add({older, purpose::extend, 30s}, t0);
     auto const first = queue.take(t0, false), second = queue.take(t0, false);
-    BOOST_REQUIRE((first && second));
+    BOOST_REQUIRE(first);
+    BOOST_REQUIRE(second);
     BOOST_TEST(first->what == settle_queue::call::change);
     BOOST_REQUIRE(second->entries.size() == 2u);
     BOOST_TEST(second->entries[0].what->message.id() == old->message.id());
@@ -281,7 +282,8 @@ BOOST_AUTO_TEST_CASE(a_lease_that_can_still_be_saved_goes_before_one_that_is_ove
     queue.add_again({over, purpose::remove}, t0 - 1s);
     queue.add_again({saved, purpose::extend, 30s}, t0 - 1s);
     auto const first = queue.take(t0, false), second = queue.take(t0, false);
-    BOOST_REQUIRE((first && second));
+    BOOST_REQUIRE(first);
+    BOOST_REQUIRE(second);
     BOOST_TEST(first->what == settle_queue::call::change);
     BOOST_TEST(second->entries.size() == 1u); // it may still succeed
 }

@@ -171,7 +171,7 @@ struct crowd {
         one->over.get_future().get();
     }
 
-    /// There is always room for those that hang beside others.
+    /// Leaves always room for those that hang beside others.
     void turn_limits()
     {
         static constexpr consumer_limits some[] = {{.max_in_flight = 40, .max_polls = 2},

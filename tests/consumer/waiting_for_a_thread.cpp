@@ -1,4 +1,5 @@
 #include "consumer/mill.hpp"
+#include "support/wait_until.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -10,7 +11,6 @@
 #include <future>
 #include <optional>
 #include <ostream>
-#include <thread>
 
 namespace asio = boost::asio;
 namespace data = boost::unit_test::data;
@@ -72,8 +72,7 @@ struct blocking : mill {
         }
         it->start();
         BOOST_TEST(until(1s, [&] { return it->in_flight() == static_cast<std::size_t>(messages); }));
-        while (begun != static_cast<int>(threads))
-            std::this_thread::yield();
+        wait_until([this] { return begun == static_cast<int>(threads); });
     }
 
     /// And comes back when they have come home and the threads have nothing left to do.
@@ -81,11 +80,11 @@ struct blocking : mill {
     {
         may_end.set_value();
         auto const joined = std::async(std::launch::async, [this] { workers->join(); });
-        while (joined.wait_for(0s) != std::future_status::ready) {
+        wait_until([&] {
             io.restart();
             io.poll();
-            std::this_thread::yield();
-        }
+            return joined.wait_for(0s) == std::future_status::ready;
+        });
     }
 
 private:

@@ -271,8 +271,8 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_CASE(a_name_finds_its_member_where_a_pointer_has_led)
 {
     auto const flag = flags::pointed_at(R"({"orders":{"enabled":false,"halt":true}})", "/orders").value();
-    BOOST_TEST((policy::read_flag(flag, "halt") == policy::flag_word::halt));
-    BOOST_TEST((policy::read_flag(flag) == policy::flag_word::run));
+    BOOST_TEST(policy::read_flag(flag, "halt") == policy::flag_word::halt);
+    BOOST_TEST(policy::read_flag(flag) == policy::flag_word::run);
 }
 
 BOOST_AUTO_TEST_CASE(a_pointer_gives_words_as_they_are_and_objects_as_json)

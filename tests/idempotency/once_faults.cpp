@@ -75,6 +75,23 @@ BOOST_AUTO_TEST_CASE(records_what_was_done_although_it_was_cancelled_meanwhile)
     BOOST_TEST(guard->counters().abandoned == 0u);
 }
 
+// A store may be anybody's; nobody waits for this call of it, and its exception was dropped.
+BOOST_AUTO_TEST_CASE(logs_what_a_store_throws_when_nobody_waits_for_it)
+{
+    put("a");
+    options.handler_timeout = 2s;
+    store->on = [](std::string_view operation) {
+        if (operation == "complete") throw std::runtime_error("no such table");
+        return way();
+    };
+    work([this](delivery&, receipt&) -> asio::awaitable<outcome> {
+        co_await pause(10s); // ends at the cancellation
+        co_return ack();
+    });
+    BOOST_TEST(until(20s, [this] { return empty(); }));
+    BOOST_TEST(log_lines("idempotency store: ") == 1);
+}
+
 // It counted as a failed handler, for the breaker and for the redrive policy of a FIFO group.
 BOOST_AUTO_TEST_CASE(is_no_failure_when_it_is_cancelled_while_it_waits_for_somebody_else)
 {

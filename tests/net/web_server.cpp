@@ -2,6 +2,7 @@
 
 #include "broker/server_clock.hpp"
 #include "support/socket_client.hpp"
+#include "support/wait_until.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
@@ -80,10 +81,9 @@ public:
         return on_it([this] { return server_.counters(); });
     }
     template <class Condition>
-    void wait_until(Condition is)
+    void until_counters(Condition hold)
     {
-        while (!is(counters()))
-            std::this_thread::yield();
+        wait_until([&] { return hold(counters()); });
     }
 
     std::string token() const { return std::string(server_.token()); }
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(a_slow_header_is_cut_however_it_dribbles_in)
     auto slow = s.connect();
     slow.send(get("/") + "GET / HT");
     BOOST_TEST(slow.receive().status == 200);
-    s.wait_until([](auto const& c) { return c.open == 2; });
+    s.until_counters([](auto const& c) { return c.open == 2; });
     s.advance(4s);
     slow.send("TP/1.1\r\nHo");
     BOOST_TEST(s.counters().cut == 0u);
@@ -266,12 +266,12 @@ BOOST_AUTO_TEST_CASE(a_thousand_connections_leave_as_many_as_the_limit_and_a_pag
     running s(options);
     auto following = s.connect();
     following.send(get("/follow"));
-    s.wait_until([](auto const& c) { return c.followers == 1; });
+    s.until_counters([](auto const& c) { return c.followers == 1; });
     {
         std::vector<std::unique_ptr<socket_client>> all;
         for (int i = 0; i != 500; ++i)
             all.push_back(std::make_unique<socket_client>(s.port));
-        s.wait_until([](auto const& c) { return c.connections == 501; });
+        s.until_counters([](auto const& c) { return c.connections == 501; });
         BOOST_TEST(s.counters().open <= 17u);
         BOOST_TEST(ask(s, get("/")).status == 200);
     }
@@ -292,7 +292,7 @@ BOOST_AUTO_TEST_CASE(followers_are_told_and_are_few)
         all.push_back(std::make_unique<socket_client>(s.port));
         all.back()->send(get("/follow"));
     }
-    s.wait_until([](auto const& c) { return c.followers == 2; });
+    s.until_counters([](auto const& c) { return c.followers == 2; });
     BOOST_TEST(ask(s, get("/follow")).status == 503);
     BOOST_TEST(all[0]->wait_for("first\n").find("Connection: close\r\n") != std::string::npos);
     all[1]->wait_for("first\n");
@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(a_follower_that_takes_nothing_is_dropped_and_holds_nobody_u
     slow.send(get("/follow"));
     quick.send(get("/follow"));
     quick.wait_for("first\n");
-    s.wait_until([](auto const& c) { return c.followers == 2; });
+    s.until_counters([](auto const& c) { return c.followers == 2; });
     std::string const large(8'000'000, 'x'); // more than two sockets hold
     s.tell(large + "\n");
     quick.wait_for("x\n");
@@ -324,7 +324,7 @@ BOOST_AUTO_TEST_CASE(a_follower_that_takes_nothing_is_dropped_and_holds_nobody_u
     quick.wait_for("small\n");
     BOOST_TEST(s.counters().followers == 2u);
     s.advance(6s);
-    s.wait_until([](auto const& c) { return c.followers == 1; });
+    s.until_counters([](auto const& c) { return c.followers == 1; });
     s.tell("on\n");
     quick.wait_for("on\n");
 }
@@ -335,7 +335,7 @@ BOOST_AUTO_TEST_CASE(closing_ends_all)
     auto idle = s.connect(), following = s.connect();
     following.send(get("/follow"));
     following.wait_for("first\n");
-    s.wait_until([](auto const& c) { return c.open == 2; });
+    s.until_counters([](auto const& c) { return c.open == 2; });
     s.close();
     BOOST_TEST(idle.is_closed());
     BOOST_TEST(following.is_closed());
@@ -374,7 +374,7 @@ BOOST_AUTO_TEST_CASE(a_body_has_the_time_of_its_header)
     auto client = s.connect();
     client.send(
         "POST / HTTP/1.1\r\nHost: localhost\r\nX-Quern-Token: " + s.token() + "\r\nContent-Length: 9\r\n\r\nabc");
-    s.wait_until([](auto const& c) { return c.open == 1; });
+    s.until_counters([](auto const& c) { return c.open == 1; });
     s.advance(6s);
     BOOST_TEST(client.is_closed());
 }

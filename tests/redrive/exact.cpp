@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(every_character_that_a_message_may_have_arrives)
     std::map<std::string, int> expected;
     for (auto const& body : letters)
         ++expected[body];
-    BOOST_TEST((bodies(orders) == expected));
+    BOOST_TEST(bodies(orders) == expected);
 }
 
 BOOST_AUTO_TEST_CASE(ten_attributes_of_all_types_and_a_byte_less_than_the_most_arrive_unchanged_as_poison)
@@ -102,8 +102,8 @@ BOOST_AUTO_TEST_CASE(ten_attributes_of_all_types_and_a_byte_less_than_the_most_a
         BOOST_TEST(got.isolated == 1u);
         auto const there = take(poison);
         BOOST_REQUIRE(there.size() == 1u);
-        BOOST_TEST((there[0].body == m.body));
-        BOOST_TEST((there[0].attributes == ten));
+        BOOST_TEST(there[0].body == m.body);
+        BOOST_TEST(there[0].attributes == ten);
         BOOST_TEST(there[0].system.at("AWSTraceHeader") == "Root=1-67891233-abcdef012345678912345678");
         BOOST_TEST(there[0].system.at("MessageGroupId") == "tenant");
     }
@@ -130,10 +130,10 @@ BOOST_AUTO_TEST_CASE(a_large_message_gets_of_our_attributes_what_there_is_room_f
             BOOST_TEST(got.isolated == (r.redriven ? 0u : 1u));
             auto const there = take(r.redriven ? orders : poison);
             BOOST_REQUIRE(there.size() == 1u);
-            BOOST_TEST((there[0].body == m.body));
+            BOOST_TEST(there[0].body == m.body);
             auto attributes = there[0].attributes;
             BOOST_TEST(std::erase_if(attributes, [](auto const& a) { return is_ours(a.first); }) == r.ours);
-            BOOST_TEST((attributes == m.attributes));
+            BOOST_TEST(attributes == m.attributes);
             BOOST_TEST(all(dead) == 0);
         }
     }

@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_number_that_is_none_of_ours_is_refused)
         auto const line = to_line(e);
         auto const got = parse_event(std::string_view(line).substr(0, line.size() - 1));
         BOOST_TEST(!got);
-        if (!got) BOOST_TEST((got.error().code == errc::invalid_option));
+        if (!got) BOOST_TEST(got.error().code == errc::invalid_option);
     }
 }
 

@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(a_thousand_messages_survive_kills_at_every_point_of_their_w
     BOOST_TEST(told.deleted == h.deleted);
     BOOST_TEST(told.maybe_twice == h.maybe_twice);
     BOOST_TEST(told.failures == h.failures);
-    BOOST_TEST((told.by_queue == h.by_queue));
+    BOOST_TEST(told.by_queue == h.by_queue);
     BOOST_TEST(h.redriven + h.isolated == std::size_t(messages));
     BOOST_TEST(told.unknown == 0u);
 }

@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(three_attempts_of_ten_days_each_take_thirty_over_forty_rest
     attributes.erase("x-redrive-attempt");
     attributes.erase("x-original-first-receive-timestamp");
     BOOST_TEST(attributes.erase("QuernOriginalId") == 1u);
-    BOOST_TEST((attributes == m.attributes));
+    BOOST_TEST(attributes == m.attributes);
     BOOST_TEST(there[0].body == m.body);
 }
 

@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_message_tells_its_past)
     BOOST_TEST(one.group == "g1");
     BOOST_TEST(one.body == "{\"order\": …");
     BOOST_TEST(one.size == 16u);
-    BOOST_TEST((one.sent_at == wall_time(1'790'000'000s)));
+    BOOST_TEST(one.sent_at == wall_time(1'790'000'000s));
 }
 
 BOOST_AUTO_TEST_CASE(a_source_is_what_sqs_says_then_what_the_consumer_wrote)
@@ -112,8 +112,8 @@ BOOST_AUTO_TEST_CASE(groups_are_counted_with_their_times_the_largest_first)
     auto const sources = s.by_source();
     BOOST_TEST(
         values_of(sources) == (std::vector<std::string>{"4 orders", "1 billing"}), boost::test_tools::per_element());
-    BOOST_TEST((sources[0].oldest == wall_time(1'790'000'003s)));
-    BOOST_TEST((sources[0].newest == wall_time(1'790'000'009s)));
+    BOOST_TEST(sources[0].oldest == wall_time(1'790'000'003s));
+    BOOST_TEST(sources[0].newest == wall_time(1'790'000'009s));
     BOOST_TEST(sources[0].example == "2");
     BOOST_TEST(values_of(s.by_reason()) == (std::vector<std::string>{"2 ", "2 no order", "1 too old"}),
         boost::test_tools::per_element());

@@ -81,7 +81,7 @@ struct live {
         how.log = nullptr;
     }
 
-    /// Until so many messages are acknowledged.
+    /// Relays until so many messages are acknowledged.
     drain_report run(std::uint64_t count, consumer_options options = {})
     {
         net::web_hook_client client(io.get_executor());

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(answers_nobody_once_it_is_closed)
     io.poll();
     auto const said = get("a");
     BOOST_REQUIRE(said.has_error());
-    BOOST_TEST((said.error().code == errc::stopped));
+    BOOST_TEST(said.error().code == errc::stopped);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(ends_an_operation_that_its_caller_cancels)
             }));
         if (round % 2 == 0) wait_until([&] { return broker.parked_polls() == 1; });
         asio::post(strand, [one] { one->cancel.emit(asio::cancellation_type::terminal); });
-        BOOST_TEST((one->over.get_future().get() == errc::stopped));
+        BOOST_TEST(one->over.get_future().get() == errc::stopped);
     }
 }
 
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(ends_what_is_under_way_when_it_is_destroyed_on_whatever_thr
         if (round % 2 == 0) wait_until([&] { return broker.parked_polls() == polls.size(); });
         std::thread([&] { sqs.reset(); }).join();
         for (auto& each : polls)
-            BOOST_TEST((each.get().error().code == errc::stopped));
+            BOOST_TEST(each.get().error().code == errc::stopped);
     }
 }
 
@@ -174,11 +174,11 @@ BOOST_AUTO_TEST_CASE(ends_with_its_context_for_those_who_wait_elsewhere)
     it.elsewhere->restart();
     it.elsewhere->run();
     BOOST_REQUIRE(it.said.has_value());
-    BOOST_TEST((*it.said == errc::stopped));
+    BOOST_TEST(*it.said == errc::stopped);
 
     sqs::list_queues_request late;
     auto const refused = run(*it.elsewhere, it.sqs->list_queues(late));
-    BOOST_TEST((refused.error().code == errc::stopped));
+    BOOST_TEST(refused.error().code == errc::stopped);
 }
 
 BOOST_AUTO_TEST_CASE(bears_the_end_of_its_callers_context)

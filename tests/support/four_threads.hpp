@@ -1,5 +1,7 @@
 #pragma once
 
+#include "support/wait_until.hpp"
+
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -81,13 +83,5 @@ private:
     std::atomic<int> calls_{0};
     std::vector<std::thread> threads_;
 };
-
-/// Waits for the event itself; the test's time limit ends a wait in vain.
-template <class Done>
-void wait_until(Done done)
-{
-    while (!done())
-        std::this_thread::yield();
-}
 
 } // namespace quern::test

@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(variables_say_where_spans_go)
 BOOST_AUTO_TEST_CASE(variables_say_how_spans_travel)
 {
     auto const usual = read({}).value();
-    BOOST_TEST((usual.sampler == sampler()));
+    BOOST_TEST(usual.sampler == sampler());
     BOOST_TEST((usual.propagators == propagators{true, true}));
     BOOST_TEST(usual.to.interval.count() == 5'000);
     BOOST_TEST(usual.buffer == 16'384u);

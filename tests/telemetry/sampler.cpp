@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(variables_say_which)
         BOOST_TEST_CONTEXT(row.kind << ' ' << row.argument)
         {
             BOOST_TEST(got.has_value() == row.is.has_value());
-            if (got && row.is) BOOST_TEST((*got == *row.is));
+            if (got && row.is) BOOST_TEST(*got == *row.is);
             if (!got) BOOST_TEST(describe(got.error()).find("OTEL_TRACES_SAMPLER") != std::string::npos);
         }
     }

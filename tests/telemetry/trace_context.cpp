@@ -179,5 +179,5 @@ BOOST_AUTO_TEST_CASE(what_one_of_them_says_the_other_says_too)
     BOOST_TEST(traceparent(back) == traceparent(w3c));
     BOOST_TEST(back.state.empty()); // there is no place for it
     back.state = w3c.state;
-    BOOST_TEST((back == w3c));
+    BOOST_TEST(back == w3c);
 }

@@ -35,12 +35,12 @@ BOOST_AUTO_TEST_CASE(a_message_of_a_traced_sender_is_handled_below_its_span_and_
 
     auto const process = only("process"), settle = only("settle"), receive = only("receive");
     BOOST_TEST(process.name == "process orders");
-    BOOST_TEST((process.kind == telemetry::span_kind::consumer));
+    BOOST_TEST(process.kind == telemetry::span_kind::consumer);
     BOOST_TEST(text_of(process.self.trace) == "4bf92f3577b34da6a3ce929d0e0e4736");
     BOOST_TEST(text_of(process.parent) == "00f067aa0ba902b7");
     BOOST_REQUIRE(process.links.size() == 2u); // as the conventions want it, whoever the parent is; and the receive
     BOOST_TEST(telemetry::traceparent(process.links[0].to) == sender);
-    BOOST_TEST((process.links[1].to.span == receive.self.span));
+    BOOST_TEST(process.links[1].to.span == receive.self.span);
     BOOST_TEST((process.ended - process.began) / 1ms == 250);
     BOOST_TEST(value_of(process, "messaging.system") == "aws_sqs");
     BOOST_TEST(value_of(process, "messaging.operation.name") == "process");
@@ -50,20 +50,20 @@ BOOST_AUTO_TEST_CASE(a_message_of_a_traced_sender_is_handled_below_its_span_and_
     BOOST_TEST(value_of(process, "quern.outcome") == "ack");
     BOOST_TEST(!process.failed);
     BOOST_REQUIRE(seen.has_value());
-    BOOST_TEST((*seen == process.self));
+    BOOST_TEST(*seen == process.self);
 
     BOOST_TEST(settle.name == "delete orders");
-    BOOST_TEST((settle.kind == telemetry::span_kind::client));
-    BOOST_TEST((settle.self.trace == process.self.trace));
-    BOOST_TEST((settle.parent == process.self.span));
-    BOOST_TEST((settle.began == process.ended));
+    BOOST_TEST(settle.kind == telemetry::span_kind::client);
+    BOOST_TEST(settle.self.trace == process.self.trace);
+    BOOST_TEST(settle.parent == process.self.span);
+    BOOST_TEST(settle.began == process.ended);
     BOOST_TEST(value_of(settle, "messaging.operation.name") == "delete");
     BOOST_TEST(value_of(settle, "messaging.message.id") == value_of(process, "messaging.message.id"));
 
     BOOST_TEST(receive.name == "receive orders");
-    BOOST_TEST((receive.kind == telemetry::span_kind::client));
-    BOOST_TEST((receive.parent == telemetry::span_id()));
-    BOOST_TEST((receive.self.trace != process.self.trace));
+    BOOST_TEST(receive.kind == telemetry::span_kind::client);
+    BOOST_TEST(receive.parent == telemetry::span_id());
+    BOOST_TEST(receive.self.trace != process.self.trace);
     BOOST_TEST(value_of(receive, "messaging.batch.message_count") == "1");
     BOOST_REQUIRE(receive.links.size() == 1u);
     BOOST_TEST(telemetry::traceparent(receive.links[0].to) == sender);
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(each_message_without_a_sender_begins_a_trace)
     std::set<telemetry::trace_id> traces;
     for (auto const& s : all("process")) {
         traces.insert(s.self.trace);
-        BOOST_TEST((s.parent == telemetry::span_id()));
+        BOOST_TEST(s.parent == telemetry::span_id());
         BOOST_TEST(s.links.size() == 1u); // the receive
     }
     BOOST_TEST(traces.size() == 3u);
@@ -111,10 +111,10 @@ BOOST_AUTO_TEST_CASE(linked_only_a_handler_begins_a_trace_of_its_own)
     BOOST_REQUIRE(until(30s, [&] { return empty(); }));
     drained();
     auto const process = only("process");
-    BOOST_TEST((process.parent == telemetry::span_id()));
+    BOOST_TEST(process.parent == telemetry::span_id());
     BOOST_TEST(text_of(process.self.trace) != "4bf92f3577b34da6a3ce929d0e0e4736");
     BOOST_TEST(telemetry::traceparent(process.links.at(0).to) == sender);
-    BOOST_TEST((only("settle").parent == process.self.span));
+    BOOST_TEST(only("settle").parent == process.self.span);
 }
 
 BOOST_AUTO_TEST_CASE(who_is_not_sampled_leaves_no_span_and_passes_that_on)
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(a_failure_is_the_status_and_each_try_has_its_spans)
         BOOST_TEST(text_of(tries[i].parent) == "00f067aa0ba902b7");
         BOOST_TEST(value_of(ends[i], "messaging.operation.name") == table[i].told);
         BOOST_TEST(value_of(ends[i], "quern.outcome") == table[i].then);
-        BOOST_TEST((ends[i].parent == tries[i].self.span));
+        BOOST_TEST(ends[i].parent == tries[i].self.span);
     }
 }
 

@@ -17,7 +17,7 @@ tick const t0 = tick() + 1h;
 BOOST_AUTO_TEST_CASE(it_is_time_or_there_are_enough)
 {
     span_export_rule rule(5s, t0);
-    BOOST_TEST((rule.next() == t0 + 5s));
+    BOOST_TEST(rule.next() == t0 + 5s);
     struct {
         tick::duration at;
         bool is_full, begins;
@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(it_is_time_or_there_are_enough)
     for (auto const& row : table)
         BOOST_TEST(rule.may_begin(t0 + row.at, row.is_full) == row.begins);
     rule.taken(t0 + 6s);
-    BOOST_TEST((rule.next() == t0 + 11s));
+    BOOST_TEST(rule.next() == t0 + 11s);
 }
 
 BOOST_AUTO_TEST_CASE(what_may_go_away_is_tried_four_times_more)
@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(what_may_go_away_is_tried_four_times_more)
     }
     BOOST_TEST(pauses == (std::vector<int>{1, 2, 4, 8}), boost::test_tools::per_element());
     BOOST_TEST(!rule.failed(true, {}, t0));
-    BOOST_TEST((rule.next() == t0 + 5s));
+    BOOST_TEST(rule.next() == t0 + 5s);
     BOOST_TEST(rule.may_begin(t0, true)); // the next spans begin anew
     BOOST_TEST(rule.failed(true, {}, t0));
 }
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_help_is_not_tried_again)
 {
     span_export_rule rule(5s, t0);
     BOOST_TEST(!rule.failed(false, 3s, t0));
-    BOOST_TEST((rule.next() == t0 + 5s));
+    BOOST_TEST(rule.next() == t0 + 5s);
 }
 
 BOOST_AUTO_TEST_CASE(a_receiver_says_how_long_but_not_for_ever)
@@ -60,6 +60,6 @@ BOOST_AUTO_TEST_CASE(a_receiver_says_how_long_but_not_for_ever)
     for (auto const& row : table) {
         span_export_rule rule(5s, t0);
         BOOST_TEST(rule.failed(true, row.asked, t0));
-        BOOST_TEST((rule.next() == t0 + row.waits));
+        BOOST_TEST(rule.next() == t0 + row.waits);
     }
 }

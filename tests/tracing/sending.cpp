@@ -56,8 +56,8 @@ BOOST_AUTO_TEST_CASE(a_message_carries_the_context_of_the_span_of_its_sending)
     BOOST_REQUIRE(all.size() == 1u);
     auto const& s = all.front();
     BOOST_TEST(s.name == "send letters");
-    BOOST_TEST((s.kind == telemetry::span_kind::producer));
-    BOOST_TEST((s.parent == telemetry::span_id()));
+    BOOST_TEST(s.kind == telemetry::span_kind::producer);
+    BOOST_TEST(s.parent == telemetry::span_id());
     BOOST_TEST((s.ended - s.began) / 1ms == 20);
     BOOST_TEST(
         (s.attributes.back() == telemetry::span_attribute{"messaging.message.id", results.at("a")->message_id}));
@@ -72,8 +72,8 @@ BOOST_AUTO_TEST_CASE(it_is_below_what_it_is_sent_for)
     auto const parent = spans->begin(nullptr);
     send_traced(sqs::send_message_entry("a"), parent);
     auto const s = spans->take(1).at(0);
-    BOOST_TEST((s.self.trace == parent.trace));
-    BOOST_TEST((s.parent == parent.span));
+    BOOST_TEST(s.self.trace == parent.trace);
+    BOOST_TEST(s.parent == parent.span);
 }
 
 BOOST_AUTO_TEST_CASE(a_context_of_the_users_own_is_linked_and_stays)
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(a_context_of_the_users_own_is_linked_and_stays)
     entry.attributes["traceparent"] = {"String", own};
     send_traced(std::move(entry));
     auto const s = spans->take(1).at(0);
-    BOOST_TEST((s.kind == telemetry::span_kind::client));
+    BOOST_TEST(s.kind == telemetry::span_kind::client);
     BOOST_TEST(telemetry::traceparent(s.links.at(0).to) == own);
     BOOST_TEST(received().attribute("traceparent")->value == own);
 }

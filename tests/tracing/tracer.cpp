@@ -47,8 +47,8 @@ BOOST_AUTO_TEST_CASE(a_child_is_in_the_trace_of_its_parent_with_its_state)
     for (bool const sampled : {true, false}) {
         parent.sampled = sampled;
         auto const child = t.begin(&parent);
-        BOOST_TEST((child.trace == parent.trace));
-        BOOST_TEST((child.span != parent.span));
+        BOOST_TEST(child.trace == parent.trace);
+        BOOST_TEST(child.span != parent.span);
         BOOST_TEST(child.state == "a=1");
         BOOST_TEST(child.sampled == sampled);
     }
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(a_span_does_not_end_before_it_began)
     one.began = wall_time(5s);
     one.ended = wall_time(4s); // somebody has set the clock
     t.end(std::move(one));
-    BOOST_TEST((t.take(1).at(0).ended == wall_time(5s)));
+    BOOST_TEST(t.take(1).at(0).ended == wall_time(5s));
 }
 
 BOOST_AUTO_TEST_CASE(it_tells_once_when_there_are_enough_and_drops_what_finds_no_room)

@@ -55,7 +55,7 @@ char const* words_for(outcome::kind k)
 
 } // namespace
 
-recorder::recorder(clock& time, std::shared_ptr<observer> next) : time_(time), next_(std::move(next)) {}
+recorder::recorder(clock& time, std::shared_ptr<observer> next) : forwarding_observer(std::move(next)), time_(time) {}
 
 void recorder::add(classes& to, tick::duration d)
 {
@@ -92,13 +92,13 @@ recorded recorder::look() const
 void recorder::received(observed_message const& m)
 {
     if (m.queued) add(queued_, *m.queued);
-    if (next_) next_->received(m);
+    forwarding_observer::received(m);
 }
 
 void recorder::began(observed_message const& m)
 {
     add(waited_, m.waited);
-    if (next_) next_->began(m);
+    forwarding_observer::began(m);
 }
 
 void recorder::ended(observed_message const& m, handler_end how, outcome::kind verdict)
@@ -106,31 +106,26 @@ void recorder::ended(observed_message const& m, handler_end how, outcome::kind v
     if (how != handler_end::called_off) add(handled_, m.handled);
     bool const frowned = how == handler_end::returned && verdict != outcome::kind::ack;
     if (auto const* const words = frowned ? "handler refused" : words_for(how)) note(words, &m, words_for(verdict));
-    if (next_) next_->ended(m, how, verdict);
-}
-
-void recorder::lease_extended(observed_message const& m, std::chrono::seconds by)
-{
-    if (next_) next_->lease_extended(m, by);
+    forwarding_observer::ended(m, how, verdict);
 }
 
 void recorder::lease_lost(observed_message const& m)
 {
     note("lease lost", &m, "it may be handled twice");
-    if (next_) next_->lease_lost(m);
+    forwarding_observer::lease_lost(m);
 }
 
 void recorder::settled(observed_message const& m, message_end how, std::chrono::seconds again)
 {
     add(settling_, m.settling);
     if (how == message_end::rejected) note("rejected", &m, "");
-    if (next_) next_->settled(m, how, again);
+    forwarding_observer::settled(m, how, again);
 }
 
 void recorder::receive_failed(failure const& why, int in_a_row)
 {
     note("receive failed", nullptr, describe(why) + ", " + std::to_string(in_a_row) + " in a row");
-    if (next_) next_->receive_failed(why, in_a_row);
+    forwarding_observer::receive_failed(why, in_a_row);
 }
 
 void recorder::breaker_changed(std::string_view dependency, phase from, phase to)
@@ -144,32 +139,7 @@ void recorder::breaker_changed(std::string_view dependency, phase from, phase to
         else if (breakers_.size() < most_breakers || breakers_.contains(name))
             breakers_[name] = words_for(to);
     }
-    if (next_) next_->breaker_changed(dependency, from, to);
-}
-
-void recorder::limits_changed(observed_limits const& l)
-{
-    if (next_) next_->limits_changed(l);
-}
-void recorder::limits_set(consumer_limits const& l)
-{
-    if (next_) next_->limits_set(l);
-}
-void recorder::drain_began(std::chrono::milliseconds limit)
-{
-    if (next_) next_->drain_began(limit);
-}
-void recorder::drain_cancels()
-{
-    if (next_) next_->drain_cancels();
-}
-void recorder::drain_ended(drain_report const& r)
-{
-    if (next_) next_->drain_ended(r);
-}
-void recorder::request_done(sqs::observed_request const& r)
-{
-    if (next_) next_->request_done(r);
+    forwarding_observer::breaker_changed(dependency, from, to);
 }
 
 } // namespace quern::admin

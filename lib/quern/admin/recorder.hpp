@@ -1,6 +1,6 @@
 #pragma once
 
-#include <quern/consumer/observer.hpp>
+#include <quern/consumer/forwarding_observer.hpp>
 #include <quern/core/clock.hpp>
 #include <quern/telemetry/counter.hpp>
 
@@ -44,7 +44,7 @@ struct recorded {
 ///
 /// Costs     four additions a message; a lock only when something goes wrong.
 /// Threads   events on the consumer's strand, look() on any.
-class recorder : public observer {
+class recorder : public forwarding_observer {
 public:
     static constexpr std::size_t kept = 50;          ///< troubles
     static constexpr std::size_t most_breakers = 50; ///< shown
@@ -58,18 +58,11 @@ public:
     void received(observed_message const&) override;
     void began(observed_message const&) override;
     void ended(observed_message const&, handler_end, outcome::kind) override;
-    void lease_extended(observed_message const&, std::chrono::seconds) override;
     void lease_lost(observed_message const&) override;
     void settled(observed_message const&, message_end, std::chrono::seconds again) override;
     void receive_failed(failure const&, int in_a_row) override;
     void breaker_changed(
         std::string_view dependency, policy::breaker::phase from, policy::breaker::phase to) override;
-    void limits_changed(observed_limits const&) override;
-    void limits_set(consumer_limits const&) override;
-    void drain_began(std::chrono::milliseconds) override;
-    void drain_cancels() override;
-    void drain_ended(drain_report const&) override;
-    void request_done(sqs::observed_request const&) override;
 
 private:
     using classes = std::array<counter, duration_bounds.size() + 1>;
@@ -78,7 +71,6 @@ private:
     void note(std::string what, observed_message const*, std::string text);
 
     clock& time_;
-    std::shared_ptr<observer> const next_;
     classes queued_, waited_, handled_, settling_;
 
     std::mutex mutable lock_; // for these

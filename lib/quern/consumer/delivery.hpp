@@ -79,8 +79,8 @@ public:
     /// Its system attributes are those of options.system_attributes; on a FIFO queue others, too.
     sqs::message const& message() const { return message_; }
 
-    /// Until when the message is hidden from other consumers, as far as is known here. Moves as the lease is
-    /// extended.
+    /// End of the time for which the message is hidden from other consumers, as far as is known here. Moves as the
+    /// lease is extended.
     tick lease_deadline() const { return tick(tick::duration(deadline_.load(std::memory_order_relaxed))); }
 
     /// Time left of the lease; negative when it has run out.

@@ -64,7 +64,7 @@ struct observed_limits {
 ///           table.
 ///
 /// Every event costs the consumer the time that you take: do not block, and do not call back into the consumer's
-/// handlers. An exception is swallowed.
+/// handlers. An exception is logged.
 ///
 /// Threads   the consumer's strand, one call at a time; requests of a client that several share come on that
 ///           client's.

@@ -1,5 +1,6 @@
 #include <quern/idempotency/once.hpp>
 
+#include <quern/core/detail/what_thrown.hpp>
 #include <quern/idempotency/detail/batch_table.hpp>
 #include <quern/idempotency/detail/claim_lease.hpp>
 
@@ -9,7 +10,6 @@
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 namespace quern::idempotency {
@@ -84,6 +84,17 @@ void once::note(log_level level, char const* cause, delivery const& d, std::stri
 {
     std::lock_guard const lock(log_mutex_);
     log_.write(level, cause, std::string(d.id()) + ": " + text, time_.now());
+}
+
+/// Handler of the end of what nobody awaits. A store may be anybody's, and throw.
+std::function<void(std::exception_ptr)> once::unawaited(delivery const& d)
+{
+    return [self = shared_from_this(), id = std::string(d.id())](std::exception_ptr thrown) {
+        if (!thrown) return;
+        std::lock_guard const lock(self->log_mutex_);
+        self->log_.write(
+            log_level::error, "idempotency store", id + ": " + quern::detail::what_thrown(thrown), self->time_.now());
+    };
 }
 
 outcome once::down(delivery const& d, failure const& why)
@@ -252,7 +263,7 @@ asio::awaitable<outcome> once::finish(
         if (e.code() != asio::error::operation_aborted) throw;
     }
     // Cancelled. It may have the key or not: only who has it completes it.
-    asio::co_spawn(ex, finish_late(ours, left, std::string(d.id())), [](std::exception_ptr) {});
+    asio::co_spawn(ex, finish_late(ours, left, std::string(d.id())), unawaited(d));
     co_return is_ours ? said : release().telling(outcome::news::none);
 }
 
@@ -303,7 +314,7 @@ asio::awaitable<outcome> once::handle(delivery& d, worker const& next, seat cons
         called_off = true;
     }
     auto const ex = co_await asio::this_coro::executor;
-    auto const gone = [self](std::exception_ptr) {};
+    auto const gone = unawaited(d);
     if (called_off) { // it has not begun: no failure, whatever the wait was for
         asio::co_spawn(ex, give_free(ours), gone);
         co_return release().telling(outcome::news::none);

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -160,6 +161,7 @@ private:
     boost::asio::awaitable<bool> record_completion(delivery&, detail::claim_lease&, record done);
     boost::asio::awaitable<void> give_free(lease);
     boost::asio::awaitable<void> pause(std::chrono::milliseconds);
+    std::function<void(std::exception_ptr)> unawaited(delivery const&);
     outcome down(delivery const&, failure const&);
     void note(log_level, char const* cause, delivery const&, std::string const& text);
 

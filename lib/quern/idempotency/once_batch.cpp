@@ -122,7 +122,9 @@ asio::awaitable<std::vector<outcome>> once::handle_all(deliveries messages, batc
     bool const was = co_await asio::this_coro::throw_if_cancelled();
     co_await asio::this_coro::throw_if_cancelled(false); // nobody leaves before all have
     auto const at = std::make_shared<table>(time_, ex, messages);
-    auto const gone = [at](std::exception_ptr) {}; // its signal lives that long
+    auto const gone = [at](std::exception_ptr bug) { // its signal lives that long
+        if (bug) std::rethrow_exception(bug);        // what handlers and stores throw is in the table
+    };
     for (std::size_t i = 0; i < messages.size(); ++i) {
         auto one = take_part(at, i);
         asio::co_spawn(ex, std::move(one), asio::bind_cancellation_slot(at->all[i].cancel.slot(), gone));

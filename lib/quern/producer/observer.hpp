@@ -19,7 +19,7 @@ struct observed_send {
 
 /// Somebody who is told what a producer does, as it does it. Override what you want to know: the rest is empty.
 ///
-/// Every event costs the producer the time that you take: do not block. An exception is swallowed.
+/// Every event costs the producer the time that you take: do not block. An exception is logged.
 ///
 /// Threads   the producer's strand, one call at a time; requests of a client that several share come on that
 ///           client's.

@@ -4,6 +4,7 @@
 #include <quern/core/detail/ask.hpp>
 #include <quern/core/detail/compact_strand.hpp>
 #include <quern/core/detail/text/digest.hpp>
+#include <quern/core/detail/what_thrown.hpp>
 #include <quern/producer/detail/send_queue.hpp>
 #include <quern/sqs/batch.hpp>
 #include <quern/sqs/client.hpp>
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <random>
 #include <span>
 #include <utility>
@@ -275,6 +277,7 @@ void producer::state::observe(void (producer_observer::*event)(Told...), Args co
     try {
         (options_.observer.get()->*event)(args...);
     } catch (...) { // what we are in the middle of must be finished
+        log_.write(log_level::error, "observer", "threw: " + detail::what_thrown(std::current_exception()), now());
     }
 }
 

@@ -208,7 +208,7 @@ asio::awaitable<bool> redriver::state::is_empty(consumer const& c)
     co_return now && now->visible + now->delayed == 0 && c.in_flight() == 0 && awaited_.empty();
 }
 
-/// Until the consumer has ended, which it does when there is nothing left to do, or nothing may be done any more.
+/// Looks on until the consumer has ended, which it does when nothing is left to do, or nothing may be done any more.
 asio::awaitable<void> redriver::state::watch(consumer& c, std::optional<result<drain_report>> const& over)
 {
     auto look_at = time_.now();

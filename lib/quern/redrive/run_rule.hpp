@@ -105,7 +105,6 @@ public:
     void stop(std::string why);
     std::optional<std::string> const& why_stopped() const { return why_stopped_; }
 
-    std::size_t sent_count() const { return sent_; }
     std::size_t removed_count() const { return removed_; }
     std::size_t came_back_count() const { return std::max(seen_back_, grown_by_); }
 

@@ -34,8 +34,6 @@ public:
     /// Takes a check up; returns what changes: true, it is down from now on; false, it is up again.
     std::optional<bool> checked(bool good);
 
-    bool is_down() const { return down_; }
-
 private:
     std::size_t down_after_, up_after_;
     std::size_t in_a_row_ = 0; // of those that speak against how it is now

@@ -92,8 +92,8 @@ wall_time later(wall_time at, tick::duration by)
 
 message_traces::message_traces(
     std::shared_ptr<tracer> to, std::string queue_url, std::shared_ptr<observer> next, correlation how)
-    : tracer_(std::move(to)), url_(std::move(queue_url)), queue_(metrics::queue_name(url_)), next_(std::move(next)),
-      how_(how)
+    : forwarding_observer(std::move(next)), tracer_(std::move(to)), url_(std::move(queue_url)),
+      queue_(metrics::queue_name(url_)), how_(how)
 {}
 
 std::optional<telemetry::trace_context> message_traces::context_of(std::string_view id) const
@@ -154,7 +154,7 @@ telemetry::trace_context message_traces::begin_process(life const& of)
 
 void message_traces::received(observed_message const& m)
 {
-    if (next_) next_->received(m);
+    forwarding_observer::received(m);
     std::lock_guard const held(lock_);
     auto const at = arrived_.find(m.id);
     life one; // of a damaged message nothing is known
@@ -169,7 +169,7 @@ void message_traces::received(observed_message const& m)
 
 void message_traces::began(observed_message const& m)
 {
-    if (next_) next_->began(m);
+    forwarding_observer::began(m);
     std::lock_guard const held(lock_);
     auto const at = here_.find(m.id);
     if (at == here_.end()) return;
@@ -202,7 +202,7 @@ void message_traces::end_process(
 
 void message_traces::ended(observed_message const& m, handler_end how, outcome::kind verdict)
 {
-    if (next_) next_->ended(m, how, verdict);
+    forwarding_observer::ended(m, how, verdict);
     std::lock_guard const held(lock_);
     auto const at = here_.find(m.id);
     if (at == here_.end() || !at->second.runs) return;
@@ -219,21 +219,21 @@ void message_traces::ended(observed_message const& m, handler_end how, outcome::
 
 void message_traces::lease_extended(observed_message const& m, std::chrono::seconds by)
 {
-    if (next_) next_->lease_extended(m, by);
+    forwarding_observer::lease_extended(m, by);
     std::lock_guard const held(lock_);
     if (auto const at = here_.find(m.id); at != here_.end()) ++at->second.extensions;
 }
 
 void message_traces::lease_lost(observed_message const& m)
 {
-    if (next_) next_->lease_lost(m);
+    forwarding_observer::lease_lost(m);
     std::lock_guard const held(lock_);
     if (auto const at = here_.find(m.id); at != here_.end()) at->second.is_lost = true;
 }
 
 void message_traces::settled(observed_message const& m, message_end how, std::chrono::seconds again)
 {
-    if (next_) next_->settled(m, how, again);
+    forwarding_observer::settled(m, how, again);
     std::lock_guard const held(lock_);
     bool const is_back = how == message_end::came_again; // what has arrived is its next life
     if (auto const unseen = arrived_.find(m.id); unseen != arrived_.end() && !is_back) arrived_.erase(unseen);
@@ -258,41 +258,10 @@ void message_traces::settled(observed_message const& m, message_end how, std::ch
     tracer_->end(std::move(s));
 }
 
-void message_traces::receive_failed(failure const& why, int in_a_row)
-{
-    if (next_) next_->receive_failed(why, in_a_row);
-}
-
-void message_traces::breaker_changed(
-    std::string_view dependency, policy::breaker::phase from, policy::breaker::phase to)
-{
-    if (next_) next_->breaker_changed(dependency, from, to);
-}
-
-void message_traces::limits_changed(observed_limits const& now)
-{
-    if (next_) next_->limits_changed(now);
-}
-
-void message_traces::limits_set(consumer_limits const& now)
-{
-    if (next_) next_->limits_set(now);
-}
-
-void message_traces::drain_began(std::chrono::milliseconds limit)
-{
-    if (next_) next_->drain_began(limit);
-}
-
-void message_traces::drain_cancels()
-{
-    if (next_) next_->drain_cancels();
-}
-
 /// Ends what is left, since nothing else will.
 void message_traces::drain_ended(drain_report const& report)
 {
-    if (next_) next_->drain_ended(report);
+    forwarding_observer::drain_ended(report);
     std::lock_guard const held(lock_);
     for (auto& [id, its] : here_) {
         if (!its.runs) continue;
@@ -301,11 +270,6 @@ void message_traces::drain_ended(drain_report const& report)
     }
     here_.clear();
     arrived_.clear();
-}
-
-void message_traces::request_done(sqs::observed_request const& r)
-{
-    if (next_) next_->request_done(r);
 }
 
 } // namespace quern::tracing

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <quern/consumer/delivery.hpp>
-#include <quern/consumer/observer.hpp>
+#include <quern/consumer/forwarding_observer.hpp>
 #include <quern/telemetry/trace_context.hpp>
 #include <quern/tracing/tracer.hpp>
 
@@ -28,7 +28,7 @@ enum class correlation {
 /// OpenTelemetry's conventions for messaging; docs/design/telemetry.md has the list.
 ///
 /// Threads  events on the consumer's strand; context_of() any.
-class message_traces final : public observer {
+class message_traces final : public forwarding_observer {
 public:
     message_traces(std::shared_ptr<tracer>, std::string queue_url, std::shared_ptr<observer> next, correlation);
 
@@ -40,22 +40,13 @@ public:
     // For traced_api.
     void receive_ended(result<sqs::receive_message_response> const&, wall_time began);
 
-    bool wants_queued() const override { return next_ && next_->wants_queued(); }
     void received(observed_message const&) override;
     void began(observed_message const&) override;
     void ended(observed_message const&, handler_end, outcome::kind verdict) override;
     void lease_extended(observed_message const&, std::chrono::seconds) override;
     void lease_lost(observed_message const&) override;
     void settled(observed_message const&, message_end, std::chrono::seconds again) override;
-    void receive_failed(failure const&, int in_a_row) override;
-    void breaker_changed(
-        std::string_view dependency, policy::breaker::phase from, policy::breaker::phase to) override;
-    void limits_changed(observed_limits const&) override;
-    void limits_set(consumer_limits const&) override;
-    void drain_began(std::chrono::milliseconds) override;
-    void drain_cancels() override;
     void drain_ended(drain_report const&) override;
-    void request_done(sqs::observed_request const&) override;
 
 private:
     using context = telemetry::trace_context;
@@ -81,7 +72,6 @@ private:
 
     std::shared_ptr<tracer> const tracer_;
     std::string const url_, queue_;
-    std::shared_ptr<observer> const next_;
     correlation const how_;
 
     mutable std::mutex lock_; // for these

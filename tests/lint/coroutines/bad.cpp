@@ -97,6 +97,8 @@ void forgotten()
 {
     asio::co_spawn(io, work(), asio::detached); // expect: detached
     boost::asio::post(io, boost::asio::bind_executor(io, boost::asio::detached)); // expect: detached
+    asio::co_spawn(io, work(), [self](std::exception_ptr) {}); // expect: unheard
+    auto const gone = [self](std::exception_ptr, int) { /* nothing */ }; // expect: unheard
 }
 
 asio::awaitable<void> captures(std::string s)

@@ -93,6 +93,12 @@ asio::awaitable<void> excused()
 
 bool detached_is_only_a_word(connection const& c) { return c.detached && detached(c); }
 
+void heard()
+{
+    asio::co_spawn(io, work(), [self](std::exception_ptr bug) { if (bug) std::rethrow_exception(bug); });
+    asio::co_spawn(io, work(), [client](std::exception_ptr) { client->close(); }); // it ends as connections do
+}
+
 asio::awaitable<void> captures(std::string s)
 {
     auto work = [&](int n) -> asio::awaitable<int> { co_return n + co_await take(s); };

@@ -68,7 +68,7 @@ public:
     /// The service says that it is over.
     void refused(held&, tick now);
 
-    /// There is no lease any more.
+    /// Forgets the lease.
     void drop(held&);
 
     /// The only place where a decision is made.

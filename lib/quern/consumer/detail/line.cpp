@@ -1,11 +1,12 @@
 #include <quern/consumer/detail/line.hpp>
 
+#include <quern/core/detail/what_thrown.hpp>
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/prefer.hpp>
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 namespace quern::detail {
@@ -62,6 +63,11 @@ void line::spawn(asio::awaitable<void> work)
         if (--spawned_ == 0) at_work_.reset();
         if (bug) std::rethrow_exception(bug); // values carry every expected failure: this must not vanish
     });
+}
+
+void line::note_thrown(char const* cause, std::exception_ptr const& thrown)
+{
+    log.write(log_level::error, cause, "threw: " + what_thrown(thrown), now());
 }
 
 void line::carry_out(held_ptr const& h, life::actions todo, tick at)

@@ -20,6 +20,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -65,8 +66,12 @@ struct line {
         try {
             (watcher->*event)(args...);
         } catch (...) { // what we are in the middle of must be finished
+            note_thrown("observer", std::current_exception());
         }
     }
+
+    /// Logs what somebody else's code has thrown.
+    void note_thrown(char const* cause, std::exception_ptr const&);
 
     /// Its handler has it, or has ended; both for the observer.
     void note_begun(held&);

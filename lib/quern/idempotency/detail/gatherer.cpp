@@ -104,7 +104,9 @@ void gatherer::begin_to_send()
     auto const ex = client_->get_executor();
     if (!ex) return answer_all(failure(errc::stopped, "the client's context has ended"));
     auto const it = std::make_shared<round>(shared_from_this());
-    asio::co_spawn(ex, send(it), [it](std::exception_ptr) {});
+    asio::co_spawn(ex, send(it), [it](std::exception_ptr bug) {
+        if (bug) std::rethrow_exception(bug); // values carry every expected failure: this must not vanish
+    });
 }
 
 asio::awaitable<void> gatherer::send(std::shared_ptr<round> it)

@@ -6,6 +6,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -55,7 +56,9 @@ std::string listener::origin(std::string_view scheme) const
 void listener::begin(host h)
 {
     host_ = std::move(h);
-    auto const ended = [owner = host_.owner](std::exception_ptr) {};
+    auto const ended = [owner = host_.owner](std::exception_ptr bug) {
+        if (bug) std::rethrow_exception(bug); // a server that has silently stopped to accept would be worse
+    };
     asio::co_spawn(executor_, accept(), ended);
     asio::co_spawn(executor_, keep_deadlines(), ended);
     host_.owner.reset(); // or it would own itself

@@ -5,6 +5,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 
+#include <exception>
 #include <utility>
 
 namespace quern::net {
@@ -52,7 +53,9 @@ result<void> live_view::listen()
     auto const listening = web.listen();
     if (!listening) return listening.error();
     auto const self = shared_from_this();
-    asio::co_spawn(executor_, tell(), [self](std::exception_ptr) {});
+    asio::co_spawn(executor_, tell(), [self](std::exception_ptr bug) {
+        if (bug) std::rethrow_exception(bug);
+    });
     return {};
 }
 

@@ -29,7 +29,7 @@ public:
         });
     }
 
-    /// There is nothing to watch.
+    /// Stops watching.
     void rest()
     {
         timer_.cancel();

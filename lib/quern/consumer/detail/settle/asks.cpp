@@ -3,6 +3,7 @@
 #include <quern/consumer/detail/settle/settle_stage.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace quern::detail {
@@ -64,12 +65,13 @@ namespace {
 /// The guard reaches further than he is asked to, by more than this; a request may wait so long before it is sent.
 constexpr seconds slack_of_guard{1};
 
-boost::asio::awaitable<bool> agrees(std::shared_ptr<lease_guard> guard, seconds timeout)
+boost::asio::awaitable<bool> agrees(std::shared_ptr<lease_guard> guard, seconds timeout, line& its)
 {
     try {
         auto const said = co_await guard->extend(timeout);
         co_return said.has_value();
     } catch (...) { // nothing thrown crosses a stage
+        its.note_thrown("lease guard", std::current_exception());
     }
     co_return false;
 }
@@ -81,7 +83,7 @@ boost::asio::awaitable<void> settle_stage::extend_as_agreed(held_ptr h, seconds 
     auto const asked_at = line_.now();
     auto const guard = h->asks->guard;
     auto asked = guard;
-    auto const agreed = co_await agrees(std::move(asked), timeout);
+    auto const agreed = co_await agrees(std::move(asked), timeout, line_);
     auto const now = line_.now();
     auto& its = h->life;
     h->asks->guard_at_work = false;

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <exception>
+#include <string>
+
+namespace quern::detail {
+
+/// Text of an exception; not of null.
+inline std::string what_thrown(std::exception_ptr const& thrown)
+{
+    try {
+        std::rethrow_exception(thrown);
+    } catch (std::exception const& e) {
+        return e.what();
+    } catch (...) {
+        return "an exception that is no std::exception";
+    }
+}
+
+} // namespace quern::detail
