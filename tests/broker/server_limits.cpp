@@ -288,10 +288,10 @@ BOOST_AUTO_TEST_CASE(the_oldest_body_is_cut_for_others_not_the_largest)
         liars.back()->push(lying_header(s, 4'000'000));
         liars.back()->push(std::string(size, 'x'));
     };
-    for (int i = 0; i != 7; ++i)
-        lie(400'000);
-    lie(200'000);
-    s.wait_for_connections(8);
+    for (int i = 0; i != 9; ++i)
+        lie(250'000);
+    lie(100'000);
+    s.wait_for_connections(10);
     s.advance(11s);
 
     std::string escaped;
@@ -305,6 +305,8 @@ BOOST_AUTO_TEST_CASE(the_oldest_body_is_cut_for_others_not_the_largest)
             left.remove_prefix(honest.push(left.substr(0, left.size() - rest)));
     };
     send_until(100);
+    for (int i = 0; i != 300; ++i)
+        s.counters(); // it has read what it wants to
     liars.back()->push(std::string(100'000, 'x'));
     s.advance(11s);
     send_until(0);
