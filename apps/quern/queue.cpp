@@ -35,7 +35,7 @@ asio::awaitable<int> create(session& s, queue_options const& o)
         }
         request.attributes[text.substr(0, sign)] = text.substr(sign + 1);
     }
-    if (o.fifo) {
+    if (o.fifo || o.queue.ends_with(".fifo")) { // SQS has no other queue of such a name
         request.attributes["FifoQueue"] = "true";
         if (!o.queue.ends_with(".fifo")) request.queue_name += ".fifo";
     }
@@ -130,7 +130,9 @@ void add_queue(CLI::App& app, command_line& line)
     creation->add_option("--attribute", o->attributes, "A setting, VisibilityTimeout=60 for one; any number of times")
         ->type_name("NAME=VALUE")
         ->allow_extra_args(false);
-    creation->add_flag("--fifo", o->fifo, "Make it a FIFO queue; .fifo is appended to the name where it is missing");
+    creation->add_flag("--fifo", o->fifo,
+        "Make it a FIFO queue, as a name that ends in .fifo does by itself; the ending is appended where it is "
+        "missing");
     add("list", "Print the URL of every queue", list)->add_option("--prefix", o->prefix, "Only names that begin so");
     add_named("attributes", "Print settings and counts of a queue, NAME=VALUE a line", attributes)
         ->add_flag("--json", o->json, "One JSON object instead");

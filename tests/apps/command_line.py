@@ -187,6 +187,7 @@ class Queues(ProgramTest):
     def test_a_fifo_queue_gets_the_name_that_it_needs(self):
         self.assertTrue(self.create("ledger", "--fifo").endswith("/ledger.fifo"))
         self.assertTrue(self.create("ledger.fifo", "--fifo").endswith("/ledger.fifo"))
+        self.assertTrue(self.create("journal.fifo").endswith("/journal.fifo"))
 
     def test_an_attribute_without_a_value_is_a_mistake(self):
         self.refuse("queue", "create", "q", "--attribute", "VisibilityTimeout", status=2, mentions=["--attribute"])
