@@ -72,7 +72,7 @@ struct blocking : mill {
         }
         it->start();
         BOOST_TEST(until(1s, [&] { return it->in_flight() == static_cast<std::size_t>(messages); }));
-        wait_until([this] { return begun == static_cast<int>(threads); });
+        wait_until([&] { return begun == static_cast<int>(threads); });
     }
 
     /// And comes back when they have come home and the threads have nothing left to do.
