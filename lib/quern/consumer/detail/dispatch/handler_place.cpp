@@ -15,15 +15,13 @@ namespace asio = boost::asio;
 
 /// The part of a handler_place that lives in the other context, and ends with it at the latest.
 struct handler_place::presence final : lodgers::lodger {
-    presence(asio::any_io_executor ex, std::shared_ptr<door> to) : executor(std::move(ex)), told(std::move(to)) {}
+    explicit presence(std::shared_ptr<door> to) : told(std::move(to)) {}
     ~presence() override
     {
         if (told) told->place_is_gone();
     }
 
-    asio::any_io_executor const executor;
-    std::shared_ptr<door> told;                       // null: we go first
-    std::optional<boost::asio::any_io_executor> busy; // touched on the strand, by visitors
+    std::shared_ptr<door> told; // null: we go first
 };
 
 namespace {
@@ -64,11 +62,6 @@ private:
     std::shared_ptr<target const> to_;
 };
 
-asio::any_io_executor at_work(asio::any_io_executor const& ex)
-{
-    return asio::prefer(ex, asio::execution::outstanding_work.tracked);
-}
-
 } // namespace
 
 handler_place::handler_place(
@@ -77,7 +70,7 @@ handler_place::handler_place(
 {
     if (!elsewhere) return;
     there_ = lodgers::of(asio::query(*elsewhere, asio::execution::context));
-    auto const lives = std::make_shared<presence>(*elsewhere, std::move(told));
+    auto const lives = std::make_shared<presence>(std::move(told));
     presence_ = lives;
     executor_ = visiting_executor(there_, lives, *elsewhere);
     there_->add(lives);
@@ -93,13 +86,7 @@ handler_place::~handler_place()
 void handler_place::keep_busy(bool on)
 {
     busy_.reset();
-    if (on) busy_ = at_work(own_);
-    if (!there_) return;
-    lodgers::visit const at(*there_, presence_);
-    if (!at.who) return;
-    auto& its = static_cast<presence&>(*at.who);
-    its.busy.reset();
-    if (on) its.busy = at_work(its.executor);
+    if (on) busy_ = asio::prefer(own_, asio::execution::outstanding_work.tracked);
 }
 
 } // namespace quern::detail
