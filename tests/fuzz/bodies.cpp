@@ -11,6 +11,8 @@
 #include <quern/idempotency/key.hpp>
 #include <quern/services/detail/dynamodb_wire.hpp>
 
+#include <simdjson.h>
+
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -101,8 +103,10 @@ void dynamodb_answer(std::string_view bytes)
         idempotency::detail::from_native(value);
 }
 
+/// Text that is no UTF-8 is refused by DynamoDB, and no result is kept.
 void native_value(std::string_view bytes)
 {
+    if (!simdjson::validate_utf8(bytes.data(), bytes.size())) return;
     auto const value = idempotency::detail::to_native(bytes);
     auto const once = idempotency::detail::from_native(value);
     must(idempotency::detail::from_native(idempotency::detail::to_native(once)) == once,
