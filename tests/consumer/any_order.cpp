@@ -12,6 +12,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
@@ -177,6 +178,48 @@ BOOST_AUTO_TEST_CASE(a_pool_that_ends_makes_the_consumer_drain_and_what_it_took_
     auto const report = asio::co_spawn(s.elsewhere.io, s.it->drained(), asio::use_future).get();
     BOOST_TEST(report.clean(), to_json(report));
     BOOST_TEST(s.broker.depth(s.url) == s.sent);
+}
+
+// It was judged as one that had failed: the heads of all groups went to the poison queue.
+BOOST_AUTO_TEST_CASE(what_a_pool_took_along_has_not_failed)
+{
+    stage_set s;
+    s.url = s.broker.create("ledger.fifo");
+    s.options.on_group_failure = group_policy::skip_head;
+    s.options.poison_queue_url = s.broker.create("poison.fifo");
+    s.options.classify = [](std::exception_ptr const&) { return reject("nobody threw anything"); };
+    s.send(30); // of seven groups
+    s.consume([&s](delivery&) -> asio::awaitable<void> {
+        ++s.started;
+        asio::steady_timer timer(co_await asio::this_coro::executor, 1h);
+        co_await timer.async_wait(asio::use_awaitable);
+    });
+    wait_until([&] { return s.started == 7; });
+    s.pool.reset();
+    auto const report = asio::co_spawn(s.elsewhere.io, s.it->drained(), asio::use_future).get();
+    BOOST_TEST(report.clean(), to_json(report));
+    BOOST_TEST(s.it->counters().rejected == 0u);
+    BOOST_TEST(s.broker.depth(s.url) == s.sent);
+    BOOST_TEST(s.broker.depth(s.options.poison_queue_url) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(handlers_may_run_on_a_strand_of_a_pool_that_ends_first)
+{
+    stage_set s;
+    s.send(10);
+    s.consume([&s](delivery&) { ++s.started; }, false);
+    wait_until([&] { return s.started == 10; });
+    s.it.reset();
+    s.options.handler_executor = asio::make_strand(*s.pool);
+    s.it.emplace(
+        s.context->io.get_executor(), *s.client, s.url, [&s](delivery&) { ++s.started; }, s.options);
+    s.options.handler_executor.reset();
+    s.it->start();
+    s.send(10);
+    wait_until([&] { return s.started == 20; });
+    s.pool.reset();
+    auto const report = asio::co_spawn(s.elsewhere.io, s.it->drained(), asio::use_future).get();
+    BOOST_TEST(report.clean(), to_json(report));
 }
 
 BOOST_AUTO_TEST_CASE(a_client_that_goes_makes_the_consumer_drain)

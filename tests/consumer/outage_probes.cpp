@@ -273,4 +273,47 @@ BOOST_AUTO_TEST_CASE(in_an_outage_beyond_doubt_one_probes_that_waits_here_and_ot
     BOOST_TEST(events().back() == "a to slow start");
 }
 
+// Where some messages are always unavailable it takes several probes: each further one cost a search.
+BOOST_AUTO_TEST_CASE(in_an_outage_beyond_doubt_one_message_is_as_many_probes_as_it_takes)
+{
+    for (int i = 0; i < 40; ++i) // one in five, in ordinary times
+        run("a", i % 5 == 0 ? unavailable() : ack());
+    it().take_events();
+    while (events().empty())
+        run("a", unavailable());
+    held_ptr stays;
+    for (int probes = 0; !stays && probes < 50; ++probes) {
+        now += 5s;
+        auto const h = message("a");
+        BOOST_TEST(it().admits(*h, now));
+        if (!found_down(h)) stays = h;
+    }
+    BOOST_REQUIRE(stays);
+    events();
+    now += 5s;
+    int probes = 0;
+    for (; it().room(0, 0, now).all != 0; ++probes) {
+        BOOST_TEST(it().room(0, 0, now).taken == 1u); // by the one that waits
+        BOOST_REQUIRE(it().next_kept(now) == stays);
+        BOOST_TEST(!found_down(stays));
+    }
+    BOOST_TEST(probes >= 2);
+}
+
+BOOST_AUTO_TEST_CASE(where_several_may_probe_one_that_waits_is_woken_beside_one_that_is_at_work)
+{
+    options.breaker->probes = 2;
+    take_down("a");
+    auto const seen = run("a", unavailable());
+    BOOST_TEST(!it().stand_back(seen, now));
+    now += 5s;
+    auto const at_work = message("a");
+    BOOST_TEST(it().admits(*at_work, now));
+    it().started(*at_work, now);
+    BOOST_TEST(!it().next_kept(now));
+    BOOST_TEST((it().wake_at(now) == now + 2s));
+    now += 2s;
+    BOOST_TEST(it().next_kept(now) == seen);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

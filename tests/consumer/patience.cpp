@@ -112,4 +112,19 @@ BOOST_AUTO_TEST_CASE(it_tells_since_when)
     BOOST_TEST(!rule.refused_since().has_value());
 }
 
+BOOST_AUTO_TEST_CASE(a_client_that_is_closed_is_the_end_and_one_receive_that_was_cancelled_is_not)
+{
+    patience rule({}, {});
+    failure const stopped(errc::stopped, "closed");
+    BOOST_TEST(!rule.failed(stopped, tick()));
+    BOOST_TEST(!rule.failed(stopped, tick()));
+    rule.answered();
+    BOOST_TEST(!rule.failed(stopped, tick()));
+    BOOST_TEST(!rule.failed(stopped, tick()));
+    BOOST_TEST(!rule.failed(lost(), tick()));
+    BOOST_TEST(!rule.failed(stopped, tick()));
+    BOOST_TEST(!rule.failed(stopped, tick()));
+    BOOST_TEST(rule.failed(stopped, tick()));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

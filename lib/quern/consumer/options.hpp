@@ -160,9 +160,10 @@ struct consumer_options {
     std::vector<std::string> attributes{"All"};
 
     /// Where handlers run, coroutines each on a strand of its own: they may block as long as there are threads. Give
-    /// those that block a boost::asio::thread_pool; when it ends before the consumer, that drains. Absent: the
-    /// executor of the consumer, where coroutines share a few dozen strands, because one each would cost memory; one
-    /// that blocks would stop the consumer's own work, lease extensions included.
+    /// those that block a boost::asio::thread_pool; when it ends before the consumer, that drains. Drain before you
+    /// join or stop it: from then on it runs nothing, and is there all the same. Absent: the executor of the
+    /// consumer, where coroutines share a few dozen strands, because one each would cost memory; one that blocks
+    /// would stop the consumer's own work, lease extensions included.
     std::optional<boost::asio::any_io_executor> handler_executor;
 
     /// Where warnings and errors go, a failing receive or handler among them: to standard error, unless told
@@ -184,7 +185,8 @@ struct consumer_options {
 
     /// How long receives may be refused, because the queue is gone, access is denied or the keys are not accepted,
     /// before the consumer gives up: it drains, and consumer::run() completes with the failure. An answer begins it
-    /// anew. Absent: never, because whoever took a permission away may grant it again; explain() tells meanwhile.
+    /// anew. Absent: never, because whoever took a permission away may grant it again; explain() tells meanwhile. A
+    /// client that was closed ends it in any case.
     /// Zero: at the first one. At most 24 h.
     std::optional<std::chrono::milliseconds> give_up_after;
 

@@ -89,8 +89,9 @@ struct line {
     tick now() const { return time.now(); }
 
     compact_strand const strand;
-    consumer_options const options;
-    limits_in_force limits; ///< of these options, or what has been made of them
+    std::optional<boost::asio::any_io_executor> handlers_run_on; ///< of the options, until a stage has taken it
+    consumer_options const options;                              ///< but for that
+    limits_in_force limits;                                      ///< of these options, or what has been made of them
     clock& time;
     sqs::api& api;
     std::string const queue_url;

@@ -31,7 +31,7 @@ public:
 
     explicit strand_home(std::shared_ptr<State> const& lives)
         : street_(lodgers::of(boost::asio::query(lives->strand, boost::asio::execution::context))), who_(lives),
-          strand_id_(lives->strand.id())
+          guest_(lives), strand_id_(lives->strand.id())
     {
         street_->add(lives);
     }
@@ -49,7 +49,7 @@ public:
     template <class F>
     void visit(F f, purpose what_for = purpose::stay) const
     {
-        lodgers::visit at(*street_, who_, what_for);
+        lodgers::visit at(*street_, guest_, what_for);
         if (at.who) f(std::static_pointer_cast<State>(at.who));
     }
 
@@ -70,6 +70,8 @@ public:
 private:
     std::shared_ptr<lodgers> const street_;
     std::weak_ptr<State> const who_;
+    /// The same. Made of the other for each visit, it would hold the state for a moment before the visit counts.
+    std::weak_ptr<lodgers::lodger> const guest_;
     void const* const strand_id_;
 };
 

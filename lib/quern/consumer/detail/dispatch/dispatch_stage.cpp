@@ -26,7 +26,7 @@ std::vector<compact_strand> make_strands(asio::any_io_executor const& ex)
 
 dispatch_stage::dispatch_stage(line& l, settle_stage& to, handlers handle)
     : line_(l), settle_(to), door_(std::make_shared<door>(std::move(handle))),
-      place_(l.strand.inner(), l.options.handler_executor, door_),
+      place_(l.strand.inner(), std::exchange(l.handlers_run_on, {}), door_),
       calls_(std::make_shared<call_line>(door_, place_.executor(), l.time, tells())), pace_(l.options.rate, l.now()),
       outage_(l.options, seeded(l.options.seed)), redrive_(l.options.breaker.has_value(), l.now()),
       flag_(l.options.flag, l.now()), flag_was_(flag_.at(l.now())),

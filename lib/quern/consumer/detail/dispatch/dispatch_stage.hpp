@@ -133,6 +133,7 @@ private:
     void extend_asked(held_ptr, std::chrono::seconds, reply) override;
     void guard_asked(held_ptr, std::shared_ptr<lease_guard>, reply) override;
     void ended(finished&&, tick now);
+    void try_after_its_destruction(held_ptr, tick now);
     void ended_after_ack(held_ptr const&, finished const&, tick now);
     void carry_out(held_ptr const&, message_life::actions, tick now);
     void heed(held_ptr const&, message_life::actions, tick now);
@@ -145,9 +146,10 @@ private:
     void wait_here(held const& head, tick now);
     void note_spilled(held const&, tick now);
     bool has_places_for_tails() const;
-    void postpone(held_ptr, std::chrono::milliseconds delay, tick now, bool waits_for_head = false);
+    void postpone(
+        held_ptr, std::chrono::milliseconds delay, tick now, bool waits_for_head = false, bool in_outage = false);
     void give_back(held_ptr h, tick now) { postpone(std::move(h), {}, now); }
-    void give_back_tail(held const&, tick now);
+    void give_back_tail(held const&, tick now, bool in_outage = false);
 
     line& line_;
     settle_stage& settle_;

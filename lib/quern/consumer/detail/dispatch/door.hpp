@@ -21,7 +21,8 @@ namespace quern::detail {
 struct finished {
     held_ptr what;
     std::exception_ptr thrown;
-    std::optional<outcome> said; ///< neither: it never began
+    std::optional<outcome> said; ///< neither: it never began, or
+    bool destroyed = false;      ///< its coroutine was destroyed where it waited, with the context that it waited on
 };
 
 /// Keeper on the strand, whom handlers reach through the door.

@@ -63,6 +63,7 @@ namespace {
 
 handler_end how_it_ended(finished const& end, life const& its)
 {
+    if (end.destroyed) return handler_end::cancelled;
     if (!end.thrown) return end.said ? handler_end::returned : handler_end::called_off;
     if (its.is_overdue()) return handler_end::timed_out;
     if (its.is_cancelled()) return handler_end::cancelled;
@@ -78,7 +79,7 @@ void dispatch_stage::ended(finished&& end, tick now)
     if (--line_.running == 0) place_.keep_busy(false);
     run_limit::ended(*h);
     if (h->asks) h->asks->guard.reset();
-    auto const has_run = end.thrown || end.said;
+    auto const has_run = end.thrown || end.said || end.destroyed;
     auto const how = line_.watcher ? how_it_ended(end, its) : handler_end::returned;
     if (line_.watcher && has_run && h->ended_at == held::not_begun) // it came home before its begin was told
         line_.note_begun(*h);
@@ -88,7 +89,7 @@ void dispatch_stage::ended(finished&& end, tick now)
         --run->messages;
         tell_when_all_say_so(run);
     }
-    auto const was_cancelled = end.thrown && its.is_cancelled() && !its.was_lost();
+    auto const was_cancelled = end.destroyed || (end.thrown && its.is_cancelled() && !its.was_lost());
     if (line_.ending && has_run) ++(was_cancelled ? line_.report.cancelled : line_.report.finished);
     line_.wake.ring();
     if (its.is_deleted_by_handler()) {
@@ -97,7 +98,8 @@ void dispatch_stage::ended(finished&& end, tick now)
     }
 
     auto const over = h->message.lease_deadline() <= now; // another consumer may have the message
-    auto const has_spoken = has_run && !(end.thrown && its.is_cancelled());
+    auto const was_destroyed = end.destroyed;
+    auto const has_spoken = has_run && !was_destroyed && !(end.thrown && its.is_cancelled());
     auto const what = has_spoken && !over ? meaning_of_end(*h, std::move(end)) : meaning::nothing();
     line_.note_ended(*h, how, what.said.what(), now);
     outage_.ended(*h, what.is_news ? outage::news_of(what.said) : outage::news(), now);
@@ -105,10 +107,20 @@ void dispatch_stage::ended(finished&& end, tick now)
     auto const todo = its.on(life::event::end);
     carry_out(h, todo, now);
     if (its.is(life::state::gone)) return;
+    if (was_destroyed && !line_.ending) return try_after_its_destruction(std::move(h), now);
     if ((todo & life::release) || !has_spoken) // received again since its lease was lost; or called off by the drain
         return give_back(h, now);
     note(*h, what, now);
     conclude(std::move(h), what.said, now, what.malformed);
+}
+
+/// It has not failed, and nobody knows whether the next one finds what it waits for.
+void dispatch_stage::try_after_its_destruction(held_ptr h, tick now)
+{
+    line_.log.write(log_level::warning, "handler destroyed",
+        std::string(h->message.id()) + ": with the context that it waited on; its message comes again", now);
+    auto const delay = line_.options.backoff.delay(h->message.receive_count(), line_.random);
+    postpone(std::move(h), delay, now);
 }
 
 /// Whatever it says after it has asked for the delete comes too late.
@@ -214,11 +226,7 @@ void dispatch_stage::found_down(held_ptr h, outcome const& said, tick now)
 /// The tail of its group waits here too, as long as that leaves half of the places to others.
 void dispatch_stage::wait_here(held const& head, tick now)
 {
-    if (!line_.fifo || has_places_for_tails()) return;
-    for (auto& h : groups_.take_tail(head)) {
-        if (outage_.is_last_receive(*h)) note_spilled(*h, now);
-        settle_.postpone(std::move(h), now);
-    }
+    if (line_.fifo && !has_places_for_tails()) give_back_tail(head, now, true);
 }
 
 void dispatch_stage::note_spilled(held const& h, tick now)
@@ -236,18 +244,19 @@ void dispatch_stage::put_off(held_ptr h, outage::way_back const& back, age_book&
 {
     if (back.spilled) note_spilled(*h, now);
     if (back.stood_back && line_.options.max_age.count() != 0) book.add(service_time(), service_time() + back.delay);
-    postpone(std::move(h), back.delay, now, back.delay <= longest_wait_for_head);
+    postpone(std::move(h), back.delay, now, back.delay <= longest_wait_for_head, back.stood_back);
 }
 
 /// It comes back, and whatever stands behind it in its group waits for it: here after a short pause, where there is
 /// room.
-void dispatch_stage::postpone(held_ptr h, std::chrono::milliseconds delay, tick now, bool waits_for_head)
+void dispatch_stage::postpone(
+    held_ptr h, std::chrono::milliseconds delay, tick now, bool waits_for_head, bool in_outage)
 {
     if (waits_for_head && line_.fifo && !line_.ending && has_places_for_tails()) {
         groups_.await(*h, now + delay + grace_of_head,
             outage_.is_last_receive(*h) ? fifo_groups::head::dies : fifo_groups::head::returns);
     } else {
-        give_back_tail(*h, now);
+        give_back_tail(*h, now, in_outage);
         groups_.leave(*h);
     }
     settle_.postpone(std::move(h), now, delay);
@@ -259,10 +268,12 @@ bool dispatch_stage::has_places_for_tails() const
     return 2 * line_.in_flight.size() <= line_.limits.max_in_flight && line_.bytes_room() != 0;
 }
 
-void dispatch_stage::give_back_tail(held const& head, tick now)
+void dispatch_stage::give_back_tail(held const& head, tick now, bool in_outage)
 {
-    for (auto& h : groups_.take_tail(head))
+    for (auto& h : groups_.take_tail(head)) {
+        if (in_outage && outage_.is_last_receive(*h)) note_spilled(*h, now);
         settle_.postpone(std::move(h), now);
+    }
 }
 
 } // namespace quern::detail

@@ -15,25 +15,22 @@ namespace asio = boost::asio;
 
 /// The part of a handler_place that lives in the other context, and ends with it at the latest.
 struct handler_place::presence final : lodgers::lodger {
-    explicit presence(std::shared_ptr<door> to) : told(std::move(to)) {}
+    presence(asio::any_io_executor ex, std::shared_ptr<door> to) : executor(std::move(ex)), told(std::move(to)) {}
     ~presence() override
     {
         if (told) told->place_is_gone();
     }
 
-    std::shared_ptr<door> told; // null: we go first
+    asio::any_io_executor const executor; // may not outlive the context: that of a strand refers to a service of it
+    std::shared_ptr<door> told;           // null: we go first
 };
-
-namespace {
 
 /// An executor of a context that may have ended. It never runs a function at once: that would last longer than a
 /// visit may.
-class visiting_executor {
+class handler_place::visiting_executor {
 public:
-    visiting_executor(
-        std::shared_ptr<lodgers> at, std::weak_ptr<lodgers::lodger> whom, asio::any_io_executor const& ex)
-        : to_(std::make_shared<target const>(target{std::move(at), std::move(whom),
-              asio::require(ex, asio::execution::blocking.never), asio::query(ex, asio::execution::context)}))
+    visiting_executor(std::shared_ptr<lodgers> at, std::weak_ptr<lodgers::lodger> whom, asio::execution_context& of)
+        : to_(std::make_shared<target const>(target{std::move(at), std::move(whom), of}))
     {}
 
     asio::execution_context& query(asio::execution::context_t) const noexcept { return to_->context; }
@@ -47,7 +44,7 @@ public:
     void execute(F f) const
     {
         lodgers::visit const at(*to_->there, to_->whom);
-        if (at.who) to_->later.execute(std::move(f));
+        if (at.who) static_cast<presence&>(*at.who).executor.execute(std::move(f));
     }
 
     friend bool operator==(visiting_executor const& a, visiting_executor const& b) noexcept { return a.to_ == b.to_; }
@@ -56,23 +53,22 @@ private:
     struct target {
         std::shared_ptr<lodgers> there;
         std::weak_ptr<lodgers::lodger> whom;
-        asio::any_io_executor later;
         asio::execution_context& context;
     };
     std::shared_ptr<target const> to_;
 };
 
-} // namespace
-
 handler_place::handler_place(
-    asio::any_io_executor own, std::optional<asio::any_io_executor> const& elsewhere, std::shared_ptr<door> told)
+    asio::any_io_executor own, std::optional<asio::any_io_executor> elsewhere, std::shared_ptr<door> told)
     : own_(std::move(own)), executor_(own_)
 {
     if (!elsewhere) return;
-    there_ = lodgers::of(asio::query(*elsewhere, asio::execution::context));
-    auto const lives = std::make_shared<presence>(std::move(told));
+    auto& context = asio::query(*elsewhere, asio::execution::context);
+    there_ = lodgers::of(context);
+    std::shared_ptr<lodgers::lodger> const lives = std::make_shared<presence>(
+        asio::require(*std::move(elsewhere), asio::execution::blocking.never), std::move(told));
     presence_ = lives;
-    executor_ = visiting_executor(there_, lives, *elsewhere);
+    executor_ = visiting_executor(there_, presence_, context);
     there_->add(lives);
 }
 

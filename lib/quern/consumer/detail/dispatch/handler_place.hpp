@@ -17,10 +17,12 @@ namespace quern::detail {
 class handler_place {
 public:
     /// `own`: of the consumer. `elsewhere`: consumer_options::handler_executor.
-    handler_place(boost::asio::any_io_executor own, std::optional<boost::asio::any_io_executor> const& elsewhere,
+    handler_place(boost::asio::any_io_executor own, std::optional<boost::asio::any_io_executor> elsewhere,
         std::shared_ptr<door> told);
     handler_place(handler_place const&) = delete;
     ~handler_place();
+
+    bool is_elsewhere() const { return there_ != nullptr; }
 
     /// Where handlers run. It may outlive the context, and runs nothing at once.
     boost::asio::any_io_executor const& executor() const { return executor_; }
@@ -31,10 +33,11 @@ public:
 
 private:
     struct presence;
+    class visiting_executor;
 
     boost::asio::any_io_executor const own_;
     std::shared_ptr<lodgers> there_; // null: handlers run on the consumer's own context
-    std::weak_ptr<presence> presence_;
+    std::weak_ptr<lodgers::lodger> presence_;
     boost::asio::any_io_executor executor_;
     std::optional<boost::asio::any_io_executor> busy_;
 };

@@ -205,11 +205,14 @@ void outage::ended(held& h, news const& said, tick now)
         d.search.ended(now);
     }
     switch (said.what) {
-    case sign::good: d.breaker.succeeded(ticket, now); break;
+    case sign::good:
+        d.breaker.succeeded(ticket, now);
+        if (d.seen == phase::closed) d.search.all_is_well(now);
+        break;
     case sign::bad: d.breaker.failed(ticket, number_of(h), now); break;
     case sign::down:
         d.breaker.unavailable(ticket, number_of(h), now);
-        d.search.found_down(number_of(h), h.probe);
+        d.search.found_down(number_of(h), h.probe, now);
         break;
     case sign::none: return;
     }
@@ -350,7 +353,7 @@ std::optional<tick> outage::wake_at(tick now) const
     auto const consider = [&](tick at) { out = std::min(out.value_or(at), at); };
     for (auto const& d : watched_) {
         if (auto const at = d->breaker.wake_at()) consider(*at);
-        if (d->seen == phase::open || (d->seen == phase::half_open && d->working != 0)) continue;
+        if (d->seen == phase::open || d->working >= d->breaker.allowance(now)) continue;
         if (seeks_no_other(*d, now)) consider(d->search.rests_until());
         for (auto const* const line : {&d->kept, &d->tried}) {
             for (auto const& h : *line)

@@ -3,9 +3,7 @@
 #include <quern/consumer/detail/dispatch/dispatch_stage.hpp>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/system/system_error.hpp>
 
 #include <functional>
 #include <stdexcept>
@@ -18,13 +16,6 @@ using life = message_life;
 
 namespace {
 
-/// The end of a handler whose coroutine was destroyed where it waited, with the context that it ran on.
-std::exception_ptr destroyed()
-{
-    return std::make_exception_ptr(boost::system::system_error(
-        asio::error::operation_aborted, "the context of handler_executor has ended, and the handler with it"));
-}
-
 /// Comes back with what a handler said or threw, or when nothing calls it any more.
 struct homecoming {
     std::shared_ptr<door> to;
@@ -34,7 +25,7 @@ struct homecoming {
     homecoming(homecoming&&) = default;
     ~homecoming()
     {
-        if (to) to->come_home({std::move(h), destroyed(), {}});
+        if (to) to->come_home({std::move(h), {}, {}, true});
     }
 
     using cancellation_slot_type = asio::cancellation_slot;
@@ -60,7 +51,9 @@ struct homecoming_of_all {
     homecoming_of_all(homecoming_of_all&&) = default;
     ~homecoming_of_all()
     {
-        if (to) (*this)(destroyed(), {});
+        if (!to) return;
+        for (auto& h : messages)
+            to->come_home({std::move(h), {}, {}, true});
     }
 
     using cancellation_slot_type = asio::cancellation_slot;
@@ -111,7 +104,7 @@ void dispatch_stage::begin_run(held& h, tick now)
     h.message.note_last_receive(outage_.is_last_receive(h));
     h.turn.wait();
     h.ended_at = held::not_begun;
-    if (!line_.options.handler_executor) note_begun(h, now); // else it may have to wait for a thread
+    if (!place_.is_elsewhere()) note_begun(h, now); // else it may have to wait for a thread
 }
 
 void dispatch_stage::note_begun(held& h, tick at)
@@ -125,13 +118,13 @@ void dispatch_stage::note_begun(held& h, tick at)
 clock const* dispatch_stage::tells() const
 {
     auto const& o = line_.options;
-    return o.handler_executor && (o.handler_timeout.count() != 0 || line_.watcher) ? &line_.time : nullptr;
+    return place_.is_elsewhere() && (o.handler_timeout.count() != 0 || line_.watcher) ? &line_.time : nullptr;
 }
 
 /// One of its own where handlers may block. Otherwise they share a few, since a strand each costs memory.
 compact_strand dispatch_stage::handler_strand()
 {
-    if (!line_.options.handler_executor) return shared_strands_[next_strand_++ % shared_strands_.size()];
+    if (!place_.is_elsewhere()) return shared_strands_[next_strand_++ % shared_strands_.size()];
     return compact_strand::on(place_.executor());
 }
 

@@ -14,7 +14,8 @@ bool is_refusal(failure const&);
 
 /// The rule of giving up: when receives have been refused for so long that nobody should wait any more.
 ///
-/// A client that is closed, or gone, answers nothing any more: that is the end at once.
+/// A client that is closed, or gone, answers nothing any more: the third receive in a row that it does not begin is
+/// the last straw whatever the limits are. One alone may have been cancelled on its way.
 ///
 /// An answer ends a refusal. Any other failure neither ends nor prolongs it: it does not say what the answer would
 /// have been. So only a refusal can be the last straw.
@@ -29,13 +30,15 @@ public:
     void answered()
     {
         was_answered_ = true;
+        stopped_ = 0;
         refused_since_.reset();
     }
 
     /// A receive failed. True: give up.
     bool failed(failure const& why, tick now)
     {
-        if (why.code == errc::stopped) return true;
+        stopped_ = why.code == errc::stopped ? stopped_ + 1 : 0;
+        if (stopped_ == 3) return true;
         if (!is_refusal(why)) return false;
         if (!refused_since_) refused_since_ = now;
         auto const& most = was_answered_ ? after_ : at_start_;
@@ -47,6 +50,7 @@ public:
 private:
     limit after_, at_start_;
     bool was_answered_ = false;
+    int stopped_ = 0; // in a row
     std::optional<tick> refused_since_;
 };
 

@@ -12,12 +12,18 @@ void probe_search::half_opens(tick now)
 void probe_search::ended(tick now)
 {
     quiet_since_ = now;
-    searches_ = true; // if one is not enough, the next is another
+    searches_ = searches_ || !is_hopeless(); // if one is not enough, the next is another
 }
 
-void probe_search::found_down(std::uint64_t who, bool as_probe)
+void probe_search::all_is_well(tick now)
 {
-    if (found_down_.size() >= most_remembered) return;
+    if (!found_down_.empty() && now - last_found_down_ > longest_memory) forget();
+}
+
+void probe_search::found_down(std::uint64_t who, bool as_probe, tick now)
+{
+    last_found_down_ = now;
+    if (found_down_.size() >= most_remembered && !found_down_.contains(who)) forget();
     auto const [at, is_new] = found_down_.emplace(who, as_probe);
     at->second |= as_probe;
     if (as_probe && is_new) ++in_vain_;

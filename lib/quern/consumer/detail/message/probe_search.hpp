@@ -26,12 +26,13 @@ public:
         barren_ = false;
     }
     void half_opens(tick now);
-    void went_well() { in_vain_ = 0; } ///< a probe
+    void went_well() { outage_begins(); } ///< a probe: should it go down again, that is another outage
     void forget() { found_down_.clear(); }
+    void all_is_well(tick now); ///< up, and a handler says so
 
     void begins(std::uint64_t who) { barren_ = found_down_.contains(who); } ///< to probe
     void ended(tick now);                                                   ///< a probe
-    void found_down(std::uint64_t who, bool as_probe);
+    void found_down(std::uint64_t who, bool as_probe, tick now);
     void came_too_early() { ++too_early_; }
 
     /// It may probe from then on, if it is half open.
@@ -59,15 +60,19 @@ private:
 
     static constexpr int turns_to_a_search = 4;
     static constexpr int most_too_early = 10; // as many as a receive brings
-    static constexpr std::size_t most_remembered = 4'096;
+    static constexpr std::size_t most_remembered = 1'024;
+
+    /// Those that found it down have come again by then.
+    static constexpr tick::duration longest_memory = std::chrono::minutes(15);
 
     tick quiet_since_{};
-    std::unordered_map<std::uint64_t, bool> found_down_; // in this outage; true: as probes
-    bool searches_ = true;                               // half open: for one that is not among these
-    int too_early_ = 0;                                  // half open: so many came
-    bool barren_ = false;                                // the last probe was among these before it began
-    int turns_ = 0;                                      // half open and hopeless
-    std::size_t in_vain_ = 0;                            // probes that were not, since the last one that went well
+    std::unordered_map<std::uint64_t, bool> found_down_; // in this outage, or shortly before; true: as probes
+    tick last_found_down_{};
+    bool searches_ = true;    // half open: for one that is not among these
+    int too_early_ = 0;       // half open: so many came
+    bool barren_ = false;     // the last probe was among these before it began
+    int turns_ = 0;           // half open and hopeless
+    std::size_t in_vain_ = 0; // probes that were not, since the last one that went well
 };
 
 } // namespace quern::detail
