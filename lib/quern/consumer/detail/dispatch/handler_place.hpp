@@ -27,8 +27,8 @@ public:
     /// Where handlers run. It may outlive the context, and runs nothing at once.
     boost::asio::any_io_executor const& executor() const { return executor_; }
 
-    /// While handlers run, the consumer's own context does not run out of work. The other one's owner may wait for it to
-    /// do so, on the thread that we run on.
+    /// While handlers run, the consumer's own context does not run out of work. The other one's owner may wait for it
+    /// to do so, on the thread that we run on.
     void keep_busy(bool);
 
 private:

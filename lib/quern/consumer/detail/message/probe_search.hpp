@@ -62,7 +62,7 @@ private:
     static constexpr int most_too_early = 10; // as many as a receive brings
     static constexpr std::size_t most_remembered = 1'024;
 
-    /// Those that found it down have come again by then.
+    /// Every message that found it down has come again by then.
     static constexpr tick::duration longest_memory = std::chrono::minutes(15);
 
     tick quiet_since_{};
