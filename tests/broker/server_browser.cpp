@@ -188,6 +188,7 @@ BOOST_AUTO_TEST_CASE(a_look_is_for_no_page_of_another_origin_whatever_cors_says)
         BOOST_TEST(ask(path, "Sec-Fetch-Site: same-site\r\n").status == 403);
         BOOST_TEST(ask(path, "Sec-Fetch-Site: same-origin\r\n").status == 200);
         BOOST_TEST(ask(path, "Sec-Fetch-Site: none\r\n").status == 200);
+        BOOST_TEST(ask(path, "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n").status == 200); // a link
     }
 }
 

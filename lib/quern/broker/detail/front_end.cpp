@@ -245,7 +245,8 @@ std::optional<failure> front_end::refusal_of_query(net::http_request const& requ
 std::optional<failure> front_end::refusal_of_look(net::http_request const& request) const
 {
     auto const site = request.fields.find("sec-fetch-site");
-    if (site == "cross-site" || site == "same-site")
+    bool const elsewhere = site == "cross-site" || site == "same-site";
+    if (elsewhere && request.fields.find("sec-fetch-mode") != "navigate") // somebody has followed a link
         return fail(error::access_denied, "Looks without a signature are not for pages of other origins.");
     auto const host = request.fields.find("host");
     if (host.empty() || net::is_local_host(host, hosts_)) return {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <new>
 #include <utility>
 
 #include <malloc.h>
@@ -20,7 +21,12 @@ constexpr bool has_shrunk(std::size_t size, std::size_t buckets)
 template <class Table>
 void give_back_buckets(Table& of)
 {
-    if (has_shrunk(of.size(), of.bucket_count())) of.rehash(2 * of.size());
+    if (!has_shrunk(of.size(), of.bucket_count())) return;
+    try {
+        of.rehash(2 * of.size());
+    } catch (std::bad_alloc const&) {
+        // It stays as it is: whoever removes something must not fail for that.
+    }
 }
 
 /// Knows how many there were, and when so few of many are left that give_back_pages() is worth its milliseconds.

@@ -52,7 +52,12 @@ public:
     {
         table_.erase(table_.iterator_to(m));
         std::unique_ptr<stored_message> out(&m);
-        if (has_shrunk(table_.size(), buckets_.size())) resize(buckets_.size() / 4);
+        if (!has_shrunk(table_.size(), buckets_.size())) return out;
+        try {
+            resize(buckets_.size() / 4);
+        } catch (std::bad_alloc const&) {
+            // It stays as it is.
+        }
         return out;
     }
 

@@ -38,7 +38,9 @@ result<void> server_core::listen()
     host.look_every =
         net::listener::interval_for({o.handshake_timeout, o.header_timeout, o.body_timeout, o.idle_timeout});
     listener_.begin(std::move(host));
-    asio::co_spawn(executor_, keep_time(), [self](std::exception_ptr) {});
+    asio::co_spawn(executor_, keep_time(), [self](std::exception_ptr bug) {
+        if (bug) std::rethrow_exception(bug); // a broker whose time stands still would be worse
+    });
     return {};
 }
 

@@ -133,7 +133,14 @@ asio::awaitable<void> gatherer::send(std::shared_ptr<round> it)
     for (auto& one : taken)
         statements.push_back(std::move(one.what));
     services::batch_execute_statement_request request(std::move(statements));
-    auto said = co_await client_->batch_execute_statement(std::move(request));
+    result<services::batch_execute_statement_request::response> said =
+        failure(errc::no_credentials, "nothing was asked", true);
+    try {
+        auto got = co_await client_->batch_execute_statement(std::move(request));
+        said = std::move(got);
+    } catch (std::exception const& e) { // of a provider of credentials, which may be anybody's
+        said = failure(errc::no_credentials, e.what(), true);
+    }
     for (std::size_t i = 0; i < taken.size(); ++i) {
         if (said && said->size() == taken.size())
             answer(taken[i].id, reply{false, std::move((*said)[i])});

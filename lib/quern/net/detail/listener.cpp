@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -92,7 +93,13 @@ asio::awaitable<void> listener::accept()
             co_await nap->wait_until(time_.now() + accept_again_after);
             continue;
         }
-        host_.take(std::move(socket));
+        bool taken = true;
+        try {
+            host_.take(std::move(socket));
+        } catch (std::bad_alloc const&) { // as above: the one who came has to come again
+            taken = false;
+        }
+        if (!taken) co_await nap->wait_until(time_.now() + accept_again_after);
         if (!anybody_) watch_.ring();
     }
 }

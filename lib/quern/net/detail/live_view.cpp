@@ -6,6 +6,7 @@
 #include <boost/asio/co_spawn.hpp>
 
 #include <exception>
+#include <new>
 #include <utility>
 
 namespace quern::net {
@@ -98,8 +99,12 @@ asio::awaitable<void> live_view::tell()
         auto const until = time_.now() + tell_every;
         co_await again_.wait(until);
         if (closed_ || web.counters().followers == 0) continue;
-        auto const piece = event();
-        web.tell(piece);
+        try {
+            auto const piece = event();
+            web.tell(piece);
+        } catch (std::bad_alloc const&) {
+            // A page must not end the program that it shows: nobody sees this second.
+        }
     }
 }
 

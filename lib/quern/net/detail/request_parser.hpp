@@ -68,7 +68,7 @@ private:
     void on_body_init_impl(boost::optional<std::uint64_t> const& length, error&) override
     {
         // The declared length is a claim: memory beyond a first piece is only taken as bytes arrive.
-        constexpr std::uint64_t first_piece = 64 * 1024;
+        constexpr std::uint64_t first_piece = 8 * 1024;
         out_.body.reserve(std::min(length.value_or(0), first_piece) + http_request::padding);
     }
     std::size_t on_body_impl(view piece, error&) override
