@@ -113,6 +113,9 @@ public:
 
     phase state() const { return phase_; }
 
+    /// Half open, one bad probe opens it again: in ordinary times such news is rare.
+    bool one_probe_decides() const { return at_once() == 1 && bad_probes_needed() == 1; }
+
     /// Calls may be in flight, yet the latest of several messages found it unavailable, more of them in a row than
     /// ordinary times bring once in a hundred: a few more and it opens.
     bool in_doubt() const;

@@ -130,7 +130,7 @@ void outage::look_closer(dependency& d, tick now)
     if (is == was) return;
     events_.push_back({&d, was, is});
     worsened_ = worsened_ || is == phase::open;
-    if (is == phase::half_open) d.search.half_opens(now);
+    if (is == phase::half_open) d.search.half_opens(now, d.breaker.one_probe_decides());
     if (is == phase::slow_start) d.search.went_well();
     if (is == phase::closed) d.search.forget();
     if (was != phase::closed) return;

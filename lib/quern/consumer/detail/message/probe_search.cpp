@@ -2,8 +2,9 @@
 
 namespace quern::detail {
 
-void probe_search::half_opens(tick now)
+void probe_search::half_opens(tick now, bool one_probe_decides)
 {
+    one_decides_ = one_probe_decides;
     quiet_since_ = now;
     too_early_ = 0;
     searches_ = !is_hopeless() || ++turns_ % turns_to_a_search == 0;
@@ -12,7 +13,7 @@ void probe_search::half_opens(tick now)
 void probe_search::ended(tick now)
 {
     quiet_since_ = now;
-    searches_ = searches_ || !is_hopeless(); // if one is not enough, the next is another
+    searches_ = true; // if one is not enough, the next is another
 }
 
 void probe_search::all_is_well(tick now)
@@ -40,7 +41,7 @@ tick probe_search::turn_of(std::uint64_t who) const
 
 bool probe_search::rests(tick now) const
 {
-    return too_early_ >= (searches_ ? most_too_early : 1) && now < rests_until();
+    return one_decides_ && too_early_ >= (searches_ ? most_too_early : 1) && now < rests_until();
 }
 
 } // namespace quern::detail

@@ -15,7 +15,8 @@ namespace quern::detail {
 /// that others would find it up. But a message that comes and may not probe yet goes back at the price of a receive.
 /// So a search ends after ten of these, and where there is little hope (twelve such probes in vain and none well, or
 /// none was to be found) only every fourth half-open phase begins with a search: in the others a message probes that
-/// waits here, which costs nothing.
+/// waits here, which costs nothing. All this is for where one probe decides: where some messages are always unavailable
+/// it takes several, of different messages, and only a search without an end finds those that would find it up.
 ///
 /// A message is a number that stands for it. Threads  one strand.
 class probe_search {
@@ -25,7 +26,7 @@ public:
         in_vain_ = 0;
         barren_ = false;
     }
-    void half_opens(tick now);
+    void half_opens(tick now, bool one_probe_decides);
     void went_well() { outage_begins(); } ///< a probe: should it go down again, that is another outage
     void forget() { found_down_.clear(); }
     void all_is_well(tick now); ///< up, and a handler says so
@@ -43,7 +44,7 @@ public:
     tick rests_until() const { return quiet_since_ + turn_of_fresh; }
 
     /// One that probed in vain had better wait here to do it again.
-    bool is_hopeless() const { return in_vain_ >= enough_in_vain || barren_; }
+    bool is_hopeless() const { return one_decides_ && (in_vain_ >= enough_in_vain || barren_); }
 
     /// Half open, and no probe has ended since.
     tick quiet_since() const { return quiet_since_; }
@@ -68,6 +69,7 @@ private:
     tick quiet_since_{};
     std::unordered_map<std::uint64_t, bool> found_down_; // in this outage, or shortly before; true: as probes
     tick last_found_down_{};
+    bool one_decides_ = true;
     bool searches_ = true;    // half open: for one that is not among these
     int too_early_ = 0;       // half open: so many came
     bool barren_ = false;     // the last probe was among these before it began
