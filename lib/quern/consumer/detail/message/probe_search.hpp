@@ -15,8 +15,9 @@ namespace quern::detail {
 /// that others would find it up. But a message that comes and may not probe yet goes back at the price of a receive.
 /// So a search ends after ten of these, and where there is little hope (twelve such probes in vain and none well, or
 /// none was to be found) only every fourth half-open phase begins with a search: in the others a message probes that
-/// waits here, which costs nothing. All this is for where one probe decides: where some messages are always unavailable
-/// it takes several, of different messages, and only a search without an end finds those that would find it up.
+/// waits here, which costs nothing. All this is for where one probe decides: where some messages are always
+/// unavailable it takes several, of different messages, and only a search without an end finds those that would find
+/// it up.
 ///
 /// A message is a number that stands for it. Threads  one strand.
 class probe_search {
