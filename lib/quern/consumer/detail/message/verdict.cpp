@@ -1,6 +1,7 @@
 #include <quern/consumer/detail/message/ascii_excerpt.hpp>
 #include <quern/consumer/detail/message/thrown.hpp>
 #include <quern/consumer/detail/message/verdict.hpp>
+#include <quern/core/detail/what_thrown.hpp>
 #include <quern/policy/detail/age.hpp>
 
 #include <utility>
@@ -8,17 +9,6 @@
 namespace quern::detail {
 
 namespace {
-
-std::string what_happened(std::exception_ptr const& thrown)
-{
-    try {
-        std::rethrow_exception(thrown);
-    } catch (std::exception const& e) {
-        return e.what();
-    } catch (...) {
-        return "an exception that is no std::exception";
-    }
-}
 
 verdict rejected(std::string reason)
 {
@@ -45,7 +35,7 @@ meaning meaning_of(std::exception_ptr const& thrown, bool overdue, consumer_opti
             out.text = "classify threw an exception, which is ignored";
         }
     }
-    auto const why = overdue ? "ran for longer than handler_timeout" : what_happened(thrown);
+    auto const why = overdue ? "ran for longer than handler_timeout" : what_thrown(thrown);
     if (!overdue && is_parse_error(thrown)) {
         out.malformed = true;
         out.text = why;
