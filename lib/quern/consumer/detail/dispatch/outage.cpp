@@ -201,9 +201,7 @@ void outage::ended(held& h, news const& said, tick now)
     auto& d = other ? *other : own;
     if (other) look_at(d, now);
     auto const ticket = other ? d.breaker.start() : h.ticket;
-    if (said.what != sign::none && ticket == d.counted) {
-        d.search.ended(now);
-    }
+    if (said.what != sign::none && ticket == d.counted) d.search.ended(now);
     switch (said.what) {
     case sign::good:
         d.breaker.succeeded(ticket, now);
