@@ -14,8 +14,8 @@ namespace quern::detail {
 /// A message that has not found it down comes first, for two seconds: old ones that always find it down must not hide
 /// that others would find it up. But a message that comes and may not probe yet goes back at the price of a receive.
 /// A search therefore ends after ten of these. Where there is little hope (twelve such probes in vain and none well,
-/// or none was to be found) only every fourth half-open phase begins with a search: in the others a message probes that
-/// waits here, which costs nothing. All this is for where one probe decides: where some messages are always
+/// or none was to be found) only every fourth half-open phase begins with a search: in the others a message probes
+/// that waits here, which costs nothing. All this is for where one probe decides: where some messages are always
 /// unavailable it takes several, of different messages, and only a search without an end finds those that would find
 /// it up.
 ///
