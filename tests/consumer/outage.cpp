@@ -96,6 +96,19 @@ BOOST_AUTO_TEST_CASE(the_longer_it_lasts_the_longer_its_messages_are_put_off)
     }
 }
 
+// Where half of the messages found it up, heads of FIFO groups among them stood back for ten minutes.
+BOOST_AUTO_TEST_CASE(an_outage_is_over_when_a_probe_went_well_and_the_next_puts_off_for_a_short_time)
+{
+    take_down("a");
+    BOOST_TEST(!it().stand_back(message("a"), now)); // to probe with
+    now += 10min;
+    BOOST_TEST(it().stand_back(message("a"), now).value().delay >= 10min);
+    run(it().next_kept(now), ack());
+    take_down("a");
+    BOOST_TEST(!it().stand_back(message("a"), now));
+    BOOST_TEST(it().stand_back(message("a"), now).value().delay <= 45s);
+}
+
 BOOST_AUTO_TEST_CASE(only_so_many_are_told_apart)
 {
     options.max_dependencies = 2;

@@ -132,9 +132,9 @@ void outage::look_closer(dependency& d, tick now)
     worsened_ = worsened_ || is == phase::open;
     if (is == phase::half_open) d.search.half_opens(now, d.breaker.one_probe_decides());
     if (is == phase::slow_start) d.search.went_well();
-    if (is == phase::closed) d.search.forget();
-    if (was != phase::closed) return;
-    d.down_since = now;
+    if (is == phase::closed) return d.search.forget();
+    if (was == phase::open || was == phase::half_open) return;
+    d.down_since = now; // where a probe went well before, that outage was over
     d.search.outage_begins();
     if (std::ranges::find(watched_, &d, &dependency_ptr::get) == watched_.end()) watched_.push_back(&d);
 }
