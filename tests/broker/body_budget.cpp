@@ -45,6 +45,22 @@ BOOST_AUTO_TEST_CASE(beyond_it_all_wait_but_the_oldest_and_those_that_hold_next_
     BOOST_TEST(budget.total() == 901 * kibibyte);
 }
 
+// Each small request woke all that waited for room.
+BOOST_AUTO_TEST_CASE(who_waits_is_woken_by_a_large_one_or_when_there_is_room_again)
+{
+    body_budget budget(1000 * kibibyte);
+    share small, old, young, smaller;
+    budget.hold(old, 600 * kibibyte);
+    budget.hold(young, 400 * kibibyte);
+    budget.hold(small, 10 * kibibyte);
+    budget.hold(smaller, 5 * kibibyte);
+    BOOST_TEST(!budget.hold(smaller, 0));
+    BOOST_TEST(budget.hold(small, 0));
+    BOOST_TEST(!budget.hold(small, 0));
+    BOOST_TEST(!budget.hold(old, 700 * kibibyte)); // more
+    BOOST_TEST(budget.hold(old, 0));
+}
+
 BOOST_AUTO_TEST_CASE(the_next_body_of_a_connection_is_young_again)
 {
     body_budget budget(1000 * kibibyte);

@@ -32,16 +32,17 @@ public:
 
     explicit body_budget(std::size_t most) : most_(most) {}
 
-    /// Notes that it holds so many bytes from now on; the first ones begin its age. True when it held more before.
+    /// Notes that it holds so many bytes from now on; the first ones begin its age. True when others may go on for it:
+    /// a large one holds less, or there is room again.
     bool hold(share& one, std::size_t bytes)
     {
-        bool const less = bytes < one.bytes_;
+        bool const less = bytes < one.bytes_, was_large = is_large(one), was_full = total_ > most_;
         if (one.bytes_ == 0) one.place_ = ++last_place_;
-        if (is_large(one)) large_.erase(one.place_);
+        if (was_large) large_.erase(one.place_);
         total_ = total_ - one.bytes_ + bytes;
         one.bytes_ = bytes;
         if (is_large(one)) large_.emplace(one.place_, &one);
-        return less;
+        return less && (was_large || (was_full && total_ <= most_));
     }
 
     /// Whether it has to wait: the budget is spent, and not for the most part by itself. A large request may take
