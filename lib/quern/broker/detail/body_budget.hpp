@@ -36,7 +36,7 @@ public:
     /// a large one holds less, or there is room again.
     bool hold(share& one, std::size_t bytes)
     {
-        bool const less = bytes < one.bytes_, was_large = is_large(one), was_full = total_ > most_;
+        bool const less = bytes<one.bytes_, was_large = is_large(one), was_full = total_> most_;
         if (one.bytes_ == 0) one.place_ = ++last_place_;
         if (was_large) large_.erase(one.place_);
         total_ = total_ - one.bytes_ + bytes;

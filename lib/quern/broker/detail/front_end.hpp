@@ -50,7 +50,7 @@ public:
     void count(std::string_view name, int status) { ++answers_[{name, status}]; }
     answer_counts const& answers() const { return answers_; }
 
-    /// The text of /metrics.
+    /// The text of /metrics; empty by default.
     void show_metrics(std::function<std::string()> text) { metrics_ = std::move(text); }
 
     static constexpr std::size_t operation_count = 23;
@@ -80,7 +80,7 @@ private:
     std::vector<std::string> hosts_; ///< let in beside local ones
     cors_rule cors_;
     bool admin_;
-    std::function<std::string()> metrics_;
+    std::function<std::string()> metrics_ = [] { return std::string(); };
     answer_counts answers_; ///< operations are those of the table below
     bool one_region_;
     std::map<std::string, std::string, std::less<>> accounts_; ///< by access key id
