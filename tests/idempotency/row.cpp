@@ -93,4 +93,16 @@ BOOST_AUTO_TEST_CASE(rows_of_others_are_read_as_far_as_they_go)
     BOOST_TEST(wrong.result.value() == "true");
 }
 
+// An exception out of a library: it reads a type as what it is said to be.
+BOOST_AUTO_TEST_CASE(a_result_whose_types_lie_is_read_as_far_as_it_goes)
+{
+    auto const read = [](char const* type, char const* value) {
+        return to_record({{"data", {type, value}}}, names, flavour::typescript).result.value();
+    };
+    BOOST_TEST(read("M", R"({"a":{"M":[1]},"b":{"L":{}},"c":{"N":7},"d":{"N":"7"}})") ==
+        R"({"a":null,"b":null,"c":null,"d":7})");
+    BOOST_TEST(read("M", "[]") == "null");
+    BOOST_TEST(read("L", "\"x\"") == "null");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -88,10 +88,13 @@ void append_plain(std::string& to, dom::element typed)
         return;
     }
     auto const [type, value] = *all.begin();
+    dom::object members;
+    dom::array elements;
+    std::string_view number;
     char const* between = "";
-    if (type == "M") {
+    if (type == "M" && value.get(members) == simdjson::SUCCESS) {
         to += '{';
-        for (auto const member : dom::object(value)) {
+        for (auto const member : members) {
             to += between;
             text::append_json_string(to, member.key);
             to += ':';
@@ -99,18 +102,18 @@ void append_plain(std::string& to, dom::element typed)
             between = ",";
         }
         to += '}';
-    } else if (type == "L") {
+    } else if (type == "L" && value.get(elements) == simdjson::SUCCESS) {
         to += '[';
-        for (auto const one : dom::array(value)) {
+        for (auto const one : elements) {
             to += between;
             append_plain(to, one);
             between = ",";
         }
         to += ']';
-    } else if (type == "N") {
-        to += std::string_view(value);
-    } else if (type == "NULL") {
-        to += "null";
+    } else if (type == "N" && value.get(number) == simdjson::SUCCESS) {
+        to += number;
+    } else if (type == "NULL" || type == "M" || type == "L" || type == "N") {
+        to += "null"; // or not of the type that is said
     } else {
         to += simdjson::minify(value);
     }
