@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <vector>
+
 using quern::broker::body_budget;
 using share = body_budget::share;
 
@@ -45,20 +47,29 @@ BOOST_AUTO_TEST_CASE(beyond_it_all_wait_but_the_oldest_and_those_that_hold_next_
     BOOST_TEST(budget.total() == 901 * kibibyte);
 }
 
-// Each small request woke all that waited for room.
-BOOST_AUTO_TEST_CASE(who_waits_is_woken_by_a_large_one_or_when_there_is_room_again)
+// Each small request that went woke all that waited for room.
+BOOST_AUTO_TEST_CASE(who_has_room_is_woken)
 {
     body_budget budget(1000 * kibibyte);
-    share small, old, young, smaller;
-    budget.hold(old, 600 * kibibyte);
-    budget.hold(young, 400 * kibibyte);
-    budget.hold(small, 10 * kibibyte);
-    budget.hold(smaller, 5 * kibibyte);
-    BOOST_TEST(!budget.hold(smaller, 0));
-    BOOST_TEST(budget.hold(small, 0));
-    BOOST_TEST(!budget.hold(small, 0));
-    BOOST_TEST(!budget.hold(old, 700 * kibibyte)); // more
-    BOOST_TEST(budget.hold(old, 0));
+    share small, stalled, huge;
+    std::vector<share const*> woken;
+    auto const look = [&] {
+        woken.clear();
+        budget.each_with_room([&](share const& one) { woken.push_back(&one); });
+        return woken.size();
+    };
+    budget.hold(stalled, 20 * kibibyte);
+    budget.hold(huge, 900 * kibibyte);
+    budget.hold(small, 300 * kibibyte);
+    BOOST_TEST(look() == 1u);
+    BOOST_TEST(woken.front() == &stalled); // the oldest
+    budget.hold(small, 240 * kibibyte);
+    BOOST_TEST(look() == 1u);
+    budget.hold(small, 200 * kibibyte); // what others hold is a quarter
+    BOOST_TEST(look() == 2u);
+    BOOST_TEST(woken.back() == &huge);
+    budget.hold(small, 0);
+    BOOST_TEST(look() == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(the_next_body_of_a_connection_is_young_again)

@@ -78,6 +78,22 @@ BOOST_AUTO_TEST_CASE(the_newest_are_remembered_and_nothing_older_than_a_message_
     BOOST_TEST(book.size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(each_message_may_have_a_book_and_not_too_many_have)
+{
+    age_books books;
+    books.of(1).add(t0, t0 + 10s);
+    BOOST_TEST(stood_back(books.known(1), t0, t0 + 1h) == 10s);
+    BOOST_TEST(books.known(2).size() == 0u);
+    for (std::uint64_t who = 2; who <= age_books::most; ++who)
+        books.of(who).add(t0, t0 + 1s);
+    BOOST_TEST(books.known(1).size() == 1u);
+    books.of(1).add(t0 + 20s, t0 + 21s); // has its place
+    BOOST_TEST(books.known(1).size() == 2u);
+    books.of(0).add(t0, t0 + 1s);
+    BOOST_TEST(books.known(1).size() == 0u);
+    BOOST_TEST(books.known(0).size() == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(a_book_may_take_in_another)
 {
     age_book one, other;

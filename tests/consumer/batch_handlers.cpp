@@ -174,6 +174,35 @@ BOOST_AUTO_TEST_CASE(one_lost_lease_fences_one_outcome_and_all_cancel_the_handle
     BOOST_TEST(it->counters().lost == 2u);
 }
 
+// A message that had lost its lease was counted once more, and the handler ran on.
+BOOST_AUTO_TEST_CASE(a_batch_that_runs_for_too_long_ends_also_where_a_lease_was_lost_before)
+{
+    send(2);
+    options.batch_size = 2;
+    options.handler_timeout = 2min;
+    api.on_receive = [this] { // it must not come back to us, who hold it
+        return api.receives == 1 ? std::nullopt : std::optional(failure(errc::timed_out, "no answer", true));
+    };
+    std::optional<tick> ended;
+    auto const since = time.now();
+    consume_batches([&](deliveries messages) -> asio::awaitable<std::vector<outcome>> {
+        if (messages[0].get().receive_count() != 1) co_return all(messages);
+        auto const said = co_await messages[0].get().extend(1h);
+        BOOST_TEST(said.has_value());
+        api.on_change = [] { return std::optional(failure(errc::timed_out, "no answer", true)); };
+        co_await pause(20min);
+        ended = time.now();
+        co_return all(messages);
+    });
+    time.run_for(io, 1min);
+    BOOST_TEST(!ended); // one is still worth the work
+    BOOST_TEST(until(30min, [&] { return ended.has_value(); }));
+    BOOST_TEST((*ended - since <= 3min));
+    api.on_change = api.on_receive = [] { return std::optional<failure>(); };
+    BOOST_TEST(until(2h, [this] { return empty() && it->in_flight() == 0; }));
+    BOOST_TEST(it->counters().lost == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(an_early_ack_of_one_leaves_the_others_to_their_outcome)
 {
     send(2);

@@ -160,6 +160,7 @@ BOOST_AUTO_TEST_CASE(without_a_breaker_only_a_pause_is_left)
     BOOST_TEST(back->delay <= 45s);
     it().report(true, now);
     BOOST_TEST(admits("a"));
+    BOOST_TEST(it().explain(now) == "");
     it().pause("");
     BOOST_TEST(!admits("a"));
     BOOST_TEST(it().stand_back(message("a"), now).has_value());

@@ -212,10 +212,90 @@ BOOST_AUTO_TEST_CASE(something_that_only_handlers_have_named_is_forgotten_when_t
     now += 5s;
     BOOST_TEST(!it().next_kept(now));
     BOOST_TEST(it().explain(now).starts_with("breaker of b half open"), it().explain(now));
-    now += 15min;
+    events();
+    now += 20min;
     BOOST_TEST(!it().next_kept(now));
     BOOST_TEST(it().explain(now) == "");
     BOOST_TEST(found_down(message("a"), unavailable("b"))->delay <= 1s);
+}
+
+// It was half open for ever, sought probes among the messages of others, and took a place in the table.
+BOOST_AUTO_TEST_CASE(one_whose_messages_come_here_no_longer_is_forgotten)
+{
+    take_down("a");
+    now += 10s;
+    BOOST_TEST(admits("a")); // half open since then
+    auto const of_a = it().take_events();
+    of_a.front().of->ages.begin(wall_time(0s));
+    BOOST_TEST(of_a.front().of->name == "a");
+    auto const at_work = message("a");
+    it().started(*at_work, now);
+    now += 20min;
+    it().next_kept(now);
+    BOOST_TEST(it().explain(now) != ""); // somebody works on it
+    it().ended(*at_work, {}, now);
+    now += 20min;
+    it().next_kept(now);
+    BOOST_TEST(it().explain(now) != ""); // and there is one that needs it
+}
+
+BOOST_AUTO_TEST_CASE(nobody_who_needs_it_is_left_and_its_ages_count_for_all)
+{
+    take_down("a");
+    for (auto const& e : it().take_events())
+        e.of->ages.begin(wall_time(0s));
+    now += 10s;
+    BOOST_TEST(it().halts(now)); // half open since then, and the only one
+    it().take_events();
+    now += 20min;
+    BOOST_TEST(!it().halts(now));
+    BOOST_TEST(it().explain(now) == "");
+    for (auto const& e : it().take_events()) {
+        BOOST_TEST((e.to == phase::closed));
+        e.of->ages.end(wall_time(60s));
+        it().keep_ages(*e.of);
+    }
+    BOOST_TEST(age_book::stood_back(wall_time(0s), wall_time(1h), {&it().ages_of_gone()}) == 1min);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_has_closed_and_is_known_keeps_its_ages_for_itself)
+{
+    take_down("a");
+    it().take_events();
+    auto const h = message("a");
+    h->depends_on->ages.add(wall_time(0s), wall_time(60s));
+    it().keep_ages(*h->depends_on);
+    BOOST_TEST(it().ages_of_gone().size() == 0u);
+}
+
+// A probe of its own key that named another one was filed as a probe of that.
+BOOST_AUTO_TEST_CASE(who_names_another_one_was_no_probe_of_that)
+{
+    for (int i = 0; i < 3; ++i)
+        run("x", unavailable("b"));
+    take_down("a");
+    now += 5s;
+    auto const probe = message("a");
+    BOOST_TEST(it().admits(*probe, now));
+    BOOST_TEST(!found_down(probe, unavailable("b"))); // the first that waits for b, to probe with
+    now += 5s;
+    BOOST_TEST(!it().next_kept(now)); // half open: others first
+    now += 2s;
+    BOOST_TEST(it().next_kept(now) == probe); // not half a minute later
+}
+
+// They were spilled seconds before full speed.
+BOOST_AUTO_TEST_CASE(while_it_recovers_more_may_wait_on_their_last_receive)
+{
+    it().set_max_receives(3);
+    take_down("a");
+    now += 5s;
+    run("a", ack()); // slow start
+    BOOST_TEST(events().back() == "a to slow start");
+    std::size_t here = 0;
+    for (int i = 0; i < 40; ++i)
+        here += !it().stand_back(message("a", 3), now);
+    BOOST_TEST(here == 20u); // of 40 places
 }
 
 // In the two seconds for fresh ones it looked through all of a backlog that had found it down, at a receive each.

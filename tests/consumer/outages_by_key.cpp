@@ -237,6 +237,28 @@ BOOST_AUTO_TEST_CASE(only_failures_are_judged_by_age)
     BOOST_TEST(acked['a'] == 1);
 }
 
+// It had been put off for itself, for longer than max_age; its first failure, and that of the next of its group, was
+// the last.
+BOOST_AUTO_TEST_CASE(one_that_alone_found_something_down_is_no_older_for_it)
+{
+    options.max_age = 5min;
+    options.dependency = nullptr;
+    consume([this](delivery& d) -> asio::awaitable<outcome> {
+        co_await pause(20ms);
+        if (down == d.body()) co_return unavailable();
+        if (++failed[std::string(d.body())] == 1) co_return retry();
+        ++acked[d.body()[0]];
+        co_return ack();
+    });
+    down = "a";
+    send_now("a");
+    time.run_for(io, 1h);
+    down.clear();
+    BOOST_TEST(until(1h, [this] { return empty(); }));
+    BOOST_TEST(acked['a'] == 1);
+    BOOST_TEST(it->counters().rejected == 0u);
+}
+
 namespace {
 
 /// An hour ahead of the service's.

@@ -99,9 +99,9 @@ struct consumer_options {
 
     /// How old a message may get that fails again and again, from its first receive; then it is rejected: deleted for
     /// good, unless there is a `poison_queue_url`. The last try falls within the age. It judges retry(), exceptions
-    /// and retry_after(), and no other outcome; time in which this consumer stood back (paused, or an outage of what
-    /// the message needs) does not count, the time until a retry_at() does. At most 14 days, for which SQS keeps a
-    /// message at most. Zero: any age, the queue's redrive policy decides.
+    /// and retry_after(), and no other outcome; time in which this consumer stood back (paused, an outage of what the
+    /// message needs, waits after its own unavailable()) does not count, the time until a retry_at() does. At most 14
+    /// days, for which SQS keeps a message at most. Zero: any age, the queue's redrive policy decides.
     std::chrono::milliseconds max_age{0};
 
     /// Retrying is the default because it loses nothing and lets the queue's own policy decide. Logged in any case,

@@ -174,7 +174,10 @@ std::size_t breaker::at_once() const
 
 void breaker::force_open(bool set)
 {
-    if (set && phase_ != phase::open) open(tick::min(), cause::unavailable, "forced");
+    if (set && phase_ != phase::open) {
+        in_vain_ = down_probes_ = opened_by_ = 0;
+        open(tick::min(), cause::unavailable, "forced");
+    }
     forced_ = set;
 }
 

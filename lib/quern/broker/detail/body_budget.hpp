@@ -32,17 +32,16 @@ public:
 
     explicit body_budget(std::size_t most) : most_(most) {}
 
-    /// Notes that it holds so many bytes from now on; the first ones begin its age. True when others may go on for it:
-    /// a large one holds less, or there is room again.
+    /// Notes that it holds so many bytes from now on; the first ones begin its age. True when it held more before.
     bool hold(share& one, std::size_t bytes)
     {
-        bool const less = bytes<one.bytes_, was_large = is_large(one), was_full = total_> most_;
+        bool const less = bytes < one.bytes_;
         if (one.bytes_ == 0) one.place_ = ++last_place_;
-        if (was_large) large_.erase(one.place_);
+        if (is_large(one)) large_.erase(one.place_);
         total_ = total_ - one.bytes_ + bytes;
         one.bytes_ = bytes;
         if (is_large(one)) large_.emplace(one.place_, &one);
-        return less && (was_large || (was_full && total_ <= most_));
+        return less;
     }
 
     /// Whether it has to wait: the budget is spent, and not for the most part by itself. A large request may take
@@ -57,12 +56,12 @@ public:
     /// The oldest of those that hold more than next to nothing; null: there is none.
     share* oldest() const { return large_.empty() ? nullptr : large_.begin()->second; }
 
-    /// Calls `use` with each that may have to wait.
+    /// Calls `use` with each large one that need not wait, or no longer.
     template <class Use>
-    void each_large(Use use) const
+    void each_with_room(Use use) const
     {
         for (auto const& [place, one] : large_)
-            use(*one);
+            if (!crowded(*one)) use(*one);
     }
 
     std::size_t total() const { return total_; }

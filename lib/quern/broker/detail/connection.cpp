@@ -182,8 +182,8 @@ void connection::let_in()
 
 void connection::hold(std::size_t bytes)
 {
-    bool const makes_way = core_->bodies.hold(held_, bytes);
-    if (makes_way) core_->make_way();
+    bool const less = core_->bodies.hold(held_, bytes);
+    if (less) core_->make_way();
 }
 
 /// Counts what a client that has proved nothing does not take of its answers.

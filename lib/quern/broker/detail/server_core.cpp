@@ -101,7 +101,7 @@ bool server_core::make_room()
 
 void server_core::make_way()
 {
-    bodies.each_large([](body_budget::share const& one) { one.whose()->make_way(); });
+    bodies.each_with_room([](body_budget::share const& one) { one.whose()->make_way(); });
 }
 
 void server_core::limit_bodies(body_budget::share const& latest)

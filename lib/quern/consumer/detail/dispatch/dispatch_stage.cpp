@@ -201,6 +201,7 @@ void dispatch_stage::tell_of_outages(tick now)
         using phase = dependency::phase;
         if (e.from == phase::closed) e.of->ages.begin(service_time());
         if (e.to == phase::closed) e.of->ages.end(service_time());
+        if (e.to == phase::closed) outage_.keep_ages(*e.of);
         if (e.to == phase::open && e.from != phase::half_open) redrive_.opened();
         line_.observe(&observer::breaker_changed, e.of->name, e.from, e.to);
         auto const level = e.to == phase::open ? log_level::warning

@@ -102,6 +102,7 @@ private:
     void tell_of_outages(tick now);
     wall_time service_time() const;
     age_book& book_of(held const& h) { return h.depends_on ? h.depends_on->ages : ages_; }
+    std::uint64_t owner_of_waits(held const&) const;
     void heed_notices(tick now);
     void run_batches(tick now);
     boost::asio::awaitable<void> learn_max_receives();
@@ -122,7 +123,7 @@ private:
     void stop_overdue(tick now);
     void cancel(held&);
     bool call_off(held&);
-    void tell(held&);
+    void tell(held&, bool is_new);
     static void tell_when_all_say_so(std::shared_ptr<handler_run> const&);
 
     // ended.cpp
@@ -159,7 +160,8 @@ private:
 
     pace pace_;
     outage outage_;
-    age_book ages_; // of this consumer as a whole
+    age_book ages_;   // of this consumer as a whole
+    age_books waits_; // of messages, or groups, that were put off each for itself
     redrive_inquiry redrive_;
     policy::flag_rule flag_;
     policy::flag_rule::state flag_was_; // as the log has it

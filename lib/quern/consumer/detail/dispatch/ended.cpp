@@ -87,6 +87,7 @@ void dispatch_stage::ended(finished&& end, tick now)
     if (run && takes_batches() && --static_cast<batch_run&>(*run).away == 0) --batch_calls_;
     if (!has_run && run) { // the rest of its batch goes on without it
         --run->messages;
+        if (its.is_told()) --run->told;
         tell_when_all_say_so(run);
     }
     auto const was_cancelled = end.destroyed || (end.thrown && its.is_cancelled() && !its.was_lost());
@@ -205,7 +206,8 @@ circumstances dispatch_stage::circumstances_of(held const& h)
     if (line_.options.max_age.count() == 0) return out;
     auto const time = service_time();
     auto const first = h.message.first_received_at().value_or(time);
-    auto const not_tried = age_book::stood_back(first, time, {&ages_, &book_of(h), &outage_.ages_of_gone()});
+    auto const not_tried = age_book::stood_back(
+        first, time, {&ages_, &book_of(h), &outage_.ages_of_gone(), &waits_.known(owner_of_waits(h))});
     out.age = std::chrono::floor<std::chrono::milliseconds>(time - first) - not_tried;
     return out;
 }
@@ -216,11 +218,16 @@ void dispatch_stage::found_down(held_ptr h, outcome const& said, tick now)
         log_level::warning, "unavailable", std::string(h->message.id()) + ": what its handler needs is down", now);
     if (line_.ending) return give_back(std::move(h), now);
     auto const back = outage_.found_down(h, outage::news_of(said), now);
-    auto& book = said.dependency() ? ages_ : book_of(*h); // it comes back as one that depends on something else
-    if (back)
-        put_off(std::move(h), *back, book, now);
-    else
-        wait_here(*h, now);
+    if (!back) return wait_here(*h, now);
+    // After an outage of another dependency it comes back as one that depends on its own.
+    auto& book = !back->stood_back ? waits_.of(owner_of_waits(*h)) : said.dependency() ? ages_ : book_of(*h);
+    put_off(std::move(h), *back, book, now);
+}
+
+/// A head that is put off holds up its group, which grows no older by that either.
+std::uint64_t dispatch_stage::owner_of_waits(held const& h) const
+{
+    return std::hash<std::string_view>()(line_.fifo ? h.message.group() : h.message.id());
 }
 
 /// The tail of its group waits here too, as long as that leaves half of the places to others.
@@ -243,7 +250,7 @@ void dispatch_stage::note_spilled(held const& h, tick now)
 void dispatch_stage::put_off(held_ptr h, outage::way_back const& back, age_book& book, tick now)
 {
     if (back.spilled) note_spilled(*h, now);
-    if (back.stood_back && line_.options.max_age.count() != 0) book.add(service_time(), service_time() + back.delay);
+    if (line_.options.max_age.count() != 0) book.add(service_time(), service_time() + back.delay);
     postpone(std::move(h), back.delay, now, back.delay <= longest_wait_for_head, back.stood_back);
 }
 

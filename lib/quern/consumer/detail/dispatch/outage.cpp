@@ -17,8 +17,9 @@ constexpr milliseconds shortest_put_off = 30s, longest_put_off = 10min; // and u
 /// A message on its last receive is tried again so much later: a failover, or a breaker's mind, is done by then.
 constexpr tick::duration doubt = 30s;
 
-/// Half open for so long, a dependency to which no message belongs is forgotten: nobody has complained since.
-constexpr tick::duration longest_silence = 15min;
+/// Half open for so long, a dependency that no message here needs is forgotten: nobody has complained since, and each
+/// that was put off has come again, here or elsewhere.
+constexpr tick::duration longest_silence = 20min;
 
 std::uint64_t number_of(held const& h)
 {
@@ -144,14 +145,17 @@ void outage::look_at_all(tick now)
     std::erase_if(watched_, [&](dependency_ptr const& d) {
         look_at(*d, now);
         if (!d->kept.empty() || !d->tried.empty()) return false;
-        auto const forgotten =
-            !d->has_messages && d->seen == phase::half_open && now - d->search.quiet_since() >= longest_silence;
-        if (forgotten) {
-            events_.push_back({d, d->seen, phase::closed}); // for those who count
-            known_.forget(*d);
-        }
-        return forgotten || d->seen == phase::closed;
+        return d->seen == phase::closed || forgets(d, now);
     });
+}
+
+/// Else one whose messages others receive would be half open for ever, and seek them.
+bool outage::forgets(dependency_ptr const& d, tick now)
+{
+    auto const is_silent = d->seen == phase::half_open && now - d->search.quiet_since() >= longest_silence;
+    if (!is_silent || d->working != 0 || !known_.forget_unused(*d)) return false;
+    events_.push_back({d, d->seen, phase::closed}); // for those who count
+    return true;
 }
 
 bool outage::halts(tick now)
@@ -210,7 +214,7 @@ void outage::ended(held& h, news const& said, tick now)
     case sign::bad: d.breaker.failed(ticket, number_of(h), now); break;
     case sign::down:
         d.breaker.unavailable(ticket, number_of(h), now);
-        d.search.found_down(number_of(h), h.probe, now);
+        d.search.found_down(number_of(h), h.probe && !other, now);
         break;
     case sign::none: return;
     }
@@ -226,8 +230,9 @@ std::optional<outage::way_back> outage::stand_back(held_ptr const& h, tick now)
 std::optional<outage::way_back> outage::found_down(held_ptr const& h, news const& said, tick now)
 {
     if (!h->depends_on) return way_back{put_off(nullptr, now)};
-    auto const probed = h->probe;
-    if (said.about && *said.about != h->depends_on->name) h->depends_on = known_.of(*said.about); // until it is up
+    auto const other = said.about && *said.about != h->depends_on->name;
+    auto const probed = h->probe && !other;
+    if (other) h->depends_on = known_.of(*said.about); // until it is up
     look_at(*h->depends_on, now);
     auto const is = h->depends_on->seen;
     if (stopped() || is == phase::open || is == phase::half_open) return place(h, probed, now);
@@ -247,8 +252,9 @@ std::optional<outage::way_back> outage::place(held_ptr const& h, bool probed, ti
     auto* const d = h->depends_on.get();
     auto const last = is_last_receive(*h);
     if (d) {
-        // Messages that only probe leave half to those that would be lost.
-        auto const most = places_to_wait();
+        // Messages that only probe leave half to those that would be lost, which need not wait for long if it
+        // recovers.
+        auto const most = (d->seen == phase::slow_start ? 2 : 1) * places_to_wait();
         auto const next_probe =
             !stopped() && (probed ? d->tried.empty() && d->search.is_hopeless() : d->kept.empty());
         if ((last || next_probe) && kept() < (last ? most : (most + 1) / 2)) {
@@ -365,7 +371,7 @@ std::string outage::explain(tick now) const
 {
     constexpr int most = 5; // names
     if (paused_) return why_paused_.empty() ? "paused" : "paused: " + why_paused_;
-    if (reported_ && watched_.empty()) return "breaker open as long as its flag is set";
+    if (forced_ && watched_.empty()) return "breaker open as long as its flag is set";
     std::string out;
     int down = 0;
     std::size_t here = 0;

@@ -110,6 +110,10 @@ public:
 
     age_book const& ages_of_gone() const { return known_.ages_of_gone(); }
 
+    /// To be called for each that is up again, with its ages: one that was forgotten meanwhile counts for all
+    /// messages.
+    void keep_ages(dependency const& d) { known_.keep_ages(d); }
+
     /// All is well, as far as anybody knows.
     bool good_times() const { return !stopped() && !forced_ && watched_.empty(); }
 
@@ -150,6 +154,7 @@ private:
     }
     void look_closer(dependency&, tick now);
     void look_at_all(tick now);
+    bool forgets(dependency_ptr const&, tick now);
     std::optional<way_back> place(held_ptr const&, bool probed, tick now);
     void keep(held_ptr const&, std::deque<held_ptr> dependency::*line);
     std::size_t places_to_wait() const;

@@ -175,8 +175,8 @@ void dispatch_stage::stop_overdue(tick now)
 {
     for (auto const& h : runs_.overdue(now)) {
         if (!h->run) continue; // a plain function: there is no way to tell it
-        h->life.mark_overdue();
-        tell(*h);
+        auto const is_new = !h->life.is_told();
+        if (h->life.mark_overdue()) tell(*h, is_new);
     }
 }
 
@@ -191,7 +191,8 @@ bool dispatch_stage::call_off(held& h)
 void dispatch_stage::cancel(held& h)
 {
     if (call_off(h)) return;
-    if (h.life.is_running() && h.run && h.life.mark_cancelled()) tell(h);
+    auto const is_new = !h.life.is_told();
+    if (h.life.is_running() && h.run && h.life.mark_cancelled()) tell(h, is_new);
 }
 
 void dispatch_stage::cancel_all()
@@ -200,16 +201,16 @@ void dispatch_stage::cancel_all()
 }
 
 /// Emits where the handler runs, and never before its coroutine has begun: either would be undefined. Of a batch,
-/// once each of its messages says so.
-void dispatch_stage::tell(held& h)
+/// once each of its messages says so, whether for want of time or of a lease.
+void dispatch_stage::tell(held& h, bool is_new)
 {
-    ++h.run->told;
+    h.run->told += is_new ? 1 : 0;
     tell_when_all_say_so(h.run);
 }
 
 void dispatch_stage::tell_when_all_say_so(std::shared_ptr<handler_run> const& run)
 {
-    if (run->messages == 0 || run->told == 0 || run->told % run->messages != 0) return;
+    if (run->messages == 0 || run->told < run->messages) return;
     asio::post(run->on, [run] { run->cancel.emit(asio::cancellation_type::terminal); });
 }
 

@@ -43,6 +43,18 @@ void age_book::add(age_book const& other)
         add(s.from, s.until);
 }
 
+age_book& age_books::of(std::uint64_t who)
+{
+    if (books_.size() >= most && !books_.contains(who)) books_.clear();
+    return books_[who];
+}
+
+age_book const& age_books::known(std::uint64_t who) const
+{
+    auto const at = books_.find(who);
+    return at == books_.end() ? none_ : at->second;
+}
+
 std::chrono::milliseconds age_book::stood_back(
     wall_time from, wall_time until, std::initializer_list<age_book const*> books)
 {

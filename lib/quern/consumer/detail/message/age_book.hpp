@@ -4,8 +4,10 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 namespace quern::detail {
@@ -39,6 +41,21 @@ private:
     };
     std::vector<stretch> past_; // by time; none touches the next
     std::optional<wall_time> since_;
+};
+
+/// A book for each message, or group of messages, that was put off because it alone found something down. There are
+/// few: where there are many it is an outage, which has a book of its own.
+class age_books {
+public:
+    static constexpr std::size_t most = 1'024;
+
+    /// Its book, made where it has none; the one after the last place has all others forgotten.
+    age_book& of(std::uint64_t who);
+    age_book const& known(std::uint64_t who) const;
+
+private:
+    std::unordered_map<std::uint64_t, age_book> books_;
+    age_book const none_;
 };
 
 } // namespace quern::detail

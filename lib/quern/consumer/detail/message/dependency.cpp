@@ -57,11 +57,28 @@ bool dependency_table::make_room()
     return false;
 }
 
-void dependency_table::forget(dependency const& one)
+bool dependency_table::knows(dependency const& one) const
 {
     auto const at = by_name_.find(one.name);
-    if (at == by_name_.end() || at->second->get() != &one) return;
+    return at != by_name_.end() && at->second->get() == &one;
+}
+
+bool dependency_table::forget_unused(dependency const& one)
+{
+    if (!knows(one) || one.use_count() != 2) return false;
+    forget(one);
+    return true;
+}
+
+void dependency_table::keep_ages(dependency const& one)
+{
+    if (!knows(one) && &one != rest_.get()) ages_of_gone_.add(one.ages);
+}
+
+void dependency_table::forget(dependency const& one)
+{
     if (one.has_messages) --serving_;
+    auto const at = by_name_.find(one.name);
     auto const place = at->second;
     by_name_.erase(at); // before the name that it views
     by_use_.erase(place);

@@ -59,7 +59,11 @@ public:
     /// The same, where a message belongs to it.
     dependency_ptr of_message(std::string_view name);
 
-    void forget(dependency const&);
+    /// True when nobody but the caller refers to it, who does once: then it is known no longer.
+    bool forget_unused(dependency const&);
+
+    /// Where it is known no longer.
+    void keep_ages(dependency const&);
 
     /// Times in which dependencies were down that had to go. They count for the age of every message: which ones
     /// needed them is not known.
@@ -81,6 +85,8 @@ private:
     using line = std::list<dependency_ptr>;
     dependency_ptr make(std::string_view name);
     bool make_room();
+    bool knows(dependency const&) const;
+    void forget(dependency const&);
 
     policy::breaker_options options_;
     std::size_t most_;

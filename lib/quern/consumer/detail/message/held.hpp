@@ -36,7 +36,7 @@ using run_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<class ru
 struct handler_run {
     boost::asio::cancellation_signal cancel; ///< emit on the strand below
     compact_strand on;
-    std::uint32_t messages, told = 0; ///< of a batch, the handler is cancelled when all its messages say so
+    std::uint32_t messages, told = 0; ///< of a batch, the handler is cancelled when all its messages were told to end
 
     handler_run(compact_strand where, std::size_t how_many)
         : on(std::move(where)), messages(static_cast<std::uint32_t>(how_many))

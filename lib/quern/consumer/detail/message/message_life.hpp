@@ -143,6 +143,7 @@ public:
     bool mark_cancelled();
     bool is_overdue() const { return overdue_; }
     bool is_cancelled() const { return cancelled_; }
+    bool is_told() const { return overdue_ || cancelled_; }
 
 private:
     state at_ = state::waiting;
