@@ -164,6 +164,7 @@ void witness::acks(int process, int number)
     auto& mine = messages_.at(number).shares[process];
     mine.accepted = time_.now() < mine.until || wakes(process);
     if (!mine.accepted) return;
+    mine.asked_as = mine.receive;
     take_turn(process, number);
     messages_.at(number).succeeded = true;
 }
@@ -171,8 +172,10 @@ void witness::acks(int process, int number)
 void witness::acked(int process, int number)
 {
     auto& m = messages_.at(number);
-    m.shares[process].gone = true;
-    if (m.was_deleted || m.shares[process].handle != m.handle) return; // or another has received it since
+    auto& mine = m.shares[process];
+    mine.gone = true;
+    if (m.was_deleted || mine.handle != m.handle) return;                       // or another has received it since
+    if (mine.asked_as < mine.receive && mine.arrived_at == time_.now()) return; // with the answer comes a newer copy
     complain(name(process, number) + ": its handler is told that it is deleted, and it is not");
 }
 

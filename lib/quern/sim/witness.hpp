@@ -109,6 +109,7 @@ private:
         tick ended_at{};       ///< its last run, of which:
         bool settling = false; ///< it ended in time, and so may be settled, whenever answers come
         bool accepted = false; ///< it has asked for its delete
+        int asked_as = 0;      ///< that, at which receive count
         bool gone = false;     ///< and has got it
         bool handled = false;  ///< with success, in time
         bool late = false; ///< that, by a process that had slept beyond its lease, and may have given it up as well

@@ -131,7 +131,7 @@ void outage::look_closer(dependency& d, tick now)
     if (is == was) return;
     events_.push_back({&d, was, is});
     worsened_ = worsened_ || is == phase::open;
-    if (is == phase::half_open) d.search.half_opens(now, d.breaker.one_probe_decides());
+    if (is == phase::half_open) d.search.half_opens(now, d.breaker.one_probe_decides(), d.tried.size());
     if (is == phase::slow_start) d.search.went_well();
     if (is == phase::closed) return d.search.forget();
     if (was == phase::open || was == phase::half_open) return;
@@ -255,8 +255,9 @@ std::optional<outage::way_back> outage::place(held_ptr const& h, bool probed, ti
         // Messages that only probe leave half to those that would be lost, which need not wait for long if it
         // recovers.
         auto const most = (d->seen == phase::slow_start ? 2 : 1) * places_to_wait();
-        auto const next_probe =
-            !stopped() && (probed ? d->tried.empty() && d->search.is_hopeless() : d->kept.empty());
+        auto const one_more =
+            probed ? d->tried.size() < probe_search::most_to_wait && d->search.is_hopeless() : d->kept.empty();
+        auto const next_probe = !stopped() && one_more;
         if ((last || next_probe) && kept() < (last ? most : (most + 1) / 2)) {
             keep(h, probed ? &dependency::tried : &dependency::kept);
             return {};

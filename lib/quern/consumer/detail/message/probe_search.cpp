@@ -2,12 +2,13 @@
 
 namespace quern::detail {
 
-void probe_search::half_opens(tick now, bool one_probe_decides)
+void probe_search::half_opens(tick now, bool one_probe_decides, std::size_t waiting)
 {
     one_decides_ = one_probe_decides;
     quiet_since_ = now;
     too_early_ = 0;
-    searches_ = !is_hopeless() || ++turns_ % turns_to_a_search == 0;
+    auto const turns = waiting < most_to_wait ? turns_to_a_search : turns_where_enough_wait;
+    searches_ = !is_hopeless() || ++turns_ % turns == 0;
 }
 
 void probe_search::ended(tick now)

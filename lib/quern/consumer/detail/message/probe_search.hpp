@@ -15,7 +15,8 @@ namespace quern::detail {
 /// that others would find it up. But a message that comes and may not probe yet goes back at the price of a receive.
 /// A search therefore ends after ten of these. Where there is little hope (twelve such probes in vain and none well,
 /// or none was to be found) only every fourth half-open phase begins with a search: in the others a message probes
-/// that waits here, which costs nothing. All this is for where one probe decides: where some messages are always
+/// that waits here, which costs nothing. Once three such wait, who probe in turn, it is every sixteenth: all three
+/// are hardly at fault themselves. All this is for where one probe decides: where some messages are always
 /// unavailable it takes several, of different messages, and only a search without an end finds those that would find
 /// it up.
 ///
@@ -27,7 +28,10 @@ public:
         in_vain_ = 0;
         barren_ = false;
     }
-    void half_opens(tick now, bool one_probe_decides);
+    static constexpr std::size_t most_to_wait = 3; ///< of those that probed in vain
+
+    /// `waiting`  so many that probed in vain wait here.
+    void half_opens(tick now, bool one_probe_decides, std::size_t waiting);
     void went_well() { outage_begins(); } ///< a probe: should it go down again, that is another outage
     void forget() { found_down_.clear(); }
     void all_is_well(tick now); ///< up, and a handler says so
@@ -60,7 +64,7 @@ private:
     /// outages.
     static constexpr std::size_t enough_in_vain = 12;
 
-    static constexpr int turns_to_a_search = 4;
+    static constexpr int turns_to_a_search = 4, turns_where_enough_wait = 16;
     static constexpr int most_too_early = 10; // as many as a receive brings
     static constexpr std::size_t most_remembered = 1'024;
 
