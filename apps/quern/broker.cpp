@@ -6,6 +6,7 @@
 #include "queues_file.hpp"
 #include "standard_streams.hpp"
 
+#include <quern/broker/detail/giving_back.hpp>
 #include <quern/broker/door.hpp>
 #include <quern/broker/server.hpp>
 
@@ -121,7 +122,7 @@ result<void> fill(broker::server& server, broker_options const& o, queue_store* 
         if (!kept) return kept.error();
     }
     if (!o.queues.empty()) {
-        auto const made = load_queues(o.queues, queues, server.now());
+        auto const made = load_queues(o.queues, queues, server.now(), to_stderr());
         if (!made) return made.error(); // nothing of it is kept
     }
     return queues.save();
@@ -189,6 +190,7 @@ int run_broker(broker_options const& o, std::string const& region)
     auto const key = options->keys.front().access_key_id;
     broker::server server(io.get_executor(), std::move(*options), std::move(queues));
     if (auto const filled = fill(server, o, store.get()); !filled) return complain(filled.error());
+    broker::give_back_pages(); // a file with many messages is text and plan at once
     if (auto const listening = server.listen(); !listening) {
         return complain(listening.error().message + "; choose another --port, 0 for any that is free");
     }
@@ -217,7 +219,8 @@ void add_broker(CLI::App& app, command_line& line)
     command->add_option("--port", o->port, "Listen on this TCP port; 0: any that is free")->required();
     command->add_option("--host", o->host, "Listen on this address")->capture_default_str();
     command
-        ->add_option("--allow-host", o->hosts, "Answer requests for this host name too, beside those of the loopback")
+        ->add_option("--allow-host", o->hosts,
+            "Answer requests for this host name, beside those of the loopback; with another --host, beside addresses")
         ->type_name("NAME");
     command->add_flag("--no-auth", o->no_auth, "Check no signatures; default: requests must be signed, see below");
     command->add_option("--account", o->account, "Put queues into this account, which is part of URLs and ARNs")

@@ -83,17 +83,14 @@ log_sink to_stderr()
     return [](log_level level, std::string_view text) {
         constexpr spdlog::level::level_enum levels[] = {
             spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err};
-        spdlog::log(levels[static_cast<int>(level)], "{}", printable(std::string(text)));
+        spdlog::log(levels[static_cast<int>(level)], "{}", text);
     };
 }
 
 void start_log(std::string const& level, std::string const& format)
 {
     spdlog::set_default_logger(spdlog::stderr_color_mt("quern"));
-    if (format == "text")
-        spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l: %v", spdlog::pattern_time_type::utc);
-    else
-        spdlog::set_formatter(json_log_format(format));
+    spdlog::set_formatter(format == "text" ? text_log_format() : json_log_format(format));
     spdlog::set_level(spdlog::level::from_str(level));
 }
 

@@ -1,6 +1,7 @@
 #include "consume_handlers.hpp"
 
 #include "message_json.hpp"
+#include "standard_streams.hpp"
 
 #include <quern/aws/detail/shell_command.hpp>
 
@@ -24,7 +25,7 @@ namespace {
 asio::awaitable<outcome> print(
     line_writer& to, std::function<void(failure const&)> const& broken, std::string const& queue_url, delivery& d)
 {
-    auto line = json_line(d, queue_url);
+    auto line = harmless(json_line(d, queue_url));
     auto const written = co_await to.write(std::move(line));
     if (written) co_return ack();
     broken(written.error());

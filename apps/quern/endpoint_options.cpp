@@ -1,6 +1,6 @@
 #include "endpoint_options.hpp"
 
-#include <quern/aws/config/detail/clear_text.hpp>
+#include <quern/aws/config/clear_text.hpp>
 #include <quern/aws/config/detail/partitions.hpp>
 
 #include <spdlog/spdlog.h>

@@ -141,7 +141,7 @@ asio::awaitable<int> get(table_session& s, table_options const& o)
     auto const row = co_await (*store)->get(key);
     if (!row) co_return complain_of(s, o, row.error());
     if (!*row) co_return complain("there is no row " + key + " in " + o.table);
-    say(stdout, "{}\n", as_json(key, **row));
+    say(stdout, "{}\n", harmless(as_json(key, **row)));
     co_return ok;
 }
 

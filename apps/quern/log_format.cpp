@@ -1,9 +1,11 @@
 #include "log_format.hpp"
 
+#include <quern/core/detail/printable.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
 
 #include <fmt/chrono.h>
 #include <spdlog/details/log_msg.h>
+#include <spdlog/pattern_formatter.h>
 
 #include <algorithm>
 #include <chrono>
@@ -37,6 +39,23 @@ std::string rfc3339_milliseconds(std::chrono::system_clock::time_point at)
     return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)), ms);
 }
 
+/// Texts of strangers may be part of it.
+std::string printable_payload(spdlog::details::log_msg const& what)
+{
+    return printable(std::string(what.payload.data(), what.payload.size()));
+}
+
+class payload_flag final : public spdlog::custom_flag_formatter {
+public:
+    void format(spdlog::details::log_msg const& what, std::tm const&, spdlog::memory_buf_t& to) override
+    {
+        auto const text = printable_payload(what);
+        to.append(text.data(), text.data() + text.size());
+    }
+
+    std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<payload_flag>(); }
+};
+
 class as_json final : public spdlog::formatter {
 public:
     explicit as_json(bool ecs) : ecs_(ecs) {}
@@ -49,7 +68,7 @@ public:
         json.begin_object();
         json.member(ecs_ ? "@timestamp" : "timestamp", rfc3339_milliseconds(what.time));
         json.member(ecs_ ? "log.level" : "level", std::string_view(level.data(), level.size()));
-        std::string_view const text(what.payload.data(), what.payload.size());
+        auto const text = printable_payload(what);
         json.member("message", text);
         json.member(ecs_ ? "log.logger" : "logger", "quern");
         if (ecs_) json.member("ecs.version", "8.11.0");
@@ -76,6 +95,13 @@ private:
 };
 
 } // namespace
+
+std::unique_ptr<spdlog::formatter> text_log_format()
+{
+    auto out = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
+    out->add_flag<payload_flag>('*').set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l: %*");
+    return out;
+}
 
 std::unique_ptr<spdlog::formatter> json_log_format(std::string const& form)
 {

@@ -12,6 +12,9 @@
 
 namespace quern::app {
 
+/// Lines of the log as text: time, level, message. In both forms a message is without control characters.
+std::unique_ptr<spdlog::formatter> text_log_format();
+
 /// Lines of the log as JSON: "json" has the members timestamp, level, logger and message; "ecs" those of the Elastic
 /// Common Schema. Requires one of the two. A line about a message whose trace is known has its message_id, trace_id,
 /// span_id and trace_flags as well, in the Elastic Common Schema message_id, trace.id and span.id.

@@ -78,7 +78,7 @@ asio::awaitable<int> attributes(session& s, queue_options const& o)
         else
             say(stdout, "{}={}\n", printable(name), printable(value));
     }
-    if (o.json) say(stdout, "{}\n", boost::json::serialize(object));
+    if (o.json) say(stdout, "{}\n", harmless(boost::json::serialize(object)));
     co_return ok;
 }
 

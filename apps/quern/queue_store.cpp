@@ -1,11 +1,12 @@
 #include "queue_store.hpp"
 
+#include "queue_rows.hpp"
 #include "sqlite.hpp"
 
 #include <fmt/core.h>
 #include <sqlite3.h>
 
-#include <charconv>
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <utility>
@@ -38,85 +39,13 @@ constexpr char const* schema = R"(
 // a message 11 bytes and 2 us.
 constexpr char const* index = "CREATE INDEX IF NOT EXISTS message_by_queue ON message (queue)";
 
-std::int64_t stamp(wall_time t)
-{
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count();
-}
+// Databases of before get this one too. A task's number says how new it is.
+constexpr char const* tasks = R"(
+    CREATE TABLE IF NOT EXISTS task (number INTEGER PRIMARY KEY, id TEXT UNIQUE, source TEXT, destination TEXT,
+        per_second INTEGER, state INTEGER, moved INTEGER, to_move INTEGER, reason TEXT, started_at INTEGER);)";
 
-wall_time time_of(std::int64_t stamp)
-{
-    return wall_time(std::chrono::duration_cast<wall_time::duration>(std::chrono::nanoseconds(stamp)));
-}
-
-// A list of texts: each behind its length and a colon.
-
-void add(std::string& list, std::string_view text)
-{
-    list.append(std::to_string(text.size())).append(1, ':').append(text);
-}
-
-std::string_view take(std::string_view& list)
-{
-    std::size_t size = 0;
-    auto const [colon, ec] = std::from_chars(list.data(), list.data() + list.size(), size);
-    auto const begin = static_cast<std::size_t>(colon - list.data()) + 1;
-    if (ec != std::errc() || begin > list.size() || size > list.size() - begin) return std::exchange(list, {});
-    auto const out = list.substr(begin, size);
-    list.remove_prefix(begin + size);
-    return out;
-}
-
-std::string packed(sqs::string_map const& map)
-{
-    std::string out;
-    for (auto const& [key, value] : map) {
-        add(out, key);
-        add(out, value);
-    }
-    return out;
-}
-
-sqs::string_map unpacked(std::string_view list)
-{
-    sqs::string_map out;
-    while (!list.empty()) {
-        std::string key(take(list));
-        out[std::move(key)] = take(list);
-    }
-    return out;
-}
-
-std::string packed_rest(broker::message_record const& m)
-{
-    std::string out;
-    if (!m.attributes && m.trace_header.empty() && m.group_id.empty() && m.deduplication_id.empty() &&
-        m.sequence_number.empty() && m.source_arn.empty())
-        return out;
-    for (auto const text : {m.trace_header, m.group_id, m.deduplication_id, m.sequence_number, m.source_arn})
-        add(out, text);
-    if (!m.attributes) return out;
-    for (auto const& [name, value] : *m.attributes) {
-        add(out, name);
-        add(out, value.data_type);
-        add(out, value.value);
-    }
-    return out;
-}
-
-void unpack_rest(std::string_view list, broker::message_record& to, sqs::attribute_map& attributes)
-{
-    for (auto* const text :
-        {&to.trace_header, &to.group_id, &to.deduplication_id, &to.sequence_number, &to.source_arn})
-        *text = list.empty() ? std::string_view() : take(list);
-    attributes.clear();
-    while (!list.empty()) {
-        std::string name(take(list));
-        auto& value = attributes[std::move(name)];
-        value.data_type = take(list);
-        value.value = take(list);
-    }
-    to.attributes = attributes.empty() ? nullptr : &attributes;
-}
+// Half a megabyte of pages: what is read is in the engine's memory already.
+constexpr char const* cache = "PRAGMA cache_size = -512";
 
 } // namespace
 
@@ -144,10 +73,15 @@ public:
               is(in, "REPLACE INTO progress VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
               left_message(in, "DELETE FROM message WHERE number = ?"),
               left_progress(in, "DELETE FROM progress WHERE number = ?"),
-              sent(in, "REPLACE INTO sent VALUES (?, ?, ?, ?, ?)"), forget(in, "DELETE FROM sent WHERE until <= ?")
+              sent(in, "REPLACE INTO sent VALUES (?, ?, ?, ?, ?)"), forget(in, "DELETE FROM sent WHERE until <= ?"),
+              task_is(in,
+                  "INSERT INTO task (id, source, destination, per_second, state, moved, to_move, reason, started_at) "
+                  "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET state = excluded.state, "
+                  "moved = excluded.moved, reason = excluded.reason"),
+              task_gone(in, "DELETE FROM task WHERE id = ?")
         {}
         sqlite::statement begin, commit, totals, queue, empty_progress, empty_messages, empty_sent, gone, came, is,
-            left_message, left_progress, sent, forget;
+            left_message, left_progress, sent, forget, task_is, task_gone;
     };
 
     sqlite::connection sql;
@@ -172,12 +106,15 @@ result<void> queue_store::database::check(std::string const& path)
         return wrong(fmt::format(
             "has version {} of the tables, and this program knows version {}; name another folder", found, version));
     }
-    sql.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; BEGIN IMMEDIATE");
+    sql.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY");
+    sql.run(cache);
+    sql.run("BEGIN IMMEDIATE");
     if (tables == 0) {
         sql.run(schema);
         sql.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", application, version).c_str());
     }
     sql.run(index);
+    sql.run(tasks);
     sql.run("COMMIT");
     switch (sql.error() & 0xff) {
     case SQLITE_OK: return {};
@@ -291,6 +228,23 @@ result<void> queue_store::read(broker::journal_reader& to, wall_time now)
         kept.sequence_number = sent.bytes();
         if (auto const taken = to.take(kept); !taken) return taken.error();
     }
+    sqlite::statement moving(sql,
+        "SELECT id, source, destination, per_second, state, moved, to_move, reason, started_at FROM task "
+        "ORDER BY number DESC");
+    while (moving.next()) {
+        broker::task_record kept;
+        kept.id = moving.bytes();
+        kept.source_arn = moving.bytes();
+        kept.destination_arn = moving.bytes();
+        if (auto const rate = static_cast<int>(moving.integer())) kept.per_second = rate;
+        auto const state = std::clamp<std::int64_t>(moving.integer(), 0, int(broker::task_state::failed));
+        kept.status = static_cast<broker::task_state>(state);
+        kept.moved = static_cast<std::size_t>(moving.integer());
+        kept.to_move = static_cast<std::size_t>(moving.integer());
+        kept.failure_reason = moving.bytes();
+        kept.started_at = time_of(moving.integer());
+        if (auto const taken = to.take(kept); !taken) return taken.error();
+    }
     if (sql.error() != 0)
         return failure(errc::invalid_option, fmt::format("--data: the database cannot be read: {}", sql.message()));
     return {};
@@ -354,6 +308,21 @@ void queue_store::was_sent(broker::sent_record const& s)
         .bind(s.message_id)
         .bind(s.sequence_number)
         .run();
+}
+
+void queue_store::task_is(broker::task_record const& t)
+{
+    db_->begin();
+    auto& into = db_->statements->task_is;
+    into.bind(t.id).bind(t.source_arn).bind(t.destination_arn).bind(t.per_second.value_or(0));
+    into.bind(static_cast<int>(t.status)).bind(t.moved).bind(t.to_move).bind(t.failure_reason);
+    into.bind(stamp(t.started_at)).run();
+}
+
+void queue_store::task_gone(std::string_view id)
+{
+    db_->begin();
+    db_->statements->task_gone.bind(id).run();
 }
 
 result<void> queue_store::commit(broker::engine_totals const& totals, wall_time now)

@@ -28,6 +28,8 @@ public:
     void message_is(broker::message_progress const&) override;
     void message_left(std::uint64_t number) override;
     void was_sent(broker::sent_record const&) override;
+    void task_is(broker::task_record const&) override;
+    void task_gone(std::string_view id) override;
     result<void> commit(broker::engine_totals const&, wall_time now) override;
 
 private:

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <string_view>
 #include <type_traits>
 
 namespace quern::app {
@@ -186,16 +187,24 @@ result<std::vector<planned>> plan_queues(
     }
 }
 
-result<void> make_queues(std::vector<planned> plan, broker::engine& in, broker::instant now)
+result<void> make_queues(std::vector<planned> plan, broker::engine& in, broker::instant now, log_sink const& log)
 {
     std::set<std::string> old;
+    std::string_view at; // of the file
     auto const carry_out = [&](auto& request) -> std::optional<failure> {
         using type = std::remove_reference_t<decltype(request)>;
         if constexpr (std::is_same_v<type, sqs::create_queue_request>) {
             sqs::get_queue_url_request known;
             known.queue_name = request.queue_name;
-            if (in.get_queue_url(known, now)) old.insert(request.queue_name);
+            auto const was_there = in.get_queue_url(known, now).has_value();
+            if (was_there) old.insert(request.queue_name);
             auto const done = in.create_queue(request, now);
+            if (!done && was_there) {
+                auto const why =
+                    fmt::format("--queues {}: it was kept and stays as it is: {}", at, done.error().message);
+                if (log) log(log_level::warning, why);
+                return {};
+            }
             return done ? std::optional<failure>() : done.error();
         } else if constexpr (std::is_same_v<type, sqs::set_queue_attributes_request>) {
             auto const done = in.set_queue_attributes(request, now);
@@ -207,6 +216,7 @@ result<void> make_queues(std::vector<planned> plan, broker::engine& in, broker::
         }
     };
     for (auto& [request, place] : plan) {
+        at = place;
         auto const refused = std::visit(carry_out, request);
         if (refused)
             return failure(errc::invalid_option, fmt::format("--queues {} is refused: {}", place, refused->message));
@@ -214,7 +224,7 @@ result<void> make_queues(std::vector<planned> plan, broker::engine& in, broker::
     return {};
 }
 
-result<void> load_queues(std::string const& path, broker::engine& into, broker::instant now)
+result<void> load_queues(std::string const& path, broker::engine& into, broker::instant now, log_sink const& log)
 {
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;
@@ -224,7 +234,7 @@ result<void> load_queues(std::string const& path, broker::engine& into, broker::
     auto const prefix = fmt::format("arn:{}:sqs:{}:{}:", aws::partition_of(o.region).name, o.region, o.account_id);
     auto plan = plan_queues(text.str(), path, prefix);
     if (!plan) return plan.error();
-    return make_queues(std::move(*plan), into, now);
+    return make_queues(std::move(*plan), into, now, log);
 }
 
 } // namespace quern::app

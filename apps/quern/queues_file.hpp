@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/broker/engine.hpp>
+#include <quern/telemetry/log.hpp>
 
 #include <string>
 #include <string_view>
@@ -32,11 +33,12 @@ struct planned {
 result<std::vector<planned>> plan_queues(
     std::string_view document, std::string_view file, std::string_view arn_prefix);
 
-/// Carries the plan out. A queue that is there already gets no messages, and must have the attributes of the plan.
-/// After a failure the engine is half done and should not be used.
-result<void> make_queues(std::vector<planned> plan, broker::engine& in, broker::instant now);
+/// Carries the plan out. A queue that is there already gets no messages and keeps its attributes; `log` has a warning
+/// where these differ from the plan's. After a failure the engine is half done and should not be used.
+result<void> make_queues(
+    std::vector<planned> plan, broker::engine& in, broker::instant now, log_sink const& log = {});
 
 /// Both, from a file.
-result<void> load_queues(std::string const& path, broker::engine& into, broker::instant now);
+result<void> load_queues(std::string const& path, broker::engine& into, broker::instant now, log_sink const& log);
 
 } // namespace quern::app

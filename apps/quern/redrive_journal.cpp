@@ -169,7 +169,7 @@ int export_history(journal_options const& o, command_line const& line)
             "sequenceNumber,possibleDuplicate,cause\n");
     auto const done = each_event(o, names->front(), [&](redrive::event const& e) {
         if (!as_csv) {
-            say(stdout, "{}", to_line(e));
+            say(stdout, "{}", harmless(to_line(e)));
             return;
         }
         say(stdout, "{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", e.id, e.previous, iso_time(e.at),

@@ -105,7 +105,7 @@ asio::awaitable<int> show_sample(session& s, sample_options const& o)
     auto const wrong = co_await take_sample(s, *url, o.count, l);
     if (wrong) co_return s.complain(*wrong, o.queue);
     if (o.json)
-        say(stdout, "{}", o.groups ? json_groups_of(l) : json_lines_of(l.seen));
+        say(stdout, "{}", harmless(o.groups ? json_groups_of(l) : json_lines_of(l.seen)));
     else
         say(stdout, "{}{}", o.groups ? std::string() : table_of(l.seen), groups_of(l));
     std::fflush(stdout); // the cost comes after what it was for, also where both go to one file

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <string_view>
 #include <unistd.h>
 
 namespace quern::app {
@@ -13,6 +14,26 @@ void hold_standard_streams()
         // Those below are taken, so this is the number that it gets. It is opened for what nobody will try.
         ::open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
     }
+}
+
+std::string harmless(std::string json)
+{
+    constexpr std::string_view suspects("\x7f\xc2", 2);
+    std::string out;
+    std::string_view rest = json;
+    for (auto at = rest.find_first_of(suspects); at != rest.npos; at = rest.find_first_of(suspects)) {
+        auto const lead = static_cast<unsigned char>(rest[at]);
+        auto const next = at + 1 < rest.size() ? static_cast<unsigned char>(rest[at + 1]) : 0;
+        bool const is_c1 = lead == 0xc2 && next >= 0x80 && next < 0xa0;
+        out += rest.substr(0, at);
+        if (lead == 0x7f || is_c1)
+            out += fmt::format("\\u{:04x}", is_c1 ? next : lead);
+        else
+            out += rest[at];
+        rest.remove_prefix(at + (is_c1 ? 2 : 1));
+    }
+    if (out.empty()) return json;
+    return out += rest;
 }
 
 result<void> flush_output()

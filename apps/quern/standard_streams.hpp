@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <cstdio>
+#include <string>
 #include <utility>
 
 namespace quern::app {
@@ -21,6 +22,9 @@ void say(std::FILE* to, fmt::format_string<T...> format, T&&... values)
     auto const text = fmt::format(format, std::forward<T>(values)...);
     std::fwrite(text.data(), 1, text.size(), to);
 }
+
+/// JSON with escapes for the control characters that it need not escape, and that a terminal obeys: DEL and C1.
+std::string harmless(std::string json);
 
 /// Fails when something that was said on standard output is lost.
 result<void> flush_output();

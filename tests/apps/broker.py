@@ -57,6 +57,11 @@ class BrokerFilesTest(ProgramTest):
             broker.process.send_signal(signal.SIGKILL)
         with Broker(*options) as broker:
             self.assertEqual(self.queues(broker)["orders"], (1, 0))
+        self.path("shop.toml", SHOP + "VisibilityTimeout = 5\n")  # what was kept wins
+        with Broker(*options) as broker:
+            self.assertEqual(self.queues(broker)["orders"], (1, 0))
+            self.variables["AWS_ENDPOINT_URL_SQS"] = broker.url
+            self.assertIn("VisibilityTimeout=30", self.quern("queue", "attributes", "orders-dead")[0])
 
     def test_a_purge_reads_no_messages_of_other_queues_in_databases_of_before_too(self):
         data = self.path("data")

@@ -352,6 +352,9 @@ class Brokers(ProgramTest):
         with Broker("--no-auth", AWS_REGION="eu-north-1") as broker:
             with urllib.request.urlopen(broker.url + "/?Action=CreateQueue&QueueName=q", timeout=LIMIT) as answer:
                 self.assertIn(b"/000000000000/q</QueueUrl>", answer.read())
+            asked = broker.url + "/000000000000/q?Action=GetQueueAttributes&AttributeName.1=QueueArn"
+            with urllib.request.urlopen(asked, timeout=LIMIT) as answer:
+                self.assertIn(b"arn:aws:sqs:eu-north-1:000000000000:q", answer.read())
 
     def faults(self, text):
         path = self.folder + "/faults.json"

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """`quern` and a service that means harm: what reaches the terminal and the log."""
 
+import hashlib
 import http.server
 import json
 import threading
+import time
 import unittest
 
 from program import ProgramTest
@@ -69,8 +71,29 @@ class HostileService(ProgramTest):
             self.assertTrue(out, command)
             if "--json" in command:
                 self.assertEqual(json.loads(out), {"Policy" + COMMAND: "{}" + COMMAND})
-                out = out.encode().replace("\x9b".encode(), b"").decode()  # which JSON has no need to escape
             self.assert_harmless(out + err)
+
+    def test_neither_does_what_consumers_say_and_print(self):
+        text = "\x7f" + COMMAND + "\u00e9"
+        message = {"MessageId": "m" + COMMAND, "ReceiptHandle": "h", "Body": text,
+                   "MD5OfBody": hashlib.md5(text.encode()).hexdigest(),
+                   "Attributes": {"ApproximateReceiveCount": "1"}}
+        Service.answers = {"GetQueueUrl": (200, {"QueueUrl": "http://localhost/000000000000/q" + COMMAND}),
+                           "GetQueueAttributes": (200, {"Attributes": {
+                               "ApproximateNumberOfMessages" + part: "0" for part in ("", "NotVisible", "Delayed")}}),
+                           "ReceiveMessage": (200, {"Messages": [message]}),
+                           "ChangeMessageVisibilityBatch": (200, {"Successful": [], "Failed": []}),
+                           "DeleteMessageBatch": (200, {"Successful": [], "Failed": [
+                               {"Id": "0", "Code": "Evil" + COMMAND, "SenderFault": True, "Message": "no" + COMMAND}]})}
+        for command in (("consume", "q"), ("relay", "q", "http://127.0.0.1:9/hook"), ("consume", "q", "--log-format", "ecs")):
+            running = self.start(*command, "--drain-deadline", "2")
+            time.sleep(1)
+            running.terminate()
+            out, err = running.communicate(timeout=60)
+            self.assertIn("q", err)
+            self.assert_harmless(out + err)
+            if command[0] == "consume":
+                self.assertEqual(json.loads(out.splitlines()[0])["body"], text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-#include <quern/aws/config/detail/clear_text.hpp>
+#include <quern/aws/config/clear_text.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -168,6 +168,51 @@ BOOST_AUTO_TEST_CASE(a_dead_letter_queue_knows_where_its_messages_came_from)
     BOOST_TEST(text_of(b.receive(dead).messages.at(0)) == text_of(a.receive(dead).messages.at(0)));
 }
 
+// It was forgotten half way, though its start had been answered.
+BOOST_AUTO_TEST_CASE(a_move_task_goes_on_and_those_before_are_listed)
+{
+    paper_journal paper;
+    auto const tasks = [](service& s, std::string const& of) {
+        sqs::list_message_move_tasks_request request(of);
+        request.max_results = 10;
+        return s.engine.list_message_move_tasks(request, s.now).value().tasks;
+    };
+    kept_service a(paper);
+    auto const [source, dead] = a.create_pair("orders", 3);
+    auto const other = a.create("other");
+    auto const start = [&, to = other, from = dead] {
+        sqs::start_message_move_task_request request(a.arn(from));
+        request.destination_arn = a.arn(to);
+        request.max_messages_per_second = 1;
+        return a.engine.start_message_move_task(request, a.now).value().task_handle;
+    };
+    start(); // nothing to move
+    a.pass(1s);
+    for (int i = 0; i < 5; ++i)
+        a.send(dead, std::to_string(i));
+    auto const handle = start();
+    a.pass(1500ms);
+    a.save();
+    auto const before = tasks(a, a.arn(dead));
+    BOOST_REQUIRE(before.size() == 2u);
+    BOOST_TEST(before[0].status == "RUNNING");
+    BOOST_TEST(before[0].messages_moved == 2);
+    BOOST_TEST(before[1].status == "COMPLETED");
+
+    kept_service b(paper, a.now);
+    BOOST_TEST(tasks(b, b.arn(dead)).at(0).task_handle == handle);
+    b.pass(10s);
+    auto const after = tasks(b, b.arn(dead));
+    BOOST_REQUIRE(after.size() == 2u);
+    BOOST_TEST(after[0].status == "COMPLETED");
+    BOOST_TEST(after[0].messages_moved == 5);
+    BOOST_TEST(after[0].messages_to_move.value() == 5);
+    BOOST_TEST(after[0].max_messages_per_second.value() == 1);
+    BOOST_TEST(after[0].started_at_ms == before[0].started_at_ms);
+    BOOST_TEST(after[1].started_at_ms == before[1].started_at_ms);
+    BOOST_TEST(b.counts(other).starts_with("5"), b.counts(other));
+}
+
 BOOST_AUTO_TEST_CASE(a_fifo_queue_knows_its_duplicates_for_the_rest_of_five_minutes_and_goes_on_counting)
 {
     paper_journal paper;

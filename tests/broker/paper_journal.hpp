@@ -2,9 +2,11 @@
 
 #include <quern/broker/journal.hpp>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace quern::test {
 
@@ -26,7 +28,9 @@ public:
         for (auto const& [number, one] : kept_.messages)
             to.take(one.shown()).value();
         for (auto const& one : kept_.sent)
-            to.take({one.queue, one.key, one.until, one.message_id, one.sequence_number}).value();
+            to.take(broker::sent_record{one.queue, one.key, one.until, one.message_id, one.sequence_number}).value();
+        for (auto one = kept_.tasks.rbegin(); one != kept_.tasks.rend(); ++one)
+            to.take(*one).value();
         return {};
     }
 
@@ -54,6 +58,18 @@ public:
     {
         draft_.sent.push_back({one.queue, std::string(one.key), one.until, std::string(one.message_id),
             std::string(one.sequence_number)});
+    }
+    void task_is(broker::task_record const& now) override
+    {
+        auto const at = std::ranges::find(draft_.tasks, now.id, &broker::task_record::id);
+        if (at == draft_.tasks.end())
+            draft_.tasks.push_back(now);
+        else
+            *at = now;
+    }
+    void task_gone(std::string_view id) override
+    {
+        std::erase_if(draft_.tasks, [&](broker::task_record const& t) { return t.id == id; });
     }
     result<void> commit(broker::engine_totals const& totals, wall_time) override
     {
@@ -100,6 +116,7 @@ private:
         std::map<std::uint64_t, broker::queue_record> queues;
         std::map<std::uint64_t, copy> messages;
         std::vector<sent_copy> sent;
+        std::vector<broker::task_record> tasks;
     };
     contents draft_, kept_;
 };

@@ -113,6 +113,13 @@ BOOST_AUTO_TEST_CASE(on_the_loopback_only_hosts_of_the_loopback_are_served_and_t
     running_server open(anywhere);
     auto other = open.connect();
     BOOST_TEST(ask(other, "evil.example").status == 200);
+
+    anywhere.hosts = {"sqs"};
+    running_server listed(anywhere);
+    auto third = listed.connect();
+    for (auto const* const good : {"sqs:9324", "10.0.0.7:9324", "localhost"})
+        BOOST_TEST(ask(third, good).status == 200, good);
+    BOOST_TEST(ask(third, "evil.example").status == 403);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_request_without_a_signature_is_refused_and_the_connection_stays, guarded)

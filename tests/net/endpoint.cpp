@@ -73,11 +73,13 @@ BOOST_AUTO_TEST_CASE(no_error_shows_a_user_a_password_or_a_query)
 {
     for (auto const* const url : {"https://user:secret@host/?x", "http://user:sec@secret/ret@host",
              "ftp://user:secret@host", "user:secret@host", "http://user:secret@ho st", "https://user:secret?#@host",
-             "https://host:0/?token=secret", "https://host/#secret", "http://user:secret@[::1"}) {
+             "https://host:0/?token=secret", "https://host/#secret", "http://user:secret@[::1",
+             "https://host/?x=secret@hid", "https://h/?a@b=secret"}) {
         auto const why = parse_endpoint(url).error().message;
         BOOST_TEST(why.find("secret") == std::string::npos, why);
     }
     BOOST_TEST(quern::net::shown_url("https://user:secret@host/path?x=1") == "https://host/path?...");
+    BOOST_TEST(quern::net::shown_url("https://host/?to=a@b") == "https://...");
     BOOST_TEST(quern::net::shown_url("http://host:80/path") == "http://host:80/path");
 }
 

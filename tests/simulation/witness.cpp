@@ -74,8 +74,8 @@ BOOST_AUTO_TEST_CASE(wants_a_lease_and_a_process_that_goes_on_when_a_handler_sta
     ended.expect("starts though its process is stopping");
 }
 
-// duplicates, seed 94000375: when the process woke it had both answers, that its delete had left a newer copy alone could
-// not be known from the first.
+// duplicates, seed 94000375: when the process woke it had both answers, that its delete had left a newer copy alone
+// could not be known from the first.
 BOOST_AUTO_TEST_CASE(bears_with_an_answer_that_comes_in_the_moment_of_a_newer_copy)
 {
     book together, apart, at_once;

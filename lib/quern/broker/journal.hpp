@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -60,6 +61,23 @@ struct sent_record {
     std::string_view message_id, sequence_number;
 };
 
+enum class task_state : std::uint8_t { running, cancelling, completed, cancelled, failed };
+
+/// A move task, as far as it has come.
+struct task_record {
+    std::string id;
+    std::string source_arn;
+    std::string destination_arn; ///< empty: to the original sources
+    std::optional<int> per_second;
+    task_state status = task_state::running;
+    std::size_t moved = 0;
+    std::size_t to_move = 0; ///< what was there when it started
+    std::string failure_reason;
+    wall_time started_at{};
+
+    bool operator==(task_record const&) const = default;
+};
+
 /// Key that receipt handles are written with. Whoever has it can make handles.
 using receipt_key = std::array<std::uint8_t, 16>;
 
@@ -73,7 +91,7 @@ struct engine_totals {
 };
 
 /// Place for what a journal has kept, in this order: the totals, all queues, their messages, what was sent, this one
-/// by time. A failure ends the reading.
+/// by time, and the move tasks, the newest first. A failure ends the reading.
 class journal_reader {
 public:
     virtual ~journal_reader() = default;
@@ -81,6 +99,7 @@ public:
     virtual result<void> take(queue_record const&) = 0;
     virtual result<void> take(message_record const&) = 0;
     virtual result<void> take(sent_record const&) = 0;
+    virtual result<void> take(task_record const&) = 0;
 };
 
 /// Where an engine writes down what changes, so that another one can go on from there.
@@ -102,6 +121,9 @@ public:
     virtual void message_left(std::uint64_t number) = 0;
 
     virtual void was_sent(sent_record const&) = 0;
+
+    virtual void task_is(task_record const&) = 0; ///< new, or changed
+    virtual void task_gone(std::string_view id) = 0;
 
     /// Keeps all changes since the last commit, whatever happens to the process from now on.
     virtual result<void> commit(engine_totals const&, wall_time now) = 0;

@@ -31,9 +31,9 @@ struct server_options {
     std::string host = "127.0.0.1"; ///< an address, not a name: who may connect should not hang on a resolver
     std::uint16_t port = 9324;      ///< 0: any free one, see server::port()
 
-    /// Names that a Host header may have beside those of the loopback, while `host` is a loopback address: otherwise
-    /// any page in a browser of this machine could ask, under a name of its own that resolves to 127.0.0.1. For what
-    /// `admin` shows they count whatever `host` is.
+    /// Names that a Host header may have beside those of the loopback: otherwise any page in a browser of this
+    /// machine could ask, under a name of its own that resolves to 127.0.0.1. Where `host` is no loopback address,
+    /// addresses are let in as well, and without any of these every name is, but not to what `admin` shows.
     std::vector<std::string> hosts;
 
     /// Origins of the pages that may call from a browser, "http://localhost:5173", or "*" for all. Hosts count all

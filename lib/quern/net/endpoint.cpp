@@ -53,9 +53,13 @@ std::string shown_url(std::string_view url)
     auto const scheme_end = url.find("://");
     auto const scheme = scheme_end == url.npos ? std::string_view() : url.substr(0, scheme_end + 3);
     auto rest = url.substr(scheme.size());
-    if (auto const secret_end = rest.rfind('@'); secret_end != rest.npos) rest.remove_prefix(secret_end + 1);
     auto const query = rest.find_first_of("?#");
-    return std::string(scheme).append(rest.substr(0, query)).append(query == rest.npos ? "" : "?...");
+    auto const secret_end = rest.rfind('@');
+    if (secret_end != rest.npos && secret_end > query) // a query with an address in it, or a password with a '?'
+        return std::string(scheme).append("...");
+    rest = rest.substr(0, query);
+    if (secret_end != rest.npos) rest.remove_prefix(secret_end + 1);
+    return std::string(scheme).append(rest).append(query == rest.npos ? "" : "?...");
 }
 
 result<endpoint> parse_url(std::string_view url)

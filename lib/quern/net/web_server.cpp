@@ -64,6 +64,7 @@ std::optional<failure> web_server_options::validate() const
         return refuse("web_server_options.max_header_bytes: must be from 1 KiB to 1 MiB");
     if (max_body_bytes > 64 * 1024 * 1024) return refuse("web_server_options.max_body_bytes: must be at most 64 MiB");
     if (max_connections < 1) return refuse("web_server_options.max_connections: must be at least 1");
+    if (max_unsent_bytes < 1) return refuse("web_server_options.max_unsent_bytes: must be at least 1");
     if (max_followers < 1) return refuse("web_server_options.max_followers: must be at least 1");
     std::pair<char const*, std::chrono::milliseconds> const timeouts[] = {
         {"header_timeout", header_timeout}, {"idle_timeout", idle_timeout}, {"write_timeout", write_timeout}};
@@ -122,6 +123,20 @@ void web_server::core::make_room()
     ++counters.cut;
     oldest->close();
     open_.erase(oldest); // its coroutine ends later
+}
+
+/// It must not cost those their connection who leave next to nothing.
+void web_server::core::limit_unsent(connection const& latest)
+{
+    auto const spared = options.max_unsent_bytes / 4;
+    while (unsent > options.max_unsent_bytes && unsent - latest.unsent() > spared) {
+        connection* largest = nullptr;
+        for (auto* const c : open_) {
+            if (c != &latest && (!largest || c->unsent() > largest->unsent())) largest = c;
+        }
+        ++counters.cut;
+        largest->close();
+    }
 }
 
 std::optional<web_answer> web_server::core::refusal(http_request const& request) const

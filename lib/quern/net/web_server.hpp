@@ -53,12 +53,13 @@ struct web_server_options {
     /// Lets POST in, with bodies of so much: for what changes something. 0: GET and HEAD are all that there is.
     std::size_t max_body_bytes = 0;
 
-    std::size_t max_header_bytes = 8 * 1024;        ///< browsers send one or two KiB
-    std::size_t max_connections = 64;               ///< a page, a scraper and probes need ten; the oldest gives way
-    std::size_t max_followers = 8;                  ///< answers that go on; further ones get 503
-    std::chrono::milliseconds header_timeout{5000}; ///< from the connection, or a request's first byte, to its last
-    std::chrono::milliseconds idle_timeout{75'000}; ///< between requests: scrapers come once a minute
-    std::chrono::milliseconds write_timeout{5000};  ///< for a client to take an answer, or what a follower is told
+    std::size_t max_header_bytes = 8 * 1024;         ///< browsers send one or two KiB
+    std::size_t max_connections = 64;                ///< a page, a scraper and probes need ten; the oldest gives way
+    std::size_t max_followers = 8;                   ///< answers that go on; further ones get 503
+    std::size_t max_unsent_bytes = 16 * 1024 * 1024; ///< of answers that are not taken; who leaves most has to go
+    std::chrono::milliseconds header_timeout{5000};  ///< from the connection, or a request's first byte, to its last
+    std::chrono::milliseconds idle_timeout{75'000};  ///< between requests: scrapers come once a minute
+    std::chrono::milliseconds write_timeout{5000};   ///< for a client to take an answer, or what a follower is told
 
     /// The first setting that cannot work, by name.
     std::optional<failure> validate() const;
@@ -67,7 +68,7 @@ struct web_server_options {
 /// Counts since the start.
 struct web_server_counters {
     std::uint64_t connections = 0; ///< accepted
-    std::uint64_t cut = 0;         ///< too slow, or too many
+    std::uint64_t cut = 0;         ///< too slow, too many, or too much that they did not take
     std::size_t open = 0;          ///< now
     std::size_t followers = 0;     ///< now
 };

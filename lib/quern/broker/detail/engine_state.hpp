@@ -43,6 +43,7 @@ struct engine::state : services {
 
     // ---- moving.cpp
     void step(move_task&, instant now);
+    void move_one(move_task&, instant now);
     move_task* active_task(std::string_view source_arn);
 
     std::map<std::string, std::unique_ptr<queue>, std::less<>> queues; ///< by ARN

@@ -166,9 +166,10 @@ std::optional<failure> front_end::refusal_of_headers(net::http_request const& re
     if (auto const twice = net::repeated_header(request.fields, decisive); !twice.empty())
         return fail(error::serialization, "The header " + std::string(twice) + " may come once only.");
     auto const host = request.fields.find("host");
-    if (host.empty() || !local_hosts_only_ || net::is_local_host(host, hosts_)) return {};
+    if (host.empty() || net::is_local_host(host, hosts_)) return {};
+    if (!local_hosts_only_ && (hosts_.empty() || net::is_address(host))) return {};
     return fail(error::access_denied,
-        "This broker listens on the loopback only, and answers to names of the loopback only; \"" + brief(host) +
+        "This broker answers to names of the loopback only, and to those that it was given; \"" + brief(host) +
             "\" has to be allowed (quern broker --allow-host, server_options.hosts).");
 }
 

@@ -110,6 +110,14 @@ public:
         return {};
     }
 
+    result<void> take(task_record const& kept) override
+    {
+        auto& task = into_.tasks.emplace_back(kept);
+        task.started_at = std::min(task.started_at, now_);
+        if (task.active()) into_.times.arm(task, now_);
+        return {};
+    }
+
 private:
     /// When a message is visible again: never later than after the whole of its delay or visibility timeout from now.
     /// The clock may have been put back since.

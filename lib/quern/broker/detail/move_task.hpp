@@ -1,30 +1,22 @@
 #pragma once
 
 #include <quern/broker/detail/agenda.hpp>
+#include <quern/broker/journal.hpp>
 #include <quern/sqs/types.hpp>
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace quern::broker {
 
 /// A move from a dead-letter queue to another queue, or back to where each message came from. On the agenda for its
 /// next step, which moves one message.
-struct move_task : timed {
-    enum class state { running, cancelling, completed, cancelled, failed };
+struct move_task : timed, task_record {
+    using state = task_state;
 
-    move_task() : timed(kind::move_task) {}
-
-    std::string id;
-    std::string source_arn;
-    std::string destination_arn; ///< empty: to the original sources
-    std::optional<int> per_second;
-    state status = state::running;
-    std::size_t moved = 0;
-    std::size_t to_move = 0; ///< what was there when it started
-    std::string failure_reason;
-    wall_time started_at{};
+    explicit move_task(task_record what = {}) : timed(kind::move_task), task_record(std::move(what)) {}
 
     bool active() const { return status == state::running || status == state::cancelling; }
 

@@ -86,7 +86,11 @@ result<sqs::task_handle_response> engine::start_message_move_task(
     }
 
     std::size_t kept = 0;
-    state_->tasks.remove_if([&](auto const& t) { return same_source(t, source_arn) && ++kept >= most_kept; });
+    state_->tasks.remove_if([&](auto const& t) {
+        bool const goes = same_source(t, source_arn) && ++kept >= most_kept;
+        if (goes) state_->record.gone(t);
+        return goes;
+    });
     auto& task = state_->tasks.emplace_front();
     task.id = state_->ids.uuid();
     task.source_arn = source_arn;
@@ -94,6 +98,7 @@ result<sqs::task_handle_response> engine::start_message_move_task(
     task.per_second = request.max_messages_per_second;
     task.to_move = source->visible();
     task.started_at = now;
+    state_->record.changed(task);
     state_->times.arm(task, now); // the first message goes with the next advance()
     return sqs::task_handle_response{encode({task.id, source_arn})};
 }
@@ -114,6 +119,7 @@ result<sqs::moved_response> engine::cancel_message_move_task(
         return fail(error::invalid_parameter_value, "Only active tasks can be cancelled.");
     }
     at->status = status::cancelling; // until its next step
+    state_->record.changed(*at);
     return sqs::moved_response{static_cast<std::int64_t>(at->moved)};
 }
 
@@ -136,6 +142,12 @@ result<sqs::list_message_move_tasks_response> engine::list_message_move_tasks(
 }
 
 void engine::state::step(move_task& task, instant now)
+{
+    move_one(task, now);
+    record.changed(task);
+}
+
+void engine::state::move_one(move_task& task, instant now)
 {
     auto const fails = [&](std::string_view why) {
         task.status = status::failed;

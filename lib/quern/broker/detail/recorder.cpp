@@ -1,5 +1,6 @@
 #include <quern/broker/detail/recorder.hpp>
 
+#include <quern/broker/detail/move_task.hpp>
 #include <quern/broker/detail/queue.hpp>
 
 namespace quern::broker {
@@ -84,6 +85,16 @@ void recorder::changed(stored_message const& m)
 void recorder::left(stored_message const& m)
 {
     if (auto* const to = noting()) to->message_left(m.number);
+}
+
+void recorder::changed(move_task const& t)
+{
+    if (auto* const to = noting()) to->task_is(t);
+}
+
+void recorder::gone(move_task const& t)
+{
+    if (auto* const to = noting()) to->task_gone(t.id);
 }
 
 void recorder::sent(queue const& q, std::string_view key, wall_time until, sent_before const& answer)

@@ -9,6 +9,7 @@
 namespace quern::broker {
 
 class queue;
+struct move_task;
 struct stored_message;
 struct sent_before;
 
@@ -25,6 +26,8 @@ public:
     void came(stored_message const&);
     void changed(stored_message const&);
     void left(stored_message const&);
+    void changed(move_task const&);
+    void gone(move_task const&);
     void sent(queue const&, std::string_view key, wall_time until, sent_before const&);
 
 private:

@@ -162,8 +162,11 @@ asio::awaitable<bool> web_server::connection::write()
 {
     writing_ = true;
     deadline_ = core_->time.now() + core_->options.write_timeout;
+    set_unsent(out_.size());
+    core_->limit_unsent(*this);
     auto const all = asio::buffer(out_);
     auto const [ec, size] = co_await asio::async_write(socket_, all, as_values);
+    set_unsent(0);
     writing_ = false;
     out_.clear();
     if (out_.capacity() > most_swallowed) out_.shrink_to_fit(); // an idle connection holds no large answer
@@ -204,9 +207,16 @@ asio::awaitable<void> web_server::connection::hang_up()
     }
 }
 
+void web_server::connection::set_unsent(std::size_t bytes)
+{
+    core_->unsent = core_->unsent - unsent_ + bytes;
+    unsent_ = bytes;
+}
+
 void web_server::connection::close()
 {
     closed_ = true;
+    set_unsent(0); // the write that is under way ends at once
     boost::system::error_code ignored;
     socket_.close(ignored);
     news_.ring();

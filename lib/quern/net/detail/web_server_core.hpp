@@ -36,6 +36,9 @@ public:
     /// Whether another answer may go on.
     bool may_follow() const { return counters.followers < options.max_followers; }
 
+    std::size_t unsent = 0; ///< bytes of answers that are being written, of all connections
+    void limit_unsent(connection const& latest);
+
     web_server_options const options;
     clock& time;
     std::string const token;
@@ -70,8 +73,10 @@ public:
     tick deadline() const { return deadline_; }
     tick since() const { return since_; }
     bool follows() const { return follows_; }
+    std::size_t unsent() const { return unsent_; }
 
 private:
+    void set_unsent(std::size_t bytes);
     enum class found { request, nothing_yet, refused };
     found parse();
     void begin_answer(std::optional<web_answer> why_not);
@@ -89,6 +94,7 @@ private:
     alarm news_;
     tick const since_;
     tick deadline_;
+    std::size_t unsent_ = 0;
     bool in_request_ = true; ///< its end is waited for, and not just the next one's begin
     bool looked_at_ = false; ///< its header
     bool keep_alive_ = true;
