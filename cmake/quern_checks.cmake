@@ -55,6 +55,10 @@ endif()
 
 add_test(NAME package.clean COMMAND "${CMAKE_COMMAND}" -E rm -rf "${stage}" "${PROJECT_BINARY_DIR}/tests/package")
 add_test(NAME package.install COMMAND "${CMAKE_COMMAND}" --install "${PROJECT_BINARY_DIR}" --prefix "${stage}")
+add_test(NAME package.headers
+    COMMAND "${CMAKE_COMMAND}"
+        "-DINCLUDE=${stage}/${CMAKE_INSTALL_INCLUDEDIR}" "-DLIBRARY=${PROJECT_SOURCE_DIR}/lib"
+        -P "${PROJECT_SOURCE_DIR}/tests/package/installed_headers.cmake")
 add_test(NAME package.use
     COMMAND "${CMAKE_CTEST_COMMAND}"
         --build-and-test "${PROJECT_SOURCE_DIR}/tests/package" "${PROJECT_BINARY_DIR}/tests/package"
@@ -72,5 +76,6 @@ add_test(NAME package.check_coroutines
         --files "${PROJECT_SOURCE_DIR}/tests/package/client.cpp" "${PROJECT_SOURCE_DIR}/tests/package/shop.cpp")
 set_tests_properties(package.clean PROPERTIES FIXTURES_SETUP quern_clean_stage)
 set_tests_properties(package.install PROPERTIES FIXTURES_REQUIRED quern_clean_stage FIXTURES_SETUP quern_stage)
-set_tests_properties(package.use package.check_coroutines PROPERTIES FIXTURES_REQUIRED quern_stage)
-set_tests_properties(package.clean package.install package.use package.check_coroutines PROPERTIES LABELS package TIMEOUT 600)
+set_tests_properties(package.headers package.use package.check_coroutines PROPERTIES FIXTURES_REQUIRED quern_stage)
+set_tests_properties(package.clean package.install package.headers package.use package.check_coroutines
+    PROPERTIES LABELS package TIMEOUT 600)
