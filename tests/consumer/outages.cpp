@@ -30,9 +30,14 @@ struct stricken : mill {
     /// A message every six seconds, and all but the beginning without what they depend on; then the queue runs empty.
     void half_an_hour_of_outage(std::chrono::milliseconds good = 1s)
     {
+        consume_what_depends();
+        half_an_hour_passes(good);
+    }
+
+    void half_an_hour_passes(std::chrono::milliseconds good)
+    {
         down_from = time.now() + good;
         down_until = time.now() + 30min;
-        consume_what_depends();
         for (int i = 0; i < 60; ++i) {
             send_now(5);
             time.run_for(io, 30s);
@@ -96,6 +101,48 @@ BOOST_AUTO_TEST_CASE(the_redrive_policy_is_asked_for_until_it_can_be_read)
                    ": cannot be read (sqs:GetQueueAttributes), so an outage may fill the dead-letter "
                    "queue until it can: the service refused: not now") == 1);
     BOOST_TEST(told("redrive policy: read at last") == 1);
+}
+
+namespace {
+
+/// When what messages depend on was found down, and when the queue was asked for its redrive policy.
+struct asking_watch : life_watch {
+    explicit asking_watch(quern::clock& t) : time(t) {}
+
+    void breaker_changed(std::string_view, policy::breaker::phase from, policy::breaker::phase to) override
+    {
+        using phase = policy::breaker::phase;
+        if (to == phase::open && from != phase::half_open) opened.push_back(time.now());
+    }
+
+    quern::clock& time; // that of <ctime> is a function
+    std::vector<tick> opened, asked;
+};
+
+} // namespace
+
+// It was read once, and then every ten minutes: lowered in between, an outage filled the dead-letter queue.
+BOOST_AUTO_TEST_CASE(a_redrive_policy_that_is_lowered_shortly_before_an_outage_is_read_as_that_begins)
+{
+    auto const watch = std::make_shared<asking_watch>(time);
+    options.observer = watch;
+    api.on_attributes = [&] {
+        watch->asked.push_back(time.now());
+        return std::optional<failure>();
+    };
+    allow_receives("100");
+    consume_what_depends();
+    time.run_for(io, 20s);
+    BOOST_TEST(watch->asked.size() == 1u);
+    allow_receives("3");
+    half_an_hour_passes(10s);
+    BOOST_REQUIRE(!watch->opened.empty());
+    BOOST_REQUIRE(watch->asked.size() > 1u);
+    auto const after = watch->asked[1] - watch->opened[0];
+    BOOST_TEST(after >= 0s);
+    BOOST_TEST(after <= 1s);
+    BOOST_TEST(in(dead) == 0);
+    BOOST_TEST(it->counters().acked == 300u);
 }
 
 // Without keys, or without a queue, there is nothing else to say.
