@@ -1,5 +1,7 @@
 #include "naive_worker.hpp"
 
+#include <quern/consumer/detail/message/thrown.hpp>
+
 namespace quern::sim {
 
 // ---- handlers
@@ -111,12 +113,18 @@ bool naive_worker::is_outage(std::exception_ptr const& thrown)
     return said && said->what() == outcome::kind::unavailable;
 }
 
+bool naive_worker::is_unreadable(std::exception_ptr const& thrown)
+{
+    return thrown && detail::is_parse_error(thrown);
+}
+
 void naive_worker::note_outage(std::exception_ptr const& thrown)
 {
     auto const down = is_outage(thrown);
     down_in_a_row_ = down ? down_in_a_row_ + 1 : 0;
     good_in_a_row_ = thrown ? 0 : good_in_a_row_ + 1;
     if (flaws_.stops_for_one && down) stopped_until_ = now() + 1min;
+    if (flaws_.stops_for_unreadable && is_unreadable(thrown)) stopped_until_ = now() + 1min;
     if (flaws_.stays_slow && down_in_a_row_ == 3) slow_ = true;
     if (good_in_a_row_ == 20) slow_ = false;
 }

@@ -23,6 +23,7 @@ struct flaws {
     bool gives_up_polls = false;       ///< after a second, however long they wait at the service
     bool stops_for_one = false;        ///< for a minute, when one message finds what it needs down
     bool stays_slow = false;           ///< one at a time after three such in a row, until twenty succeed in a row
+    bool stops_for_unreadable = false; ///< for a minute, as if that said anything about what handlers need
     // leases
     bool extends_once = false;            ///< and then no more
     bool extends_when_running = false;    ///< and not while a message waits for its handler
@@ -51,9 +52,10 @@ struct flaws {
     bool deletes_whole_batch = false;    ///< what failed in a call of a batch handler with the rest
     bool abandons_batch = false;         ///< what has not begun when a handler fails is forgotten
     // groups
-    bool ignores_groups = false;    ///< runs them as if there were none
-    bool overtakes_failed = false;  ///< the next of a group runs when the one before has failed
-    bool overtakes_damaged = false; ///< an unreadable message is dropped from the batch, those behind it run
+    bool ignores_groups = false;      ///< runs them as if there were none
+    bool overtakes_failed = false;    ///< the next of a group runs when the one before has failed
+    bool overtakes_discarded = false; ///< before the delete of one that was thrown away as malformed is confirmed
+    bool overtakes_damaged = false;   ///< an unreadable message is dropped from the batch, those behind it run
     // stopping
     bool drops_late_arrivals = false;  ///< messages that arrive while stopping
     bool drops_unstarted = false;      ///< messages received and not started

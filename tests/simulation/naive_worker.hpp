@@ -320,6 +320,7 @@ private:
         }
         if (flaws_.keeps_poisoned && is_outage(thrown) && !stopping_) return spawn(run_again(j));
         if (flaws_.counts_standing_back && thrown && is_old(*j)) said = ack(), thrown = nullptr;
+        if (flaws_.overtakes_discarded && is_unreadable(thrown)) said = ack(), thrown = nullptr;
         auto const failed = j->told && !j->overdue ? release() : retry();
         auto const verdict = thrown ? failed : said.value_or(release());
         auto const backoff = options_.backoff.delay(j->receives, random_);
@@ -351,6 +352,7 @@ private:
     }
 
     static bool is_outage(std::exception_ptr const& thrown);
+    static bool is_unreadable(std::exception_ptr const& thrown);
     void note_outage(std::exception_ptr const& thrown);
     bool is_old(job const&) const;
     asio::awaitable<void> run_again(job_ptr);
