@@ -341,6 +341,14 @@ class Brokers(ProgramTest):
             self.variables.update(AWS_ACCESS_KEY_ID="alice", AWS_SECRET_ACCESS_KEY="secret")
             self.assertTrue(self.create("orders").endswith("/111111111111/orders"))
 
+    def test_real_keys_over_plain_http_cause_a_warning(self):
+        self.variables.update(AWS_ENDPOINT_URL_SQS="http://sqs.invalid:9", AWS_ACCESS_KEY_ID="AKIAIOSFODNN7ABCDEFG",
+                              AWS_SECRET_ACCESS_KEY="secret")
+        _, err = self.quern("queue", "list", status=1)
+        self.assertIn("warning: http://sqs.invalid:9 is not encrypted", err)
+        self.variables["AWS_ACCESS_KEY_ID"] = "test"
+        self.assertNotIn("encrypted", self.quern("queue", "list", status=1)[1])
+
     def test_what_rests_for_a_minute_need_not(self):
         with Broker("--relaxed") as broker:
             self.variables["AWS_ENDPOINT_URL_SQS"] = broker.url
