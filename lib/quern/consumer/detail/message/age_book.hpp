@@ -55,7 +55,7 @@ public:
 
 private:
     std::unordered_map<std::uint64_t, age_book> books_;
-    age_book const none_;
+    age_book const none_{};
 };
 
 } // namespace quern::detail
