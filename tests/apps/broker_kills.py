@@ -13,7 +13,7 @@ import urllib.request
 
 from program import LIMIT, Broker, ProgramTest
 
-KILLS = int(os.environ.get("QUERN_KILLS", "5"))
+KILLS = int(os.environ.get("QUERN_KILLS", "30"))
 UNDER_LOAD = 0.3  # seconds before each
 MOST_THERE = 2_000  # messages of a worker, or a look is not of all
 
