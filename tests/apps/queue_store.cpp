@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <tuple>
+#include <vector>
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 using namespace quern;
 using namespace quern::app;
 using namespace quern::test;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -171,6 +173,49 @@ BOOST_AUTO_TEST_CASE(what_was_deleted_purged_or_moved_stays_so)
     BOOST_TEST(s.counts(purged) == "1/0/0");
     BOOST_TEST(s.counts(source) == "0/0/0");
     BOOST_TEST(s.bodies(dead) == strings{"x"});
+}
+
+BOOST_AUTO_TEST_CASE(move_tasks_are_read_again_the_newest_first)
+{
+    struct reader final : broker::journal_reader {
+        std::vector<broker::task_record> tasks;
+        result<void> take(broker::engine_totals const&) override { return {}; }
+        result<void> take(broker::queue_record const&) override { return {}; }
+        result<void> take(broker::message_record const&) override { return {}; }
+        result<void> take(broker::sent_record const&) override { return {}; }
+        result<void> take(broker::task_record const& one) override
+        {
+            tasks.push_back(one);
+            return {};
+        }
+    };
+    folder in;
+    broker::task_record old, failed, gone;
+    old.id = "1";
+    old.source_arn = "arn:a";
+    old.per_second = 7;
+    old.to_move = 9;
+    old.started_at = wall_time(1'700'000'000s);
+    failed = old;
+    failed.id = "2";
+    failed.destination_arn = "arn:b";
+    failed.per_second.reset();
+    gone.id = "3";
+    {
+        auto const store = in.open();
+        for (auto const* one : {&old, &failed, &gone})
+            store->task_is(*one);
+        old.moved = 4;
+        failed.status = broker::task_state::failed;
+        failed.failure_reason = "no queue";
+        store->task_is(old);
+        store->task_is(failed);
+        store->task_gone("3");
+        store->commit({}, wall_time()).value();
+    }
+    reader found;
+    in.open()->read(found, wall_time()).value();
+    BOOST_TEST((found.tasks == std::vector{failed, old}));
 }
 
 BOOST_AUTO_TEST_CASE(what_was_sent_is_forgotten_after_its_five_minutes)
