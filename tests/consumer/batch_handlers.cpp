@@ -174,7 +174,6 @@ BOOST_AUTO_TEST_CASE(one_lost_lease_fences_one_outcome_and_all_cancel_the_handle
     BOOST_TEST(it->counters().lost == 2u);
 }
 
-// A message that had lost its lease was counted once more, and the handler ran on.
 BOOST_AUTO_TEST_CASE(a_batch_that_runs_for_too_long_ends_also_where_a_lease_was_lost_before)
 {
     send(2);
