@@ -1,11 +1,14 @@
 #pragma once
 
+#include <quern/sim/detail/earlier_life.hpp>
 #include <quern/sim/virtual_clock.hpp>
 #include <quern/sim/witness.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <deque>
+#include <string>
+#include <utility>
 
 namespace quern::test {
 
@@ -55,6 +58,7 @@ struct book {
     {
         sqs::message m;
         m.receipt_handle = texts.emplace_back(handle(process, number, receive));
+        m.id = texts.emplace_back("id-" + std::to_string(number));
         m.body = texts.emplace_back(std::to_string(number));
         m.system_attributes.push_back({"ApproximateReceiveCount", texts.emplace_back(std::to_string(receive))});
         sqs::receive_message_response out;
@@ -115,10 +119,23 @@ struct book {
         service(process).deleted(request, done);
     }
 
-    void hand_off(int process, int number)
+    static sqs::send_message_entry copy(int number)
+    {
+        sqs::send_message_entry out(std::to_string(number));
+        out.id = "0";
+        out.attributes = {{"QuernReason", {"String", "it is bad"}},
+            {"QuernOriginalId", {"String", "id-" + std::to_string(number)}},
+            {"QuernSource", {"String", "orders.fifo"}}, {"QuernReceiveCount", {"Number", "1"}}};
+        out.system_attributes = sim::trace_header();
+        return out;
+    }
+
+    void hand_off(int process, int number) { hand_off(process, copy(number)); }
+
+    void hand_off(int process, sqs::send_message_entry copy)
     {
         sqs::send_message_batch_request request("poison.fifo", {});
-        request.entries.emplace_back(std::to_string(number)).id = "0";
+        request.entries.push_back(std::move(copy));
         sqs::send_message_batch_response done;
         done.successful.emplace_back().id = "0";
         service(process).sent(request, done);

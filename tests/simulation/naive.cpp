@@ -11,7 +11,7 @@ void naive_worker::run_next()
 {
     auto half = std::max<std::size_t>(1, options_.max_in_flight / 2);
     if (options_.handler_concurrency != 0) half = std::min(half, options_.handler_concurrency);
-    auto const most = flaws_.asks_for_ten ? 1'000 : slow_ ? 1 : half;
+    auto const most = flaws_.asks_for_ten ? 1'000 : slow_ ? at_a_time_ : half;
     std::erase_if(waiting_, [](job_ptr const& j) { return j->gone || j->lost; });
     while (!stopping_) {
         std::vector<job_ptr> batch;
@@ -82,30 +82,7 @@ void naive_worker::call_off_functions()
     }
 }
 
-// ---- receiving, and bad times
-
-asio::awaitable<result<sqs::receive_message_response>> naive_worker::answer_to(sqs::receive_message_request request)
-{
-    if (!flaws_.gives_up_polls) co_return co_await api_.receive_message(std::move(request));
-    struct poll {
-        poll(clock& time, asio::any_io_executor ex) : bell(time, std::move(ex)) {}
-        asio::cancellation_signal cancel;
-        alarm bell;
-        std::optional<result<sqs::receive_message_response>> answer;
-    };
-    auto const one = std::make_shared<poll>(*options_.time, io_.get_executor());
-    auto work = api_.receive_message(std::move(request));
-    auto done = [one](std::exception_ptr thrown, result<sqs::receive_message_response> got) {
-        if (!thrown) one->answer.emplace(std::move(got));
-        one->bell.ring();
-    };
-    auto home = asio::bind_cancellation_slot(one->cancel.slot(), std::move(done));
-    asio::co_spawn(io_, std::move(work), std::move(home));
-    co_await one->bell.wait(now() + 1s);
-    if (one->answer) co_return std::move(*one->answer);
-    one->cancel.emit(asio::cancellation_type::terminal);
-    co_return failure(errc::timed_out, "given up", true);
-}
+// ---- bad times
 
 bool naive_worker::is_outage(std::exception_ptr const& thrown)
 {
@@ -125,8 +102,10 @@ void naive_worker::note_outage(std::exception_ptr const& thrown)
     good_in_a_row_ = thrown ? 0 : good_in_a_row_ + 1;
     if (flaws_.stops_for_one && down) stopped_until_ = now() + 1min;
     if (flaws_.stops_for_unreadable && is_unreadable(thrown)) stopped_until_ = now() + 1min;
-    if (flaws_.stays_slow && down_in_a_row_ == 3) slow_ = true;
-    if (good_in_a_row_ == 20) slow_ = false;
+    if ((flaws_.stays_slow || flaws_.relapses_at_one) && down_in_a_row_ == 3) slow_ = true;
+    if (flaws_.stays_slow && good_in_a_row_ == 20) slow_ = false;
+    if (flaws_.relapses_at_one) at_a_time_ = thrown ? 1 : 2 * at_a_time_;
+    if (flaws_.relapses_at_one && at_a_time_ >= options_.max_in_flight / 2) slow_ = false;
 }
 
 bool naive_worker::is_old(job const& j) const

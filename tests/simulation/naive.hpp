@@ -7,23 +7,25 @@ namespace quern::sim {
 /// Defects of consumers in the field, a flag each. With none set, the naive consumer keeps the promises.
 struct flaws {
     // receiving
-    bool asks_for_ten = false;         ///< whatever is free, and runs all of them
-    bool leaks_places = false;         ///< what a receive had reserved is not returned when it fails
-    bool ends_at_an_error = false;     ///< the first failed receive ends the loop
-    bool ends_at_three_errors = false; ///< in a row
-    bool retries_at_once = false;      ///< no pause after a failure
-    bool logs_everything = false;      ///< a line for every failure
-    bool releases_damaged = false;     ///< an unreadable message goes back at visibility 0
-    bool runs_redeliveries = false;    ///< though the message runs here already
-    bool keeps_the_old_handle = false; ///< when a message that is held here comes again
-    bool combines_polls = false;       ///< two receives make a batch, which is dropped when the second fails
-    bool keeps_old_limits = false;     ///< whoever turns them
-    bool ignores_bytes = false;        ///< asks for more, however large what is held already
-    bool forgets_attempts = false;     ///< a FIFO receive whose answer is lost is not asked for again
-    bool gives_up_polls = false;       ///< after a second, however long they wait at the service
-    bool stops_for_one = false;        ///< for a minute, when one message finds what it needs down
-    bool stays_slow = false;           ///< one at a time after three such in a row, until twenty succeed in a row
-    bool stops_for_unreadable = false; ///< for a minute, as if that said anything about what handlers need
+    bool asks_for_ten = false;            ///< whatever is free, and runs all of them
+    bool leaks_places = false;            ///< what a receive had reserved is not returned when it fails
+    bool ends_at_an_error = false;        ///< the first failed receive ends the loop
+    bool ends_at_three_errors = false;    ///< in a row
+    bool retries_at_once = false;         ///< no pause after a failure
+    bool logs_everything = false;         ///< a line for every failure
+    bool asks_on_without_handles = false; ///< at once, though nothing of the answer can be settled
+    bool releases_damaged = false;        ///< an unreadable message goes back at visibility 0
+    bool runs_redeliveries = false;       ///< though the message runs here already
+    bool keeps_the_old_handle = false;    ///< when a message that is held here comes again
+    bool combines_polls = false;          ///< two receives make a batch, which is dropped when the second fails
+    bool keeps_old_limits = false;        ///< whoever turns them
+    bool ignores_bytes = false;           ///< asks for more, however large what is held already
+    bool forgets_attempts = false;        ///< a FIFO receive whose answer is lost is not asked for again
+    bool gives_up_polls = false;          ///< after a second, however long they wait at the service
+    bool stops_for_one = false;           ///< for a minute, when one message finds what it needs down
+    bool stays_slow = false;              ///< one at a time after three such in a row, until twenty succeed in a row
+    bool relapses_at_one = false;         ///< two, four, … at a time after that, and one again whenever a try fails
+    bool stops_for_unreadable = false;    ///< for a minute, as if that said anything about what handlers need
     // leases
     bool extends_once = false;            ///< and then no more
     bool extends_when_running = false;    ///< and not while a message waits for its handler

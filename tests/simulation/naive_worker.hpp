@@ -139,7 +139,9 @@ private:
             }
             if (got) {
                 failures = 0;
+                auto const in_vain = is_without_handles(*got);
                 accept(*got, std::min(now(), latest));
+                if (in_vain && !flaws_.asks_on_without_handles) co_await rest(1s);
                 if (got->messages.empty() && options_.wait_time == 0s) co_await room_.wait(now() + 1s);
                 continue;
             }
@@ -152,6 +154,8 @@ private:
         changed_.ring();
     }
 
+    static bool is_without_handles(sqs::receive_message_response const&);
+
     bool is_full() const
     {
         std::size_t bytes = 0;
@@ -163,88 +167,10 @@ private:
     asio::awaitable<result<sqs::receive_message_response>> answer_to(sqs::receive_message_request);
 
     /// `latest`: when the answer must have been given; a later one has used up its leases.
-    asio::awaitable<result<sqs::receive_message_response>> ask_for(int most, tick& latest)
-    {
-        sqs::receive_message_request request(url_);
-        request.max_messages = most;
-        request.visibility_timeout = options_.visibility_timeout;
-        request.wait_time = std::min(options_.wait_time, std::chrono::floor<seconds>(options_.drain_deadline / 2));
-        request.system_attribute_names = {
-            "ApproximateReceiveCount", "ApproximateFirstReceiveTimestamp", "MessageGroupId"};
-        if (fifo_) request.attempt_id = "attempt-" + std::to_string(random_());
-        for (int attempt = 1;; ++attempt) {
-            latest = now() + *request.wait_time;
-            auto copy = request;
-            auto got = co_await answer_to(std::move(copy));
-            if (got || !fifo_ || flaws_.forgets_attempts || attempt == 3) co_return got;
-            co_await rest(200ms);
-            if (stopping_) request.wait_time = 0s;
-        }
-    }
-
-    void accept(sqs::receive_message_response& got, tick received_at)
-    {
-        std::vector<std::pair<std::size_t, std::string>> damaged; // position, group
-        for (auto const& bad : got.damaged)
-            damaged.emplace_back(bad.position, bad.known.group_id());
-        std::size_t position = 0;
-        auto const behind_damaged = [&](job_ptr const& j) {
-            return fifo_ && !flaws_.overtakes_damaged && std::ranges::any_of(damaged, [&](auto const& bad) {
-                return bad.first < position && bad.second == j->given.group();
-            });
-        };
-        for (auto& m : got.messages) {
-            while (std::ranges::any_of(damaged, [&](auto const& bad) { return bad.first == position; }))
-                ++position;
-            auto const j = take(m, got.storage, received_at);
-            auto const held_up = j && behind_damaged(j);
-            ++position;
-            if (!j || (stopping_ && flaws_.drops_late_arrivals)) {
-                if (j) forget(j);
-                continue;
-            }
-            spawn(keep_lease(j));
-            if (held_up)
-                give_back(j, 0ms);
-            else
-                waiting_.push_back(j);
-        }
-        for (auto& bad : got.damaged) {
-            auto const j = take(bad.known, got.storage, received_at);
-            if (!j) continue;
-            if (fifo_ && flaws_.overtakes_damaged) {
-                forget(j);
-                continue;
-            }
-            log("damaged message", bad.why);
-            give_back(j, flaws_.releases_damaged ? 0ms : options_.backoff.delay(j->receives, random_));
-        }
-        run_next();
-    }
-
+    asio::awaitable<result<sqs::receive_message_response>> ask_for(int most, tick& latest);
+    void accept(sqs::receive_message_response& got, tick received_at);
     /// Null when the message is here already.
-    job_ptr take(sqs::message const& m, storage_ptr const& storage, tick received_at)
-    {
-        auto const same = [&](job_ptr const& j) { return j->given.id() == m.id; };
-        auto const at = std::ranges::find_if(jobs_, same);
-        auto const replaces = at != jobs_.end() && flaws_.keys_deletes_by_id && (*at)->deleting;
-        if (at != jobs_.end() && !flaws_.runs_redeliveries && !replaces) {
-            auto const known = *at;
-            if (!known->giving_back) {
-                if (m.receive_count() < known->receives || flaws_.keeps_the_old_handle) return nullptr;
-                known->handle = m.receipt_handle;
-                known->receives = m.receive_count();
-                known->lease = received_at + lease_length();
-                known->beat.ring();
-                return nullptr;
-            }
-            forget(known);
-        }
-        auto const j = std::make_shared<job>(m, storage, *options_.time, io_);
-        j->lease = received_at + lease_length();
-        jobs_.push_back(j);
-        return j;
-    }
+    job_ptr take(sqs::message const& m, storage_ptr const& storage, tick received_at);
 
     void forget(job_ptr const& j)
     {
@@ -357,7 +283,7 @@ private:
     bool is_old(job const&) const;
     asio::awaitable<void> run_again(job_ptr);
 
-    // ---- leases, settling and stopping: naive.cpp
+    // ---- leases, settling and stopping
 
     seconds lease_length() const { return flaws_.assumes_thirty_seconds ? 30s : options_.visibility_timeout; }
 
@@ -394,6 +320,7 @@ private:
     tick release_at_{}, stopped_until_{};
     int down_in_a_row_ = 0, good_in_a_row_ = 0;
     bool slow_ = false;
+    std::size_t at_a_time_ = 1; // while slow
     std::function<void(drain_report const&)> ended_;
 };
 

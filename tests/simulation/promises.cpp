@@ -7,6 +7,9 @@
 
 #include <boost/asio/co_spawn.hpp>
 
+#include <functional>
+#include <utility>
+
 using namespace quern;
 using namespace quern::test;
 using kind = sim::verdict::kind;
@@ -114,6 +117,80 @@ BOOST_AUTO_TEST_CASE(what_can_never_succeed_is_dead_in_time)
     good.expect_nothing();
     late.expect("promised: dead after 5.000 s");
     BOOST_TEST(never.books.violations.size() == 2u); // and it is lost
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_on_the_poison_queue_tells_what_happened_to_the_message)
+{
+    struct row {
+        char const* untold; // empty: all is told
+        std::function<void(sqs::send_message_entry&)> spoil;
+    };
+    auto const spoilt = [](char const* name, char const* to) {
+        return [=](sqs::send_message_entry& copy) { copy.attributes[name].value = to; };
+    };
+    row const rows[] = {
+        {"", [](auto&) {}},
+        {"why it was rejected", spoilt("QuernReason", "")},
+        {"its original id", spoilt("QuernOriginalId", "id-2")},
+        {"the queue that it comes from", spoilt("QuernSource", "poison.fifo")},
+        {"how often it was received", spoilt("QuernReceiveCount", "0")},
+        {"how often it was received", spoilt("QuernReceiveCount", "2")},
+        {"its trace header", [](auto& copy) { copy.system_attributes.clear(); }},
+    };
+    for (auto const& [untold, spoil] : rows) {
+        book b;
+        b.receive(0, 1, 1);
+        b.run(0, 1, {kind::rejected});
+        auto copy = book::copy(1);
+        spoil(copy);
+        b.hand_off(0, std::move(copy));
+        if (*untold == 0)
+            b.expect_nothing();
+        else
+            b.expect(untold);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_of_what_was_rejected_before_tells_the_newest_reason_and_the_oldest_id)
+{
+    for (bool const is_new : {true, false}) {
+        book b;
+        b.books.sent(3, "another group", "3", true);
+        b.receive(0, 3, 1);
+        b.run(0, 3, {kind::rejected});
+        auto copy = book::copy(3);
+        for (auto const* name : {"QuernOriginalId", is_new ? "QuernOriginalId" : "QuernReason"})
+            copy.attributes[name] = sim::earlier_life()[name];
+        b.hand_off(0, std::move(copy));
+        if (is_new)
+            b.expect_nothing();
+        else
+            b.expect("does not tell why it was rejected");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(answers_without_handles_are_no_news_that_ends_a_hot_loop)
+{
+    auto const ask = [](book& b, int times, bool with_handle) {
+        for (int i = 0; i < times; ++i) {
+            auto got = b.answer(0, 1, 1);
+            if (with_handle) b.service(0).received(b.asked(), got);
+            if (!with_handle) {
+                got.messages.clear();
+                got.damaged.push_back({0, {}, failure(errc::bad_reply, "MessageId is missing")});
+            }
+            b.service(0).delivered(b.asked(), got, b.time.now());
+        }
+    };
+    book few, many, broken_by_news;
+    ask(few, 25, false);
+    ask(many, 26, false);
+    ask(broken_by_news, 25, false);
+    ask(broken_by_news, 1, true);
+    ask(broken_by_news, 25, false);
+    few.expect_nothing();
+    many.expect("receives in a hot loop");
+    broken_by_news.expect_nothing();
 }
 
 BOOST_AUTO_TEST_CASE(times_of_standing_back_are_counted_once_and_only_those_that_show)

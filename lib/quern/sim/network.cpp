@@ -34,6 +34,14 @@ failure expired()
     return why;
 }
 
+/// As the client hands on an answer whose messages lack what settles them.
+sqs::receive_message_response without_handles()
+{
+    sqs::receive_message_response out;
+    out.damaged.push_back({0, {}, failure(errc::bad_reply, "MessageId is missing (simulated)")});
+    return out;
+}
+
 failure refusal(broker::request_fault const& fault)
 {
     failure why(errc::connection_lost, "connection lost (simulated)", true);
@@ -90,11 +98,11 @@ network::network(place service, milliseconds request_timeout)
 
 template <class Request>
 asio::awaitable<void> network::travel(place to, std::shared_ptr<flight<typename Request::response>> with,
-    Request request, broker::request_fault fault, bool credentials_expired)
+    Request request, broker::request_fault fault, lie instead)
 {
     auto const sent_at = to.time.now();
     co_await pass(to.time, fault.latency / 2);
-    auto const refused = credentials_expired || fault.what == transport_fault::throttled ||
+    auto const refused = instead != lie::none || fault.what == transport_fault::throttled ||
         fault.what == transport_fault::access_denied || fault.what == transport_fault::server_error ||
         fault.what == transport_fault::dropped_before;
     std::optional<result<typename Request::response>> got;
@@ -110,7 +118,9 @@ asio::awaitable<void> network::travel(place to, std::shared_ptr<flight<typename 
     if (fault.what == transport_fault::half_open) co_return;
     if (fault.what == transport_fault::slow) co_await pass(to.time, std::chrono::seconds(2));
     co_await pass(to.time, fault.latency - fault.latency / 2);
-    if (credentials_expired)
+    if constexpr (std::same_as<Request, sqs::receive_message_request>)
+        if (instead == lie::without_handles) co_return with->land(without_handles());
+    if (instead == lie::credentials_expired)
         with->land(expired());
     else if (fault.what == transport_fault::none || fault.what == transport_fault::slow)
         with->land(std::move(*got));
@@ -196,7 +206,11 @@ network::answer<typename Request::response> network::carry(Request request)
 
     auto const fault = plan_.on_request(Request::operation);
     with->fair = fault.what == transport_fault::none && fault.latency < request_timeout_;
-    auto way = travel(service_, with, std::move(request), fault, expired_);
+    auto constexpr receives = std::same_as<Request, sqs::receive_message_request>;
+    auto const instead = expired_      ? lie::credentials_expired
+        : receives && without_handles_ ? lie::without_handles
+                                       : lie::none;
+    auto way = travel(service_, with, std::move(request), fault, instead);
     asio::co_spawn(service_.executor, std::move(way), [](std::exception_ptr bug) {
         if (bug) std::rethrow_exception(bug);
     });

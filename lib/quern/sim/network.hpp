@@ -67,6 +67,10 @@ public:
     /// which it is signed have expired and no new ones can be had.
     void expire_credentials(bool on) { expired_ = on; }
 
+    /// From the next request on, until false again: something between here and the service answers receives itself,
+    /// with messages of which nobody can say what becomes of them.
+    void lose_handles(bool on) { without_handles_ = on; }
+
     std::size_t requests = 0; ///< that have left
 
     template <class T>
@@ -76,11 +80,12 @@ public:
     answer<typename Request::response> carry(Request);
 
 private:
+    enum class lie { none, credentials_expired, without_handles };
     template <class Response>
     struct flight;
     template <class Request>
     static boost::asio::awaitable<void> travel(
-        place, std::shared_ptr<flight<typename Request::response>>, Request, broker::request_fault, bool expired);
+        place, std::shared_ptr<flight<typename Request::response>>, Request, broker::request_fault, lie);
     void leaves(sqs::receive_message_request const&);
     template <class Request>
     void leaves(Request const&);
@@ -91,7 +96,7 @@ private:
     place service_;
     std::chrono::milliseconds request_timeout_;
     broker::fault_plan plan_;
-    bool expired_ = false;
+    bool expired_ = false, without_handles_ = false;
 };
 
 } // namespace quern::sim

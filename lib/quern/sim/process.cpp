@@ -105,8 +105,9 @@ void process::set_weather(spell const& now)
 {
     network_.set_faults(delayed(now.faults, day_.latency, id));
     network_.expire_credentials(now.credentials_expired);
+    network_.lose_handles(now.without_handles);
     auto const faultless = now.faults.everywhere == broker::fault_rates() && now.faults.by_operation.empty();
-    auto const fair = faultless && !now.credentials_expired;
+    auto const fair = faultless && !now.credentials_expired && !now.without_handles;
     if (!fair || !fair_) disturb();
     fair_ = fair;
 }

@@ -62,10 +62,11 @@ entry const catalogue[] = {
             trouble(s, d);
             outages(s, d);
         }},
-    {{"damaged", "messages arrive unreadable, receive after receive"},
+    {{"damaged", "messages arrive unreadable, receive after receive; some answers hold nothing that can be settled"},
         [](scenario& s, dice& d) {
             trouble(s, d);
             s.handlers.damaged = d.up_to(0.3);
+            if (d.one_in(3)) blackouts(s, d, &spell::without_handles, 3min);
         }},
     {{"blocking", "handlers hold the thread of their process"},
         [](scenario& s, dice& d) {
@@ -201,6 +202,7 @@ entry const catalogue[] = {
             trouble(s, d);
             s.handlers.damaged = d.up_to(0.3);
             ordered(s, d);
+            if (d.one_in(3)) blackouts(s, d, &spell::without_handles, 3min);
             s.patience *= 4; // a damaged head keeps its group waiting for minutes, one after the other
         }},
     {{"fifo-dead-letters", "a dead-letter queue takes the heads of groups that have been received too often"},

@@ -51,8 +51,10 @@ struct spell {
     std::chrono::milliseconds from{}, until{};
     broker::fault_settings faults;
     bool credentials_expired = false; ///< every request is refused
-    bool dependency_down = false;     ///< every try of a handler throws dependency_down, at once
-    std::uint64_t tenants_down = 0;   ///< those of the tenants in this set do: bit 0 for the first
+    bool without_handles =
+        false; ///< receives are answered at once, by messages that have neither id nor receipt handle
+    bool dependency_down = false;   ///< every try of a handler throws dependency_down, at once
+    std::uint64_t tenants_down = 0; ///< those of the tenants in this set do: bit 0 for the first
 };
 
 /// Something that happens to a process.
@@ -101,7 +103,9 @@ struct scenario {
     std::size_t longest_body = 0; ///< bytes after the number; each is drawn. 0: the number alone
     int groups = 0;               ///< of a FIFO queue; 0: a standard queue
     int max_receives = 0;         ///< of the redrive policy to a dead-letter queue; 0: none
-    int most_dead = -1;           ///< in the dead-letter queue, where it is no fault of the messages; -1: any number
+    int receives_before = 0;      ///< as that policy has it until it is lowered; 0: as it is all day
+    std::chrono::milliseconds lowered_at{};
+    int most_dead = -1; ///< in the dead-letter queue, where it is no fault of the messages; -1: any number
     int processes = 1;
     int together = 1;            ///< consumers in each of them; an incident happens to all of these
     int queues = 1;              ///< a message goes to each in turn; the first consumer takes the first, and so on

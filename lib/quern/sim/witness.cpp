@@ -46,11 +46,12 @@ void witness::warn(std::string what)
     warnings.push_back(std::move(what));
 }
 
-void witness::sent(int number, std::string group, std::string const& body)
+void witness::sent(int number, std::string group, std::string const& body, bool came_back)
 {
     if (!numbers_.emplace(body, number).second) throw std::invalid_argument("two messages with one body: " + body);
     messages_[number].group = std::move(group);
     messages_[number].bytes = body.size();
+    messages_[number].came_back = came_back;
     note("message " + std::to_string(number) + ": sent");
 }
 

@@ -64,7 +64,8 @@ public:
     void warn(std::string what);     ///< once of each
 
     /// Throws std::invalid_argument when another message has that body.
-    void sent(int number, std::string group, std::string const& body);
+    /// `came_back`: it was rejected once, and has the attributes of that; see earlier_life().
+    void sent(int number, std::string group, std::string const& body, bool came_back = false);
     int number_of(std::string_view body) const;
 
     /// The observer of what the service does for that process. `in_flight`: what it holds, whenever it is asked.
@@ -143,7 +144,9 @@ private:
     struct message {
         std::string group;
         std::size_t bytes = 0; // of its body
-        std::string handle;    // the newest of all
+        bool came_back = false;
+        std::string id, queue_url; // as it was received
+        std::string handle;        // the newest of all
         int receives = 0;
         tick first_received_at{}, last_received_at{};
         tick until{};             // hidden, at the service

@@ -1,5 +1,6 @@
 // The witness's view of the service, and of the network in between.
 
+#include <quern/sim/detail/earlier_life.hpp>
 #include <quern/sim/detail/limit_book.hpp>
 #include <quern/sim/witness.hpp>
 
@@ -30,6 +31,8 @@ bool expired(Done const& done, std::string const& id)
     return std::ranges::any_of(done.failed, [&](auto const& f) { return f.id == id && f.sender_fault; });
 }
 
+constexpr auto has_no_handle = [](sqs::damaged_message const& one) { return one.known.receipt_handle.empty(); };
+
 } // namespace
 
 class witness::view final : public service_observer {
@@ -48,6 +51,8 @@ public:
             }
             auto& m = w_.messages_.at(number);
             m.handle = one.receipt_handle;
+            m.id = one.id;
+            m.queue_url = asked.queue_url;
             m.receives = one.receive_count();
             m.last_received_at = now();
             if (m.receives == 1) m.first_received_at = now();
@@ -113,10 +118,13 @@ public:
             if (!succeeded(done, entry.id)) continue;
             auto& m = w_.messages_.at(number);
             m.handed_off = true;
+            auto const& mine = m.shares[process_];
             w_.note(name(process_, number) + ": handed to the poison queue");
-            if (m.shares[process_].rejectable) continue;
-            w_.complain(name(process_, number) + ": handed to the poison queue, and nobody has rejected it" +
-                not_its_age(m.shares[process_]));
+            auto const untold = untold_by(entry, {m.id, m.queue_url, mine.receive, m.came_back});
+            auto const who = name(process_, number);
+            if (!untold.empty()) w_.complain(who + ": its copy on the poison queue does not tell " + untold);
+            if (mine.rejectable) continue;
+            w_.complain(who + ": handed to the poison queue, and nobody has rejected it" + not_its_age(mine));
         }
     }
 
@@ -164,8 +172,10 @@ public:
     void delivered(
         sqs::receive_message_request const& asked, sqs::receive_message_response const& got, tick sent_at) override
     {
-        w_.failed_receives_[process_].reset();
         w_.limits_of(process_).answered(most_of(asked));
+        if (got.messages.empty() && !got.damaged.empty() && std::ranges::all_of(got.damaged, has_no_handle))
+            return asked_in_vain();
+        w_.failed_receives_[process_].reset();
         auto const since = std::min(now(), sent_at + asked.wait_time.value_or(20s));
         auto const until = since + asked.visibility_timeout.value_or(30s);
         auto const arrived = [&](sqs::message const& one) -> share* {
@@ -188,7 +198,7 @@ public:
         for (auto const& one : got.messages)
             arrived(one);
         for (auto const& bad : got.damaged) {
-            auto* const mine = arrived(bad.known);
+            auto* const mine = has_no_handle(bad) ? nullptr : arrived(bad.known);
             if (!mine || mine->running != 0) continue;
             auto const& means = w_.of(process_).damaged;
             mine->failed = means.how == verdict::kind::failed;
@@ -226,8 +236,7 @@ public:
         w_.note("process " + std::to_string(process_) + ": a receive fails: " + why.message);
         w_.limits_of(process_).answered(most_of(asked));
         if (asked.attempt_id) of_attempt(*asked.attempt_id, [at = now()](share& mine) { mine.lost_at = at; });
-        if (!w_.failed_receives_[process_].exceeds(most_failed_receives, now())) return;
-        w_.complain("process " + std::to_string(process_) + " receives in a hot loop");
+        asked_in_vain();
     }
 
     void received_for_nobody(sqs::receive_message_response const& got) override
@@ -251,6 +260,13 @@ private:
     static std::size_t most_of(sqs::receive_message_request const& asked)
     {
         return static_cast<std::size_t>(asked.max_messages);
+    }
+
+    /// By a receive that failed, or whose messages nobody can settle.
+    void asked_in_vain()
+    {
+        if (!w_.failed_receives_[process_].exceeds(most_failed_receives, now())) return;
+        w_.complain("process " + std::to_string(process_) + " receives in a hot loop");
     }
 
     /// Returns whether it is here. Once it has left, an older answer may bring it back, and nobody can know that it

@@ -1,6 +1,7 @@
 #include <quern/sim/world.hpp>
 
-#include <quern/sim/detail/limit_book.hpp>
+#include <quern/sim/detail/day_rules.hpp>
+#include <quern/sim/detail/earlier_life.hpp>
 #include <quern/sim/detail/part.hpp>
 #include <quern/sim/local_api.hpp>
 #include <quern/sim/virtual_clock.hpp>
@@ -22,18 +23,21 @@ namespace {
 
 using kind = incident::kind;
 
+constexpr char const* redrive_policy = "RedrivePolicy";
 constexpr milliseconds restart_delay{10'000}; // of a process that has halted: no supervisor does it at once
 
 class world {
 public:
     world(scenario const& day, run_options const& options)
-        : day_(day), options_(options), days_(days_of(day)), books_(time_, rules_of(day, options))
+        : day_(day), options_(options), days_(days_of(day)),
+          books_(time_, rules_of(day, static_cast<bool>(options.handle)))
     {
         books_.keeps_trace = options.trace;
         create_queues();
         spawn(send());
         spawn(change_weather());
         spawn(visit_incidents());
+        if (day.receives_before != 0) spawn(lower_receives());
         clients_.resize(static_cast<std::size_t>(day.processes));
         for (int i = 0; i < day.processes * day.together; ++i)
             processes_.push_back(make_process(i));
@@ -65,36 +69,11 @@ public:
     }
 
 private:
-    /// As its processes have it, in turn.
-    static std::vector<scenario> days_of(scenario const& day)
+    std::string policy_with(int max_receives) const
     {
-        std::vector<scenario> out(std::max<std::size_t>(day.versions.size(), 1), day);
-        for (std::size_t i = 0; i < day.versions.size(); ++i) {
-            out[i].consumer = day.versions[i].consumer;
-            out[i].jitter = day.versions[i].jitter;
-            out[i].batches = day.versions[i].batches;
-        }
-        return out;
-    }
-
-    static witness::rules rules_of(scenario const& day, run_options const& options)
-    {
-        witness::rules out;
-        out.limits = seen_limits(day, consumer_limits::of(day.consumer));
-        out.ordered = day.groups > 0;
-        out.poison_queue = !day.consumer.poison_queue_url.empty();
-        out.max_receives = day.max_receives;
-        out.most_dead = day.most_dead;
-        out.damaged = judge_damaged(day);
-        out.acks_unseen = static_cast<bool>(options.handle);
-        out.lease = day.consumer.visibility_timeout;
-        out.age_counts = day.counts_age;
-        out.tenants = day.tenants;
-        out.speeds = day.speeds;
-        for (int i = 0; i < day.messages; ++i)
-            if (is_poisoned(day, i)) out.poisoned.insert(i);
-        out.dead_within = day.dead_within;
-        return out;
+        return R"({"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:dead)" +
+            std::string(day_.groups > 0 ? ".fifo" : "") + R"(","maxReceiveCount":)" + std::to_string(max_receives) +
+            "}";
     }
 
     void create_queues()
@@ -106,9 +85,8 @@ private:
             sqs::create_queue_request dead("dead" + suffix);
             if (day_.groups > 0) dead.attributes["FifoQueue"] = "true";
             dead_url_ = engine_.create_queue(dead, time_.wall()).value().queue_url;
-            wanted.attributes["RedrivePolicy"] =
-                R"({"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:dead)" + suffix +
-                R"(","maxReceiveCount":)" + std::to_string(day_.max_receives) + "}";
+            wanted.attributes[redrive_policy] =
+                policy_with(day_.receives_before != 0 ? day_.receives_before : day_.max_receives);
         }
         for (int i = 0; i < day_.queues; ++i) {
             wanted.queue_name = "orders" + (i == 0 ? "" : "-" + std::to_string(i)) + suffix;
@@ -117,7 +95,7 @@ private:
         auto const rejects = [](scenario const& day) { return !day.consumer.poison_queue_url.empty(); };
         if (std::ranges::none_of(days_, rejects)) return;
         wanted.queue_name = "poison" + suffix;
-        wanted.attributes.erase("RedrivePolicy");
+        wanted.attributes.erase(redrive_policy);
         poison_url_ = engine_.create_queue(wanted, time_.wall()).value().queue_url;
     }
 
@@ -147,10 +125,26 @@ private:
                 group = url + ' ' + *request.group_id; // of another queue it is another
                 request.deduplication_id = std::to_string(i);
             }
-            books_.sent(i, std::move(group), body);
+            auto const came_back = !options_.body && !poison_url_.empty() && i % 3 == 1;
+            if (came_back) request.attributes = earlier_life();
+            if (!poison_url_.empty()) request.system_attributes = trace_header();
+            books_.sent(i, std::move(group), body, came_back);
             co_await local_.send_message(std::move(request));
         }
         sent_all_ = true;
+    }
+
+    /// Somebody changes the redrive policy while the consumers run.
+    asio::awaitable<void> lower_receives()
+    {
+        co_await at(day_.lowered_at);
+        books_.note("the redrive policy is changed");
+        for (auto const& url : urls_) {
+            sqs::set_queue_attributes_request request;
+            request.queue_url = url;
+            request.attributes[redrive_policy] = policy_with(day_.max_receives);
+            engine_.set_queue_attributes(request, time_.wall()).value();
+        }
     }
 
     void set_weather(spell const& now)
@@ -245,7 +239,7 @@ private:
         if (day.connections != 0 && !polls) polls = std::make_shared<poll_places>(day.connections);
         network::place service{local_, time_, io_.get_executor(), nullptr, {}, polls};
         auto const id = next_id_++;
-        if (!day_.versions.empty()) books_.obeys(id, rules_of(day, options_));
+        if (!day_.versions.empty()) books_.obeys(id, rules_of(day, static_cast<bool>(options_.handle)));
         auto const& url = urls_[static_cast<std::size_t>(slot % day_.queues)];
         process::surroundings const around{day, time_, books_, std::move(service), url, poison_url_, options_.subject,
             options_.handle, [this](int who, milliseconds d) { pause(who, d); }};

@@ -97,6 +97,10 @@ void dependency(scenario& s, dice& d)
     s.consumer.handler_timeout = 5min;
     s.consumer.max_in_flight = 4 * static_cast<std::size_t>(s.messages); // those on their last receive take a quarter
     blackouts(s, d, &spell::dependency_down, 45min);
+    if (d.one_in(3)) { // before the first outage, so that no message has been received as often by then
+        s.receives_before = static_cast<int>(d.between(20, 100));
+        s.lowered_at = d.between(0ms, s.spells.front().from);
+    }
     // Where messages are few and far between, the first that fail, each several times, make bad news usual.
     auto const unnoticed = 3 * (s.consumer.breaker->unavailable_in_a_row - 1);
     s.most_dead = static_cast<int>(s.spells.size()) * s.processes * unnoticed;

@@ -167,11 +167,9 @@ void dispatch_stage::stand_back(held_ptr h, tick now)
 {
     if (line_.ending) return give_back(std::move(h), now);
     auto const back = outage_.stand_back(h, now);
-    auto& book = book_of(*h);
-    if (back)
-        put_off(std::move(h), *back, book, now);
-    else
-        wait_here(*h, now);
+    if (!back) return wait_here(*h, now);
+    if (line_.options.max_age.count() != 0) book_of(*h).add(service_time(), service_time() + back->delay);
+    put_off(std::move(h), *back, now);
 }
 
 /// Hands full batches on. A message that gathers for something that has gone down goes back, or waits as others do.

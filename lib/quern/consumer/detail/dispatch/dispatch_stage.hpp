@@ -143,7 +143,7 @@ private:
     void conclude(held_ptr, outcome const&, tick now, bool malformed = false);
     circumstances circumstances_of(held const&);
     void found_down(held_ptr, outcome const&, tick now);
-    void put_off(held_ptr, outage::way_back const&, age_book&, tick now);
+    void put_off(held_ptr, outage::way_back const&, tick now);
     void wait_here(held const& head, tick now);
     void note_spilled(held const&, tick now);
     bool has_places_for_tails() const;

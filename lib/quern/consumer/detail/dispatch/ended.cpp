@@ -219,9 +219,12 @@ void dispatch_stage::found_down(held_ptr h, outcome const& said, tick now)
     if (line_.ending) return give_back(std::move(h), now);
     auto const back = outage_.found_down(h, outage::news_of(said), now);
     if (!back) return wait_here(*h, now);
-    // After an outage of another dependency it comes back as one that depends on its own.
-    auto& book = !back->stood_back ? waits_.of(owner_of_waits(*h)) : said.dependency() ? ages_ : book_of(*h);
-    put_off(std::move(h), *back, book, now);
+    if (line_.options.max_age.count() != 0) {
+        // After an outage of another dependency it comes back as one that depends on its own.
+        auto& book = !back->stood_back ? waits_.of(owner_of_waits(*h)) : said.dependency() ? ages_ : book_of(*h);
+        book.add(service_time(), service_time() + back->delay);
+    }
+    put_off(std::move(h), *back, now);
 }
 
 /// A head that is put off holds up its group, which grows no older by that either.
@@ -247,10 +250,9 @@ void dispatch_stage::note_spilled(held const& h, tick now)
 }
 
 /// It has not failed, so its age is no matter.
-void dispatch_stage::put_off(held_ptr h, outage::way_back const& back, age_book& book, tick now)
+void dispatch_stage::put_off(held_ptr h, outage::way_back const& back, tick now)
 {
     if (back.spilled) note_spilled(*h, now);
-    if (line_.options.max_age.count() != 0) book.add(service_time(), service_time() + back.delay);
     postpone(std::move(h), back.delay, now, back.delay <= longest_wait_for_head, back.stood_back);
 }
 

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <quern/sqs/types.hpp>
+
+#include <string>
+
+namespace quern::sim {
+
+/// The attributes of a message that was rejected once, on another queue, and came back.
+sqs::attribute_map earlier_life();
+
+/// The trace header of a message that has one.
+sqs::attribute_map trace_header();
+
+/// A message as the process that rejects it has it.
+struct rejected_message {
+    std::string id, queue_url;
+    int receive = 0;        ///< the newest; the copy may have left before that
+    bool came_back = false; ///< with what earlier_life() says
+};
+
+/// Compares the copy on the poison queue with the message: what the copy does not tell, or tells of another life.
+/// Empty: nothing.
+std::string untold_by(sqs::send_message_entry const& copy, rejected_message const&);
+
+} // namespace quern::sim
