@@ -18,16 +18,14 @@ UNDER_LOAD = 0.3  # seconds before each
 MOST_THERE = 2_000  # messages of a worker, or a look is not of all
 
 
-class Worker(threading.Thread):
-    """Sends, receives and deletes as fast as it is answered, and remembers what it was told."""
+class Client(threading.Thread):
+    """Works as fast as it is answered, whenever the broker is there."""
 
-    def __init__(self, number, queue, place):
+    def __init__(self, queue, place):
         super().__init__(daemon=True)
-        self.number, self.queue, self.place = number, queue, place
-        self.begun, self.sent, self.asked, self.deleted = set(), set(), set(), set()
-        self.requests = 0
+        self.queue, self.place = queue, place
         self.stopping = threading.Event()
-        self.start()
+        self.wrong = []
 
     def run(self):
         while not self.stopping.is_set():
@@ -37,19 +35,35 @@ class Worker(threading.Thread):
                     self.work(connection)
             except (OSError, http.client.HTTPException):
                 time.sleep(0.01)  # it was killed, and the next one is on its way
+            except (KeyError, ValueError) as unexpected:
+                self.wrong.append(repr(unexpected))
+                return
             finally:
                 connection.close()
 
-    def call(self, connection, operation, **members):
+    def call(self, connection, operation, may_be_late=False, **members):
         body = json.dumps({"QueueUrl": self.queue, **members})
         connection.request("POST", "/", body, {"Content-Type": "application/x-amz-json-1.0",
                                                "X-Amz-Target": "AmazonSQS." + operation})
         answer = connection.getresponse()
         said = answer.read()
+        if may_be_late and b"MessageNotInflight" in said:
+            return None
         if answer.status != 200:
-            raise AssertionError(f"{operation}: {answer.status} {said}")
-        self.requests += 1
+            self.wrong.append(f"{operation}: {answer.status} {said}")
         return json.loads(said or b"{}")
+
+
+class Worker(Client):
+    """Sends, receives, hides and deletes, and remembers what it was told."""
+
+    hidden_until = {}  # of all workers: body -> when it may be received at the earliest
+
+    def __init__(self, number, queue, place):
+        super().__init__(queue, place)
+        self.number = number
+        self.begun, self.sent, self.asked, self.deleted = set(), set(), set(), set()
+        self.start()
 
     def work(self, connection):
         entries = []
@@ -59,17 +73,73 @@ class Worker(threading.Thread):
             entry = {"Id": str(i), "MessageBody": name}
             if self.queue.endswith(".fifo"):
                 entry |= {"MessageGroupId": f"g{self.number}-{i}", "MessageDeduplicationId": name}
+            elif i == 3:
+                entry |= {"DelaySeconds": 1}
+                self.hidden_until[name] = time.time() + 1
             entries.append(entry)
         done = self.call(connection, "SendMessageBatch", Entries=entries)["Successful"] if entries else []
         self.sent |= {entries[int(one["Id"])]["MessageBody"] for one in done}
         found = self.call(connection, "ReceiveMessage", MaxNumberOfMessages=10, VisibilityTimeout=2).get("Messages", [])
+        self.wrong += [one["Body"] + " came while it was hidden" for one in found
+                       if time.time() < self.hidden_until.get(one["Body"], 0)]
         some = found[1:]  # the first comes again
+        if found:
+            self.hide(connection, found[0])
         if not some:
             return
         self.asked |= {one["Body"] for one in some}
         done = self.call(connection, "DeleteMessageBatch", Entries=[
             {"Id": str(i), "ReceiptHandle": one["ReceiptHandle"]} for i, one in enumerate(some)])["Successful"]
         self.deleted |= {some[int(one["Id"])]["Body"] for one in done}
+
+
+    def hide(self, connection, one):
+        asked_at = time.time()
+        done = self.call(connection, "ChangeMessageVisibility", True, ReceiptHandle=one["ReceiptHandle"], VisibilityTimeout=3)
+        if done is not None:
+            self.hidden_until[one["Body"]] = asked_at + 3
+
+
+class Mover(Client):
+    """Sends what a task then moves to another queue."""
+
+    def __init__(self, queue, source, destination, place):
+        super().__init__(queue, place)
+        self.source, self.destination = source, destination
+        self.begun, self.sent = [], set()
+        self.start()
+
+    def work(self, connection):
+        if len(self.sent) >= MOST_THERE:
+            self.stopping.wait(0.05)
+        else:
+            self.begun.append(f"letter-{len(self.begun)}")
+            done = self.call(connection, "SendMessage", MessageBody=self.begun[-1])
+            self.sent |= {self.begun[-1]} if "MessageId" in done else set()
+        if len(self.begun) % 20 == 0:
+            self.move(connection)
+
+    def move(self, connection):
+        """A task, unless one runs."""
+        tasks = self.call(connection, "ListMessageMoveTasks", SourceArn=self.source).get("Results", [])
+        if not any(task["Status"] == "RUNNING" for task in tasks):
+            self.call(connection, "StartMessageMoveTask", SourceArn=self.source, DestinationArn=self.destination)
+
+
+class Purger(Client):
+    """Sends, and has all of it thrown away."""
+
+    def __init__(self, queue, place):
+        super().__init__(queue, place)
+        self.begun, self.purged = [], set()
+        self.start()
+
+    def work(self, connection):
+        for _ in range(10):
+            self.begun.append(f"scrap-{len(self.begun)}")
+            self.call(connection, "SendMessage", MessageBody=self.begun[-1])
+        self.call(connection, "PurgeQueue")
+        self.purged |= set(self.begun)
 
 
 class BrokerKillsTest(ProgramTest):
@@ -82,7 +152,7 @@ class BrokerKillsTest(ProgramTest):
             return [one["body"] for one in json.load(answer)["messages"]]
 
     def start_broker(self):
-        broker = Broker("--no-auth", "--admin", "--data", os.path.join(self.folder, "data"))
+        broker = Broker("--no-auth", "--admin", "--relaxed", "--data", os.path.join(self.folder, "data"))
 
         def end():
             broker.process.kill()
@@ -99,18 +169,27 @@ class BrokerKillsTest(ProgramTest):
         self.variables["AWS_ENDPOINT_URL_SQS"] = broker.url
         self.create("orders")
         self.create("ledger.fifo", "--fifo")
+        arn = "arn:aws:sqs:us-east-1:000000000000:"
+        redrive = json.dumps({"deadLetterTargetArn": arn + "letters", "maxReceiveCount": 5})
+        letters = self.create("letters")
+        self.create("moved", "--attribute", "RedrivePolicy=" + redrive)
+        scrap = self.create("scrap")
         queues = "orders", "ledger.fifo"
         workers = [Worker(number, queues[number % 2], self.place) for number in range(4)]
+        mover = Mover(letters, arn + "letters", arn + "moved", self.place)
+        purger = Purger(scrap, self.place)
         for _ in range(KILLS):
             time.sleep(UNDER_LOAD)
             broker.process.kill()
             broker.process.wait(LIMIT)
             broker = self.start_broker()
-        for worker in workers:
-            worker.stopping.set()
-        for worker in workers:
-            worker.join(LIMIT)
-            self.assertFalse(worker.is_alive())
+        clients = [*workers, mover, purger]
+        for client in clients:
+            client.stopping.set()
+        for client in clients:
+            client.join(LIMIT)
+            self.assertFalse(client.is_alive())
+            self.assertEqual(client.wrong, [])
         for queue in queues:
             its = [worker for worker in workers if worker.queue == queue]
             begun, sent, asked, deleted = (set().union(*(getattr(w, what) for w in its))
@@ -123,6 +202,13 @@ class BrokerKillsTest(ProgramTest):
             self.assertEqual(set(there) - begun, set(), "never sent")
             self.assertTrue(deleted)
             print(f"{queue}: {KILLS} kills, {len(sent)} sent, {len(deleted)} deleted, {len(there)} there")
+        self.assertEqual(purger.purged & set(self.look("scrap")), set(), "purged, and back")
+        self.assertTrue(purger.purged)
+        moved, left = self.look("moved"), self.look("letters")
+        self.assertEqual(len(moved) + len(left), len(set(moved + left)), "twice")
+        self.assertEqual(mover.sent - set(moved + left), set(), "lost")
+        self.assertTrue(moved)
+        print(f"{KILLS} kills, {len(purger.purged)} purged, {len(moved)} moved, {len(left)} not yet")
 
 
 if __name__ == "__main__":

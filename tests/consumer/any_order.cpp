@@ -4,7 +4,9 @@
 #include <quern/consumer/client_options.hpp>
 #include <quern/consumer/consumer.hpp>
 #include <quern/producer/producer.hpp>
+#include <quern/sim/local_api.hpp>
 #include <quern/sqs/client.hpp>
+#include <quern/sqs/forwarding_api.hpp>
 
 #include "support/four_threads.hpp"
 #include "support/live_broker.hpp"
@@ -20,6 +22,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <concepts>
+#include <exception>
 #include <future>
 #include <memory>
 #include <optional>
@@ -256,6 +260,82 @@ BOOST_AUTO_TEST_CASE(a_producer_outlives_its_client_and_says_so)
     auto const after = send("after");
     BOOST_REQUIRE(after.has_error());
     BOOST_TEST(after.error().code == errc::stopped);
+}
+
+namespace {
+
+struct canary {
+    bool& gone;
+    ~canary() { gone = true; }
+};
+
+/// A send of it never comes to an end.
+class silent_api final : public sqs::forwarding_api<silent_api> {
+public:
+    explicit silent_api(sqs::api& real) : real_(real) {}
+    int receives = 0, sends = 0;
+
+    template <class Request>
+    sqs::answer<typename Request::response> carry(Request request)
+    {
+        receives += std::same_as<Request, sqs::receive_message_request> ? 1 : 0;
+        if constexpr (std::same_as<Request, sqs::send_message_batch_request>) {
+            ++sends;
+            asio::steady_timer timer(co_await asio::this_coro::executor, 1h);
+            co_await timer.async_wait(asio::use_awaitable);
+        }
+        co_return co_await sqs::perform(real_, std::move(request));
+    }
+
+private:
+    sqs::api& real_;
+};
+
+asio::awaitable<void> drain_its_own(sqs::api& api, std::string url, consumer_options options, bool& gone)
+{
+    canary const told{gone};
+    auto const ex = co_await asio::this_coro::executor;
+    auto handle = [](delivery&) {};
+    consumer its_own(ex, api, std::move(url), handle, std::move(options));
+    its_own.start();
+    co_await its_own.drain(20s);
+}
+
+asio::awaitable<void> send_by_its_own(sqs::api& api, std::string url, bool& gone)
+{
+    canary const told{gone};
+    auto const ex = co_await asio::this_coro::executor;
+    producer its_own(ex, api, std::move(url));
+    sqs::send_message_entry entry("a letter");
+    auto const sent = co_await its_own.send(std::move(entry));
+    BOOST_ERROR("the send has ended: " << sent.has_value());
+}
+
+} // namespace
+
+// Each owned the operation that it waited for, and this the frame: neither was ever destroyed.
+BOOST_AUTO_TEST_CASE(a_coroutine_that_owns_what_it_waits_for_goes_with_its_context)
+{
+    broker::engine engine;
+    sqs::create_queue_request const wanted("orders");
+    auto const url = engine.create_queue(wanted, real_clock().wall()).value().queue_url;
+    bool drain_is_gone = false, send_is_gone = false;
+    {
+        asio::io_context io;
+        sim::local_api queues(engine, real_clock(), io.get_executor());
+        silent_api api(queues);
+        consumer_options options;
+        options.log = nullptr;
+        asio::co_spawn(io, drain_its_own(api, url, options, drain_is_gone), [](std::exception_ptr) {});
+        asio::co_spawn(io, send_by_its_own(api, url, send_is_gone), [](std::exception_ptr) {});
+        wait_until([&] {
+            io.poll();
+            return api.receives != 0 && api.sends != 0;
+        });
+        BOOST_TEST((!drain_is_gone && !send_is_gone));
+    }
+    BOOST_TEST(drain_is_gone);
+    BOOST_TEST(send_is_gone);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -75,6 +75,9 @@ void native_value(std::string_view);
 void s3_pointer(std::string_view);
 void sns_envelope(std::string_view);
 
+// queue_rows.cpp
+void queue_row(std::string_view);
+
 // settings.cpp
 void settings(std::string_view);
 

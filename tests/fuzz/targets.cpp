@@ -31,6 +31,7 @@ constexpr target all[] = {
     {"native_value", native_value},
     {"profile", profile},
     {"receipt_handle", receipt_handle},
+    {"queue_row", queue_row},
     {"redrive", redrive},
     {"relay_request", relay_request},
     {"retry_after", retry_after},
