@@ -238,6 +238,28 @@ BOOST_AUTO_TEST_CASE(a_flag_taken_back_ends_no_other_opening)
     BOOST_TEST(b.allowance() == 1u);
 }
 
+// Each time that the flag was taken back the run that had opened it before counted as an ordinary one once more.
+BOOST_AUTO_TEST_CASE(a_flag_makes_no_run_of_an_earlier_opening_ordinary)
+{
+    auto const needed_after = [](int flags) {
+        bench b;
+        b.unavailable(3);
+        b.now += 1min;
+        b.succeed();
+        for (; flags > 0; --flags) {
+            b.it->force_open(true);
+            b.it->force_open(false);
+            b.succeed();
+        }
+        b.now += 1h;
+        int needed = 0;
+        for (; b.state() != phase::open && needed < 100; ++needed)
+            b.unavailable();
+        return needed;
+    };
+    BOOST_TEST(needed_after(50) == needed_after(0));
+}
+
 BOOST_AUTO_TEST_CASE(a_flag_that_was_never_set_may_be_taken_back)
 {
     bench b;
