@@ -81,6 +81,27 @@ BOOST_AUTO_TEST_CASE(a_message_is_deleted_only_after_the_poison_queue_has_it)
     BOOST_TEST(runs.at("m0") == 1); // its lease held
 }
 
+// A wrong poison queue looked like a wrong queue.
+BOOST_AUTO_TEST_CASE(a_settlement_that_fails_names_the_queue_that_refused_it)
+{
+    auto const refused = [](mill& m) {
+        return [&m, until = m.time.now() + 10s]() -> std::optional<failure> {
+            if (m.time.now() > until) return {};
+            return failure(errc::connect_failed, "refused", true);
+        };
+    };
+    for (bool const hands_off : {true, false}) {
+        judged m;
+        m.options.poison_queue_url = m.poison;
+        m.send(1);
+        (hands_off ? m.api.on_send : m.api.on_delete) = refused(m);
+        m.consume([=](delivery&) -> asio::awaitable<outcome> { co_return hands_off ? reject("bad") : ack(); });
+        BOOST_TEST(m.until(1min, [&m] { return m.empty(); }));
+        BOOST_TEST(m.mill::log_lines("settlement failed: " + (hands_off ? m.poison : m.url) + ": ") > 0);
+        BOOST_TEST(m.mill::log_lines("settlement failed: " + (hands_off ? m.url : m.poison) + ": ") == 0);
+    }
+}
+
 // No retry would help, and to delete it would lose it: it goes the way of a message that failed.
 BOOST_AUTO_TEST_CASE(what_the_poison_queue_will_never_take_comes_back)
 {
