@@ -22,10 +22,10 @@ void service::request(peer who, http_head const& head, std::string_view body, mi
     }
     auto const action = head.action;
     if (action == "ReceiveMessage") return receive(who, what, now);
-    if (action == "DeleteMessageBatch") return settle(who, true, true, what, now);
-    if (action == "DeleteMessage") return settle(who, false, true, what, now);
-    if (action == "ChangeMessageVisibilityBatch") return settle(who, true, false, what, now);
-    if (action == "ChangeMessageVisibility") return settle(who, false, false, what, now);
+    if (action == "DeleteMessageBatch") return settle(who, shape::batch, intent::remove, what, now);
+    if (action == "DeleteMessage") return settle(who, shape::single, intent::remove, what, now);
+    if (action == "ChangeMessageVisibilityBatch") return settle(who, shape::batch, intent::change, what, now);
+    if (action == "ChangeMessageVisibility") return settle(who, shape::single, intent::change, what, now);
     ++counts_.others;
     if (action == "GetQueueUrl") return queue_url(who, head, what, now);
     if (action == "GetQueueAttributes") return queue_attributes(who, now);
@@ -88,11 +88,11 @@ void service::serve_waiters(micros now)
         waiters_.pop_front();
 }
 
-fate service::settle(entry const& what, bool remove, micros now)
+fate service::settle(entry const& what, intent to, micros now)
 {
     auto const handle = renderer_.handles.read(what.handle);
     auto out = fate::unknown;
-    if (handle && remove) {
+    if (handle && to == intent::remove) {
         micros due = 0;
         out = queue_.remove(*handle, due);
         if (due > 0) counts_.latency.add(now + what_.delay - due);
@@ -107,9 +107,10 @@ fate service::settle(entry const& what, bool remove, micros now)
     return out;
 }
 
-void service::settle(peer who, bool batch, bool remove, call const& what, micros now)
+void service::settle(peer who, shape answers, intent to, call const& what, micros now)
 {
-    ++(remove ? counts_.deletes : counts_.changes);
+    auto const batch = answers == shape::batch;
+    ++(to == intent::remove ? counts_.deletes : counts_.changes);
     if (what.entries.empty() || what.entries.size() > 10)
         return refuse(who, "TooManyEntriesInBatchRequest", "1 to 10 entries", now);
     counts_.in_flight_was(queue_.in_flight(), now);
@@ -119,7 +120,7 @@ void service::settle(peer who, bool batch, bool remove, call const& what, micros
     if (batch) out += R"({"Successful":[)";
     auto const begin = out.size();
     for (auto const& one : what.entries) {
-        bool const bad = settle(one, remove, now) == fate::unknown;
+        bool const bad = settle(one, to, now) == fate::unknown;
         if (!batch) {
             if (bad) return refuse(who, "ReceiptHandleIsInvalid", "the handle is not one of this queue", now);
             out += "{}";

@@ -50,12 +50,15 @@ private:
         std::string bytes;
     };
 
+    enum class shape { single, batch };
+    enum class intent { remove, change };
+
     void control(peer who, http_head const& head, micros now);
     void receive(peer who, call const& what, micros now);
     bool hand_out(waiter const& to, micros now);
     void serve_waiters(micros now);
-    void settle(peer who, bool batch, bool remove, call const& what, micros now);
-    fate settle(entry const& what, bool remove, micros now);
+    void settle(peer who, shape, intent, call const& what, micros now);
+    fate settle(entry const& what, intent, micros now);
     void queue_url(peer who, http_head const& head, call const& what, micros now);
     void queue_attributes(peer who, micros now);
     void answer(peer who, int status, micros now);
