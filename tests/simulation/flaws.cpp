@@ -191,7 +191,8 @@ BOOST_AUTO_TEST_CASE(a_naive_consumer_without_a_flaw_is_not_accused)
 {
     std::vector<std::string_view> names{unreadable};
     for (auto const& s : sim::scenarios())
-        if (!s.name.ends_with("dependency") && s.name != "backlog") names.push_back(s.name); // it knows no outage
+        if (!s.name.ends_with("dependency") && !s.name.ends_with("backlog"))
+            names.push_back(s.name); // it knows no outage
     for (auto const name : names) {
         for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
             for (auto const& violation : run_naive(name, seed, {}).violations)

@@ -129,6 +129,7 @@ entry const catalogue[] = {
         dependency},
     {{"backlog", "what the handlers depend on is down when a long backlog is there; no message may die of it"},
         backlog},
+    {{"tenants-backlog", "the same of up to five of ten tenants"}, backlog_of_tenants},
     {{"tenants", "some of ten tenants are down for a while; the messages of the others are handled as fast as ever"},
         tenants},
     {{"stubborn", "many tries fail, for reasons of the messages; after an outage all is as fast as before"},

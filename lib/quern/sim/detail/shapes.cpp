@@ -2,6 +2,8 @@
 
 #include <quern/sim/detail/weather.hpp>
 
+#include <bit>
+
 namespace quern::sim {
 
 using namespace std::chrono_literals;
@@ -124,6 +126,21 @@ void backlog(scenario& s, dice& d)
     down.dependency_down = true;
     s.spells.push_back(std::move(down));
     s.most_dead = s.processes * 3 * (c.breaker->unavailable_in_a_row - 1);
+}
+
+/// Of some tenants, whose messages are told apart: each is an outage of its own.
+void backlog_of_tenants(scenario& s, dice& d)
+{
+    backlog(s, d);
+    s.tenants = 10;
+    s.keyed = true;
+    s.consumer.max_in_flight = static_cast<std::size_t>(d.between(2 * s.messages, 4 * s.messages));
+    auto& down = s.spells.front();
+    down.dependency_down = false;
+    for (auto wanted = d.between(1, s.tenants / 2); wanted > 0; --wanted)
+        down.tenants_down |= std::uint64_t(1) << d.between(0, s.tenants - 1);
+    auto const of_one = s.processes * 3 * (s.consumer.breaker->unavailable_in_a_row - 1);
+    s.most_dead = std::popcount(down.tenants_down) * of_one;
 }
 
 void incidents(scenario& s, dice& d, std::initializer_list<incident::kind> kinds)
