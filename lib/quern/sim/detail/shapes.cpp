@@ -128,8 +128,8 @@ void backlog(scenario& s, dice& d)
     s.most_dead = s.processes * 3 * (c.breaker->unavailable_in_a_row - 1);
 }
 
-/// Some tenants are down, whose messages are told apart: each is an outage of its own. A quarter of the places is enough
-/// for all of theirs.
+/// Some tenants are down, whose messages are told apart: each is an outage of its own. A quarter of the places is
+/// enough for all of theirs.
 void backlog_of_tenants(scenario& s, dice& d)
 {
     backlog(s, d);
