@@ -63,6 +63,22 @@ BOOST_AUTO_TEST_CASE(a_second_rejection_has_its_own_reason_and_keeps_the_first_i
     BOOST_TEST(got.attributes.at("x-original-first-receive-timestamp").value == "2020-01-01T00:00:00.000Z");
 }
 
+// What was not said now, or found no room, was that of the first time.
+BOOST_AUTO_TEST_CASE(nothing_of_an_earlier_rejection_stands_for_this_one)
+{
+    std::string const large(sqs::max_message_bytes - 120, 'x');
+    for (bool const has_room : {true, false}) {
+        m.body = has_room ? std::string_view("body") : std::string_view(large);
+        m.attributes = {{"QuernReason", "String", "old"}, {"QuernOriginalId", "String", "first-id"},
+            {"QuernSource", "String", "elsewhere"}, {"QuernReceiveCount", "Number", "7"}};
+        auto const got = copy(has_room ? "" : std::string(80, 'y'));
+        BOOST_TEST(!got.attributes.contains("QuernReason"));
+        BOOST_TEST(got.attributes.at("QuernOriginalId").value == "first-id");
+        BOOST_TEST((got.attributes.at("QuernSource").value == "orders"));
+        BOOST_TEST(got.attributes.at("QuernReceiveCount").value == "3");
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_redrive_finds_its_count_and_the_first_receive_in_the_copy)
 {
     m.attributes = {{"x-redrive-attempt", "Number", "2"}};

@@ -130,7 +130,12 @@ struct book {
         return out;
     }
 
-    void hand_off(int process, int number) { hand_off(process, copy(number)); }
+    void hand_off(int process, int number, int receive = 1)
+    {
+        auto one = copy(number);
+        one.attributes["QuernReceiveCount"].value = std::to_string(receive);
+        hand_off(process, std::move(one));
+    }
 
     void hand_off(int process, sqs::send_message_entry copy)
     {

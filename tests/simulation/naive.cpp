@@ -104,7 +104,7 @@ void naive_worker::note_outage(std::exception_ptr const& thrown)
     if (flaws_.stops_for_unreadable && is_unreadable(thrown)) stopped_until_ = now() + 1min;
     if ((flaws_.stays_slow || flaws_.relapses_at_one) && down_in_a_row_ == 3) slow_ = true;
     if (flaws_.stays_slow && good_in_a_row_ == 20) slow_ = false;
-    if (flaws_.relapses_at_one) at_a_time_ = thrown ? 1 : 2 * at_a_time_;
+    if (slow_) at_a_time_ = thrown || flaws_.stays_slow ? 1 : 2 * at_a_time_;
     if (flaws_.relapses_at_one && at_a_time_ >= options_.max_in_flight / 2) slow_ = false;
 }
 

@@ -151,6 +151,27 @@ BOOST_AUTO_TEST_CASE(a_copy_on_the_poison_queue_tells_what_happened_to_the_messa
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_copy_tells_the_receive_that_was_rejected_and_no_reason_that_nobody_has_given)
+{
+    book good, old_receive, invented;
+    for (auto* b : {&good, &old_receive, &invented}) {
+        b->receive(0, 1, 1);
+        b->run(0, 1, {kind::failed});
+        b->hide(0, 1, 1, 0s);
+        b->receive(0, 1, 2);
+        sim::verdict said{kind::rejected};
+        said.unexplained = true;
+        b->run(0, 1, said);
+        auto copy = book::copy(1);
+        if (b != &invented) copy.attributes.erase("QuernReason");
+        if (b != &old_receive) copy.attributes["QuernReceiveCount"].value = "2";
+        b->hand_off(0, std::move(copy));
+    }
+    good.expect_nothing();
+    old_receive.expect("how often it was received");
+    invented.expect("why it was rejected");
+}
+
 BOOST_AUTO_TEST_CASE(a_copy_of_what_was_rejected_before_tells_the_newest_reason_and_the_oldest_id)
 {
     for (bool const is_new : {true, false}) {
@@ -160,7 +181,7 @@ BOOST_AUTO_TEST_CASE(a_copy_of_what_was_rejected_before_tells_the_newest_reason_
         b.run(0, 3, {kind::rejected});
         auto copy = book::copy(3);
         for (auto const* name : {"QuernOriginalId", is_new ? "QuernOriginalId" : "QuernReason"})
-            copy.attributes[name] = sim::earlier_life()[name];
+            copy.attributes[name] = sim::earlier_life(3)[name];
         b.hand_off(0, std::move(copy));
         if (is_new)
             b.expect_nothing();

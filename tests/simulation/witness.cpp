@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_CASE(does_not_count_a_success_that_comes_after_its_lease)
     b.receive(0, 1, 2);
     b.receive(0, 2, 1);
     b.run(0, 1, {kind::rejected});
-    b.hand_off(0, 1);
+    b.hand_off(0, 1, 2);
     b.remove(0, 1, 2);
     b.run(0, 2, {kind::succeeded});
     b.pass(830ms);

@@ -51,10 +51,9 @@ struct spell {
     std::chrono::milliseconds from{}, until{};
     broker::fault_settings faults;
     bool credentials_expired = false; ///< every request is refused
-    bool without_handles =
-        false; ///< receives are answered at once, by messages that have neither id nor receipt handle
-    bool dependency_down = false;   ///< every try of a handler throws dependency_down, at once
-    std::uint64_t tenants_down = 0; ///< those of the tenants in this set do: bit 0 for the first
+    bool without_handles = false;     ///< what receives bring has neither an id nor a receipt handle
+    bool dependency_down = false;     ///< every try of a handler throws dependency_down, at once
+    std::uint64_t tenants_down = 0;   ///< those of the tenants in this set do: bit 0 for the first
 };
 
 /// Something that happens to a process.
@@ -100,11 +99,11 @@ struct scenario {
     std::uint64_t seed = 1;
     int messages = 100;
     std::chrono::milliseconds sent_within{10'000};
-    std::size_t longest_body = 0; ///< bytes after the number; each is drawn. 0: the number alone
-    int groups = 0;               ///< of a FIFO queue; 0: a standard queue
-    int max_receives = 0;         ///< of the redrive policy to a dead-letter queue; 0: none
-    int receives_before = 0;      ///< as that policy has it until it is lowered; 0: as it is all day
-    std::chrono::milliseconds lowered_at{};
+    std::size_t longest_body = 0;           ///< bytes after the number; each is drawn. 0: the number alone
+    int groups = 0;                         ///< of a FIFO queue; 0: a standard queue
+    int max_receives = 0;                   ///< of the redrive policy to a dead-letter queue; 0: none
+    int receives_before = 0;                ///< as that policy has it until it is lowered; 0: as it is all day
+    std::chrono::milliseconds lowered_at{}; ///< to max_receives
     int most_dead = -1; ///< in the dead-letter queue, where it is no fault of the messages; -1: any number
     int processes = 1;
     int together = 1;            ///< consumers in each of them; an incident happens to all of these

@@ -84,7 +84,11 @@ verdict judge_by_its_end(scenario const& day, delivery const& d, ending const& e
     }
     switch (said->what()) {
     case outcome::kind::ack: return {verdict::kind::succeeded};
-    case outcome::kind::reject: return {verdict::kind::rejected};
+    case outcome::kind::reject: {
+        verdict out{verdict::kind::rejected};
+        out.unexplained = said->reason().empty();
+        return out;
+    }
     case outcome::kind::release: return {verdict::kind::failed};
     case outcome::kind::retry_after: return failed(day, said->delay());
     case outcome::kind::unavailable: return found_down();

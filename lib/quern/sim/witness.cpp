@@ -138,6 +138,8 @@ void witness::ended(int process, int number, verdict const& said, bool obeys_can
     auto const may_be_released = wakes(process) && stops_.contains(process); // told to stop twice while it slept
     mine.not_before = mine.lapsed || may_be_released ? now : now + said.delay;
     mine.rejectable = in_time && said.rejectable();
+    mine.rejected_as = mine.receive;
+    mine.unexplained = said.unexplained;
     mine.discarded = in_time && said.how == verdict::kind::discarded;
     mine.handled = in_time && said.how == verdict::kind::succeeded;
     mine.late = now >= mine.until;

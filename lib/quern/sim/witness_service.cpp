@@ -120,7 +120,8 @@ public:
             m.handed_off = true;
             auto const& mine = m.shares[process_];
             w_.note(name(process_, number) + ": handed to the poison queue");
-            auto const untold = untold_by(entry, {m.id, m.queue_url, mine.receive, m.came_back});
+            auto const untold = untold_by(
+                entry, {number, m.id, m.queue_url, mine.rejected_as, mine.receive, !mine.unexplained, m.came_back});
             auto const who = name(process_, number);
             if (!untold.empty()) w_.complain(who + ": its copy on the poison queue does not tell " + untold);
             if (mine.rejectable) continue;
@@ -202,6 +203,7 @@ public:
             if (!mine || mine->running != 0) continue;
             auto const& means = w_.of(process_).damaged;
             mine->failed = means.how == verdict::kind::failed;
+            if (!mine->rejectable) mine->rejected_as = mine->receive;
             mine->rejectable = mine->rejectable || means.rejectable();
             mine->discarded = mine->discarded || means.how == verdict::kind::discarded;
             mine->not_before = mine->ended_at = now();

@@ -126,7 +126,7 @@ private:
                 request.deduplication_id = std::to_string(i);
             }
             auto const came_back = !options_.body && !poison_url_.empty() && i % 3 == 1;
-            if (came_back) request.attributes = earlier_life();
+            if (came_back) request.attributes = earlier_life(i);
             if (!poison_url_.empty()) request.system_attributes = trace_header();
             books_.sent(i, std::move(group), body, came_back);
             co_await local_.send_message(std::move(request));

@@ -19,10 +19,10 @@ std::string text_of(sqs::attribute_map const& in, std::string_view name)
 
 } // namespace
 
-sqs::attribute_map earlier_life()
+sqs::attribute_map earlier_life(int number)
 {
     return {{std::string(reason), {"String", "a reason of an earlier life"}},
-        {std::string(original_id), {"String", "an id of an earlier life"}},
+        {std::string(original_id), {"String", "id " + std::to_string(number) + " of an earlier life"}},
         {std::string(source), {"String", "a queue of an earlier life"}},
         {std::string(receive_count), {"Number", "77"}}};
 }
@@ -34,15 +34,15 @@ sqs::attribute_map trace_header()
 
 std::string untold_by(sqs::send_message_entry const& copy, rejected_message const& of)
 {
-    auto const before = earlier_life();
+    auto const before = earlier_life(of.number);
     auto const id = of.came_back ? text_of(before, original_id) : of.id;
     auto const why = text_of(copy.attributes, reason);
-    if (why.empty() || why == text_of(before, reason)) return "why it was rejected";
+    if (why.empty() == of.explained || why == text_of(before, reason)) return "why it was rejected";
     if (text_of(copy.attributes, original_id) != id) return "its original id";
     if (text_of(copy.attributes, source) != of.queue_url.substr(of.queue_url.rfind('/') + 1))
         return "the queue that it comes from";
     auto const receives = std::atoi(text_of(copy.attributes, receive_count).c_str());
-    if (receives < 1 || receives > of.receive) return "how often it was received";
+    if (receives < of.from || receives > of.to) return "how often it was received";
     if (text_of(copy.system_attributes, header) != text_of(trace_header(), header)) return "its trace header";
     return {};
 }

@@ -6,16 +6,18 @@
 
 namespace quern::sim {
 
-/// The attributes of a message that was rejected once, on another queue, and came back.
-sqs::attribute_map earlier_life();
+/// The attributes of that message, which was rejected once, on another queue, and came back.
+sqs::attribute_map earlier_life(int number);
 
 /// The trace header of a message that has one.
 sqs::attribute_map trace_header();
 
 /// A message as the process that rejects it has it.
 struct rejected_message {
+    int number = 0;
     std::string id, queue_url;
-    int receive = 0;        ///< the newest; the copy may have left before that
+    int from = 1, to = 1;   ///< receive counts: of the one that was rejected, and the newest
+    bool explained = true;  ///< it was said why
     bool came_back = false; ///< with what earlier_life() says
 };
 

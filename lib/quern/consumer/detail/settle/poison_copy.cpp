@@ -20,6 +20,8 @@ void poison_copies::add(held const& h)
 {
     auto const& m = h.message.message();
     auto& copy = copies_.emplace_back(sqs::detail::copy_of(m));
+    for (auto const of_an_earlier_rejection : {mark::reason, mark::source, mark::receive_count})
+        copy.attributes.erase(std::string(of_an_earlier_rejection));
     set_if_it_fits(copy, mark::reason, {"String", h.rare ? h.rare->reason : std::string()}, true);
     set_if_it_fits(copy, mark::original_id, {"String", std::string(m.id)}, false);
     set_if_it_fits(copy, mark::source, {"String", source_}, true);
