@@ -196,8 +196,7 @@ public:
             mine.failed = mine.postponed = mine.let_go = mine.doubtful = false;
             return &mine;
         };
-        for (auto const& one : got.messages)
-            arrived(one);
+        std::ranges::for_each(got.messages, arrived);
         for (auto const& bad : got.damaged) {
             auto* const mine = has_no_handle(bad) ? nullptr : arrived(bad.known);
             if (!mine || mine->running != 0) continue;
