@@ -92,7 +92,6 @@ class Worker(Client):
             {"Id": str(i), "ReceiptHandle": one["ReceiptHandle"]} for i, one in enumerate(some)])["Successful"]
         self.deleted |= {some[int(one["Id"])]["Body"] for one in done}
 
-
     def hide(self, connection, one):
         asked_at = time.time()
         done = self.call(connection, "ChangeMessageVisibility", True, ReceiptHandle=one["ReceiptHandle"], VisibilityTimeout=3)

@@ -114,11 +114,11 @@ private:
         bool gone = false;     ///< and has got it
         bool handled = false;  ///< with success, in time
         bool late = false; ///< that, by a process that had slept beyond its lease, and may have given it up as well
-        bool rejectable = false; ///< may go to the poison queue
-        int rejected_as = 1;     ///< that, at which receive count
-        bool unexplained = false;
-        bool discarded = false; ///< may be deleted
-        bool failed = false;    ///< and is to be tried again, but not before:
+        bool rejectable = false;  ///< may go to the poison queue
+        int rejected_as = 1;      ///< that, at which receive count
+        bool unexplained = false; ///< and its handler has not said why
+        bool discarded = false;   ///< may be deleted
+        bool failed = false;      ///< and is to be tried again, but not before:
         tick not_before{};
         bool postponed = false; ///< at the service, for that long at least
         bool adopted = false;   ///< it came again while it may have been held
@@ -145,8 +145,8 @@ private:
     };
     struct message {
         std::string group;
-        std::size_t bytes = 0; // of its body
-        bool came_back = false;
+        std::size_t bytes = 0;     // of its body
+        bool came_back = false;    // from a poison queue, before the day
         std::string id, queue_url; // as it was received
         std::string handle;        // the newest of all
         int receives = 0;

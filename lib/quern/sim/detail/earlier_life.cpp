@@ -7,7 +7,7 @@ namespace quern::sim {
 
 namespace {
 
-// The names are those that docs/guide/handlers.md promises; spelled out here, so that a change of them shows.
+// The names are those that docs/guide/dead-letters.md promises; spelled out here, so that a change of them shows.
 constexpr std::string_view reason = "QuernReason", original_id = "QuernOriginalId", source = "QuernSource",
                            receive_count = "QuernReceiveCount", header = "AWSTraceHeader";
 
