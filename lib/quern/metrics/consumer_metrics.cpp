@@ -93,18 +93,19 @@ void consumer_metrics::follow(consumer const& c)
 void consumer_metrics::received(observed_message const&)
 {
     n_.add(id::messages_received);
+    ++held_;
 }
 
 void consumer_metrics::began(observed_message const& m)
 {
-    ++began_;
+    ++running_;
     n_.record(id::wait, m.waited);
     if (m.queued) n_.record(id::dwell, *m.queued + m.waited);
 }
 
 void consumer_metrics::ended(observed_message const& m, handler_end how, outcome::kind verdict)
 {
-    ++ended_;
+    --running_;
     if (how == handler_end::called_off) return;
     n_.record(id::process_duration, m.handled, verdict_series(verdict));
     if (how == handler_end::returned && verdict != outcome::kind::unavailable) return;
@@ -128,7 +129,7 @@ void consumer_metrics::lease_lost(observed_message const&)
 
 void consumer_metrics::settled(observed_message const& m, message_end how, std::chrono::seconds)
 {
-    ++over_;
+    --held_;
     switch (how) {
     case message_end::deleted: n_.add(id::messages_settled, 0); break;
     case message_end::put_off: n_.add(id::messages_settled, 1); break;
@@ -164,8 +165,8 @@ void consumer_metrics::limits_changed(observed_limits const& now)
 /// Counts those that it could not settle as over: they had no end of their own.
 void consumer_metrics::drain_ended(drain_report const&)
 {
-    over_ = n_.count(id::messages_received);
-    ended_ = std::uint64_t(began_);
+    held_ = 0;
+    running_ = 0;
 }
 
 void consumer_metrics::request_done(sqs::observed_request const& r)
@@ -217,8 +218,7 @@ void consumer_metrics::set_from_counters(telemetry::reading& to) const
 
 void consumer_metrics::add_to(std::vector<telemetry::reading>& to) const
 {
-    std::uint64_t const over = over_, ended = ended_,
-                        began = began_; // the ends first: there are never fewer beginnings
+    auto const held = static_cast<double>(held_);
     auto out = n_.read();
     auto const looked = looks_.read();
     for (auto const& i : telemetry::instruments) {
@@ -226,10 +226,8 @@ void consumer_metrics::add_to(std::vector<telemetry::reading>& to) const
         for (std::size_t s = 0; s < i.series(); ++s)
             if (auto const value = looked.gauge(i.which, s)) out.set(i.which, s, *value);
     }
-    auto const received = out.count(id::messages_received, 0);
-    auto const held = static_cast<double>(received - std::min(received, over));
     out.set(id::in_flight_messages, 0, held);
-    out.set(id::handlers_running, 0, static_cast<double>(began - std::min(began, ended)));
+    out.set(id::handlers_running, 0, static_cast<double>(running_));
     // Of the limit that was set, not of what an outage leaves of it: who scales by this must not in an outage.
     auto most = static_cast<double>(max_in_flight_.load(std::memory_order_relaxed));
     if (most == 0) most = out.gauge(id::limit, messages).value_or(0);

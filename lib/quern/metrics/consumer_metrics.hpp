@@ -71,7 +71,7 @@ private:
     telemetry::numbers n_;
     telemetry::numbers looks_; ///< the same part, for what explained() sets: it may have another strand
     request_metrics requests_; ///< of a client that it has for itself
-    counter began_, ended_, over_;
+    counter held_, running_;   ///< messages, and handlers: no difference of totals, which a reader sees apart
     std::atomic<std::size_t> max_in_flight_{0}; ///< as explained() has it; 0: not yet
     std::array<std::size_t, 4> breakers_{};     ///< not closed, by phase
     mutable std::mutex lock_;

@@ -17,6 +17,7 @@ public:
     }
     counter& operator+=(std::uint64_t more) { return *this = *this + more; } // nobody else writes: no locked addition
     counter& operator++() { return *this += 1; }
+    counter& operator--() { return *this = *this - (*this != 0 ? 1 : 0); } // never below zero
 
 private:
     std::atomic<std::uint64_t> n_{0};
