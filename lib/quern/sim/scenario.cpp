@@ -130,6 +130,9 @@ entry const catalogue[] = {
     {{"backlog", "what the handlers depend on is down when a long backlog is there; no message may die of it"},
         backlog},
     {{"tenants-backlog", "the same of up to five of ten tenants"}, backlog_of_tenants},
+    {{"flapping-dependency",
+         "it comes and goes every few minutes while a backlog is there; no message may die of it"},
+        flapping},
     {{"tenants", "some of ten tenants are down for a while; the messages of the others are handled as fast as ever"},
         tenants},
     {{"stubborn", "many tries fail, for reasons of the messages; after an outage all is as fast as before"},
@@ -220,6 +223,14 @@ entry const catalogue[] = {
             s.groups = static_cast<int>(d.between(6, 20)); // of one or two only the heads could tell, again and again
             short_leases(s);
             s.max_receives *= 3; // each time that a head comes again may cost those behind it a receive as well
+        }},
+    {{"fifo-flapping-dependency", "the same of a FIFO queue whose dependency comes and goes"},
+        [](scenario& s, dice& d) {
+            flapping(s, d);
+            ordered(s, d);
+            s.groups = static_cast<int>(d.between(6, 30));
+            s.handlers.slow = 0; // heads that take minutes let the few others find out alone, again and again
+            short_leases(s);
         }},
     {{"fifo-tenants", "some of ten tenants are down, each with groups of its own; the others go on"},
         tenants_in_order},

@@ -123,6 +123,7 @@ private:
         bool postponed = false; ///< at the service, for that long at least
         bool adopted = false;   ///< it came again while it may have been held
         bool let_go = false;    ///< given back, deleted, or no longer known to the service, which has said so
+        bool anew = false;      ///< it came again after that: nothing is said of this receive yet
         bool doubtful =
             false; ///< it woke after the lease's end, to an answer that had extended it, or somebody else's
     };

@@ -187,6 +187,7 @@ public:
             if (receive < mine.receive && held) return nullptr; // overtaken by the answer to a later receive
             mine.settling = mine.settling && held;              // else that was for an earlier receive
             mine.adopted = mine.receive != 0 && !mine.let_go && !mine.postponed;
+            mine.anew = mine.let_go;
             mine.lapsed = mine.lapsed || (mine.running != 0 && now() >= mine.until);
             mine.handle = one.receipt_handle;
             mine.receive = receive;
@@ -307,10 +308,9 @@ private:
     /// is one of the lease before that is tried again.
     bool is_put_off(share const& mine, std::chrono::seconds timeout, tick sent_at) const
     {
-        if (mine.running != 0 || (mine.handled && !mine.late) || mine.accepted) return false;
+        if (mine.running != 0 || (mine.handled && !mine.late && !mine.anew) || mine.accepted) return false;
         auto const early = sent_at < mine.since + w_.of(process_).lease / 2 && !mine.adopted;
-        auto const as_said = mine.ended_at == mine.arrived_at;
-        return timeout != w_.of(process_).lease || early || as_said;
+        return timeout != w_.of(process_).lease || early || mine.ended_at == mine.arrived_at;
     }
 
     /// Lets pass a change that left at the moment at which the handler ended: it may be an extension of before.

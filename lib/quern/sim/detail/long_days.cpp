@@ -118,8 +118,9 @@ void poisoned(scenario& s, dice& d)
     s.poisoned = static_cast<int>(d.between(1, 3));
     s.dead_within =
         30min + s.max_receives * (longest_delay(s.consumer.backoff, s.max_receives) + s.consumer.visibility_timeout);
-    flow(s, 3 * first_trouble);
-    speed_promise others{settled, first_trouble, first_trouble, 3 * first_trouble};
+    auto const until = s.dead_within * 3 / 2; // others come all the time: nothing else tells them from an outage
+    flow(s, until);
+    speed_promise others{settled, until / 3, until / 3, until};
     others.when = "beside " + std::to_string(s.poisoned) + " that always find what they need down";
     s.speeds.push_back(std::move(others));
 }

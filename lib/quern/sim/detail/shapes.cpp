@@ -128,6 +128,28 @@ void backlog(scenario& s, dice& d)
     s.most_dead = s.processes * 3 * (c.breaker->unavailable_in_a_row - 1);
 }
 
+/// A backlog of whose messages a few are handled between two outages, often before the consumer is at full speed.
+void flapping(scenario& s, dice& d)
+{
+    backlog(s, d);
+    s.takes = d.between(100ms, 3s);
+    s.messages = static_cast<int>(d.between(200, 600));
+    s.max_receives = static_cast<int>(d.between(3, 4));
+    s.longest_body = 0; // there is room for whole groups to wait here
+    s.consumer.max_in_flight = static_cast<std::size_t>(2 * s.messages);
+    s.consumer.breaker->open_for =
+        policy::backoff::exponential(5s, 2.0, d.between(5s, 20s)); // else it misses most of them
+    s.spells.clear();
+    auto from = d.between(0ms, 30s);
+    for (auto outages = d.between(3, 30); outages > 0; --outages) {
+        spell down{from, from + d.between(20s, 5min), {}};
+        down.dependency_down = true;
+        from = down.until + d.between(2s, 15s);
+        s.spells.push_back(std::move(down));
+    }
+    s.most_dead += 2 * s.processes * static_cast<int>(s.spells.size()); // two each, who find out
+}
+
 /// Some tenants are down, whose messages are told apart: each is an outage of its own. A quarter of the places is
 /// enough for all of theirs.
 void backlog_of_tenants(scenario& s, dice& d)

@@ -26,6 +26,7 @@ void differ(scenario&, dice&);       ///< the settings of processes; several con
 
 void dependency(scenario&, dice&);
 void backlog(scenario&, dice&);
+void flapping(scenario&, dice&);
 void backlog_of_tenants(scenario&, dice&);
 void tenants(scenario&, dice&);
 void tenants_in_order(scenario&, dice&);

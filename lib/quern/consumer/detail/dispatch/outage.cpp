@@ -231,20 +231,24 @@ std::optional<outage::way_back> outage::found_down(held_ptr const& h, news const
 {
     if (!h->depends_on) return way_back{put_off(nullptr, now)};
     auto const other = said.about && *said.about != h->depends_on->name;
-    auto const probed = h->probe && !other;
     if (other) h->depends_on = known_.of(*said.about); // until it is up
     look_at(*h->depends_on, now);
     auto const is = h->depends_on->seen;
-    if (stopped() || is == phase::open || is == phase::half_open) return place(h, probed, now);
-    // Once: one whose own fault it is must not stay for ever.
-    auto const once_more =
-        h->depends_on->breaker.in_doubt() && is_last_receive(*h) && h->rests_until() == tick::min();
-    if (once_more && kept() < (places_to_wait() + 1) / 2) {
+    if (stopped() || is == phase::open || is == phase::half_open) return place(h, h->probe && !other, now);
+    if (is_last_receive(*h) && is_tried_again(*h) && kept() < (places_to_wait() + 1) / 2) {
         h->in_trouble().rests_until = now + doubt;
         keep(h, &dependency::tried);
         return {};
     }
     return way_back{backoff_.delay(h->message.receive_count(), random_)};
+}
+
+/// One whose own fault it is must not stay for ever: in doubt it stays once from one outage to the next.
+bool outage::is_tried_again(held& h)
+{
+    auto const& d = *h.depends_on;
+    if (d.seen == phase::slow_start) return true;
+    return d.breaker.in_doubt() && std::exchange(h.in_trouble().doubted, d.breaker.start()) != d.breaker.start();
 }
 
 std::optional<outage::way_back> outage::place(held_ptr const& h, bool probed, tick now)

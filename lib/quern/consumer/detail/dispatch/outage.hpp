@@ -23,7 +23,8 @@ namespace quern::detail {
 /// message on its last receive before the dead-letter queue, which an outage must not fill. They take a quarter of
 /// the places at most, and a message that has found it down lets others go first: none may hold up the rest, and old
 /// messages that always find it down must not hide from the probes that the others would find it up. While it is in
-/// doubt whether a dependency is down, a message on its last receive that found it so is tried here once more.
+/// doubt whether a dependency is down, a message on its last receive that found it so is tried here once more; while
+/// it recovers, each time.
 class outage {
 public:
     /// News about a dependency in a handler's end.
@@ -155,6 +156,7 @@ private:
     void look_closer(dependency&, tick now);
     void look_at_all(tick now);
     bool forgets(dependency_ptr const&, tick now);
+    static bool is_tried_again(held&);
     std::optional<way_back> place(held_ptr const&, bool probed, tick now);
     void keep(held_ptr const&, std::deque<held_ptr> dependency::*line);
     std::size_t places_to_wait() const;

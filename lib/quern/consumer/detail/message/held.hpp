@@ -105,9 +105,10 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
 
     /// State that only a message in trouble has.
     struct trouble {
-        std::string reason;             ///< of its rejection
-        std::optional<failure> damage;  ///< it arrived unreadable: no handler can run
-        tick rests_until = tick::min(); ///< since what it depends on was in doubt
+        std::string reason;                             ///< of its rejection
+        std::optional<failure> damage;                  ///< it arrived unreadable: no handler can run
+        tick rests_until = tick::min();                 ///< since what it depends on was in doubt
+        std::optional<policy::breaker::ticket> doubted; ///< of the handlers among which it was in doubt
     };
     trouble& in_trouble()
     {

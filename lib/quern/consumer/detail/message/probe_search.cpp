@@ -1,5 +1,8 @@
 #include <quern/consumer/detail/message/probe_search.hpp>
 
+#include <algorithm>
+#include <utility>
+
 namespace quern::detail {
 
 void probe_search::half_opens(tick now, bool one_probe_decides, std::size_t waiting)
@@ -7,8 +10,17 @@ void probe_search::half_opens(tick now, bool one_probe_decides, std::size_t wait
     one_decides_ = one_probe_decides;
     quiet_since_ = now;
     too_early_ = 0;
-    auto const turns = waiting < most_to_wait ? turns_to_a_search : turns_where_enough_wait;
-    searches_ = !is_hopeless() || ++turns_ % turns == 0;
+    auto const turns = waiting < most_to_wait || !was_dear_ ? turns_to_a_search : turns_where_enough_wait;
+    tries_again_ = is_hopeless() && ++turns_ % turns == 0;
+    searches_ = tries_again_ || !is_hopeless();
+}
+
+void probe_search::begins(std::uint64_t who)
+{
+    barren_ = found_down_.contains(who);
+    if (!std::exchange(tries_again_, false)) return;
+    was_dear_ = !barren_ || too_early_ != 0;
+    turn_ = was_dear_ ? turn_of_others : std::min(2 * turn_, longest_turn);
 }
 
 void probe_search::ended(tick now)
@@ -37,7 +49,7 @@ tick probe_search::turn_of(std::uint64_t who) const
     auto const at = found_down_.find(who);
     if (at == found_down_.end()) return tick::min();
     if (!searches_) return quiet_since_;
-    return quiet_since_ + (at->second ? turn_of_others : turn_of_fresh);
+    return quiet_since_ + (at->second ? turn_ : turn_of_fresh);
 }
 
 bool probe_search::rests(tick now) const
