@@ -228,7 +228,7 @@ entry const catalogue[] = {
         [](scenario& s, dice& d) {
             flapping(s, d);
             ordered(s, d);
-            s.groups = static_cast<int>(d.between(6, 30));
+            s.groups = static_cast<int>(d.between(20, 40)); // few heads cannot tell
             s.handlers.slow = 0; // heads that take minutes let the few others find out alone, again and again
             short_leases(s);
         }},

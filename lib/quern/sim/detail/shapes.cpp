@@ -147,7 +147,7 @@ void flapping(scenario& s, dice& d)
         from = down.until + d.between(2s, 15s);
         s.spells.push_back(std::move(down));
     }
-    s.most_dead += 2 * s.processes * static_cast<int>(s.spells.size()); // two each, who find out
+    s.most_dead += 3 * s.processes * static_cast<int>(s.spells.size()); // three of each, until it is known
 }
 
 /// Some tenants are down, whose messages are told apart: each is an outage of its own. A quarter of the places is
