@@ -318,6 +318,49 @@ BOOST_AUTO_TEST_CASE(while_it_recovers_one_on_its_last_receive_that_finds_it_dow
     BOOST_TEST(found_down(message("a", 2)).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(after_each_outage_a_doubt_spares_a_message_once_more)
+{
+    it().set_max_receives(3);
+    auto const last = message("a", 3);
+    auto const is_spared = [&] { // before it opens
+        while (admits("a")) {
+            run("a", unavailable());
+            if (!found_down(last)) return admits("a");
+        }
+        return false;
+    };
+    for (int outages = 0; outages < 4; ++outages) {
+        BOOST_TEST(is_spared(), outages);
+        run("a", ack());
+        now += 30s;
+        BOOST_TEST(it().next_kept(now) == last);
+        BOOST_TEST(!is_spared(), outages);
+        now += 1min;
+        run("a", ack());
+        now += 1min;
+        it().take_kept();
+    }
+}
+
+// More of them waited than a doubt has places for, and those died of the second outage.
+BOOST_AUTO_TEST_CASE(as_many_as_wait_while_it_is_down_wait_on_when_it_goes_down_again)
+{
+    it().set_max_receives(3);
+    take_down("a");
+    for (int i = 0; i < 10; ++i)
+        BOOST_TEST(!it().stand_back(message("a", 3), now));
+    now += 5s;
+    run("a", ack()); // slow start
+    auto const first = it().next_kept(now);
+    BOOST_REQUIRE(first);
+    BOOST_TEST(!found_down(first));
+    for (int i = 0; i < 10; ++i)
+        BOOST_TEST(!it().stand_back(message("a", 3), now));
+    auto const back = found_down(message("a", 3)); // half of all places are taken
+    BOOST_REQUIRE(back.has_value());
+    BOOST_TEST(back->spilled);
+}
+
 BOOST_AUTO_TEST_CASE(where_several_may_probe_one_that_waits_is_woken_beside_one_that_is_at_work)
 {
     options.breaker->probes = 2;

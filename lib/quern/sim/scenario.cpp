@@ -131,7 +131,7 @@ entry const catalogue[] = {
         backlog},
     {{"tenants-backlog", "the same of up to five of ten tenants"}, backlog_of_tenants},
     {{"flapping-dependency",
-         "it comes and goes every few minutes while a backlog is there; no message may die of it"},
+         "what the handlers depend on comes and goes while a backlog is there; each outage may cost a few"},
         flapping},
     {{"tenants", "some of ten tenants are down for a while; the messages of the others are handled as fast as ever"},
         tenants},

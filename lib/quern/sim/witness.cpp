@@ -77,7 +77,7 @@ void witness::started(int process, int number)
     complain_of(process, limits_of(process).starts(++running_[process], time_.now()));
     bytes_[process] += m.bytes;
     mine.handled = mine.rejectable = mine.discarded = mine.failed = mine.lapsed = false;
-    mine.accepted = mine.gone = mine.settling = false;
+    mine.accepted = mine.gone = mine.settling = mine.anew = false;
 }
 
 /// The message is this process's for certain, and one that was sent before it into its group is not done with.

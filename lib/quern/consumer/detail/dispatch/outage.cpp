@@ -152,8 +152,8 @@ void outage::look_at_all(tick now)
 /// Else one whose messages others receive would be half open for ever, and seek them.
 bool outage::forgets(dependency_ptr const& d, tick now)
 {
-    auto const is_silent = d->seen == phase::half_open && now - d->search.quiet_since() >= longest_silence;
-    if (!is_silent || d->working != 0 || !known_.forget_unused(*d)) return false;
+    if (d->seen != phase::half_open || now - d->search.quiet_since() < longest_silence) return false;
+    if (d->working != 0 || !known_.forget_unused(*d)) return false;
     events_.push_back({d, d->seen, phase::closed}); // for those who count
     return true;
 }
@@ -235,20 +235,21 @@ std::optional<outage::way_back> outage::found_down(held_ptr const& h, news const
     look_at(*h->depends_on, now);
     auto const is = h->depends_on->seen;
     if (stopped() || is == phase::open || is == phase::half_open) return place(h, h->probe && !other, now);
-    if (is_last_receive(*h) && is_tried_again(*h) && kept() < (places_to_wait() + 1) / 2) {
+    auto const last = is_last_receive(*h), recovers = is == phase::slow_start;
+    auto const most = recovers ? 2 * places_to_wait() : (places_to_wait() + 1) / 2;
+    if (last && kept() < most && (recovers || is_doubted_anew(*h))) {
         h->in_trouble().rests_until = now + doubt;
         keep(h, &dependency::tried);
         return {};
     }
-    return way_back{backoff_.delay(h->message.receive_count(), random_)};
+    return way_back{backoff_.delay(h->message.receive_count(), random_), false, last && recovers};
 }
 
-/// One whose own fault it is must not stay for ever: in doubt it stays once from one outage to the next.
-bool outage::is_tried_again(held& h)
+/// True when no doubt has spared it since the last outage: one whose own fault it is must not stay for ever.
+bool outage::is_doubted_anew(held& h)
 {
-    auto const& d = *h.depends_on;
-    if (d.seen == phase::slow_start) return true;
-    return d.breaker.in_doubt() && std::exchange(h.in_trouble().doubted, d.breaker.start()) != d.breaker.start();
+    auto const& its = h.depends_on->breaker;
+    return its.in_doubt() && std::exchange(h.in_trouble().doubted, its.start()) != its.start();
 }
 
 std::optional<outage::way_back> outage::place(held_ptr const& h, bool probed, tick now)
@@ -357,8 +358,8 @@ std::vector<held_ptr> outage::take_kept()
 
 std::optional<tick> outage::wake_at(tick now) const
 {
-    if (stopped()) return {};
     std::optional<tick> out;
+    if (stopped()) return out;
     auto const consider = [&](tick at) { out = std::min(out.value_or(at), at); };
     for (auto const& d : watched_) {
         if (auto const at = d->breaker.wake_at()) consider(*at);
@@ -374,12 +375,11 @@ std::optional<tick> outage::wake_at(tick now) const
 
 std::string outage::explain(tick now) const
 {
-    constexpr int most = 5; // names
+    constexpr std::size_t most = 5; // names
     if (paused_) return why_paused_.empty() ? "paused" : "paused: " + why_paused_;
     if (forced_ && watched_.empty()) return "breaker open as long as its flag is set";
     std::string out;
-    int down = 0;
-    std::size_t here = 0;
+    std::size_t down = 0, here = 0;
     for (auto const& d : watched_) {
         here += d->kept.size() + d->tried.size();
         if (d->breaker.state() == phase::closed || ++down > most) continue;

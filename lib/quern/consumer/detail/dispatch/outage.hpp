@@ -156,7 +156,7 @@ private:
     void look_closer(dependency&, tick now);
     void look_at_all(tick now);
     bool forgets(dependency_ptr const&, tick now);
-    static bool is_tried_again(held&);
+    static bool is_doubted_anew(held&);
     std::optional<way_back> place(held_ptr const&, bool probed, tick now);
     void keep(held_ptr const&, std::deque<held_ptr> dependency::*line);
     std::size_t places_to_wait() const;

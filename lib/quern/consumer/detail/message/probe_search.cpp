@@ -18,6 +18,7 @@ void probe_search::half_opens(tick now, bool one_probe_decides, std::size_t wait
 void probe_search::begins(std::uint64_t who)
 {
     barren_ = found_down_.contains(who);
+    if (!barren_) turn_ = turn_of_others;
     if (!std::exchange(tries_again_, false)) return;
     was_dear_ = !barren_ || too_early_ != 0;
     turn_ = was_dear_ ? turn_of_others : std::min(2 * turn_, longest_turn);

@@ -12,10 +12,10 @@ namespace quern::detail {
 /// The rule of who probes while a dependency is half open, and for how long another one is sought for that.
 ///
 /// A message that has not found it down comes first, for two seconds: old ones that always find it down must not hide
-/// that others would find it up. Who probed in vain waits thirty seconds for others. But a message that comes and may
-/// not probe yet goes back at the price of a receive. A search therefore ends after ten of these. Where there is
-/// little hope (twelve such probes in vain and none well, or none was to be found) only every fourth half-open phase
-/// begins with a search: in the others a message probes that waits here, which costs nothing.
+/// that others would find it up. A message that probed in vain waits thirty seconds for others. But a message that
+/// comes and may not probe yet goes back at the price of a receive. A search therefore ends after ten of these. Where
+/// there is little hope (twelve such probes in vain and none well, or none was to be found) only every fourth
+/// half-open phase begins with a search: in the others a message probes that waits here, which costs nothing.
 ///
 /// Once three such wait, who probe in turn, it is every sixteenth, if the last search cost a receive: all three are
 /// hardly at fault themselves. A search to which nobody came cost nothing, and the next one lasts twice as long, up
