@@ -33,7 +33,7 @@ LIMIT = 1.05
 AT_MOST = {  # the first may be so many times the second, each with the allocator of the second: what that takes
     # goes by what lies where and differs by two percent, and no observer allocates
     ("watched", "cycle"): 1.04,  # two percent, and as much again for what two runs on a busy machine differ by
-    ("timed", "cycle"): 1.06,  # half of it for the time of sending: asked for, read, copied
+    ("timed", "cycle"): 1.08,  # half of it for the time of sending: asked for, read, copied; 3.1 to 6.2 % were counted
     ("measured", "cycle"): 1.08,  # which needs that time, and changes a dozen numbers
 }
 ALLOCATOR = re.compile(r"malloc|^_?free$|^cfree|_int_free|memalign|calloc|realloc|unlink_chunk")
