@@ -61,9 +61,6 @@ entry const catalogue[] = {
         [](scenario& s, dice& d) {
             trouble(s, d);
             outages(s, d);
-            // Two calls that nobody answers, for a sixth of a lease each, extend no more than forty leases in time.
-            auto const enough = static_cast<std::size_t>(2 + s.messages / 20);
-            s.consumer.max_settle_calls = std::max(s.consumer.max_settle_calls, enough);
         }},
     {{"damaged", "messages arrive unreadable, receive after receive; some answers hold nothing that can be settled"},
         [](scenario& s, dice& d) {
