@@ -32,11 +32,18 @@ struct settling {
         return out;
     }
 
+    held_ptr running()
+    {
+        auto out = received();
+        out->life.on(event::begin);
+        return out;
+    }
+
     /// One that is being deleted.
     held_ptr message()
     {
-        auto out = received();
-        for (auto const e : {event::begin, event::end, event::remove})
+        auto out = running();
+        for (auto const e : {event::end, event::remove})
             out->life.on(e);
         return out;
     }
@@ -307,7 +314,7 @@ BOOST_AUTO_TEST_CASE(leases_that_are_over_take_no_places_from_those_that_can_be_
 
 BOOST_AUTO_TEST_CASE(what_was_never_asked_goes_before_what_may_have_been_carried_out)
 {
-    auto const tried = message(), fresh = message(), later = message();
+    auto const tried = message(), fresh = running(), later = running();
     leases.hold(*tried, t0 - 28s);
     leases.hold(*fresh, t0 - 24s);
     leases.hold(*later, t0 - 20s);
@@ -316,6 +323,32 @@ BOOST_AUTO_TEST_CASE(what_was_never_asked_goes_before_what_may_have_been_carried
     BOOST_TEST(queue.take(t0, false)->what == settle_queue::call::change);
     queue.add({later, purpose::extend, 30s}, t0); // that one can wait for as long as a call may hang
     BOOST_TEST(queue.take(t0, false)->what == settle_queue::call::remove);
+}
+
+// Where nothing was answered for longer than a lease, one of each ten extensions was of a message that had been
+// deleted, and others starved.
+BOOST_AUTO_TEST_CASE(a_lease_that_may_be_deleted_already_goes_after_those_that_are_only_extended)
+{
+    auto const handled = running();
+    leases.hold(*handled, t0 - 21s);
+    queue.add({handled, purpose::extend, 30s}, t0);
+    for (auto const e : {event::end, event::remove})
+        handled->life.on(e); // while its extension waits
+    auto const has = [](settle_queue::batch const& b, held_ptr const& h) {
+        return std::ranges::any_of(b.entries, [&](settlement const& e) { return e.what == h; });
+    };
+    for (int i = 0; i < 10; ++i) {
+        auto const h = running();
+        leases.hold(*h, t0 - 20s);
+        queue.add({h, purpose::extend, 30s}, t0);
+    }
+    BOOST_TEST(!has(*queue.take(t0, false), handled));
+    for (int i = 0; i < 10; ++i) {
+        auto const h = running();
+        leases.hold(*h, t0 - 15s); // these can wait for as long as a call may hang
+        queue.add({h, purpose::extend, 30s}, t0);
+    }
+    BOOST_TEST(has(*queue.take(t0, false), handled));
 }
 
 // Deletes that hang must not hold every call while leases run out.

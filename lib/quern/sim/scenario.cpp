@@ -61,6 +61,9 @@ entry const catalogue[] = {
         [](scenario& s, dice& d) {
             trouble(s, d);
             outages(s, d);
+            // A call that nobody answers extends twenty leases in time; deletes want their share too.
+            auto const most_held = std::min(s.consumer.max_in_flight, static_cast<std::size_t>(s.messages));
+            s.consumer.max_settle_calls = std::max(s.consumer.max_settle_calls, 2 + most_held / 20);
         }},
     {{"damaged", "messages arrive unreadable, receive after receive; some answers hold nothing that can be settled"},
         [](scenario& s, dice& d) {

@@ -23,6 +23,13 @@ bool is_void(settlement const& entry, tick now)
     return !h.life.wants_extension() || entry.extension != h.extensions || h.message.lease_deadline() <= now;
 }
 
+/// Its delete may have been carried out, or goes soon; then the extension saves nothing.
+bool is_of_little_use(settlement const& entry)
+{
+    auto const is_unsent = entry.rank < entry.what->message.lease_deadline();
+    return entry.why == settlement::purpose::extend && is_unsent && entry.what->life.wants_delete();
+}
+
 bool later(settlement const& a, settlement const& b)
 {
     return a.rank != b.rank ? a.rank > b.rank : a.asked_at > b.asked_at;
@@ -65,12 +72,13 @@ void settle_queue::line::tidy(tick now, milliseconds lease)
 {
     while (!entries.empty()) {
         auto const& first = entries.first();
-        auto const over = first.rank <= now && first.what->message.lease_deadline() <= now;
+        auto const deadline = first.what->message.lease_deadline();
+        auto const over = first.rank <= now && deadline <= now;
         auto const dropped = is_void(first, now);
-        if (!over && !dropped) return;
+        if (!over && !dropped && !is_of_little_use(first)) return;
         auto entry = entries.pop();
         if (dropped) continue;
-        entry.rank = now + lease;
+        entry.rank = over ? now + lease : deadline;
         push(std::move(entry));
     }
 }

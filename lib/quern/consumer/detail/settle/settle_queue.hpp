@@ -65,8 +65,8 @@ private:
 /// A request goes when it is full, when its oldest entry has waited for `linger`, or when no handler is running that
 /// could add to it. What has the least of its lease left goes first: where requests are scarce, a flood of deletes
 /// must not let leases run out. What failed joins a later request, after a pause; it may have been carried out, so it
-/// ranks behind what was never asked by as long as a call may hang. Whose lease is over has none left to save: it
-/// ranks as if it had just been received.
+/// ranks behind what was never asked by as long as a call may hang. So does the extension of a message whose delete
+/// is under way. Whose lease is over has none left to save: it ranks as if it had just been received.
 class settle_queue {
 public:
     settle_queue(std::chrono::milliseconds linger, std::chrono::seconds visibility_timeout, std::uint64_t seed)
