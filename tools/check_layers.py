@@ -43,13 +43,15 @@ def read_table(page):
 
 
 def read_rooms(page):
-    """Maps each room of the consumer to those that it may look into, itself among them; empty without such a table."""
+    """Maps each room of the consumer to those that it may look into, itself among them."""
     allowed = {}
     for room, names in read_rows(page, "room", "may look into"):
         for name in names:
             if name not in allowed:
                 raise SystemExit(f"{page}: {room} may look into {name}, which is no row above it")
         allowed[room] = {room, *names}
+    if not allowed:
+        raise SystemExit(f"{page}: the table of the consumer's rooms is missing")
     return allowed
 
 
@@ -58,7 +60,7 @@ def check_face(page, library):
     told = {f"{layer}/{name}.hpp" for layer, names in read_rows(page, "face of", "public headers") for name in names}
     there = {str(file.relative_to(library)) for file in library.rglob("*/*.hpp") if "detail" not in file.parts}
     if not told:
-        return []
+        raise SystemExit(f"{page}: the table of public headers is missing")
     return ([f"lib/quern/{name}: is public, and no row of the table of public headers names it" for name in sorted(there - told)] +
             [f"lib/quern/{name}: stands in the table of public headers, and is not there" for name in sorted(told - there)])
 
@@ -91,7 +93,7 @@ def check_inside(root, library):
             if "detail" in target.parts and not hidden and file.suffix == ".hpp":
                 problems.append(f"lib/quern/{where}:{number}: a header that is installed must not include {target}")
             here, there = room_of(where), room_of(target)
-            if rooms and here and there and there not in rooms.get(here, set()):
+            if here and there and there not in rooms.get(here, set()):
                 problems.append(f"lib/quern/{where}:{number}: {here} must not look into {there}")
     return problems
 

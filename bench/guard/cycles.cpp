@@ -9,11 +9,15 @@
 //   timed     as watched, and of that
 //   measured  as cycle, with all that is measured
 //   traced    as cycle, with spans of every message; their export is not in it
+//   leases    the lease of a message that is held, extended and dropped beside 10,000 leases of ten minutes
+//   outage    a message that waits here for what it depends on, beside 10,000 others, and runs once that is up
 //
 // guard.py runs each twice, with different counts: what the second one takes longer is what the difference costs.
 #include <quern/aws/detail/signing/json_signer.hpp>
 #include <quern/consumer/client_options.hpp>
 #include <quern/consumer/consumer.hpp>
+#include <quern/consumer/detail/dispatch/outage.hpp>
+#include <quern/consumer/detail/lease_book.hpp>
 #include <quern/core/detail/md5.hpp>
 #include <quern/core/detail/text/digest.hpp>
 #include <quern/metrics/collection.hpp>
@@ -26,9 +30,11 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace asio = boost::asio;
 using namespace quern;
@@ -153,6 +159,70 @@ private:
     tick::rep sum_ = 0;
 };
 
+/// As many messages as one likes, on their last receive.
+struct crowd {
+    tick now = real_clock().now();
+
+    detail::held_ptr next()
+    {
+        sqs::message m;
+        m.id = ids.emplace_back("m" + std::to_string(ids.size()));
+        m.system_attributes = {{"ApproximateReceiveCount", "1"}};
+        return detail::make_held(m, nullptr, real_clock(), now);
+    }
+
+    std::deque<std::string> ids;
+};
+
+constexpr int others = 10'000;
+
+void keep_leases(long count)
+{
+    crowd messages;
+    detail::lease_book book(std::chrono::seconds(30));
+    std::vector<detail::held_ptr> long_ones;
+    for (int i = 0; i < others; ++i)
+        book.extended(*long_ones.emplace_back(messages.next()), messages.now, std::chrono::minutes(10));
+    for (long i = 0; i < count; ++i) {
+        auto const h = messages.next();
+        book.hold(*h, messages.now);
+        book.extended(*h, messages.now, std::chrono::seconds(30));
+        book.drop(*h);
+    }
+    for (auto const& h : long_ones)
+        book.drop(*h);
+}
+
+void outlive_outage(long count)
+{
+    crowd messages;
+    consumer_options options;
+    options.max_in_flight = 100'000;
+    options.breaker->open_for = policy::backoff::fixed({std::chrono::seconds(5)});
+    detail::outage rule(options, 1);
+    rule.set_max_receives(1);
+    auto now = messages.now;
+    auto const run = [&](detail::held_ptr const& h, outcome const& said) {
+        rule.started(*h, now);
+        rule.ended(*h, detail::outage::news_of(said), now);
+    };
+    auto const arrives = [&] {
+        auto h = messages.next();
+        rule.belongs(*h, "");
+        return h;
+    };
+    for (int i = 0; i < 3; ++i)
+        run(arrives(), unavailable());
+    for (long i = 0; i < others + count; ++i) {
+        if (rule.stand_back(arrives(), now)) throw std::logic_error("it does not wait");
+    }
+    long let_go = 0;
+    for (now += std::chrono::seconds(5); let_go < others + count; now += std::chrono::seconds(1)) {
+        for (; auto const h = rule.next_kept(now); ++let_go)
+            run(h, ack());
+    }
+}
+
 asio::awaitable<void> wait_for_nothing(delivery&)
 {
     co_return;
@@ -164,7 +234,7 @@ int main(int argc, char* argv[])
 try {
     if (argc != 3)
         throw std::runtime_error(
-            "usage: guard-cycles sign|build|parse|cycle|wait|watched|timed|measured|traced COUNT");
+            "usage: guard-cycles sign|build|parse|cycle|wait|watched|timed|measured|traced|leases|outage COUNT");
     std::string const step = argv[1];
     auto const count = std::stol(argv[2]);
     if (step == "sign")
@@ -185,6 +255,10 @@ try {
             count, [](delivery&) {}, metrics::collection().consumer("bench"));
     else if (step == "traced")
         consume_traced(count);
+    else if (step == "leases")
+        keep_leases(count);
+    else if (step == "outage")
+        outlive_outage(count);
     else
         throw std::runtime_error("no such step: " + step);
 } catch (std::exception const& e) {

@@ -28,6 +28,8 @@ STEPS = {  # how often, and what of: over a socket no two runs meet quite the sa
     "timed": (8000, "message"),
     "measured": (8000, "message"),
     "traced": (8000, "message"),
+    "leases": (5000, "message"),
+    "outage": (5000, "message"),
 }
 LIMIT = 1.05
 AT_MOST = {  # the first may be so many times the second, each with the allocator of the second: what that takes

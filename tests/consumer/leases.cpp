@@ -177,6 +177,31 @@ BOOST_AUTO_TEST_CASE(an_older_handle_that_arrives_later_does_not_replace_the_new
     BOOST_TEST(it->counters().adopted >= 1u);
 }
 
+// The lease that a redelivery began was due while the extension of the one before was on the wire. Nobody asked for
+// it once that was answered.
+BOOST_AUTO_TEST_CASE(a_lease_that_falls_due_while_an_older_one_is_being_extended_is_extended_too)
+{
+    options.visibility_timeout = 9s;
+    std::string handle;
+    api.on_received = [&](sqs::receive_message_response& got) {
+        if (handle.empty() && !got.messages.empty()) handle = got.messages[0].receipt_handle;
+    };
+    api.before_answer = [this]() -> asio::awaitable<void> {
+        if (api.changes == 1) co_await pause(8s); // from 6 s, when the first lease is due, until 14 s
+    };
+    send(1);
+    consume([this](delivery&) -> asio::awaitable<outcome> {
+        co_await pause(30s);
+        co_return ack();
+    });
+    time.run_for(io, 6500ms); // a lease that begins now is due at 12.5 s, and over at 15.5 s
+    asio::co_spawn(io, local->change_message_visibility({url, handle, 0s}), [](std::exception_ptr, auto const&) {});
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    BOOST_TEST(it->counters().adopted == 1u);
+    BOOST_TEST(it->counters().lost == 0u);
+    BOOST_TEST(runs.at("m0") == 1);
+}
+
 // SQS carries out what names an old receipt handle as long as the message is hidden, even for somebody else: a retry
 // of a postponement that came after the lease put off, or released, a message that another consumer was working on.
 BOOST_AUTO_TEST_CASE(a_message_is_not_put_off_once_its_lease_is_over)

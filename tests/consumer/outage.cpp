@@ -111,6 +111,25 @@ BOOST_AUTO_TEST_CASE(an_outage_is_over_when_a_probe_went_well_and_the_next_puts_
     BOOST_TEST(it().stand_back(message("a"), now).value().delay <= 45s);
 }
 
+// The limit of before was the end of it: from sixteen at a time it went to four hundred at once.
+BOOST_AUTO_TEST_CASE(slow_start_reaches_for_the_limit_that_was_turned_to)
+{
+    options.max_in_flight = 10;
+    run("a", ack());
+    it().set_max_in_flight(400);
+    for (std::string const name : {"a", "b"}) { // one that was known then, and one that was not
+        take_down(name);
+        now += 5s;
+        run(name, ack());
+        now += 8s;
+        BOOST_TEST(admits(name)); // 256 at a time
+        BOOST_TEST(events() == (lines{name + " to open", name + " to half open", name + " to slow start"}), each);
+        now += 1s;
+        BOOST_TEST(admits(name));
+        BOOST_TEST(events() == (lines{name + " to closed"}), each);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(only_so_many_are_told_apart)
 {
     options.max_dependencies = 2;

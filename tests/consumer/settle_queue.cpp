@@ -17,7 +17,7 @@ struct settling {
 
     sim::virtual_clock time;
     tick const t0 = time.now() + 1h;
-    settle_queue queue{10ms, 30s, 1};
+    settle_queue queue{10ms, 30s, 5s, 1};
     lease_book leases{30s};
     std::deque<std::string> names;
 

@@ -130,7 +130,7 @@ struct consumer_options {
     /// each time that a message is about to run. Absent: all depend on the same.
     std::function<std::string(delivery const&)> dependency;
 
-    /// Names told apart, at most: 1,000, which is a megabyte or so. A new one takes the place of the one that was not
+    /// Names told apart, at most: 1,000, which is a few megabytes. A new one takes the place of the one that was not
     /// used for longest and is up; where there is none, all further ones count as one. 1 to 100,000.
     std::size_t max_dependencies = 1'000;
 

@@ -108,6 +108,9 @@ public:
     /// set the flag had a reason. An opening that began before and is not over goes on.
     void force_open(bool);
 
+    /// Other value of breaker_options::full_speed from now on.
+    void set_full_speed(std::size_t n) { options_.full_speed = n; }
+
     /// When to ask allowance() again although nothing was reported.
     std::optional<tick> wake_at() const;
 

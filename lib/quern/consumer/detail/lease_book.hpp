@@ -71,6 +71,9 @@ public:
     /// Forgets the lease.
     void drop(held&);
 
+    /// It must be extended by now.
+    bool is_due(held const& h, tick now) const { return due(h) <= now; }
+
     /// The only place where a decision is made.
     plan poll(tick now);
 

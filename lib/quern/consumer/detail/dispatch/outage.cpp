@@ -14,29 +14,13 @@ namespace {
 /// Our own receives that are still open have ended by then, and do not bring it back at the cost of one more receive.
 constexpr milliseconds shortest_put_off = 30s, longest_put_off = 10min; // and up to half as much more
 
-/// A message on its last receive is tried again so much later: a failover, or a breaker's mind, is done by then.
-constexpr tick::duration doubt = 30s;
+/// A message on its last receive is tried again so much later, and up to twice that: a failover, or a breaker's mind,
+/// is done by then. At random, because all at once would look like an outage.
+constexpr milliseconds doubt = 30s;
 
 /// Half open for so long, a dependency that no message here needs is forgotten: nobody has complained since, and each
 /// that was put off has come again, here or elsewhere.
 constexpr tick::duration longest_silence = 20min;
-
-std::uint64_t number_of(held const& h)
-{
-    return std::hash<std::string_view>()(h.message.id());
-}
-
-policy::breaker_options settings_of(consumer_options const& options)
-{
-    auto out = options.breaker.value_or(policy::breaker_options());
-    out.full_speed = std::min(out.full_speed, options.max_in_flight);
-    return out;
-}
-
-bool waits(held_ptr const& h)
-{
-    return h->life.is(message_life::state::waiting); // else its lease was lost
-}
 
 std::string of_name(dependency const& d)
 {
@@ -46,9 +30,10 @@ std::string of_name(dependency const& d)
 } // namespace
 
 outage::outage(consumer_options const& options, std::uint64_t seed)
-    : has_breaker_(options.breaker.has_value()), max_in_flight_(options.max_in_flight), backoff_(options.backoff),
-      random_(seed), known_(settings_of(options), options.max_dependencies, seed)
+    : has_breaker_(options.breaker.has_value()), backoff_(options.backoff), random_(seed),
+      known_(options.breaker.value_or(policy::breaker_options()), options.max_dependencies, seed)
 {
+    set_max_in_flight(options.max_in_flight);
     if (has_breaker_ && !options.dependency) only_ = known_.of_message("");
 }
 
@@ -78,6 +63,12 @@ void outage::pause(std::string why)
     why_paused_ = std::move(why);
 }
 
+void outage::set_max_in_flight(std::size_t n)
+{
+    max_in_flight_ = n;
+    known_.limit_full_speed(n);
+}
+
 void outage::force_open(tick now)
 {
     auto const on = reported_ || flag_ == flag::raised;
@@ -104,11 +95,16 @@ bool outage::admits(held const& h, tick now)
     return d.working < allowance(d, now) && rests_until(d, h) <= now;
 }
 
+std::uint64_t outage::number_of(held const& h)
+{
+    return std::hash<std::string_view>()(h.message.id());
+}
+
 /// While it is half open, others that have not found it down probe before.
-tick outage::rests_until(dependency const& d, held const& h)
+tick outage::rests_until(dependency const& d, held const& h, bool found_down)
 {
     if (d.seen != phase::half_open) return h.rests_until();
-    return std::max(h.rests_until(), d.search.turn_of(number_of(h)));
+    return std::max(h.rests_until(), d.search.turn_of(number_of(h), found_down));
 }
 
 bool outage::seeks_no_other(dependency const& d, tick now)
@@ -129,15 +125,24 @@ void outage::look_closer(dependency& d, tick now)
     auto const is = d.breaker.state();
     auto const was = std::exchange(d.seen, is);
     if (is == was) return;
+    d.next_turn.reset();
     events_.push_back({&d, was, is});
     worsened_ = worsened_ || is == phase::open;
     if (is == phase::half_open) d.search.half_opens(now, d.breaker.one_probe_decides(), d.tried.size());
-    if (is == phase::slow_start) d.search.went_well();
+    if (was == phase::half_open && is != phase::open) recovers(d, now);
     if (is == phase::closed) return d.search.forget();
     if (was == phase::open || was == phase::half_open) return;
     d.down_since = now; // where a probe went well before, that outage was over
     d.search.outage_begins();
     if (std::ranges::find(watched_, &d, &dependency_ptr::get) == watched_.end()) watched_.push_back(&d);
+}
+
+/// Messages that found it down let others go first: where only some do, these would be all the news that there is.
+void outage::recovers(dependency& d, tick now)
+{
+    d.search.went_well();
+    for (auto const& h : d.tried)
+        h->in_trouble().rests_until = now + in_doubt();
 }
 
 void outage::look_at_all(tick now)
@@ -177,7 +182,7 @@ outage::places outage::room(std::size_t in_flight, std::size_t waiting, tick now
         if (!d->has_messages) continue;
         auto const most = std::min(d->breaker.allowance(now), max_in_flight_);
         allowed = std::min(allowed + most, max_in_flight_);
-        taken += seeks_no_other(*d, now) ? most : std::min(most, d->working + runnable(*d, now));
+        taken += seeks_no_other(*d, now) ? most : std::min(most, d->working + runnable(*d, most, now));
     }
     auto const free = max_in_flight_ - std::min(in_flight, max_in_flight_);
     return {taken, std::min(allowed, taken + free)};
@@ -190,7 +195,10 @@ void outage::started(held& h, tick now)
     look_at(d, now);
     h.ticket = d.breaker.start();
     h.probe = d.seen == phase::half_open;
-    if (h.probe) d.search.begins(number_of(h));
+    if (h.probe) {
+        d.search.begins(number_of(h));
+        d.next_turn.reset();
+    }
     ++d.working;
 }
 
@@ -206,6 +214,7 @@ void outage::ended(held& h, news const& said, tick now)
     if (other) look_at(d, now);
     auto const ticket = other ? d.breaker.start() : h.ticket;
     if (said.what != sign::none && ticket == d.counted) d.search.ended(now);
+    if (d.seen == phase::half_open) d.next_turn.reset();
     switch (said.what) {
     case sign::good:
         d.breaker.succeeded(ticket, now);
@@ -237,52 +246,25 @@ std::optional<outage::way_back> outage::found_down(held_ptr const& h, news const
     if (stopped() || is == phase::open || is == phase::half_open) return place(h, h->probe && !other, now);
     auto const last = is_last_receive(*h), recovers = is == phase::slow_start;
     auto const most = recovers ? 2 * places_to_wait() : (places_to_wait() + 1) / 2;
-    if (last && kept() < most && (recovers || is_doubted_anew(*h))) {
-        h->in_trouble().rests_until = now + doubt;
+    if (last && kept(now) < most && (recovers || takes_its_doubt(*h))) {
+        h->in_trouble().rests_until = now + in_doubt();
         keep(h, &dependency::tried);
         return {};
     }
     return way_back{backoff_.delay(h->message.receive_count(), random_), false, last && recovers};
 }
 
-/// True when no doubt has spared it since the last outage: one whose own fault it is must not stay for ever.
-bool outage::is_doubted_anew(held& h)
+/// Notes that a doubt spares it. False when one has done so since the last outage, or there is none: a message whose
+/// own fault it is must not stay for ever.
+bool outage::takes_its_doubt(held& h)
 {
     auto const& its = h.depends_on->breaker;
     return its.in_doubt() && std::exchange(h.in_trouble().doubted, its.start()) != its.start();
 }
 
-std::optional<outage::way_back> outage::place(held_ptr const& h, bool probed, tick now)
+milliseconds outage::in_doubt()
 {
-    auto* const d = h->depends_on.get();
-    auto const last = is_last_receive(*h);
-    if (d) {
-        // Messages that only probe leave half to those that would be lost, which need not wait for long if it
-        // recovers.
-        auto const most = (d->seen == phase::slow_start ? 2 : 1) * places_to_wait();
-        auto const one_more =
-            probed ? d->tried.size() < probe_search::most_to_wait && d->search.is_hopeless() : d->kept.empty();
-        auto const next_probe = !stopped() && one_more;
-        if ((last || next_probe) && kept() < (last ? most : (most + 1) / 2)) {
-            keep(h, probed ? &dependency::tried : &dependency::kept);
-            return {};
-        }
-    }
-    return way_back{put_off(d, now), true, last};
-}
-
-void outage::keep(held_ptr const& h, std::deque<held_ptr> dependency::*line)
-{
-    auto* const d = h->depends_on.get();
-    h->life.on(message_life::event::keep);
-    (d->*line).push_back(h);
-    if (std::ranges::find(watched_, d, &dependency_ptr::get) == watched_.end()) watched_.push_back(d);
-}
-
-/// A quarter; of one place only it would be all.
-std::size_t outage::places_to_wait() const
-{
-    return max_in_flight_ == 1 ? 0 : std::max<std::size_t>(1, max_in_flight_ / 4);
+    return doubt + milliseconds(std::uniform_int_distribution<milliseconds::rep>(0, doubt.count())(random_));
 }
 
 /// Longer with the outage, so that a long one costs few receives.
@@ -292,85 +274,6 @@ milliseconds outage::put_off(dependency const* d, tick now)
     auto const since = lasts ? std::chrono::floor<milliseconds>(now - d->down_since) : 0ms;
     auto const delay = std::clamp(since, shortest_put_off, longest_put_off);
     return delay + milliseconds(std::uniform_int_distribution<milliseconds::rep>(0, delay.count() / 2)(random_));
-}
-
-/// How many wait here.
-std::size_t outage::kept()
-{
-    std::size_t out = 0;
-    for (auto const& d : watched_) {
-        for (auto* const line : {&d->kept, &d->tried}) {
-            std::erase_if(*line, [](held_ptr const& h) { return !waits(h); });
-            out += line->size();
-        }
-    }
-    return out;
-}
-
-/// The number of those that wait for it and might run if there were places.
-std::size_t outage::runnable(dependency const& d, tick now) const
-{
-    auto const may = [&](held_ptr const& h) { return rests_until(d, *h) <= now; };
-    return static_cast<std::size_t>(std::ranges::count_if(d.kept, may) + std::ranges::count_if(d.tried, may));
-}
-
-bool outage::can_run(dependency const& d, tick now) const
-{
-    return !stopped() && d.seen != phase::open && runnable(d, now) != 0;
-}
-
-held_ptr outage::next_kept(tick now)
-{
-    if (watched_.empty()) return nullptr;
-    look_at_all(now);
-    for (auto const& d : watched_) {
-        while (can_run(*d, now) && d->working < d->breaker.allowance(now)) {
-            auto const may = [&](held_ptr const& h) { return rests_until(*d, *h) <= now; };
-            auto* line = &d->kept;
-            auto at = std::ranges::find_if(*line, may);
-            if (at == line->end()) at = std::ranges::find_if(*(line = &d->tried), may);
-            if (at == line->end()) break;
-            auto out = std::move(*at);
-            line->erase(at);
-            if (waits(out)) return out;
-        }
-    }
-    return nullptr;
-}
-
-bool outage::lets_go(tick now)
-{
-    look_at_all(now);
-    return std::ranges::any_of(watched_,
-        [&](dependency_ptr const& d) { return can_run(*d, now) && d->working < d->breaker.allowance(now); });
-}
-
-std::vector<held_ptr> outage::take_kept()
-{
-    std::vector<held_ptr> out;
-    for (auto const& d : watched_) {
-        for (auto* const line : {&d->kept, &d->tried})
-            for (auto& h : std::exchange(*line, {}))
-                if (waits(h)) out.push_back(std::move(h));
-    }
-    return out;
-}
-
-std::optional<tick> outage::wake_at(tick now) const
-{
-    std::optional<tick> out;
-    if (stopped()) return out;
-    auto const consider = [&](tick at) { out = std::min(out.value_or(at), at); };
-    for (auto const& d : watched_) {
-        if (auto const at = d->breaker.wake_at()) consider(*at);
-        if (d->seen == phase::open || d->working >= d->breaker.allowance(now)) continue;
-        if (seeks_no_other(*d, now)) consider(d->search.rests_until());
-        for (auto const* const line : {&d->kept, &d->tried}) {
-            for (auto const& h : *line)
-                if (auto const at = rests_until(*d, *h); at > now) consider(at);
-        }
-    }
-    return out;
 }
 
 std::string outage::explain(tick now) const

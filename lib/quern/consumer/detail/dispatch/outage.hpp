@@ -61,7 +61,7 @@ public:
         force_open(now);
     }
     void set_max_receives(int n) { max_receives_ = n; } ///< of the queue's redrive policy
-    void set_max_in_flight(std::size_t n) { max_in_flight_ = n; }
+    void set_max_in_flight(std::size_t n);              ///< slow start goes no further
 
     /// Given back, it would go to the dead-letter queue.
     bool is_last_receive(held const& h) const { return max_receives_ != 0 && h.receive_count >= max_receives_; }
@@ -144,10 +144,12 @@ private:
 
     void force_open(tick now);
     std::size_t allowance(dependency&, tick now);
-    static tick rests_until(dependency const&, held const&);
+    static tick rests_until(dependency const&, held const&, bool found_down = false);
     static bool seeks_no_other(dependency const&, tick now);
-    bool can_run(dependency const&, tick now) const;
-    std::size_t runnable(dependency const&, tick now) const;
+    static std::uint64_t number_of(held const&);
+    static tick next_turn(dependency&, tick now);
+    static std::size_t runnable(dependency&, std::size_t most, tick now);
+    bool can_run(dependency&, tick now) const;
     /// Notes what has become of it, whether by time or by news.
     void look_at(dependency& d, tick now)
     {
@@ -156,21 +158,24 @@ private:
     void look_closer(dependency&, tick now);
     void look_at_all(tick now);
     bool forgets(dependency_ptr const&, tick now);
-    static bool is_doubted_anew(held&);
+    static bool takes_its_doubt(held&);
     std::optional<way_back> place(held_ptr const&, bool probed, tick now);
     void keep(held_ptr const&, std::deque<held_ptr> dependency::*line);
     std::size_t places_to_wait() const;
+    void recovers(dependency&, tick now);
     std::chrono::milliseconds put_off(dependency const*, tick now);
-    std::size_t kept();
+    std::chrono::milliseconds in_doubt();
+    std::size_t kept(tick now);
 
     bool const has_breaker_;
-    std::size_t max_in_flight_;
+    std::size_t max_in_flight_ = 0;
     policy::backoff const backoff_;
     std::mt19937_64 random_;
     dependency_table known_;
     dependency_ptr only_;                 // of all messages, where these have no names
     std::vector<dependency_ptr> watched_; // not closed, or messages wait for it
     std::vector<event> events_;
+    tick tidied_at_{};
     int max_receives_ = 0; // 0: none, or not known
     bool forced_ = false;  // by one of the two
     bool reported_ = false;

@@ -2,6 +2,7 @@
 
 #include <quern/consumer/detail/message/held.hpp>
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -14,7 +15,7 @@ dependency::dependency(std::string what, policy::breaker_options const& options,
 dependency::~dependency() = default;
 
 dependency_table::dependency_table(policy::breaker_options options, std::size_t most, std::uint64_t seed)
-    : options_(std::move(options)), most_(most), seed_(seed)
+    : options_(std::move(options)), full_speed_(options_.full_speed), most_(most), seed_(seed)
 {}
 
 dependency_ptr dependency_table::make(std::string_view name)
@@ -42,6 +43,12 @@ dependency_ptr dependency_table::of_message(std::string_view name)
     auto out = of(name);
     if (!std::exchange(out->has_messages, true)) ++serving_;
     return out;
+}
+
+void dependency_table::limit_full_speed(std::size_t most)
+{
+    options_.full_speed = std::min(full_speed_, most);
+    for_each([&](dependency& one) { one.breaker.set_full_speed(options_.full_speed); });
 }
 
 bool dependency_table::make_room()

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -43,6 +44,7 @@ struct dependency : boost::intrusive_ref_counter<dependency> {
     bool has_messages = false;                    ///< else only an unavailable(key) has named it
     std::deque<boost::intrusive_ptr<held>> kept;  ///< wait here until it is up again, or to probe with
     std::deque<boost::intrusive_ptr<held>> tried; ///< these too, but they were probes in this outage, in vain
+    std::optional<tick> next_turn;                ///< of those; absent: to be worked out
     age_book ages;                                ///< how long it was down
 };
 using dependency_ptr = boost::intrusive_ptr<dependency>;
@@ -58,6 +60,9 @@ public:
 
     /// The same, where a message belongs to it.
     dependency_ptr of_message(std::string_view name);
+
+    /// With so many in flight their slow start is over, whatever the options say.
+    void limit_full_speed(std::size_t most);
 
     /// True when nobody but the caller refers to it, who does once: then it is known no longer.
     bool forget_unused(dependency const&);
@@ -89,6 +94,7 @@ private:
     void forget(dependency const&);
 
     policy::breaker_options options_;
+    std::size_t full_speed_; // as the options had it
     std::size_t most_;
     std::uint64_t seed_;
     line by_use_; // the latest first

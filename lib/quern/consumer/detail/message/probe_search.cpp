@@ -44,13 +44,13 @@ void probe_search::found_down(std::uint64_t who, bool as_probe, tick now)
     if (as_probe && is_new) ++in_vain_;
 }
 
-tick probe_search::turn_of(std::uint64_t who) const
+tick probe_search::turn_of(std::uint64_t who, bool found_down) const
 {
-    if (found_down_.empty()) return tick::min();
     auto const at = found_down_.find(who);
-    if (at == found_down_.end()) return tick::min();
+    auto const is_known = at != found_down_.end();
+    if (!is_known && !found_down) return tick::min();
     if (!searches_) return quiet_since_;
-    return quiet_since_ + (at->second ? turn_ : turn_of_fresh);
+    return quiet_since_ + (is_known && at->second ? turn_ : turn_of_fresh);
 }
 
 bool probe_search::rests(tick now) const

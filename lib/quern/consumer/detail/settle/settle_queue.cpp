@@ -23,11 +23,11 @@ bool is_void(settlement const& entry, tick now)
     return !h.life.wants_extension() || entry.extension != h.extensions || h.message.lease_deadline() <= now;
 }
 
-/// Its delete may have been carried out, or goes soon; then the extension saves nothing.
-bool is_of_little_use(settlement const& entry)
+/// Ranks as one that was sent before: its message is being deleted, so it has a second chance where others have one.
+bool gives_way(settlement const& entry)
 {
-    auto const is_unsent = entry.rank < entry.what->message.lease_deadline();
-    return entry.why == settlement::purpose::extend && is_unsent && entry.what->life.wants_delete();
+    auto const has_given_way = entry.rank >= entry.what->message.lease_deadline();
+    return entry.why == settlement::purpose::extend && !has_given_way && entry.what->life.wants_delete();
 }
 
 bool later(settlement const& a, settlement const& b)
@@ -75,7 +75,7 @@ void settle_queue::line::tidy(tick now, milliseconds lease)
         auto const deadline = first.what->message.lease_deadline();
         auto const over = first.rank <= now && deadline <= now;
         auto const dropped = is_void(first, now);
-        if (!over && !dropped && !is_of_little_use(first)) return;
+        if (!over && !dropped && !gives_way(first)) return;
         auto entry = entries.pop();
         if (dropped) continue;
         entry.rank = over ? now + lease : deadline;
@@ -90,8 +90,7 @@ bool settle_queue::line::due(tick now, milliseconds linger, bool more_to_come) c
 
 void settle_queue::enqueue(settlement entry)
 {
-    auto const may_hang = lease_ / 6; // as the consumer's own client has it
-    entry.rank = entry.what->message.lease_deadline() - (entry.attempts == 0 ? may_hang : milliseconds(0));
+    entry.rank = entry.what->message.lease_deadline() - (entry.attempts == 0 ? may_hang_ : milliseconds(0));
     auto const to = entry.why == settlement::purpose::remove ? call::remove
         : entry.why == settlement::purpose::hand_off         ? call::hand_off
                                                              : call::change;

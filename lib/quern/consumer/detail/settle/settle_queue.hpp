@@ -65,12 +65,15 @@ private:
 /// A request goes when it is full, when its oldest entry has waited for `linger`, or when no handler is running that
 /// could add to it. What has the least of its lease left goes first: where requests are scarce, a flood of deletes
 /// must not let leases run out. What failed joins a later request, after a pause; it may have been carried out, so it
-/// ranks behind what was never asked by as long as a call may hang. So does the extension of a message whose delete
-/// is under way. Whose lease is over has none left to save: it ranks as if it had just been received.
+/// ranks behind what was never asked by as long as a call may hang. So does the extension of a message that is being
+/// deleted: the delete may save it too. Whose lease is over has none left to save: it ranks as if it had just been
+/// received.
 class settle_queue {
 public:
-    settle_queue(std::chrono::milliseconds linger, std::chrono::seconds visibility_timeout, std::uint64_t seed)
-        : linger_(linger), lease_(visibility_timeout), random_(seed),
+    /// `may_hang`: a call, at most.
+    settle_queue(std::chrono::milliseconds linger, std::chrono::seconds visibility_timeout,
+        std::chrono::milliseconds may_hang, std::uint64_t seed)
+        : linger_(linger), lease_(visibility_timeout), may_hang_(may_hang), random_(seed),
           phase_(std::uniform_int_distribution(0, 1'249'999)(random_))
     {}
 
@@ -106,7 +109,7 @@ private:
 
     void enqueue(settlement);
 
-    std::chrono::milliseconds linger_, lease_;
+    std::chrono::milliseconds linger_, lease_, may_hang_;
     std::mt19937_64 random_;
     std::chrono::microseconds phase_; // of retries: processes shall not keep time together
     std::array<line, 3> lines_;       // by call

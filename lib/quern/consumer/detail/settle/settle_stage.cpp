@@ -1,3 +1,4 @@
+#include <quern/consumer/client_options.hpp>
 #include <quern/consumer/detail/settle/poison_copy.hpp>
 #include <quern/consumer/detail/settle/settle_stage.hpp>
 #include <quern/sqs/batch.hpp>
@@ -14,7 +15,8 @@ using life = message_life;
 using purpose = settlement::purpose;
 
 settle_stage::settle_stage(line& l)
-    : line_(l), queue_(l.options.settle_linger, l.options.visibility_timeout, seeded(l.options.seed))
+    : line_(l), queue_(l.options.settle_linger, l.options.visibility_timeout,
+                    client_options_for(l.options).request_timeout, seeded(l.options.seed))
 {}
 
 void settle_stage::queue(held_ptr h, purpose why, tick now, seconds timeout)
@@ -213,8 +215,10 @@ void settle_stage::extension_answered(settlement entry, settled verdict, tick se
         line_.leases.extended(*h, sent_at, entry.timeout);
         line_.observe(*h, time, &observer::lease_extended, entry.timeout);
         extended(h, entry.timeout, time);
-    } else if (verdict == settled::done) {
-        extend_as_asked(h, time); // of a handle that is no longer the newest
+    } else if (verdict == settled::done) { // of a handle that is no longer the newest, whose lease may be due by now
+        extend_as_asked(h, time);
+        if (its.is_held() && its.wants_extension() && line_.leases.is_due(*h, time))
+            extend(h, line_.options.visibility_timeout, time);
     }
     auto const its_delete_decides = its.is_deleted_by_handler() || its.is_deleted();
     auto const refused = verdict == settled::lost && entry.has_newest_handle() && !its_delete_decides;
