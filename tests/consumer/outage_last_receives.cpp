@@ -138,9 +138,12 @@ BOOST_AUTO_TEST_CASE(those_that_wait_because_they_found_it_down_let_others_go_fi
         waiting.push_back(message("a", 3));
         BOOST_TEST(!found_down(waiting.back()), i);
     }
+    now += 3min; // they no longer rest
+    it().halts(now);
+    BOOST_TEST(events().back() == "a to closed");
     while (admits("a"))
         run("a", unavailable());
-    now += 80s; // they no longer rest
+    now += 5s;
     BOOST_TEST(!it().next_kept(now));
     BOOST_TEST(admits("a"));
     BOOST_TEST((it().wake_at(now) == now + 2s));
@@ -156,6 +159,26 @@ BOOST_AUTO_TEST_CASE(those_that_wait_because_they_found_it_down_let_others_go_fi
         at_once = std::max(at_once, here - before);
     }
     BOOST_TEST(at_once == 1u);
+}
+
+// Up for twenty seconds at a time, it would have been tried only if nothing else had come.
+BOOST_AUTO_TEST_CASE(one_that_waits_rests_for_others_no_longer_than_five_minutes)
+{
+    it().set_max_receives(3);
+    take_down("a");
+    auto const last = message("a", 3);
+    BOOST_TEST(!found_down(last));
+    auto const since = now;
+    while (!it().next_kept(now)) {
+        while (admits("a"))
+            run("a", unavailable());
+        now += 5s;
+        run("a", ack()); // slow start
+        BOOST_REQUIRE((!it().next_kept(now) && now < since + 1h));
+        now += 20s;
+    }
+    BOOST_TEST((now >= since + 4min));
+    BOOST_TEST((now <= since + 5min));
 }
 
 BOOST_AUTO_TEST_CASE(after_each_outage_a_doubt_spares_a_message_once_more)

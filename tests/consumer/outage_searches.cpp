@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(after_a_search_to_which_nobody_came_the_next_lasts_longer)
 {
     it().set_max_receives(3);
     take_down("a");
-    auto const last = message("a", 3);
+    auto last = message("a", 3);
     BOOST_TEST(!it().stand_back(last, now));
     now += 5s;
     BOOST_REQUIRE(it().next_kept(now) == last);
@@ -112,6 +112,7 @@ BOOST_AUTO_TEST_CASE(after_a_search_to_which_nobody_came_the_next_lasts_longer)
     now += 1min;
     BOOST_TEST(!it().halts(now));
     take_down("a");
+    last = message("a", 3);
     BOOST_TEST(!it().stand_back(last, now));
     now += 5s;
     BOOST_REQUIRE(it().next_kept(now) == last);

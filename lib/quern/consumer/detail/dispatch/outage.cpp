@@ -14,13 +14,21 @@ namespace {
 /// Our own receives that are still open have ended by then, and do not bring it back at the cost of one more receive.
 constexpr milliseconds shortest_put_off = 30s, longest_put_off = 10min; // and up to half as much more
 
-/// A message on its last receive is tried again so much later, and up to twice that: a failover, or a breaker's mind,
-/// is done by then. At random, because all at once would look like an outage.
-constexpr milliseconds doubt = 30s;
+/// A message that waits here because it has found something down is tried again so much later, and up to twice that:
+/// a failover, or a breaker's mind, is done by then. At random, because all at once would look like an outage.
+constexpr milliseconds shortest_rest = 30s;
+
+/// It rests no longer for others that might go first.
+constexpr tick::duration longest_rest = 5min;
 
 /// Half open for so long, a dependency that no message here needs is forgotten: nobody has complained since, and each
 /// that was put off has come again, here or elsewhere.
 constexpr tick::duration longest_silence = 20min;
+
+std::uint64_t number_of(held const& h)
+{
+    return std::hash<std::string_view>()(h.message.id());
+}
 
 std::string of_name(dependency const& d)
 {
@@ -95,16 +103,11 @@ bool outage::admits(held const& h, tick now)
     return d.working < allowance(d, now) && rests_until(d, h) <= now;
 }
 
-std::uint64_t outage::number_of(held const& h)
-{
-    return std::hash<std::string_view>()(h.message.id());
-}
-
 /// While it is half open, others that have not found it down probe before.
-tick outage::rests_until(dependency const& d, held const& h, bool found_down)
+tick outage::rests_until(dependency const& d, held const& h)
 {
     if (d.seen != phase::half_open) return h.rests_until();
-    return std::max(h.rests_until(), d.search.turn_of(number_of(h), found_down));
+    return std::max(h.rests_until(), d.search.turn_of(number_of(h), h.has_found_down()));
 }
 
 bool outage::seeks_no_other(dependency const& d, tick now)
@@ -129,7 +132,7 @@ void outage::look_closer(dependency& d, tick now)
     events_.push_back({&d, was, is});
     worsened_ = worsened_ || is == phase::open;
     if (is == phase::half_open) d.search.half_opens(now, d.breaker.one_probe_decides(), d.tried.size());
-    if (was == phase::half_open && is != phase::open) recovers(d, now);
+    if (was == phase::half_open && is != phase::open) let_others_go_first(d, now);
     if (is == phase::closed) return d.search.forget();
     if (was == phase::open || was == phase::half_open) return;
     d.down_since = now; // where a probe went well before, that outage was over
@@ -137,12 +140,18 @@ void outage::look_closer(dependency& d, tick now)
     if (std::ranges::find(watched_, &d, &dependency_ptr::get) == watched_.end()) watched_.push_back(&d);
 }
 
-/// Messages that found it down let others go first: where only some do, these would be all the news that there is.
-void outage::recovers(dependency& d, tick now)
+/// A probe went well. Messages that found it down rest a while: where only some do, these would be all the news that
+/// there is.
+void outage::let_others_go_first(dependency& d, tick now)
 {
     d.search.went_well();
-    for (auto const& h : d.tried)
-        h->in_trouble().rests_until = now + in_doubt();
+    for (auto const* const line : {&d.kept, &d.tried}) {
+        for (auto const& h : *line) {
+            if (!h->has_found_down()) continue;
+            auto& its = h->in_trouble();
+            its.rests_until = std::max(its.rests_until, std::min(now + rest(), its.found_down_at + longest_rest));
+        }
+    }
 }
 
 void outage::look_at_all(tick now)
@@ -241,13 +250,14 @@ std::optional<outage::way_back> outage::found_down(held_ptr const& h, news const
     if (!h->depends_on) return way_back{put_off(nullptr, now)};
     auto const other = said.about && *said.about != h->depends_on->name;
     if (other) h->depends_on = known_.of(*said.about); // until it is up
+    h->in_trouble().found_down_at = now;
     look_at(*h->depends_on, now);
     auto const is = h->depends_on->seen;
     if (stopped() || is == phase::open || is == phase::half_open) return place(h, h->probe && !other, now);
     auto const last = is_last_receive(*h), recovers = is == phase::slow_start;
     auto const most = recovers ? 2 * places_to_wait() : (places_to_wait() + 1) / 2;
     if (last && kept(now) < most && (recovers || takes_its_doubt(*h))) {
-        h->in_trouble().rests_until = now + in_doubt();
+        h->in_trouble().rests_until = now + rest();
         keep(h, &dependency::tried);
         return {};
     }
@@ -262,9 +272,10 @@ bool outage::takes_its_doubt(held& h)
     return its.in_doubt() && std::exchange(h.in_trouble().doubted, its.start()) != its.start();
 }
 
-milliseconds outage::in_doubt()
+milliseconds outage::rest()
 {
-    return doubt + milliseconds(std::uniform_int_distribution<milliseconds::rep>(0, doubt.count())(random_));
+    std::uniform_int_distribution<milliseconds::rep> more(0, shortest_rest.count());
+    return shortest_rest + milliseconds(more(random_));
 }
 
 /// Longer with the outage, so that a long one costs few receives.

@@ -144,9 +144,8 @@ private:
 
     void force_open(tick now);
     std::size_t allowance(dependency&, tick now);
-    static tick rests_until(dependency const&, held const&, bool found_down = false);
+    static tick rests_until(dependency const&, held const&);
     static bool seeks_no_other(dependency const&, tick now);
-    static std::uint64_t number_of(held const&);
     static tick next_turn(dependency&, tick now);
     static std::size_t runnable(dependency&, std::size_t most, tick now);
     bool can_run(dependency&, tick now) const;
@@ -162,9 +161,9 @@ private:
     std::optional<way_back> place(held_ptr const&, bool probed, tick now);
     void keep(held_ptr const&, std::deque<held_ptr> dependency::*line);
     std::size_t places_to_wait() const;
-    void recovers(dependency&, tick now);
+    void let_others_go_first(dependency&, tick now);
     std::chrono::milliseconds put_off(dependency const*, tick now);
-    std::chrono::milliseconds in_doubt();
+    std::chrono::milliseconds rest();
     std::size_t kept(tick now);
 
     bool const has_breaker_;

@@ -42,7 +42,7 @@ void outage::keep(held_ptr const& h, std::deque<held_ptr> dependency::*line)
     auto* const d = h->depends_on.get();
     h->life.on(message_life::event::keep);
     (d->*line).push_back(h);
-    if (d->next_turn) d->next_turn = std::min(*d->next_turn, rests_until(*d, *h, line == &dependency::tried));
+    if (d->next_turn) d->next_turn = std::min(*d->next_turn, rests_until(*d, *h));
     if (std::ranges::find(watched_, d, &dependency_ptr::get) == watched_.end()) watched_.push_back(d);
 }
 
@@ -52,10 +52,10 @@ std::size_t outage::places_to_wait() const
     return max_in_flight_ == 1 ? 0 : std::max<std::size_t>(1, max_in_flight_ / 4);
 }
 
-/// How many wait here; one whose lease was lost may count for a second more.
+/// How many wait here; one whose lease was lost may count for a moment more.
 std::size_t outage::kept(tick now)
 {
-    auto const tidies = now - tidied_at_ >= 1s; // each time would be quadratic where many wait
+    auto const tidies = now - tidied_at_ >= 100ms; // each time would be quadratic where many wait
     if (tidies) tidied_at_ = now;
     std::size_t out = 0;
     for (auto const& d : watched_) {
@@ -75,7 +75,7 @@ tick outage::next_turn(dependency& d, tick now)
     auto first = tick::max();
     for (auto const* const line : {&d.kept, &d.tried}) {
         for (auto at = line->begin(); at != line->end() && first > now; ++at)
-            first = std::min(first, rests_until(d, **at, line == &d.tried));
+            first = std::min(first, rests_until(d, **at));
     }
     d.next_turn = first;
     return first;
@@ -88,7 +88,7 @@ std::size_t outage::runnable(dependency& d, std::size_t most, tick now)
     if (next_turn(d, now) > now) return out;
     for (auto const* const line : {&d.kept, &d.tried}) {
         for (auto at = line->begin(); at != line->end() && out < most; ++at)
-            if (rests_until(d, **at, line == &d.tried) <= now) ++out;
+            if (rests_until(d, **at) <= now) ++out;
     }
     return out;
 }
@@ -105,8 +105,8 @@ held_ptr outage::next_kept(tick now)
     look_at_all(now);
     for (auto const& d : watched_) {
         while (can_run(*d, now)) {
+            auto const may = [&](held_ptr const& h) { return rests_until(*d, *h) <= now; };
             auto* line = &d->kept;
-            auto const may = [&](held_ptr const& h) { return rests_until(*d, *h, line == &d->tried) <= now; };
             auto at = std::ranges::find_if(*line, may);
             if (at == line->end()) at = std::ranges::find_if(*(line = &d->tried), may);
             auto out = std::move(*at);

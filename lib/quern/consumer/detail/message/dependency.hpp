@@ -43,7 +43,7 @@ struct dependency : boost::intrusive_ref_counter<dependency> {
     std::size_t working = 0;                      ///< handlers
     bool has_messages = false;                    ///< else only an unavailable(key) has named it
     std::deque<boost::intrusive_ptr<held>> kept;  ///< wait here until it is up again, or to probe with
-    std::deque<boost::intrusive_ptr<held>> tried; ///< these too, but they were probes in this outage, in vain
+    std::deque<boost::intrusive_ptr<held>> tried; ///< these too, but they have found it down
     std::optional<tick> next_turn;                ///< of those; absent: to be worked out
     age_book ages;                                ///< how long it was down
 };

@@ -107,7 +107,9 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
     struct trouble {
         std::string reason;                             ///< of its rejection
         std::optional<failure> damage;                  ///< it arrived unreadable: no handler can run
-        tick rests_until = tick::min();                 ///< since what it depends on was in doubt
+        tick found_down_at = tick::min();               ///< what it depends on, by its handler, the last time
+        tick rests_until = tick::min();                 ///< since then, while it waits here
+        age_book waited;                                ///< here, since then
         std::optional<policy::breaker::ticket> doubted; ///< of the handlers among which it was in doubt
     };
     trouble& in_trouble()
@@ -116,6 +118,7 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
         return *rare;
     }
     tick rests_until() const { return rare ? rare->rests_until : tick::min(); }
+    bool has_found_down() const { return rare && rare->found_down_at != tick::min(); }
 
     /// Values of `ended_at` before the observer has been told of an end, or of a begin.
     static constexpr tick running = tick::max(), not_begun = tick::min();

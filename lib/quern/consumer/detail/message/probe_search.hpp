@@ -47,7 +47,7 @@ public:
     void found_down(std::uint64_t who, bool as_probe, tick now);
     void came_too_early() { ++too_early_; }
 
-    /// It may probe from then on, if it is half open. `found_down`: it has, though it may have been forgotten.
+    /// It may probe from then on, if it is half open. `found_down`: it has, in this outage or one before.
     tick turn_of(std::uint64_t who, bool found_down = false) const;
 
     /// Half open, and no other message is wanted now; until then.

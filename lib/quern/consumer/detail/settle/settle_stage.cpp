@@ -216,9 +216,11 @@ void settle_stage::extension_answered(settlement entry, settled verdict, tick se
         line_.observe(*h, time, &observer::lease_extended, entry.timeout);
         extended(h, entry.timeout, time);
     } else if (verdict == settled::done) { // of a handle that is no longer the newest, whose lease may be due by now
-        extend_as_asked(h, time);
+        auto const asked = h->asks ? h->asks->lease : seconds(0);
         if (its.is_held() && its.wants_extension() && line_.leases.is_due(*h, time))
-            extend(h, line_.options.visibility_timeout, time);
+            extend(h, std::max(line_.options.visibility_timeout, asked), time);
+        else
+            extend_as_asked(h, time);
     }
     auto const its_delete_decides = its.is_deleted_by_handler() || its.is_deleted();
     auto const refused = verdict == settled::lost && entry.has_newest_handle() && !its_delete_decides;
