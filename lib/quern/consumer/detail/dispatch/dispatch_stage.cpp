@@ -154,7 +154,7 @@ void dispatch_stage::admit_waiting(tick now)
     }
     while (pace_.has_turn(now) && may_place()) {
         auto h = outage_.next_kept(now);
-        if (h) has_waited(*h, now);
+        if (h) note_wait(*h, now);
         if (!h) h = pace_.next();
         if (!h) return;
         if (outage_.admits(*h, now))
@@ -165,11 +165,10 @@ void dispatch_stage::admit_waiting(tick now)
 }
 
 /// It has waited here since it found something down, which may be up for long by now.
-void dispatch_stage::has_waited(held& h, tick now)
+void dispatch_stage::note_wait(held const& h, tick now)
 {
     if (line_.options.max_age.count() == 0 || !h.has_found_down()) return;
-    auto& its = h.in_trouble();
-    its.waited.add(service_time() - (now - its.found_down_at), service_time());
+    waits_.of(owner_of_waits(h)).add(service_time() - (now - h.rare->found_down_at), service_time());
 }
 
 void dispatch_stage::stand_back(held_ptr h, tick now)

@@ -98,7 +98,7 @@ private:
     void admit(held_ptr, tick now);
     void place(held_ptr, tick now);
     std::string dependency_of(held const&);
-    void has_waited(held&, tick now);
+    void note_wait(held const&, tick now);
     void stand_back(held_ptr, tick now);
     void tell_of_outages(tick now);
     wall_time service_time() const;

@@ -206,10 +206,8 @@ circumstances dispatch_stage::circumstances_of(held const& h)
     if (line_.options.max_age.count() == 0) return out;
     auto const time = service_time();
     auto const first = h.message.first_received_at().value_or(time);
-    age_book const none;
-    auto const not_tried = age_book::stood_back(first, time,
-        {&ages_, &book_of(h), &outage_.ages_of_gone(), &waits_.known(owner_of_waits(h)),
-            h.rare ? &h.rare->waited : &none});
+    auto const not_tried = age_book::stood_back(
+        first, time, {&ages_, &book_of(h), &outage_.ages_of_gone(), &waits_.known(owner_of_waits(h))});
     out.age = std::chrono::floor<std::chrono::milliseconds>(time - first) - not_tried;
     return out;
 }

@@ -18,8 +18,8 @@ constexpr milliseconds shortest_put_off = 30s, longest_put_off = 10min; // and u
 /// a failover, or a breaker's mind, is done by then. At random, because all at once would look like an outage.
 constexpr milliseconds shortest_rest = 30s;
 
-/// It rests no longer for others that might go first.
-constexpr tick::duration longest_rest = 5min;
+/// It rests no longer for others that might go first, and one rest more.
+constexpr tick::duration longest_rest = 4min;
 
 /// Half open for so long, a dependency that no message here needs is forgotten: nobody has complained since, and each
 /// that was put off has come again, here or elsewhere.
@@ -149,7 +149,8 @@ void outage::let_others_go_first(dependency& d, tick now)
         for (auto const& h : *line) {
             if (!h->has_found_down()) continue;
             auto& its = h->in_trouble();
-            its.rests_until = std::max(its.rests_until, std::min(now + rest(), its.found_down_at + longest_rest));
+            auto const most = its.found_down_at + longest_rest + rest();
+            its.rests_until = std::max(its.rests_until, std::min(now + rest(), most));
         }
     }
 }

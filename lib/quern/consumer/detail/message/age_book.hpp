@@ -43,11 +43,11 @@ private:
     std::optional<wall_time> since_;
 };
 
-/// A book for each message, or group of messages, that was put off because it alone found something down. There are
-/// few: where there are many it is an outage, which has a book of its own.
+/// A book for each message, or group of messages, that was put off because it alone found something down, or waited
+/// here for longer than that was down. There are few: an outage has a book of its own.
 class age_books {
 public:
-    static constexpr std::size_t most = 1'024;
+    static constexpr std::size_t most = 8'192;
 
     /// Its book, made where it has none; the one after the last place has all others forgotten.
     age_book& of(std::uint64_t who);

@@ -109,7 +109,6 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
         std::optional<failure> damage;                  ///< it arrived unreadable: no handler can run
         tick found_down_at = tick::min();               ///< what it depends on, by its handler, the last time
         tick rests_until = tick::min();                 ///< since then, while it waits here
-        age_book waited;                                ///< here, since then
         std::optional<policy::breaker::ticket> doubted; ///< of the handlers among which it was in doubt
     };
     trouble& in_trouble()
