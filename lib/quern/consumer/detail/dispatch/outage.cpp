@@ -18,7 +18,7 @@ constexpr milliseconds shortest_put_off = 30s, longest_put_off = 10min; // and u
 /// a failover, or a breaker's mind, is done by then. At random, because all at once would look like an outage.
 constexpr milliseconds shortest_rest = 30s;
 
-/// It rests no longer for others that might go first, and one rest more.
+/// Limit of all its rests since its last try, but for one more: at random again, because many were tried together.
 constexpr tick::duration longest_rest = 4min;
 
 /// Half open for so long, a dependency that no message here needs is forgotten: nobody has complained since, and each
