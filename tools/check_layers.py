@@ -112,7 +112,7 @@ def included_layer(library, file, mark, name):
     return parts[0] if len(parts) > 1 else ""
 
 
-def check(root):
+def check_includes(root):
     allowed = read_table(root / "docs" / "design" / "structure.md")
     library = (root / "lib" / "quern").resolve()
     problems = []
@@ -135,7 +135,13 @@ def check(root):
                 problems.append(f"lib/quern/{where}:{number}: a layer must not include <quern/{UMBRELLA}>")
             elif target is not None and target not in allowed[layer]:
                 problems.append(f"lib/quern/{where}:{number}: {layer} must not include {target}")
-    return problems + check_inside(root, library) + check_face(root / "docs" / "design" / "structure.md", library)
+    return problems
+
+
+def check(root):
+    library = (root / "lib" / "quern").resolve()
+    page = root / "docs" / "design" / "structure.md"
+    return check_includes(root) + check_inside(root, library) + check_face(page, library)
 
 
 def self_test():
@@ -170,31 +176,47 @@ def self_test():
         "lib/quern/consumer/good.hpp": ("#include <quern/consumer/detail/line.hpp>\n", "that is installed"),
         "lib/quern/consumer/more.hpp": ("", "no row of the table of public headers"),
     }
-    for tree, bad in ((tree, bad), (inside, bad_inside)):
-        try_on(tree, bad)
+    try_on(check_includes, tree, bad)
+    try_on(check, inside, bad_inside)
+    page = inside["docs/design/structure.md"]
+    for table, message in ((page.partition("\n\n")[0], "no table of layers"), (rooms, "consumer's rooms"), (face, "public headers")):
+        refuse({**inside, "docs/design/structure.md": page.replace(table, "")}, message)
     print("check_layers: finds what it should")
 
 
-def try_on(tree, bad):
+def put(root, files):
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def try_on(checks, tree, bad):
+    """A tree that is right passes the checks; each bad file is the one thing that they find then."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-
-        def put(name, text):
-            path = root / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-
-        for name, text in tree.items():
-            put(name, text)
-        assert check(root) == [], check(root)
+        put(root, tree)
+        assert checks(root) == [], checks(root)
         for name, (text, message) in bad.items():
-            put(name, text)
-            problems = check(root)
+            put(root, {name: text})
+            problems = checks(root)
             assert len(problems) == 1 and name in problems[0] and message in problems[0], (name, problems)
             if name in tree:
-                put(name, tree[name])
+                put(root, {name: tree[name]})
             else:
                 (root / name).unlink()
+
+
+def refuse(tree, message):
+    """A tree whose page lacks a table is refused, for nothing would be checked."""
+    with tempfile.TemporaryDirectory() as folder:
+        put(Path(folder), tree)
+        try:
+            problems = check(Path(folder))
+        except SystemExit as refusal:
+            assert message in str(refusal), refusal
+        else:
+            raise AssertionError(f"a page without its table passed: {message}, {problems}")
 
 
 def main(arguments):
