@@ -1,8 +1,9 @@
-# quern_test(<name> SOURCES <file>... LABELS <ring>... [LIBS <target>...] [TIMEOUT <seconds>])
+# quern_test(<name> SOURCES <file>... LABELS <ring>... [LIBS <target>...] [TIMEOUT <seconds>] [APART <suite>])
 #
 # One Boost.Test program, test_<name>, out of all SOURCES, and one CTest of the same name. LABELS starts with the ring:
 # unit, component, integration, interop, simulation or conformance; `threads` follows where several run at once, which is
-# what the thread sanitizer is for. The program's main() and the precompiled header come from tests/support.
+# what the thread sanitizer is for. The program's main() and the precompiled header come from tests/support. A suite that
+# stands APART is a test of its own, <name>.<suite>, which may run beside the rest.
 #
 # The test runs in the root of the tree with
 #   QUERN_BIN_DIR  where the built programs are
@@ -37,7 +38,7 @@ if(QUERN_SANITIZE)
 endif()
 
 function(quern_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LABELS;LIBS")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;APART" "SOURCES;LABELS;LIBS")
     if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES OR NOT arg_LABELS)
         message(FATAL_ERROR "quern_test(${name}): SOURCES and LABELS are needed; not understood: ${arg_UNPARSED_ARGUMENTS}")
     endif()
@@ -62,7 +63,16 @@ function(quern_test name)
 
     set(scratch "${PROJECT_BINARY_DIR}/tests/tmp/${name}")
     file(MAKE_DIRECTORY "${scratch}")
-    add_test(NAME ${name} COMMAND ${quern_run} $<TARGET_FILE:${target}> --color_output=no
+    set(tests ${name})
+    set(its_suites)
+    if(arg_APART)
+        list(APPEND tests ${name}.${arg_APART})
+        set(its_suites "--run_test=!${arg_APART}")
+        add_test(NAME ${name}.${arg_APART}
+            COMMAND ${quern_run} $<TARGET_FILE:${target}> --color_output=no "--run_test=${arg_APART}"
+            WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    endif()
+    add_test(NAME ${name} COMMAND ${quern_run} $<TARGET_FILE:${target}> --color_output=no ${its_suites}
         WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
     set(environment
         "QUERN_BIN_DIR=${PROJECT_BINARY_DIR}/bin"
@@ -75,6 +85,6 @@ function(quern_test name)
     if(QUERN_SANITIZE) # they tell more of a signal than Boost.Test, and end
         list(APPEND environment "BOOST_TEST_CATCH_SYSTEM_ERRORS=no")
     endif()
-    set_tests_properties(${name} PROPERTIES
+    set_tests_properties(${tests} PROPERTIES
         LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${environment}")
 endfunction()

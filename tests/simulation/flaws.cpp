@@ -194,7 +194,8 @@ BOOST_AUTO_TEST_CASE(a_naive_consumer_without_a_flaw_is_not_accused)
         if (!s.name.ends_with("dependency") && !s.name.ends_with("backlog"))
             names.push_back(s.name); // it knows no outage
     for (auto const name : names) {
-        for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        auto const most = name == "stubborn" ? 1 : seeds; // such a day, with its outage, is as dear as ten others
+        for (std::uint64_t seed = 1; seed <= most; ++seed) {
             for (auto const& violation : run_naive(name, seed, {}).violations)
                 BOOST_ERROR(name << ", seed " << seed << ": " << violation);
         }
