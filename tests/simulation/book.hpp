@@ -137,6 +137,11 @@ struct book {
         hand_off(process, std::move(one));
     }
 
+    void refuse_copy(int process, int number)
+    {
+        service(process).copies_refused(sqs::send_message_batch_request("poison.fifo", {copy(number)}));
+    }
+
     void hand_off(int process, sqs::send_message_entry copy)
     {
         sqs::send_message_batch_request request("poison.fifo", {});

@@ -93,6 +93,23 @@ BOOST_AUTO_TEST_CASE(bears_with_an_answer_that_comes_in_the_moment_of_a_newer_co
     at_once.expect("its handler is told that it is deleted, and it is not");
 }
 
+// credentials, seed 111001441: the poison queue would not take the copy, and the backoff was as long as a lease.
+BOOST_AUTO_TEST_CASE(takes_a_message_for_put_off_that_no_poison_queue_takes_though_it_be_for_as_long_as_a_lease)
+{
+    book unwanted, wanted;
+    for (auto* b : {&unwanted, &wanted}) {
+        b->receive(0, 1, 1);
+        b->run(0, 1, {kind::rejected});
+        if (b == &unwanted) b->refuse_copy(0, 1);
+        b->pass(2s);
+        b->hide(0, 1, 1, 3s);
+        b->pass(3s);
+        b->receive(1, 1, 2);
+    }
+    unwanted.expect_nothing();
+    wanted.expect("nobody has asked for more");
+}
+
 BOOST_AUTO_TEST_CASE(wants_a_reason_for_a_hand_off)
 {
     book good, bad;

@@ -134,6 +134,12 @@ void network::arrived(sqs::change_message_visibility_batch_request const& asked,
     if (got && service_.observer) service_.observer->confirmed(asked, *got, sent_at);
 }
 
+void network::arrived(sqs::send_message_batch_request const& asked, tick /*sent_at*/,
+    result<sqs::send_message_batch_response> const& got)
+{
+    if (!got && !got.error().retryable && service_.observer) service_.observer->copies_refused(asked);
+}
+
 void network::arrived(
     sqs::receive_message_request const& asked, tick sent_at, result<sqs::receive_message_response>& got)
 {

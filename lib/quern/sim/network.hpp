@@ -34,6 +34,7 @@ public:
     virtual void confirmed(sqs::change_message_visibility_batch_request const&,
         sqs::change_message_visibility_batch_response const&, tick sent_at) = 0;
     virtual void receive_failed(sqs::receive_message_request const&, failure const&) = 0;
+    virtual void copies_refused(sqs::send_message_batch_request const&) = 0; ///< for good
     /// The service has answered, in time, a receive that nobody waits for any more.
     virtual void received_for_nobody(sqs::receive_message_response const&) = 0;
 };
@@ -90,6 +91,8 @@ private:
     template <class Request>
     void leaves(Request const&);
     void arrived(sqs::receive_message_request const&, tick sent_at, result<sqs::receive_message_response>&);
+    void arrived(
+        sqs::send_message_batch_request const&, tick sent_at, result<sqs::send_message_batch_response> const&);
     void arrived(sqs::change_message_visibility_batch_request const&, tick sent_at,
         result<sqs::change_message_visibility_batch_response> const&);
 

@@ -1,5 +1,6 @@
 #include <quern/sim/scenario.hpp>
 
+#include <quern/sim/detail/part.hpp>
 #include <quern/sim/detail/shapes.hpp>
 #include <quern/sim/detail/weather.hpp>
 
@@ -210,7 +211,8 @@ entry const catalogue[] = {
             s.handlers.damaged = d.up_to(0.3);
             ordered(s, d);
             if (d.one_in(3)) blackouts(s, d, &spell::without_handles, 3min);
-            s.patience *= 4; // a damaged head keeps its group waiting for minutes, one after the other
+            // A damaged head keeps its group waiting for minutes each time, and there may be one group.
+            s.patience += s.messages * most_damaged_receives * 5min / 3;
         }},
     {{"fifo-dead-letters", "a dead-letter queue takes the heads of groups that have been received too often"},
         [](scenario& s, dice& d) {

@@ -231,6 +231,21 @@ void witness::woke(int process)
     at->second.by = std::max(at->second.by, time_.now());
 }
 
+/// It has stood still until this moment.
+bool witness::wakes(int process) const
+{
+    auto const at = woke_at_.find(process);
+    return at != woke_at_.end() && at->second == time_.now();
+}
+
+/// It could act, all the time since.
+bool witness::is_awake(int process, tick since) const
+{
+    auto const woke = woke_at_.find(process);
+    auto const slept = asleep_.contains(process) || (woke != woke_at_.end() && woke->second >= since);
+    return !slept && !ended_.contains(process);
+}
+
 void witness::killed(int process)
 {
     note("process " + std::to_string(process) + " is killed");

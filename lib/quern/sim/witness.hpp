@@ -114,11 +114,12 @@ private:
         bool gone = false;     ///< and has got it
         bool handled = false;  ///< with success, in time
         bool late = false; ///< that, by a process that had slept beyond its lease, and may have given it up as well
-        bool rejectable = false;  ///< may go to the poison queue
-        int rejected_as = 1;      ///< that, at which receive count
-        bool unexplained = false; ///< and its handler has not said why
-        bool discarded = false;   ///< may be deleted
-        bool failed = false;      ///< and is to be tried again, but not before:
+        bool rejectable = false;        ///< may go to the poison queue
+        int rejected_as = 1;            ///< that, at which receive count
+        bool unexplained = false;       ///< and its handler has not said why
+        tick unwanted_at = tick::max(); ///< its copy was refused there, which no try will mend
+        bool discarded = false;         ///< may be deleted
+        bool failed = false;            ///< and is to be tried again, but not before:
         tick not_before{};
         bool postponed = false; ///< at the service, for that long at least
         bool adopted = false;   ///< it came again while it may have been held

@@ -129,6 +129,12 @@ public:
         }
     }
 
+    void copies_refused(sqs::send_message_batch_request const& asked) override
+    {
+        for (auto const& entry : asked.entries)
+            w_.messages_.at(w_.number_of(entry.body)).shares[process_].unwanted_at = now();
+    }
+
     // ---- in the process
 
     void asks(sqs::receive_message_request const& asked) override
@@ -195,6 +201,7 @@ public:
             mine.since = since;
             mine.until = until;
             mine.failed = mine.postponed = mine.let_go = mine.doubtful = false;
+            mine.unwanted_at = tick::max();
             return &mine;
         };
         std::ranges::for_each(got.messages, arrived);
@@ -309,6 +316,7 @@ private:
     bool is_put_off(share const& mine, std::chrono::seconds timeout, tick sent_at) const
     {
         if (mine.running != 0 || (mine.handled && !mine.late && !mine.anew) || mine.accepted) return false;
+        if (sent_at >= mine.unwanted_at) return true;
         auto const early = sent_at < mine.since + w_.of(process_).lease / 2 && !mine.adopted;
         return timeout != w_.of(process_).lease || early || mine.ended_at == mine.arrived_at;
     }
@@ -380,21 +388,6 @@ void witness::ran_out(int number, int process, share& s)
         complain(name(process, number) + ": has failed, and nobody has put it off");
     else if (s.named < s.since + lease / 4)
         complain(name(process, number) + ": its lease runs out, and nobody has asked for more");
-}
-
-/// It has stood still until this moment.
-bool witness::wakes(int process) const
-{
-    auto const at = woke_at_.find(process);
-    return at != woke_at_.end() && at->second == time_.now();
-}
-
-/// It could act, all the time since.
-bool witness::is_awake(int process, tick since) const
-{
-    auto const woke = woke_at_.find(process);
-    auto const slept = asleep_.contains(process) || (woke != woke_at_.end() && woke->second >= since);
-    return !slept && !ended_.contains(process);
 }
 
 } // namespace quern::sim

@@ -173,9 +173,8 @@ std::chrono::milliseconds stood_back(scenario const& day, int process, tick from
 
 bool arrives_damaged(scenario const& day, int number, int receive_count)
 {
-    static constexpr int most = 20; // receives
     std::mt19937_64 random(day.seed * golden - static_cast<std::uint64_t>(number));
-    return receive_count <= most && chance(random) < day.handlers.damaged;
+    return receive_count <= most_damaged_receives && chance(random) < day.handlers.damaged;
 }
 
 } // namespace quern::sim

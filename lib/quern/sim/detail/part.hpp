@@ -59,6 +59,7 @@ outcome last_words(part const&);
 /// The number, and what fills it up.
 std::string draw_body(scenario const&, int number);
 
+constexpr int most_damaged_receives = 20; // of a message that arrives damaged
 bool arrives_damaged(scenario const&, int number, int receive_count);
 
 } // namespace quern::sim

@@ -58,6 +58,7 @@ public:
         sqs::change_message_visibility_batch_response const&, tick) override
     {}
     void receive_failed(sqs::receive_message_request const&, failure const&) override {}
+    void copies_refused(sqs::send_message_batch_request const&) override {}
     void received_for_nobody(sqs::receive_message_response const&) override {}
 
 private:
