@@ -99,6 +99,7 @@ BOOST_AUTO_TEST_CASE(takes_a_message_for_put_off_that_no_poison_queue_takes_thou
     book unwanted, wanted;
     for (auto* b : {&unwanted, &wanted}) {
         b->receive(0, 1, 1);
+        b->pass(10ms);
         b->run(0, 1, {kind::rejected});
         if (b == &unwanted) b->refuse_copy(0, 1);
         b->pass(2s);
