@@ -143,11 +143,18 @@ void dispatch_stage::place(held_ptr h, tick now)
     batches_.add(std::move(h), now, hurries);
 }
 
+/// Does what other stages have found necessary.
+void dispatch_stage::heed_notices(tick now)
+{
+    if (line_.notices.empty()) return;
+    for (auto& n : std::exchange(line_.notices, {}))
+        heed(n.what, n.todo, now);
+}
+
 /// Admits who waited for better times, then who waited for its turn. In bad times nobody waits for a turn.
 void dispatch_stage::admit_waiting(tick now)
 {
-    for (auto& n : std::exchange(line_.notices, {}))
-        heed(n.what, n.todo, now);
+    heed_notices(now);
     if (outage_.worsened()) {
         for (auto& h : pace_.take_waiting())
             admit(std::move(h), now);

@@ -26,6 +26,7 @@ void dispatch_stage::welcome()
         door_->take(welcomed_);
     }
     auto const time = line_.now();
+    heed_notices(time); // a head that has lost its lease must not leave its group to those behind it
     while (looked_at_ != welcomed_.size()) // what throws must not take the others with it
         ended(std::move(welcomed_[looked_at_++]), time);
 }
