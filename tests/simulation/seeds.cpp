@@ -17,8 +17,8 @@ constexpr struct {
     std::uint64_t seed;
 } broken_once[] = {{"asks", 601235}, {"batches", 800025}, {"credentials", 111001441}, {"dependency", 600648},
     {"duplicates", 99000715}, {"fifo-damaged", 111001325}, {"fifo-tenants", 108000014}, {"fifo-weather", 113001270},
-    {"poisoned", 99000736}, {"poisoned", 101101045}, {"poisoned", 101101079}, {"shared", 602038}, {"shared", 1119323},
-    {"stubborn", 600677}, {"stubborn", 901656}};
+    {"flapping-dependency", 113000070}, {"poisoned", 99000736}, {"poisoned", 101101045}, {"poisoned", 101101079},
+    {"shared", 602038}, {"shared", 1119323}, {"stubborn", 600677}, {"stubborn", 901656}};
 
 } // namespace
 
