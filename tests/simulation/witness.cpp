@@ -111,29 +111,6 @@ BOOST_AUTO_TEST_CASE(takes_a_message_for_put_off_that_no_poison_queue_takes_thou
     wanted.expect("nobody has asked for more");
 }
 
-// flapping-dependency, seed 113000070: 430 in flight, leases of three seconds, two calls at once of 48 ms each.
-BOOST_AUTO_TEST_CASE(lets_a_lease_run_out_while_full_requests_for_others_leave_without_a_pause)
-{
-    book full, with_pauses, small;
-    for (auto* b : {&full, &with_pauses, &small}) {
-        b->receive(0, 1, 1);
-        b->receive(0, 2, 1);
-        b->books.started(0, 1);
-        for (int call = 0; call < 30; ++call) {
-            auto const sent_at = b->time.now();
-            sqs::change_message_visibility_batch_request asked("orders.fifo", {});
-            asked.entries.resize(b == &small ? 1 : 10, {"0", b->handle(0, 2, 1), 3s});
-            b->pass(b == &with_pauses ? 99ms : 100ms);
-            b->confirm(0, asked, sent_at);
-            if (b == &with_pauses) b->pass(1ms);
-        }
-        b->receive(1, 1, 2);
-    }
-    full.expect_nothing();
-    with_pauses.expect("nobody has asked for more");
-    small.expect("nobody has asked for more");
-}
-
 BOOST_AUTO_TEST_CASE(wants_a_reason_for_a_hand_off)
 {
     book good, bad;

@@ -1,6 +1,5 @@
 // The witness's view of the service, and of the network in between.
 
-#include <quern/sim/detail/call_stretch.hpp>
 #include <quern/sim/detail/earlier_life.hpp>
 #include <quern/sim/detail/limit_book.hpp>
 #include <quern/sim/witness.hpp>
@@ -39,8 +38,6 @@ constexpr auto has_no_handle = [](sqs::damaged_message const& one) { return one.
 class witness::view final : public service_observer {
 public:
     view(witness& w, int process) : w_(w), process_(process) {}
-
-    call_stretch changes; // of visibility
 
     // ---- at the service
 
@@ -224,7 +221,6 @@ public:
     void confirmed(sqs::change_message_visibility_batch_request const& asked,
         sqs::change_message_visibility_batch_response const& done, tick sent_at) override
     {
-        changes.answered(sent_at, now(), asked.entries.size());
         for (auto const& entry : asked.entries) {
             auto const [m, mine, number] = find(entry.receipt_handle);
             if (!mine || mine->handle != entry.receipt_handle || sent_at >= mine->until) continue; // too late
@@ -390,7 +386,7 @@ void witness::ran_out(int number, int process, share& s)
     if (m.until + lease / 6 < s.until) return; // the answer was late: there was little time to act
     if (s.failed && s.named < s.ended_at && s.until - s.ended_at > lease / 3)
         complain(name(process, number) + ": has failed, and nobody has put it off");
-    else if (s.named < s.since + lease / 4 && !views_.at(process)->changes.covers(m.until - lease / 4, m.until))
+    else if (s.named < s.since + lease / 4)
         complain(name(process, number) + ": its lease runs out, and nobody has asked for more");
 }
 

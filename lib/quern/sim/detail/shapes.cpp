@@ -137,6 +137,9 @@ void flapping(scenario& s, dice& d)
     s.max_receives = static_cast<int>(d.between(3, 4));
     s.longest_body = 0; // there is room for whole groups to wait here
     s.consumer.max_in_flight = static_cast<std::size_t>(2 * s.messages);
+    // All leases end together: two calls, 48 ms each, could not extend 430 of them within a second.
+    s.consumer.max_settle_calls =
+        std::max(s.consumer.max_settle_calls, 2 + static_cast<std::size_t>(s.messages) / 20);
     s.consumer.breaker->open_for =
         policy::backoff::exponential(5s, 2.0, d.between(5s, 20s)); // else it misses most of them
     s.spells.clear();
