@@ -16,7 +16,7 @@ struct consumer_numbers {
     Number adopted{};        ///< redeliveries of a message held here: not run again
     Number damaged{};        ///< messages that arrived unreadable or with a wrong digest: not run
     Number acked{};          ///< deletes confirmed
-    Number retried{};        ///< failed and put off
+    Number retried{};        ///< put off with a delay: failed, asked for it, or stood back
     Number released{};       ///< made visible again without a delay
     Number rejected{};       ///< handed to the poison queue, or deleted where there is none
     Number malformed{};      ///< parse_error of the handler
