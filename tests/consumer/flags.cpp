@@ -19,14 +19,16 @@ public:
         ++readings;
         auto const timer = time_.make_timer(co_await asio::this_coro::executor);
         co_await timer->wait_until(time_.now() + takes);
-        if (throws) throw std::runtime_error("the flag's own fault");
+        if (throws == fault::number) throw 42;
+        if (throws == fault::exception) throw std::runtime_error("the flag's own fault");
         if (!text) co_return failure(errc::connect_failed, "nobody there", true);
         co_return policy::flag_reading{*text, 0s};
     }
 
     std::optional<std::string> text = "closed";
     std::chrono::milliseconds takes{50};
-    bool throws = false;
+    enum class fault { none, exception, number };
+    fault throws = fault::none;
     int readings = 0;
 
 private:
@@ -150,13 +152,16 @@ BOOST_AUTO_TEST_CASE(a_flag_that_cannot_be_read_is_loud_and_lets_it_run)
 BOOST_AUTO_TEST_CASE(a_flag_that_cannot_be_read_halts_where_that_was_asked_for)
 {
     options.flag.halt_when_unknown = true;
-    flag->throws = true;
+    flag->throws = test_flag::fault::exception;
     send(20);
     begin();
     time.run_for(io, 1h);
     BOOST_TEST(runs.empty());
     BOOST_TEST(explained().find("the flag's own fault") != std::string::npos, explained());
-    flag->throws = false;
+    flag->throws = test_flag::fault::number; // which ended whoever ran the context
+    time.run_for(io, 1h);
+    BOOST_TEST(explained().find("an exception that is no std::exception") != std::string::npos, explained());
+    flag->throws = test_flag::fault::none;
     BOOST_TEST(until(10min, [this] { return empty(); }));
 }
 

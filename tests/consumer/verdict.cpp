@@ -26,6 +26,10 @@ struct handling {
     meaning of_thrown(std::exception_ptr e, bool overdue = false) const { return meaning_of(e, overdue, options); }
 };
 
+struct speechless : std::exception {
+    char const* what() const noexcept override { return nullptr; }
+};
+
 template <class E>
 std::exception_ptr thrown(E e)
 {
@@ -47,6 +51,7 @@ BOOST_AUTO_TEST_CASE(each_outcome_has_its_verdict)
     BOOST_TEST(of(release()).what == kind::postpone);
     BOOST_TEST(of(release()).delay.count() == 0);
     BOOST_TEST(of(retry_after(7s)).delay.count() == 7'000);
+    BOOST_TEST(of(retry_after(-7s)).delay.count() == 0);
     BOOST_TEST(of(retry_at(its.now + 90s)).delay.count() == 90'000);
     BOOST_TEST(of(retry_at(its.now - 90s)).delay.count() == 0);
 }
@@ -113,6 +118,7 @@ BOOST_AUTO_TEST_CASE(an_exception_is_a_retry_and_is_logged)
     BOOST_TEST(its_meaning.text == "disk full");
     BOOST_TEST(its_meaning.cause == "handler failed");
     BOOST_TEST(of_thrown(thrown(42)).text == "an exception that is no std::exception");
+    BOOST_TEST(of_thrown(thrown(speechless())).text == "an exception without a text");
     BOOST_TEST(of_thrown(thrown(42), true).text == "ran for longer than handler_timeout");
 }
 

@@ -11,7 +11,8 @@ inline std::string what_thrown(std::exception_ptr const& thrown)
     try {
         std::rethrow_exception(thrown);
     } catch (std::exception const& e) {
-        return e.what();
+        auto const* const text = e.what();
+        return text ? text : "an exception without a text"; // nothing keeps others from returning null
     } catch (...) {
         return "an exception that is no std::exception";
     }

@@ -1,6 +1,7 @@
 // The flag from outside: its reading, and what comes of it.
 
 #include <quern/consumer/detail/dispatch/dispatch_stage.hpp>
+#include <quern/core/detail/what_thrown.hpp>
 
 #include <exception>
 #include <string>
@@ -29,8 +30,8 @@ asio::awaitable<void> dispatch_stage::read_flag()
     result<policy::flag_reading> got = policy::flag_reading();
     try {
         got = co_await line_.options.flag.source->read();
-    } catch (std::exception const& thrown) {
-        got = failure(errc::service_error, thrown.what());
+    } catch (...) {
+        got = failure(errc::service_error, what_thrown(std::current_exception()));
     }
     if (line_.ending) co_return;
     auto const now = line_.now();

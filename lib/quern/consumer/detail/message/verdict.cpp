@@ -4,6 +4,7 @@
 #include <quern/core/detail/what_thrown.hpp>
 #include <quern/policy/detail/age.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace quern::detail {
@@ -88,7 +89,8 @@ verdict verdict_of(
         }
         break;
     case kind::retry_after:
-        out.delay = said.at() ? policy::delay_until(*said.at(), its.now) : said.delay();
+        out.delay = said.at() ? policy::delay_until(*said.at(), its.now)
+                              : std::max(said.delay(), std::chrono::milliseconds(0));
         if (said.at()) { // it is early, and has not failed
             out.waits_for_head = out.delay <= longest_wait_for_head;
             return out;

@@ -94,6 +94,7 @@ boost::asio::awaitable<void> settle_stage::extend_as_agreed(held_ptr h, seconds 
         co_return;
     }
     if (agreed || !h->asks->guard) {
+        if (its.is_extending()) co_return; // one of before: two on the wire could overtake each other
         h->asks->covered = asked_at + timeout + slack_of_guard;
         queue(std::move(h), purpose::extend, now, timeout);
     } else if (!its.is_deleted_by_handler()) { // else its delete decides
