@@ -75,10 +75,28 @@ struct blocking : mill {
         wait_until([&] { return begun == static_cast<int>(threads); });
     }
 
+    /// With no more to be received, for then the time that passes meanwhile brings nothing new.
+    void receive_no_more()
+    {
+        api.on_receive = [] { return failure(errc::throttled, "no more today", true); };
+    }
+
+    /// Lets time pass in steps, for as long as the threads need.
+    template <class Done>
+    void pass_time_until(Done done)
+    {
+        wait_until([&] {
+            time.run_for(io, 10ms);
+            return done();
+        });
+    }
+
+    void let_them_go_on() { may_end.set_value(); }
+
     /// And comes back when they have come home and the threads have nothing left to do.
     void let_them_end()
     {
-        may_end.set_value();
+        let_them_go_on();
         auto const joined = std::async(std::launch::async, [this] { workers->join(); });
         wait_until([&] {
             io.restart();
@@ -143,9 +161,8 @@ BOOST_DATA_TEST_CASE_F(
 BOOST_DATA_TEST_CASE_F(blocking, those_whose_lease_is_lost_meanwhile_do_not_begin, data::make(kinds), how)
 {
     api.on_change = [] { return failure(errc::service_error, "no extension today"); };
-    options.max_in_flight = 2;
     begin(how, 2, 1);
-    it->pause();
+    receive_no_more();
     BOOST_TEST(until(1min, [this] { return it->counters().lost == 2; }));
     BOOST_TEST(until(1s, [this] { return it->in_flight() == 1; })); // whose handler runs
     let_them_end();
@@ -154,12 +171,60 @@ BOOST_DATA_TEST_CASE_F(blocking, those_whose_lease_is_lost_meanwhile_do_not_begi
     BOOST_TEST(it->counters().acked == 0u);
 }
 
+// They ran on, one after the other, against what was known to be down: as many as had been received by then.
+BOOST_DATA_TEST_CASE_F(blocking, those_that_wait_when_it_is_paused_do_not_begin, data::make(kinds), how)
+{
+    begin(how, 4, 1);
+    it->pause();
+    BOOST_TEST(until(10s, [this] { return it->in_flight() == 1; })); // whose handler runs
+    BOOST_TEST(hidden() == 4);
+    let_them_end();
+    BOOST_TEST(until(1s, [this] { return it->in_flight() == 0; }));
+    BOOST_TEST(begun == 1);
+    BOOST_TEST(it->counters().acked == 1u);
+    BOOST_TEST(it->counters().lost == 0u);
+}
+
+// Their failure took them to the dead-letter queue.
+BOOST_DATA_TEST_CASE_F(blocking, those_that_wait_for_their_last_run_stay_here_in_an_outage, data::make(kinds), how)
+{
+    auto const dead = allow_receives("1");
+    begin(how, 4, 1);
+    it->report_outage(true);
+    time.run_for(io, 5min);
+    let_them_end();
+    time.run_for(io, 5min);
+    BOOST_TEST(begun == 1);
+    BOOST_TEST(it->counters().acked == 1u);
+    BOOST_TEST(it->in_flight() == 3u);
+    BOOST_TEST(in(dead) == 0);
+}
+
+// Turns that were called off are still posted while their messages wait for others.
+BOOST_DATA_TEST_CASE_F(blocking, those_that_wait_once_more_begin_once, data::make(kinds), how)
+{
+    allow_receives("1");
+    begin(how, 4, 1);
+    for (int i = 0; i < 2; ++i) {
+        it->report_outage(true);
+        time.run_for(io, 1min);
+        it->report_outage(false);
+        time.run_for(io, 1min);
+    }
+    BOOST_TEST(begun == 1);
+    BOOST_TEST(it->in_flight() == 4u);
+    let_them_go_on();
+    pass_time_until([this] { return it->in_flight() == 0; });
+    BOOST_TEST(begun == 4);
+    BOOST_TEST(it->counters().acked == 4u);
+}
+
 // Else a handler that had waited for its thread was cancelled as soon as it began.
 BOOST_AUTO_TEST_CASE(the_wait_does_not_count_as_running)
 {
     options.handler_timeout = 20s;
     begin(kind::coroutine, 2, 1);
-    it->pause();
+    receive_no_more();
     until(25s, [] { return false; });
     let_them_end(); // the first is told by now that it has run for too long
     BOOST_TEST(until(1s, [this] { return it->in_flight() == 0; }));

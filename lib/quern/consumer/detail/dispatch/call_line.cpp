@@ -14,10 +14,10 @@ constexpr std::chrono::microseconds longest_stretch{100};
 
 } // namespace
 
-void call_line::add(held_ptr h)
+void call_line::add(held_ptr h, handler_turn::number turn)
 {
     std::lock_guard const lock(mutex_);
-    waiting_.push_back(std::move(h));
+    waiting_.push_back({std::move(h), turn});
     expect_runner();
 }
 
@@ -41,27 +41,28 @@ void call_line::run()
     auto now = time_.now();
     auto const until = now + longest_stretch;
     do {
-        auto h = next();
-        if (!h) return;
-        call(std::move(h), now);
+        auto first = next();
+        if (!first) return;
+        call(std::move(*first), now);
         if (!home_->is_open()) return; // it has outlived the consumer, and the clock perhaps
         now = time_.now();
     } while (now < until);
 }
 
-held_ptr call_line::next()
+std::optional<call_line::waiting> call_line::next()
 {
     std::lock_guard const lock(mutex_);
-    if (waiting_.empty()) return nullptr;
-    auto out = std::move(waiting_.front());
+    if (waiting_.empty()) return {};
+    std::optional<waiting> out(std::move(waiting_.front()));
     waiting_.pop_front();
     if (!waiting_.empty()) expect_runner();
     return out;
 }
 
-void call_line::call(held_ptr h, tick now)
+void call_line::call(waiting first, tick now)
 {
-    if (!home_->lets_begin(h, h->message.lease_deadline() - now, tells_)) return;
+    auto& h = first.what;
+    if (!home_->lets_begin(h, first.turn, h->message.lease_deadline() - now, tells_)) return;
     finished done;
     try {
         done.said = home_->handle.call(h->message);

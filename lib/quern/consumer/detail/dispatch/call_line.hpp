@@ -8,6 +8,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 namespace quern::detail {
@@ -25,13 +26,18 @@ public:
         : home_(std::move(home)), where_(std::move(where)), time_(time), tells_(tells)
     {}
 
-    void add(held_ptr);
+    void add(held_ptr, handler_turn::number);
 
 private:
+    struct waiting {
+        held_ptr what;
+        handler_turn::number turn;
+    };
+
     void expect_runner();
     void run();
-    held_ptr next();
-    void call(held_ptr, tick now);
+    std::optional<waiting> next();
+    void call(waiting, tick now);
 
     std::shared_ptr<door> const home_;
     boost::asio::any_io_executor const where_;
@@ -39,7 +45,7 @@ private:
     clock const* const tells_;
 
     std::mutex mutex_;
-    std::deque<held_ptr> waiting_;
+    std::deque<waiting> waiting_;
     bool expected_ = false; // a runner, as long as any wait
 };
 

@@ -21,7 +21,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -117,13 +116,14 @@ private:
     void run(held_ptr, tick now);
     void run(std::vector<held_ptr>, tick now);
     clock const* tells() const;
-    std::shared_ptr<handler_run> begin_run(std::span<held_ptr const>, tick now);
-    void begin_run(held&, tick now);
+    std::shared_ptr<handler_run> make_run(std::size_t messages);
+    handler_turn::number begin_run(held&, tick now);
     void note_begun(held&, tick at);
     compact_strand handler_strand();
     void stop_overdue(tick now);
     void cancel(held&);
     bool call_off(held&);
+    void call_off_forbidden(tick now);
     void tell(held&, bool is_new);
     static void tell_when_all_say_so(std::shared_ptr<handler_run> const&);
 
@@ -134,6 +134,7 @@ private:
     void delete_asked(held_ptr, reply) override;
     void extend_asked(held_ptr, std::chrono::seconds, reply) override;
     void guard_asked(held_ptr, std::shared_ptr<lease_guard>, reply) override;
+    void look_at_welcomed(tick now);
     void ended(finished&&, tick now);
     void try_after_its_destruction(held_ptr, tick now);
     void ended_after_ack(held_ptr const&, finished const&, tick now);

@@ -36,14 +36,14 @@ void door::post(Call call)
     });
 }
 
-bool door::lets_begin(held_ptr const& h, tick::duration left, clock const* tells)
+bool door::lets_begin(held_ptr const& h, handler_turn::number turn, tick::duration left, clock const* tells)
 {
-    if (h->turn.is_called_off() || !is_open()) return false;
+    if (!h->turn.waits(turn) || !is_open()) return false;
     if (left.count() <= 0) {
-        if (h->turn.call_off()) come_home({h, {}, {}});
+        if (h->turn.call_off(turn)) come_home({h, {}, {}});
         return false;
     }
-    if (!h->turn.begin()) return false;
+    if (!h->turn.begin(turn)) return false;
     if (tells) {
         h->started_at = tells->now();
         note_begun(h);

@@ -60,10 +60,10 @@ public:
     void close();
     bool is_open() const { return open_.load(std::memory_order_relaxed); }
 
-    /// On the thread of a handler that is about to begin: whether it may. Not when it has been called off, perhaps
-    /// long ago, and its message with it; nor when nothing is left of its lease, then it comes home from here.
-    /// `tells`: by whose time has_begun() hears of it; null: it need not.
-    bool lets_begin(held_ptr const&, tick::duration left, clock const* tells);
+    /// On the thread of a handler that is about to begin: whether it may. Not when its turn has been called off,
+    /// perhaps long ago, and its message with it; nor when nothing is left of its lease: then it comes home from
+    /// here. `tells`: by whose time has_begun() hears of it; null: it need not.
+    bool lets_begin(held_ptr const&, handler_turn::number, tick::duration left, clock const* tells);
 
     void come_home(finished);
     void place_is_gone();

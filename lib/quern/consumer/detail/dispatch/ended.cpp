@@ -20,15 +20,20 @@ constexpr std::chrono::seconds grace_of_head{5};
 
 void dispatch_stage::welcome()
 {
-    if (looked_at_ == welcomed_.size()) {
-        welcomed_.clear();
-        looked_at_ = 0;
-        door_->take(welcomed_);
-    }
     auto const time = line_.now();
     heed_notices(time); // a head that has lost its lease must not leave its group to those behind it
-    while (looked_at_ != welcomed_.size()) // what throws must not take the others with it
-        ended(std::move(welcomed_[looked_at_++]), time);
+    look_at_welcomed(time);
+    welcomed_.clear();
+    looked_at_ = 0;
+    door_->take(welcomed_);
+    look_at_welcomed(time);
+}
+
+/// One that throws must not take the others with it: the next welcome() goes on behind it.
+void dispatch_stage::look_at_welcomed(tick now)
+{
+    while (looked_at_ != welcomed_.size())
+        ended(std::move(welcomed_[looked_at_++]), now);
 }
 
 /// Whatever it received from now on could only be given back.
@@ -110,8 +115,8 @@ void dispatch_stage::ended(finished&& end, tick now)
     carry_out(h, todo, now);
     if (its.is(life::state::gone)) return;
     if (was_destroyed && !line_.ending) return try_after_its_destruction(std::move(h), now);
-    if ((todo & life::release) || !has_spoken) // received again since its lease was lost; or called off by the drain
-        return give_back(h, now);
+    if (todo & life::release) return give_back(h, now); // received again since its lease was lost
+    if (!has_spoken) return stand_back(h, now);         // called off, or cancelled by the drain
     note(*h, what, now);
     conclude(std::move(h), what.said, now, what.malformed);
 }

@@ -81,30 +81,21 @@ asio::awaitable<std::vector<outcome>> handle_all(batch_handler const& handle, st
 
 } // namespace
 
-std::shared_ptr<handler_run> dispatch_stage::begin_run(std::span<held_ptr const> messages, tick now)
+std::shared_ptr<handler_run> dispatch_stage::make_run(std::size_t messages)
 {
-    std::shared_ptr<handler_run> run;
-    if (takes_batches()) {
-        run = std::make_shared<batch_run>(handler_strand(), messages.size());
-        ++batch_calls_;
-    } else {
-        run = std::make_shared<handler_run>(handler_strand(), messages.size());
-    }
-    for (auto const& h : messages) {
-        begin_run(*h, now);
-        h->run = run;
-    }
-    return run;
+    if (!takes_batches()) return std::make_shared<handler_run>(handler_strand(), messages);
+    ++batch_calls_;
+    return std::make_shared<batch_run>(handler_strand(), messages);
 }
 
-void dispatch_stage::begin_run(held& h, tick now)
+handler_turn::number dispatch_stage::begin_run(held& h, tick now)
 {
     if (line_.running++ == 0) place_.keep_busy(true);
     h.life.on(life::event::begin);
     h.message.note_last_receive(outage_.is_last_receive(h));
-    h.turn.wait();
     h.ended_at = held::not_begun;
     if (!place_.is_elsewhere()) note_begun(h, now); // else it may have to wait for a thread
+    return h.turn.wait();
 }
 
 void dispatch_stage::note_begun(held& h, tick at)
@@ -136,13 +127,15 @@ compact_strand dispatch_stage::handler_strand()
 void dispatch_stage::run(held_ptr h, tick now)
 {
     if (door_->handle.call) {
-        begin_run(*h, now);
-        return calls_->add(std::move(h));
+        auto const turn = begin_run(*h, now);
+        return calls_->add(std::move(h), turn);
     }
-    auto const run = begin_run({&h, 1}, now);
-    auto begin = [home = std::weak_ptr(door_), h = std::move(h), tells = tells()]() mutable {
+    auto const run = make_run(1);
+    h->run = run;
+    auto const turn = begin_run(*h, now);
+    auto begin = [home = std::weak_ptr(door_), h = std::move(h), tells = tells(), turn]() mutable {
         auto to = home.lock();
-        if (!to || !to->lets_begin(h, h->message.remaining(), tells)) return;
+        if (!to || !to->lets_begin(h, turn, h->message.remaining(), tells)) return;
         auto const& its = to->handle;
         auto const& on = h->run->on;
         auto& d = h->message;
@@ -159,11 +152,19 @@ void dispatch_stage::run(held_ptr h, tick now)
 
 void dispatch_stage::run(std::vector<held_ptr> messages, tick now)
 {
-    auto const run = begin_run(messages, now);
-    auto begin = [home = std::weak_ptr(door_), run, messages = std::move(messages), tells = tells()]() mutable {
+    auto const run = make_run(messages.size());
+    std::vector<handler_turn::number> turns;
+    for (auto const& h : messages) {
+        h->run = run;
+        turns.push_back(begin_run(*h, now));
+    }
+    auto begin = [home = std::weak_ptr(door_), run, messages = std::move(messages), turns = std::move(turns),
+                     tells = tells()]() mutable {
         auto to = home.lock();
         if (!to) return;
-        std::erase_if(messages, [&](held_ptr const& h) { return !to->lets_begin(h, h->message.remaining(), tells); });
+        auto turn = turns.begin();
+        std::erase_if(
+            messages, [&](held_ptr const& h) { return !to->lets_begin(h, *turn++, h->message.remaining(), tells); });
         if (messages.empty()) return;
         auto all = handle_all(to->handle.many, messages);
         asio::co_spawn(run->on, std::move(all), homecoming_of_all(std::move(to), std::move(messages)));
@@ -186,6 +187,16 @@ bool dispatch_stage::call_off(held& h)
     if (!h.life.is_running() || !h.turn.call_off()) return false;
     door_->come_home({held_ptr(&h), {}, {}});
     return true;
+}
+
+/// Handlers that wait for a thread may do so for long, and run against what is known to be down by then. They come
+/// home without having begun, and their messages stand back. All others begin in this instant.
+void dispatch_stage::call_off_forbidden(tick now)
+{
+    if (!place_.is_elsewhere() && !door_->handle.call) return;
+    line_.in_flight.for_each([&](held_ptr const& h) {
+        if (h->life.is_running() && outage_.forbids(*h, now)) call_off(*h);
+    });
 }
 
 void dispatch_stage::cancel(held& h)

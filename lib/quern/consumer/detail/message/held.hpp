@@ -70,29 +70,38 @@ struct answer {
     std::size_t entries = 0; ///< of the ledger
 };
 
-/// Turn of a handler that was posted to where it runs: whoever changes this first has the say.
+/// Turn of a handler that was posted to where it runs: whoever changes this first has the say. A message that an
+/// outage has kept may wait once more while its former turn, called off, has not come up yet; so each has a number.
+///
+/// Threads  any; wait() before the turn is posted.
 class handler_turn {
 public:
-    /// It begins now. False when it was called off.
-    bool begin() { return leave(state::begun); }
+    using number = std::uint16_t;
 
-    /// It never begins: the drain wants its message back, or the lease is lost. False when it has begun.
-    bool call_off() { return leave(state::called_off); }
+    /// It waits for a turn, whose number this is.
+    number wait()
+    {
+        now_ = static_cast<number>((now_ & ~how) + next);
+        return now_;
+    }
 
-    /// It waits once more, if an outage has kept its message.
-    void wait() { now_ = state::waits; }
+    /// It begins now. False when that turn was called off.
+    bool begin(number turn) { return leave(turn, begun); }
 
-    bool has_begun() const { return now_ == state::begun; }
-    bool is_called_off() const { return now_ == state::called_off; }
+    /// It never begins: the drain wants its message back, the lease is lost, or what it needs is down. False when it
+    /// has begun.
+    bool call_off() { return call_off(static_cast<number>(now_ & ~how)); }
+    bool call_off(number turn) { return leave(turn, called_off); }
+
+    bool waits(number turn) const { return now_ == turn; }
+    bool has_begun() const { return (now_ & how) == begun; }
 
 private:
-    enum class state : unsigned char { waits, begun, called_off };
-    bool leave(state to)
-    {
-        auto expected = state::waits;
-        return now_.compare_exchange_strong(expected, to);
-    }
-    std::atomic<state> now_{state::waits};
+    static constexpr number begun = 1, called_off = 2, how = 3, next = 4;
+
+    bool leave(number turn, number to) { return now_.compare_exchange_strong(turn, static_cast<number>(turn | to)); }
+
+    std::atomic<number> now_{0};
 };
 
 /// A message that this consumer holds, from its receive until its settlement is confirmed. A hundred thousand of them
