@@ -276,49 +276,6 @@ BOOST_AUTO_TEST_CASE(two_extensions_never_overtake_each_other)
     BOOST_TEST(most_on_the_wire == 1);
 }
 
-// Its first extension failed, and its repeat was sent while the guard considered a second.
-BOOST_AUTO_TEST_CASE(a_guard_that_takes_its_time_lets_no_two_extensions_overlap)
-{
-    struct slow_guard : lease_guard {
-        mill& its;
-        std::size_t asked = 0;
-        explicit slow_guard(mill& m) : its(m) {}
-
-        asio::awaitable<result<void>> extend(std::chrono::seconds) override
-        {
-            if (asked++ != 0) co_await its.pause(3s);
-            co_return result<void>();
-        }
-    };
-    auto const guard = std::make_shared<slow_guard>(*this);
-    int on_the_wire = 0, most_on_the_wire = 0;
-    api.on_change = [&]() -> std::optional<failure> {
-        if (api.changes == 1) return no_answer();
-        most_on_the_wire = std::max(most_on_the_wire, ++on_the_wire);
-        return {};
-    };
-    api.before_answer = [&]() -> asio::awaitable<void> {
-        co_await pause(5s);
-        --on_the_wire;
-    };
-    send(1);
-    std::optional<bool> extended;
-    consume([&](delivery& d) -> asio::awaitable<outcome> {
-        auto const guarded = co_await d.guard_lease(guard);
-        BOOST_TEST(guarded.has_value());
-        while (api.changes == 0)
-            co_await pause(1ms);
-        auto const said = co_await d.extend(1min);
-        extended = said.has_value();
-        co_return ack();
-    });
-    BOOST_TEST(until(2min, [this] { return empty() && it->in_flight() == 0; }));
-    BOOST_TEST(extended.value_or(false));
-    BOOST_TEST(guard->asked > 1u);
-    BOOST_TEST(most_on_the_wire == 1);
-    BOOST_TEST(it->counters().lost == 0u);
-}
-
 BOOST_AUTO_TEST_CASE(whoever_waits_when_the_drain_ends_is_told)
 {
     send(1);

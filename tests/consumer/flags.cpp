@@ -149,6 +149,17 @@ BOOST_AUTO_TEST_CASE(a_flag_that_cannot_be_read_is_loud_and_lets_it_run)
     BOOST_TEST(explained().find("never read, which lets it run") != std::string::npos, explained());
 }
 
+// The line came within a second of that of the first reading, and was left out as one more like it.
+BOOST_AUTO_TEST_CASE(what_becomes_of_a_flag_that_cannot_be_read_is_in_the_log_however_soon)
+{
+    options.flag.interval = 1s;
+    flag->text.reset();
+    begin();
+    time.run_for(io, 2s);
+    BOOST_TEST(log_lines("flag reading: flag test:halt is being read for the first time: ") == 1);
+    BOOST_TEST(log_lines("flag: flag test:halt is unknown, never read, which lets it run") == 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_flag_that_cannot_be_read_halts_where_that_was_asked_for)
 {
     options.flag.halt_when_unknown = true;

@@ -24,6 +24,36 @@ BOOST_AUTO_TEST_CASE(one_message_waits_here_to_probe_with_and_runs_when_it_is_ti
     BOOST_TEST(it().next_kept(now) == probe);
 }
 
+// Those that had begun to wait for a thread before took every probe's place.
+BOOST_AUTO_TEST_CASE(who_was_let_in_before_the_opening_is_no_probe)
+{
+    auto const early = message("a"), elsewhere = message("b");
+    it().started(*early, now);
+    it().started(*elsewhere, now);
+    BOOST_TEST(!it().revokes(*early, now));
+    take_down("a");
+    BOOST_TEST(it().worsened());
+    BOOST_TEST(it().revokes(*early, now));
+    now += 5s;
+    auto const probe = message("a");
+    BOOST_TEST(it().admits(*probe, now));
+    it().started(*probe, now);
+    BOOST_TEST(!it().forbids(*early, now));
+    BOOST_TEST(it().revokes(*early, now));
+    BOOST_TEST(!it().revokes(*probe, now));
+    BOOST_TEST(!it().revokes(*elsewhere, now));
+}
+
+BOOST_AUTO_TEST_CASE(a_breaker_that_opens_for_no_time_revokes_as_well)
+{
+    options.breaker->open_for = policy::backoff::fixed({0s});
+    auto const early = message("a");
+    it().started(*early, now);
+    take_down("a");
+    BOOST_TEST(it().worsened());
+    BOOST_TEST(it().revokes(*early, now));
+}
+
 // The same message took every place there was for probes, and nothing else was received any more.
 BOOST_AUTO_TEST_CASE(a_message_that_was_a_probe_in_vain_lets_others_go_first)
 {

@@ -156,7 +156,7 @@ void dispatch_stage::admit_waiting(tick now)
 {
     heed_notices(now);
     if (outage_.worsened()) {
-        call_off_forbidden(now);
+        call_off_revoked(now);
         for (auto& h : pace_.take_waiting())
             admit(std::move(h), now);
     }

@@ -123,7 +123,7 @@ private:
     void stop_overdue(tick now);
     void cancel(held&);
     bool call_off(held&);
-    void call_off_forbidden(tick now);
+    void call_off_revoked(tick now);
     void tell(held&, bool is_new);
     static void tell_when_all_say_so(std::shared_ptr<handler_run> const&);
 

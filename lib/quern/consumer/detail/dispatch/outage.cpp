@@ -130,7 +130,7 @@ void outage::look_closer(dependency& d, tick now)
     if (is == was) return;
     d.next_turn.reset();
     events_.push_back({&d, was, is});
-    worsened_ = worsened_ || is == phase::open;
+    worsened_ = worsened_ || is == phase::open || (is == phase::half_open && was != phase::open);
     if (is == phase::half_open) d.search.half_opens(now, d.breaker.one_probe_decides(), d.tried.size());
     if (was == phase::half_open && is != phase::open) let_others_go_first(d, now);
     if (is == phase::closed) return d.search.forget();

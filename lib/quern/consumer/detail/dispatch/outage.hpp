@@ -81,6 +81,14 @@ public:
         return stopped() || (h.depends_on && allowance(*h.depends_on, now) == 0);
     }
 
+    /// Nor may one that was let in and waits for a thread, while it is not for a probe of now.
+    bool revokes(held const& h, tick now)
+    {
+        if (forbids(h, now)) return true;
+        return h.depends_on && h.depends_on->seen == dependency::phase::half_open &&
+            h.ticket != h.depends_on->counted;
+    }
+
     /// For the intake: of how many places, and how many of them are taken. `waiting`: in flight, and soon to start.
     struct places {
         std::size_t taken, all;

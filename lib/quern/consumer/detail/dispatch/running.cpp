@@ -191,11 +191,11 @@ bool dispatch_stage::call_off(held& h)
 
 /// Handlers that wait for a thread may do so for long, and run against what is known to be down by then. They come
 /// home without having begun, and their messages stand back. All others begin in this instant.
-void dispatch_stage::call_off_forbidden(tick now)
+void dispatch_stage::call_off_revoked(tick now)
 {
     if (!place_.is_elsewhere() && !door_->handle.call) return;
     line_.in_flight.for_each([&](held_ptr const& h) {
-        if (h->life.is_running() && outage_.forbids(*h, now)) call_off(*h);
+        if (h->life.is_running() && outage_.revokes(*h, now)) call_off(*h);
     });
 }
 

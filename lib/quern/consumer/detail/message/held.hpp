@@ -56,6 +56,7 @@ struct handler_asks {
 
     answers deletes;
     std::chrono::seconds lease{}; ///< wanted, and not confirmed yet
+    tick lease_until{};           ///< and until when at least
     answers extensions;
     std::shared_ptr<lease_guard> guard; ///< while the handler runs; null: none
     tick covered{};                     ///< how far the guard has agreed to

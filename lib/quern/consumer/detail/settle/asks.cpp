@@ -30,6 +30,7 @@ void settle_stage::extend_asked(held_ptr h, seconds at_least, reply tell)
     if (h->message.lease_deadline() - now >= at_least) return tell({});
     auto& asks = h->asking();
     asks.lease = std::max(asks.lease, at_least);
+    asks.lease_until = std::max(asks.lease_until, now + at_least);
     asks.extensions.push_back(std::move(tell));
     if (!h->life.is_extending()) extend_as_asked(h, now); // two on the wire could overtake each other
 }
@@ -42,8 +43,10 @@ void settle_stage::extend_as_asked(held_ptr const& h, tick now)
 void settle_stage::extended(held_ptr const& h, seconds timeout, tick now)
 {
     if (!h->asks) return;
-    if (timeout >= line_.whole_seconds(*h, h->asks->lease, now)) { // the horizon may have cut it when it was sent
+    auto const agreed = !h->asks->guard || h->asks->covered >= h->asks->lease_until; // else it was sent before
+    if (agreed && timeout >= line_.whole_seconds(*h, h->asks->lease, now)) { // the horizon may have cut it when sent
         h->asks->lease = {};
+        h->asks->lease_until = {};
         for (auto const& tell : std::exchange(h->asks->extensions, {}))
             tell({});
     } else {
@@ -94,8 +97,8 @@ boost::asio::awaitable<void> settle_stage::extend_as_agreed(held_ptr h, seconds 
         co_return;
     }
     if (agreed || !h->asks->guard) {
-        if (its.is_extending()) co_return; // one of before: two on the wire could overtake each other
         h->asks->covered = asked_at + timeout + slack_of_guard;
+        if (its.is_extending()) co_return; // one of before: two on the wire could overtake each other
         queue(std::move(h), purpose::extend, now, timeout);
     } else if (!its.is_deleted_by_handler()) { // else its delete decides
         line_.leases.refused(*h, now);
