@@ -3,6 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <optional>
@@ -53,6 +54,19 @@ BOOST_AUTO_TEST_CASE(leases_of_one_receive_are_extended_together)
     for (int i = 0; i < 25; ++i)
         all.push_back(hold(t0));
     BOOST_TEST(book.poll(t0 + 20s).extend.size() == 25u);
+}
+
+// Their addresses decided, so the same simulated day was not the same twice.
+BOOST_AUTO_TEST_CASE(leases_that_end_together_are_extended_in_the_order_of_their_ids)
+{
+    std::deque<held_ptr> all;
+    for (int i = 0; i < 9; ++i)
+        all.push_back(hold(t0));
+    for (auto const i : {4, 8, 0, 6, 2, 5, 1, 7, 3})
+        book.extended(*all[static_cast<std::size_t>(i)], t0, 1min); // longer than usual: apart from the others
+    auto const due = book.poll(t0 + 50s).extend;
+    BOOST_TEST(due.size() == 9u);
+    BOOST_TEST(std::ranges::is_sorted(due, {}, [](auto const& its) { return its.what->message.id(); }));
 }
 
 BOOST_AUTO_TEST_CASE(a_confirmed_extension_counts_from_when_it_was_sent)

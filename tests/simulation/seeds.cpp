@@ -3,6 +3,10 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <random>
+#include <vector>
 
 using namespace quern;
 
@@ -19,6 +23,18 @@ constexpr struct {
     {"duplicates", 99000715}, {"fifo-damaged", 111001325}, {"fifo-tenants", 108000014}, {"fifo-weather", 113001270},
     {"flapping-dependency", 113000070}, {"poisoned", 99000736}, {"poisoned", 101101045}, {"poisoned", 101101079},
     {"shared", 602038}, {"shared", 1119323}, {"stubborn", 600677}, {"stubborn", 901656}};
+
+/// Blocks that are left of many when the rest has been freed in no order: the next allocations lie anywhere between.
+std::vector<std::unique_ptr<std::byte[]>> disturbed_heap()
+{
+    std::mt19937 random(1);
+    std::vector<std::unique_ptr<std::byte[]>> out(50'000);
+    for (auto& block : out)
+        block = std::make_unique<std::byte[]>(std::uniform_int_distribution(16, 2'048)(random));
+    std::ranges::shuffle(out, random);
+    out.resize(out.size() / 4);
+    return out;
+}
 
 } // namespace
 
@@ -44,14 +60,20 @@ BOOST_AUTO_TEST_CASE(no_day_that_failed_once_fails_again)
     }
 }
 
-BOOST_AUTO_TEST_CASE(equal_seeds_give_equal_days)
+// Leases that end in the same instant were in the order of their addresses, so one day in ten was another where
+// memory lay otherwise.
+BOOST_AUTO_TEST_CASE(equal_seeds_give_equal_days_wherever_memory_lies)
 {
     sim::run_options options;
     options.trace = true;
-    for (auto const* name : {"everything", "functions"}) { // the latter on threads
-        auto const once = sim::run(sim::draw(name, 7), options), again = sim::run(sim::draw(name, 7), options);
-        BOOST_TEST(once.trace.size() > 100u);
-        BOOST_TEST(once.trace == again.trace, boost::test_tools::per_element());
+    for (auto const& its : sim::scenarios()) {
+        auto const once = sim::run(sim::draw(its.name, 116000777), options);
+        auto const holes = disturbed_heap();
+        auto const again = sim::run(sim::draw(its.name, 116000777), options);
+        BOOST_TEST(once.trace.size() > 50u, its.name);
+        auto const [one, other] = std::ranges::mismatch(once.trace, again.trace);
+        if (one != once.trace.end() || other != again.trace.end())
+            BOOST_ERROR(its.name << " differs from line " << one - once.trace.begin() << " on");
     }
 }
 

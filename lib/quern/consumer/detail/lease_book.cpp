@@ -1,11 +1,18 @@
 #include <quern/consumer/detail/lease_book.hpp>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace quern::detail {
 
 using std::chrono::seconds;
+
+bool leases_by_end::lease::operator<(lease const& b) const
+{
+    auto const rank = [](lease const& its) { return std::tuple(its.end, its.what->message.id(), its.what.get()); };
+    return rank(*this) < rank(b);
+}
 
 void leases_by_end::file(held& h)
 {

@@ -19,7 +19,7 @@ public:
     void file(held&);
 
     /// As one that may end long after those that are still to come, and would send them to the tree.
-    void file_apart(held& h) { apart_.emplace(h.message.lease_deadline(), &h); }
+    void file_apart(held& h) { apart_.insert({h.message.lease_deadline(), &h}); }
 
     bool remove(held&); ///< true when it was here
 
@@ -30,8 +30,14 @@ private:
     using list = boost::intrusive::list<held, boost::intrusive::base_hook<lease_hook>,
         boost::intrusive::constant_time_size<false>>;
 
+    struct lease {
+        tick end;
+        held_ptr what;
+        bool operator<(lease const&) const; // by address last, or no simulated day were the same twice
+    };
+
     list in_order_;
-    std::set<std::pair<tick, held_ptr>> apart_;
+    std::set<lease> apart_;
 };
 
 /// The lease keeper's rule: when each lease must be extended, and when it is lost.
