@@ -81,22 +81,10 @@ struct blocking : mill {
         api.on_receive = [] { return failure(errc::throttled, "no more today", true); };
     }
 
-    /// Lets time pass in steps, for as long as the threads need.
-    template <class Done>
-    void pass_time_until(Done done)
-    {
-        wait_until([&] {
-            time.run_for(io, 10ms);
-            return done();
-        });
-    }
-
-    void let_them_go_on() { may_end.set_value(); }
-
     /// And comes back when they have come home and the threads have nothing left to do.
     void let_them_end()
     {
-        let_them_go_on();
+        may_end.set_value();
         auto const joined = std::async(std::launch::async, [this] { workers->join(); });
         wait_until([&] {
             io.restart();
@@ -204,6 +192,7 @@ BOOST_DATA_TEST_CASE_F(blocking, those_that_wait_for_their_last_run_stay_here_in
 BOOST_DATA_TEST_CASE_F(blocking, those_that_wait_once_more_begin_once, data::make(kinds), how)
 {
     allow_receives("1");
+    options.breaker->probes = 4; // all wait for the thread at once
     begin(how, 4, 1);
     for (int i = 0; i < 2; ++i) {
         it->report_outage(true);
@@ -213,8 +202,8 @@ BOOST_DATA_TEST_CASE_F(blocking, those_that_wait_once_more_begin_once, data::mak
     }
     BOOST_TEST(begun == 1);
     BOOST_TEST(it->in_flight() == 4u);
-    let_them_go_on();
-    pass_time_until([this] { return it->in_flight() == 0; });
+    let_them_end();
+    BOOST_TEST(until(1s, [this] { return it->in_flight() == 0; }));
     BOOST_TEST(begun == 4);
     BOOST_TEST(it->counters().acked == 4u);
 }
