@@ -1,17 +1,16 @@
 #include <quern/consumer/detail/lease_book.hpp>
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 namespace quern::detail {
 
 using std::chrono::seconds;
 
-bool leases_by_end::lease::operator<(lease const& b) const
+bool leases_by_end::lease::goes_before(lease const& b) const
 {
-    auto const rank = [](lease const& its) { return std::tuple(its.end, its.what->message.id(), its.what.get()); };
-    return rank(*this) < rank(b);
+    auto const order = what->message.id().compare(b.what->message.id());
+    return order != 0 ? order < 0 : what < b.what;
 }
 
 void leases_by_end::file(held& h)

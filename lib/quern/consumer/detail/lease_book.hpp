@@ -33,7 +33,8 @@ private:
     struct lease {
         tick end;
         held_ptr what;
-        bool operator<(lease const&) const; // by address last, or no simulated day were the same twice
+        bool operator<(lease const& b) const { return end != b.end ? end < b.end : goes_before(b); }
+        bool goes_before(lease const&) const; // by address last, or no simulated day were the same twice
     };
 
     list in_order_;
