@@ -45,6 +45,14 @@ target_compile_options(quern_headers PRIVATE -Wall -Wextra -Wpedantic -O0 -g0)
 add_test(NAME headers COMMAND "${CMAKE_COMMAND}" --build "${PROJECT_BINARY_DIR}" --target quern_headers)
 set_tests_properties(headers PROPERTIES LABELS headers TIMEOUT 1200 RUN_SERIAL TRUE)
 
+# --- misuse ----------------------------------------------------------------------------------------------------------
+
+# What deletes a message by a slip of the pen has to make the compiler speak.
+add_test(NAME misuse.forgotten
+    COMMAND Python3::Interpreter -B "${PROJECT_SOURCE_DIR}/tests/misuse/warned.py" "${PROJECT_SOURCE_DIR}/tests/misuse/forgotten.cpp"
+        -- "${CMAKE_CXX_COMPILER}" -std=c++20 -fsyntax-only -Wall -Wextra "-I${PROJECT_SOURCE_DIR}/lib")
+set_tests_properties(misuse.forgotten PROPERTIES LABELS headers TIMEOUT 120)
+
 # --- package ---------------------------------------------------------------------------------------------------------
 
 set(stage "${PROJECT_BINARY_DIR}/tests/stage")
@@ -70,12 +78,28 @@ add_test(NAME package.use
             "-DCMAKE_CXX_FLAGS=${package_flags}"
             "-DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE}"
             "-DQUERN_EXPECTED_VERSION=${PROJECT_VERSION}"
+            "-DQUERN_SANITIZED=${QUERN_SANITIZE}"
         --test-command "${CMAKE_CTEST_COMMAND}" --output-on-failure)
 add_test(NAME package.check_coroutines
     COMMAND Python3::Interpreter -B "${stage}/${CMAKE_INSTALL_DATADIR}/quern/check_coroutines.py"
         --files "${PROJECT_SOURCE_DIR}/tests/package/client.cpp" "${PROJECT_SOURCE_DIR}/tests/package/shop.cpp")
+# Without CMake: nothing is defined but what the compiler defines.
+set(package_tests package.clean package.install package.headers package.use package.check_coroutines)
+if(NOT QUERN_SANITIZE)
+    set(by_hand "${PROJECT_SOURCE_DIR}/tests/package/embedding")
+    set(library "${stage}/${CMAKE_INSTALL_LIBDIR}/libquern")
+    add_test(NAME package.compile_by_hand
+        COMMAND "${CMAKE_CXX_COMPILER}" -std=c++20 -O1 "-I${stage}/${CMAKE_INSTALL_INCLUDEDIR}"
+            "${by_hand}/orders.cpp" "${by_hand}/threads.cpp" -o "${stage}/by_hand"
+            "${library}.a" "${library}_broker.a" "${library}_sqs.a"
+            -lssl -lcrypto -lsimdjson -lboost_json -lboost_container -lpthread)
+    add_test(NAME package.run_by_hand COMMAND "${stage}/by_hand")
+    set_tests_properties(package.compile_by_hand PROPERTIES FIXTURES_REQUIRED quern_stage FIXTURES_SETUP quern_by_hand)
+    set_tests_properties(package.run_by_hand PROPERTIES FIXTURES_REQUIRED "quern_stage;quern_by_hand")
+    list(APPEND package_tests package.compile_by_hand package.run_by_hand)
+endif()
+
 set_tests_properties(package.clean PROPERTIES FIXTURES_SETUP quern_clean_stage)
 set_tests_properties(package.install PROPERTIES FIXTURES_REQUIRED quern_clean_stage FIXTURES_SETUP quern_stage)
 set_tests_properties(package.headers package.use package.check_coroutines PROPERTIES FIXTURES_REQUIRED quern_stage)
-set_tests_properties(package.clean package.install package.headers package.use package.check_coroutines
-    PROPERTIES LABELS package TIMEOUT 600)
+set_tests_properties(${package_tests} PROPERTIES LABELS package TIMEOUT 600)

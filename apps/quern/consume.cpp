@@ -2,6 +2,7 @@
 #include "commands.hpp"
 #include "consume_handlers.hpp"
 #include "consuming.hpp"
+#include "rejects_nothing.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -53,8 +54,9 @@ asio::awaitable<int> consume(session& s, consume_options const& o)
         auto const missing = co_await missing_command(o.exec);
         if (!missing.empty()) co_return complain("--exec: " + missing, usage);
     }
-    make_work const make = [&](std::vector<std::string> const& urls, consumer_options&,
+    make_work const make = [&](std::vector<std::string> const& urls, consumer_options& settings,
                                std::shared_ptr<consumer_news> heard) {
+        if (settings.max_age.count() == 0) settings.log = without_word_of_rejects(std::move(settings.log));
         return work_on(o, urls.size() != 1, s.io.get_executor(), heard);
     };
     auto const code = co_await consume_queues(s, o, make);

@@ -23,9 +23,9 @@ visible, in flight elsewhere or delayed. (On Amazon's SQS these counts may lag b
 
 SIGTERM and SIGINT drain: no more receives, handlers end, what was not started becomes visible again, everything is
 settled. At nine tenths of --drain-deadline, or at a second signal, handlers are cancelled. Exit status: 0 when nothing
-was left behind, 3 when something was, see --report; 4 when messages were rejected and, without --poison-queue, deleted
-unhandled; 1 when the output or the report failed, or when the first receive was refused: no such queue, no permission,
-wrong keys. When that begins later it goes on asking, and says so in the log.
+was left behind, 3 when something was, see --report; 4 when messages were rejected and, with neither --poison-queue
+nor a dead-letter queue, deleted unhandled; 1 when the output or the report failed, or when the first receive was
+refused: no such queue, no permission, wrong keys. When that begins later it goes on asking, and says so in the log.
 
 --report makes a draft in the folder of the file at once, and puts the whole report in its place at the end.
 
@@ -54,8 +54,8 @@ comes again (retry), until it is in the --poison-queue (skip), until it comes ag
 the program drains and ends (halt).
 
 --flag names a flag outside that halts the work while it says open, halt, true, 1 or on, and lets it run while it says closed,
-run, false, 0 or off, or JSON like {"isOpen": true}. It is read every --flag-interval seconds in the background; while it
-cannot be read its last word counts, for five minutes. Then the work runs, or does not where --on-unknown-flag halt says so:
+run, false, 0 or off, or JSON like {"isOpen": true}. It is read every --flag-interval seconds in the background. While it
+cannot be read, halt stands; run counts for five minutes, then the work runs on, or halts where --on-unknown-flag says so:
   ssm:/orders/halt                       a parameter of Systems Manager
   ddb:TABLE/orders                       the attribute data (or #another) of the item whose id is quern#flag#orders
   appconfig:shop/prod/flags#/orders      a configuration of AppConfig; after # a JSON pointer into it

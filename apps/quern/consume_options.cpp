@@ -103,12 +103,14 @@ void add_consumer_options(CLI::App& command, consume_options& o)
     command
         .add_option("--max-age", o.max_age,
             "Reject a message that fails again so long after its first receive; default: never. Without "
-            "--poison-queue it is deleted")
+            "--poison-queue and dead-letter queue it is deleted")
         ->type_name("SECONDS")
         ->check(CLI::Range(1, 1'209'600));
     command
         .add_option("--poison-queue", o.poison_queue,
-            "Move rejected messages to this queue, URL or name; default: they are deleted")
+            "Move rejected messages to this queue, URL or name; default: the dead-letter queue of the redrive "
+            "policy; "
+            "where there is none they are deleted")
         ->type_name("QUEUE");
     command
         .add_option("--on-group-failure", o.on_group_failure,
@@ -147,8 +149,8 @@ void add_consumer_options(CLI::App& command, consume_options& o)
         ->needs(flag);
     command
         .add_option("--on-unknown-flag", o.on_unknown_flag,
-            "With --flag: what to do once it could not be read, or had no such word, for five minutes or three "
-            "intervals, whichever is longer; default run")
+            "With --flag: what to do where it was never read, or said run and could not be read for five minutes or "
+            "three intervals, whichever is longer; a halt that was read stands; default run")
         ->type_name("run|halt")
         ->check(CLI::IsMember({"run", "halt"}).description(""))
         ->needs(flag);

@@ -1,5 +1,9 @@
 #include "consume_work.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
 namespace quern::app {
 
 namespace asio = boost::asio;
@@ -8,6 +12,7 @@ consume_work::consume_work(asio::io_context& io, sqs::api& api, std::vector<std:
     std::function<handler(std::string const& url)> const& handle,
     std::function<batch_handler(std::string const& url)> const& many,
     std::function<std::shared_ptr<observer>(std::string const& url)> const& watch, consumer_options options)
+    : rate_(options.rate.value_or(policy::rate()))
 {
     if (urls.size() == 1) {
         if (watch) options.observer = watch(urls.front());
@@ -63,11 +68,39 @@ asio::awaitable<result<void>> consume_work::set_limits(consumer_limits to)
         if (!said) co_return said;
         to.max_in_flight.reset();
     }
+    auto const before = rate_;
+    if (to.rate) {
+        rate_ = *to.rate;
+        to.rate = rate_in_force();
+    }
     for (auto const& q : queues_) {
         auto const said = co_await q.of.set_limits(to);
-        if (!said) co_return said;
+        if (said) continue;
+        rate_ = before;
+        co_return said;
     }
     co_return result<void>();
+}
+
+asio::awaitable<result<void>> consume_work::limit_rate(std::optional<policy::rate> bound)
+{
+    bound_ = bound;
+    consumer_limits to;
+    to.rate = rate_;
+    auto const said = co_await set_limits(std::move(to));
+    co_return said;
+}
+
+policy::rate consume_work::rate_in_force() const
+{
+    if (!bound_) return rate_;
+    auto const a_second = [](policy::rate const& r) {
+        return static_cast<double>(r.count) / std::chrono::duration<double>(r.per).count();
+    };
+    if (rate_.count != 0 && a_second(rate_) <= a_second(*bound_)) return rate_;
+    auto out = *bound_;
+    if (rate_.count != 0) out.burst = std::min(out.burst, rate_.burst);
+    return out;
 }
 
 } // namespace quern::app

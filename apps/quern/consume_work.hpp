@@ -38,7 +38,14 @@ public:
     /// max_in_flight is that of all together, the others are those of each.
     boost::asio::awaitable<result<void>> set_limits(consumer_limits);
 
+    /// A bound of the rate besides that of options and set_limits(): the lower one is in force. Absent: none.
+    boost::asio::awaitable<result<void>> limit_rate(std::optional<policy::rate>);
+
 private:
+    policy::rate rate_in_force() const;
+
+    policy::rate rate_; // without limit_rate()
+    std::optional<policy::rate> bound_;
     std::optional<consumer> one_;
     std::optional<consumers> several_;
     std::vector<queue> queues_;

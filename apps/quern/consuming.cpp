@@ -78,10 +78,7 @@ asio::awaitable<void> consume_until_drained(session& s, consume_options const& o
         spdlog::info("consuming {}", q.url);
     }
     asio::co_spawn(s.io, work.run(), over);
-    if (job.started) {
-        for (auto const& q : work.queues())
-            job.started(q.of);
-    }
+    if (job.started) job.started(work);
 
     bool draining = false;
     auto tell_at = real_clock().now() + job.statistics_every;
@@ -110,17 +107,11 @@ exit_code complain_of_report(consume_options const& o, failure const& why)
     return complain(fmt::format("--report {}: cannot be written: {}", o.report, describe(why)));
 }
 
-/// Without a poison queue a rejected message is deleted, and nobody has handled it.
-std::uint64_t deleted_unhandled(consume_options const& o, consumer_counters const& done)
-{
-    return o.poison_queue.empty() ? done.rejected : 0;
-}
-
-std::string closing_line(consume_options const& o, consumer_counters const& done)
+std::string closing_line(consumer_counters const& done)
 {
     auto text = fmt::format("received {}, acknowledged {}", done.received, done.acked);
     if (done.rejected != 0) text += fmt::format(", rejected {}", done.rejected);
-    if (deleted_unhandled(o, done) != 0) text += " (deleted: there is no --poison-queue)";
+    if (done.discarded != 0) text += fmt::format(" ({} deleted: there is no queue for them)", done.discarded);
     return text + fmt::format(", with {} requests", done.polls + done.settle_calls);
 }
 
@@ -170,17 +161,18 @@ int judge(consume_options const& o, consumer_news const& heard, consume_work con
     consumer_counters done;
     for (auto const& q : work.queues()) {
         auto const its = q.of.counters();
-        spdlog::info("{}{}{}", several ? q.url : "", several ? ": " : "", closing_line(o, its));
-        done.rejected += its.rejected;
+        spdlog::info("{}{}{}", several ? q.url : "", several ? ": " : "", closing_line(its));
+        done.discarded += its.discarded;
     }
     spdlog::info("drained: {}", to_json(report));
     int code = ok;
     if (!report.clean()) {
         code = complain("the drain left messages behind that come again later: " + to_json(report), not_drained);
     }
-    if (auto const gone = deleted_unhandled(o, done); gone != 0) {
+    if (done.discarded != 0) {
         code = complain(
-            fmt::format("{} rejected and deleted unhandled; --poison-queue would have kept them", gone), deleted);
+            fmt::format("{} rejected and deleted unhandled; --poison-queue would have kept them", done.discarded),
+            deleted);
     }
     if (to) {
         if (auto const written = to->write(whole_report(report, work) + '\n'); !written)

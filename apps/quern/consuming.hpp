@@ -20,6 +20,8 @@ namespace quern::app {
 
 // What `quern consume` and `quern relay` share: consumers from their first receive to their report.
 
+class consume_work;
+
 /// Events of their run.
 struct consumer_news {
     explicit consumer_news(boost::asio::any_io_executor ex) : arrived(real_clock(), std::move(ex)) {}
@@ -45,7 +47,7 @@ struct consumer_work {
     std::function<batch_handler(std::string const& url)> handle_many; ///< that, for several messages at once; or null
     std::function<std::string()> statistics;                          ///< a line for the log; null: none
     std::chrono::seconds statistics_every{0};                         ///< zero: never
-    std::function<void(consumer&)> started;                           ///< each of them; null: nothing
+    std::function<void(consume_work&)> started;                       ///< once they run; null: nothing
     std::function<void()> ended;                                      ///< before the consumers go; null: nothing
     std::shared_ptr<void> keeps;                                      ///< alive as long as the consumers
 };

@@ -5,6 +5,7 @@
 #include "depth.hpp"
 #include "observed_api.hpp"
 #include "progress.hpp"
+#include "rejects_nothing.hpp"
 #include "sender.hpp"
 #include "session.hpp"
 #include "standard_streams.hpp"
@@ -87,7 +88,7 @@ public:
         consumer_options settings;
         settings.max_in_flight = options_.max_in_flight;
         settings.wait_time = 1s; // an empty queue is noticed within it
-        settings.log = to_stderr();
+        settings.log = without_word_of_rejects(to_stderr());
         if (admin) settings.observer = admin->observe(queue_url_, nullptr);
         consumer c(
             executor_, observed_, queue_url_, [self](delivery& d) { return self->handle(d); }, settings);

@@ -49,7 +49,7 @@ Exit status:
   1  failed, the reason is on standard error; for send: some messages; for demo: a message was lost
   2  the command line or the environment is wrong
   3  consume, relay, redrive: the drain left something behind that SQS delivers again later; --report says what
-  4  consume, relay: messages were rejected and, for want of a --poison-queue, deleted unhandled
+  4  consume, relay: messages were rejected and deleted unhandled: no --poison-queue, no dead-letter queue
   5  redrive: a rule stopped the run, or a refusal that would not pass)";
 
 int usage_error(CLI::App const& app, CLI::ParseError const& wrong)

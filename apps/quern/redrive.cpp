@@ -60,6 +60,9 @@ void tell(redrive::report const& r)
     for (auto const& one : r.left_messages)
         say(stderr, "  left: {}: {}\n", printable(one.id), printable(one.reason));
     if (r.left > r.left_messages.size()) say(stderr, "  and {} more\n", r.left - r.left_messages.size());
+    if (r.unreadable != 0)
+        say(stderr, "  {} no readable JSON: no --where-body chooses such, be it with = or with !=\n",
+            r.unreadable == 1 ? "1 has" : fmt::format("{} have", r.unreadable));
     if (r.unknown != 0) say(stderr, "  {} may be in two queues: `quern redrive status` names them\n", r.unknown);
     if (r.elsewhere != 0)
         say(stderr, "  {} messages were in flight elsewhere: run it again when they are back\n", r.elsewhere);

@@ -228,7 +228,8 @@ int resume(journal_options const& o, command_line const& line)
 void add_export_of_messages(CLI::App& it, CLI::Option& folder, journal_options& o)
 {
     auto* const queue = it.add_option("DLQ", o.queue, "Export the messages of this queue instead, URL or name");
-    auto* const file = it.add_option("FILE", o.file, "To this file, a line of JSON each; they stay in the queue");
+    auto* const file = it.add_option("FILE", o.file,
+        "To this file, a line of JSON each; they stay in the queue. Only a complete copy replaces a file");
     queue->needs(file)->excludes(&folder);
     file->needs(queue);
     it.add_option("--format", o.format, "Format of a history: json, as the journal has it, or csv")

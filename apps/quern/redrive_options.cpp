@@ -75,8 +75,8 @@ void add_common_options(CLI::App& command, redrive_options& o)
         ->check(must_make_sense(redrive::parse_where));
     command
         .add_option("--where-body", o.where_body,
-            "Take only messages with such a part of a JSON body: '/order/state = \"new\"'; all that are given must "
-            "hold")
+            "Take only messages with such a part of a JSON body: '/order/state = \"new\"', or with !=; all that are "
+            "given must hold, and a body that is no JSON is never taken")
         ->type_name("TEXT")
         ->allow_extra_args(false)
         ->check(must_make_sense(redrive::parse_where_body));

@@ -1,14 +1,15 @@
 // A look at dead letters: `quern redrive sample`, `quern dead-letters`.
 
 #include "commands.hpp"
+#include "looking.hpp"
 #include "redrive_sample_text.hpp"
 #include "session.hpp"
 #include "standard_streams.hpp"
+#include "told_to_end.hpp"
 
 #include <quern/consumer/detail/dispatch/redrive_inquiry.hpp>
 #include <quern/core/detail/printable.hpp>
 #include <quern/redrive/plan.hpp>
-#include <quern/sqs/batch.hpp>
 #include <quern/sqs/limits.hpp>
 
 #include <CLI/CLI.hpp>
@@ -20,7 +21,6 @@ namespace quern::app {
 namespace {
 
 namespace asio = boost::asio;
-using namespace std::chrono_literals;
 
 struct sample_options {
     std::string queue, by;
@@ -41,55 +41,32 @@ asio::awaitable<void> ask_about(session& s, std::string url, look& l)
     for (auto const& [name, text] : got->attributes) {
         std::int64_t some = 0;
         if (name == "RedrivePolicy")
-            l.moves_on_after = detail::max_receives_in(text);
+            l.moves_on_after = detail::redrive_policy_in(text).max_receives;
         else if (std::from_chars(text.data(), text.data() + text.size(), some).ec == std::errc())
             total += some;
     }
     l.depth = total;
 }
 
-/// Makes the messages visible again.
-asio::awaitable<void> give_back(session& s, std::string url, std::vector<std::string> handles, look& l)
-{
-    for (std::size_t at = 0; at < handles.size();) {
-        std::vector<sqs::change_visibility_entry> some;
-        for (; at < handles.size() && some.size() < sqs::max_batch_entries; ++at)
-            some.emplace_back("", handles[at], 0s);
-        ++l.requests;
-        auto const done = co_await sqs::change_visibility_batch(s.sqs, url, std::move(some));
-        for (auto const& one : done)
-            if (!one) ++l.still_hidden;
-    }
-}
-
 /// Receives up to so many messages, each once unless it comes to light meanwhile; made visible again afterwards.
 asio::awaitable<std::optional<failure>> take_sample(session& s, std::string url, std::size_t count, look& l)
 {
     std::optional<failure> wrong;
-    std::vector<std::string> damaged; // handles
     auto const began = real_clock().now();
+    told_to_end const told(s.io);
+    looking from(s.sqs, std::move(url), [&] { return told.yes(); });
     for (bool has_new = true; has_new && l.seen.messages().size() < count;) {
-        sqs::receive_message_request ask(url);
-        ask.max_messages = static_cast<int>(std::min(count - l.seen.messages().size(), sqs::max_batch_messages));
-        ask.visibility_timeout = 60s;
-        ask.wait_time = 1s;
-        ask.system_attribute_names = {"All"};
-        ask.attribute_names = {"All"};
-        ++l.requests;
-        auto const got = co_await s.sqs.receive_message(std::move(ask));
+        auto const got = co_await from.receive(count - l.seen.messages().size());
         has_new = false;
         if (!got) wrong = got.error();
         if (!got) break;
         for (auto const& m : got->messages)
             has_new = l.seen.add(m) || has_new;
-        for (auto const& m : got->damaged)
-            if (!m.known.receipt_handle.empty()) damaged.emplace_back(m.known.receipt_handle);
         l.damaged += got->damaged.size();
     }
-    auto handles = std::move(damaged);
-    for (auto const& one : l.seen.messages())
-        handles.push_back(one.handle);
-    co_await give_back(s, url, std::move(handles), l);
+    l.interrupted = told.yes();
+    l.still_hidden = co_await from.give_back();
+    l.requests += from.requests();
     l.took = std::chrono::duration_cast<std::chrono::milliseconds>(real_clock().now() - began);
     co_return wrong;
 }
@@ -104,12 +81,15 @@ asio::awaitable<int> show_sample(session& s, sample_options const& o)
     co_await ask_about(s, *url, l);
     auto const wrong = co_await take_sample(s, *url, o.count, l);
     if (wrong) co_return s.complain(*wrong, o.queue);
+    auto const early = "a signal ended it early: begin again";
+    if (l.interrupted && l.seen.messages().empty()) co_return complain(early);
     if (o.json)
         say(stdout, "{}", harmless(o.groups ? json_groups_of(l) : json_lines_of(l.seen)));
     else
         say(stdout, "{}{}", o.groups ? std::string() : table_of(l.seen), groups_of(l));
     std::fflush(stdout); // the cost comes after what it was for, also where both go to one file
     say(stderr, "{}", cost_of(l));
+    if (l.interrupted) co_return complain(early);
     co_return ok;
 }
 
@@ -148,7 +128,9 @@ void add_sample(CLI::App& to, char const* name, command_line& line)
         "where a consumer rejected the message or somebody isolated it; of what SQS moved by itself the consumer's "
         "log "
         "has it. Each look is a receive, and a queue with a redrive policy of its own counts them. While this runs, "
-        "nobody else sees the messages; then they are visible again, and when it is killed, after a minute.");
+        "nobody else sees the messages; then they are visible again, also after Ctrl-C. When it is killed by "
+        "SIGKILL, "
+        "they are so after 30 s, or after as long again as it has run, 15 minutes at most.");
     command->callback([o, &line] {
         line.run = [o, &line] { return run(line.where, o->queue, [o](session& s) { return show_sample(s, *o); }); };
     });

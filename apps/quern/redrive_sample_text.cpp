@@ -35,7 +35,10 @@ std::string lines_of(
 {
     std::string out;
     for (auto const& one : groups) {
-        out += fmt::format("{:>6} {}", one.count, one.value.empty() ? without : before + one.value);
+        auto const what = one.unreadable ? std::string(one.count == 1 ? "has" : "have") + " no readable JSON"
+            : one.value.empty()          ? without
+                                         : before + one.value;
+        out += fmt::format("{:>6} {}", one.count, what);
         if (one.oldest) out += ", sent " + iso_time(*one.oldest);
         if (one.oldest != one.newest) out += " to " + iso_time(*one.newest);
         out += '\n';
@@ -49,6 +52,7 @@ boost::json::array json_of(std::vector<redrive::sample_group> const& groups, cha
     for (auto const& one : groups) {
         boost::json::object line;
         if (!one.value.empty()) line[name] = one.value;
+        if (one.unreadable) line["unreadable"] = true;
         line["count"] = one.count;
         if (one.oldest) line["oldest"] = iso_time(*one.oldest);
         if (one.newest) line["newest"] = iso_time(*one.newest);
@@ -156,8 +160,7 @@ std::string cost_of(look const& l)
     if (l.damaged != 0) out += counted(l.damaged, "message") + " could not be read\n";
     if (l.still_hidden != 0)
         out += counted(l.still_hidden, "message") +
-            " may stay hidden for up to a minute: that they shall be visible "
-            "was not confirmed\n";
+            " may stay hidden for a while: that they shall be visible was not confirmed\n";
     if (auto const last = l.moves_on_after == 0 ? 0 : l.seen.at_their_last(l.moves_on_after); last != 0)
         out +=
             fmt::format("{} has a redrive policy of its own, which counts looks: its next receive may move {} on\n",

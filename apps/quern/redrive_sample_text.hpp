@@ -19,7 +19,8 @@ struct look {
     int moves_on_after = 0;            ///< maxReceiveCount of its own redrive policy; 0: it has none
     std::size_t requests = 0;          ///< all of them
     std::size_t damaged = 0;           ///< messages that arrived and could not be read
-    std::size_t still_hidden = 0;      ///< for a minute at most: SQS was told to show them, and did not confirm
+    std::size_t still_hidden = 0;      ///< until their leases end: SQS was told to show them, and did not confirm
+    bool interrupted = false;          ///< by a signal
     std::chrono::milliseconds took{0}; ///< from the first receive until all were visible again
 };
 

@@ -2,12 +2,16 @@
 
 #include "redrive_saved.hpp"
 
+#include "copy_check.hpp"
 #include "depth.hpp"
+#include "looking.hpp"
 #include "report_file.hpp"
 #include "session.hpp"
 #include "standard_streams.hpp"
+#include "told_to_end.hpp"
 
 #include <quern/core/detail/printable.hpp>
+#include <quern/redrive/plan.hpp>
 #include <quern/redrive/saved.hpp>
 #include <quern/sqs/batch.hpp>
 #include <quern/sqs/limits.hpp>
@@ -16,9 +20,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -26,72 +32,79 @@ namespace quern::app {
 namespace {
 
 namespace asio = boost::asio;
-using namespace std::chrono_literals;
-
-struct collected {
-    std::string text;
-    std::vector<std::string> handles;
-    std::set<std::string> ids;
-    std::size_t damaged = 0;
-};
-
-/// Each message that can be received, once; hidden for 15 minutes.
-asio::awaitable<std::optional<failure>> collect(session& s, std::string url, collected& to)
+/// A line in the file for each message that can be received.
+asio::awaitable<result<void>> collect(looking& from, told_to_end const& told, report_file& to, copy_of_queue& all)
 {
-    for (int empty = 0; empty < 2;) {
-        sqs::receive_message_request ask(url);
-        ask.max_messages = 10;
-        ask.visibility_timeout = 900s;
-        ask.wait_time = 1s;
-        ask.system_attribute_names = {"All"};
-        ask.attribute_names = {"All"};
-        auto const got = co_await s.sqs.receive_message(std::move(ask));
+    std::set<std::string> ids;
+    for (int empty = 0; empty < 2 && !told.yes();) {
+        auto const got = co_await from.receive(sqs::max_batch_messages);
         if (!got) co_return got.error();
-        to.damaged += got->damaged.size();
-        auto const before = to.ids.size();
-        for (auto const& m : got->messages) {
-            to.handles.emplace_back(m.receipt_handle);
-            if (to.ids.emplace(m.id).second) to.text += redrive::saved_line(m);
-        }
-        empty = to.ids.size() == before ? empty + 1 : 0;
+        all.damaged += got->damaged.size();
+        std::string lines;
+        for (auto const& m : got->messages)
+            if (ids.emplace(m.id).second) lines += redrive::saved_line(m);
+        empty = lines.empty() ? empty + 1 : 0;
+        auto const written = to.append(lines);
+        if (!written) co_return written.error();
+        all.copied = ids.size();
     }
-    co_return std::nullopt;
+    co_return result<void>();
 }
 
-asio::awaitable<void> give_back(session& s, std::string url, std::vector<std::string> handles)
+/// Words about a copy that does not take its place.
+std::string kept(std::string const& path, std::string const& partial)
 {
-    for (std::size_t at = 0; at < handles.size();) {
-        std::vector<sqs::change_visibility_entry> some;
-        for (; at < handles.size() && some.size() < sqs::max_batch_entries; ++at)
-            some.emplace_back("", handles[at], 0s);
-        co_await sqs::change_visibility_batch(s.sqs, url, std::move(some));
-    }
+    std::error_code ignored;
+    auto text = path + (std::filesystem::exists(path, ignored) ? " is as it was" : " was not written");
+    if (!partial.empty()) text += ", and what was exported is in " + partial;
+    return text;
+}
+
+bool has_content(std::string const& path)
+{
+    std::error_code ec;
+    auto const size = std::filesystem::file_size(path, ec);
+    return !ec && size != 0;
 }
 
 asio::awaitable<int> export_messages(session& s, std::string queue, std::string path)
 {
     auto const url = co_await queue_url(s.sqs, queue);
     if (!url) co_return s.complain(url.error(), queue);
-    auto const depth = co_await queue_depth(s.sqs, *url);
-    if (!depth) co_return s.complain(depth.error(), queue);
-    auto file = report_file::open(path);
+    auto const before = co_await queue_depth(s.sqs, *url);
+    if (!before) co_return s.complain(before.error(), queue);
+    auto file = report_file::open_lasting(path);
     if (!file) co_return complain(path + ": " + describe(file.error()));
-    collected all;
-    auto const wrong = co_await collect(s, *url, all);
-    // Half a copy must not take the place of an earlier whole one.
-    auto const written = wrong ? result<void>(*wrong) : file->write(all.text);
-    auto handles = all.handles;
-    co_await give_back(s, *url, std::move(handles));
-    if (wrong)
+    copy_of_queue all;
+    all.queue = printable(std::string(redrive::queue_name(*url)));
+    all.before = before->total();
+    told_to_end const told(s.io);
+    looking from(s.sqs, *url, [&] { return told.yes(); });
+    auto const collected = co_await collect(from, told, *file, all);
+    all.interrupted = told.yes();
+    auto const after = co_await queue_depth(s.sqs, *url);
+    auto const hidden = co_await from.give_back();
+    if (hidden != 0)
+        say(stderr, "{} may stay hidden for a while: that they shall be visible was not confirmed\n", hidden);
+    std::optional<failure> why;
+    if (!after) why = after.error();
+    if (!collected) why = collected.error();
+    if (why)
         co_return s.complain(
-            *wrong, fmt::format("{}, after {} messages; {} is as it was", queue, all.ids.size(), path));
-    if (!written) co_return complain(path + ": " + describe(written.error()));
-    say(stderr, "exported {} of about {}; they stay in {}, which cost each of them a receive\n", all.ids.size(),
-        depth->total(), printable(queue));
-    if (all.damaged != 0) co_return complain(fmt::format("{} messages arrived damaged", all.damaged));
-    if (all.ids.size() < static_cast<std::size_t>(depth->total()))
-        co_return complain(
-            "some could not be received: they are in flight, delayed, or behind others of their group");
+            *why, fmt::format("{}, after {} messages; {}", all.queue, all.copied, kept(path, file->lasting())));
+    all.after = after->total();
+    all.in_flight_after = after->in_flight;
+    all.delayed_after = after->delayed;
+    auto const total = std::max(all.before, all.after);
+    if (auto const missing = what_is_missing(all); !missing.empty())
+        co_return complain(fmt::format("exported {} of about {} messages of {}; {}. {}", all.copied, total, all.queue,
+            missing, kept(path, file->lasting())));
+    if (all.copied == 0 && has_content(path))
+        co_return complain(fmt::format("{} is empty; {}", all.queue, kept(path, {})));
+    auto const written = file->finish();
+    if (!written) co_return complain(fmt::format("{}; {}", describe(written.error()), kept(path, file->lasting())));
+    say(stderr, "exported {} of about {}; they stay in {}, which cost each of them a receive\n", all.copied, total,
+        all.queue);
     co_return ok;
 }
 
@@ -168,7 +181,7 @@ asio::awaitable<int> import_messages(session& s, std::string path, std::string q
     std::size_t number = 0;
     parcel next;
     for (std::string line; std::getline(file, line);) {
-        ++number;
+        if (++number == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3); // some editors write one
         auto one = redrive::parse_saved(line, all.fifo);
         if (!one) {
             complain(fmt::format("{}, line {}: {}", path, number, printable(one.error().message)));

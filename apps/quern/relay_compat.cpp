@@ -198,6 +198,7 @@ result<void> read_compat(std::string const& profile, aws::environment const& fro
     if (is_carrier) {
         into.relay.request.headers = {relay::header_set::carrier};
         into.relay.timeout = std::chrono::seconds(60);
+        into.heeds_refusals = false; // carrier asks as often as before
         if (auto const why = set(into, "url", "http://localhost:9000"); !why.empty()) return wrong("url", why);
     } else {
         into.relay.request.headers = {relay::header_set::sqsd};

@@ -7,8 +7,9 @@ inline constexpr char const* relay_help =
     R"(Each message becomes one request. A status of --success deletes the message; nothing else does. Redirects are not followed.
 429 and 503 with Retry-After put the message off for so long, other failures for a time that grows with its receive count. An
 answer of --unavailable, or a service that cannot be reached, says nothing of the message: after three in a row the relay
-stops receiving, and tries one message now and then until that succeeds. 429 slows the relay down until successes let it
-grow again. What no --retry names, 404 for one, is retried all the same, with a warning: --reject is for you to choose.
+stops receiving, and tries one message now and then until that succeeds. 429 puts off its own message alone. Only where the
+service takes so many a second and no more, however many are sent, the relay sends hardly more than that. What no --retry names,
+404 for one, is retried all the same, with a warning: --reject is for you to choose.
 
 The lease of a message is extended while its request runs; when it is lost the request is cancelled. A request that was
 sent and not answered may have been carried out: it comes again with the same Idempotency-Key.
@@ -23,7 +24,8 @@ Formats: raw, the body as it is; sns, as a notification of SNS; cloudevents, wit
 application/cloudevents+json; lambda, as the event of a Lambda function, whose answer says what has failed.
 
 --config FILE reads the same from a TOML file, and [[relay.rule]] tables; this command line has the last word. --compat
-carrier reads CARRIER_* variables, --compat sqsd SQSD_*, and sends their headers; only 200 deletes then.
+carrier reads CARRIER_* variables, --compat sqsd SQSD_*, and sends their headers; only 200 deletes then. As carrier, it
+sends as many requests however many are answered with 429.
 
 --check reads everything, asks --health-url once and ends. --dry-run prints the request that a message from standard input
 would make: a line of `quern consume`, or else a body.

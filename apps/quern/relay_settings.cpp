@@ -230,7 +230,7 @@ constexpr relay_setting table[] = {
     {"retry", "--retry", "STATUSES", "Statuses after which a retry may help; default 408,425,429,5xx",
         [](settings& s, text const& v) { return set_statuses(s.relay.outcome.retry, v); }},
     {"reject", "--reject", "STATUSES",
-        "Statuses that reject the message for good; it is deleted where there is no --poison-queue; default none",
+        "Statuses that reject the message for good: to the --poison-queue, else the dead-letter queue; default none",
         [](settings& s, text const& v) { return set_statuses(s.relay.outcome.reject, v); }},
     {"unavailable", "--unavailable", "STATUSES",
         "Statuses that say nothing of the message: the service is down; default 401,403,407,410,502-504",

@@ -28,6 +28,7 @@ struct relay_settings {
     relay::text_template dependency;                     ///< see relay::dependency_by()
     std::string reply_queue;                             ///< URL or name; empty: none
     std::size_t concurrency = 50;                        ///< requests at once
+    bool heeds_refusals = true;                          ///< answers of 429 may limit the rate, see relay::on_rate()
     std::size_t batch = 1;                               ///< messages in a request, at most
     std::chrono::milliseconds batch_window{0};           ///< the first of them waits so long for others
     std::size_t batch_bytes = 4 << 20;                   ///< of bodies: an event of 6 MB is the most for Lambda

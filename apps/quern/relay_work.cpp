@@ -1,5 +1,7 @@
 #include "relay_work.hpp"
 
+#include "consume_work.hpp"
+
 #include <quern/relay/health.hpp>
 
 #include <boost/asio/co_spawn.hpp>
@@ -27,9 +29,8 @@ net::web_hook_options web_options(relay_settings const& how)
 /// Parts that have to live as long as the consumer.
 struct station {
     station(asio::any_io_executor ex, relay_settings const& how, relay::queue_name from)
-        : web(ex, web_options(how)), to(ex, web, std::move(from), how.relay),
-          keeps_rejected(how.relay.keeps_rejected), batches(how.relay.batches), reply(how.relay.reply),
-          trace(how.relay.trace), format(how.relay.request.format)
+        : web(ex, web_options(how)), to(web, std::move(from), how.relay), keeps_rejected(how.relay.keeps_rejected),
+          batches(how.relay.batches), reply(how.relay.reply), trace(how.relay.trace), format(how.relay.request.format)
     {
         if (how.checks_health) {
             auto options = how.health;
@@ -91,17 +92,26 @@ void follow_health(std::shared_ptr<station> const& at, asio::any_io_executor ex,
     asio::co_spawn(ex, at->health->run(changed), ended);
 }
 
+void keep_to(asio::any_io_executor ex, consume_work& all, std::optional<policy::rate> to)
+{
+    auto const done = [](std::exception_ptr bug, result<void> const&) { // fails after the drain alone
+        if (bug) std::rethrow_exception(bug);
+    };
+    asio::co_spawn(ex, all.limit_rate(to), done);
+}
+
 } // namespace
 
-std::string relay_statistics(relay::relay_counters const& n, std::optional<double> pace, std::size_t connections)
+std::string relay_statistics(
+    relay::relay_counters const& n, std::optional<policy::rate> const& at_most, std::size_t connections)
 {
     auto out = fmt::format(
         "requests {}, acknowledged {}, retried {}, rejected {}, unavailable {}, not sent {}, connections {}",
         n.requests, n.acked, n.retried, n.rejected, n.unavailable, n.not_sent, connections);
     if (n.maybe_done != 0) out += fmt::format(", perhaps done and retried {}", n.maybe_done);
     if (n.cancelled != 0) out += fmt::format(", cancelled {}", n.cancelled);
-    if (n.slowed != 0) out += fmt::format(", asked to slow down {}", n.slowed);
-    if (pace) out += fmt::format(", at most {:.1f}/s now", *pace);
+    if (n.refused != 0) out += fmt::format(", refused {}", n.refused);
+    if (at_most) out += ", at most " + to_string(*at_most) + " now";
     return out;
 }
 
@@ -158,14 +168,16 @@ result<consumer_work> relay_work(session& s, std::string const& queue_url, relay
         settings.batch_window = how.batch_window;
         settings.batch_bytes = how.batch_bytes;
     }
-    out.statistics = [at] { return relay_statistics(at->to.counters(), at->to.pace(), at->web.counters().open); };
+    out.statistics = [at] { return relay_statistics(at->to.counters(), at->to.rate(), at->web.counters().open); };
     out.statistics_every = std::chrono::ceil<std::chrono::seconds>(how.statistics_every);
     at->told = std::move(told);
     reload_on_signal(at, reread);
-    out.started = [at, ex](consumer& c) {
-        if (at->health) follow_health(at, ex, c);
+    out.started = [at, ex, paced = how.heeds_refusals](consume_work& all) {
+        if (at->health) follow_health(at, ex, all.queues().front().of);
+        if (paced) at->to.on_rate([ex, &all](std::optional<policy::rate> to) { keep_to(ex, all, to); });
     };
     out.ended = [at] {
+        at->to.on_rate(nullptr);
         at->told->cancel();
         if (at->health) at->health->end();
     };

@@ -33,6 +33,7 @@ boost::asio::awaitable<std::optional<std::string>> wait_until_healthy(
     boost::asio::any_io_executor, relay_settings const&);
 
 /// "requests 120, acked 110, retried 8, ..."
-std::string relay_statistics(relay::relay_counters const&, std::optional<double> pace, std::size_t connections);
+std::string relay_statistics(
+    relay::relay_counters const&, std::optional<policy::rate> const& at_most, std::size_t connections);
 
 } // namespace quern::app

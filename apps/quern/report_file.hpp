@@ -13,20 +13,30 @@ class report_file {
 public:
     /// Makes the draft. Fails when the folder is not there or takes no file, or when `path` is a folder, a device or
     /// a pipe.
-    static result<report_file> open(std::string path);
+    [[nodiscard]] static result<report_file> open(std::string path);
+
+    /// The same with a draft that stays if it is not finished, and is not empty: PATH.partial, or PATH.partial-2 and
+    /// so on, the first name that nothing has.
+    [[nodiscard]] static result<report_file> open_lasting(std::string path);
 
     report_file(report_file&&) noexcept;
     report_file& operator=(report_file&&) = delete;
-    ~report_file(); ///< what was not written leaves nothing behind
+    ~report_file();
 
-    /// Once.
-    result<void> write(std::string_view text);
+    [[nodiscard]] result<void> append(std::string_view text); ///< to the draft
+    [[nodiscard]] result<void> finish(); ///< puts the draft in its place; once, and nothing after
+
+    [[nodiscard]] result<void> write(std::string_view text); ///< both
+
+    /// The name under which the draft stays; empty: it does not, as it is now.
+    std::string lasting() const { return lasts_ && !is_empty_ ? draft_ : std::string(); }
 
 private:
-    report_file(std::string path, std::string draft, int file);
+    report_file(std::string path, std::string draft, int file, bool lasts);
 
     std::string path_, draft_;
     int file_; ///< -1 when it is closed
+    bool lasts_, is_empty_ = true;
 };
 
 } // namespace quern::app

@@ -102,14 +102,14 @@ class Printing(ProgramTest):
         self.create("orders")
         self.send("orders", "bad")
         _, err = self.quern("consume", "orders", "--until-empty", "--exec", "false", "--max-age", "1", status=4)
-        self.assertRegex(err, "error: message rejected: .*: older than max_age; deleted, there is no poison queue")
+        self.assertRegex(err, "error: message rejected: .*: older than max_age; deleted, there is no queue for it")
 
     def test_the_end_says_what_was_rejected_and_whether_it_is_gone(self):
         self.create("poison")
         self.send("orders", "good", "bad", "worse")
         reject = ("consume", "orders", "--until-empty", "--exec", 'test "$(cat)" = good', "--max-age", "1")
         _, err = self.quern(*reject, status=4)
-        self.assertRegex(err, r"acknowledged 1, rejected 2 \(deleted: there is no --poison-queue\)")
+        self.assertRegex(err, r"acknowledged 1, rejected 2 \(2 deleted: there is no queue for them\)")
         self.assertIn("quern: 2 rejected and deleted unhandled", err)
         self.send("orders", "bad")
         _, err = self.quern(*reject, "--poison-queue", "poison")

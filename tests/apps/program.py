@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.request
 
 QUERN = os.path.join(os.environ["QUERN_BIN_DIR"], "quern")
 LIMIT = 120  # seconds that no command may take; none comes near
@@ -143,6 +144,14 @@ class ProgramTest(unittest.TestCase):
         """The messages of the queue, until it is empty."""
         out, _ = self.quern("consume", queue, "--until-empty", "--wait-time", "1", *options, **more)
         return [json.loads(line) for line in out.splitlines()]
+
+    def sqs(self, operation, queue, **more):
+        """Calls the broker itself, which must not want signatures."""
+        asked = urllib.request.Request(
+            self.broker.url, json.dumps({"QueueUrl": f"{self.broker.url}/000000000000/{queue}", **more}).encode(),
+            {"X-Amz-Target": "AmazonSQS." + operation, "Content-Type": "application/x-amz-json-1.0"})
+        with urllib.request.urlopen(asked, timeout=LIMIT) as answer:
+            return json.loads(answer.read() or b"{}")
 
     def counts(self, queue):
         """Visible, in flight, delayed."""

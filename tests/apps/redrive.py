@@ -9,12 +9,14 @@ import stat
 import threading
 import unittest
 
-from program import LIMIT, ProgramTest, wait_for
+from program import LIMIT, ProgramTest, until, wait_for
 
 ACCOUNT = "/000000000000/"
 
 
 class Redriving(ProgramTest):
+    broker_options = ("--no-auth",)
+
     def setUp(self):
         super().setUp()
         self.create("dead")
@@ -69,6 +71,33 @@ class Redriving(ProgramTest):
         message = json.loads(self.quern("dead-letters", "dead", "--json")[0])
         report, _ = self.redrive("--to", "orders", "--id", message["message_id"])
         self.assertEqual(report["redriven"], 1)
+
+    # Both went: the ids were compared as doubles.
+    def test_of_two_ids_that_differ_in_their_last_digit_one_is_meant(self):
+        self.send("dead", *(json.dumps({"id": n}) for n in (8202522731445525542, 8202522731445525543)))
+        self.quern("redrive", "isolate", "dead", "--to", "poison", "--where-body", "/id = 8202522731445525542")
+        self.assertEqual([m["body"] for m in self.consume("poison")], ['{"id": 8202522731445525542}'])
+        for n in (8202522731445525542, 8202522731445525543):
+            self.sqs("SendMessage", "dead", MessageBody=str(n),
+                     MessageAttributes={"n": {"DataType": "Number", "StringValue": str(n)}})
+        report, _ = self.redrive("--to", "billing", "--where", "attr.n = 8202522731445525542")
+        self.assertEqual((report["redriven"], report["skipped"]), (1, 2))
+        self.assertEqual([m["body"] for m in self.consume("billing")], ["8202522731445525542"])
+
+    # != was true of every body that could not be read: of one with a big number, and of one behind a byte order mark.
+    def test_what_has_no_readable_json_is_chosen_neither_by_equal_nor_by_unequal_and_told(self):
+        paid = ['{"state":"paid"}', '{"state":"paid","span":12345678901234567890123}', '\ufeff{"state":"paid"}']
+        self.send("dead", *paid, '{"state":"open"}', "no JSON", "[")
+        for condition, count in (('/state != "paid"', 1), ('/state = "paid"', 3)):
+            report, err = self.redrive("--to", "orders", "--dry-run", "--where-body", condition)
+            self.assertEqual((report["redriven"], report["skipped"], report["unreadable"]), (count, 6 - count, 2))
+            self.assertIn("  2 have no readable JSON: ", err)
+        out, _ = self.quern("dead-letters", "dead", "--groups", "--by", "/state")
+        self.assertIn("3 with /state = paid", out)
+        self.assertIn("2 have no readable JSON", out)
+        _, err = self.quern("redrive", "isolate", "dead", "--to", "poison", "--where-body", '/state != "paid"')
+        self.assertIn("2 have no readable JSON", err)
+        self.assertEqual([m["body"] for m in self.consume("poison")], ['{"state":"open"}'])
 
     def test_a_message_of_almost_a_mebibyte_arrives_whole_or_is_isolated_whole(self):
         room_for_ours = 145  # all three, with their names and types
@@ -131,7 +160,7 @@ class Redriving(ProgramTest):
         self.die("billing", "no JSON")
         out, _ = self.quern("dead-letters", "dead", "--groups", "--by", "/version")
         self.assertEqual(sorted(line.split(", sent ")[0].strip() for line in out.splitlines()),
-                         ["1 from billing", "1 from nobody knows where", "1 from orders", "1 without /version",
+                         ["1 from billing", "1 from nobody knows where", "1 from orders", "1 has no readable JSON",
                           "2 with /version = 2"])
         out, _ = self.quern("dead-letters", "poison", "--by", "/version")
         self.assertIn("3 because legacy, sent 20", out)
@@ -139,6 +168,7 @@ class Redriving(ProgramTest):
         self.assertRegex(out.splitlines()[0], "SOURCE +REASON +BODY")
         told = json.loads(self.quern("dead-letters", "dead", "--groups", "--json", "--by", "/version")[0])
         self.assertEqual({group.get("value"): group["count"] for group in told["by_part"]}, {"2": 2, None: 1})
+        self.assertEqual([group.get("unreadable", False) for group in told["by_part"]], [False, True])
         self.assertEqual({group.get("source"): group["count"] for group in told["by_source"]},
                          {"orders": 1, "billing": 1, None: 1})
         self.assertEqual((told["messages"], told["depth"], told["cost"]["receives"], told["cost"]["still_hidden"]),
@@ -146,6 +176,29 @@ class Redriving(ProgramTest):
         _, err = self.quern("dead-letters", "billing")
         self.assertEqual(err, "billing is empty\n")
         self.refuse("dead-letters", "dead", "--by", "version", status=2, mentions=["at character 1: expected attr."])
+
+    # They stayed hidden for a minute, and those of an export for 15.
+    def test_a_look_that_a_signal_ends_gives_back_what_it_held(self):
+        self.send("dead", *(f"m{i}" for i in range(3000)))
+        for told in (signal.SIGINT, signal.SIGTERM):
+            running = self.start("dead-letters", "dead", "--count", "10000", "--groups")
+            until(lambda: self.counts("dead")[1] >= 100)
+            running.send_signal(told)
+            out, err = running.communicate(timeout=LIMIT)
+            self.assertEqual(running.returncode, 1, err)
+            self.assertIn("a signal ended it early", err)
+            self.assertRegex(out, " from nobody knows where")
+            self.assertEqual(self.counts("dead"), (3000, 0, 0))
+
+    def test_a_second_signal_ends_a_look_at_once(self):
+        self.send("dead", *(f"m{i}" for i in range(2000)))
+        running = self.start("dead-letters", "dead", "--count", "10000")
+        until(lambda: self.counts("dead")[1] >= 100)
+        running.send_signal(signal.SIGTERM)
+        wait_for(running.stderr, "a second signal ends this at once")
+        running.send_signal(signal.SIGTERM)
+        running.communicate(timeout=LIMIT)
+        self.assertIn(running.returncode, (-signal.SIGTERM, 1))  # 1: all was given back before
 
     def test_a_look_at_a_queue_that_moves_messages_on_says_which_it_will(self):
         policy = {"deadLetterTargetArn": "arn:aws:sqs:us-east-1:000000000000:dead", "maxReceiveCount": 2}

@@ -12,6 +12,8 @@ from program import LIMIT, Broker, ProgramTest, until
 
 
 class Journal(ProgramTest):
+    broker_options = ("--no-auth",)
+
     def setUp(self):
         super().setUp()
         for name in ("dead", "orders", "poison"):
@@ -198,6 +200,10 @@ class Journal(ProgramTest):
         _, err = self.quern("redrive", "import", file, "orders", status=1)
         self.assertIn("line 43: it has no message_id", err)
         self.assertIn("imported 42 of 43", err)
+        with open(file, "w", encoding="utf-8-sig") as lines:  # an editor's byte order mark
+            lines.write('{"message_id":"1","attributes":[],"body":"by hand"}\n')
+        self.quern("redrive", "import", file, "poison")
+        self.assertEqual([m["body"] for m in self.consume("poison")], ["by hand"])
         self.refuse("redrive", "export", status=2, mentions=["--journal DIR, or DLQ and FILE"])
 
     def test_a_copy_that_fails_leaves_the_one_before_as_it_was(self):
@@ -216,6 +222,65 @@ class Journal(ProgramTest):
         with open(file, encoding="utf-8") as lines:
             self.assertEqual(lines.read(), before)
         self.assertEqual(sorted(os.listdir(self.folder)), ["faults.json", "messages"])
+
+    def held_by_somebody(self, count):
+        """Receives so many of the dead letters, for a while."""
+        for _ in range(count):
+            self.sqs("ReceiveMessage", "dead", VisibilityTimeout=600)
+
+    def content(self, file):
+        with open(file, encoding="utf-8") as lines:
+            return lines.read()
+
+    # A copy of 300 was replaced by one of 290, and that by one of 0.
+    def test_a_partial_copy_does_not_take_the_place_of_a_whole_one(self):
+        self.send("dead", *(f"m{i}" for i in range(30)))
+        file = self.folder + "/messages"
+        self.quern("redrive", "export", "dead", file)
+        whole = self.content(file)
+        self.held_by_somebody(10)
+        for partial in (".partial", ".partial-2"):
+            self.refuse("redrive", "export", "dead", file, status=1,
+                        mentions=["exported 20 of about 30", "10 in flight elsewhere", "begin again", "is as it was",
+                                  file + partial])
+            self.assertEqual(self.content(file), whole)
+            self.assertEqual(len(self.content(file + partial).splitlines()), 20)
+        self.refuse("redrive", "export", "dead", self.folder + "/new", status=1,
+                    mentions=["was not written", "/new.partial"])
+        self.assertFalse(os.path.exists(self.folder + "/new"))
+
+    def test_nothing_takes_the_place_of_a_copy_when_nothing_can_be_received_or_is_there(self):
+        self.send("dead", "m")
+        file = self.folder + "/messages"
+        self.quern("redrive", "export", "dead", file)
+        whole = self.content(file)
+        self.held_by_somebody(1)
+        self.refuse("redrive", "export", "dead", file, status=1, mentions=["exported 0 of about 1", "is as it was"])
+        self.quern("queue", "purge", "dead")
+        self.refuse("redrive", "export", "dead", file, status=1, mentions=["dead is empty", "is as it was"])
+        self.assertEqual(self.content(file), whole)
+        self.assertEqual(os.listdir(self.folder), ["messages"])
+        self.quern("redrive", "export", "dead", self.folder + "/empty")
+        self.assertEqual(self.content(self.folder + "/empty"), "")
+
+    # It died with 3,000 messages hidden for 15 minutes.
+    def test_an_export_that_a_signal_ends_gives_all_back_and_keeps_the_copy_before(self):
+        self.send("dead", *(f"m{i}" for i in range(3000)))
+        file = self.folder + "/messages"
+        self.quern("redrive", "export", "dead", file)
+        whole = self.content(file)
+        for number, told in enumerate((signal.SIGINT, signal.SIGTERM)):
+            running = self.start("redrive", "export", "dead", file)
+            until(lambda: self.counts("dead")[1] >= 100)
+            running.send_signal(told)
+            _, err = running.communicate(timeout=LIMIT)
+            self.assertEqual(running.returncode, 1, err)
+            self.assertEqual(self.counts("dead"), (3000, 0, 0))
+            partial = file + (".partial", ".partial-2")[number]
+            for mention in ("a signal ended it early", "is as it was", partial):
+                self.assertIn(mention, err)
+            self.assertEqual(self.content(file), whole)
+            self.assertIn(f"exported {len(self.content(partial).splitlines())} of about 3000", err)
 
     def test_of_a_group_nothing_is_imported_behind_what_was_not(self):
         self.create("later.fifo", "--attribute", "FifoQueue=true")

@@ -14,6 +14,8 @@ from program import LIMIT, Broker, ProgramTest, Server, wait_for
 class Service(Server):
     """A web service that notes requests, and answers as a function of (path, headers, body) says: status, headers, body."""
 
+    request_queue_size = 256  # fifty connect at once; those for whom there is no place try again seconds later
+
     def __init__(self, answer=lambda path, headers, body: (200, {}, b"")):
         service = self
         self.requests = []

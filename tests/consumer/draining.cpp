@@ -229,6 +229,24 @@ BOOST_AUTO_TEST_CASE(signals_are_the_systems_again_after_the_drain)
     BOOST_TEST(!handled());
 }
 
+// The signal was heard, and the next one was awaited of a set that had gone: the process could only be killed.
+BOOST_AUTO_TEST_CASE(a_signal_before_the_start_ends_it)
+{
+    it.emplace(io.get_executor(), api, url, handler(fast), options);
+    it->drain_on({SIGUSR1});
+    time.run_for(io, 0s);
+    ::raise(SIGUSR1);
+    time.run_for(io, 0s);
+    it->start();
+    asio::co_spawn(io, it->drained(), [this](std::exception_ptr, drain_report r) { report = r; });
+    BOOST_TEST(until(1s, [this] { return report.has_value(); }));
+    BOOST_TEST(report->clean());
+    it.reset();
+    local.reset();
+    time.run_for(io, 0s);
+    BOOST_TEST(io.stopped()); // nothing is left to do
+}
+
 BOOST_AUTO_TEST_CASE(absurd_limits_are_cut)
 {
     consume(fast);

@@ -84,6 +84,50 @@ BOOST_AUTO_TEST_CASE(a_probe_in_vain_that_is_not_on_its_last_receive_goes_back)
     BOOST_TEST(back->delay >= 30s);
 }
 
+// One that hung in its driver kept 520 messages and three idle threads waiting, for ever.
+BOOST_AUTO_TEST_CASE(a_probe_that_does_not_end_has_failed_at_the_time_limit_of_handlers)
+{
+    options.handler_timeout = 10s;
+    take_down("a");
+    now += 5s;
+    auto const hangs = message("a");
+    BOOST_REQUIRE(it().admits(*hangs, now));
+    it().started(*hangs, now);
+    BOOST_TEST(!admits("a"));
+    BOOST_TEST(it().wake_at(now) == now + 10s);
+    now += 10s;
+    BOOST_TEST(!admits("a")); // open again
+    BOOST_TEST(it().explain(now).find("a probe did not end") != std::string::npos);
+    now += 5s;
+    BOOST_TEST(admits("a"));
+    it().ended(*hangs, outage::news_of(ack()), now); // at last: old news
+    run("a", ack());
+    BOOST_TEST(events().back() == "a to slow start");
+}
+
+BOOST_AUTO_TEST_CASE(without_a_time_limit_each_probe_that_does_not_end_is_waited_for_twice_as_long)
+{
+    take_down("a");
+    for (auto const waits : {1min, 2min, 4min, 8min}) {
+        now += 5s;
+        auto const hangs = message("a");
+        BOOST_REQUIRE(it().admits(*hangs, now));
+        it().started(*hangs, now);
+        BOOST_TEST(it().wake_at(now) == now + waits);
+        now += waits - 1s;
+        BOOST_TEST(it().explain(now).find("half open") != std::string::npos);
+        now += 1s;
+        BOOST_TEST(!admits("a"));
+    }
+    now += 5s;
+    run("a", unavailable()); // has ended
+    now += 5s;
+    auto const hangs = message("a");
+    BOOST_REQUIRE(it().admits(*hangs, now));
+    it().started(*hangs, now);
+    BOOST_TEST(it().wake_at(now) == now + 1min);
+}
+
 BOOST_AUTO_TEST_CASE(probes_of_many_dependencies_leave_room_for_last_receives)
 {
     it().set_max_receives(3);
@@ -183,10 +227,11 @@ BOOST_AUTO_TEST_CASE(one_that_a_message_here_needs_is_kept_and_forgotten_afterwa
     BOOST_TEST(it().admits(*needs, now)); // half open since then
     events();                             // they refer to it
     it().started(*needs, now);
-    now += 20min;
+    now += 30s;
     it().next_kept(now);
     BOOST_TEST(it().explain(now) != ""); // somebody works on it
     it().ended(*needs, {}, now);
+    now += 20min;
     it().next_kept(now);
     BOOST_TEST(it().explain(now) != ""); // a message is here
     needs = nullptr;

@@ -98,8 +98,8 @@ BOOST_AUTO_TEST_CASE(the_redrive_policy_is_asked_for_until_it_can_be_read)
     BOOST_TEST(asked < 12); // every ten minutes as well, and at the outage's beginning
     auto const told = [this](std::string const& what) { return std::ranges::count(log, what); };
     BOOST_TEST(told("redrive policy: " + url +
-                   ": cannot be read (sqs:GetQueueAttributes), so an outage may fill the dead-letter "
-                   "queue until it can: the service refused: not now") == 1);
+                   ": cannot be read (sqs:GetQueueAttributes), so until it can an outage may fill the dead-letter "
+                   "queue, and rejected messages are put off: the service refused: not now") == 1);
     BOOST_TEST(told("redrive policy: read at last") == 1);
 }
 

@@ -56,6 +56,23 @@ BOOST_AUTO_TEST_CASE(each_outcome_has_its_verdict)
     BOOST_TEST(of(retry_at(its.now - 90s)).delay.count() == 0);
 }
 
+// Both were "an exception that is no std::exception", and tried again.
+BOOST_AUTO_TEST_CASE(an_outcome_or_a_failure_that_is_thrown_says_what_it_says)
+{
+    auto const rejects = of_thrown(thrown(reject("no such order")));
+    BOOST_TEST((rejects.said.what() == outcome::kind::reject));
+    BOOST_TEST(rejects.said.reason() == "no such order");
+    BOOST_TEST(!rejects.cause);
+    BOOST_TEST((of_thrown(thrown(unavailable("payments"))).said.dependency() == "payments"));
+
+    auto const fails = of_thrown(thrown(failure(errc::throttled, "too fast")));
+    BOOST_TEST((fails.said.what() == outcome::kind::retry));
+    BOOST_TEST(fails.text == describe(failure(errc::throttled, "too fast")));
+
+    auto const late = of_thrown(thrown(ack()), true);
+    BOOST_TEST((late.said.what() == outcome::kind::retry));
+}
+
 BOOST_AUTO_TEST_CASE(a_failure_is_put_off_by_its_receive_count)
 {
     BOOST_TEST(of(retry()).delay.count() == 5'000);

@@ -61,7 +61,64 @@ BOOST_AUTO_TEST_CASE(without_a_poison_queue_it_is_deleted_and_the_log_says_so)
     BOOST_TEST(until(1min, [this] { return empty(); }));
     auto const lines = log_lines("no such customer");
     BOOST_REQUIRE(lines.size() == 1u);
-    BOOST_TEST(lines[0].ends_with("; deleted, there is no poison queue"));
+    BOOST_TEST(lines[0].ends_with("; deleted, there is no queue for it"));
+    BOOST_TEST(it->counters().discarded == 1u);
+    BOOST_TEST(log_lines("rejected messages will be deleted").size() == 1u);
+}
+
+// It was deleted all the same, and nothing said so before.
+BOOST_AUTO_TEST_CASE(without_a_poison_queue_it_goes_to_the_dead_letter_queue_with_its_reason)
+{
+    poison = allow_receives("5");
+    send(1);
+    consume([](delivery&) -> asio::awaitable<outcome> { co_return reject("no such customer"); });
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    auto const there = poisoned();
+    BOOST_REQUIRE(there.size() == 1u);
+    BOOST_TEST(there[0].body == "m0");
+    BOOST_TEST(there[0].attribute("QuernReason")->value == "no such customer");
+    BOOST_TEST(it->counters().rejected == 1u);
+    BOOST_TEST(it->counters().discarded == 0u);
+    BOOST_TEST(log_lines("will be deleted").empty());
+    BOOST_TEST(log_lines("no such customer").at(0).ends_with("; handed to " + poison));
+}
+
+BOOST_AUTO_TEST_CASE(a_handler_that_cannot_reject_is_not_warned)
+{
+    it.emplace(
+        io.get_executor(), api, url, [](delivery&) -> asio::awaitable<void> { co_return; }, options);
+    it->start();
+    time.run_for(io, 1min);
+    BOOST_TEST(log_lines("will be deleted").empty());
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_rejected_before_it_is_known_whether_there_is_a_dead_letter_queue)
+{
+    poison = allow_receives("50");
+    auto const t0 = time.now();
+    api.on_attributes = [this, t0]() -> std::optional<failure> {
+        if (time.now() - t0 > 10s) return {};
+        return failure(errc::service_error, "AccessDenied", false);
+    };
+    send(1);
+    consume([](delivery&) -> asio::awaitable<outcome> { co_return reject("no such customer"); });
+    BOOST_TEST(until(2min, [this] { return empty(); }));
+    BOOST_TEST(runs.at("m0") > 1);
+    BOOST_TEST(poisoned().size() == 1u);
+    BOOST_TEST(it->counters().rejected == 1u);
+}
+
+// The consumer may receive and delete there, and no more: the redrive policy has the last word.
+BOOST_AUTO_TEST_CASE(a_dead_letter_queue_that_takes_nothing_from_us_gets_it_by_the_redrive_policy)
+{
+    poison = allow_receives("3");
+    api.on_send = [] { return std::optional(failure(errc::service_error, "AccessDenied")); };
+    send(1);
+    consume([](delivery&) -> asio::awaitable<outcome> { co_return reject("no such customer"); });
+    BOOST_TEST(until(10min, [this] { return empty(); }));
+    BOOST_TEST(runs.at("m0") == 3);
+    BOOST_TEST(poisoned().size() == 1u);
+    BOOST_TEST(it->counters().rejected == 0u);
 }
 
 // Copied first, deleted then: a poison queue that cannot be reached loses nothing.
@@ -283,6 +340,23 @@ BOOST_AUTO_TEST_CASE(what_fails_for_longer_than_max_age_is_rejected)
     BOOST_TEST(time.now() - t0 <= 62s);
     BOOST_TEST(time.now() - t0 >= 55s);
     BOOST_TEST(poisoned().size() == 1u);
+}
+
+// It was deleted, two seconds old, for the two hours by which the calendar was wrong.
+BOOST_AUTO_TEST_CASE(a_step_of_the_calendar_makes_no_message_too_old)
+{
+    options.max_age = 1h;
+    send(1);
+    bool again = false;
+    consume([&](delivery&) -> asio::awaitable<outcome> {
+        if (std::exchange(again, true)) co_return ack();
+        co_await pause(2s);
+        time.jump_wall(2h); // the service's own calendar goes on: until it is measured again our reading is wrong
+        co_return retry();
+    });
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    BOOST_TEST(it->counters().rejected == 0u);
+    BOOST_TEST(it->counters().acked == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(a_handler_that_runs_for_too_long_is_cancelled_and_its_message_tried_again)

@@ -65,8 +65,9 @@ void idempotency_key(std::string_view bytes)
     auto const source =
         idempotency::key_source::parse(half == bytes.npos ? "body" : std::string_view(bytes.substr(half + 1)));
     if (!source) return;
-    auto const found = source->value_in(letter);
+    auto const found = source->key_in(letter);
     if (!found) return;
+    must(found == source->value_in(letter), "a key is what was found");
     for (auto const as : flavours) {
         auto const key = idempotency::make_key(as, "orders", *found);
         must(key == idempotency::make_key(as, "orders", *found), "the same message has the same key");

@@ -119,8 +119,17 @@ void redrive(std::string_view bytes)
 
     for (auto const& read : {parse_where, parse_where_body}) {
         auto const one = read(condition);
-        if (one) (void)one->holds(m);
-        must(one || !one.error().message.empty(), "what makes no sense is told why");
+        if (!one) {
+            must(!one.error().message.empty(), "what makes no sense is told why");
+            continue;
+        }
+        auto const equal = one->holds(m);
+        auto const at = condition.find('=');
+        auto const other = read(std::string(condition.substr(0, at)) + '!' + std::string(condition.substr(at)));
+        if (!other) continue; // it is != already, or ==
+        auto const differs = other->holds(m);
+        must((equal == match::unreadable) == (differs == match::unreadable), "what is unreadable is so for both");
+        must(equal == match::unreadable || equal != differs, "of = and != one is true");
     }
     (void)parse_moment(condition, wall_time());
 }

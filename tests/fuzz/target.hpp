@@ -27,6 +27,7 @@ void must(bool kept, char const* promise);
 void base64(std::string_view);
 void dates(std::string_view);
 void hex(std::string_view);
+void json_look(std::string_view);
 void json_text(std::string_view);
 void xml(std::string_view);
 

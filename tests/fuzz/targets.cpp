@@ -25,6 +25,7 @@ constexpr target all[] = {
     {"idempotency_key", idempotency_key},
     {"journal", journal},
     {"json_answer", json_answer},
+    {"json_look", json_look},
     {"json_request", json_request},
     {"json_text", json_text},
     {"lambda_answer", lambda_answer},

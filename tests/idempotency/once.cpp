@@ -25,6 +25,24 @@ BOOST_AUTO_TEST_CASE(runs_once_for_two_messages_with_the_same_key)
     BOOST_TEST(guard->counters().claimed == 1u);
     BOOST_TEST(guard->counters().completed == 1u);
     BOOST_TEST(guard->counters().duplicates == 1u);
+    BOOST_TEST(log_lines("idempotency duplicate: ") == 1);
+}
+
+// A second order without an id was deleted as a duplicate of the first, and nothing told so.
+BOOST_AUTO_TEST_CASE(takes_an_empty_key_for_none_and_runs_each_as_malformed)
+{
+    int malformed = 0;
+    how.key = idempotency::key_source::parse("body:/id").value();
+    how.on_missing_key = [&](delivery const&) {
+        ++malformed;
+        return ack();
+    };
+    put(R"({"id":"","n":1})");
+    put(R"({"id":"","n":2})");
+    work();
+    BOOST_TEST(until(5s, [this] { return empty(); }));
+    BOOST_TEST(malformed == 2);
+    BOOST_TEST(guard->counters().duplicates == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(keeps_the_result_for_as_long_as_it_is_told_to)

@@ -62,7 +62,7 @@ MEANING = {
     "drain": "SIGTERM: nothing is stranded, the rest is there at once",
     "reload": "five reloads under load: nothing lost, no repeat untold",
     "keep_alive": "connections closed after a second or seven requests",
-    "limit_req": "429 slows the requests down",
+    "limit_req": "429 to all but 40 a second: hardly more are asked for",
     "timeout": "504 of a slow service: repeated, and nothing else is",
     "underscores": "header names with _ are dropped; one's own arrive",
     "large": "413: retried with a warning, a dead letter in the end",

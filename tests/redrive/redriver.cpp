@@ -166,6 +166,24 @@ BOOST_AUTO_TEST_CASE(what_is_not_chosen_stays_and_is_visible_at_the_end)
     BOOST_TEST(got.elsewhere == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(what_cannot_be_read_is_chosen_by_no_condition_and_counted)
+{
+    for (auto const* body : {R"({"state":"open"})", R"({"state":"paid"})", "no JSON", "[1", R"({"other":1})"})
+        send(orders, letter(orders, body));
+    fail_all(orders);
+    options.which.where.push_back(redrive::parse_where_body(R"(/state != "paid")").value());
+    auto got = run();
+    BOOST_TEST(got.redriven == 2u);
+    BOOST_TEST(got.skipped == 3u);
+    BOOST_TEST(got.unreadable == 2u);
+    options.which.where = {redrive::parse_where_body(R"(/state = "paid")").value()};
+    start();
+    got = finish(1h, 2);
+    BOOST_TEST(got.redriven == 1u);
+    BOOST_TEST(got.unreadable == 2u);
+    BOOST_TEST(count(dead) == 2);
+}
+
 BOOST_AUTO_TEST_CASE(a_limit_takes_so_many_and_gives_the_others_back)
 {
     kill(100);

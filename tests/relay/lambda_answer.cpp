@@ -47,6 +47,8 @@ BOOST_AUTO_TEST_CASE(each_answer_has_its_meaning)
         {R"({"errorMessage":"no","errorType":"ValueError"})", "eee"},
         {R"({"errorMessage":"no"})", "eee"},
         {R"({"errorType":"ValueError","batchItemFailures":[]})", "eee"},
+        {R"({"batchItemFailures":[{"itemIdentifier":"b","n":1e400}],"wei":12345678901234567890123})", "+f+"},
+        {"\xef\xbb\xbf{\"batchItemFailures\":[]}", "+++"},
         {"OK", "???"},
         {"\"OK\"", "???"},
         {"[]", "???"},

@@ -85,7 +85,7 @@ struct live {
     drain_report run(std::uint64_t count, consumer_options options = {})
     {
         net::web_hook_client client(io.get_executor());
-        relay::relay to(io.get_executor(), client, relay::queue_name::from_url(url, "us-east-1"), how);
+        relay::relay to(client, relay::queue_name::from_url(url, "us-east-1"), how);
         options.system_attributes = relay::system_attributes_for(how.request);
         options.wait_time = 1s;
         options.backoff = policy::backoff::fixed({0ms});

@@ -43,7 +43,7 @@ public:
             }
         }
         at_end.whole = true;
-        co_return answer(requests.back());
+        co_return answer(r);
     }
 
     static net::web_hook_result status(int code, std::string_view retry_after = {})

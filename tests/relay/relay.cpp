@@ -1,9 +1,6 @@
 // The driver, on virtual time, with a web service of paper.
 
-#include "consumer/mill.hpp"
-#include "relay/paper_service.hpp"
-
-#include <quern/relay/relay.hpp>
+#include "relay/relayed.hpp"
 
 #include <utility>
 
@@ -11,53 +8,6 @@ namespace asio = boost::asio;
 using namespace quern;
 using namespace quern::test;
 using namespace std::chrono_literals;
-
-namespace {
-
-struct relayed : mill {
-    paper_service service{time, io.get_executor()};
-    relay::relay_options how;
-    std::vector<std::string> relay_log;
-    std::optional<relay::relay> to;
-
-    relayed()
-    {
-        how.request.url = relay::url_template::parse("http://service/hook").value();
-        how.time = &time;
-        how.log = [this](log_level, std::string_view text) { relay_log.emplace_back(text); };
-        options.system_attributes = relay::system_attributes_for(how.request);
-    }
-
-    /// Drains first: handlers that run refer to the service.
-    ~relayed()
-    {
-        if (it && !report) drained(1s);
-        it.reset();
-    }
-
-    void begin()
-    {
-        to.emplace(io.get_executor(), service, relay::queue_name::from_url(url, "us-east-1"), how);
-        consume(to->handler());
-    }
-
-    void begin_batches()
-    {
-        how.request.format = relay::body_format::lambda;
-        how.batches = true;
-        options.system_attributes = relay::system_attributes_for(how.request);
-        to.emplace(io.get_executor(), service, relay::queue_name::from_url(url, "us-east-1"), how);
-        it.emplace(io.get_executor(), api, url, to->batch_handler(), options);
-        it->start();
-    }
-
-    bool logged(std::string_view part) const
-    {
-        return std::ranges::any_of(relay_log, [&](auto const& line) { return line.find(part) != line.npos; });
-    }
-};
-
-} // namespace
 
 BOOST_FIXTURE_TEST_SUITE(relay_driver, relayed)
 
@@ -71,21 +21,6 @@ BOOST_AUTO_TEST_CASE(each_message_becomes_a_request_and_a_success_deletes_it)
     BOOST_TEST(service.requests.front().to.host == "service");
     BOOST_TEST(to->counters().acked == 25u);
     BOOST_TEST(it->counters().acked == 25u);
-}
-
-BOOST_AUTO_TEST_CASE(retry_after_puts_the_message_off_for_that_long)
-{
-    std::optional<tick> first, second;
-    service.answer = [&](auto const&) {
-        (first ? second : first) = time.now();
-        return second ? paper_service::status(200) : paper_service::status(429, "50");
-    };
-    send(1);
-    begin();
-    BOOST_TEST(until(5min, [this] { return empty(); }));
-    BOOST_TEST(*second - *first >= 50s);
-    BOOST_TEST(*second - *first < 75s);
-    BOOST_TEST(to->counters().slowed == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(half_an_hour_without_the_service_sends_no_message_to_the_dead_letter_queue)
@@ -224,25 +159,6 @@ BOOST_AUTO_TEST_CASE(a_rule_that_says_halt_is_told_once_and_gives_the_message_ba
     BOOST_TEST(visible() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_service_that_takes_ten_a_second_gets_about_as_many)
-{
-    std::map<std::int64_t, int> in_second;
-    int refused = 0;
-    service.takes = 20ms;
-    service.answer = [&](auto const&) {
-        auto& count = in_second[std::chrono::floor<std::chrono::seconds>(time.now().time_since_epoch()).count()];
-        if (++count <= 10) return paper_service::status(200);
-        ++refused;
-        return paper_service::status(429, "1");
-    };
-    options.max_in_flight = 50;
-    send(500);
-    begin();
-    BOOST_TEST(until(10min, [this] { return empty(); }));
-    BOOST_TEST(it->counters().acked == 500u);
-    BOOST_TEST(refused < 400); // without the pace each of 500 comes again every second: thousands
-}
-
 BOOST_AUTO_TEST_CASE(a_lambda_answer_decides_though_its_status_is_200)
 {
     how.request.format = relay::body_format::lambda;
@@ -285,30 +201,6 @@ BOOST_AUTO_TEST_CASE(of_a_batch_only_the_messages_that_the_answer_names_come_aga
     BOOST_TEST(to->counters().acked == 10u);
     BOOST_TEST(to->counters().retried == 1u);
     BOOST_TEST(to->counters().requests == 2u);
-}
-
-// Forty had their times already when it was down to a request in five seconds, and kept to them.
-BOOST_AUTO_TEST_CASE(a_service_that_has_recovered_from_429_is_soon_asked_as_often_as_before)
-{
-    auto const well_at = time.now() + 20s;
-    service.answer = [&](auto const&) { return paper_service::status(time.now() < well_at ? 429 : 200); };
-    options.backoff = policy::backoff::fixed({1s});
-    send(60);
-    begin();
-    time.run_for(io, 20s);
-    BOOST_TEST(to->pace().value() <= 1);
-    BOOST_TEST(until(1min, [this] { return empty(); }));
-}
-
-BOOST_AUTO_TEST_CASE(a_batch_that_is_answered_with_429_slows_once_and_all_of_it_comes_again)
-{
-    service.answer = [&](auto const&) { return paper_service::status(service.requests.size() == 1 ? 429 : 200); };
-    send(10);
-    begin_batches();
-    BOOST_TEST(until(1min, [this] { return empty(); }));
-    BOOST_TEST(to->counters().slowed == 1u);
-    BOOST_TEST(to->counters().retried == 10u);
-    BOOST_TEST(to->counters().acked == 10u);
 }
 
 // Nine good messages were deleted for the sake of one.

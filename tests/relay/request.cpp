@@ -255,6 +255,8 @@ BOOST_AUTO_TEST_CASE(a_cloudevent_is_made_of_headers_or_of_json)
     BOOST_TEST(header(make(o, m), "Content-Type") == "application/cloudevents+json; charset=utf-8");
     m.body = "no \"JSON\"";
     BOOST_TEST(make(o, m).body == begin + R"("no \"JSON\""})");
+    m.body = "\xef\xbb\xbf{\"n\":1.50}";
+    BOOST_TEST(make(o, m).body == begin + R"({"n":1.50}})");
 }
 
 BOOST_AUTO_TEST_CASE(an_sns_notification_is_not_wrapped_twice)

@@ -157,16 +157,11 @@ BOOST_AUTO_TEST_CASE(a_body_that_has_a_say_can_only_take_a_success_back)
     BOOST_TEST(decide(with_body(404, body_says::failed), by).what == action::retry);
 }
 
-BOOST_AUTO_TEST_CASE(only_429_slows)
+BOOST_AUTO_TEST_CASE(a_429_that_the_user_calls_an_outage_is_one)
 {
-    for (auto const& end : {status(429), status(429, "1")})
-        BOOST_TEST(decide(end).slows);
-    for (int const code : {200, 408, 500, 503})
-        BOOST_TEST(!decide(status(code)).slows);
     rules by;
     by.unavailable = status_set("429");
-    BOOST_TEST(decide(status(429), by).slows);
-    BOOST_TEST(decide(status(429), by).about_service == news::down); // the user says so
+    check({{status(429), action::unavailable, news::down}, {status(429, "7"), action::retry, news::none, 7s}}, by);
 }
 
 BOOST_AUTO_TEST_CASE(a_retry_that_no_rule_expects_to_help_is_known_as_such)

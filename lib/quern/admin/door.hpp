@@ -46,7 +46,7 @@ public:
     door(door const&) = delete;
     door& operator=(door const&) = delete;
 
-    result<void> listen();
+    [[nodiscard]] result<void> listen();
     std::uint16_t port() const; ///< 0 before listen()
     std::string url() const;    ///< "http://127.0.0.1:9090"
 

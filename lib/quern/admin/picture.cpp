@@ -38,8 +38,8 @@ void write_counts(json_writer& to, consumer_counters const& c)
     std::pair<char const*, std::uint64_t> const all[] = {{"polls", c.polls}, {"empty_polls", c.empty_polls},
         {"failed_polls", c.failed_polls}, {"settle_calls", c.settle_calls}, {"received", c.received},
         {"adopted", c.adopted}, {"damaged", c.damaged}, {"acked", c.acked}, {"retried", c.retried},
-        {"released", c.released}, {"rejected", c.rejected}, {"malformed", c.malformed}, {"extended", c.extended},
-        {"spilled", c.spilled}, {"lost", c.lost}};
+        {"released", c.released}, {"rejected", c.rejected}, {"discarded", c.discarded}, {"malformed", c.malformed},
+        {"extended", c.extended}, {"spilled", c.spilled}, {"lost", c.lost}};
     to.key("counts").begin_object();
     for (auto const& [name, n] : all)
         to.member(name, number(n));

@@ -20,7 +20,7 @@ struct retry_options {
     std::chrono::milliseconds max_backoff{20'000};    ///< before jitter
 
     /// The first setting that cannot work, by name.
-    std::optional<failure> validate() const;
+    [[nodiscard]] std::optional<failure> validate() const;
 };
 
 /// Tokens that retries of all calls of one lane share: when most calls fail, retrying stops being worth it.

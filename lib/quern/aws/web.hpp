@@ -58,10 +58,10 @@ struct web_address {
     net::endpoint at;
     std::string target; ///< path and query
 };
-result<web_address> parse_address(std::string_view url);
+[[nodiscard]] result<web_address> parse_address(std::string_view url);
 
 /// The request as it goes over the wire.
-result<std::string> wire_text(web_request const&, web_address const&);
+[[nodiscard]] result<std::string> wire_text(web_request const&, web_address const&);
 
 /// Says what an answer other than 2xx means.
 using error_reader = failure (*)(net::response const&);

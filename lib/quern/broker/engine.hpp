@@ -116,37 +116,42 @@ public:
     /// Replaces the plan, from the next call on.
     void set_faults(fault_settings);
 
-    result<sqs::send_message_response> send_message(sqs::send_message_request, instant now);
-    result<sqs::send_message_batch_response> send_message_batch(sqs::send_message_batch_request, instant now);
-    result<received> receive_message(sqs::receive_message_request, instant now);
-    result<sqs::empty_response> delete_message(sqs::delete_message_request const&, instant now);
-    result<sqs::delete_message_batch_response> delete_message_batch(
+    [[nodiscard]] result<sqs::send_message_response> send_message(sqs::send_message_request, instant now);
+    [[nodiscard]] result<sqs::send_message_batch_response> send_message_batch(
+        sqs::send_message_batch_request, instant now);
+    [[nodiscard]] result<received> receive_message(sqs::receive_message_request, instant now);
+    [[nodiscard]] result<sqs::empty_response> delete_message(sqs::delete_message_request const&, instant now);
+    [[nodiscard]] result<sqs::delete_message_batch_response> delete_message_batch(
         sqs::delete_message_batch_request const&, instant now);
-    result<sqs::empty_response> change_message_visibility(sqs::change_message_visibility_request const&, instant now);
-    result<sqs::change_message_visibility_batch_response> change_message_visibility_batch(
+    [[nodiscard]] result<sqs::empty_response> change_message_visibility(
+        sqs::change_message_visibility_request const&, instant now);
+    [[nodiscard]] result<sqs::change_message_visibility_batch_response> change_message_visibility_batch(
         sqs::change_message_visibility_batch_request const&, instant now);
 
-    result<sqs::queue_url_response> create_queue(sqs::create_queue_request const&, instant now);
-    result<sqs::empty_response> delete_queue(sqs::delete_queue_request const&, instant now);
-    result<sqs::empty_response> purge_queue(sqs::purge_queue_request const&, instant now);
-    result<sqs::queue_url_response> get_queue_url(sqs::get_queue_url_request const&, instant now);
-    result<sqs::queue_urls_response> list_queues(sqs::list_queues_request const&, instant now);
-    result<sqs::attributes_response> get_queue_attributes(sqs::get_queue_attributes_request const&, instant now);
-    result<sqs::empty_response> set_queue_attributes(sqs::set_queue_attributes_request const&, instant now);
-    result<sqs::queue_urls_response> list_dead_letter_source_queues(
+    [[nodiscard]] result<sqs::queue_url_response> create_queue(sqs::create_queue_request const&, instant now);
+    [[nodiscard]] result<sqs::empty_response> delete_queue(sqs::delete_queue_request const&, instant now);
+    [[nodiscard]] result<sqs::empty_response> purge_queue(sqs::purge_queue_request const&, instant now);
+    [[nodiscard]] result<sqs::queue_url_response> get_queue_url(sqs::get_queue_url_request const&, instant now);
+    [[nodiscard]] result<sqs::queue_urls_response> list_queues(sqs::list_queues_request const&, instant now);
+    [[nodiscard]] result<sqs::attributes_response> get_queue_attributes(
+        sqs::get_queue_attributes_request const&, instant now);
+    [[nodiscard]] result<sqs::empty_response> set_queue_attributes(
+        sqs::set_queue_attributes_request const&, instant now);
+    [[nodiscard]] result<sqs::queue_urls_response> list_dead_letter_source_queues(
         sqs::list_dead_letter_source_queues_request const&, instant now);
 
-    result<sqs::empty_response> tag_queue(sqs::tag_queue_request const&, instant now);
-    result<sqs::empty_response> untag_queue(sqs::untag_queue_request const&, instant now);
-    result<sqs::tags_response> list_queue_tags(sqs::list_queue_tags_request const&, instant now);
+    [[nodiscard]] result<sqs::empty_response> tag_queue(sqs::tag_queue_request const&, instant now);
+    [[nodiscard]] result<sqs::empty_response> untag_queue(sqs::untag_queue_request const&, instant now);
+    [[nodiscard]] result<sqs::tags_response> list_queue_tags(sqs::list_queue_tags_request const&, instant now);
 
-    result<sqs::empty_response> add_permission(sqs::add_permission_request const&, instant now);
-    result<sqs::empty_response> remove_permission(sqs::remove_permission_request const&, instant now);
+    [[nodiscard]] result<sqs::empty_response> add_permission(sqs::add_permission_request const&, instant now);
+    [[nodiscard]] result<sqs::empty_response> remove_permission(sqs::remove_permission_request const&, instant now);
 
-    result<sqs::task_handle_response> start_message_move_task(
+    [[nodiscard]] result<sqs::task_handle_response> start_message_move_task(
         sqs::start_message_move_task_request const&, instant now);
-    result<sqs::moved_response> cancel_message_move_task(sqs::cancel_message_move_task_request const&, instant now);
-    result<sqs::list_message_move_tasks_response> list_message_move_tasks(
+    [[nodiscard]] result<sqs::moved_response> cancel_message_move_task(
+        sqs::cancel_message_move_task_request const&, instant now);
+    [[nodiscard]] result<sqs::list_message_move_tasks_response> list_message_move_tasks(
         sqs::list_message_move_tasks_request const&, instant now);
 
     /// All queues of all regions and accounts, by ARN.
@@ -155,23 +160,24 @@ public:
     ///
     /// Fails with  QueueDoesNotExist      there is none
     ///             InvalidParameterValue  there are several: neither a name nor a url of this broker tells the region
-    result<queue_look> find_queue(std::string_view named, instant now);
+    [[nodiscard]] result<queue_look> find_queue(std::string_view named, instant now);
     /// The oldest messages of a queue, which stay as they are: at most so many, and 8 MiB of bodies.
     ///
     /// Fails with  as find_queue()
-    result<std::vector<message_look>> look_at_messages(std::string_view queue, std::size_t most, instant now);
+    [[nodiscard]] result<std::vector<message_look>> look_at_messages(
+        std::string_view queue, std::size_t most, instant now);
 
     /// Takes over what the journal has kept, which must be done before anything else, and tells it all changes from
     /// now on. The journal outlives the engine.
     ///
     /// Fails with  what the journal says, or errc::invalid_option when what it kept makes no sense; the engine is of
     ///             no use then
-    result<void> keep_in(journal&, instant now);
+    [[nodiscard]] result<void> keep_in(journal&, instant now);
     /// Something has changed since the last save(). What an answer says may be forgotten until then.
     bool unsaved() const;
     /// Has the journal keep what changed. After a failure the engine is ahead of its journal: nobody should be
     /// answered any more.
-    result<void> save();
+    [[nodiscard]] result<void> save();
 
     /// Forgets a parked poll; its answer never comes. (SQS itself goes on when a caller hangs up in the middle of a
     /// long poll, and strands a message that arrives then: call this only to be kinder than the service.)

@@ -44,7 +44,7 @@ struct fault_settings {
     std::map<std::string, fault_rates, std::less<>> by_operation; ///< "ReceiveMessage": instead of `everywhere`
 
     /// The first setting that makes no sense, by name.
-    std::optional<failure> validate() const;
+    [[nodiscard]] std::optional<failure> validate() const;
 };
 
 /// Harm that the server does to one request.

@@ -95,11 +95,11 @@ struct engine_totals {
 class journal_reader {
 public:
     virtual ~journal_reader() = default;
-    virtual result<void> take(engine_totals const&) = 0;
-    virtual result<void> take(queue_record const&) = 0;
-    virtual result<void> take(message_record const&) = 0;
-    virtual result<void> take(sent_record const&) = 0;
-    virtual result<void> take(task_record const&) = 0;
+    [[nodiscard]] virtual result<void> take(engine_totals const&) = 0;
+    [[nodiscard]] virtual result<void> take(queue_record const&) = 0;
+    [[nodiscard]] virtual result<void> take(message_record const&) = 0;
+    [[nodiscard]] virtual result<void> take(sent_record const&) = 0;
+    [[nodiscard]] virtual result<void> take(task_record const&) = 0;
 };
 
 /// Where an engine writes down what changes, so that another one can go on from there.
@@ -110,7 +110,7 @@ class journal {
 public:
     virtual ~journal() = default;
 
-    virtual result<void> read(journal_reader&, wall_time now) = 0;
+    [[nodiscard]] virtual result<void> read(journal_reader&, wall_time now) = 0;
 
     virtual void queue_is(queue_record const&) = 0; ///< new, or changed
     virtual void queue_emptied(std::uint64_t queue) = 0;
@@ -126,7 +126,7 @@ public:
     virtual void task_gone(std::string_view id) = 0;
 
     /// Keeps all changes since the last commit, whatever happens to the process from now on.
-    virtual result<void> commit(engine_totals const&, wall_time now) = 0;
+    [[nodiscard]] virtual result<void> commit(engine_totals const&, wall_time now) = 0;
 };
 
 } // namespace quern::broker

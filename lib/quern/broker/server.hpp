@@ -52,7 +52,7 @@ public:
     server& operator=(server const&) = delete;
 
     /// Binds and starts to accept. Fails when the address is taken or none of this machine's.
-    result<void> listen();
+    [[nodiscard]] result<void> listen();
 
     std::uint16_t port() const; ///< 0 before listen()
     std::string url() const;    ///< "http://127.0.0.1:9324"

@@ -83,7 +83,7 @@ struct server_options {
     std::function<void(access_record const&)> access_log; ///< called after each answer, on the server's executor
 
     /// The first setting that cannot work, by name.
-    std::optional<failure> validate() const;
+    [[nodiscard]] std::optional<failure> validate() const;
 };
 
 } // namespace quern::broker

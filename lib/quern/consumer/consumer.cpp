@@ -241,11 +241,11 @@ void consumer::drain_on(std::initializer_list<int> signals, std::optional<std::c
 
 consumer_counters consumer::counters() const
 {
-    static_assert(sizeof(consumer_counters) == 16 * sizeof(std::uint64_t), "a number is missing below");
+    static_assert(sizeof(consumer_counters) == 17 * sizeof(std::uint64_t), "a number is missing below");
     auto const& now = *counters_;
     return {now.polls, now.empty_polls, now.failed_polls, now.repeated_polls, now.settle_calls, now.received,
-        now.adopted, now.damaged, now.acked, now.retried, now.released, now.rejected, now.malformed, now.extended,
-        now.spilled, now.lost};
+        now.adopted, now.damaged, now.acked, now.retried, now.released, now.rejected, now.discarded, now.malformed,
+        now.extended, now.spilled, now.lost};
 }
 
 std::size_t consumer::in_flight() const

@@ -150,13 +150,13 @@ public:
     boost::asio::awaitable<drain_report> drained();
 
     /// Each number is of the moment when it is read, so on another thread two of them may be of different moments.
-    consumer_counters counters() const;
+    [[nodiscard]] consumer_counters counters() const;
 
     /// The numbers behind counters(), for whoever reads them longer than this object lives.
     std::shared_ptr<consumer_numbers<counter> const> shared_counters() const { return counters_; }
 
     /// Messages held now.
-    std::size_t in_flight() const;
+    [[nodiscard]] std::size_t in_flight() const;
 
 private:
     friend class consumers;

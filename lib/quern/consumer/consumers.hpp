@@ -32,7 +32,7 @@ struct consumers_options {
     clock* time = nullptr;
 
     /// The first setting that cannot work.
-    std::optional<failure> validate() const;
+    [[nodiscard]] std::optional<failure> validate() const;
 };
 
 /// Several consumers in one program, a queue each: one limit that they share by weight, and one drain with one
@@ -89,7 +89,7 @@ public:
     };
 
     /// All, in the order in which they were added.
-    std::vector<member> members() const;
+    [[nodiscard]] std::vector<member> members() const;
 
     /// Begins to receive from all queues.
     void start();

@@ -18,11 +18,12 @@ struct consumer_numbers {
     Number acked{};          ///< deletes confirmed
     Number retried{};        ///< put off with a delay: failed, asked for it, or stood back
     Number released{};       ///< made visible again without a delay
-    Number rejected{};       ///< handed to the poison queue, or deleted where there is none
-    Number malformed{};      ///< parse_error of the handler
-    Number extended{};       ///< leases extended
-    Number spilled{};        ///< put off by an outage on their last receive: the dead-letter queue takes them
-    Number lost{};           ///< leases lost, or settlements that can no longer be made
+    Number rejected{};  ///< handed to the poison queue or the dead-letter queue, or deleted where there is neither
+    Number discarded{}; ///< of these, deleted
+    Number malformed{}; ///< parse_error of the handler
+    Number extended{};  ///< leases extended
+    Number spilled{};   ///< put off by an outage on their last receive: the dead-letter queue takes them
+    Number lost{};      ///< leases lost, or settlements that can no longer be made
 };
 using consumer_counters = consumer_numbers<std::uint64_t>;
 

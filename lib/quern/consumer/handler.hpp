@@ -27,6 +27,7 @@ struct handlers {
     handler one;
     std::function<boost::asio::awaitable<void>(delivery&)> plain; ///< its end counts as ack()
     batch_handler many;
+    bool says_outcomes = false; ///< may reject a message; else it throws, or all is well
 
     bool is_empty() const { return !call && !one && !plain && !many; }
 };
@@ -72,10 +73,12 @@ handlers make_handlers(F given)
             };
         } else if constexpr (std::same_as<returned, outcome>) {
             out.call = [f](delivery& d) { return (*f)(d); };
+            out.says_outcomes = true;
         } else {
             static_assert(std::same_as<returned, boost::asio::awaitable<outcome>>,
                 "a handler returns awaitable<void> or awaitable<quern::outcome>, or void or quern::outcome");
             out.one = [f](delivery& d) { return (*f)(d); };
+            out.says_outcomes = true;
         }
     } else {
         static_assert(std::invocable<F&, deliveries>, "a handler takes a quern::delivery& or a quern::deliveries");
@@ -86,6 +89,7 @@ handlers make_handlers(F given)
             static_assert(std::same_as<returned, boost::asio::awaitable<std::vector<outcome>>>,
                 "a batch handler returns awaitable<void> or awaitable<std::vector<quern::outcome>>");
             out.many = [f](deliveries all) { return (*f)(all); };
+            out.says_outcomes = true;
         }
     }
     return out;

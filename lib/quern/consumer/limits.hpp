@@ -26,7 +26,7 @@ struct consumer_limits {
     consumer_limits over(consumer_limits const& base) const;
 
     /// The first that cannot work, by name.
-    std::optional<failure> validate() const;
+    [[nodiscard]] std::optional<failure> validate() const;
 
     bool operator==(consumer_limits const&) const = default;
 };

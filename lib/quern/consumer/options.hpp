@@ -98,17 +98,20 @@ struct consumer_options {
     policy::backoff backoff;
 
     /// How old a message may get that fails again and again, from its first receive; then it is rejected: deleted for
-    /// good, unless there is a `poison_queue_url`. The last try falls within the age. It judges retry(), exceptions
-    /// and retry_after(), and no other outcome; time in which this consumer stood back (paused, an outage of what the
-    /// message needs, waits after its own unavailable()) does not count, the time until a retry_at() does. At most 14
-    /// days, for which SQS keeps a message at most. Zero: any age, the queue's redrive policy decides.
+    /// good where there is neither a `poison_queue_url` nor a dead-letter queue. The last try falls within the age.
+    /// It judges retry(), exceptions and retry_after(), and no other outcome; time in which this consumer stood back
+    /// (paused, an outage of what the message needs, waits after its own unavailable()) does not count, nor what is
+    /// not known of it, the time until a retry_at() does. At most 14 days, for which SQS keeps a message at most.
+    /// Zero: any age, the queue's redrive policy decides.
     std::chrono::milliseconds max_age{0};
 
     /// Retrying is the default because it loses nothing and lets the queue's own policy decide. Logged in any case,
     /// apart from failures, with the message id.
     malformed_policy on_malformed = malformed_policy::retry;
 
-    /// Where rejected messages go. Empty: they are deleted, with an error in the log.
+    /// Where rejected messages go. Empty: to the dead-letter queue of the queue's redrive policy, for which the keys
+    /// need sqs:SendMessage there; without it SQS moves the message once it was received too often. Where there is no
+    /// such queue they are deleted, with an error in the log, and a warning tells at the start.
     std::string poison_queue_url;
 
     /// Says what an exception of the handler means; return nothing to leave that to the defaults (parse_error is
@@ -118,7 +121,7 @@ struct consumer_options {
     /// Outage mode: stops the work while what the handlers depend on is down, as unavailable() says, or as handlers
     /// show that all fail. Absent: receive whatever happens; what is unavailable() comes again after 30 to 45 s. By
     /// default only a window in which every call failed opens it: handlers may fail for reasons of their messages.
-    /// Half open it needs probes to end: set handler_timeout.
+    /// A probe that has not ended has failed at handler_timeout, without one after a minute, two, four and so on.
     std::optional<policy::breaker_options> breaker = only_when_all_fail();
 
     /// A flag from outside (a parameter, a file) that halts the work, as if all that handlers depend on were down,
@@ -207,7 +210,7 @@ struct consumer_options {
     std::uint64_t seed = 0;
 
     /// The first setting, or combination, that cannot work.
-    std::optional<failure> validate() const;
+    [[nodiscard]] std::optional<failure> validate() const;
 
     static policy::breaker_options only_when_all_fail()
     {

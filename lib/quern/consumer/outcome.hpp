@@ -17,8 +17,9 @@
 namespace quern {
 
 /// A handler's wish for its message. Made by ack(), retry(), retry_after(), retry_at(),
-/// release(), reject() and unavailable().
-class outcome {
+/// release(), reject() and unavailable(). A handler has to return it: made and not returned it says nothing, and the
+/// compiler warns.
+class [[nodiscard]] outcome {
 public:
     enum class kind {
         retry,
@@ -100,8 +101,8 @@ inline outcome release()
     return outcome(outcome::kind::release);
 }
 
-/// Trying again cannot help: off to options.poison_queue_url, or deleted when there is none. `reason` is logged and
-/// goes along as a message attribute.
+/// Trying again cannot help: off to options.poison_queue_url, without one to the dead-letter queue, or deleted when
+/// there is neither. `reason` is logged and goes along as a message attribute.
 inline outcome reject(std::string reason)
 {
     return outcome(outcome::kind::reject, std::move(reason));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <quern/core/asio_layout.hpp>
+
 #include <boost/system/error_code.hpp>
 #include <boost/system/result.hpp>
 

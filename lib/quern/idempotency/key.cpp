@@ -7,6 +7,7 @@
 #include <quern/idempotency/detail/canonical.hpp>
 #include <quern/sqs/detail/copy.hpp>
 
+#include <algorithm>
 #include <array>
 
 namespace quern::idempotency {
@@ -25,6 +26,20 @@ std::optional<std::string> quoted_if_any(std::string_view text)
 {
     if (text.empty()) return {};
     return quoted(text);
+}
+
+/// Null, an empty text, list or object, or a list of nothing but nulls and such lists: no key, since all messages
+/// without one would be the same work. `json` is compact.
+bool is_empty(std::string_view json)
+{
+    return json == R"("")" || json == "{}" || json.find_first_not_of("[],nul") == json.npos;
+}
+
+std::string_view without_blanks(std::string_view text)
+{
+    constexpr std::string_view blanks = " \t\r\n";
+    text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+    return text.substr(0, text.find_last_not_of(blanks) + 1);
 }
 
 std::optional<std::string> found_in_body(std::string_view body, std::vector<std::string> const& pointers)
@@ -113,6 +128,18 @@ std::optional<std::string> key_source::value_in(delivery const& d) const
     case kind::function: return make ? quoted_if_any(make(d)) : std::nullopt;
     }
     return {};
+}
+
+std::optional<std::string> key_source::key_in(delivery const& d) const
+{
+    auto value = value_in(d);
+    if (!value || is_empty(*value)) return {};
+    if (what == kind::whole_body && without_blanks(d.body()) == "null") return {};
+    if (what == kind::body && names.size() > 1) {
+        for (auto const& name : names)
+            if (is_empty(detail::json_at(d.body(), name).value_or(""))) return {};
+    }
+    return value;
 }
 
 std::string text_to_hash(flavour f, std::string_view json)

@@ -34,13 +34,17 @@ struct key_source {
     /// "message-id", "deduplication-id", "attribute:NAME", "body:/json/pointer" (several joined by commas), "body".
     ///
     /// Fails with  errc::invalid_option  anything else
-    static result<key_source> parse(std::string_view);
+    [[nodiscard]] static result<key_source> parse(std::string_view);
 
     /// The JSON text of what it finds; nothing where the message has no such thing.
     std::optional<std::string> value_in(delivery const&) const;
+
+    /// Finds what tells messages apart: value_in(), unless that is an empty text, list or object, null, or a list of
+    /// nulls. With several pointers none of them may find such a thing.
+    std::optional<std::string> key_in(delivery const&) const;
 };
 
-/// `prefix#digest` of the value, as that language writes it. `json`: from key_source::value_in().
+/// `prefix#digest` of the value, as that language writes it. `json`: from key_source::key_in().
 std::string make_key(flavour, std::string_view prefix, std::string_view json);
 
 /// The digest alone: for the validation of a payload.

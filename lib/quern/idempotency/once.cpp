@@ -86,6 +86,14 @@ void once::note(log_level level, char const* cause, delivery const& d, std::stri
     log_.write(level, cause, std::string(d.id()) + ": " + text, time_.now());
 }
 
+/// Each of them: a key that is the same by mistake has its message deleted, and nothing else tells which.
+void once::note_duplicate(delivery const& d, std::string const& key)
+{
+    std::lock_guard const lock(log_mutex_);
+    log_.write_each(log_level::debug, "idempotency duplicate",
+        std::string(d.id()) + ": acknowledged, the work of its key was done before: " + key, time_.now());
+}
+
 /// Handler of the end of what nobody awaits. A store may be anybody's, and throw.
 std::function<void(std::exception_ptr)> once::unawaited(delivery const& d)
 {
@@ -122,6 +130,7 @@ asio::awaitable<std::optional<outcome>> once::meet(
     switch (verdict.is) {
     case claim_kind::completed: {
         ++counters_.duplicates;
+        note_duplicate(d, ours.key());
         if (options_.on_duplicate) options_.on_duplicate(d, met.found->result);
         co_return ack().telling(outcome::news::none); // nothing that its handler needs was tried
     }
@@ -289,10 +298,10 @@ asio::awaitable<void> once::finish_late(lease ours, receipt left, std::string id
 asio::awaitable<outcome> once::handle(delivery& d, worker const& next, seat const* place)
 {
     auto const self = shared_from_this();
-    auto const value = options_.key.value_in(d);
+    auto const value = options_.key.key_in(d);
     if (!value) {
         if (options_.on_missing_key) co_return options_.on_missing_key(d);
-        throw parse_error("the message has no such key");
+        throw parse_error("the message has no such key, or an empty one");
     }
     record row;
     row.owner = new_owner();

@@ -66,21 +66,21 @@ struct once_options {
     /// redrive policy ends it.
     std::function<outcome(delivery const&)> on_mismatch;
 
-    /// End of a message that has no key. Absent: it counts as malformed; in a batch where others have one, as
-    /// retry().
+    /// End of a message that has no key, see key_source::key_in(). Absent: it counts as malformed; in a batch where
+    /// others have one, as retry().
     std::function<outcome(delivery const&)> on_missing_key;
 
     /// Told of each duplicate, with the result that was stored, JSON. Must not throw.
     std::function<void(delivery const&, std::optional<std::string> const& result)> on_duplicate;
 
-    /// Where warnings go. Null: nowhere.
+    /// Where warnings go, and at level debug a line for each duplicate. Null: nowhere.
     log_sink log = to_standard_error();
 
     /// Time; the real one when null.
     clock* time = nullptr;
 
     /// The first setting that cannot work.
-    std::optional<failure> validate() const;
+    [[nodiscard]] std::optional<failure> validate() const;
 };
 
 /// Numbers of a once.
@@ -164,6 +164,7 @@ private:
     std::function<void(std::exception_ptr)> unawaited(delivery const&);
     outcome down(delivery const&, failure const&);
     void note(log_level, char const* cause, delivery const&, std::string const& text);
+    void note_duplicate(delivery const&, std::string const& key);
 
     std::shared_ptr<store> const store_;
     once_options const options_;

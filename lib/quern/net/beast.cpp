@@ -1,3 +1,3 @@
-// The one unit that holds Beast's code (BOOST_BEAST_SEPARATE_COMPILATION, set on quern::sqs).
+// The unit that holds Beast's code (BOOST_BEAST_SEPARATE_COMPILATION, set on quern::sqs).
 
 #include <boost/beast/src.hpp>

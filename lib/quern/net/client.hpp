@@ -31,7 +31,7 @@ struct client_options {
     std::optional<std::string> proxy;
 
     /// The first setting that cannot work, by name.
-    std::optional<failure> validate() const;
+    [[nodiscard]] std::optional<failure> validate() const;
 };
 
 /// Connections opened and requests sent since the start. For tests and reports.

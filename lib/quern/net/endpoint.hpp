@@ -35,9 +35,9 @@ bool is_this_machine(std::string_view host);
 std::string shown_url(std::string_view url);
 
 /// Reads an absolute http or https URL. Refuses user info, a query, a fragment and a port outside 1..65535.
-result<endpoint> parse_endpoint(std::string_view url);
+[[nodiscard]] result<endpoint> parse_endpoint(std::string_view url);
 
 /// The same for a URL that may have a query: it is part of the path.
-result<endpoint> parse_url(std::string_view url);
+[[nodiscard]] result<endpoint> parse_url(std::string_view url);
 
 } // namespace quern::net

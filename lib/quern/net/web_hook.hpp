@@ -115,6 +115,6 @@ std::optional<std::string> header_problem(std::string_view name, std::string_vie
 bool is_own_header(std::string_view name);
 
 /// The first thing that keeps the request from being sent.
-std::optional<failure> problem_of(web_hook_request const&);
+[[nodiscard]] std::optional<failure> problem_of(web_hook_request const&);
 
 } // namespace quern::net

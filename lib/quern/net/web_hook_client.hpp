@@ -40,7 +40,7 @@ struct web_hook_options {
     std::function<std::string(char const* name)> environment;
 
     /// The first setting that cannot work, by name. Reads no file.
-    std::optional<failure> validate() const;
+    [[nodiscard]] std::optional<failure> validate() const;
 };
 
 /// For tests and reports.
@@ -73,7 +73,7 @@ public:
     boost::asio::awaitable<web_hook_result> send(web_hook_request) override;
 
     /// Reads the TLS files anew, changed or not. After a failure, which names the file, the old ones stay in use.
-    result<void> reload();
+    [[nodiscard]] result<void> reload();
 
     /// Ends every request under way with web_hook_fault::cancelled and closes all connections.
     void close();

@@ -62,7 +62,7 @@ struct web_server_options {
     std::chrono::milliseconds write_timeout{5000};   ///< for a client to take an answer, or what a follower is told
 
     /// The first setting that cannot work, by name.
-    std::optional<failure> validate() const;
+    [[nodiscard]] std::optional<failure> validate() const;
 };
 
 /// Counts since the start.
@@ -95,7 +95,7 @@ public:
     web_server& operator=(web_server const&) = delete;
 
     /// Binds and starts to accept. Fails when the address is taken or none of this machine's.
-    result<void> listen();
+    [[nodiscard]] result<void> listen();
 
     std::uint16_t port() const; ///< 0 before listen()
     std::string url() const;    ///< "http://127.0.0.1:9090"

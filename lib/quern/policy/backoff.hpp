@@ -83,7 +83,7 @@ public:
 
     /// The first setting that cannot work, by name: "backoff.base must be positive". `name` is that of the option
     /// which holds this one.
-    std::optional<failure> validate(std::string_view name = "backoff") const;
+    [[nodiscard]] std::optional<failure> validate(std::string_view name = "backoff") const;
 
 private:
     // Each says the delay of receive n >= 1 in milliseconds, not yet in range, and which of its settings cannot work.

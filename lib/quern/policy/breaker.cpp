@@ -152,6 +152,14 @@ void breaker::probed(bool good, tick now, std::size_t needed)
     close_if_at_full_speed();
 }
 
+void breaker::no_answer(ticket t, tick now)
+{
+    advance(now);
+    if (!counts(t) || phase_ != phase::half_open) return;
+    ++in_vain_;
+    reopen(now, cause_, "a probe did not end");
+}
+
 /// Enough to tell an outage from ordinary times.
 std::size_t breaker::bad_probes_needed() const
 {

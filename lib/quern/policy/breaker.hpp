@@ -62,7 +62,7 @@ struct breaker_options {
     std::size_t full_speed = 1'000;
 
     /// The first setting that cannot work, by name.
-    std::optional<failure> validate() const;
+    [[nodiscard]] std::optional<failure> validate() const;
 };
 
 /// Decides how many calls to a dependency may be in flight, from how the calls ended.
@@ -77,7 +77,8 @@ struct breaker_options {
 /// Every call carries the ticket of its start. What is reported with a ticket from before the last opening is old
 /// news, good or bad, and ignored: a handler that began in better times closes nothing. Those calls don't count as in
 /// flight either, or one that hangs would keep the probe from starting. A call without a verdict (cancelled, its
-/// lease lost) reports nothing. A probe must end some day: give handlers a time limit.
+/// lease lost) reports nothing. A
+/// probe that does not end is no verdict either: whoever waits for it says when to give it up, see no_answer().
 ///
 /// Threads  one strand.
 class breaker {
@@ -103,6 +104,10 @@ public:
 
     /// The call found its dependency down: a failure that says more.
     void unavailable(ticket, std::uint64_t who, tick now);
+
+    /// A probe has not ended for so long that nothing more is expected of it: half open it counts as a bad one, and
+    /// the breaker opens again.
+    void no_answer(ticket, tick now);
 
     /// A flag from outside, which halts everything as long as it is set. Then it is half open, and not closed: who
     /// set the flag had a reason. An opening that began before and is not over goes on.

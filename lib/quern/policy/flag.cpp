@@ -1,6 +1,6 @@
 #include <quern/policy/flag.hpp>
 
-#include <simdjson.h>
+#include <quern/core/detail/text/json_find.hpp>
 
 #include <algorithm>
 #include <array>
@@ -26,31 +26,24 @@ flag_word word_of(std::string_view text)
     return flag_word::unknown;
 }
 
-flag_word value_of(simdjson::dom::element value)
+flag_word value_of(text::json_value const& value)
 {
-    bool yes = false;
-    std::int64_t number = 0;
-    std::string_view text;
-    simdjson::dom::element enabled;
-    if (value.get(yes) == simdjson::SUCCESS) return yes ? flag_word::halt : flag_word::run;
-    if (value.get(number) == simdjson::SUCCESS) return word_of(std::to_string(number));
-    if (value.get(text) == simdjson::SUCCESS) return word_of(text);
-    if (value.is_object() && value.at_key("enabled").get(enabled) == simdjson::SUCCESS && !enabled.is_object())
-        return value_of(enabled);
-    return flag_word::unknown;
+    if (auto const enabled = value.member("enabled"); enabled && enabled->kind != text::json_kind::object)
+        return value_of(*enabled);
+    return word_of(value.as_text());
 }
 
-flag_word member_of(simdjson::dom::element object, std::string_view name)
+flag_word member_of(text::json_value const& object, std::string_view name)
 {
-    simdjson::dom::element value;
     if (!name.empty()) {
-        auto const found = object.at_key(name).get(value) == simdjson::SUCCESS;
-        return found ? value_of(value) : flag_word::unknown;
+        auto const value = object.member(name);
+        return value ? value_of(*value) : flag_word::unknown;
     }
     std::optional<flag_word> out;
     for (std::string_view const usual : {"open", "isOpen", "halted"}) {
-        if (object.at_key(usual).get(value) != simdjson::SUCCESS) continue;
-        auto const says = value_of(value);
+        auto const value = object.member(usual);
+        if (!value) continue;
+        auto const says = value_of(*value);
         out = !out || *out == says ? says : flag_word::unknown;
     }
     return out.value_or(flag_word::unknown);
@@ -61,15 +54,14 @@ flag_word member_of(simdjson::dom::element object, std::string_view name)
 flag_word read_flag(std::string_view text, std::string_view name)
 {
     if (text.size() > longest) return flag_word::unknown;
-    constexpr std::string_view blanks = " \t\r\n";
+    constexpr std::string_view blanks = " \t\r\n", byte_order_mark = "\xef\xbb\xbf"; // some editors write one
+    if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
     auto const begin = text.find_first_not_of(blanks);
     if (begin == std::string_view::npos) return flag_word::unknown;
     text = text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
     if (text.front() != '{') return word_of(text);
-    simdjson::dom::parser parser;
-    simdjson::dom::element object;
-    if (parser.parse(simdjson::padded_string(text)).get(object) != simdjson::SUCCESS) return flag_word::unknown;
-    return member_of(object, name);
+    auto const object = text::find_json(text, "").found;
+    return object ? member_of(*object, name) : flag_word::unknown;
 }
 
 std::optional<failure> flag_options::validate() const

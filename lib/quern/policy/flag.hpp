@@ -55,16 +55,17 @@ struct flag_options {
     /// readings a second are allowed of all parameters of an account together. 1 s to 1 h.
     std::chrono::milliseconds interval{10'000};
 
-    /// For how long the last value counts while no new one can be read; then it is unknown. At least `interval`, at
-    /// most 24 h.
+    /// For how long the word run counts while no other can be read; then the flag is unknown. At least `interval`, at
+    /// most 24 h. The word halt counts until another is read.
     std::chrono::milliseconds max_age{300'000};
 
-    /// Whether an unknown flag halts. False, because a flag that cannot be read would else halt what runs well; it is
-    /// loud in the log in any case.
+    /// Whether an unknown flag halts: one that was never read, or said run when it was read last, longer than max_age
+    /// ago. False, because a flag that cannot be read would else halt what runs well; it is loud in the log in any
+    /// case.
     bool halt_when_unknown = false;
 
     /// The first setting that cannot work, by name.
-    std::optional<failure> validate() const;
+    [[nodiscard]] std::optional<failure> validate() const;
 };
 
 } // namespace quern::policy

@@ -24,7 +24,7 @@ struct rate {
     std::int64_t burst = 10;
 
     /// The first setting that cannot work, by name.
-    std::optional<failure> validate() const;
+    [[nodiscard]] std::optional<failure> validate() const;
 
     bool operator==(rate const&) const = default;
 };

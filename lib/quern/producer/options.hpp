@@ -70,7 +70,7 @@ struct producer_options {
     std::uint64_t seed = 0;
 
     /// The first setting, or combination, that cannot work.
-    std::optional<failure> validate(bool fifo) const;
+    [[nodiscard]] std::optional<failure> validate(bool fifo) const;
 };
 
 } // namespace quern

@@ -61,7 +61,7 @@ std::string to_line(event const&);
 
 /// Reads such a line, without its line feed. Fails with errc::bad_reply when it is not whole, and with
 /// errc::invalid_option when it is whole and of a kind or version that is not known here.
-result<event> parse_event(std::string_view line);
+[[nodiscard]] result<event> parse_event(std::string_view line);
 
 /// Extent of the text of a journal.
 struct journal_extent {
@@ -75,13 +75,13 @@ class event_reader {
 public:
     explicit event_reader(std::function<result<void>(event&&)> take) : take_(std::move(take)) {}
 
-    result<void> read(std::string_view piece);
-    result<journal_extent> end();
+    [[nodiscard]] result<void> read(std::string_view piece);
+    [[nodiscard]] result<journal_extent> end();
 
     std::size_t held() const { return begun_.size(); } ///< bytes of the line that is not at its end
 
 private:
-    result<void> read_line(std::string_view line);
+    [[nodiscard]] result<void> read_line(std::string_view line);
 
     std::function<result<void>(event&&)> take_;
     std::string begun_;
@@ -91,6 +91,7 @@ private:
 };
 
 /// Reads all of it.
-result<journal_extent> read_events(std::string_view text, std::function<result<void>(event&&)> const& take);
+[[nodiscard]] result<journal_extent> read_events(
+    std::string_view text, std::function<result<void>(event&&)> const& take);
 
 } // namespace quern::redrive

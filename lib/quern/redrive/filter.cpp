@@ -1,10 +1,10 @@
 #include <quern/redrive/filter.hpp>
 
 #include <quern/core/detail/text/date.hpp>
+#include <quern/core/detail/text/exact_number.hpp>
+#include <quern/core/detail/text/json_find.hpp>
 #include <quern/sqs/detail/copy.hpp>
 #include <quern/sqs/limits.hpp>
-
-#include <simdjson.h>
 
 #include <algorithm>
 #include <charconv>
@@ -13,8 +13,6 @@
 
 namespace quern::redrive {
 namespace {
-
-namespace dom = simdjson::dom;
 
 failure wrong(std::string_view text, std::size_t at, std::string_view expected)
 {
@@ -47,30 +45,25 @@ result<comparison> read_operator(std::string_view text, std::size_t end)
 template <class Literal>
 std::optional<failure> read_value(std::string_view text, std::size_t at, Literal& to)
 {
+    using text::json_kind;
+    using number = std::variant_alternative_t<2, Literal>;
     constexpr auto expected = "expected a value as in JSON: \"text\" in quotes, a number, true, false or null";
-    dom::parser parser;
-    dom::element value;
-    simdjson::padded_string const padded(text.substr(at));
-    if (parser.parse(padded).get(value) != simdjson::SUCCESS) return wrong(text, at, expected);
-    if (std::string_view s; value.get(s) == simdjson::SUCCESS)
-        to = std::string(s);
-    else if (bool b = false; value.get(b) == simdjson::SUCCESS)
-        to = b;
-    else if (double d = 0; value.get(d) == simdjson::SUCCESS)
-        to = d;
-    else if (value.is_null())
-        to = nullptr;
-    else
-        return wrong(text, at, expected);
+    auto const value = text::find_json(text.substr(at), "").found;
+    if (!value) return wrong(text, at, expected);
+    if (value->kind == json_kind::list || value->kind == json_kind::object) return wrong(text, at, expected);
+    if (value->kind == json_kind::null) to = nullptr;
+    if (value->kind == json_kind::boolean) to = value->json == "true";
+    if (value->kind == json_kind::text) to = value->as_text();
+    if (value->kind != json_kind::number) return {};
+    auto exact = text::exact_number(value->json);
+    if (!exact) return wrong(text, at, "expected a number whose exponent has 18 digits at most");
+    to = number{std::move(*exact)};
     return {};
 }
 
-std::optional<double> number(std::string_view text)
+match match_of(bool equal)
 {
-    double out = 0;
-    auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), out);
-    if (ec != std::errc() || end != text.data() + text.size()) return {};
-    return out;
+    return equal ? match::yes : match::no;
 }
 
 template <class Literal>
@@ -79,30 +72,23 @@ bool is_equal(sqs::message_attribute const* a, Literal const& value)
     if (!a) return std::holds_alternative<std::nullptr_t>(value);
     if (auto const* text = std::get_if<std::string>(&value)) return a->value == *text;
     if (auto const* truth = std::get_if<bool>(&value)) return a->value == (*truth ? "true" : "false");
-    if (auto const* wanted = std::get_if<double>(&value)) return number(a->value) == *wanted;
+    if (auto const* wanted = std::get_if<2>(&value)) return text::exact_number(a->value) == wanted->exact;
     return false;
 }
 
 template <class Literal>
-bool is_equal(std::string_view body, std::string const& pointer, Literal const& value)
+match is_equal(text::json_value const& found, Literal const& value)
 {
-    thread_local dom::parser parser;
-    dom::element found;
-    simdjson::padded_string const padded(body);
-    if (parser.parse(padded).at_pointer(pointer).get(found) != simdjson::SUCCESS) return false;
-    if (auto const* text = std::get_if<std::string>(&value)) {
-        std::string_view s;
-        return found.get(s) == simdjson::SUCCESS && s == *text;
-    }
-    if (auto const* truth = std::get_if<bool>(&value)) {
-        bool b = false;
-        return found.get(b) == simdjson::SUCCESS && b == *truth;
-    }
-    if (auto const* wanted = std::get_if<double>(&value)) {
-        double d = 0;
-        return found.get(d) == simdjson::SUCCESS && d == *wanted;
-    }
-    return found.is_null();
+    using text::json_kind;
+    if (auto const* text = std::get_if<std::string>(&value))
+        return match_of(found.kind == json_kind::text && found.as_text() == *text);
+    if (auto const* truth = std::get_if<bool>(&value))
+        return match_of(found.kind == json_kind::boolean && found.json == (*truth ? "true" : "false"));
+    auto const* const wanted = std::get_if<2>(&value);
+    if (!wanted) return match_of(found.kind == json_kind::null);
+    if (found.kind != json_kind::number) return match::no;
+    auto const exact = text::exact_number(found.json);
+    return exact ? match_of(*exact == wanted->exact) : match::unreadable;
 }
 
 /// RFC 6901, 3: "~" stands only before 0 or 1.
@@ -115,10 +101,18 @@ std::optional<std::size_t> bad_escape(std::string_view pointer)
 
 } // namespace
 
-bool predicate::holds(sqs::message const& m) const
+match predicate::equals(sqs::message const& m) const
 {
-    auto const equal = in_attributes_ ? is_equal(m.attribute(name_), value_) : is_equal(m.body, name_, value_);
-    return equal != negated_;
+    if (in_attributes_) return match_of(is_equal(m.attribute(name_), value_));
+    auto const look = text::find_json(m.body, name_);
+    if (!look.readable) return match::unreadable;
+    return look.found ? is_equal(*look.found, value_) : match::no;
+}
+
+match predicate::holds(sqs::message const& m) const
+{
+    auto const equal = equals(m);
+    return equal == match::unreadable ? equal : match_of((equal == match::yes) != negated_);
 }
 
 result<predicate> parse_where(std::string_view text)
@@ -158,18 +152,18 @@ result<predicate> parse_where_body(std::string_view text)
     return out;
 }
 
-std::optional<std::string> part::of(sqs::message const& m) const
+part::value part::of(sqs::message const& m) const
 {
+    value out;
     if (in_attributes_) {
         auto const* const its = m.attribute(name_);
-        return its ? std::optional(std::string(its->value)) : std::nullopt;
+        if (its) out.text = its->value;
+        return out;
     }
-    thread_local dom::parser parser;
-    dom::element found;
-    simdjson::padded_string const padded(m.body);
-    if (parser.parse(padded).at_pointer(name_).get(found) != simdjson::SUCCESS) return {};
-    if (std::string_view s; found.get(s) == simdjson::SUCCESS) return std::string(s);
-    return simdjson::minify(found);
+    auto const look = text::find_json(m.body, name_);
+    out.readable = look.readable;
+    if (look.found) out.text = look.found->as_text();
+    return out;
 }
 
 result<part> parse_part(std::string_view text)
@@ -195,21 +189,25 @@ bool filter::chooses_all() const
     return where.empty() && !since && !until && id.empty() && group.empty() && reason.empty();
 }
 
-bool filter::chooses(sqs::message const& m) const
+match filter::chooses(sqs::message const& m) const
 {
-    if (!id.empty() && m.id != id) return false;
-    if (!group.empty() && m.group_id() != group) return false;
+    if (!id.empty() && m.id != id) return match::no;
+    if (!group.empty() && m.group_id() != group) return match::no;
     if (!reason.empty()) {
         auto const* const its = m.attribute(sqs::detail::mark::reason);
-        if (!its || its->value != reason) return false;
+        if (!its || its->value != reason) return match::no;
     }
     if (since || until) {
         auto const sent = m.sent_at();
-        if (!sent || (since && *sent < *since) || (until && *sent >= *until)) return false;
+        if (!sent || (since && *sent < *since) || (until && *sent >= *until)) return match::no;
     }
-    for (auto const& one : where)
-        if (!one.holds(m)) return false;
-    return true;
+    auto out = match::yes;
+    for (auto const& one : where) {
+        auto const holds = one.holds(m);
+        if (holds == match::no) return holds;
+        if (holds == match::unreadable) out = holds;
+    }
+    return out;
 }
 
 result<wall_time> parse_moment(std::string_view text, wall_time now)

@@ -24,13 +24,13 @@ public:
     using piece_reader = std::function<result<void>(std::string_view)>;
 
     /// Shows all of it, piece by piece. The reader's failure ends it.
-    virtual result<void> read(piece_reader const&) = 0;
+    [[nodiscard]] virtual result<void> read(piece_reader const&) = 0;
 
     /// Appends; what it has said is done outlasts the process and the machine.
-    virtual result<void> append(std::string_view) = 0;
+    [[nodiscard]] virtual result<void> append(std::string_view) = 0;
 
     /// Keeps the first so many bytes.
-    virtual result<void> cut(std::size_t) = 0;
+    [[nodiscard]] virtual result<void> cut(std::size_t) = 0;
 
     /// True once somebody has asked for the end of this run.
     virtual bool is_cancelled() = 0;
@@ -49,7 +49,7 @@ public:
     static constexpr std::size_t most_done = 20'000;
 
     /// Reads what is there. The unfinished write of a process that was killed is cut away; see cut().
-    static result<journal> open(std::unique_ptr<journal_file>);
+    [[nodiscard]] static result<journal> open(std::unique_ptr<journal_file>);
 
     run_book const& book() const { return book_; }
     std::size_t cut() const { return cut_; } ///< bytes
@@ -59,7 +59,7 @@ public:
     std::uint64_t write(event, wall_time now);
 
     /// Keeps everything that was written. After a failure there is no further success.
-    result<void> flush();
+    [[nodiscard]] result<void> flush();
 
     std::uint64_t flushed() const { return flushed_; } ///< id of the last event that is kept
     bool is_broken() const { return broken_.has_value(); }
@@ -81,22 +81,23 @@ private:
 /// Takes the only place of a writer in this folder, which it makes, and opens the journal of that name:
 /// FOLDER/NAME.jsonl. Fails while another process has the place, and names it. The place is given up with the last
 /// journal_file.
-result<std::unique_ptr<journal_file>> open_journal_file(std::string const& folder, std::string const& name);
+[[nodiscard]] result<std::unique_ptr<journal_file>> open_journal_file(
+    std::string const& folder, std::string const& name);
 
 /// The text of that journal, for those who only read.
-result<std::string> read_journal_file(std::string const& folder, std::string const& name);
+[[nodiscard]] result<std::string> read_journal_file(std::string const& folder, std::string const& name);
 
 /// How the run of that journal began, without reading what follows; nothing while it has not.
-result<std::optional<event>> read_journal_start(std::string const& folder, std::string const& name);
+[[nodiscard]] result<std::optional<event>> read_journal_start(std::string const& folder, std::string const& name);
 
 /// Fails when that journal is not there.
-result<void> find_journal_file(std::string const& folder, std::string const& name);
+[[nodiscard]] result<void> find_journal_file(std::string const& folder, std::string const& name);
 
 /// Names of the journals in the folder, in order.
-result<std::vector<std::string>> journal_names(std::string const& folder);
+[[nodiscard]] result<std::vector<std::string>> journal_names(std::string const& folder);
 
 /// Asks whoever writes this journal to end the run for good.
-result<void> ask_to_cancel(std::string const& folder, std::string const& name);
+[[nodiscard]] result<void> ask_to_cancel(std::string const& folder, std::string const& name);
 
 /// 1 to 80 of A-Z a-z 0-9 - _ and dots, of which none is first.
 bool is_journal_name(std::string_view);

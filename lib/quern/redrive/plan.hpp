@@ -42,7 +42,7 @@ struct plan_policy {
     std::optional<std::string> isolate_all;
 
     /// The first setting that cannot work.
-    std::optional<failure> validate() const;
+    [[nodiscard]] std::optional<failure> validate() const;
 };
 
 enum class action {

@@ -35,6 +35,7 @@ consumer_options consumer_settings(options const& o)
     out.stall_after = 0ms;   // a canary is watched for longer
     out.give_up_at_start_after = 0ms;
     out.give_up_after = 60s;
+    out.poison_queue_url = o.dlq_url + "-none"; // nothing is rejected here, so nobody need ask where that would go
     out.observer = o.observer;
     out.log = o.log;
     out.time = o.time;

@@ -77,7 +77,7 @@ struct options {
     std::uint64_t seed = 0;             ///< of jitter; 0: from the system
 
     /// The first setting, or combination, that cannot work.
-    std::optional<failure> validate() const;
+    [[nodiscard]] std::optional<failure> validate() const;
 };
 
 /// Settings of a client that a redriver with these options may share with nobody.

@@ -31,6 +31,7 @@ std::string to_json(report const& r)
     write(to, "isolated", r.isolated);
     write(to, "deleted", r.deleted);
     write(to, "skipped", r.skipped);
+    write(to, "unreadable", r.unreadable);
     write(to, "came_back", r.came_back);
     write(to, "left", r.left);
     write(to, "failures", r.failures);

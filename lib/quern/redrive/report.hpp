@@ -18,13 +18,14 @@ struct left_message {
 
 /// The work of a run.
 struct report {
-    std::size_t redriven = 0;  ///< sent to be tried again, and confirmed by that queue
-    std::size_t isolated = 0;  ///< likewise, by the poison queue
-    std::size_t deleted = 0;   ///< of both, from the dead-letter queue; the rest may be redriven twice, or was kept
-    std::size_t skipped = 0;   ///< not chosen
-    std::size_t came_back = 0; ///< failed again, as far as the run saw
-    std::size_t left = 0;      ///< chosen and neither sent nor isolated
-    std::size_t failures = 0;  ///< sends that failed or were refused; most are tried again
+    std::size_t redriven = 0;   ///< sent to be tried again, and confirmed by that queue
+    std::size_t isolated = 0;   ///< likewise, by the poison queue
+    std::size_t deleted = 0;    ///< of both, from the dead-letter queue; the rest may be redriven twice, or was kept
+    std::size_t skipped = 0;    ///< not chosen
+    std::size_t unreadable = 0; ///< of these, since a condition about the body found no JSON there, see match
+    std::size_t came_back = 0;  ///< failed again, as far as the run saw
+    std::size_t left = 0;       ///< chosen and neither sent nor isolated
+    std::size_t failures = 0;   ///< sends that failed or were refused; most are tried again
 
     /// Messages that may be in two queues now: the answer to a send was lost, or a delete was not confirmed.
     std::size_t maybe_twice = 0;

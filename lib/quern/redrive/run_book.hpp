@@ -66,7 +66,7 @@ public:
     explicit run_book(std::size_t most_done = std::numeric_limits<std::size_t>::max()) : most_done_(most_done) {}
 
     /// Fails, and is unchanged, when the event cannot follow those before it.
-    result<void> apply(event const&);
+    [[nodiscard]] result<void> apply(event const&);
 
     phase now() const { return phase_; }
     event const& start() const { return start_; } ///< once it has begun
@@ -84,8 +84,8 @@ public:
     bool awaits(wall_time now) const;
 
 private:
-    result<void> apply_to_run(event const&);
-    result<void> apply_to_message(event const&);
+    [[nodiscard]] result<void> apply_to_run(event const&);
+    [[nodiscard]] result<void> apply_to_message(event const&);
     void keep(std::string const& id, entry now);
 
     phase phase_ = phase::none;
@@ -105,6 +105,6 @@ private:
 std::string_view name_of(run_book::phase);
 
 /// Reads a journal's text. `torn`, where given, receives the bytes of the unfinished write at its end.
-result<run_book> read_journal(std::string_view text, std::size_t* torn = nullptr);
+[[nodiscard]] result<run_book> read_journal(std::string_view text, std::size_t* torn = nullptr);
 
 } // namespace quern::redrive

@@ -48,7 +48,7 @@ struct run_limits {
     std::chrono::milliseconds depth_lag{90'000};
 
     /// The first setting, or combination, that cannot work.
-    std::optional<failure> validate() const;
+    [[nodiscard]] std::optional<failure> validate() const;
 };
 
 /// Decides when the next message may be sent, and when none may any more. Pure: all time comes with the events.

@@ -15,15 +15,24 @@ bool continues_a_character(char c)
     return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
 }
 
+/// See sample_group.
+struct shared_value {
+    std::string value;
+    bool unreadable = false;
+
+    auto operator<=>(shared_value const&) const = default;
+};
+
 template <class Key>
 std::vector<sample_group> grouped(std::vector<sampled> const& all, Key const& key)
 {
     std::vector<sample_group> out;
-    std::map<std::string, std::size_t> place_of;
+    std::map<shared_value, std::size_t> place_of;
     for (auto const& one : all) {
         auto const [at, is_new] = place_of.emplace(key(one), out.size());
         if (is_new) {
-            out.emplace_back().value = at->first;
+            out.emplace_back().value = at->first.value;
+            out.back().unreadable = at->first.unreadable;
             out.back().example = one.id;
         }
         auto& group = out[at->second];
@@ -54,9 +63,7 @@ bool sample::add(sqs::message const& m)
     ++receives_;
     auto const known = place_of_.find(m.id);
     if (known != place_of_.end()) {
-        auto& one = seen_[known->second];
-        one.handle = m.receipt_handle;
-        one.receives = m.receive_count();
+        seen_[known->second].receives = m.receive_count();
         return false;
     }
     place_of_.emplace(m.id, seen_.size());
@@ -64,7 +71,6 @@ bool sample::add(sqs::message const& m)
     auto const its = history_of(m);
     auto& one = seen_.emplace_back();
     one.id = text(m.id);
-    one.handle = m.receipt_handle;
     one.sent_at = m.sent_at();
     one.first_received = text(its.first_received);
     one.source = text(queue_name(m.system("DeadLetterQueueSourceArn")));
@@ -73,9 +79,8 @@ bool sample::add(sqs::message const& m)
     if (auto const* const why = m.attribute(mark::reason)) one.reason = text(why->value);
     one.group = text(m.group_id());
     one.body = cut(m.body, body_bytes_);
-    if (by_) {
-        if (auto const part = by_->of(m)) one.part = text(*part);
-    }
+    if (by_) one.in_common = by_->of(m);
+    if (one.in_common.text) one.in_common.text = text(*one.in_common.text);
     one.receives = m.receive_count();
     one.attempts = its.attempts;
     one.size = m.body.size();
@@ -84,18 +89,20 @@ bool sample::add(sqs::message const& m)
 
 std::vector<sample_group> sample::by_source() const
 {
-    return grouped(seen_, [](sampled const& one) { return one.source; });
+    return grouped(seen_, [](sampled const& one) { return shared_value{one.source}; });
 }
 
 std::vector<sample_group> sample::by_reason() const
 {
-    return grouped(seen_, [](sampled const& one) { return one.reason; });
+    return grouped(seen_, [](sampled const& one) { return shared_value{one.reason}; });
 }
 
 std::vector<sample_group> sample::by_part() const
 {
     if (!by_) return {};
-    return grouped(seen_, [](sampled const& one) { return one.part.value_or(std::string()); });
+    return grouped(seen_, [](sampled const& one) {
+        return shared_value{one.in_common.text.value_or(std::string()), !one.in_common.readable};
+    });
 }
 
 std::size_t sample::at_their_last(int max_receive_count) const

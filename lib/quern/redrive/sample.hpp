@@ -16,22 +16,22 @@ namespace quern::redrive {
 /// A dead message as somebody looks at it. Text of strangers is printable, and its body is cut.
 struct sampled {
     std::string id;
-    std::string handle; ///< of its latest receive
     std::optional<wall_time> sent_at;
     std::string first_received; ///< as its attribute or the service tells; empty: neither does
     std::string source;         ///< the queue that it came from, by name; empty: nobody knows
     std::string reason;         ///< why it was rejected or isolated; empty: SQS moved it, and knows no reason
     std::string group;
     std::string body;
-    std::optional<std::string> part; ///< the part by which it is grouped
-    int receives = 0;                ///< over all queues, this look included
-    int attempts = 0;                ///< redrives before
-    std::size_t size = 0;            ///< of the whole body, in bytes
+    part::value in_common; ///< by which it is grouped
+    int receives = 0;      ///< over all queues, this look included
+    int attempts = 0;      ///< redrives before
+    std::size_t size = 0;  ///< of the whole body, in bytes
 };
 
 /// Messages of a sample that have something in common.
 struct sample_group {
-    std::string value; ///< what they have in common; empty: they lack it
+    std::string value;       ///< what they have in common; empty: they lack it
+    bool unreadable = false; ///< their bodies are no JSON, so nobody knows
     std::size_t count = 0;
     std::optional<wall_time> oldest, newest; ///< of their sendings
     std::string example;                     ///< id of the first one
@@ -45,7 +45,7 @@ public:
     /// Bodies are cut to so many bytes, at a character's end. `by`: a third way to group them.
     explicit sample(std::size_t body_bytes, std::optional<part> by = {});
 
-    /// Returns whether the message was not seen before. One that was has a newer handle, and cost another receive.
+    /// Returns whether the message was not seen before. One that was has cost another receive.
     bool add(sqs::message const&);
 
     std::vector<sampled> const& messages() const { return seen_; }

@@ -22,6 +22,6 @@ struct saved_message {
 
 /// Reads such a line, without its line feed. The failure, errc::invalid_request, says what is missing or wrong. To a
 /// FIFO queue the message has its former id as deduplication id, and as group where it had none.
-result<saved_message> parse_saved(std::string_view line, bool to_fifo);
+[[nodiscard]] result<saved_message> parse_saved(std::string_view line, bool to_fifo);
 
 } // namespace quern::redrive

@@ -1,15 +1,13 @@
 #include <quern/relay/lambda_answer.hpp>
 
-#include <quern/core/detail/text/large_integers.hpp>
-
-#include <simdjson.h>
+#include <quern/core/detail/text/json_find.hpp>
 
 #include <algorithm>
 
 namespace quern::relay {
 namespace {
 
-namespace dom = simdjson::dom;
+using text::json_kind;
 
 constexpr std::size_t unknown = static_cast<std::size_t>(-1);
 
@@ -21,11 +19,11 @@ lambda_answer all(std::size_t count, body_says what, std::string error = {})
     return out;
 }
 
-std::size_t index_of(dom::element failure, std::span<std::string_view const> ids)
+std::size_t index_of(text::json_value const& failure, std::span<std::string_view const> ids)
 {
-    std::string_view id;
-    if (failure["itemIdentifier"].get(id) != simdjson::SUCCESS) return unknown;
-    auto const at = std::ranges::find(ids, id);
+    auto const id = failure.member("itemIdentifier");
+    if (!id || id->kind != json_kind::text) return unknown;
+    auto const at = std::ranges::find(ids, id->as_text());
     return at == ids.end() ? unknown : static_cast<std::size_t>(at - ids.begin());
 }
 
@@ -35,29 +33,23 @@ lambda_answer read_lambda_answer(std::string_view body, std::span<std::string_vi
 {
     auto const blank = body.find_first_not_of(" \t\r\n") == body.npos;
     if (blank) return all(ids.size(), body_says::nothing);
-    dom::parser parser;
-    dom::element whole;
-    auto error = parser.parse(simdjson::padded_string(body)).get(whole);
-    if (error == simdjson::NUMBER_ERROR) error = parser.parse(text::with_large_integers_as_texts(body)).get(whole);
-    if (error != simdjson::SUCCESS) return all(ids.size(), body_says::unreadable, "it is no JSON");
-    if (whole.is_null()) return all(ids.size(), body_says::nothing);
-    dom::object object;
-    if (whole.get(object) != simdjson::SUCCESS) return all(ids.size(), body_says::unreadable, "it is no object");
+    auto const whole = text::find_json(body, "").found;
+    if (!whole) return all(ids.size(), body_says::unreadable, "it is no JSON");
+    if (whole->kind == json_kind::null) return all(ids.size(), body_says::nothing);
+    if (whole->kind != json_kind::object) return all(ids.size(), body_says::unreadable, "it is no object");
 
-    std::string_view type;
-    if (object["errorType"].error() == simdjson::SUCCESS || object["errorMessage"].error() == simdjson::SUCCESS) {
-        if (object["errorType"].get(type) != simdjson::SUCCESS) type = "no errorType";
-        return all(ids.size(), body_says::error, std::string(type.substr(0, 200)));
+    auto const type = whole->member("errorType");
+    if (type || whole->member("errorMessage")) {
+        auto const is_text = type && type->kind == json_kind::text;
+        return all(ids.size(), body_says::error, is_text ? type->as_text().substr(0, 200) : "no errorType");
     }
-    dom::element failures;
-    if (object["batchItemFailures"].get(failures) != simdjson::SUCCESS || failures.is_null())
-        return all(ids.size(), body_says::nothing);
-    dom::array list;
-    if (failures.get(list) != simdjson::SUCCESS)
+    auto const failures = whole->member("batchItemFailures");
+    if (!failures || failures->kind == json_kind::null) return all(ids.size(), body_says::nothing);
+    if (failures->kind != json_kind::list)
         return all(ids.size(), body_says::unreadable, "batchItemFailures is no list");
 
     auto out = all(ids.size(), body_says::nothing);
-    for (auto const failure : list) {
+    for (auto const& failure : failures->elements()) {
         auto const at = index_of(failure, ids);
         if (at == unknown)
             return all(ids.size(), body_says::unreadable, "batchItemFailures names no message of the event");

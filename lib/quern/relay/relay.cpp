@@ -4,7 +4,7 @@
 #include <quern/core/detail/text/date.hpp>
 #include <quern/net/endpoint.hpp>
 #include <quern/relay/detail/ending.hpp>
-#include <quern/relay/detail/turns.hpp>
+#include <quern/relay/detail/told_rate.hpp>
 #include <quern/relay/detail/watched_file.hpp>
 #include <quern/relay/lambda_answer.hpp>
 #include <quern/relay/signature.hpp>
@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cctype>
 #include <set>
+#include <span>
 #include <utility>
 
 namespace quern::relay {
@@ -72,10 +73,10 @@ outcome::news for_the_breaker(news about)
 
 class relay::core : public std::enable_shared_from_this<core> {
 public:
-    core(asio::any_io_executor ex, net::web_hook_sender& to, queue_name from, relay_options o)
-        : options_(std::move(o)), time_(options_.time ? *options_.time : real_clock()),
-          turns_(std::make_shared<detail::turns>(time_, std::move(ex))), sender_(to), queue_(std::move(from)),
-          keys_(options_), log_(options_.log), at_(net::parse_endpoint(options_.request.url.origin()).value())
+    core(net::web_hook_sender& to, queue_name from, relay_options o)
+        : options_(std::move(o)), time_(options_.time ? *options_.time : real_clock()), sender_(to),
+          queue_(std::move(from)), keys_(options_), log_(options_.log),
+          at_(net::parse_endpoint(options_.request.url.origin()).value())
     {
         keys_.read().value();
     }
@@ -105,7 +106,7 @@ public:
             auto const sent = co_await reply(d, answer);
             if (!sent) what = not_replied(sent.error());
         }
-        tell_pace(what.about_service == news::good, what.slows);
+        learn(end, std::span(&what, 1));
         co_return carry_out(what, d);
     }
 
@@ -119,7 +120,7 @@ public:
         auto end = co_await attempt(letters, answer);
         auto const says = read_bodies(end, answer, letters);
         std::vector<outcome> out;
-        bool good = false, slows = false;
+        std::vector<decision> decided;
         for (std::size_t i = 0; i != letters.size(); ++i) {
             end.body = says[i];
             auto what = options_.outcome.decide(end, time_.wall(), left_since(received_at));
@@ -127,19 +128,22 @@ public:
                 what.what = action::retry; // a status doesn't say which of them it is about
                 what.in_vain = true;
             }
-            good = good || what.about_service == news::good;
-            slows = slows || what.slows;
             out.push_back(carry_out(what, all[i]));
+            decided.push_back(std::move(what));
         }
-        tell_pace(good, slows); // it was one answer
+        learn(end, decided);
         co_return out;
     }
 
     relay_counters counters;
     std::function<void(std::string)> halt;
 
-    /// Requests a second; absent: no limit.
-    std::optional<double> pace() const { return turns_->rate(); }
+    std::shared_ptr<detail::told_rate> rate; // null: nobody wants to hear of it
+
+    void on_rate(detail::told_rate::listener tell)
+    {
+        rate = tell ? std::make_shared<detail::told_rate>(time_, std::move(tell)) : nullptr;
+    }
 
 private:
     static decision not_replied(failure const& why)
@@ -164,7 +168,6 @@ private:
     asio::awaitable<ending> attempt(std::vector<letter> const& of, net::web_hook_answer& answer)
     {
         ending out;
-        co_await detail::turns::next(turns_);
         auto const keys = keys_.read();
         if (!keys) { // our own affair, not the message's
             out.how = reach::not_sent;
@@ -180,6 +183,7 @@ private:
         warn_of(made->left_out);
         ++counters.requests;
         auto request = to_send(std::move(*made));
+        detail::told_rate::request const under_way(rate);
         auto got = co_await sender_.send(std::move(request));
         if (detail::was_cancelled(got)) {
             ++counters.cancelled;
@@ -216,12 +220,19 @@ private:
         return std::move(said.messages);
     }
 
-    void tell_pace(bool good, bool slows)
+    /// Counts what the service took up, were it only to find fault with it, and what it refused.
+    void learn(ending const& end, std::span<decision const> decided)
     {
-        if (good) turns_->succeeded();
-        if (!slows) return;
-        ++counters.slowed;
-        turns_->refused();
+        detail::refusal_rule::counts n;
+        for (auto const& each : decided) {
+            if (end.status == 429 && each.what == action::retry)
+                ++n.refused;
+            else if (end.how == reach::answered &&
+                (each.about_service == news::good || each.about_service == news::none))
+                ++n.admitted;
+        }
+        if (n.refused != 0) ++counters.refused; // it was one answer
+        if (auto const to = rate) to->learn(n, log_);
     }
 
     outcome carry_out(decision const& what, delivery const& d)
@@ -263,7 +274,6 @@ private:
 
     relay_options options_;
     clock& time_;
-    std::shared_ptr<detail::turns> const turns_;
     net::web_hook_sender& sender_;
     queue_name const queue_;
     key_files keys_;
@@ -308,10 +318,10 @@ result<request_keys> read_keys(relay_options const& o)
     return key_files(o).read();
 }
 
-relay::relay(asio::any_io_executor ex, net::web_hook_sender& to, queue_name from, relay_options o)
+relay::relay(net::web_hook_sender& to, queue_name from, relay_options o)
 {
     if (auto const wrong = o.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
-    core_ = std::make_shared<core>(std::move(ex), to, std::move(from), std::move(o));
+    core_ = std::make_shared<core>(to, std::move(from), std::move(o));
 }
 
 quern::handler relay::handler() const
@@ -335,14 +345,19 @@ void relay::on_halt(std::function<void(std::string)> tell)
     core_->halt = std::move(tell);
 }
 
+void relay::on_rate(std::function<void(std::optional<policy::rate>)> tell)
+{
+    core_->on_rate(std::move(tell));
+}
+
 relay_counters const& relay::counters() const
 {
     return core_->counters;
 }
 
-std::optional<double> relay::pace() const
+std::optional<policy::rate> relay::rate() const
 {
-    return core_->pace();
+    return core_->rate ? core_->rate->now() : std::nullopt;
 }
 
 std::function<std::string(delivery const&)> dependency_by(text_template by, queue_name from)

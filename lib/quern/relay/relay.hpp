@@ -5,18 +5,19 @@
 #include <quern/consumer/options.hpp>
 #include <quern/consumer/outcome.hpp>
 #include <quern/net/web_hook.hpp>
+#include <quern/policy/rate_limit.hpp>
 #include <quern/relay/letter.hpp>
 #include <quern/relay/request.hpp>
 #include <quern/relay/rule.hpp>
 #include <quern/telemetry/log.hpp>
 
-#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,13 +56,13 @@ struct relay_options {
     clock* time = nullptr; ///< the real one when null
 
     /// The first setting that cannot work. Reads no file.
-    std::optional<failure> validate() const;
+    [[nodiscard]] std::optional<failure> validate() const;
 };
 
 /// Reads what authenticates requests now.
 ///
 /// Fails with  errc::invalid_option  a file cannot be read, or holds no secret; names it, and shows nothing of it
-result<request_keys> read_keys(relay_options const&);
+[[nodiscard]] result<request_keys> read_keys(relay_options const&);
 
 /// Counts of messages since the start, by what became of them.
 struct relay_counters {
@@ -69,17 +70,18 @@ struct relay_counters {
     std::uint64_t acked = 0, retried = 0, rejected = 0, unavailable = 0, halted = 0;
     std::uint64_t not_sent = 0;   ///< requests of which the service has seen nothing
     std::uint64_t maybe_done = 0; ///< retried, although the service may have done the work
-    std::uint64_t slowed = 0;     ///< answers of 429
+    std::uint64_t refused = 0;    ///< answers of 429 after which their messages come again
     std::uint64_t cancelled = 0;  ///< requests whose lease was lost, or that a drain ended
 };
 
 /// Brings each message to a web service: a handler for a consumer.
 ///
 /// A request is cancelled, and its connection closed, when the lease of its message is lost or a drain runs out of
-/// time. An answer of 429 slows the requests down, see detail::gentle_pace; what waits for its turn keeps its lease.
+/// time. An answer of 429 puts off its own message and no other; see on_rate() for a service that takes so many a
+/// second and no more.
 ///
 ///     quern::net::web_hook_client web(io.get_executor());
-///     quern::relay::relay to_shop(io.get_executor(), web, queue, options);
+///     quern::relay::relay to_shop(web, queue, options);
 ///     quern::consumer c(io, queue_url, to_shop.handler(), settings);
 ///
 /// Lifetime  the sender outlives the consumer's drain. What handler() returns keeps the rest alive.
@@ -87,7 +89,7 @@ struct relay_counters {
 class relay {
 public:
     /// Throws boost::system::system_error when an option is invalid, or a file with a secret cannot be read.
-    relay(boost::asio::any_io_executor, net::web_hook_sender&, queue_name, relay_options);
+    relay(net::web_hook_sender&, queue_name, relay_options);
 
     quern::handler handler() const;
 
@@ -100,15 +102,20 @@ public:
     /// failure the old ones stay in use.
     ///
     /// Fails with  errc::invalid_option  as the constructor
-    result<void> reload(relay_options);
+    [[nodiscard]] result<void> reload(relay_options);
 
     /// Called once a rule says that somebody must look: drain the consumer. `why`: the rule's reason.
     void on_halt(std::function<void(std::string why)>);
 
+    /// Called when another rate is right for the service, as its answers of 429 show: consumer::set_limits() for one
+    /// makes the consumer keep to it. Absent: any. It is given only where fewer messages bring no fewer successes,
+    /// see detail::refusal_rule; none without a call of this.
+    void on_rate(std::function<void(std::optional<policy::rate>)>);
+
     relay_counters const& counters() const;
 
-    /// Requests a second that the service is asked for at most after an answer of 429; absent: no limit.
-    std::optional<double> pace() const;
+    /// The rate that on_rate() was told last.
+    std::optional<policy::rate> rate() const;
 
 private:
     class core;

@@ -40,8 +40,8 @@ struct header_template {
     /// it goes: Host, Content-Length, Transfer-Encoding, Connection and their like.
     ///
     /// Fails with  errc::invalid_option
-    static result<header_template> parse(std::string_view line);
-    static result<header_template> parse(std::string_view name, std::string_view value);
+    [[nodiscard]] static result<header_template> parse(std::string_view line);
+    [[nodiscard]] static result<header_template> parse(std::string_view name, std::string_view value);
 };
 
 struct request_options {
@@ -58,10 +58,10 @@ struct request_options {
     bool carrier_milliseconds = false;
 
     /// The first setting that cannot work.
-    std::optional<failure> validate() const;
+    [[nodiscard]] std::optional<failure> validate() const;
 
     /// The first setting that cannot work where a request stands for several messages.
-    std::optional<failure> validate_for_batches() const;
+    [[nodiscard]] std::optional<failure> validate_for_batches() const;
 };
 
 /// Keys that authenticate a request: read again for each, because they change while the program runs.
@@ -86,13 +86,15 @@ struct hook_request {
 /// whose name is none, or that is longer than 4 KiB, is left out.
 ///
 /// Fails with  errc::invalid_request  the URL cannot be made of this message
-result<hook_request> make_request(letter const&, request_options const&, request_keys const&, wall_time now);
+[[nodiscard]] result<hook_request> make_request(
+    letter const&, request_options const&, request_keys const&, wall_time now);
 
 /// The request of several messages at once, in the format lambda: one event with a record each. No header tells of a
 /// single message, and nothing is signed, because no id stands for all.
 ///
 /// Fails with  as make_request()
-result<hook_request> make_batch_request(std::span<letter const>, request_options const&, request_keys const&);
+[[nodiscard]] result<hook_request> make_batch_request(
+    std::span<letter const>, request_options const&, request_keys const&);
 
 /// The text as a header may carry it: as it is when it is printable ASCII, else with '%' and what is no printable
 /// ASCII percent-encoded.

@@ -92,7 +92,6 @@ decision by_line(rule_line const& line, ending const& end, wall_time now)
     out.what = line.what;
     if (line.what == action::retry) out.after = line.after ? line.after : asked_delay_of(end, now);
     out.about_service = news_of(line.what, end.status);
-    out.slows = end.status == 429;
     out.reason = line.reason.empty() ? status_text(end.status) : line.reason + " (" + status_text(end.status) + ")";
     return out;
 }
@@ -101,14 +100,12 @@ decision asked_to_wait(ending const& end, milliseconds delay)
 {
     auto out = retried(end.status == 503 ? news::bad : news::none, status_text(end.status) + ", it asks for time");
     out.after = delay;
-    out.slows = end.status == 429;
     return out;
 }
 
 decision by_status(rules const& r, ending const& end)
 {
     auto out = retried(news_of_retried(end.status), status_text(end.status));
-    out.slows = end.status == 429;
     if (end.status < 200) out.about_service = news::bad;
     if (end.status >= 300 && end.status < 400)
         out.reason += end.location.empty() ? ", not followed" : ", not followed to " + end.location;

@@ -58,7 +58,6 @@ struct decision {
     action what = action::retry;
     news about_service = news::none;
     std::optional<std::chrono::milliseconds> after; ///< of retry; absent: by the backoff
-    bool slows = false;                             ///< the service asks for fewer requests
     bool in_vain = false;        ///< retried although the status says that no try will help: worth a warning
     bool maybe_done = false;     ///< the service may have done the work
     bool is_unbuildable = false; ///< of reject: no request can be made of the message

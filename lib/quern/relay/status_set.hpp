@@ -13,7 +13,7 @@ public:
     status_set() = default;
 
     /// Fails with  errc::invalid_option  a sentence with the part that is none
-    static result<status_set> parse(std::string_view text);
+    [[nodiscard]] static result<status_set> parse(std::string_view text);
 
     /// The same of a text in the program.
     ///

@@ -2,8 +2,8 @@
 
 #include <quern/aws/detail/signing/canonical.hpp>
 #include <quern/core/detail/text/base64.hpp>
+#include <quern/core/detail/text/json_find.hpp>
 #include <quern/net/endpoint.hpp>
-#include <quern/relay/detail/json_find.hpp>
 
 #include <algorithm>
 #include <array>
@@ -69,7 +69,8 @@ value value_of(std::string_view place, letter const& from)
         if (!found) return {};
         return found->is_binary() ? text::base64_encode(found->value) : std::string(found->value);
     }
-    if (place.starts_with(body_place)) return detail::json_find(from.message.body, place.substr(body_place.size()));
+    if (place.starts_with(body_place))
+        return text::find_json_word(from.message.body, place.substr(body_place.size()));
     return std::ranges::find(plain_places, place, &place_kind::name)->of(from);
 }
 

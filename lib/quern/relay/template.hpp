@@ -23,7 +23,7 @@ public:
     text_template() = default;
 
     /// Fails with  errc::invalid_option  a sentence with the place that is wrong
-    static result<text_template> parse(std::string_view);
+    [[nodiscard]] static result<text_template> parse(std::string_view);
 
     /// Appends a value to what is there already; may refuse it.
     using writer = std::function<result<void>(std::string& out, std::string_view value)>;
@@ -31,7 +31,7 @@ public:
     /// The text for a message, its values as they are, or as `write` puts them.
     ///
     /// Fails with  errc::invalid_request  the message lacks what a place names
-    result<std::string> fill(letter const&, writer const& write = {}) const;
+    [[nodiscard]] result<std::string> fill(letter const&, writer const& write = {}) const;
 
     /// All text outside of the places.
     std::string fixed_text() const;
@@ -57,7 +57,7 @@ public:
     /// fragment.
     ///
     /// Fails with  errc::invalid_option
-    static result<url_template> parse(std::string_view url);
+    [[nodiscard]] static result<url_template> parse(std::string_view url);
 
     /// Scheme, host and port, without a path: "https://host:8443".
     std::string const& origin() const { return origin_; }
@@ -66,7 +66,7 @@ public:
     ///
     /// Fails with  errc::invalid_request  the message lacks what a place names, or the value would leave its segment:
     ///                                    it is empty, "." or ".."
-    result<std::string> target(letter const&) const;
+    [[nodiscard]] result<std::string> target(letter const&) const;
 
     bool is_fixed() const { return path_.is_fixed() && query_.is_fixed(); }
 

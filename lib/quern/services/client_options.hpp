@@ -24,7 +24,7 @@ struct client_options {
     std::chrono::milliseconds request_timeout{5'000}; ///< of each attempt
 
     /// The first setting that cannot work, by name.
-    std::optional<failure> validate() const;
+    [[nodiscard]] std::optional<failure> validate() const;
 };
 
 } // namespace quern::services

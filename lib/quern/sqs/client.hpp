@@ -30,7 +30,7 @@ struct client_options {
     bool verify_checksums = true;               ///< compare the service's MD5 digests: damage does not get past us
 
     /// The first setting that cannot work, by name.
-    std::optional<failure> validate() const;
+    [[nodiscard]] std::optional<failure> validate() const;
 };
 
 /// SQS over HTTP. ReceiveMessage uses the data lane's connections, everything else those of the control lane, so that

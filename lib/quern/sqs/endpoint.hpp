@@ -52,7 +52,7 @@ aws::endpoint_parameters settled(
 ///
 /// Fails with  errc::invalid_option  no region anywhere, a malformed region or URL, or a URL together with fips or
 ///                                   dual_stack
-result<resolved_endpoint> resolve(
+[[nodiscard]] result<resolved_endpoint> resolve(
     endpoint_choice, aws::environment const&, aws::profile_settings const& = aws::profile_settings());
 
 } // namespace quern::sqs

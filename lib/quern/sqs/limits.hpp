@@ -51,17 +51,17 @@ bool is_token(std::string_view);
 
 /// Refuse before sending what the service would refuse and what can be told from the request alone. The failure is
 /// errc::invalid_request and names the field as the service does: "Entries[2].DelaySeconds: …".
-std::optional<failure> check(send_message_request const&);
-std::optional<failure> check(send_message_batch_request const&);
-std::optional<failure> check(receive_message_request const&);
-std::optional<failure> check(delete_message_batch_request const&);
-std::optional<failure> check(change_message_visibility_request const&);
-std::optional<failure> check(change_message_visibility_batch_request const&);
-std::optional<failure> check(create_queue_request const&);
+[[nodiscard]] std::optional<failure> check(send_message_request const&);
+[[nodiscard]] std::optional<failure> check(send_message_batch_request const&);
+[[nodiscard]] std::optional<failure> check(receive_message_request const&);
+[[nodiscard]] std::optional<failure> check(delete_message_batch_request const&);
+[[nodiscard]] std::optional<failure> check(change_message_visibility_request const&);
+[[nodiscard]] std::optional<failure> check(change_message_visibility_batch_request const&);
+[[nodiscard]] std::optional<failure> check(create_queue_request const&);
 
 /// One entry by itself, without its id.
-std::optional<failure> check(send_message_entry const&);
-std::optional<failure> check(delete_message_entry const&);
-std::optional<failure> check(change_visibility_entry const&);
+[[nodiscard]] std::optional<failure> check(send_message_entry const&);
+[[nodiscard]] std::optional<failure> check(delete_message_entry const&);
+[[nodiscard]] std::optional<failure> check(change_visibility_entry const&);
 
 } // namespace quern::sqs

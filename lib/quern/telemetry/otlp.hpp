@@ -45,7 +45,7 @@ struct otlp_options {
 ///
 /// Fails with  errc::invalid_option  a variable cannot be read, or asks for what there is not: gRPC, protobuf, gzip;
 ///                                   names it, and shows nothing of a header
-result<otlp_options> otlp_options_from(environment const&, otlp_signal = otlp_signal::metrics);
+[[nodiscard]] result<otlp_options> otlp_options_from(environment const&, otlp_signal = otlp_signal::metrics);
 
 /// Body of POST /v1/metrics: all numbers since the start (cumulative), in OTLP's JSON.
 std::string otlp_metrics(snapshot const&, attributes const& resource, std::string_view version);

@@ -36,7 +36,7 @@ struct trace_options {
 /// (otlp; none disables).
 ///
 /// Fails with  errc::invalid_option  as these, or a variable asks for what there is not; names it
-result<trace_options> trace_options_from(environment const&);
+[[nodiscard]] result<trace_options> trace_options_from(environment const&);
 
 /// Body of POST /v1/traces, in OTLP's JSON.
 std::string otlp_traces(std::span<span const>, attributes const& resource, std::string_view version);

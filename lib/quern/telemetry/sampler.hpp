@@ -25,6 +25,6 @@ struct sampler {
 /// OTEL_TRACES_SAMPLER_ARG. An empty variable counts as none.
 ///
 /// Fails with  errc::invalid_option  it is another, or the ratio is none; names the variable
-result<sampler> sampler_from(environment const&);
+[[nodiscard]] result<sampler> sampler_from(environment const&);
 
 } // namespace quern::telemetry

@@ -43,6 +43,6 @@ struct regional_endpoint {
 ///
 /// Fails with  errc::invalid_option  neither a region nor a URL; what is no name of a region; a URL together with
 ///                                   fips or dual_stack
-result<regional_endpoint> endpoint_for(service_name const&, endpoint_parameters const&);
+[[nodiscard]] result<regional_endpoint> endpoint_for(service_name const&, endpoint_parameters const&);
 
 } // namespace quern::aws

@@ -17,11 +17,11 @@ public:
     ///
     /// Fails with  the system's code (std::errc::no_such_file_or_directory where there is none); the message has the
     ///             path
-    virtual result<std::string> read(std::string const& path) = 0;
+    [[nodiscard]] virtual result<std::string> read(std::string const& path) = 0;
 
     /// Puts a file that only its owner may read in the place of what was there. Others see the old one or the new one
     /// whole.
-    virtual result<void> replace(std::string const& path, std::string_view text) = 0;
+    [[nodiscard]] virtual result<void> replace(std::string const& path, std::string_view text) = 0;
 };
 
 /// The disk. Lives as long as the program.

@@ -61,7 +61,7 @@ struct shared_file {
 ///
 /// Fails with  errc::invalid_option  a line that is neither a section, a property, a comment nor the continuation of
 ///                                   a property; names file and line, and shows nothing of it
-result<shared_config> parse_shared_config(shared_file const& config, shared_file const& credentials);
+[[nodiscard]] result<shared_config> parse_shared_config(shared_file const& config, shared_file const& credentials);
 
 struct shared_file_locations {
     std::string config;      ///< AWS_CONFIG_FILE, else ~/.aws/config
@@ -78,6 +78,6 @@ std::string selected_profile(
 /// Finds, reads and parses both files; one that does not exist is empty.
 ///
 /// Fails with  errc::invalid_option  as parse_shared_config(), or a file is there and cannot be read
-result<shared_config> load_shared_config(environment const&, file_system& = real_files());
+[[nodiscard]] result<shared_config> load_shared_config(environment const&, file_system& = real_files());
 
 } // namespace quern::aws

@@ -49,7 +49,7 @@ endpoint_parameters settled(
 /// settled() by the rules of the service.
 ///
 /// Fails with  as endpoint_for()
-result<regional_endpoint> locate(
+[[nodiscard]] result<regional_endpoint> locate(
     service_name const&, endpoint_choice, environment const&, profile_settings const& = profile_settings());
 
 } // namespace quern::aws

@@ -63,7 +63,7 @@ std::shared_ptr<credentials_provider> static_credentials(credentials);
 /// that is empty or blank counts as not set.
 ///
 /// Fails with  errc::no_credentials  no key; or a key without its secret; or a value that no header can carry
-result<credentials> credentials_from(environment const&);
+[[nodiscard]] result<credentials> credentials_from(environment const&);
 
 /// Flaw that makes these unusable, wherever they come from: a part is missing, or a header could not carry it. Never
 /// shows them.

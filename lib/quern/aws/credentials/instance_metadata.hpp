@@ -28,7 +28,7 @@ struct instance_service {
 /// Nothing with AWS_EC2_METADATA_DISABLED=true. `profile` may be null.
 ///
 /// Fails with  errc::no_credentials  a setting that means nothing, by name
-result<std::optional<instance_service>> find_instance_service(
+[[nodiscard]] result<std::optional<instance_service>> find_instance_service(
     environment const&, section const* profile, instance_choice = {});
 
 /// Asks by IMDSv2 (a token first; the older way without one is not used, so that a request that somebody talks

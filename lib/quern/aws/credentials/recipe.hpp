@@ -52,6 +52,6 @@ struct recipe {
 ///
 /// Fails with  errc::no_credentials  no such profile; part of something is missing, or does not fit together; names
 ///                                   profile and key, and shows no value but names of profiles and sources
-result<std::optional<recipe>> recipe_of(shared_config const&, std::string_view profile);
+[[nodiscard]] result<std::optional<recipe>> recipe_of(shared_config const&, std::string_view profile);
 
 } // namespace quern::aws

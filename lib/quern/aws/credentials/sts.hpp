@@ -38,6 +38,6 @@ boost::asio::awaitable<result<credentials>> assume_role_with_web_identity(
 failure decode_sts_error(net::response const&);
 
 /// The credentials in its answer to either of the two.
-result<credentials> credentials_in_sts_answer(std::string_view body);
+[[nodiscard]] result<credentials> credentials_in_sts_answer(std::string_view body);
 
 } // namespace quern::aws

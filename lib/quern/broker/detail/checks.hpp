@@ -18,18 +18,19 @@ failure missing_parameter(std::string_view name);
 failure invalid_parameter(std::string_view name, std::string_view value, std::string_view why);
 
 /// A message to be sent; within_batch changes what the service says about its size.
-std::optional<failure> check_message(sqs::send_message_entry const&, queue_settings const&, bool within_batch);
+[[nodiscard]] std::optional<failure> check_message(
+    sqs::send_message_entry const&, queue_settings const&, bool within_batch);
 
 /// Ids for a FIFO queue, none of them for a standard queue but the group.
-std::optional<failure> check_fifo_ids(sqs::send_message_entry const&, queue_settings const&);
+[[nodiscard]] std::optional<failure> check_fifo_ids(sqs::send_message_entry const&, queue_settings const&);
 
-std::optional<failure> check_receive(sqs::receive_message_request const&, queue_settings const&);
-std::optional<failure> check_visibility(sqs::seconds timeout);
-std::optional<failure> check_queue_name(std::string_view name, bool fifo);
-std::optional<failure> check_max_results(std::optional<int> value, int most);
-std::optional<failure> check_tags(sqs::string_map const& all_tags);
+[[nodiscard]] std::optional<failure> check_receive(sqs::receive_message_request const&, queue_settings const&);
+[[nodiscard]] std::optional<failure> check_visibility(sqs::seconds timeout);
+[[nodiscard]] std::optional<failure> check_queue_name(std::string_view name, bool fifo);
+[[nodiscard]] std::optional<failure> check_max_results(std::optional<int> value, int most);
+[[nodiscard]] std::optional<failure> check_tags(sqs::string_map const& all_tags);
 
 /// The ids of a batch's entries. `what` is the service's name for an entry: "SendMessageBatchRequestEntry".
-std::optional<failure> check_batch_ids(std::vector<std::string_view> const& ids, std::string_view what);
+[[nodiscard]] std::optional<failure> check_batch_ids(std::vector<std::string_view> const& ids, std::string_view what);
 
 } // namespace quern::broker

@@ -23,14 +23,14 @@ struct engine::state : services {
 
     // ---- directory.cpp
     /// The queue that a QueueUrl names, or why there is none.
-    result<queue*> by_url(std::string_view url);
+    [[nodiscard]] result<queue*> by_url(std::string_view url);
     /// Queue of that name in the caller's account, unless another is given; null: there is none.
     queue* by_name(std::string_view name, std::string_view account = {});
     queue* by_arn(std::string_view arn);
     /// The only queue of that name, ARN or url in all regions and accounts, or why there is none.
-    result<queue*> find(std::string_view named);
+    [[nodiscard]] result<queue*> find(std::string_view named);
     std::string url_of(queue const&) const;
-    std::optional<failure> check_redrive(queue_settings const&, std::string_view own_arn);
+    [[nodiscard]] std::optional<failure> check_redrive(queue_settings const&, std::string_view own_arn);
 
     // ---- receiving.cpp
     /// Takes what the request may have now. Messages that were received too often go to the dead-letter queue.

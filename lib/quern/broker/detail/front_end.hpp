@@ -65,14 +65,15 @@ private:
     static operation const operations[operation_count];
 
     static operation const* find(std::string_view name);
-    std::optional<failure> refusal_of_query(net::http_request const&) const;
-    std::optional<failure> refusal_of_look(net::http_request const&) const;
+    [[nodiscard]] std::optional<failure> refusal_of_query(net::http_request const&) const;
+    [[nodiscard]] std::optional<failure> refusal_of_look(net::http_request const&) const;
     std::optional<poll_id> serve_operation(operation const&, net::http_request const&, std::string_view body,
         std::string_view origin, instant now, served&, http_answer&);
-    std::optional<failure> admit(operation const*, net::http_request const&, wall_time calendar, served&);
-    std::optional<failure> refusal_of_headers(net::http_request const&) const;
+    [[nodiscard]] std::optional<failure> admit(
+        operation const*, net::http_request const&, wall_time calendar, served&);
+    [[nodiscard]] std::optional<failure> refusal_of_headers(net::http_request const&) const;
     aws::request_view const& show(net::http_request const&);
-    std::optional<failure> identify(net::http_request const&, wall_time calendar);
+    [[nodiscard]] std::optional<failure> identify(net::http_request const&, wall_time calendar);
     caller caller_of(net::http_request const&);
 
     engine queues_;

@@ -26,6 +26,6 @@ std::string action_of(net::http_request const&);
 /// position: Attribute.Name. Without a QueueUrl the path names the queue.
 ///
 /// Fails with  SerializationException  more than 2,000 parameters, or one of more than ten parts
-result<query_call> read_query_call(net::http_request const&);
+[[nodiscard]] result<query_call> read_query_call(net::http_request const&);
 
 } // namespace quern::broker

@@ -18,7 +18,7 @@ class recorder {
 public:
     void tell(journal* to) { to_ = to; }
     bool unsaved() const { return unsaved_; }
-    result<void> commit(engine_totals const&, wall_time now);
+    [[nodiscard]] result<void> commit(engine_totals const&, wall_time now);
 
     void changed(queue const&);
     void emptied(queue const&);

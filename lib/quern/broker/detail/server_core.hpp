@@ -26,7 +26,7 @@ class server_core : public std::enable_shared_from_this<server_core> {
 public:
     server_core(boost::asio::any_io_executor, server_options, engine_options, clock&);
 
-    result<void> listen();
+    [[nodiscard]] result<void> listen();
     boost::asio::awaitable<void> stop(std::chrono::milliseconds limit);
     void shut();
 

@@ -14,6 +14,6 @@ namespace quern::broker {
 ///
 /// Fails with  errc::invalid_option  one of the two files without the other, one that cannot be read, a key that does
 ///                                   not belong to the certificate
-result<std::shared_ptr<boost::asio::ssl::context>> server_tls(server_options const&);
+[[nodiscard]] result<std::shared_ptr<boost::asio::ssl::context>> server_tls(server_options const&);
 
 } // namespace quern::broker

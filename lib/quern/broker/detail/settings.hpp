@@ -54,7 +54,7 @@ std::optional<bool> flag_of(std::string_view value);
 
 /// Sets all the attributes or none. The failure is the service's: InvalidAttributeName, InvalidAttributeValue or
 /// InvalidParameterValue. Whether a dead-letter queue exists is not looked at.
-std::optional<failure> apply(queue_settings&, sqs::string_map const& attributes);
+[[nodiscard]] std::optional<failure> apply(queue_settings&, sqs::string_map const& attributes);
 
 /// The value of a settable attribute as GetQueueAttributes shows it; absent when it is unset, when it has a default
 /// that is not shown, and for names that are not settable on this type of queue.

@@ -27,7 +27,7 @@ public:
     /// Fails with  SerializationException  no JSON object, or a member of another type; the message names it
     ///             MissingParameter        a member that the model requires is not there
     template <class Request>
-    result<Request> decode(std::string_view body);
+    [[nodiscard]] result<Request> decode(std::string_view body);
 
     /// Length of a body that the parser has buffers for.
     std::size_t capacity() const;

@@ -27,7 +27,7 @@ public:
     void start();
     void stop(std::optional<std::chrono::milliseconds> limit);
     void join(detail::end_waiter);
-    result<void> share(std::size_t max_in_flight);
+    [[nodiscard]] result<void> share(std::size_t max_in_flight);
 
     /// Nobody asks any more: all drain, if they ever ran.
     void abandon();

@@ -54,7 +54,9 @@ line::line(compact_strand on, sqs::api& to, std::string url, consumer_options se
       queue_url(std::move(url)), fifo(queue_url.ends_with(".fifo")), watcher(options.observer.get()),
       tells_queued(watcher && watcher->wants_queued()), leases(options.visibility_timeout),
       random(seeded(options.seed)), log(options.log), wake(time, strand), bytes(options.max_bytes_in_flight)
-{}
+{
+    if (!options.poison_queue_url.empty()) rejected_go_to = options.poison_queue_url;
+}
 
 void line::spawn(asio::awaitable<void> work)
 {
@@ -111,14 +113,15 @@ void line::note_given_back(held const& h)
     if (ending) ++report.released;
 }
 
-/// Each, with its id: where there is no poison queue, this line is all that is left of the message.
+/// Each, with its id: where there is no queue for it, this line is all that is left of the message.
 void line::note_rejected(held const& h)
 {
     ++counters.rejected;
-    auto const& to = options.poison_queue_url;
+    auto const handed_off = rejected_go_to && !rejected_go_to->empty();
+    if (!handed_off) ++counters.discarded;
     log.write_each(log_level::error, "message rejected",
         std::string(h.message.id()) + ": " + (h.rare ? h.rare->reason : std::string()) +
-            (to.empty() ? "; deleted, there is no poison queue" : "; handed to " + to),
+            (handed_off ? "; handed to " + *rejected_go_to : "; deleted, there is no queue for it"),
         now());
 }
 

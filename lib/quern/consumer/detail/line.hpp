@@ -116,7 +116,11 @@ struct line {
     drain_report report;
     bool ended = false;             ///< nobody may use the api any more
     std::optional<failure> gave_up; ///< why
-    std::function<void()> halt;     ///< begins a drain
+
+    /// The URL of the queue for rejected messages: the poison queue, else the redrive policy's dead-letter queue.
+    /// Empty: there is neither, so they are deleted. Absent: not known yet.
+    std::optional<std::string> rejected_go_to;
+    std::function<void()> halt; ///< begins a drain
 
     /// A message, and what dispatch has to do about it: give_back_tail, leave_group, cancel, try_later.
     struct notice {
@@ -146,7 +150,7 @@ void tell_asks(held&, result<void> const& deleted);
 message_end end_of(message_life::actions, bool was_lost, std::chrono::seconds postponed);
 
 /// "The message is settled, or its lease is lost": errc::receipt_expired.
-result<void> too_late();
+[[nodiscard]] result<void> too_late();
 
 std::uint64_t seeded(std::uint64_t seed); ///< by the system where it is 0
 

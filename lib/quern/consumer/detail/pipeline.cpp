@@ -267,7 +267,7 @@ void pipeline::await_signal()
     signals_->async_wait([self = shared_from_this()](boost::system::error_code ec, int signal) {
         if (ec || !self->signals_) return;
         self->begin_drain(self->signal_limits_.at(signal));
-        self->await_signal();
+        if (self->signals_) self->await_signal(); // else it had not been started, and has ended already
     });
 }
 

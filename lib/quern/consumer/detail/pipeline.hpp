@@ -79,7 +79,7 @@ public:
     void resume() { dispatch_.resume(); }
     void report_outage(bool down) { dispatch_.report_outage(down); }
     void halt() { line_.halt(); }
-    result<void> set_limits(consumer_limits const&);
+    [[nodiscard]] result<void> set_limits(consumer_limits const&);
 
     /// Messages in flight, those that open receives may bring, and whether it takes no more.
     std::tuple<std::size_t, std::size_t, bool> burden() const
@@ -107,7 +107,7 @@ private:
 
     boost::asio::awaitable<void> run();
     std::optional<tick> turn(tick now);
-    std::optional<failure> claim_polls(std::size_t all);
+    [[nodiscard]] std::optional<failure> claim_polls(std::size_t all);
     bool is_drained(tick now);
     std::size_t held_by_waiters() const;
     void report_what_is_left(tick now);

@@ -1,27 +1,19 @@
 #include <quern/flags/detail/pointed_at.hpp>
 
-#include <simdjson.h>
+#include <quern/core/detail/text/json_find.hpp>
 
 namespace quern::flags {
 
-namespace dom = simdjson::dom;
-
-result<std::string> pointed_at(std::string_view text, std::string_view pointer)
+result<std::string> pointed_at(std::string_view body, std::string_view pointer)
 {
-    if (pointer.empty()) return std::string(text);
-    dom::parser parser;
-    dom::element all, found, enabled;
-    if (parser.parse(simdjson::padded_string(text)).get(all) != simdjson::SUCCESS)
+    if (pointer.empty()) return std::string(body);
+    auto const look = text::find_json(body, pointer);
+    if (!look.readable)
         return failure(errc::bad_reply, "it is no JSON, in which " + std::string(pointer) + " could be looked for");
-    if (all.at_pointer(pointer).get(found) != simdjson::SUCCESS)
-        return failure(errc::bad_reply, "it has nothing at " + std::string(pointer));
-    std::string_view word;
-    if (found.get(word) == simdjson::SUCCESS) return std::string(word);
-    if (found.is_object() && found.at_key("enabled").get(enabled) == simdjson::SUCCESS) {
-        std::string const flag = simdjson::minify(found);
-        return "{\"open\":" + flag + ',' + flag.substr(1); // as feature flags are; its members for whoever names one
-    }
-    return std::string(simdjson::minify(found));
+    if (!look.found) return failure(errc::bad_reply, "it has nothing at " + std::string(pointer));
+    auto const flag = look.found->as_text();
+    if (!look.found->member("enabled")) return flag;
+    return "{\"open\":" + flag + ',' + flag.substr(1); // as feature flags are; its members for whoever names one
 }
 
 std::string check_pointer(std::string_view pointer)

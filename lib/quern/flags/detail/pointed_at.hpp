@@ -7,10 +7,10 @@
 
 namespace quern::flags {
 
-/// The value to which a JSON pointer (RFC 6901) leads, as policy::read_flag() takes it; the text itself without one.
+/// The value to which a JSON pointer (RFC 6901) leads, as policy::read_flag() takes it; the body itself without one.
 ///
 /// Fails with  errc::bad_reply  no JSON, or nothing there
-result<std::string> pointed_at(std::string_view text, std::string_view pointer);
+[[nodiscard]] result<std::string> pointed_at(std::string_view body, std::string_view pointer);
 
 /// Complaint about a pointer; empty when it is one.
 std::string check_pointer(std::string_view pointer);

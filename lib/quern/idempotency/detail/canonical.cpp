@@ -1,5 +1,6 @@
 #include <quern/idempotency/detail/canonical.hpp>
 
+#include <quern/core/detail/text/json_find.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
 #include <quern/core/detail/text/large_integers.hpp>
 
@@ -259,15 +260,15 @@ std::string written(std::string_view json, dialect const& how)
 
 } // namespace
 
-std::optional<std::string> json_at(std::string_view text, std::string_view pointer)
+std::optional<std::string> json_at(std::string_view body, std::string_view pointer)
 {
-    auto const all = parse(text);
-    if (!all) return {};
-    dom::element found = *all;
-    if (!pointer.empty() && all->at_pointer(pointer).get(found) != simdjson::SUCCESS) return {};
-    if (found.is_null()) return {};
+    // What is around the value may be anything that is JSON. A whole body that parse() refuses is hashed as a text.
+    auto const found = text::find_json(body, pointer).found;
+    if (!found || found->kind == text::json_kind::null) return {};
+    auto const value = parse(pointer.empty() ? body : found->json);
+    if (!value) return {};
     std::string out;
-    append(out, found, {});
+    append(out, *value, {});
     return out;
 }
 

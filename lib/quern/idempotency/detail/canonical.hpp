@@ -6,8 +6,10 @@
 
 namespace quern::idempotency::detail {
 
-/// The JSON text of what a JSON pointer finds; nothing where it finds nothing or null, and where the text is no JSON.
-std::optional<std::string> json_at(std::string_view text, std::string_view pointer);
+/// The JSON text of what a JSON pointer finds; nothing where it finds nothing or null, and where the body is no JSON.
+/// Nothing as well where that value has a number that no double comes near, like 1e400; and for the empty pointer,
+/// where the body begins with a byte order mark.
+std::optional<std::string> json_at(std::string_view body, std::string_view pointer);
 
 // The text that Powertools hashes for a value. `json` is valid, or it is taken as it is.
 

@@ -27,7 +27,7 @@ private:
 
 /// The failure in an answer; none where it was taken. It is retryable as the protocol says: 429, 502, 503, 504, and
 /// when there was no answer.
-std::optional<failure> refusal_in(net::web_hook_result const&);
+[[nodiscard]] std::optional<failure> refusal_in(net::web_hook_result const&);
 
 /// The part that a receiver did not take of what it answered 200 to.
 struct partial_success {

@@ -36,7 +36,7 @@ public:
     listener(boost::asio::any_io_executor, clock&);
 
     /// Binds. An address of all, "::", is one for IPv4 too. Fails when it is taken or none of this machine's.
-    result<void> listen(std::string const& address, std::uint16_t port);
+    [[nodiscard]] result<void> listen(std::string const& address, std::uint16_t port);
     std::uint16_t port() const { return port_; }       ///< 0 before listen()
     std::string origin(std::string_view scheme) const; ///< "http://127.0.0.1:9324"
 

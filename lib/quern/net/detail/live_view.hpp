@@ -36,7 +36,7 @@ public:
     /// Throws boost::system::system_error when an option is invalid.
     live_view(boost::asio::any_io_executor, live_view_options, clock&);
 
-    result<void> listen();
+    [[nodiscard]] result<void> listen();
     void close();
 
     web_server web;

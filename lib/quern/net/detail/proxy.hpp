@@ -24,7 +24,7 @@ struct proxy {
 ///
 /// Fails with  errc::invalid_option  another scheme than http (a proxy that is itself reached over TLS, SOCKS), a
 ///                                   path, or no host. The message never names user or password.
-result<proxy> parse_proxy(std::string_view url);
+[[nodiscard]] result<proxy> parse_proxy(std::string_view url);
 
 /// The proxy that the environment names for requests to this endpoint; empty for none.
 ///

@@ -23,7 +23,7 @@ public:
     /// Takes what belongs to the answer off the buffer.
     ///
     /// Fails with  errc::bad_reply, reply_too_large
-    std::optional<failure> take(boost::beast::flat_buffer& unread);
+    [[nodiscard]] std::optional<failure> take(boost::beast::flat_buffer& unread);
 
     /// The connection has ended. True when that was the end of the answer: one that has no length.
     bool ends_here();

@@ -42,7 +42,7 @@ public:
     explicit tls_client(std::string const& ca_bundle);
 
     /// Fails with  errc::invalid_option  one of the texts cannot be used; names its file
-    static result<std::shared_ptr<tls_client>> make(tls_material const&);
+    [[nodiscard]] static result<std::shared_ptr<tls_client>> make(tls_material const&);
 
     tls_client(tls_client const&) = delete;
     ~tls_client();

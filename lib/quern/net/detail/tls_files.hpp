@@ -21,7 +21,7 @@ public:
     /// Reads all files, if any is named, and tries them on each other.
     ///
     /// Fails with  errc::invalid_option  one cannot be read or used, and is named; what was read before stays
-    result<void> load();
+    [[nodiscard]] result<void> load();
 
     /// Loads when a file has changed since it was read. A failure is passed over: the next one to ask tries again.
     void refresh();

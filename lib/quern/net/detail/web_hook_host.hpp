@@ -55,7 +55,7 @@ public:
     boost::asio::awaitable<std::optional<web_hook_error>> vacancy(tick deadline);
 
     /// A connection that is yet to be opened, with the newest TLS files.
-    result<web_hook_link_ptr> unopened(tick now);
+    [[nodiscard]] result<web_hook_link_ptr> unopened(tick now);
 
     /// Opens it.
     boost::asio::awaitable<std::optional<web_hook_error>> open(web_hook_link&, tick deadline);

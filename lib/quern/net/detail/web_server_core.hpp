@@ -21,7 +21,7 @@ class web_server::core : public std::enable_shared_from_this<core> {
 public:
     core(boost::asio::any_io_executor, web_server_options, answerer, clock&);
 
-    result<void> listen();
+    [[nodiscard]] result<void> listen();
     void tell(std::string_view piece);
     void close();
 

@@ -45,6 +45,11 @@ bool flag_rule::read(result<flag_reading> const& got, tick now, std::mt19937_64&
     return false;
 }
 
+bool flag_rule::is_known(tick now) const
+{
+    return word_ == flag_word::halt || (word_ == flag_word::run && now - known_at_ <= keeps_for_);
+}
+
 flag_rule::state flag_rule::at(tick now) const
 {
     if (!options_.source) return state::none;
@@ -70,7 +75,7 @@ std::optional<tick> flag_rule::wake_at(tick now) const
     auto out = due_at_;
     if (word_ == flag_word::unknown && known_by_ && now < *known_by_)
         out = std::min(out.value_or(*known_by_), *known_by_);
-    if (is_known(now)) {
+    if (word_ == flag_word::run && is_known(now)) {
         auto const too_old = known_at_ + keeps_for_ + milliseconds(1);
         out = std::min(out.value_or(too_old), too_old);
     }
@@ -80,7 +85,7 @@ std::optional<tick> flag_rule::wake_at(tick now) const
 std::optional<seconds> flag_rule::age(tick now) const
 {
     if (word_ == flag_word::unknown) return {};
-    return std::chrono::floor<seconds>(now - known_at_);
+    return std::max(std::chrono::floor<seconds>(now - known_at_), seconds(0)); // `now` may be of before the reading
 }
 
 std::string flag_rule::explain(tick now) const
@@ -90,12 +95,12 @@ std::string flag_rule::explain(tick now) const
     if (at(now) == state::unread)
         return what + " is being read for the first time" + (why_.empty() ? "" : ": " + why_);
     auto const since = age(now);
-    auto const ago = since ? std::to_string(since->count()) + " s ago" : std::string();
     auto const fails = why_.empty() ? std::string() : "; it cannot be read now: " + why_;
-    if (is_known(now))
-        return what + (word_ == flag_word::halt ? " says halt" : " says run") + ", read " + ago + fails;
-    return what + " is unknown, " + (since ? "last read " + ago : "never read") +
-        (options_.halt_when_unknown ? ", which halts" : ", which lets it run") + fails;
+    std::string when = ", never read";
+    if (since) when = (fails.empty() ? ", read " : ", last read ") + std::to_string(since->count()) + " s ago";
+    if (is_known(now)) return what + (word_ == flag_word::halt ? " says halt" : " says run") + when + fails;
+    return what + " is unknown" + when + (options_.halt_when_unknown ? ", which halts" : ", which lets it run") +
+        fails;
 }
 
 } // namespace quern::policy

@@ -13,9 +13,10 @@ namespace quern::policy {
 
 /// The rule of a flag: when it is read next, and what its last readings mean now.
 ///
-///     no word read yet                          halts, for `interval`, at most 10 s, from the first reading on
-///     a word, not older than max_age            what it says; max_age reaches to the next reading at least
-///     else                                      unknown: halts or not, as halt_when_unknown says
+///     no word read yet        halts, for `interval`, at most 10 s, from the first reading on; then unknown
+///     last word read: halt    halts, however long ago: who cannot be asked has not taken it back
+///     last word read: run     runs for max_age, and to the next reading at least; then unknown
+///     unknown                 halts or not, as halt_when_unknown says
 ///
 /// A reading that fails, or holds no word, leaves the last word as it is.
 class flag_rule {
@@ -33,7 +34,7 @@ public:
     state at(tick now) const;
     bool halts(tick now) const;
 
-    /// The next reading, or the moment at which the last word becomes too old.
+    /// The next reading, or the moment at which the word run becomes too old.
     std::optional<tick> wake_at(tick now) const;
 
     /// "flag ssm:/orders/halt says halt, read 3 s ago", "flag … cannot be read: throttled; …"; empty without a
@@ -44,7 +45,7 @@ public:
     std::optional<std::chrono::seconds> age(tick now) const;
 
 private:
-    bool is_known(tick now) const { return word_ != flag_word::unknown && now - known_at_ <= keeps_for_; }
+    bool is_known(tick now) const;
 
     flag_options const options_;
     std::optional<tick> due_at_;   // absent: under way, or no source

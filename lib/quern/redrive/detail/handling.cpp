@@ -344,10 +344,11 @@ redriver::state::outcome_of redriver::state::handle(delivery& d)
         if (service_time() < *due) co_return put_off(d, *due);
     }
     if (hidden_.contains(id)) co_return hide(d); // it has come to light before the end
-    if (!o_.which.chooses(m)) {
+    if (auto const chosen = o_.which.chooses(m); chosen != match::yes) {
         ++told_.skipped;
+        if (chosen == match::unreadable) ++told_.unreadable;
         plan none;
-        none.reason = "not chosen";
+        none.reason = chosen == match::no ? "not chosen" : "not chosen: it has no readable JSON";
         record(d, none, {});
         co_return hide(d);
     }

@@ -78,7 +78,7 @@ private:
     void wake();
 
     // recording.cpp: the journal; all of it does nothing without one
-    std::optional<failure> begin_record();
+    [[nodiscard]] std::optional<failure> begin_record();
     void go_on_from_record();
     void note(event_kind, delivery const*, std::function<void(event&)> const& fill = {});
     boost::asio::awaitable<bool> is_kept();

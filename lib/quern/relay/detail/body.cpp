@@ -2,8 +2,8 @@
 
 #include <quern/core/detail/text/base64.hpp>
 #include <quern/core/detail/text/date.hpp>
+#include <quern/core/detail/text/json_find.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
-#include <quern/relay/detail/json_find.hpp>
 
 namespace quern::relay::detail {
 
@@ -15,8 +15,8 @@ std::string sent_time(letter const& of)
 
 bool is_sns_notification(std::string_view body)
 {
-    return body.find("\"TopicArn\"") != body.npos && json_find(body, "/Type") == "Notification" &&
-        json_find(body, "/TopicArn") && json_find(body, "/Message");
+    return body.find("\"TopicArn\"") != body.npos && text::find_json_word(body, "/Type") == "Notification" &&
+        text::find_json_word(body, "/TopicArn") && text::find_json_word(body, "/Message");
 }
 
 bool is_json_type(std::string_view content_type)
@@ -52,7 +52,7 @@ std::string sns_body(letter const& of)
 
 std::string cloudevent_body(letter const& of, std::string_view content_type)
 {
-    bool const json_data = is_json_type(content_type) && is_json(of.message.body);
+    auto const json_data = is_json_type(content_type) ? text::find_json(of.message.body, "").found : std::nullopt;
     std::string out;
     text::json_writer json(out);
     json.begin_object();
@@ -62,7 +62,7 @@ std::string cloudevent_body(letter const& of, std::string_view content_type)
     json.member("datacontenttype", content_type);
     json.key("data");
     if (json_data)
-        out += of.message.body;
+        out += json_data->json; // a byte order mark must not stand within
     else
         json.string(of.message.body);
     json.end_object();

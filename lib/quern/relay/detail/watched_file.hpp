@@ -16,7 +16,7 @@ public:
     /// Its text, without white space at its ends. While it cannot be read, or is empty: the text of before.
     ///
     /// Fails with  errc::invalid_option  it could never be read; names the file
-    result<std::string> read();
+    [[nodiscard]] result<std::string> read();
 
     std::string const& path() const { return path_; }
 

@@ -53,9 +53,9 @@ class mortal_file final : public redrive::journal_file {
 public:
     mortal_file(disk& on, doom& end) : on_(on), end_(end) {}
 
-    result<void> read(piece_reader const& take) override { return take(on_.text); }
-    result<void> append(std::string_view) override;
-    result<void> cut(std::size_t) override;
+    [[nodiscard]] result<void> read(piece_reader const& take) override { return take(on_.text); }
+    [[nodiscard]] result<void> append(std::string_view) override;
+    [[nodiscard]] result<void> cut(std::size_t) override;
     bool is_cancelled() override { return false; }
     void forget_cancel() override {}
 

@@ -26,7 +26,7 @@ public:
     };
 
     /// Fails when the journal cannot be read.
-    static result<std::unique_ptr<redrive_process>> begin(surroundings);
+    [[nodiscard]] static result<std::unique_ptr<redrive_process>> begin(surroundings);
     ~redrive_process(); ///< killed, unless it has ended
 
     std::size_t run(); ///< what can be done at this moment; the number of handlers run

@@ -12,7 +12,7 @@ namespace quern::sqs {
 // attributes of which there are none, is not missed.
 
 /// errc::checksum_mismatch when the service stored something else than was sent. Not retryable: it did store it.
-std::optional<failure> verify(send_message_request const&, send_message_response const&);
+[[nodiscard]] std::optional<failure> verify(send_message_request const&, send_message_response const&);
 
 /// Moves the entries that the service stored wrongly from `successful` to `failed`, as checksum_mismatch_code.
 void verify(send_message_batch_request const&, send_message_batch_response&);

@@ -27,7 +27,7 @@ public:
     ///
     /// Fails with  errc::bad_reply  naming the member
     template <class Response>
-    result<Response> read(std::string& body);
+    [[nodiscard]] result<Response> read(std::string& body);
 
 private:
     struct parser;

@@ -19,7 +19,7 @@ public:
     /// To be told the token of each page; empty: it was the last.
     ///
     /// Fails with  errc::bad_reply  the list has no end
-    result<void> follow(std::string_view token)
+    [[nodiscard]] result<void> follow(std::string_view token)
     {
         if (token.empty()) return {};
         // Hashes, since tokens may be long. That two are equal by chance does not happen.

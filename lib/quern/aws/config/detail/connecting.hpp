@@ -19,6 +19,7 @@ net::client_options completed(
 /// The same for how often a call is tried: AWS_MAX_ATTEMPTS, then the profile's max_attempts.
 ///
 /// Fails with  errc::invalid_option  what stands there is no number from 1 on
-result<retry_options> completed(retry_options, environment const&, profile_settings const& = profile_settings());
+[[nodiscard]] result<retry_options> completed(
+    retry_options, environment const&, profile_settings const& = profile_settings());
 
 } // namespace quern::aws

@@ -14,7 +14,7 @@ namespace quern::aws {
 ///
 /// Fails with  errc::no_credentials  the URI is none, or would send the token in the clear to a host other than this
 ///                                   machine and the addresses of ECS and EKS
-result<std::optional<std::string>> container_url(environment const&);
+[[nodiscard]] result<std::optional<std::string>> container_url(environment const&);
 
 /// Asks there, with the token in the file AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE, read each time, or that in
 /// AWS_CONTAINER_AUTHORIZATION_TOKEN. Three attempts of 2 s each (botocore).

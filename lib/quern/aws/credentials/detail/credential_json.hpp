@@ -18,9 +18,10 @@ std::optional<section> read_flat_json(std::string_view text, std::string_view in
 /// `whose`: names the source in errors; they show nothing of the object but its Code and Message.
 ///
 /// Fails with  errc::no_credentials  it holds none; it says that something went wrong; a part is missing or unusable
-result<credentials> credentials_in(section const&, std::string_view whose);
+[[nodiscard]] result<credentials> credentials_in(section const&, std::string_view whose);
 
 /// Both in one; `text` that is no object is an error as well.
-result<credentials> credentials_in_json(std::string_view text, std::string_view whose, std::string_view inside = {});
+[[nodiscard]] result<credentials> credentials_in_json(
+    std::string_view text, std::string_view whose, std::string_view inside = {});
 
 } // namespace quern::aws

@@ -43,13 +43,13 @@ public:
     ///             IncompleteSignature        400  a part is missing or malformed
     ///             InvalidClientTokenId       403  unknown access key, or a session token that is not its own
     ///             SignatureDoesNotMatch      403  wrong secret, changed request, or a time outside the window
-    result<caller> check(request_view const&, wall_time now);
+    [[nodiscard]] result<caller> check(request_view const&, wall_time now);
 
     /// Why check() will fail whatever the body is, before there is one.
-    std::optional<failure> refusal_without_body(request_view const&, wall_time now) const;
+    [[nodiscard]] std::optional<failure> refusal_without_body(request_view const&, wall_time now) const;
 
 private:
-    result<signature_claim> examine(request_view const&, query_parameters&, wall_time now) const;
+    [[nodiscard]] result<signature_claim> examine(request_view const&, query_parameters&, wall_time now) const;
 
     directory known_;
     std::chrono::seconds window_;

@@ -28,9 +28,10 @@ dispatch_stage::dispatch_stage(line& l, settle_stage& to, handlers handle)
     : line_(l), settle_(to), door_(std::make_shared<door>(std::move(handle))),
       place_(l.strand.inner(), std::exchange(l.handlers_run_on, {}), door_),
       calls_(std::make_shared<call_line>(door_, place_.executor(), l.time, tells())), pace_(l.options.rate, l.now()),
-      outage_(l.options, seeded(l.options.seed)), redrive_(l.options.breaker.has_value(), l.now()),
-      flag_(l.options.flag, l.now()), flag_was_(flag_.at(l.now())),
-      batches_(batch_size(), l.options.batch_bytes, l.options.batch_window), runs_(l.options.handler_timeout),
+      outage_(l.options, seeded(l.options.seed)),
+      redrive_(l.options.breaker.has_value() || !l.rejected_go_to, l.now()), flag_(l.options.flag, l.now()),
+      flag_was_(flag_.at(l.now())), batches_(batch_size(), l.options.batch_bytes, l.options.batch_window),
+      runs_(l.options.handler_timeout),
       call_limit_(l.options.handler_concurrency, takes_batches() ? batch_size() : 1),
       shared_strands_(make_strands(l.strand.inner()))
 {
@@ -77,8 +78,9 @@ void dispatch_stage::limits_are_turned(tick now)
 
 std::optional<tick> dispatch_stage::turn(tick now)
 {
-    if (!line_.ending && redrive_.due(now)) line_.spawn(learn_max_receives());
+    if (!line_.ending && redrive_.due(now)) line_.spawn(learn_redrive_policy());
     if (!line_.ending) heed_flag(now);
+    if (line_.options.max_age.count() != 0) service_time(); // so that a step is seen as one
     for (auto& arrived : arrived_) {
         auto const h = std::move(arrived);                        // null when an exception has ended the turn before
         if (h && h->life.is(life::state::waiting)) admit(h, now); // else its lease was lost just now
@@ -176,7 +178,7 @@ void dispatch_stage::admit_waiting(tick now)
 void dispatch_stage::note_wait(held const& h, tick now)
 {
     if (line_.options.max_age.count() == 0 || !h.has_found_down()) return;
-    waits_.of(owner_of_waits(h)).add(service_time() - (now - h.rare->found_down_at), service_time());
+    waits_.of(owner_of_waits(h), service_time()).add(service_time() - (now - h.rare->found_down_at), service_time());
 }
 
 void dispatch_stage::stand_back(held_ptr h, tick now)
@@ -226,9 +228,9 @@ void dispatch_stage::tell_of_outages(tick now)
 }
 
 /// By the clock that tells first receives.
-wall_time dispatch_stage::service_time() const
+wall_time dispatch_stage::service_time()
 {
-    return line_.time.wall() + line_.api.clock_offset();
+    return service_clock_.at(line_.time.wall() + line_.api.clock_offset(), line_.now());
 }
 
 void dispatch_stage::begin_drain(tick now)

@@ -13,6 +13,7 @@
 #include <quern/consumer/detail/line.hpp>
 #include <quern/consumer/detail/message/age_book.hpp>
 #include <quern/consumer/detail/message/verdict.hpp>
+#include <quern/consumer/detail/service_clock.hpp>
 #include <quern/consumer/handler.hpp>
 #include <quern/policy/detail/flag_rule.hpp>
 
@@ -100,12 +101,14 @@ private:
     void note_wait(held const&, tick now);
     void stand_back(held_ptr, tick now);
     void tell_of_outages(tick now);
-    wall_time service_time() const;
+    wall_time service_time();
     age_book& book_of(held const& h) { return h.depends_on ? h.depends_on->ages : ages_; }
     std::uint64_t owner_of_waits(held const&) const;
     void heed_notices(tick now);
     void run_batches(tick now);
-    boost::asio::awaitable<void> learn_max_receives();
+    boost::asio::awaitable<void> learn_redrive_policy();
+    void take_up(redrive_policy const&);
+    void reject(held_ptr, std::string reason, tick now);
     void note_standing();
 
     // flag.cpp
@@ -162,6 +165,7 @@ private:
 
     pace pace_;
     outage outage_;
+    service_clock service_clock_;
     age_book ages_;   // of this consumer as a whole
     age_books waits_; // of messages, or groups, that were put off each for itself
     redrive_inquiry redrive_;

@@ -189,9 +189,7 @@ void dispatch_stage::conclude(held_ptr h, outcome const& said, tick now, bool ma
     auto const what = verdict_of(said, circumstances_of(*h), line_.options, line_.random);
     switch (what.what) {
     case verdict::kind::remove: return settle_.remove(std::move(h), now);
-    case verdict::kind::reject: // its group goes on only when this is confirmed: until then it may come again
-        if (line_.options.poison_queue_url.empty()) return settle_.discard(std::move(h), what.reason, now);
-        return settle_.hand_off(std::move(h), what.reason, now);
+    case verdict::kind::reject: return reject(std::move(h), what.reason, now);
     case verdict::kind::stand_back: return found_down(std::move(h), said, now);
     case verdict::kind::postpone: break;
     }
@@ -201,6 +199,21 @@ void dispatch_stage::conclude(held_ptr h, outcome const& said, tick now, bool ma
         line_.halt();
     }
     postpone(std::move(h), what.delay, now, what.waits_for_head);
+}
+
+/// Its group goes on only when this is confirmed: until then it may come again.
+void dispatch_stage::reject(held_ptr h, std::string reason, tick now)
+{
+    if (!line_.rejected_go_to) {
+        line_.log.write(log_level::warning, "not rejected",
+            std::string(h->message.id()) + ": " + reason +
+                "; put off until it is known whether the queue has a dead-letter queue",
+            now);
+        auto const delay = line_.options.backoff.delay(h->message.receive_count(), line_.random);
+        return postpone(std::move(h), delay, now, delay <= longest_wait_for_head);
+    }
+    if (line_.rejected_go_to->empty()) return settle_.discard(std::move(h), std::move(reason), now);
+    settle_.hand_off(std::move(h), std::move(reason), now);
 }
 
 circumstances dispatch_stage::circumstances_of(held const& h)
@@ -227,7 +240,9 @@ void dispatch_stage::found_down(held_ptr h, outcome const& said, tick now)
     if (!back) return wait_here(*h, now);
     if (line_.options.max_age.count() != 0) {
         // After an outage of another dependency it comes back as one that depends on its own.
-        auto& book = !back->stood_back ? waits_.of(owner_of_waits(*h)) : said.dependency() ? ages_ : book_of(*h);
+        auto& book = !back->stood_back ? waits_.of(owner_of_waits(*h), service_time())
+            : said.dependency()        ? ages_
+                                       : book_of(*h);
         book.add(service_time(), service_time() + back->delay);
     }
     put_off(std::move(h), *back, now);

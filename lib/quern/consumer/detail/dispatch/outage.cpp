@@ -21,6 +21,9 @@ constexpr milliseconds shortest_rest = 30s;
 /// Limit of all its rests since its last try, but for one more: at random again, because many were tried together.
 constexpr tick::duration longest_rest = 4min;
 
+/// See gives_up_probes_at().
+constexpr milliseconds longest_probe = 1min;
+
 /// Half open for so long, a dependency that no message here needs is forgotten: nobody has complained since, and each
 /// that was put off has come again, here or elsewhere.
 constexpr tick::duration longest_silence = 20min;
@@ -38,8 +41,8 @@ std::string of_name(dependency const& d)
 } // namespace
 
 outage::outage(consumer_options const& options, std::uint64_t seed)
-    : has_breaker_(options.breaker.has_value()), backoff_(options.backoff), random_(seed),
-      known_(options.breaker.value_or(policy::breaker_options()), options.max_dependencies, seed)
+    : has_breaker_(options.breaker.has_value()), longest_probe_(options.handler_timeout), backoff_(options.backoff),
+      random_(seed), known_(options.breaker.value_or(policy::breaker_options()), options.max_dependencies, seed)
 {
     set_max_in_flight(options.max_in_flight);
     if (has_breaker_ && !options.dependency) only_ = known_.of_message("");
@@ -121,9 +124,22 @@ std::size_t outage::allowance(dependency& d, tick now)
     return d.seen == phase::closed ? policy::breaker::unlimited : d.breaker.allowance(now);
 }
 
+/// A probe that hangs must not keep all others waiting: at handler_timeout it has failed, whatever its thread does.
+/// Without one at a minute, and at twice that each time, for probes may take long.
+std::optional<tick> outage::gives_up_probes_at(dependency const& d) const
+{
+    if (d.seen != phase::half_open || d.working == 0) return {};
+    if (longest_probe_.count() != 0) return d.probe_began + longest_probe_;
+    return d.probe_began + longest_probe * (1 << std::min(d.hung_probes, 10));
+}
+
 void outage::look_closer(dependency& d, tick now)
 {
     d.breaker.allowance(now);
+    if (auto const at = gives_up_probes_at(d); at && *at <= now && d.counted == d.breaker.start()) {
+        ++d.hung_probes;
+        d.breaker.no_answer(d.counted, now);
+    }
     if (std::exchange(d.counted, d.breaker.start()) != d.breaker.start()) d.working = 0;
     auto const is = d.breaker.state();
     auto const was = std::exchange(d.seen, is);
@@ -207,6 +223,7 @@ void outage::started(held& h, tick now)
     h.probe = d.seen == phase::half_open;
     if (h.probe) {
         d.search.begins(number_of(h));
+        d.probe_began = now;
         d.next_turn.reset();
     }
     ++d.working;
@@ -223,7 +240,10 @@ void outage::ended(held& h, news const& said, tick now)
     auto& d = other ? *other : own;
     if (other) look_at(d, now);
     auto const ticket = other ? d.breaker.start() : h.ticket;
-    if (said.what != sign::none && ticket == d.counted) d.search.ended(now);
+    if (said.what != sign::none && ticket == d.counted) {
+        d.search.ended(now);
+        d.hung_probes = 0;
+    }
     if (d.seen == phase::half_open) d.next_turn.reset();
     switch (said.what) {
     case sign::good:

@@ -152,6 +152,7 @@ private:
 
     void force_open(tick now);
     std::size_t allowance(dependency&, tick now);
+    std::optional<tick> gives_up_probes_at(dependency const&) const;
     static tick rests_until(dependency const&, held const&);
     static bool seeks_no_other(dependency const&, tick now);
     static tick next_turn(dependency&, tick now);
@@ -175,6 +176,7 @@ private:
     std::size_t kept(tick now);
 
     bool const has_breaker_;
+    std::chrono::milliseconds const longest_probe_; // 0: as long as it takes, within reason
     std::size_t max_in_flight_ = 0;
     policy::backoff const backoff_;
     std::mt19937_64 random_;

@@ -141,6 +141,7 @@ std::optional<tick> outage::wake_at(tick now) const
     auto const consider = [&](tick at) { out = std::min(out.value_or(at), at); };
     for (auto const& d : watched_) {
         if (auto const at = d->breaker.wake_at()) consider(*at);
+        if (auto const at = gives_up_probes_at(*d)) consider(*at);
         if (d->seen == phase::open || d->working >= d->breaker.allowance(now)) continue;
         if (seeks_no_other(*d, now)) consider(d->search.rests_until());
         if (auto const at = next_turn(*d, now); at > now && at < tick::max()) consider(at);

@@ -6,17 +6,26 @@
 #include <algorithm>
 #include <optional>
 #include <random>
+#include <string>
 #include <string_view>
 #include <utility>
 
 namespace quern::detail {
 
-/// The maxReceiveCount of a RedrivePolicy; 0 where there is none.
-int max_receives_in(std::string_view redrive_policy);
+/// Content of a RedrivePolicy, as far as it can be read.
+struct redrive_policy {
+    int max_receives = 0;          ///< 0: there is none
+    std::string dead_letter_queue; ///< its name; empty: there is none
+};
+redrive_policy redrive_policy_in(std::string_view text);
 
-/// When the queue is asked for its redrive policy: at the start, every ten minutes, and whenever a breaker opens,
-/// because then it decides who is kept from the dead-letter queue; and again after each failure until there is an
-/// answer.
+/// The URL of a queue of the same account, as its sibling's is written. A dead-letter queue is one: SQS wants it in
+/// the same account and region.
+std::string sibling_url(std::string_view queue_url, std::string_view name);
+
+/// When the queue is asked for its redrive policy, which says where rejected messages go and which receive is the
+/// last: at the start, every ten minutes, and whenever a breaker opens, because then it decides who is kept from the
+/// dead-letter queue; and again after each failure until there is an answer.
 class redrive_inquiry {
 public:
     /// 144 requests a day, for a policy that hardly ever changes.

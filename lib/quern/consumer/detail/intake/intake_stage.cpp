@@ -137,7 +137,7 @@ sqs::receive_message_request intake_stage::request_for(int ask, seconds wait)
     wanted.emplace_back("ApproximateFirstReceiveTimestamp");
     if (line_.tells_queued) wanted.emplace_back("SentTimestamp");
     request.attribute_names = options.attributes;
-    if (!options.poison_queue_url.empty()) wanted.emplace_back("AWSTraceHeader"); // goes along
+    if (may_go_along()) wanted.emplace_back("AWSTraceHeader");
     if (!line_.fifo) return request;
     request.attempt_id = random_id(line_.random);
     wanted.emplace_back("MessageGroupId");
@@ -230,8 +230,7 @@ held_ptr intake_stage::take_in(sqs::message&& message, arrival const& with)
     to_.attend(*h);
     if (line_.tells_queued) h->queued_ms = milliseconds_since(h->message.message().sent_at(), with.service_time);
     auto const asked_for = line_.fifo || !line_.options.system_attributes.empty();
-    auto const goes_along = !line_.options.poison_queue_url.empty(); // a trace header, where there is one
-    if (!asked_for && (!goes_along || h->message.message().system("AWSTraceHeader").empty()))
+    if (!asked_for && (!may_go_along() || h->message.message().system("AWSTraceHeader").empty()))
         h->message.forget_system_attributes();
     h->came_in = from;
     line_.in_flight.add(h, id);

@@ -49,6 +49,8 @@ private:
 
     boost::asio::awaitable<void> poll(int ask);
     boost::asio::awaitable<result<response>> receive(int ask, tick& started, std::chrono::seconds& wait);
+    /// A message may be sent to another queue, and its trace header with it: there is one, or nobody knows yet.
+    bool may_go_along() const { return !line_.rejected_go_to || !line_.rejected_go_to->empty(); }
     sqs::receive_message_request request_for(int ask, std::chrono::seconds wait);
     void failed(int asked, failure const&, tick now);
     std::size_t accept(response, tick received_at, tick now);

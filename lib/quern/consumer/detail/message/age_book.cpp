@@ -34,25 +34,50 @@ void age_book::add(wall_time from, wall_time until)
     }
     past_.insert(past_.erase(first, last), stretch{from, until});
     std::erase_if(past_, [newest = past_.back().until](stretch const& s) { return s.until < newest - memory; });
-    if (past_.size() > most) past_.erase(past_.begin());
+    if (past_.size() <= most) return;
+    forget_until(past_.front().until);
+    past_.erase(past_.begin());
+}
+
+void age_book::forget_until(wall_time when)
+{
+    forgotten_ = std::max(forgotten_.value_or(when), when);
+}
+
+std::optional<wall_time> age_book::last(wall_time now) const
+{
+    if (since_) return now;
+    return past_.empty() ? forgotten_ : past_.back().until;
 }
 
 void age_book::add(age_book const& other)
 {
+    if (other.forgotten_) forget_until(*other.forgotten_);
     for (auto const& s : other.past_)
         add(s.from, s.until);
 }
 
-age_book& age_books::of(std::uint64_t who)
+age_book& age_books::of(std::uint64_t who, wall_time now)
 {
-    if (books_.size() >= most && !books_.contains(who)) books_.clear();
-    return books_[who];
+    if (auto const known = books_.find(who); known != books_.end()) {
+        by_use_.splice(by_use_.begin(), by_use_, known->second);
+    } else {
+        if (books_.size() >= most) {
+            if (auto const last = by_use_.back().second.last(now)) none_.forget_until(*last);
+            books_.erase(by_use_.back().first);
+            by_use_.pop_back();
+        }
+        by_use_.emplace_front(who, age_book());
+        if (auto const last = none_.last(now)) by_use_.front().second.forget_until(*last); // it may have had one
+        books_.emplace(who, by_use_.begin());
+    }
+    return by_use_.front().second;
 }
 
 age_book const& age_books::known(std::uint64_t who) const
 {
     auto const at = books_.find(who);
-    return at == books_.end() ? none_ : at->second;
+    return at == books_.end() ? none_ : at->second->second;
 }
 
 std::chrono::milliseconds age_book::stood_back(
@@ -61,11 +86,12 @@ std::chrono::milliseconds age_book::stood_back(
     age_book all;
     for (auto const* const book : books) {
         auto const cut = [&](wall_time a, wall_time b) { all.add(std::max(a, from), std::min(b, until)); };
+        if (book->forgotten_) cut(from, *book->forgotten_);
         for (auto const& s : book->past_)
             cut(s.from, s.until);
         if (book->since_) cut(*book->since_, until);
     }
-    wall_time::duration out{};
+    auto out = all.forgotten_ ? *all.forgotten_ - from : wall_time::duration();
     for (auto const& s : all.past_)
         out += s.until - s.from;
     return std::chrono::floor<std::chrono::milliseconds>(out);

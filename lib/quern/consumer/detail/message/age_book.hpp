@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <list>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace quern::detail {
@@ -15,7 +17,8 @@ namespace quern::detail {
 /// When this consumer stood back: it was paused, drained, or what a message needs was down. A message does not grow
 /// older by that, since nobody tried it. Times are those of the service's clock, by which it tells a first receive.
 ///
-/// Remembers the newest stretches only; an older one counts as time in which the message might have been tried.
+/// Remembers the newest stretches only. What it has forgotten counts as time in which it stood back, all of it: a
+/// message must not be rejected for an age that is not known.
 class age_book {
 public:
     static constexpr std::size_t most = 256;
@@ -29,6 +32,12 @@ public:
     /// Remembers what that one does, which stands back no longer.
     void add(age_book const&);
 
+    /// Knows nothing of the time before.
+    void forget_until(wall_time);
+
+    /// The end of all that it remembers; absent: nothing. A stretch that is not over ends at `now`.
+    std::optional<wall_time> last(wall_time now) const;
+
     std::size_t size() const { return past_.size(); }
 
     /// How long of the time between the two was stood back, by any of the books.
@@ -41,21 +50,28 @@ private:
     };
     std::vector<stretch> past_; // by time; none touches the next
     std::optional<wall_time> since_;
+    std::optional<wall_time> forgotten_; // what was before
 };
 
 /// A book for each message, or group of messages, that was put off because it alone found something down, or waited
-/// here for longer than that was down. There are few: an outage has a book of its own.
+/// here for longer than that was down.
+///
+/// The one after the last place takes that of the one that was used longest ago. Of a message without a book nothing
+/// is known from before the last stretch that was forgotten so.
 class age_books {
 public:
     static constexpr std::size_t most = 8'192;
 
-    /// Its book, made where it has none; the one after the last place has all others forgotten.
-    age_book& of(std::uint64_t who);
+    /// Its book, made where it has none.
+    age_book& of(std::uint64_t who, wall_time now);
     age_book const& known(std::uint64_t who) const;
 
 private:
-    std::unordered_map<std::uint64_t, age_book> books_;
-    age_book const none_{};
+    using line = std::list<std::pair<std::uint64_t, age_book>>;
+
+    line by_use_; // the latest first
+    std::unordered_map<std::uint64_t, line::iterator> books_;
+    age_book none_; // of all others
 };
 
 } // namespace quern::detail

@@ -41,6 +41,8 @@ struct dependency : boost::intrusive_ref_counter<dependency> {
     probe_search search;                          ///< half open: for messages to probe with
     policy::breaker::ticket counted{};            ///< of the handlers counted in working
     std::size_t working = 0;                      ///< handlers
+    tick probe_began{};                           ///< half open: the last one
+    int hung_probes = 0;                          ///< in a row, were given up
     bool has_messages = false;                    ///< else only an unavailable(key) has named it
     std::deque<boost::intrusive_ptr<held>> kept;  ///< wait here until it is up again, or to probe with
     std::deque<boost::intrusive_ptr<held>> tried; ///< these too, but they have found it down

@@ -3,6 +3,7 @@
 #include <quern/consumer/outcome.hpp>
 
 #include <exception>
+#include <optional>
 
 namespace quern::detail {
 
@@ -15,6 +16,18 @@ inline bool is_parse_error(std::exception_ptr const& thrown)
         return true;
     } catch (...) {
         return false;
+    }
+}
+
+/// Outcome that a handler has thrown in place of returning it.
+inline std::optional<outcome> outcome_thrown(std::exception_ptr const& thrown)
+{
+    try {
+        std::rethrow_exception(thrown);
+    } catch (outcome const& said) {
+        return said;
+    } catch (...) {
+        return {};
     }
 }
 

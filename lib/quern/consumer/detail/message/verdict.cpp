@@ -36,6 +36,10 @@ meaning meaning_of(std::exception_ptr const& thrown, bool overdue, consumer_opti
             out.text = "classify threw an exception, which is ignored";
         }
     }
+    if (auto said = overdue ? std::nullopt : outcome_thrown(thrown)) {
+        out.said = *std::move(said);
+        return out;
+    }
     auto const why = overdue ? "ran for longer than handler_timeout" : what_thrown(thrown);
     if (!overdue && is_parse_error(thrown)) {
         out.malformed = true;

@@ -146,7 +146,13 @@ asio::awaitable<void> settle_stage::send_changes(std::vector<settlement> entries
 
 asio::awaitable<void> settle_stage::send_copies(std::vector<settlement> entries)
 {
-    poison_copies copies(line_.queue_url, line_.options.poison_queue_url);
+    auto const to = line_.rejected_go_to.value_or(std::string());
+    if (to.empty()) { // the policy that named it is gone since
+        for (auto& e : entries)
+            line_.carry_out(e.what, e.what->life.on(life::event::hand_off_impossible), line_.now());
+        co_return returned();
+    }
+    poison_copies copies(line_.queue_url, to);
     for (auto& e : entries) {
         handle_of(e);
         copies.add(*e.what);
@@ -154,7 +160,7 @@ asio::awaitable<void> settle_stage::send_copies(std::vector<settlement> entries)
     auto entry = entries.begin();
     for (auto& part : copies.take()) { // of large messages not all fit into a request
         auto const sent_at = line_.now();
-        auto const answers = co_await sqs::send_batch(line_.api, line_.options.poison_queue_url, std::move(part));
+        auto const answers = co_await sqs::send_batch(line_.api, to, std::move(part));
         auto const time = line_.now();
         for (auto const& sent : answers) {
             result<void> const said = sent ? result<void>() : result<void>(sent.error());
@@ -178,7 +184,7 @@ void settle_stage::answered(settlement entry, result<void> const& answer, tick s
     auto& its = h->life;
     if (!answer) {
         line_.log.write(log_level::warning, "settlement failed",
-            (entry.why == purpose::hand_off ? line_.options.poison_queue_url : line_.queue_url) + ": " +
+            (entry.why == purpose::hand_off ? line_.rejected_go_to.value_or("") : line_.queue_url) + ": " +
                 describe(answer.error()),
             time);
     }

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <quern/telemetry/log.hpp>
+
+#include <string_view>
+#include <utility>
+
+namespace quern::app {
+
+/// The log of a consumer whose handlers reject nothing: where rejected messages would go is no matter.
+inline log_sink without_word_of_rejects(log_sink to)
+{
+    return [to = std::move(to)](log_level level, std::string_view text) {
+        if (!text.ends_with("rejected messages will be deleted")) to(level, text);
+    };
+}
+
+} // namespace quern::app

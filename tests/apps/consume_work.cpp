@@ -1,0 +1,113 @@
+#include "quern/consume_work.hpp"
+
+#include "consumer/mill.hpp"
+
+using namespace quern;
+using namespace quern::app;
+using namespace quern::test;
+
+namespace {
+
+struct working : mill {
+    std::optional<consume_work> work;
+
+    void begin(std::vector<std::string> urls)
+    {
+        options.observer = nullptr;
+        auto const handle = [](std::string const&) { return handler(fast); };
+        work.emplace(io, api, urls, handle, nullptr, nullptr, options);
+    }
+
+    ~working()
+    {
+        bool over = false;
+        work->stop(1s);
+        asio::co_spawn(io, work->run(), [&](std::exception_ptr, result<drain_report> const&) { over = true; });
+        BOOST_TEST(until(5s, [&] { return over; }));
+        work.reset();
+    }
+
+    bool done(asio::awaitable<result<void>> turn)
+    {
+        std::optional<bool> out;
+        asio::co_spawn(
+            io, std::move(turn), [&](std::exception_ptr, result<void> const& said) { out = said.has_value(); });
+        time.run_for(io, 0s);
+        return out.value();
+    }
+    bool limit(std::optional<policy::rate> rate) { return done(work->limit_rate(rate)); }
+    bool turn(policy::rate rate)
+    {
+        consumer_limits to;
+        to.rate = rate;
+        return done(work->set_limits(to));
+    }
+
+    /// In force in each queue.
+    std::string rates()
+    {
+        std::string out;
+        for (auto const& q : work->queues()) {
+            asio::co_spawn(io, q.of.explain(), [&](std::exception_ptr, explanation const& said) {
+                auto const& rate = said.limits.rate.value();
+                out += (out.empty() ? "" : "; ") + (rate.count == 0 ? "none" : to_string(rate));
+            });
+            time.run_for(io, 0s);
+        }
+        return out;
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(work_with_two_bounds_of_its_rate, working)
+
+BOOST_AUTO_TEST_CASE(keeps_to_the_lower_one_whichever_was_turned_last)
+{
+    options.rate = policy::rate{.count = 30};
+    begin({url});
+    BOOST_TEST(rates() == "30 a second");
+    BOOST_TEST(limit(policy::rate{.count = 550, .per = 10s}));
+    BOOST_TEST(rates() == "30 a second");
+    BOOST_TEST(limit(policy::rate{.count = 55, .per = 10s}));
+    BOOST_TEST(rates() == "55 in 10 s");
+    BOOST_TEST(turn({.count = 5}));
+    BOOST_TEST(rates() == "5 a second");
+    BOOST_TEST(turn({.count = 50}));
+    BOOST_TEST(rates() == "55 in 10 s");
+    BOOST_TEST(turn({})); // no rate, says the user
+    BOOST_TEST(rates() == "55 in 10 s");
+    BOOST_TEST(limit({}));
+    BOOST_TEST(rates() == "none");
+    BOOST_TEST(limit(policy::rate{.count = 100}));
+    BOOST_TEST(turn({.count = 50, .burst = 20}));
+    BOOST_TEST(limit({}));
+    BOOST_TEST(rates() == "50 a second, 20 at once");
+}
+
+BOOST_AUTO_TEST_CASE(lets_no_more_begin_at_once_than_the_user_allows)
+{
+    begin({url});
+    BOOST_TEST(turn({.count = 50, .burst = 2}));
+    BOOST_TEST(limit(policy::rate{.count = 20}));
+    BOOST_TEST(rates() == "20 a second, 2 at once");
+}
+
+BOOST_AUTO_TEST_CASE(stays_as_it_is_when_a_limit_cannot_work)
+{
+    begin({url});
+    BOOST_TEST(turn({.count = 5}));
+    BOOST_TEST(!turn({.count = -1}));
+    BOOST_TEST(limit(policy::rate{.count = 20}));
+    BOOST_TEST(rates() == "5 a second");
+}
+
+BOOST_AUTO_TEST_CASE(is_each_of_several_queues)
+{
+    auto const second = engine.create_queue(sqs::create_queue_request("letters"), time.wall()).value().queue_url;
+    begin({url, second});
+    BOOST_TEST(limit(policy::rate{.count = 20}));
+    BOOST_TEST(rates() == "20 a second; 20 a second");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

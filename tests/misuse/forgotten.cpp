@@ -1,0 +1,20 @@
+// Results that nobody looks at. Without the warning the first handler acknowledges what it means to try again.
+
+#include <quern/quern.hpp>
+
+namespace asio = boost::asio;
+
+asio::awaitable<void> handle(quern::delivery& d)
+{
+    if (d.body().empty()) quern::reject("no body"); // warns
+    quern::retry();                                 // warns
+    quern::unavailable();                           // warns
+    co_return;
+}
+
+void look(quern::consumer& c)
+{
+    c.counters();                         // warns
+    c.in_flight();                        // warns
+    quern::consumer_options().validate(); // warns
+}

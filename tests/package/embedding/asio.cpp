@@ -1,0 +1,3 @@
+// A program that compiles Asio itself, and not its TLS.
+
+#include <boost/asio/impl/src.hpp>
