@@ -49,8 +49,8 @@ int main()
     auto const where = broker.url();
     std::thread serves([&] { apart.run(); });
 
-    ::setenv("AWS_ACCESS_KEY_ID", "test", 1);
-    ::setenv("AWS_SECRET_ACCESS_KEY", "test", 1);
+    ::setenv("AWS_ACCESS_KEY_ID", "quern", 1);
+    ::setenv("AWS_SECRET_ACCESS_KEY", "quern", 1);
     ::setenv("AWS_ENDPOINT_URL", where.c_str(), 1);
     ::setenv("AWS_REGION", "us-east-1", 1);
 
