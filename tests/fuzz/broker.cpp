@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <tuple>
 
 namespace quern::fuzz {
 
@@ -106,12 +107,12 @@ void json_request(std::string_view bytes)
     std::string padded(bytes.substr(1));
     padded.reserve(padded.size() + quern::broker::wire_decoder::padding);
     switch (which) {
-    case 0: decoder.decode<sqs::send_message_request>(padded); break;
-    case 1: decoder.decode<sqs::send_message_batch_request>(padded); break;
-    case 2: decoder.decode<sqs::receive_message_request>(padded); break;
-    case 3: decoder.decode<sqs::create_queue_request>(padded); break;
-    case 4: decoder.decode<sqs::change_message_visibility_batch_request>(padded); break;
-    default: decoder.decode<sqs::delete_message_batch_request>(padded); break;
+    case 0: std::ignore = decoder.decode<sqs::send_message_request>(padded); break;
+    case 1: std::ignore = decoder.decode<sqs::send_message_batch_request>(padded); break;
+    case 2: std::ignore = decoder.decode<sqs::receive_message_request>(padded); break;
+    case 3: std::ignore = decoder.decode<sqs::create_queue_request>(padded); break;
+    case 4: std::ignore = decoder.decode<sqs::change_message_visibility_batch_request>(padded); break;
+    default: std::ignore = decoder.decode<sqs::delete_message_batch_request>(padded); break;
     }
 }
 

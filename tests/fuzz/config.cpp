@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <tuple>
 
 namespace quern::fuzz {
 
@@ -24,7 +25,7 @@ void profile(std::string_view bytes)
         return;
     }
     for (auto const& [name, section] : read->profiles) {
-        aws::recipe_of(*read, name);
+        std::ignore = aws::recipe_of(*read, name);
         read->service(section, "sqs");
         for (auto const& [key, value] : section.values)
             aws::nested_in(value);

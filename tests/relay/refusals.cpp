@@ -146,9 +146,9 @@ BOOST_AUTO_TEST_CASE(a_drain_gives_back_at_once_what_the_rate_holds_back)
     begin_and_keep_to_its_rate();
     time.run_for(io, 20s);
     BOOST_TEST(to->rate().has_value());
-    auto const report = drained(10s);
-    BOOST_TEST(report.clean());
-    BOOST_TEST((report.took < 1s));
+    auto const drain = drained(10s);
+    BOOST_TEST(drain.clean());
+    BOOST_TEST((drain.took < 1s));
     BOOST_TEST(to->counters().cancelled == 0u);
 }
 

@@ -20,7 +20,7 @@ inline sim::witness::rules fifo()
 {
     sim::witness::rules out;
     out.limits.max_in_flight = 10;
-    out.ordered = out.poison_queue = true;
+    out.ordered = out.keeps_rejected = true;
     out.lease = 3s;
     return out;
 }

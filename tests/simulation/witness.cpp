@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(wants_a_reason_for_a_hand_off)
         b->hand_off(0, 1);
     }
     good.expect_nothing();
-    bad.expect("handed to the poison queue, and nobody has rejected it");
+    bad.expect("handed off, and nobody has rejected it");
 }
 
 BOOST_AUTO_TEST_CASE(lets_nothing_be_deleted_that_was_not_handled)

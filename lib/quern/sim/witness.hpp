@@ -36,7 +36,7 @@ public:
     struct rules {
         consumer_limits limits;         ///< of one process, as limit_book has them; absent or 0: any number
         bool ordered = false;           ///< a FIFO queue
-        bool poison_queue = false;      ///< what is rejected goes there; else it is deleted
+        bool keeps_rejected = false;    ///< there is a poison queue, or a dead-letter queue; else it is deleted
         int max_receives = 0;           ///< then the dead-letter queue takes it; 0: never
         int most_dead = -1;             ///< in the dead-letter queue; -1: any number
         verdict damaged;                ///< of a message that arrives so

@@ -80,7 +80,7 @@ public:
             if (mine->handle != entry.receipt_handle) continue;
             if (ok || expired(done, entry.id)) mine->let_go = true;
             if (ok && w_.rules_.acks_unseen && mine->accepted) mine->gone = true;
-            auto const thrown_away = mine->discarded || (mine->rejectable && !w_.of(process_).poison_queue);
+            auto const thrown_away = mine->discarded || (mine->rejectable && !w_.of(process_).keeps_rejected);
             auto const allowed =
                 mine->handled || mine->accepted || thrown_away || (mine->rejectable && m->handed_off);
             if (!allowed) {
@@ -119,13 +119,13 @@ public:
             auto& m = w_.messages_.at(number);
             m.handed_off = true;
             auto const& mine = m.shares[process_];
-            w_.note(name(process_, number) + ": handed to the poison queue");
+            w_.note(name(process_, number) + ": handed off");
             auto const untold = untold_by(
                 entry, {number, m.id, m.queue_url, mine.rejected_as, mine.receive, !mine.unexplained, m.came_back});
             auto const who = name(process_, number);
-            if (!untold.empty()) w_.complain(who + ": its copy on the poison queue does not tell " + untold);
+            if (!untold.empty()) w_.complain(who + ": its copy does not tell " + untold);
             if (mine.rejectable) continue;
-            w_.complain(who + ": handed to the poison queue, and nobody has rejected it" + not_its_age(mine));
+            w_.complain(who + ": handed off, and nobody has rejected it" + not_its_age(mine));
         }
     }
 

@@ -125,9 +125,10 @@ private:
                 group = url + ' ' + *request.group_id; // of another queue it is another
                 request.deduplication_id = std::to_string(i);
             }
-            auto const came_back = !options_.body && !poison_url_.empty() && i % 3 == 1;
+            auto const is_copied = !poison_url_.empty() || !dead_url_.empty(); // when it is rejected
+            auto const came_back = !options_.body && is_copied && i % 3 == 1;
             if (came_back) request.attributes = earlier_life(i);
-            if (!poison_url_.empty()) request.system_attributes = trace_header();
+            if (is_copied) request.system_attributes = trace_header();
             books_.sent(i, std::move(group), body, came_back);
             co_await local_.send_message(std::move(request));
         }

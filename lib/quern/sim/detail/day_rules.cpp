@@ -23,7 +23,7 @@ witness::rules rules_of(scenario const& day, bool acks_unseen)
     witness::rules out;
     out.limits = seen_limits(day, consumer_limits::of(day.consumer));
     out.ordered = day.groups > 0;
-    out.poison_queue = !day.consumer.poison_queue_url.empty();
+    out.keeps_rejected = !day.consumer.poison_queue_url.empty() || day.max_receives > 0;
     out.max_receives = day.max_receives;
     out.most_dead = day.most_dead;
     out.damaged = judge_damaged(day);

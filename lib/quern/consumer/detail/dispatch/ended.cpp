@@ -201,7 +201,7 @@ void dispatch_stage::conclude(held_ptr h, outcome const& said, tick now, bool ma
     postpone(std::move(h), what.delay, now, what.waits_for_head);
 }
 
-/// Its group goes on only when this is confirmed: until then it may come again.
+/// The message's group goes on only when the hand-off is confirmed: until then the message may come again.
 void dispatch_stage::reject(held_ptr h, std::string reason, tick now)
 {
     if (!line_.rejected_go_to) {

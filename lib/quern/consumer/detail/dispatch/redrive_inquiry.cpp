@@ -83,7 +83,8 @@ void dispatch_stage::take_up(redrive_policy const& policy)
     auto const may_reject =
         door_->handle.says_outcomes || o.on_malformed == malformed_policy::reject || o.max_age.count() != 0;
     if (is_new && name.empty() && may_reject) {
-        line_.log.write(log_level::warning, "redrive policy",
+        log_throttle own(o.log); // explain() would tell it as the last problem for ever
+        own.write(log_level::warning, "redrive policy",
             line_.queue_url +
                 " has no dead-letter queue, and there is no poison_queue_url: rejected messages will be deleted",
             line_.now());
