@@ -8,8 +8,6 @@ target_compile_options(quern_build INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow
     -Wno-missing-field-initializers) # options and requests are aggregates; what isn't named keeps its default
 
-target_compile_definitions(quern_build INTERFACE BOOST_ASIO_NO_DEPRECATED)
-
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # All of them speak up where nothing is wrong: the first one about results and optionals that were inlined, the second one
     # about the frames of coroutines, the others about std::string once -O2 has inlined it (GCC's bugs 105329 and 105651), which

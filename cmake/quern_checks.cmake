@@ -52,6 +52,15 @@ add_test(NAME misuse.forgotten
     COMMAND Python3::Interpreter -B "${PROJECT_SOURCE_DIR}/tests/misuse/warned.py" "${PROJECT_SOURCE_DIR}/tests/misuse/forgotten.cpp"
         -- "${CMAKE_CXX_COMPILER}" -std=c++20 -fsyntax-only -Wall -Wextra "-I${PROJECT_SOURCE_DIR}/lib")
 set_tests_properties(misuse.forgotten PROPERTIES LABELS headers TIMEOUT 120)
+# Definitions with which a program would link, and crash.
+foreach(definition IN ITEMS BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_THREADS BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=8)
+    string(REGEX REPLACE "=.*" "" name "${definition}")
+    add_test(NAME misuse.${name}
+        COMMAND "${CMAKE_CXX_COMPILER}" -std=c++20 -fsyntax-only -x c++ "-D${definition}"
+            "${PROJECT_SOURCE_DIR}/lib/quern/core/asio_layout.hpp")
+    set_tests_properties(misuse.${name} PROPERTIES LABELS headers TIMEOUT 120
+        PASS_REGULAR_EXPRESSION "error: .*leave th(e|at) definition")
+endforeach()
 
 # --- package ---------------------------------------------------------------------------------------------------------
 

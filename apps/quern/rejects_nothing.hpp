@@ -11,7 +11,8 @@ namespace quern::app {
 inline log_sink without_word_of_rejects(log_sink to)
 {
     return [to = std::move(to)](log_level level, std::string_view text) {
-        if (!text.starts_with("redrive policy: ") || !text.ends_with("rejected messages will be deleted")) to(level, text);
+        if (text.starts_with("redrive policy: ") && text.ends_with("rejected messages will be deleted")) return;
+        to(level, text);
     };
 }
 

@@ -1,6 +1,7 @@
-// A library of a company that knows nothing of Quern, compiled long ago: Asio header-only, without any definition.
+// A library of a company that knows nothing of Quern, compiled long ago: Asio header-only, without any definition or
+// with BOOST_ASIO_NO_DEPRECATED.
 
-#include <boost/asio/io_context.hpp>
+#include <boost/asio.hpp>
 
 #include <thread>
 #include <vector>
