@@ -24,7 +24,7 @@ public:
 
     explicit held_messages(tick began) : began_(began) {}
 
-    /// The lease to ask for now: as long as the command has taken, but within `shortest` and `longest`.
+    /// The next lease: as long as the command has taken, but within `shortest` and `longest`.
     std::chrono::seconds lease(tick now) const;
 
     /// A message was received with such a lease, which counts from when it was asked for. One that was held before

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(who_lost_its_lease_leaves_the_line)
     BOOST_TEST(rule.waiting() == 0u);
 }
 
-// Receiving takes time: what can begin within a second is asked for now.
+// Receiving takes time: what can begin within the next second is asked for already.
 BOOST_AUTO_TEST_CASE(no_more_is_received_than_can_begin_within_a_second)
 {
     pace rule(policy::rate{.count = 20, .burst = 5}, t0);
