@@ -95,7 +95,7 @@ def depth(metric, by, more=""):
 # The worst state that a breaker of the queue is in, as a number.
 BREAKER = "max by (queue) (" + " or ".join(
     f"({of('quern_breaker_state', f'state={chr(34)}{state}{chr(34)}')} > bool 0) * {worth}"
-    for worth, state in enumerate(("closed", "slow_start", "half_open", "open"))) + ")"
+    for worth, state in enumerate(("closed", "half_open", "open"))) + ")"
 
 ROWS = (
     ("At a glance", 4, (
@@ -110,7 +110,7 @@ ROWS = (
         number(4, "Dead letters", "Each is work that was given up: `quern dead-letters` shows them.",
                depth("quern_dead_letter_messages", "queue, dead_letter_queue", 'state="visible"'), alarming=1, noValue="no queue"),
         states(4, "Breaker", "What the handlers depend on: up, or down.", [(BREAKER, "{{queue}}")],
-               ((0, "closed", "green"), (1, "slow start", "yellow"), (2, "half open", "orange"), (3, "open", "red"))))),
+               ((0, "closed", "green"), (1, "half open", "orange"), (2, "open", "red"))))),
     ("Throughput", 8, (
         curves(8, "Messages received and settled", "By what became of them. More retried than acked: see Failures.",
                [(rate("quern_messages_received_total", "queue"), "{{queue}} received"),
@@ -145,11 +145,11 @@ ROWS = (
                [(rate("quern_leases_extended_total", "queue"), "{{queue}} extended"), (rate("quern_leases_lost_total", "queue"), "{{queue}} lost")],
                "ops"))),
     ("Outage", 8, (
-        states(8, "Breakers", "Open: what the handlers depend on is down, and messages wait.", [(BREAKER, "{{queue}}")],
-               ((0, "closed", "green"), (1, "slow start", "yellow"), (2, "half open", "orange"), (3, "open", "red"))),
+        states(8, "Breakers", "Half open: what the handlers depend on seems to be down, and a tenth of the work goes on. Open: a flag says so.", [(BREAKER, "{{queue}}")],
+               ((0, "closed", "green"), (1, "half open", "orange"), (2, "open", "red"))),
         states(8, "What is in the way of the next receive", "By how many consumers it holds back. max_in_flight and empty_answers are no trouble.",
                [(f"count by (queue, what) ({of('quern_obstacle')} == 1)", "{{queue}} {{what}}")], ()),
-        curves(4, "Changes of breakers", "A breaker that opens again and again: something is up, and overloaded.",
+        curves(4, "Changes of breakers", "A breaker that is half open again and again: something comes and goes.",
                [(f"sum by (queue, to) (increase({of('quern_breaker_transitions_total')}[5m]))", "{{queue}} {{to}}")]),
         curves(4, "The flag from outside", "1: it halts the work; and for how long it could not be read.",
                [(f"max by (queue) ({of('quern_flag_halted')})", "{{queue}} halted"),

@@ -103,7 +103,8 @@ std::vector<rule> rules_of(alarm_plan const& p)
             "1m", "page",
             fmt::format("Messages wait in {}, and for {} s nothing was received or settled.", p.queue, age)},
         {"QuernBreakerOpen",
-            fmt::format("max by (job) (max_over_time(quern_breaker_state{}[5m])) > 0", with("state=\"open\"")),
+            fmt::format(
+                "max by (job) (max_over_time(quern_breaker_state{}[5m])) > 0", with("state=~\"open|half_open\"")),
             fmt::format("{}s", age), "page",
             fmt::format("What the handlers of {} depend on has been down for {} s.", p.queue, age)},
         {"QuernReceivesFail",

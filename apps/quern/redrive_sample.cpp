@@ -7,7 +7,7 @@
 #include "standard_streams.hpp"
 #include "told_to_end.hpp"
 
-#include <quern/consumer/detail/dispatch/redrive_inquiry.hpp>
+#include <quern/consumer/detail/gate/redrive_inquiry.hpp>
 #include <quern/core/detail/printable.hpp>
 #include <quern/redrive/plan.hpp>
 #include <quern/sqs/limits.hpp>

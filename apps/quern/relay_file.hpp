@@ -16,7 +16,7 @@ namespace quern::app {
 ///     [relay.tls]      ca = "ca.pem"   cert = "c.pem"   key = "k.pem"   min = "1.2"
 ///     [relay.sign]     scheme = "standard-webhooks"   secret_files = ["new", "old"]
 ///     [[relay.rule]]   status = "409,422"   do = "reject"   reason = "invalid"     # the first match wins
-///     [relay.breaker]  failures = 3   probe = "5s..60s"
+///     [relay.breaker]  share = 0.1
 ///
 /// `file` is its name in complaints.
 ///

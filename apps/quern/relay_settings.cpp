@@ -100,17 +100,6 @@ text set_header_line(settings& s, text const& value)
     return set_header(s, value.substr(0, colon), value.substr(colon + 1));
 }
 
-text set_probe(settings& s, text const& value)
-{
-    auto const dots = value.find("..");
-    auto const first = duration_from(value.substr(0, dots));
-    auto const last = dots == value.npos ? first : duration_from(value.substr(dots + 2));
-    if (!first || !last || first->count() < 1 || *last < *first || *last > std::chrono::hours(12))
-        return "must be two durations, the first and the longest: 5s..60s";
-    s.breaker.open_for = policy::backoff::exponential(*first, 2.0, *last).with(policy::jitter::fraction(0.25));
-    return fine;
-}
-
 text set_dependency(settings& s, text const& value)
 {
     auto by = relay::text_template::parse(value);
@@ -119,12 +108,15 @@ text set_dependency(settings& s, text const& value)
     return fine;
 }
 
-text set_failures(settings& s, text const& value)
+text set_share(settings& s, text const& value)
 {
-    std::size_t count = 0;
-    auto wrong = set_number(count, value, 2, 64);
-    if (wrong.empty()) s.breaker.unavailable_in_a_row = static_cast<int>(count);
-    return wrong;
+    double share = 0;
+    auto const [end, ec] = std::from_chars(value.data(), value.data() + value.size(), share);
+    if (ec != std::errc() || end != value.data() + value.size() || !(share >= 0 && share <= 1))
+        return "must be a number from 0 to 1, the share of the usual requests that go on while an outage is "
+               "suspected";
+    s.breaker.share = share;
+    return fine;
 }
 
 text set_statistics(settings& s, text const& value)
@@ -259,8 +251,7 @@ constexpr relay_setting table[] = {
         }},
     {"dependency", "--dependency", "TEMPLATE",
         "Each value of it is a service of its own, for outages: {{attr.tenant}}", set_dependency},
-    {"breaker.failures", "", "", "", set_failures},
-    {"breaker.probe", "", "", "", set_probe},
+    {"breaker.share", "", "", "", set_share},
     {"health.url", "--health-url", "URL", "GET this, now and then, and stand back while it fails; a hint only",
         set_health_url},
     {"health.interval", "--health-interval", "DURATION", "Time between two checks; default 10s",

@@ -21,7 +21,7 @@ struct relay_settings {
     std::string url;   ///< as it was given; shown, never sent
     relay::relay_options relay;
     net::web_hook_options web;
-    policy::breaker_options breaker = consumer_options::only_when_all_fail();
+    policy::breaker_options breaker;
     relay::health_options health;
     bool checks_health = false;
     std::chrono::milliseconds wait_healthy{0};           ///< before the first receive

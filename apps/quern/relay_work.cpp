@@ -145,7 +145,6 @@ result<consumer_work> relay_work(session& s, std::string const& queue_url, relay
         return failure(errc::invalid_option, e.what());
     }
     settings.breaker = how.breaker;
-    settings.breaker->full_speed = how.concurrency;
     if (!how.dependency.is_empty()) {
         settings.dependency =
             relay::dependency_by(how.dependency, relay::queue_name::from_url(queue_url, s.options.where.region));

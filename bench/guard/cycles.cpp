@@ -16,7 +16,7 @@
 #include <quern/aws/detail/signing/json_signer.hpp>
 #include <quern/consumer/client_options.hpp>
 #include <quern/consumer/consumer.hpp>
-#include <quern/consumer/detail/dispatch/outage.hpp>
+#include <quern/consumer/detail/gate/breaker_gate.hpp>
 #include <quern/consumer/detail/lease_book.hpp>
 #include <quern/core/detail/md5.hpp>
 #include <quern/core/detail/text/digest.hpp>
@@ -195,32 +195,23 @@ void keep_leases(long count)
 
 void outlive_outage(long count)
 {
-    crowd messages;
-    consumer_options options;
-    options.max_in_flight = 100'000;
-    options.breaker->open_for = policy::backoff::fixed({std::chrono::seconds(5)});
-    detail::outage rule(options, 1);
-    rule.set_max_receives(1);
-    auto now = messages.now;
-    auto const run = [&](detail::held_ptr const& h, outcome const& said) {
-        rule.started(*h, now);
-        rule.ended(*h, detail::outage::news_of(said), now);
+    detail::breaker_gate rule({}, 1, 1, tick());
+    rule.set_places(static_cast<std::size_t>(others + count));
+    auto now = tick() + std::chrono::hours(1);
+    std::uint64_t arrived = 0;
+    auto const run = [&](std::uint64_t number, gate::news::sign said) {
+        gate::subject const its{number, number, {}, 0, now};
+        rule.started(its, now);
+        return rule.ended(its, {said, {}}, now).to;
     };
-    auto const arrives = [&] {
-        auto h = messages.next();
-        rule.belongs(*h, "");
-        return h;
-    };
-    for (int i = 0; i < 3; ++i)
-        run(arrives(), unavailable());
     for (long i = 0; i < others + count; ++i) {
-        if (rule.stand_back(arrives(), now)) throw std::logic_error("it does not wait");
+        auto const to = run(++arrived, gate::news::sign::down);
+        if (i >= 12 && to != gate::answer::way::wait_here) throw std::logic_error("it does not wait");
+        now += std::chrono::milliseconds(100);
     }
-    long let_go = 0;
-    for (now += std::chrono::seconds(5); let_go < others + count; now += std::chrono::seconds(1)) {
-        for (; auto const h = rule.next_kept(now); ++let_go)
-            run(h, ack());
-    }
+    run(++arrived, gate::news::sign::good);
+    while (auto const one = rule.due(true, now))
+        run(one->number, gate::news::sign::good);
 }
 
 asio::awaitable<void> wait_for_nothing(delivery&)

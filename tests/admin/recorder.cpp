@@ -126,8 +126,8 @@ BOOST_AUTO_TEST_CASE(breakers_that_are_closed_are_not_shown_and_others_are_bound
     for (int i = 0; i != 1000; ++i)
         r.breaker_changed(std::to_string(i), phase::closed, phase::open);
     BOOST_TEST(r.look().breakers.size() == recorder::most_breakers);
-    r.breaker_changed("db", phase::open, phase::slow_start);
-    BOOST_TEST(r.look().breakers.at("db") == "slow start");
+    r.breaker_changed("db", phase::open, phase::half_open);
+    BOOST_TEST(r.look().breakers.at("db") == "half open");
 }
 
 BOOST_AUTO_TEST_CASE(another_observer_hears_it_too)

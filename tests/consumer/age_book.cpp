@@ -1,4 +1,4 @@
-#include <quern/consumer/detail/message/age_book.hpp>
+#include <quern/consumer/detail/conclude/age_book.hpp>
 
 #include <boost/test/unit_test.hpp>
 

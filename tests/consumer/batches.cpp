@@ -1,4 +1,4 @@
-#include <quern/consumer/detail/dispatch/batches.hpp>
+#include <quern/consumer/detail/run/batches.hpp>
 #include <quern/sim/virtual_clock.hpp>
 
 #include <boost/test/unit_test.hpp>

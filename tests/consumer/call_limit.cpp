@@ -1,4 +1,4 @@
-#include <quern/consumer/detail/dispatch/call_limit.hpp>
+#include <quern/consumer/detail/run/call_limit.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-#include <quern/consumer/detail/dispatch/fifo_groups.hpp>
+#include <quern/consumer/detail/conclude/fifo_groups.hpp>
 #include <quern/sim/virtual_clock.hpp>
 
 #include <boost/test/unit_test.hpp>

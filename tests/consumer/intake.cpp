@@ -313,14 +313,14 @@ BOOST_AUTO_TEST_CASE(a_few_free_places_wait_for_more_but_not_for_long)
 BOOST_AUTO_TEST_CASE(other_limits_bound_a_receive_as_well)
 {
     intake rule(1'000, 16, 1);
-    BOOST_TEST(rule.next_poll(0, t0, intake::unlimited, 0) == 0);
+    BOOST_TEST(rule.next_poll(0, t0, 0) == 0);
     BOOST_TEST(!rule.wake_at().has_value()); // whoever sets the limit knows when
-    BOOST_TEST(rule.next_poll(0, t0, intake::unlimited, 3) == 3);
+    BOOST_TEST(rule.next_poll(0, t0, 3) == 3);
     BOOST_TEST(rule.coming() == 3u);
     rule.answered(3, 3, t0, t0);
     BOOST_TEST(rule.coming() == 0u);
-    BOOST_TEST(rule.next_poll(3, t0, intake::unlimited, 3) == 0); // a few more may come free
-    BOOST_TEST(rule.next_poll(3, *rule.wake_at(), intake::unlimited, 3) == 3);
+    BOOST_TEST(rule.next_poll(3, t0, 3) == 0); // a few more may come free
+    BOOST_TEST(rule.next_poll(3, *rule.wake_at(), 3) == 3);
 }
 
 BOOST_AUTO_TEST_CASE(a_consumer_of_one_does_not_wait)

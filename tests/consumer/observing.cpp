@@ -284,8 +284,9 @@ BOOST_AUTO_TEST_CASE(receives_that_fail_and_breakers_are_told)
     };
     bool down = true;
     options.dependency = [](delivery const&) { return std::string("payments"); };
-    send(5);
+    send(20);
     consume([&](delivery&) -> asio::awaitable<outcome> {
+        co_await pause(200ms);
         auto const said = down ? unavailable() : ack();
         co_return said;
     });

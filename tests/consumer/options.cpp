@@ -117,9 +117,9 @@ BOOST_AUTO_TEST_CASE(hostile_values_are_refused_by_name)
         BOOST_TEST(refused([&](auto& o) { o.park_for = d; }) == "park_for");
         BOOST_TEST(refused([&](auto& o) { o.settle_linger = d; }) == "settle_linger");
         BOOST_TEST(refused([&](auto& o) { o.drain_deadline = d; }) == "drain_deadline");
-        BOOST_TEST(refused([&](auto& o) { o.breaker->window = d; }) == "breaker.window");
-        BOOST_TEST(refused([&](auto& o) { o.breaker->slow_start_round = d; }) == "breaker.slow_start_round");
     }
+    for (auto const share : {-0.1, 1.1, std::numeric_limits<double>::quiet_NaN()})
+        BOOST_TEST(refused([&](auto& o) { o.breaker->share = share; }) == "breaker.share");
     for (auto const d : {seconds::max(), seconds::min()}) {
         BOOST_TEST(refused([&](auto& o) { o.wait_time = d; }) == "wait_time");
         BOOST_TEST(refused([&](auto& o) { o.visibility_timeout = d; }) == "visibility_timeout");

@@ -1,4 +1,4 @@
-#include <quern/consumer/detail/dispatch/pace.hpp>
+#include <quern/consumer/detail/gate/pace.hpp>
 #include <quern/sim/virtual_clock.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -90,25 +90,6 @@ BOOST_AUTO_TEST_CASE(in_a_fifo_group_one_runs_after_the_other)
     BOOST_TEST(order == "abcd");
 }
 
-// The breaker was half open, which forbids nothing, when the consumer came round to it: those that waited for the
-// thread ran.
-BOOST_FIXTURE_TEST_CASE(
-    those_that_wait_when_a_breaker_opens_do_not_begin_however_soon_it_is_half_open, mill_with_slow_handlers)
-{
-    options.breaker->open_for = policy::backoff::fixed({0s});
-    send(10);
-    int begun = 0;
-    auto const handle = [&](delivery&) {
-        busy.worked += 5s;
-        ++begun;
-        return unavailable();
-    };
-    it.emplace(io.get_executor(), api, url, handle, options);
-    it->start();
-    time.run_for(io, 100ms);
-    BOOST_TEST(begun == 3);
-}
-
 BOOST_FIXTURE_TEST_CASE(whatever_else_waits_for_their_thread_has_its_turn_between_them, mill_with_slow_handlers)
 {
     send(10);

@@ -1,4 +1,4 @@
-#include <quern/consumer/detail/dispatch/redrive_inquiry.hpp>
+#include <quern/consumer/detail/gate/redrive_inquiry.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -77,6 +77,17 @@ BOOST_AUTO_TEST_CASE(when_a_breaker_opens_it_asks_again_and_not_more_often_than_
     rule.opened();
     rule.opened();
     BOOST_TEST(rule.wake_at() == t0 + 31s);
+}
+
+BOOST_AUTO_TEST_CASE(in_doubt_it_is_asked_for_once_a_minute)
+{
+    redrive_inquiry rule(true, t0);
+    BOOST_TEST(rule.due(t0));
+    rule.in_doubt(); // while it is being asked for
+    rule.succeeded(t0);
+    BOOST_TEST(rule.wake_at() == t0 + 10min);
+    rule.in_doubt();
+    BOOST_TEST(rule.wake_at() == t0 + 1min);
 }
 
 BOOST_AUTO_TEST_CASE(without_a_breaker_nobody_needs_it)

@@ -1,4 +1,4 @@
-#include <quern/consumer/detail/dispatch/run_limit.hpp>
+#include <quern/consumer/detail/run/run_limit.hpp>
 #include <quern/sim/virtual_clock.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -1,4 +1,4 @@
-#include <quern/consumer/detail/service_clock.hpp>
+#include <quern/consumer/detail/conclude/service_clock.hpp>
 
 #include <boost/test/unit_test.hpp>
 

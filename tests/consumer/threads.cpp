@@ -85,10 +85,7 @@ struct crowd {
         options.max_in_flight = 200;
         options.handler_timeout = 100ms;
         options.backoff = policy::backoff::fixed({0ms});
-        auto& breaker = options.breaker.emplace();
-        breaker.open_for = policy::backoff::fixed({10ms});
-        breaker.probes = options.max_in_flight;
-        breaker.full_speed = 0;
+        options.breaker.emplace().share = 1;
     }
 
     void send(int count)

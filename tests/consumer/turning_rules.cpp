@@ -1,7 +1,7 @@
 // Each rule, when its limit is turned.
 
 #include <quern/consumer/detail/byte_limit.hpp>
-#include <quern/consumer/detail/dispatch/pace.hpp>
+#include <quern/consumer/detail/gate/pace.hpp>
 #include <quern/consumer/detail/intake/intake.hpp>
 #include <quern/consumer/detail/limits_in_force.hpp>
 #include <quern/sim/virtual_clock.hpp>

@@ -1,4 +1,4 @@
-#include <quern/consumer/detail/message/verdict.hpp>
+#include <quern/consumer/detail/conclude/verdict.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -47,7 +47,8 @@ BOOST_AUTO_TEST_CASE(each_outcome_has_its_verdict)
     BOOST_TEST(of(ack()).what == kind::remove);
     BOOST_TEST(of(reject("no")).what == kind::reject);
     BOOST_TEST(of(reject("no\n")).reason == "no?");
-    BOOST_TEST(of(unavailable()).what == kind::stand_back);
+    BOOST_TEST(of(unavailable()).what == kind::postpone);
+    BOOST_TEST(of(unavailable()).delay.count() == 5'000); // as a failure
     BOOST_TEST(of(release()).what == kind::postpone);
     BOOST_TEST(of(release()).delay.count() == 0);
     BOOST_TEST(of(retry_after(7s)).delay.count() == 7'000);
@@ -119,7 +120,7 @@ BOOST_AUTO_TEST_CASE(age_does_not_touch_what_stands_back_or_is_released)
 {
     options.max_age = 1min;
     its.age = 1h;
-    BOOST_TEST(of(unavailable()).what == kind::stand_back);
+    BOOST_TEST(of(unavailable()).what == kind::postpone);
     BOOST_TEST(of(release()).what == kind::postpone);
     BOOST_TEST(of(ack()).what == kind::remove);
     BOOST_TEST(

@@ -192,7 +192,6 @@ BOOST_DATA_TEST_CASE_F(blocking, those_that_wait_for_their_last_run_stay_here_in
 BOOST_DATA_TEST_CASE_F(blocking, those_that_wait_once_more_begin_once, data::make(kinds), how)
 {
     allow_receives("1");
-    options.breaker->probes = 4; // all wait for the thread at once
     begin(how, 4, 1);
     for (int i = 0; i < 2; ++i) {
         it->report_outage(true);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The live page in a real browser: failures, an open breaker and a drain are seen, nothing is complained of on its console, nothing
+"""The live page in a real browser: failures, a suspected outage and a drain are seen, nothing is complained of on its console, nothing
 breaks its own security policy, and it can be read in light and dark, on a desk and on a telephone. Usage: page.py QUERN
 
 Needs chromedriver and Chromium (Debian: chromium-driver, chromium); ends with status 77, CTest's sign for a test that was skipped,
@@ -110,8 +110,8 @@ def check(browser, shop, pictures):
 
     shop.has("down")
     shop.send(*(f"order {n}0" for n in range(60)))
-    browser.wait_for("breaker of the handlers", "breaker open for")
-    nothing_wrong(browser, "with a breaker that is open")
+    browser.wait_for("breaker of the handlers", "breaker half open for")
+    nothing_wrong(browser, "with a breaker that is half open")
     picture("page-outage.png", "dark", 1000, 1100)
     shop.has("down", False)
     browser.wait_for("closed")

@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(what_broke_is_judged_by_how_far_it_came)
     check({
         {broken(reach::not_sent), action::unavailable, news::down},
         {broken(reach::not_asked), action::retry, news::none},
-        {broken(reach::unanswered), action::retry, news::bad},
+        {broken(reach::unanswered), action::retry, news::down},
         {broken(reach::cut_off, 200), action::retry, news::none},
         {broken(reach::cut_off, 404), action::retry, news::none},
         {broken(reach::cut_off, 500), action::retry, news::bad},
@@ -273,7 +273,7 @@ BOOST_AUTO_TEST_CASE(a_usual_delay_takes_the_place_of_the_backoff)
             {status(500), action::retry, news::bad, 2s},
             {status(404), action::retry, news::none, 2s},
             {status(429, "7"), action::retry, news::none, 7s},
-            {broken(reach::unanswered), action::retry, news::bad, 2s},
+            {broken(reach::unanswered), action::retry, news::down, 2s},
             {status(200), action::ack, news::good},
         },
         by);

@@ -1,6 +1,6 @@
 #include "naive_worker.hpp"
 
-#include <quern/consumer/detail/message/thrown.hpp>
+#include <quern/consumer/detail/conclude/thrown.hpp>
 
 namespace quern::sim {
 

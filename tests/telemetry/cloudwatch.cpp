@@ -46,8 +46,8 @@ BOOST_AUTO_TEST_CASE(a_series_has_the_name_that_its_pattern_and_its_label_make)
     BOOST_TEST(cloudwatch_name(about(id::process_duration), 3) == "ProcessDuration");
     BOOST_TEST(cloudwatch_name(about(id::dead_letter_messages), 0) == "DeadLetters");
     BOOST_TEST(cloudwatch_name(about(id::dead_letter_messages), 1) == "");
-    BOOST_TEST(cloudwatch_name(about(id::breaker_transitions), 1) == "BreakerOpen");
-    BOOST_TEST(cloudwatch_name(about(id::breaker_transitions), 2) == "");
+    BOOST_TEST(cloudwatch_name(about(id::breaker_transitions), 2) == "BreakerHalfOpen");
+    BOOST_TEST(cloudwatch_name(about(id::breaker_transitions), 1) == "");
     BOOST_TEST(cloudwatch_name(about(id::requests), 0) == "");
 }
 

@@ -33,7 +33,6 @@ char const* words_for(phase p)
     switch (p) {
     case phase::open: return "open";
     case phase::half_open: return "half open";
-    case phase::slow_start: return "slow start";
     case phase::closed: break;
     }
     return "closed";
@@ -131,7 +130,7 @@ void recorder::receive_failed(failure const& why, int in_a_row)
 void recorder::breaker_changed(std::string_view dependency, phase from, phase to)
 {
     auto const name = printable(std::string(dependency));
-    if (to == phase::open) note("breaker opened", nullptr, name);
+    if (to != phase::closed) note(to == phase::open ? "breaker opened" : "breaker half open", nullptr, name);
     {
         std::lock_guard const held(lock_);
         if (to == phase::closed)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <quern/consumer/gate.hpp>
 #include <quern/consumer/observer.hpp>
 #include <quern/consumer/outcome.hpp>
 #include <quern/core/clock.hpp>
@@ -118,23 +119,26 @@ struct consumer_options {
     /// malformed, anything else is retry()). Called on the consumer's strand; must not throw.
     std::function<std::optional<outcome>(std::exception_ptr)> classify;
 
-    /// Outage mode: stops the work while what the handlers depend on is down, as unavailable() says, or as handlers
-    /// show that all fail. Absent: receive whatever happens; what is unavailable() comes again after 30 to 45 s. By
-    /// default only a window in which every call failed opens it: handlers may fail for reasons of their messages.
-    /// A probe that has not ended has failed at handler_timeout, without one after a minute, two, four and so on.
-    std::optional<policy::breaker_options> breaker = only_when_all_fail();
+    /// Outage mode. When message after message fails, or finds down what it needs, work goes on at a tenth of its
+    /// usual speed until one succeeds; it never stops, for what fails may be a part. What fails meanwhile waits here,
+    /// within a quarter of max_in_flight, or comes again after 30 s to ten minutes; messages on their last receive
+    /// wait first. Absent: receive whatever happens. What is unavailable() comes again after `backoff` otherwise.
+    std::optional<policy::breaker_options> breaker = policy::breaker_options();
+
+    /// A rule of yours in place of the breakers; see quern::gate. Null: these.
+    std::shared_ptr<quern::gate> gate;
 
     /// A flag from outside (a parameter, a file) that halts the work, as if all that handlers depend on were down,
     /// until it is lowered again. explain() says `flag` meanwhile. Without a source: none.
     policy::flag_options flag;
 
     /// The thing that a message's handler depends on, where that differs: a tenant's database, a partner's address.
-    /// Each name has a breaker of its own, and while one is open the others go on. Called on the consumer's strand,
-    /// each time that a message is about to run. Absent: all depend on the same.
+    /// Each name has a breaker of its own, and while one is ill the others go on. Called on the consumer's strand,
+    /// once for each message received. Absent: all depend on the same.
     std::function<std::string(delivery const&)> dependency;
 
-    /// Names told apart, at most: 1,000, which is a few megabytes. A new one takes the place of the one that was not
-    /// used for longest and is up; where there is none, all further ones count as one. 1 to 100,000.
+    /// Names told apart, at most: 1,000, which is a few hundred kilobytes. A new one takes the place of the one that
+    /// was not used for longest. 1 to 100,000.
     std::size_t max_dependencies = 1'000;
 
     /// FIFO queues. Retrying the head is what the order of the queue promises.
@@ -211,13 +215,6 @@ struct consumer_options {
 
     /// The first setting, or combination, that cannot work.
     [[nodiscard]] std::optional<failure> validate() const;
-
-    static policy::breaker_options only_when_all_fail()
-    {
-        policy::breaker_options out;
-        out.failure_ratio = 1;
-        return out;
-    }
 };
 
 } // namespace quern

@@ -30,8 +30,9 @@ public:
         unavailable
     }; // what nobody has set must delete nothing
 
-    /// News about what the handler depends on: by its kind a retry() is bad news, and a retry_after() is none.
-    enum class news : unsigned char { usual, none, bad };
+    /// News about what the handler depends on: by its kind a retry() is bad news, an unavailable() says that it is
+    /// down, and a retry_after() is none.
+    enum class news : unsigned char { usual, none, bad, down };
 
     outcome() = default; ///< retry()
     explicit outcome(kind what, std::chrono::milliseconds delay = {}) : what_(what), delay_(delay) {}

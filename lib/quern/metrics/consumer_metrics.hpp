@@ -73,7 +73,7 @@ private:
     request_metrics requests_; ///< of a client that it has for itself
     counter held_, running_;   ///< messages, and handlers: no difference of totals, which a reader sees apart
     std::atomic<std::size_t> max_in_flight_{0}; ///< as explained() has it; 0: not yet
-    std::array<std::size_t, 4> breakers_{};     ///< not closed, by phase
+    std::array<std::size_t, 3> breakers_{};     ///< not closed, by phase
     mutable std::mutex lock_;
     std::shared_ptr<consumer_numbers<counter> const> counters_;
 };

@@ -66,7 +66,7 @@ private:
 
 outcome::news for_the_breaker(news about)
 {
-    return about == news::bad ? outcome::news::bad : outcome::news::none;
+    return about == news::bad ? outcome::news::bad : about == news::down ? outcome::news::down : outcome::news::none;
 }
 
 } // namespace

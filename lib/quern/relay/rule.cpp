@@ -66,7 +66,7 @@ decision without_answer(ending const& end)
     }
     default: break;
     }
-    auto out = retried(news::bad, end.error + "; the request may have been carried out");
+    auto out = retried(news::down, end.error + "; the request may have been carried out");
     out.maybe_done = true;
     return out;
 }

@@ -1,6 +1,6 @@
 #include <quern/sim/verdict.hpp>
 
-#include <quern/consumer/detail/message/thrown.hpp>
+#include <quern/consumer/detail/conclude/thrown.hpp>
 
 #include <random>
 

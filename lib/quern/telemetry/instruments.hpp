@@ -103,7 +103,7 @@ using text = std::string_view;
 inline constexpr text receive_result[] = {"messages", "empty", "failed", "repeated"};
 inline constexpr text settled[] = {"acked", "retried", "released", "rejected"};
 inline constexpr text failure_kind[] = {"threw", "timed_out", "cancelled", "unavailable"};
-inline constexpr text breaker[] = {"closed", "open", "half_open", "slow_start"};
+inline constexpr text breaker[] = {"closed", "open", "half_open"};
 inline constexpr text verdict[] = {"retry", "ack", "release", "reject", "unavailable"};
 inline constexpr text limited[] = {"messages", "bytes", "handlers", "receives"};
 inline constexpr text obstacle[] = {"max_in_flight", "max_bytes_in_flight", "rate", "handler_concurrency",
@@ -154,7 +154,7 @@ inline constexpr std::array<instrument, instrument_count> instruments{{
      {{{"kind", "", values::failure_kind}}},
      "Handlers that ended in another way than by an outcome, or found what they need unavailable."},
     {id::breaker_transitions, part::consumer, kind::counter,
-     "quern_breaker_transitions_total", "quern.breaker.transitions", "Breaker*:open", "{transition}",
+     "quern_breaker_transitions_total", "quern.breaker.transitions", "Breaker*:half_open", "{transition}",
      {{{"to", "", values::breaker}}},
      "Changes of a breaker, by what it became."},
     {id::process_duration, part::consumer, kind::histogram,

@@ -58,12 +58,10 @@ explanation pipeline::explain()
         out.oldest = {
             std::string(oldest->message.id()), between(oldest->came_in->received_at, time), state_of(oldest->life)};
     }
-    if (auto& bad = dispatch_.bad_times(); !bad.halts(time)) {
-        if (auto why = bad.explain(time); !why.empty()) out.remarks.push_back(std::move(why));
-    }
-    if (auto const& flag = dispatch_.flag(); flag.at(time) == policy::flag_rule::state::unknown && !flag.halts(time))
+    if (auto why = line_.gate->explain(time); !why.empty() && !slows(time)) out.remarks.push_back(std::move(why));
+    if (auto const& flag = gate_.flag(); flag.at(time) == policy::flag_rule::state::unknown && !flag.halts(time))
         out.remarks.push_back(flag.explain(time));
-    if (auto const& flag = dispatch_.flag(); flag.at(time) != policy::flag_rule::state::none)
+    if (auto const& flag = gate_.flag(); flag.at(time) != policy::flag_rule::state::none)
         out.flag = explanation::flag_state{flag.halts(time), flag.age(time)};
     if (!groups.empty()) {
         out.remarks.push_back("SQS gives nothing of " + std::to_string(groups.size()) +
@@ -91,10 +89,15 @@ std::string pipeline::why_receives_fail(int failures, tick time) const
     return text;
 }
 
+/// An outage of everything is suspected, so fewer messages are received.
+bool pipeline::slows(tick time)
+{
+    return line_.gate->rate(time).has_value();
+}
+
 std::vector<explanation::obstacle> pipeline::obstacles(tick time)
 {
-    auto& bad = dispatch_.bad_times();
-    auto& pace = dispatch_.speed();
+    auto& pace = gate_.speed();
     std::vector<explanation::obstacle> out;
     if (line_.ended)
         out.push_back({"ended", "ended"});
@@ -102,9 +105,10 @@ std::vector<explanation::obstacle> pipeline::obstacles(tick time)
         out.push_back({"not_started", "not started"});
     else if (line_.ending)
         out.push_back({"draining", "draining"});
-    if (auto const why = bad.explain(time); !why.empty() && (bad.paused() || bad.halts(time)))
-        out.push_back({bad.paused() ? "paused" : "breaker", why});
-    if (auto const& flag = dispatch_.flag(); flag.halts(time)) out.push_back({"flag", flag.explain(time)});
+    if (auto why = gate_.why_stopped(); !why.empty())
+        out.push_back({gate_.is_paused() ? "paused" : "breaker", std::move(why)});
+    if (slows(time)) out.push_back({"breaker", line_.gate->explain(time)});
+    if (auto const& flag = gate_.flag(); flag.halts(time)) out.push_back({"flag", flag.explain(time)});
     if (line_.in_flight.size() >= line_.limits.max_in_flight) {
         out.push_back({"max_in_flight",
             "max_in_flight is reached: " + std::to_string(line_.running) + " are being handled, " +
@@ -117,17 +121,18 @@ std::vector<explanation::obstacle> pipeline::obstacles(tick time)
                 std::to_string(line_.limits.max_bytes_in_flight) + " are held, " + std::to_string(coming) +
                 " messages may come"});
     }
-    if (pace.room(coming, time) == 0) {
+    if (!slows(time) && pace.room(coming, time) == 0) {
         auto const at = pace.wake_at();
         out.push_back({"rate",
             "rate: " + std::to_string(pace.waiting()) + " messages wait for their turn, the next " +
                 (at ? in_seconds(*at, time) : "when one that was asked for has come")});
     }
-    if (dispatch_.room_beside_calls(0) == 0) { // a receive that is open, and may bring as many, is nothing in the way
+    if (run_.room_beside_calls(pace.waiting()) ==
+        0) { // a receive that is open, and may bring as many, is nothing in the way
         out.push_back({"handler_concurrency",
             "handler_concurrency: " + std::to_string(line_.running) + " are being handled, no more than " +
                 std::to_string(line_.limits.handler_concurrency) + " at once, and " +
-                std::to_string(dispatch_.waiting()) + " wait for them"});
+                std::to_string(gate_.waiting()) + " wait for them"});
     }
     if (auto const at = intake_.rule().pauses_until(); at > time) {
         auto const failures = intake_.rule().failures();
@@ -145,8 +150,7 @@ void pipeline::watch_for_stall(tick time)
 {
     auto const& c = line_.counters;
     auto const progress = c.polls - c.failed_polls + c.acked + c.retried + c.released + c.rejected + c.lost;
-    auto const on_purpose = line_.ending || dispatch_.bad_times().stopped() || dispatch_.flag().halts(time) ||
-        dispatch_.speed().wake_at();
+    auto const on_purpose = line_.ending || gate_.is_stopped(time) || gate_.speed().wake_at();
     if (!stall_.due(progress, on_purpose, time)) return;
     auto const quiet = std::chrono::floor<std::chrono::seconds>(time - stall_.since()).count();
     stall_log_.write(log_level::warning, "stalled",

@@ -88,8 +88,8 @@ void line::carry_out(held_ptr const& h, life::actions todo, tick at)
             observe(*h, at, &observer::settled, end_of(todo, h->life.was_lost(), h->postponed), h->postponed);
         in_flight.remove(*h);
     }
-    if (todo & for_dispatch) {
-        notices.push_back({h, static_cast<life::actions>(todo & for_dispatch)});
+    if (todo & for_earlier_stages) {
+        notices.push_back({h, static_cast<life::actions>(todo & for_earlier_stages)});
         wake.ring();
     }
 }
@@ -161,6 +161,17 @@ void line::look(held const& h, tick now, observed_message& out)
         }
     }
     if (!h.message.message().system_attributes.empty()) out.group = h.message.group();
+}
+
+quern::gate::subject line::subject_of(held const& h) const
+{
+    quern::gate::subject out;
+    out.number = reinterpret_cast<std::uintptr_t>(&h);
+    out.id = h.id_hash;
+    out.key = h.key;
+    if (max_receives != 0) out.receives_left = std::max(max_receives - h.receive_count, 0);
+    out.began_at = h.began_at;
+    return out;
 }
 
 seconds line::whole_seconds(held const& h, std::chrono::milliseconds delay, tick at) const

@@ -7,6 +7,7 @@
 #include <quern/consumer/detail/limits_in_force.hpp>
 #include <quern/consumer/detail/message/ledger.hpp>
 #include <quern/consumer/drain_report.hpp>
+#include <quern/consumer/gate.hpp>
 #include <quern/consumer/observer.hpp>
 #include <quern/consumer/options.hpp>
 #include <quern/core/alarm.hpp>
@@ -17,6 +18,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +28,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace quern::detail {
@@ -33,9 +36,9 @@ namespace quern::detail {
 /// State that the stages share: what is in flight with its leases, the settings, time, chance, the log, and the way
 /// to SQS.
 ///
-/// The stages pass messages on in one direction, intake -> dispatch -> settle, and each knows only those behind it.
-/// A later stage that learns something which concerns an earlier one (a message's lease is lost, its group may go on)
-/// leaves it here as a notice, which that stage takes up in its next turn.
+/// The stages pass messages on in one direction, intake -> gate -> run -> conclude -> settle, and each knows only
+/// those behind it. A later stage that learns something which concerns an earlier one (a message's lease is lost, its
+/// group may go on) leaves it here as a notice, which that stage takes up in its next turn.
 ///
 /// Threads  everything on the strand, but for `in_flight.size()` and the counters, which any thread may read.
 struct line {
@@ -86,6 +89,18 @@ struct line {
     /// The drain has not yet come to its last tenth: what is not wanted may wait until no receive is open.
     bool keeps_back(tick at) const { return ending && ending->keeps_back(at) && open_receives != 0; }
 
+    /// Given back, it would go to the dead-letter queue.
+    bool is_last_receive(held const& h) const { return max_receives != 0 && h.receive_count >= max_receives; }
+
+    /// A message as the gate knows it.
+    quern::gate::subject subject_of(held const&) const;
+
+    /// How many messages may wait for better times: a quarter; of one place only it would be all.
+    std::size_t places_to_wait() const
+    {
+        return limits.max_in_flight == 1 ? 0 : std::max<std::size_t>(1, limits.max_in_flight / 4);
+    }
+
     tick now() const { return time.now(); }
 
     compact_strand const strand;
@@ -108,6 +123,12 @@ struct line {
     log_throttle log;
     alarm wake;
 
+    std::shared_ptr<quern::gate> gate;                      ///< of outages; set once all stages stand
+    int max_receives = 0;                                   ///< of the redrive policy; 0: none, or not known
+    std::unordered_map<std::uint64_t, held_ptr> waits_here; ///< by their numbers, as the gate has them
+    bool found_down = false;                                ///< the last handler that had news, what it needs
+    std::vector<held_ptr> again;                            ///< called back before they began, to be admitted
+
     byte_limit bytes;
     std::size_t coming = 0; ///< messages that the open receives may bring
     std::size_t open_receives = 0;
@@ -122,7 +143,7 @@ struct line {
     std::optional<std::string> rejected_go_to;
     std::function<void()> halt; ///< begins a drain
 
-    /// A message, and what dispatch has to do about it: give_back_tail, leave_group, cancel, try_later.
+    /// A message, and what an earlier stage has to do about it: see for_earlier_stages.
     struct notice {
         held_ptr what;
         message_life::actions todo;
@@ -139,8 +160,8 @@ private:
     std::optional<boost::asio::any_io_executor> at_work_; // keep the context from running out of work
 };
 
-/// Actions that dispatch takes about a message; line::carry_out() takes the rest itself.
-inline constexpr message_life::actions for_dispatch = message_life::give_back_tail | message_life::leave_group |
+/// Actions that run and conclude take about a message; line::carry_out() takes the rest itself.
+inline constexpr message_life::actions for_earlier_stages = message_life::give_back_tail | message_life::leave_group |
     message_life::cancel | message_life::send_delete | message_life::try_later;
 
 /// Answers whoever waits for a delete of this message (`deleted`) or an extension, which comes too late in any case.

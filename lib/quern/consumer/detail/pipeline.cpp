@@ -39,7 +39,7 @@ std::weak_ptr<lodgers::lodger> pipeline::move_in(std::shared_ptr<lodgers> home, 
         compact_strand::on(std::move(ex)), given, std::move(queue_url), std::move(handle), std::move(options)));
     counters = made->line_.shared_counters;
     made->line_.owner = made;
-    made->dispatch_.open();
+    made->run_.open();
     auto const& settings = made->line_.options;
     if (!given) places = made->line_.api.claim({settings.max_polls, settings.max_settle_calls});
     made->places_.push_back(std::move(places));
@@ -59,9 +59,10 @@ pipeline::pipeline(
                                                                 : given    ? *given
                                                                            : *own_client_,
                                                             std::move(queue_url), std::move(options)),
-      settle_(line_), leases_(line_, settle_), dispatch_(line_, settle_, std::move(handle)),
-      intake_(line_, dispatch_), polls_claimed_(line_.options.max_polls),
-      stall_(line_.options.stall_after, line_.now()), stall_log_(line_.options.log)
+      settle_(line_), leases_(line_, settle_), conclude_(line_, settle_),
+      run_(line_, conclude_, settle_, std::move(handle)), gate_(line_, run_, conclude_), intake_(line_, gate_, run_),
+      polls_claimed_(line_.options.max_polls), stall_(line_.options.stall_after, line_.now()),
+      stall_log_(line_.options.log)
 {
     line_.halt = [this] {
         if (!line_.ending) begin_drain(line_.options.drain_deadline);
@@ -90,14 +91,14 @@ asio::awaitable<void> pipeline::run()
 
 /// Gives each stage its turn; says when time alone will make more due.
 ///
-/// Intake comes before dispatch, so that receives use the frames of those that have ended again: a handler would keep
+/// Intake comes before the gate, so that receives use the frames of those that have ended again: a handler would keep
 /// them, large as they are.
 std::optional<tick> pipeline::turn(tick time)
 {
     auto const leases = leases_.turn(time);
-    dispatch_.admit_waiting(time);
+    gate_.admit_waiting(time);
     auto const receives = intake_.turn(time);
-    auto const handlers = dispatch_.turn(time);
+    auto const handlers = gate_.turn(time);
     // Within a group the next message waits for the delete.
     bool const more_to_come = line_.running != 0 || (!line_.fifo && intake_.rule().is_paced());
     auto const settlements = settle_.turn(time, more_to_come);
@@ -117,7 +118,7 @@ bool pipeline::is_drained(tick time)
     auto const step = line_.ending->next({line_.open_receives, line_.in_flight.size(), held_by_waiters()}, time);
     if (step == drain::step::cancel) {
         line_.observe(&observer::drain_cancels);
-        dispatch_.cancel_all();
+        run_.cancel_all();
     }
     if (step != drain::step::end) return false;
     report_what_is_left(time);
@@ -194,7 +195,7 @@ void pipeline::left()
 
 void pipeline::context_ends()
 {
-    dispatch_.close();
+    run_.close();
     settle_.forget_asks();
     waiting_.clear();
 }
@@ -211,7 +212,8 @@ result<void> pipeline::set_limits(consumer_limits const& to)
     auto const now = line_.limits.told();
     if (now == before) return {};
     line_.bytes.set(line_.limits.max_bytes_in_flight);
-    dispatch_.limits_are_turned(line_.now());
+    run_.limits_are_turned();
+    gate_.limits_are_turned(line_.now());
     intake_.limits_are_turned();
     line_.observe(&observer::limits_set, now);
     line_.wake.ring();
@@ -245,7 +247,7 @@ void pipeline::begin_drain(std::chrono::milliseconds limit)
     line_.observe(&observer::drain_began, limit);
     line_.ending.emplace(time, limit);
     intake_.stop();
-    dispatch_.begin_drain(time);
+    gate_.begin_drain(time);
     if (!std::exchange(started_, true)) line_.spawn(run());
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
-#include <quern/consumer/detail/dispatch/dispatch_stage.hpp>
+#include <quern/consumer/detail/conclude/conclude_stage.hpp>
+#include <quern/consumer/detail/gate/gate_stage.hpp>
 #include <quern/consumer/detail/intake/intake_stage.hpp>
 #include <quern/consumer/detail/lease/lease_stage.hpp>
 #include <quern/consumer/detail/line.hpp>
+#include <quern/consumer/detail/run/run_stage.hpp>
 #include <quern/consumer/detail/settle/settle_stage.hpp>
 #include <quern/consumer/detail/stall_watch.hpp>
 #include <quern/consumer/explanation.hpp>
@@ -59,9 +61,9 @@ private:
 /// A consumer at work: the stages, wired, and the one loop that gives each its turn. A stage says when time alone
 /// will make more due; everything else rings the alarm.
 ///
-///     intake ──▶ dispatch ──▶ settle
-///                   ▲            ▲
-///                   └── lease ───┘
+///     intake ──▶ gate ──▶ run ──▶ (handler) ──▶ conclude ──▶ settle
+///                                                               ▲
+///                                                     lease ────┘
 ///
 /// Threads  everything on `strand()`.
 class pipeline final : public std::enable_shared_from_this<pipeline> {
@@ -75,9 +77,9 @@ public:
     void start();
     void begin_drain(std::chrono::milliseconds limit);
     void drain_on(std::vector<int> const& signals, std::chrono::milliseconds limit);
-    void pause(std::string why) { dispatch_.pause(std::move(why)); }
-    void resume() { dispatch_.resume(); }
-    void report_outage(bool down) { dispatch_.report_outage(down); }
+    void pause(std::string why) { gate_.pause(std::move(why)); }
+    void resume() { gate_.resume(); }
+    void report_outage(bool down) { gate_.report_outage(down); }
     void halt() { line_.halt(); }
     [[nodiscard]] result<void> set_limits(consumer_limits const&);
 
@@ -115,6 +117,7 @@ private:
     void tell(end_waiter const&) const;
     void move_out_if_done();
     void await_signal();
+    bool slows(tick now);
     std::vector<explanation::obstacle> obstacles(tick now);
     std::string why_receives_fail(int failures, tick now) const;
     void watch_for_stall(tick now);
@@ -127,7 +130,9 @@ private:
     line line_;
     settle_stage settle_;
     lease_stage leases_;
-    dispatch_stage dispatch_;
+    conclude_stage conclude_;
+    run_stage run_;
+    gate_stage gate_;
     intake_stage intake_;
     std::size_t polls_claimed_; // in the client's lane
 

@@ -75,6 +75,9 @@ void trouble(scenario& s, dice& d)
     if (h.unavailable > 0) s.patience += one_by_one; // one probe at a time
 }
 
+/// The first that find it down on their last receive: a third one tells.
+constexpr int unnoticed = 2;
+
 /// Up to three processes in trouble.
 void crowd(scenario& s, dice& d)
 {
@@ -103,8 +106,6 @@ void dependency(scenario& s, dice& d)
         s.receives_before = static_cast<int>(d.between(20, 100));
         s.lowered_at = d.between(0ms, s.spells.front().from);
     }
-    // Where messages are few and far between, the first that fail, each several times, make bad news usual.
-    auto const unnoticed = 3 * (s.consumer.breaker->unavailable_in_a_row - 1);
     s.most_dead = static_cast<int>(s.spells.size()) * s.processes * unnoticed;
 }
 
@@ -125,7 +126,7 @@ void backlog(scenario& s, dice& d)
     spell down{0ms, d.between(5min, 1h), {}};
     down.dependency_down = true;
     s.spells.push_back(std::move(down));
-    s.most_dead = s.processes * 3 * (c.breaker->unavailable_in_a_row - 1);
+    s.most_dead = s.processes * unnoticed;
 }
 
 /// A backlog of whose messages a few are handled between two outages, often before the consumer is at full speed.
@@ -140,8 +141,6 @@ void flapping(scenario& s, dice& d)
     // All leases end together: two calls, 48 ms each, could not extend 430 of them within a second.
     s.consumer.max_settle_calls =
         std::max(s.consumer.max_settle_calls, 2 + static_cast<std::size_t>(s.messages) / 20);
-    s.consumer.breaker->open_for =
-        policy::backoff::exponential(5s, 2.0, d.between(5s, 20s)); // else it misses most of them
     s.spells.clear();
     auto from = d.between(0ms, 30s);
     for (auto outages = d.between(3, 30); outages > 0; --outages) {
@@ -150,7 +149,7 @@ void flapping(scenario& s, dice& d)
         from = down.until + d.between(2s, 15s);
         s.spells.push_back(std::move(down));
     }
-    s.most_dead += 3 * s.processes * static_cast<int>(s.spells.size()); // three of each, until it is known
+    s.most_dead = s.processes * unnoticed * static_cast<int>(s.spells.size());
 }
 
 /// Some tenants are down, whose messages are told apart: each is an outage of its own. A quarter of the places is
@@ -165,8 +164,7 @@ void backlog_of_tenants(scenario& s, dice& d)
     down.dependency_down = false;
     for (auto wanted = d.between(1, s.tenants / 2); wanted > 0; --wanted)
         down.tenants_down |= std::uint64_t(1) << d.between(0, s.tenants - 1);
-    auto const of_one = s.processes * 3 * (s.consumer.breaker->unavailable_in_a_row - 1);
-    s.most_dead = std::popcount(down.tenants_down) * of_one;
+    s.most_dead = std::popcount(down.tenants_down) * s.processes * unnoticed;
 }
 
 void incidents(scenario& s, dice& d, std::initializer_list<incident::kind> kinds)

@@ -26,12 +26,11 @@ void intake::set_limits(std::size_t max_in_flight, std::size_t max_polls)
     waiting_since_.reset();
 }
 
-int intake::next_poll(std::size_t held, tick now, std::size_t most_held, std::size_t more)
+int intake::next_poll(std::size_t held, tick now, std::size_t more)
 {
-    most_held = std::min(most_held, max_in_flight_);
     wake_at_.reset();
     auto const taken = held + coming_;
-    if (stopped_ || polls_ >= target_ || taken >= most_held || more == 0) {
+    if (stopped_ || polls_ >= target_ || taken >= max_in_flight_ || more == 0) {
         waiting_since_.reset();
         return 0;
     }
@@ -43,8 +42,8 @@ int intake::next_poll(std::size_t held, tick now, std::size_t most_held, std::si
         wake_at_ = begun_at_ + pace_;
         return 0;
     }
-    auto const free = std::min(most_held - taken, more);
-    auto const worth_it = std::clamp<std::size_t>(most_held / 4, 1, most);
+    auto const free = std::min(max_in_flight_ - taken, more);
+    auto const worth_it = std::clamp<std::size_t>(max_in_flight_ / 4, 1, most);
     if (free < worth_it && held != 0) {
         if (!waiting_since_) waiting_since_ = now;
         if (now < *waiting_since_ + patience) {

@@ -27,9 +27,9 @@ public:
 
     static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
 
-    /// How many messages a receive that starts now should ask for; 0: none now. `held` counts those in flight here,
-    /// `most` bounds them where that is less than max_in_flight; `more` may come besides what is coming().
-    int next_poll(std::size_t held, tick now, std::size_t most = unlimited, std::size_t more = unlimited);
+    /// How many messages a receive that starts now should ask for; 0: none now. `held` counts those in flight here;
+    /// `more` may come besides what is coming().
+    int next_poll(std::size_t held, tick now, std::size_t more = unlimited);
 
     /// Messages that the receives under way may bring.
     std::size_t coming() const { return coming_; }

@@ -1,4 +1,4 @@
-#include <quern/consumer/detail/dispatch/dispatch_stage.hpp>
+#include <quern/consumer/detail/gate/gate_stage.hpp>
 #include <quern/consumer/detail/intake/intake_stage.hpp>
 
 #include <algorithm>
@@ -43,8 +43,8 @@ std::int32_t milliseconds_since(std::optional<wall_time> sent, wall_time now)
 
 } // namespace
 
-intake_stage::intake_stage(line& l, dispatch_stage& to)
-    : line_(l), to_(to),
+intake_stage::intake_stage(line& l, gate_stage& to, run_stage& run)
+    : line_(l), to_(to), run_(run),
       rule_(l.options.max_in_flight, l.options.max_polls, seeded(l.options.seed), l.options.wait_time.count() != 0),
       patience_(l.options.give_up_after, l.options.give_up_at_start_after), drain_budget_(l.options.drain_deadline)
 {}
@@ -53,21 +53,18 @@ std::optional<tick> intake_stage::turn(tick now)
 {
     for (;;) { // a poll may be answered before spawn() returns
         line_.coming = rule_.coming();
-        auto const places = to_.room(now);
-        tell_limits(places.all);
-        auto const more =
-            std::min({line_.bytes_room(), to_.room_at_this_pace(now), to_.room_beside_calls(line_.coming)});
-        auto const ask = rule_.next_poll(places.taken, now, places.all, more);
+        tell_limits();
+        auto const ask = rule_.next_poll(line_.in_flight.size(), now, std::min(line_.bytes_room(), to_.room(now)));
         if (ask == 0) return rule_.wake_at();
         ++line_.open_receives;
         line_.spawn(poll(ask));
     }
 }
 
-void intake_stage::tell_limits(std::size_t places)
+void intake_stage::tell_limits()
 {
     if (!line_.watcher) return;
-    observed_limits const now{rule_.target(), std::min(places, line_.limits.max_in_flight)};
+    observed_limits const now{rule_.target(), line_.limits.max_in_flight};
     if (now != std::exchange(told_, now)) line_.observe(&observer::limits_changed, now);
 }
 
@@ -227,7 +224,7 @@ held_ptr intake_stage::take_in(sqs::message&& message, arrival const& with)
             known, known->life.on(life::event::received_again), with.at); // it has come back before the answer
     }
     auto h = make_held(std::move(message), from->storage, line_.time, from->received_at);
-    to_.attend(*h);
+    run_.attend(*h);
     if (line_.tells_queued) h->queued_ms = milliseconds_since(h->message.message().sent_at(), with.service_time);
     auto const asked_for = line_.fifo || !line_.options.system_attributes.empty();
     if (!asked_for && (!may_go_along() || h->message.message().system("AWSTraceHeader").empty()))

@@ -15,13 +15,14 @@
 
 namespace quern::detail {
 
-class dispatch_stage;
+class gate_stage;
+class run_stage;
 
 /// The first stage: long polls bring messages, no more than there is room for, and each becomes an entry of the
 /// ledger.
 class intake_stage {
 public:
-    intake_stage(line&, dispatch_stage& to);
+    intake_stage(line&, gate_stage& to, run_stage&);
 
     /// Begins the receives that there is room for. Says when time alone will make more room.
     std::optional<tick> turn(tick now);
@@ -58,10 +59,11 @@ private:
     held_ptr take_in(sqs::damaged_message&&, arrival const&);
     std::shared_ptr<answer> weighed(response&, tick received_at);
     std::chrono::seconds wait_time() const;
-    void tell_limits(std::size_t places);
+    void tell_limits();
 
     line& line_;
-    dispatch_stage& to_;
+    gate_stage& to_;
+    run_stage& run_;
     intake rule_;
     patience patience_;
     observed_limits told_;

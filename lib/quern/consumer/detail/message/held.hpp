@@ -1,11 +1,9 @@
 #pragma once
 
 #include <quern/consumer/delivery.hpp>
-#include <quern/consumer/detail/message/dependency.hpp>
 #include <quern/consumer/detail/message/message_life.hpp>
 #include <quern/core/detail/compact_strand.hpp>
 #include <quern/core/error.hpp>
-#include <quern/policy/breaker.hpp>
 
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/intrusive/list_hook.hpp>
@@ -115,19 +113,15 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
 
     /// State that only a message in trouble has.
     struct trouble {
-        std::string reason;                             ///< of its rejection
-        std::optional<failure> damage;                  ///< it arrived unreadable: no handler can run
-        tick found_down_at = tick::min();               ///< what it depends on, by its handler, the last time
-        tick rests_until = tick::min();                 ///< since then, while it waits here
-        std::optional<policy::breaker::ticket> doubted; ///< of the handlers among which it was in doubt
+        std::string reason;            ///< of its rejection
+        std::optional<failure> damage; ///< it arrived unreadable: no handler can run
+        tick waits_since{};            ///< here, for better times
     };
     trouble& in_trouble()
     {
         if (!rare) rare = std::make_unique<trouble>();
         return *rare;
     }
-    tick rests_until() const { return rare ? rare->rests_until : tick::min(); }
-    bool has_found_down() const { return rare && rare->found_down_at != tick::min(); }
 
     /// Values of `ended_at` before the observer has been told of an end, or of a begin.
     static constexpr tick running = tick::max(), not_begun = tick::min();
@@ -152,13 +146,13 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
     tick ended_at = not_begun;              ///< of its handler, where there is an observer
     std::chrono::seconds postponed{};       ///< of the postpone that waits for an extension's answer, or is confirmed
     std::unique_ptr<trouble> rare;
-    dependency_ptr depends_on;          ///< null: nobody has asked yet, or there is no breaker
-    policy::breaker::ticket ticket{};   ///< of its handler's start
-    tick started_at{};                  ///< of its handler, as that tells or as we hear of it
+    std::string key;                    ///< what it belongs to, see consumer_options::dependency
+    tick began_at{};                    ///< of its handler, as the gate has let it pass
+    tick started_at{};                  ///< likewise, as that tells or as we hear of it
     std::shared_ptr<handler_run> run;   ///< while a coroutine handles it
     std::unique_ptr<handler_asks> asks; ///< null: nothing yet
     std::shared_ptr<answer> came_in;    ///< null in tests: then it counts for nothing
-    bool probe = false;                 ///< its handler began while what it depends on was half open
+    bool is_named = false;              ///< somebody has asked for its key
     handler_turn turn;
     message_life life;
 };

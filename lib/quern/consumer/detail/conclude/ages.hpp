@@ -1,0 +1,44 @@
+#pragma once
+
+#include <quern/consumer/detail/conclude/age_book.hpp>
+#include <quern/consumer/detail/conclude/service_clock.hpp>
+#include <quern/consumer/detail/line.hpp>
+
+#include <chrono>
+
+namespace quern::detail {
+
+/// How old messages are for max_age: since their first receive, less the time in which nobody tried them. Where
+/// max_age is not set nothing is kept.
+class ages {
+public:
+    explicit ages(line& l) : line_(l), wanted_(l.options.max_age.count() != 0) {}
+
+    /// Looks at the clocks, so that a step of the calendar is seen as one; once a turn.
+    void look()
+    {
+        if (wanted_) service_time();
+    }
+
+    /// The consumer works on less than there is: it is paused, drains, or suspects an outage.
+    void stand_back(bool on);
+
+    /// A message, or its group behind it, was put off for so long without a fault of its own, or waited here since.
+    void put_off(held const&, std::chrono::milliseconds delay);
+    void waited(held const&, tick since);
+
+    /// Age of a message; zero where max_age is not set.
+    std::chrono::milliseconds of(held const&);
+
+private:
+    wall_time service_time();
+    std::uint64_t owner(held const&) const;
+
+    line& line_;
+    bool const wanted_;
+    service_clock clock_;
+    age_book all_;   // of this consumer as a whole
+    age_books each_; // of messages, or groups
+};
+
+} // namespace quern::detail

@@ -1,0 +1,116 @@
+#include <quern/consumer/detail/conclude/thrown.hpp>
+#include <quern/consumer/detail/conclude/verdict.hpp>
+#include <quern/consumer/detail/message/ascii_excerpt.hpp>
+#include <quern/core/detail/what_thrown.hpp>
+#include <quern/policy/detail/age.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace quern::detail {
+
+namespace {
+
+verdict rejected(std::string reason)
+{
+    verdict out;
+    out.what = verdict::kind::reject;
+    out.reason = ascii_excerpt(reason, 256);
+    return out;
+}
+
+} // namespace
+
+meaning meaning_of(std::exception_ptr const& thrown, bool overdue, consumer_options const& options)
+{
+    meaning out;
+    if (options.classify && !overdue) {
+        try {
+            if (auto given = options.classify(thrown)) {
+                out.said = *std::move(given);
+                return out;
+            }
+        } catch (...) {
+            out.level = log_level::error;
+            out.cause = "classify";
+            out.text = "classify threw an exception, which is ignored";
+        }
+    }
+    if (auto said = overdue ? std::nullopt : outcome_thrown(thrown)) {
+        out.said = *std::move(said);
+        return out;
+    }
+    auto const why = overdue ? "ran for longer than handler_timeout" : what_thrown(thrown);
+    if (!overdue && is_parse_error(thrown)) {
+        out.malformed = true;
+        out.text = why;
+        return out;
+    }
+    out.said = retry();
+    if (out.cause) return out;
+    out.level = log_level::warning;
+    out.cause = "handler failed";
+    out.text = why;
+    return out;
+}
+
+meaning meaning_of_malformed(std::string const& why, std::string_view body, consumer_options const& options)
+{
+    meaning out;
+    out.is_news = false;
+    out.malformed = true;
+    out.level = log_level::error;
+    out.cause = "malformed message";
+    out.text = why;
+    if (options.log_bodies) out.text += "; it begins: " + ascii_excerpt(body, 80);
+    switch (options.on_malformed) {
+    case malformed_policy::reject: out.said = reject("malformed: " + why); break;
+    case malformed_policy::discard: out.said = ack(); break;
+    case malformed_policy::retry: out.said = retry(); break;
+    }
+    return out;
+}
+
+verdict verdict_of(
+    outcome const& said, circumstances const& its, consumer_options const& options, std::mt19937_64& random)
+{
+    using kind = outcome::kind;
+    verdict out;
+    auto const group_fails = its.fifo && said.what() == kind::retry;
+    switch (said.what()) {
+    case kind::ack: out.what = verdict::kind::remove; return out;
+    case kind::reject: return rejected(said.reason());
+    case kind::release: return out;
+    case kind::unavailable:
+        out.delay = options.backoff.delay(its.receive_count, random);
+        out.waits_for_head = out.delay <= longest_wait_for_head;
+        return out;
+    case kind::retry:
+        if (group_fails && options.on_group_failure == group_policy::skip_head)
+            return rejected("failed at the head of its group");
+        out.delay = options.backoff.delay(its.receive_count, random);
+        if (group_fails && options.on_group_failure == group_policy::park_group) out.delay = options.park_for;
+        if (group_fails && options.on_group_failure == group_policy::halt) {
+            out.delay = {};
+            out.halts = true;
+        }
+        break;
+    case kind::retry_after:
+        out.delay = said.at() ? policy::delay_until(*said.at(), its.now)
+                              : std::max(said.delay(), std::chrono::milliseconds(0));
+        if (said.at()) { // it is early, and has not failed
+            out.waits_for_head = out.delay <= longest_wait_for_head;
+            return out;
+        }
+        break;
+    }
+    if (options.max_age.count() != 0) {
+        auto const within = policy::within_age(its.now - its.age, its.now, out.delay, options.max_age);
+        if (!within) return rejected("older than max_age");
+        out.delay = *within;
+    }
+    out.waits_for_head = out.delay <= longest_wait_for_head;
+    return out;
+}
+
+} // namespace quern::detail

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <quern/consumer/detail/gate/remembered.hpp>
+#include <quern/consumer/detail/gate/waiting_room.hpp>
+#include <quern/consumer/gate.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace quern::detail {
+
+/// The gate with breakers: one for everything, and one for each key.
+///
+/// The one for everything hears of every message; what fails because its key is ill counts once a key, for one key
+/// says nothing about the others. While it suspects an outage, fewer messages are received and begin. A key's own
+/// lets fewer of its messages begin, and the rest pass.
+///
+/// A message that failed while an outage is suspected, or may not begin, waits here as long as there are places, for
+/// going back costs a receive; the one with the most receives left gives way. One on its last receive that finds down
+/// what it needs waits here in any case when the last three messages of its key did, whoever they were, and once
+/// before that: it may be the first of them.
+class breaker_gate final : public gate {
+public:
+    breaker_gate(policy::breaker_options options, std::size_t most_keys, std::uint64_t seed, tick now);
+
+    std::size_t room(tick now) override;
+    std::optional<double> rate(tick now) override { return whole_.limit(now); }
+    answer ask(subject const&, tick now) override;
+    void started(subject const&, tick now) override;
+    answer ended(subject const&, news const&, tick now) override;
+    std::optional<leave> due(bool may_begin, tick now) override;
+    std::optional<tick> wake_at(tick now) override;
+    void stop(bool set, tick now) override;
+    void set_places(std::size_t n) override { waits_.set_places(n); }
+    std::string explain(tick now) override;
+    std::vector<change> take_changes() override { return std::exchange(changes_, {}); }
+
+private:
+    using phase = policy::breaker::phase;
+    struct entry {
+        std::string name;
+        policy::breaker its;
+        int down = 0; // messages in a row
+    };
+    using line = std::list<entry>;
+
+    entry* find(std::string_view key, tick now); ///< null: it has no name
+    answer keep(subject const&, entry const*, tick due, tick now);
+    std::chrono::milliseconds put_off(int receives_left, entry const*, tick now);
+    tick after_a_rest(tick now);
+    std::optional<tick> next_receive(tick now) const;
+    bool is_news(bool fresh, entry const*);
+    void succeeded(subject const&, entry*, tick now);
+    template <class Event>
+    void tell(policy::breaker&, std::string const& name, tick now, Event event);
+
+    policy::breaker_options const options_;
+    std::size_t const most_keys_;
+    std::mt19937_64 random_;
+    policy::breaker whole_;
+    line by_use_; // the latest first
+    std::unordered_map<std::string_view, line::iterator> keys_;
+    std::unordered_set<std::string> counted_; // keys, in the run of failures that is going on
+    remembered failed_;                       // and have not succeeded since: their next failure is no news
+    remembered doubtful_; // on their last receive, tried here once more before anybody else said that it is down
+    int down_ = 0;        // messages without a key in a row, whoever they were
+    waiting_room waits_;
+    std::deque<waiting_room::guest> leaving_; // they gave way
+    tick received_at_{};                      // the last one
+    tick full_at_{}; // of such as may not go back; those being tried come back within a minute
+    tick hurried_at_{};
+    bool stopped_ = false;
+    std::vector<change> changes_;
+};
+
+} // namespace quern::detail

@@ -1,0 +1,270 @@
+#include <quern/consumer/detail/gate/breaker_gate.hpp>
+#include <quern/consumer/detail/gate/gate_stage.hpp>
+#include <quern/consumer/detail/gate/open_gate.hpp>
+#include <quern/consumer/detail/message/ascii_excerpt.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace quern::detail {
+
+using life = message_life;
+using way = gate::answer::way;
+using phase = policy::breaker::phase;
+
+namespace {
+
+/// A rate of so many a second, without gathering what was not used.
+policy::rate rate_of(double a_second)
+{
+    using std::chrono::nanoseconds;
+    policy::rate out;
+    out.count = std::max<std::int64_t>(1, std::llround(a_second));
+    out.per = nanoseconds(std::llround(1e9 * static_cast<double>(out.count) / a_second));
+    out.burst = std::max<std::int64_t>(1, out.count / 10);
+    return out;
+}
+
+double a_second(policy::rate const& r)
+{
+    return static_cast<double>(r.count) / std::chrono::duration<double>(r.per).count();
+}
+
+std::shared_ptr<gate> make_gate(consumer_options const& o, tick now)
+{
+    if (o.gate) return o.gate;
+    if (!o.breaker) return std::make_shared<open_gate>();
+    return std::make_shared<breaker_gate>(*o.breaker, o.max_dependencies, seeded(o.seed), now);
+}
+
+} // namespace
+
+gate_stage::gate_stage(line& l, run_stage& to, conclude_stage& back)
+    : line_(l), run_(to), conclude_(back), pace_(l.options.rate, l.now()),
+      redrive_(l.options.breaker.has_value() || l.options.gate || !l.rejected_go_to, l.now()),
+      flag_(l.options.flag, l.now()), flag_was_(flag_.at(l.now()))
+{
+    line_.gate = make_gate(line_.options, line_.now());
+    line_.gate->set_places(line_.places_to_wait());
+}
+
+void gate_stage::take(held_ptr h, bool blind, tick now)
+{
+    if (h->message.lease_deadline() <= now)
+        conclude_.carry_out(h, h->life.on(life::event::lease_lost), now);
+    else if (line_.ending || (blind && !h->damage()))
+        conclude_.give_back(std::move(h), now);
+    else if (blind)
+        conclude_.blind(std::move(h), now);
+    else if (line_.fifo)
+        conclude_.add_to_group(std::move(h)); // its turn comes
+    else
+        arrived_.push_back(std::move(h));
+}
+
+std::size_t gate_stage::room(tick now)
+{
+    if (is_stopped(now)) return 0;
+    auto const room = line_.gate->room(now);
+    auto const left = room == std::numeric_limits<std::size_t>::max() ? room : room - std::min(room, line_.coming);
+    return std::min({left, pace_.room(line_.coming + arrived_.size(), now),
+        run_.room_beside_calls(line_.coming + arrived_.size() + pace_.waiting())});
+}
+
+void gate_stage::limits_are_turned(tick now)
+{
+    gentle_rate_.reset();
+    pace_.set(line_.limits.rate, now);
+    follow(now);
+    line_.gate->set_places(line_.places_to_wait());
+}
+
+/// Has the pace be that of the user or of the gate, whichever is less.
+void gate_stage::follow(tick now)
+{
+    auto const stops = is_stopped(now);
+    if (stops != std::exchange(stopped_, stops)) {
+        line_.gate->stop(stops, now);
+        if (stops) run_.call_off({});
+    }
+    auto const wanted = line_.gate->rate(now);
+    conclude_.its_ages().stand_back(stops || wanted || line_.ending);
+    auto const same = wanted.has_value() == gentle_rate_.has_value() &&
+        (!wanted || std::abs(*wanted - *gentle_rate_) < 0.05 * *gentle_rate_);
+    if (same) return;
+    gentle_rate_ = wanted;
+    auto const& own = line_.limits.rate;
+    pace_.set(wanted && (!own || *wanted < a_second(*own)) ? rate_of(*wanted) : own, now);
+}
+
+std::optional<tick> gate_stage::turn(tick now)
+{
+    if (line_.found_down != std::exchange(found_down_, line_.found_down) && found_down_) redrive_.in_doubt();
+    if (!line_.ending && redrive_.due(now)) line_.spawn(learn_redrive_policy());
+    if (!line_.ending) heed_flag(now);
+    conclude_.its_ages().look();
+    for (auto& arrived : arrived_) {
+        auto const h = std::move(arrived);                        // null when an exception has ended the turn before
+        if (h && h->life.is(life::state::waiting)) admit(h, now); // else its lease was lost just now
+    }
+    arrived_.clear();
+    auto const forsaken = conclude_.give_back_forsaken(now);
+    for (auto& head : conclude_.heads())
+        admit(std::move(head), now);
+    while (auto const one = line_.gate->due(false, now)) // they have to make room
+        take_leave(*one, now);
+    auto const handlers = run_.turn(now);
+    tell_of_changes(now);
+    follow(now);
+
+    auto gate_at = line_.gate->wake_at(now);
+    auto const waits_for_turn = gate_at && *gate_at <= now && !may_start(now);
+    if (waits_for_turn) gate_at.reset();
+    std::optional<tick> wake_at;
+    for (auto const& at : {pace_.wake_at(waits_for_turn, !run_.may_place()), gate_at, handlers, forsaken,
+             line_.ending ? std::nullopt : redrive_.wake_at(), line_.ending ? std::nullopt : flag_.wake_at(now)}) {
+        if (at) wake_at = std::min(wake_at.value_or(*at), *at);
+    }
+    return wake_at;
+}
+
+void gate_stage::admit(held_ptr h, tick now, bool its_turn)
+{
+    if (line_.ending) return conclude_.give_back(std::move(h), now); // a head before it has halted the consumer
+    if (auto const* damage = h->damage()) return conclude_.damaged(h, *damage, now);
+    name(*h);
+    auto where = line_.gate->ask(line_.subject_of(*h), now);
+    if (where.to == way::on && is_stopped(now)) where = {way::go_back, line_.options.backoff.delay(1, line_.random)};
+    switch (where.to) {
+    case way::wait_here: return conclude_.wait_here(std::move(h), now);
+    case way::go_back: return conclude_.stand_back(std::move(h), where, now);
+    case way::on: break;
+    }
+    if (!its_turn && (!pace_.admits(now) || !run_.may_place())) return pace_.wait(std::move(h));
+    start(std::move(h), where.hurries, now);
+}
+
+void gate_stage::start(held_ptr h, bool hurries, tick now)
+{
+    pace_.started(now);
+    line_.gate->started(line_.subject_of(*h), now);
+    run_.start(std::move(h), hurries, now);
+}
+
+/// Says what a message belongs to, once. Nothing is lost by a function that fails: its message is treated like those
+/// without a name.
+void gate_stage::name(held& h)
+{
+    if (std::exchange(h.is_named, true)) return;
+    auto const& name = line_.options.dependency;
+    if (!name) return;
+    try {
+        h.key = name(h.message);
+    } catch (...) {
+        line_.log.write(log_level::error, "dependency",
+            std::string(h.message.id()) + ": the function threw; the message counts as one without a name",
+            line_.now());
+    }
+}
+
+/// In usual times those that waited longest come first. While fewer may begin the fresh ones do: what waits here has
+/// failed.
+void gate_stage::admit_waiting(tick now)
+{
+    run_.heed_notices(now);
+    tell_of_changes(now);
+    follow(now);
+    for (auto& h : std::exchange(line_.again, {}))
+        if (h->life.is(life::state::waiting)) admit(std::move(h), now);
+    if (stopped_) {
+        for (auto& h : pace_.take_waiting())
+            admit(std::move(h), now);
+    }
+    for (;;) {
+        auto const may = may_start(now);
+        auto const fresh_first = may && gentle_rate_;
+        if (fresh_first) {
+            if (auto h = pace_.next()) {
+                admit(std::move(h), now, true);
+                continue;
+            }
+        }
+        if (auto const one = line_.gate->due(may, now)) {
+            take_leave(*one, now);
+            continue;
+        }
+        auto h = may && !fresh_first ? pace_.next() : nullptr;
+        if (!h) return;
+        admit(std::move(h), now, true);
+    }
+}
+
+void gate_stage::take_leave(gate::leave const& one, tick now)
+{
+    auto node = line_.waits_here.extract(one.number);
+    if (node.empty()) return;
+    auto h = std::move(node.mapped());
+    if (!h->life.is(life::state::waiting)) return; // its lease was lost
+    conclude_.its_ages().waited(*h, h->in_trouble().waits_since);
+    if (one.what.to == way::on) return start(std::move(h), one.what.hurries, now);
+    conclude_.stand_back(std::move(h), one.what, now);
+}
+
+void gate_stage::tell_of_changes(tick now)
+{
+    for (auto const& c : line_.gate->take_changes()) {
+        if (c.to != phase::closed) {
+            redrive_.opened();
+            run_.call_off(c.key.empty() ? std::nullopt : std::optional<std::string_view>(c.key));
+        }
+        line_.observe(&observer::breaker_changed, c.key, c.from, c.to);
+        line_.log.write(c.to == phase::closed ? log_level::info : log_level::warning, "breaker",
+            (c.key.empty() ? std::string() : ascii_excerpt(c.key, 80) + ": ") + c.why, now);
+    }
+    auto const forced = reported_ || (flag_.halts(now) && flag_.at(now) != policy::flag_rule::state::unread);
+    if (forced == std::exchange(forced_, forced)) return;
+    line_.observe(
+        &observer::breaker_changed, "", forced ? phase::closed : phase::open, forced ? phase::open : phase::closed);
+}
+
+void gate_stage::begin_drain(tick now)
+{
+    conclude_.begin_drain(now);
+    run_.begin_drain(now);
+    for (auto& h : pace_.take_waiting())
+        conclude_.give_back(std::move(h), now);
+    for (auto& [number, h] : std::exchange(line_.waits_here, {}))
+        if (h->life.is(life::state::waiting)) conclude_.give_back(std::move(h), now);
+}
+
+void gate_stage::pause(std::string why)
+{
+    paused_ = true;
+    why_paused_ = std::move(why);
+    follow(line_.now());
+    line_.wake.ring();
+}
+
+void gate_stage::resume()
+{
+    paused_ = false;
+    follow(line_.now());
+    line_.wake.ring();
+}
+
+void gate_stage::report_outage(bool down)
+{
+    reported_ = down;
+    follow(line_.now());
+    line_.wake.ring();
+}
+
+std::string gate_stage::why_stopped() const
+{
+    if (paused_) return why_paused_.empty() ? "paused" : "paused: " + why_paused_;
+    return reported_ ? "an outage is reported" : "";
+}
+
+} // namespace quern::detail

@@ -1,0 +1,73 @@
+#include <quern/consumer/detail/gate/pace.hpp>
+#include <quern/sqs/limits.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace quern::detail {
+
+pace::pace(std::optional<policy::rate> const& rate, tick now)
+{
+    set(rate, now);
+}
+
+void pace::set(std::optional<policy::rate> const& rate, tick now)
+{
+    room_at_.reset();
+    if (!rate) return limit_.reset();
+    if (limit_)
+        limit_->change(*rate, now);
+    else
+        limit_.emplace(*rate, now);
+    auto const in_time = static_cast<double>(rate->count) * (std::chrono::duration<double>(ahead) / rate->per);
+    worth_it_ = static_cast<std::size_t>(std::clamp(in_time, 1.0, double(sqs::max_batch_messages)));
+}
+
+bool pace::has_turn(tick now)
+{
+    return !limit_ || limit_->available(now) != 0;
+}
+
+void pace::started(tick now)
+{
+    if (limit_) limit_->take(1, now);
+}
+
+held_ptr pace::next()
+{
+    while (!line_.empty()) {
+        auto h = std::move(line_.front());
+        line_.pop_front();
+        if (h->life.is(message_life::state::waiting)) return h;
+    }
+    return nullptr;
+}
+
+std::vector<held_ptr> pace::take_waiting()
+{
+    std::vector<held_ptr> out;
+    while (auto h = next())
+        out.push_back(std::move(h));
+    return out;
+}
+
+std::size_t pace::room(std::size_t coming, tick now)
+{
+    room_at_.reset();
+    if (!limit_) return std::numeric_limits<std::size_t>::max();
+    auto const before = line_.size() + coming;
+    auto const in_time = limit_->expected(now, ahead);
+    if (in_time >= before + worth_it_) return in_time - before;
+    room_at_ = limit_->wake_at(before + worth_it_, ahead);
+    return 0;
+}
+
+std::optional<tick> pace::wake_at(bool other, bool held_up) const
+{
+    if (!limit_ || held_up || (line_.empty() && !other)) return room_at_;
+    auto const turn = limit_->wake_at(1);
+    return std::min(room_at_.value_or(turn), turn);
+}
+
+} // namespace quern::detail

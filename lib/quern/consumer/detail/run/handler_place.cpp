@@ -1,0 +1,88 @@
+#include <quern/consumer/detail/run/handler_place.hpp>
+
+#include <boost/asio/execution/blocking.hpp>
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
+#include <boost/asio/prefer.hpp>
+#include <boost/asio/query.hpp>
+#include <boost/asio/require.hpp>
+
+#include <utility>
+
+namespace quern::detail {
+
+namespace asio = boost::asio;
+
+/// The part of a handler_place that lives in the other context, and ends with it at the latest.
+struct handler_place::presence final : lodgers::lodger {
+    presence(asio::any_io_executor ex, std::shared_ptr<door> to) : executor(std::move(ex)), told(std::move(to)) {}
+    ~presence() override
+    {
+        if (told) told->place_is_gone();
+    }
+
+    asio::any_io_executor const executor; // may not outlive the context: that of a strand refers to a service of it
+    std::shared_ptr<door> told;           // null: we go first
+};
+
+/// An executor of a context that may have ended. It never runs a function at once: that would last longer than a
+/// visit may.
+class handler_place::visiting_executor {
+public:
+    visiting_executor(std::shared_ptr<lodgers> at, std::weak_ptr<lodgers::lodger> whom, asio::execution_context& of)
+        : to_(std::make_shared<target const>(target{std::move(at), std::move(whom), of}))
+    {}
+
+    asio::execution_context& query(asio::execution::context_t) const noexcept { return to_->context; }
+    static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept
+    {
+        return asio::execution::blocking.never;
+    }
+    visiting_executor require(asio::execution::blocking_t::never_t) const { return *this; }
+
+    template <class F>
+    void execute(F f) const
+    {
+        lodgers::visit const at(*to_->there, to_->whom);
+        if (at.who) static_cast<presence&>(*at.who).executor.execute(std::move(f));
+    }
+
+    friend bool operator==(visiting_executor const& a, visiting_executor const& b) noexcept { return a.to_ == b.to_; }
+
+private:
+    struct target {
+        std::shared_ptr<lodgers> there;
+        std::weak_ptr<lodgers::lodger> whom;
+        asio::execution_context& context;
+    };
+    std::shared_ptr<target const> to_;
+};
+
+handler_place::handler_place(
+    asio::any_io_executor own, std::optional<asio::any_io_executor> elsewhere, std::shared_ptr<door> told)
+    : own_(std::move(own)), executor_(own_)
+{
+    if (!elsewhere) return;
+    auto& context = asio::query(*elsewhere, asio::execution::context);
+    there_ = lodgers::of(context);
+    std::shared_ptr<lodgers::lodger> const lives = std::make_shared<presence>(
+        asio::require(*std::move(elsewhere), asio::execution::blocking.never), std::move(told));
+    presence_ = lives;
+    executor_ = visiting_executor(there_, presence_, context);
+    there_->add(lives);
+}
+
+handler_place::~handler_place()
+{
+    if (!there_) return;
+    lodgers::visit const last(*there_, presence_, lodgers::purpose::move_out);
+    if (last.who) static_cast<presence&>(*last.who).told.reset();
+}
+
+void handler_place::keep_busy(bool on)
+{
+    busy_.reset();
+    if (on) busy_ = asio::prefer(own_, asio::execution::outstanding_work.tracked);
+}
+
+} // namespace quern::detail

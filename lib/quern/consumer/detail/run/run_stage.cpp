@@ -1,0 +1,199 @@
+#include <quern/consumer/detail/run/run_stage.hpp>
+#include <quern/consumer/detail/settle/settle_stage.hpp>
+
+#include <utility>
+
+namespace quern::detail {
+
+using life = message_life;
+
+run_stage::run_stage(line& l, conclude_stage& to, settle_stage& settle, handlers handle)
+    : line_(l), conclude_(to), settle_(settle),
+      launch_(std::move(handle), l.strand, std::exchange(l.handlers_run_on, {}), l.time,
+          l.options.handler_timeout.count() != 0 || l.watcher),
+      batches_(batch_size(), l.options.batch_bytes, l.options.batch_window), runs_(l.options.handler_timeout),
+      call_limit_(l.options.handler_concurrency, takes_batches() ? batch_size() : 1)
+{}
+
+void run_stage::open()
+{
+    launch_.open(line_.strand, line_.owner, *this);
+}
+
+void run_stage::limits_are_turned()
+{
+    batches_.set_size(batch_size());
+    call_limit_.set(line_.limits.handler_concurrency, takes_batches() ? batch_size() : 1);
+}
+
+void run_stage::start(held_ptr h, bool hurries, tick now)
+{
+    h->began_at = now;
+    if (!takes_batches()) {
+        note_started(*h, now);
+        return launch_.begin(std::move(h));
+    }
+    h->life.on(life::event::gather);
+    batches_.add(std::move(h), now, hurries);
+}
+
+void run_stage::note_started(held& h, tick now)
+{
+    if (line_.running++ == 0) launch_.keep_busy(true);
+    h.life.on(life::event::begin);
+    h.message.note_last_receive(line_.is_last_receive(h));
+    h.ended_at = held::not_begun;
+    if (!launch_.is_elsewhere()) note_begun(h, now); // else it may have to wait for a thread
+}
+
+void run_stage::note_begun(held& h, tick at)
+{
+    runs_.started(h, at);
+    line_.note_begun(h);
+}
+
+std::optional<tick> run_stage::turn(tick now)
+{
+    stop_overdue(now);
+    run_batches(now);
+    auto out = runs_.wake_at();
+    if (auto const at = may_call() ? batches_.wake_at() : std::nullopt) out = std::min(out.value_or(*at), *at);
+    return out;
+}
+
+/// Hands full batches on.
+void run_stage::run_batches(tick now)
+{
+    batches_.take_lost();
+    auto const full =
+        line_.in_flight.size() >= line_.limits.max_in_flight || line_.bytes.room(line_.in_flight.bytes(), 0) == 0;
+    auto const no_more = full && line_.running == 0;
+    while (may_call()) {
+        auto due = batches_.take(now, no_more);
+        if (due.empty()) return;
+        ++batch_calls_;
+        for (auto const& h : due)
+            note_started(*h, now);
+        launch_.begin(std::move(due));
+    }
+}
+
+void run_stage::stop_overdue(tick now)
+{
+    for (auto const& h : runs_.overdue(now)) {
+        if (!h->run) continue; // a plain function: there is no way to tell it
+        auto const is_new = !h->life.is_told();
+        if (h->life.mark_overdue()) launcher::tell(*h, is_new);
+    }
+}
+
+void run_stage::heed_notices(tick now)
+{
+    if (line_.notices.empty()) return;
+    for (auto& n : std::exchange(line_.notices, {})) {
+        conclude_.heed(n.what, n.todo, now);
+        if (n.todo & life::cancel) cancel(*n.what);
+    }
+}
+
+/// Handlers that wait for a thread may do so for long; all others begin in this instant.
+void run_stage::call_off(std::optional<std::string_view> key)
+{
+    auto const is_meant = [&](held const& h) { return !key || h.key == *key; };
+    for (auto& h : batches_.take_if(is_meant)) {
+        h->life.on(life::event::keep);
+        line_.again.push_back(std::move(h));
+    }
+    line_.wake.ring();
+    if (!launch_.may_wait()) return;
+    line_.in_flight.for_each([&](held_ptr const& h) {
+        if (h->life.is_running() && is_meant(*h)) launch_.call_off(*h);
+    });
+}
+
+void run_stage::begin_drain(tick now)
+{
+    line_.in_flight.for_each([this](held_ptr const& h) {
+        if (h->life.is_running()) launch_.call_off(*h);
+    });
+    for (auto& h : batches_.take_waiting())
+        conclude_.give_back(std::move(h), now);
+}
+
+void run_stage::cancel(held& h)
+{
+    if (h.life.is_running() && launch_.call_off(h)) return;
+    auto const is_new = !h.life.is_told();
+    if (h.life.is_running() && h.run && h.life.mark_cancelled()) launcher::tell(h, is_new);
+}
+
+void run_stage::cancel_all()
+{
+    line_.in_flight.for_each([this](held_ptr const& h) { cancel(*h); });
+}
+
+void run_stage::welcome()
+{
+    auto const time = line_.now();
+    heed_notices(time); // a head that has lost its lease must not leave its group to those behind it
+    look_at_welcomed(time);
+    welcomed_.clear();
+    looked_at_ = 0;
+    launch_.take(welcomed_);
+    look_at_welcomed(time);
+}
+
+/// One that throws must not take the others with it: the next welcome() goes on behind it.
+void run_stage::look_at_welcomed(tick now)
+{
+    while (looked_at_ != welcomed_.size())
+        came_home(std::move(welcomed_[looked_at_++]), now);
+}
+
+void run_stage::came_home(finished&& end, tick now)
+{
+    auto& h = *end.what;
+    if (--line_.running == 0) launch_.keep_busy(false);
+    run_limit::ended(h);
+    if (h.asks) h.asks->guard.reset();
+    auto const run = std::move(h.run);
+    if (run && takes_batches() && --static_cast<batch_run&>(*run).away == 0) --batch_calls_;
+    if (!end.has_run() && run) { // the rest of its batch goes on without it
+        --run->messages;
+        if (h.life.is_told()) --run->told;
+        launcher::tell_when_all_say_so(run);
+    }
+    line_.wake.ring();
+    conclude_.ended(std::move(end), now);
+}
+
+/// No handler can run any more: what is received from now on could only be given back.
+void run_stage::no_place()
+{
+    if (line_.ending) return;
+    line_.gave_up = failure(errc::stopped, "the context of handler_executor has ended");
+    line_.log.write(log_level::error, "gave up", line_.gave_up->message + "; the consumer drains", line_.now());
+    line_.halt();
+}
+
+void run_stage::has_begun(held_ptr h)
+{
+    if (h->life.is_running() && !h->run_hook::is_linked()) note_begun(*h, h->started_at);
+}
+
+void run_stage::delete_asked(held_ptr h, reply tell)
+{
+    settle_.delete_asked(std::move(h), std::move(tell));
+}
+
+void run_stage::extend_asked(held_ptr h, std::chrono::seconds at_least, reply tell)
+{
+    settle_.extend_asked(std::move(h), at_least, std::move(tell));
+}
+
+void run_stage::guard_asked(held_ptr h, std::shared_ptr<lease_guard> guard, reply tell)
+{
+    settle_.guard_asked(std::move(h), std::move(guard), std::move(tell));
+}
+
+} // namespace quern::detail

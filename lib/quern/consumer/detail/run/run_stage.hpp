@@ -1,0 +1,102 @@
+#pragma once
+
+#include <quern/consumer/detail/conclude/conclude_stage.hpp>
+#include <quern/consumer/detail/line.hpp>
+#include <quern/consumer/detail/run/batches.hpp>
+#include <quern/consumer/detail/run/call_limit.hpp>
+#include <quern/consumer/detail/run/door.hpp>
+#include <quern/consumer/detail/run/launcher.hpp>
+#include <quern/consumer/detail/run/run_limit.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace quern::detail {
+
+class settle_stage;
+
+/// Where handlers run: alone or as a batch, how many at once, for how long at most; and their way home.
+class run_stage final : private door_keeper {
+public:
+    run_stage(line&, conclude_stage& to, settle_stage&, handlers);
+
+    /// Opens the way home for handlers. Requires  line::owner is set.
+    void open();
+
+    /// Handlers that end from now on are dropped: the context ends.
+    void close() { launch_.close(); }
+
+    /// Makes the handler of a message reach us.
+    void attend(held& h) { launch_.attend(h); }
+
+    /// The handler may reject messages, by what it returns.
+    bool may_reject() const { return launch_.handle().says_outcomes; }
+
+    /// One more message may begin, or gather for a call.
+    bool may_place() const { return call_limit_.is_none() || takes_batches() || may_call(); }
+
+    /// How many more messages handler_concurrency has room for, while so many come or wait.
+    std::size_t room_beside_calls(std::size_t coming) const
+    {
+        if (call_limit_.is_none()) return std::numeric_limits<std::size_t>::max();
+        return call_limit_.room(calls_under_way(), coming + batches_.waiting());
+    }
+    std::size_t waiting() const { return batches_.waiting(); }
+
+    void limits_are_turned();
+
+    /// Begins its handler, or has it gather with others. `hurries`: it waits for nobody.
+    void start(held_ptr, bool hurries, tick now);
+
+    /// Starts full batches, and cancels what has run for too long; says when time alone will make more due.
+    std::optional<tick> turn(tick now);
+
+    /// Does what other stages have found necessary.
+    void heed_notices(tick now);
+
+    /// Takes back those that wait for a thread or for a batch, and did not begin: all, or those of a key.
+    void call_off(std::optional<std::string_view> key);
+
+    void begin_drain(tick now); ///< what has not begun goes back
+    void cancel_all();          ///< running handlers are told to end
+
+private:
+    bool takes_batches() const { return static_cast<bool>(launch_.handle().many); }
+    std::size_t calls_under_way() const { return takes_batches() ? batch_calls_ : line_.running; }
+    std::size_t batch_size() const { return std::min(line_.options.batch_size, line_.limits.max_in_flight); }
+    bool may_call() const { return call_limit_.is_none() || call_limit_.admits(calls_under_way()); }
+
+    void welcome() override;
+    void no_place() override;
+    void has_begun(held_ptr) override;
+    void delete_asked(held_ptr, reply) override;
+    void extend_asked(held_ptr, std::chrono::seconds, reply) override;
+    void guard_asked(held_ptr, std::shared_ptr<lease_guard>, reply) override;
+
+    void note_started(held&, tick now);
+    void note_begun(held&, tick at);
+    void look_at_welcomed(tick now);
+    void came_home(finished&&, tick now);
+    void run_batches(tick now);
+    void stop_overdue(tick now);
+    void cancel(held&);
+
+    line& line_;
+    conclude_stage& conclude_;
+    settle_stage& settle_;
+    launcher launch_;
+    batches batches_;
+    run_limit runs_;
+    call_limit call_limit_;
+    std::size_t batch_calls_ = 0; // under way; of other handlers a message each is one
+
+    std::vector<finished> welcomed_; // being looked at; a member for its memory
+    std::size_t looked_at_ = 0;      // of these
+};
+
+} // namespace quern::detail
