@@ -139,8 +139,8 @@ class Ground:
 
     @contextmanager
     def relaying(self, url, *options, **variables):
-        settings = self.folder / "relay.toml"  # an outage is noticed and forgotten faster than by default
-        settings.write_text('[relay]\n[relay.breaker]\nprobe = "100ms..500ms"\n')
+        settings = self.folder / "relay.toml"  # an outage slows nothing
+        settings.write_text('[relay]\n[relay.breaker]\nshare = 1\n')
         words = ["relay", *(("orders", url) if url else ()), "--config", settings, "--wait-time", "1", *options]
         running = subprocess.Popen([self.program, *map(str, words)], text=True, env=self.variables(**variables),
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
