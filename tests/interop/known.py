@@ -42,7 +42,11 @@ SERVERS = {
 
 CLIENTS = {}
 
-RELAYS = {}
+BACKOFF = "a message that was refused eight times waits for minutes, by its backoff: longer than a check may take"
+RELAYS = {
+    "nginx": {"limit_req": BACKOFF},
+    "haproxy": {"flapping": BACKOFF},
+}
 
 TRACERS = {}
 
