@@ -106,7 +106,7 @@ void dependency(scenario& s, dice& d)
         s.receives_before = static_cast<int>(d.between(20, 100));
         s.lowered_at = d.between(0ms, s.spells.front().from);
     }
-    // Lowered within the minute since it was read, the policy takes what fails before ten have.
+    // Lowered within ten seconds since it was read, the policy takes what fails before ten have.
     auto const each = s.receives_before != 0 ? 6 : unnoticed;
     s.most_dead = static_cast<int>(s.spells.size()) * s.processes * each;
 }

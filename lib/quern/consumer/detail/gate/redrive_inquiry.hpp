@@ -34,9 +34,6 @@ public:
     /// At least, when outages are suspected one after the other.
     static constexpr std::chrono::seconds pause_at_openings{10};
 
-    /// At least, while some messages find down what they need and others do not.
-    static constexpr std::chrono::minutes pause_in_doubt{1};
-
     redrive_inquiry(bool wanted, tick now)
     {
         if (wanted) at_ = now;
@@ -80,7 +77,7 @@ public:
     /// A message has found down what it needs, the first after others did not: it may be the first of an outage.
     void in_doubt()
     {
-        if (at_ && asked_at_) at_ = std::min(*at_, *asked_at_ + pause_in_doubt);
+        if (at_ && asked_at_) at_ = std::min(*at_, *asked_at_ + pause_at_openings);
     }
 
     std::optional<tick> wake_at() const { return at_; }
