@@ -151,6 +151,18 @@ BOOST_AUTO_TEST_CASE(in_usual_times_a_last_receive_asks_whether_the_last_three_w
     BOOST_TEST((run(message({}, 0), sign::failed).to == way::on)); // perhaps its own fault
 }
 
+BOOST_AUTO_TEST_CASE(an_outage_of_one_key_gives_no_message_of_another_one_more_try)
+{
+    auto const bad = message("a", 0);
+    BOOST_TEST((run(bad, sign::down).to == way::wait_here));
+    BOOST_TEST(it.due(true, now + 60s)->number == bad.number);
+    run(message("a"), sign::good);
+    for (int i = 0; i < 3; ++i)
+        run(message("b"), sign::down);
+    run(message("b"), sign::good);
+    BOOST_TEST((run(bad, sign::down).to == way::on)); // the redrive policy has it
+}
+
 BOOST_AUTO_TEST_CASE(a_key_that_is_ill_is_a_matter_of_its_own_messages)
 {
     take_down("a");

@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(the_vectors_beside_the_source_tree_hold)
     int tried = 0;
     for (auto const& each : file->at("attribute_vectors").as_array()) {
         attribute_map attributes;
-        bool has_list = false; // "not implemented, reserved for future use": Quern has no lists either
+        bool has_list = false; // SQS takes none, and Quern has none
         for (auto const& [name, value] : each.at("attributes").as_object()) {
             auto const& fields = value.as_object();
             auto& out = attributes[name];

@@ -122,8 +122,8 @@ public:
     void pause(std::string why = {});
     void resume();
 
-    /// A flag from outside: what the handlers depend on is known to be down. As if the breaker had opened, until it
-    /// is false again; then one message probes. Nothing without options.breaker.
+    /// A flag from outside: what the handlers depend on is known to be down. No handler begins until it is false
+    /// again; messages on their last receive wait here meanwhile, where options.breaker is set.
     void report_outage(bool down);
 
     /// Turns limits while it runs; those that `to` leaves out stay as they are. Completes when they are in force,

@@ -20,6 +20,8 @@ namespace quern {
 ///
 /// Pausing, flags, rate limits and handler_concurrency are asked beside it, and need nothing of it.
 ///
+/// No call may throw, but for want of memory.
+///
 /// Threads  the consumer's strand.
 class gate {
 public:
@@ -84,7 +86,7 @@ public:
     };
     virtual std::optional<leave> due(bool may_begin, tick now) = 0;
 
-    /// When time alone will change one of these answers.
+    /// When time alone will change one of these answers. A time that has passed says that due() has a message.
     virtual std::optional<tick> wake_at(tick now) = 0;
 
     /// The consumer is paused, or somebody has said that everything is down: nothing begins, whatever ask() says.

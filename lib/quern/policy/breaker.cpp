@@ -72,7 +72,6 @@ void breaker::failed(bool fresh, tick now)
     auto const most = usual(now);
     trickle_ = share_ > 0 ? std::max(share_ * most, std::min(most, 1.0)) : 1 / between_probes;
     suspected_at_ = now;
-    suspected_by_ = run_;
     recovers_since_.reset();
     next_ = now;
 }

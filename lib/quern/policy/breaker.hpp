@@ -81,7 +81,6 @@ private:
     std::size_t longest_ = 0; // such run that a success ended
     tick longest_at_{};
     std::optional<tick> suspected_at_;
-    std::size_t suspected_by_ = 0; // run
     std::optional<tick> recovers_since_;
     double trickle_ = 0; // starts a second while suspected
     tick next_{};        // start, while there is a limit

@@ -25,8 +25,7 @@ handler_end how_it_ended(finished const& end, life const& its)
     return is_parse_error(end.thrown) ? handler_end::unreadable : handler_end::threw;
 }
 
-} // namespace
-
+/// News in what a handler said about what it needs.
 gate::news news_of(outcome const& said)
 {
     if (said.tells() == outcome::news::none) return {};
@@ -42,6 +41,8 @@ gate::news news_of(outcome const& said)
     }
     return {};
 }
+
+} // namespace
 
 void conclude_stage::ended(finished&& end, tick now)
 {
@@ -81,7 +82,7 @@ void conclude_stage::ended(finished&& end, tick now)
     conclude(std::move(h), what.said, now, where, what.malformed);
 }
 
-/// It has not failed, and nobody knows whether the next one finds what it waits for.
+/// Puts off a message that has not failed; nobody knows whether its next handler finds what it waits for.
 void conclude_stage::try_after_its_destruction(held_ptr h, tick now)
 {
     line_.log.write(log_level::warning, "handler destroyed",
@@ -181,7 +182,7 @@ void conclude_stage::conclude(held_ptr h, outcome const& said, tick now, gate::a
     postpone(std::move(h), what.delay, now, what.waits_for_head);
 }
 
-/// Its group goes on only when this is confirmed: until then it may come again.
+/// Holds the message's group until the hand-off is confirmed: until then the message may come again.
 void conclude_stage::reject(held_ptr h, std::string reason, tick now)
 {
     if (!line_.rejected_go_to) {
@@ -216,7 +217,7 @@ void conclude_stage::wait_here(held_ptr h, tick now)
     line_.waits_here.insert_or_assign(number, std::move(h));
 }
 
-/// It has not failed, so its age is no matter.
+/// Puts off a message that has not failed, so its age does not matter.
 void conclude_stage::stand_back(held_ptr h, gate::answer const& where, tick now)
 {
     if (line_.ending) return give_back(std::move(h), now);

@@ -71,7 +71,4 @@ private:
     fifo_groups groups_;
 };
 
-/// News in a handler's end about what it needs.
-gate::news news_of(outcome const&);
-
 } // namespace quern::detail

@@ -96,7 +96,7 @@ gate::answer breaker_gate::ask(subject const& what, tick now)
         if (is_news(!failed_.contains(what.id), its)) tell(whole_, {}, now, [&] { whole_.failed(true, now); });
         return keep(what, its, its->its.next(), now);
     }
-    // What has failed before tells nothing: it leaves its turn to others.
+    // A message that has failed before tells nothing: it leaves its turn to others.
     if (whole_.state() == phase::half_open && failed_.contains(what.id))
         return keep(what, its, after_a_rest(now), now);
     answer out;
@@ -111,10 +111,9 @@ void breaker_gate::started(subject const& what, tick now)
 }
 
 /// True when the failure tells something about other messages: the first of its key in a run, and each without a key.
-bool breaker_gate::is_news(bool fresh, entry const* its)
+bool breaker_gate::is_news(bool fresh, entry* its) const
 {
-    if (!fresh || !its) return fresh;
-    return counted_.insert(its->name).second;
+    return fresh && (!its || std::exchange(its->counted, run_) != run_);
 }
 
 gate::answer breaker_gate::ended(subject const& what, news const& said, tick now)
@@ -127,8 +126,8 @@ gate::answer breaker_gate::ended(subject const& what, news const& said, tick now
         return {};
     }
     auto const fresh = failed_.add(what.id);
-    auto& down = its ? its->down : down_;
-    down = said.what == sign::down ? down + 1 : 0;
+    auto& of = its ? its->said : nameless_;
+    of.down = said.what == sign::down ? of.down + 1 : 0;
     auto const is_new = is_news(fresh, its);
     tell(whole_, {}, now, [&] { whole_.failed(is_new, now); });
     if (its) tell(its->its, its->name, now, [&] { its->its.failed(fresh, now); });
@@ -138,7 +137,7 @@ gate::answer breaker_gate::ended(subject const& what, news const& said, tick now
     auto const last = what.receives_left == 0;
     if (suspected && (last || said.what == sign::down)) return keep(what, its, after_a_rest(now), now);
     if (suspected) return {answer::way::go_back, put_off(what.receives_left, its, now)};
-    if (!last || said.what != sign::down || (down < enough && !doubtful_.add(what.id))) return {};
+    if (!last || said.what != sign::down || (of.down < enough && !doubtful_.add(what.id + of.outages))) return {};
     auto const here = keep(what, its, after_a_rest(now), now);
     return here.to == answer::way::wait_here ? here : answer();
 }
@@ -147,14 +146,15 @@ gate::answer breaker_gate::ended(subject const& what, news const& said, tick now
 void breaker_gate::succeeded(subject const& what, entry* its, tick now)
 {
     failed_.forget(what.id);
-    auto& down = its ? its->down : down_;
-    if (down >= enough) doubtful_.clear();
-    if (down >= enough && now >= hurried_at_ + between_hurries) { // it is up again, perhaps
-        hurried_at_ = now;
-        waits_.hurry(its ? &its->name : nullptr, now);
+    auto& of = its ? its->said : nameless_;
+    if (std::exchange(of.down, 0) >= enough) { // it is up again, perhaps
+        ++of.outages;
+        if (now >= hurried_at_ + between_hurries) {
+            hurried_at_ = now;
+            waits_.hurry(its ? &its->name : nullptr, now);
+        }
     }
-    down = 0;
-    counted_.clear();
+    ++run_;
     auto const were = whole_.state();
     tell(whole_, {}, now, [&] { whole_.succeeded(what.began_at, now); });
     if (its) {
@@ -167,7 +167,7 @@ void breaker_gate::succeeded(subject const& what, entry* its, tick now)
 
 gate::answer breaker_gate::keep(subject const& what, entry const* its, tick due, tick now)
 {
-    auto gone = waits_.add({what.number, what.id, its ? its->name : std::string(), what.receives_left, due});
+    auto gone = waits_.add({what.number, its ? its->name : std::string(), what.receives_left, due});
     if (waits_.is_full_of_dear()) full_at_ = now;
     if (!gone) return {answer::way::wait_here};
     if (gone->number == what.number)

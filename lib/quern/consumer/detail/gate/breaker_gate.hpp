@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -47,10 +46,15 @@ public:
 
 private:
     using phase = policy::breaker::phase;
+    struct tally {
+        int down = 0;              // messages in a row
+        std::uint64_t outages = 0; // such rows, of three or more, that a success ended
+    };
     struct entry {
         std::string name;
         policy::breaker its;
-        int down = 0; // messages in a row
+        tally said{};
+        std::uint64_t counted = 0; // in that run of failures of all
     };
     using line = std::list<entry>;
 
@@ -59,7 +63,7 @@ private:
     std::chrono::milliseconds put_off(int receives_left, entry const*, tick now);
     tick after_a_rest(tick now);
     std::optional<tick> next_receive(tick now) const;
-    bool is_news(bool fresh, entry const*);
+    bool is_news(bool fresh, entry*) const;
     void succeeded(subject const&, entry*, tick now);
     template <class Event>
     void tell(policy::breaker&, std::string const& name, tick now, Event event);
@@ -70,10 +74,10 @@ private:
     policy::breaker whole_;
     line by_use_; // the latest first
     std::unordered_map<std::string_view, line::iterator> keys_;
-    std::unordered_set<std::string> counted_; // keys, in the run of failures that is going on
-    remembered failed_;                       // and have not succeeded since: their next failure is no news
-    remembered doubtful_; // on their last receive, tried here once more before anybody else said that it is down
-    int down_ = 0;        // messages without a key in a row, whoever they were
+    tally nameless_;        // of messages without a key
+    std::uint64_t run_ = 1; // of failures, whatever their keys; ended by a success
+    remembered failed_;     // and have not succeeded since: their next failure is no news
+    remembered doubtful_;   // on their last receive, tried here once more in this outage before others say it is one
     waiting_room waits_;
     std::deque<waiting_room::guest> leaving_; // they gave way
     tick received_at_{};                      // the last one

@@ -26,13 +26,7 @@ public:
         return true;
     }
 
-    void clear()
-    {
-        known_.clear();
-        by_age_.clear();
-    }
-
-    /// It may stand among the old ones until it would have to go.
+    /// Leaves its place in the order of age until that is the oldest.
     void forget(std::uint64_t id) { known_.erase(id); }
 
 private:

@@ -19,7 +19,6 @@ class waiting_room {
 public:
     struct guest {
         std::uint64_t number;
-        std::uint64_t id;
         std::string key;
         int receives_left;
         tick due;
