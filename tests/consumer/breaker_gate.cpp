@@ -108,6 +108,26 @@ BOOST_AUTO_TEST_CASE(what_has_failed_leaves_its_turn_to_fresh_ones_and_waits_her
     BOOST_TEST((it.ask(m, now).to == way::wait_here)); // received again
 }
 
+// Each that came took the place of the one that was due first, so none was ever due, and nothing was tried for hours.
+BOOST_AUTO_TEST_CASE(what_waits_here_has_its_turn_however_many_come)
+{
+    std::vector<gate::subject> ill;
+    for (int i = 0; i < 400; ++i, now += 200ms) {
+        ill.push_back(message());
+        run(ill.back(), sign::down);
+    }
+    drop_all();
+    int begun = 0;
+    for (auto& m : ill) {
+        now += 300ms;
+        m.number = next++; // received again
+        BOOST_TEST((it.ask(m, now).to != way::on));
+        while (auto const one = it.due(true, now))
+            begun += one->what.to == way::on;
+    }
+    BOOST_TEST(begun >= 4);
+}
+
 BOOST_AUTO_TEST_CASE(the_one_with_the_most_receives_left_gives_way)
 {
     take_down();

@@ -114,6 +114,7 @@ def check(browser, shop, pictures):
     nothing_wrong(browser, "with a breaker that is half open")
     picture("page-outage.png", "dark", 1000, 1100)
     shop.has("down", False)
+    shop.send("order 0")  # what waits here rests for up to a minute
     browser.wait_for("closed")
 
     shop.has("hold")

@@ -166,7 +166,7 @@ void line::look(held const& h, tick now, observed_message& out)
 quern::gate::subject line::subject_of(held const& h) const
 {
     quern::gate::subject out;
-    out.number = reinterpret_cast<std::uintptr_t>(&h);
+    out.number = h.number;
     out.id = h.id_hash;
     out.key = h.key;
     if (max_receives != 0) out.receives_left = std::max(max_receives - h.receive_count, 0);

@@ -7,12 +7,11 @@ namespace quern::detail {
 std::optional<waiting_room::guest> waiting_room::add(guest one)
 {
     std::optional<guest> gives_way;
-    if (guests_.contains(one.number)) take(one.number); // one that left without a word had the same
+    if (guests_.contains(one.number)) take(one.number); // its lease was lost meanwhile
     if (guests_.size() >= places_) {
         auto const most = by_left_.empty() ? by_left_.end() : by_left_.lower_bound({by_left_.rbegin()->first, 0});
         auto const left = most == by_left_.end() ? -1 : most->first;
-        auto const stays = is_dear(left) ? left <= one.receives_left : left < one.receives_left;
-        if (stays) return one;
+        if (left <= one.receives_left) return one; // else none would be here until it is due
         gives_way = take(most->second);
     }
     dear_ += is_dear(one.receives_left);

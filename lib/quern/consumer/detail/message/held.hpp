@@ -136,6 +136,7 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
 
     delivery message;
     std::size_t id_hash = 0;                ///< for the ledger
+    std::uint64_t number = 0;               ///< in the order in which they came into the ledger
     std::string_view handle;                ///< the newest: SQS accepts an older one without deleting anything
     std::unique_ptr<char[]> handle_storage; ///< of one that was adopted
     tick received_at;                       ///< of the newest handle

@@ -6,6 +6,7 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -34,6 +35,7 @@ public:
     void add(held_ptr entry, message_id id)
     {
         entry->id_hash = id.hash;
+        entry->number = ++added_;
         if (entry->came_in && entry->came_in->entries++ == 0) bytes_ += entry->came_in->bytes;
         entries_.insert(std::move(entry));
         size_ = entries_.size();
@@ -91,6 +93,7 @@ private:
 
     boost::unordered_flat_set<held_ptr, by_id, by_id> entries_;
     counter size_;
+    std::uint64_t added_ = 0;
     std::size_t bytes_ = 0;
 };
 
