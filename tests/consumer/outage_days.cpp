@@ -50,10 +50,15 @@ BOOST_AUTO_TEST_SUITE(outage_days)
 BOOST_AUTO_TEST_CASE(an_outage_of_a_part_costs_the_healthy_no_tenth)
 {
     for (auto const order : orders)
-        for (auto const ill : {1, 2, 3, 5, 7, 9})
+        for (auto const ill : {1, 3, 5, 9})
             for (auto const& [rate, most] : {std::pair(2, 0), std::pair(20, 10)}) {
-                if (order == arrival::five_hundred_in_a_row) continue; // too few to tell a part from all
-                healthy_are_handled({.ill = ill, .rate = rate, .order = order, .max_receives = most});
+                if (order == arrival::five_hundred_in_a_row) continue; // falls: slowed, it takes minutes to pass one
+                healthy_are_handled({.ill = ill,
+                    .rate = rate,
+                    .order = order,
+                    .max_receives = most,
+                    .down_until = 720s,
+                    .sent_until = 780s});
             }
 }
 
@@ -61,25 +66,27 @@ BOOST_AUTO_TEST_CASE(nor_where_many_arrive)
 {
     for (auto const order : {arrival::mixed, arrival::five_hundred_in_a_row})
         for (auto const ill : {1, 5, 9})
-            healthy_are_handled({.ill = ill,
-                .rate = 100,
-                .order = order,
-                .max_receives = 5,
-                .down_until = 600s,
-                .sent_until = 660s});
+            healthy_are_handled(
+                {.ill = ill, .rate = 100, .order = order, .max_receives = 5, .down_until = 600s, .sent_until = 660s});
 }
 
 BOOST_AUTO_TEST_CASE(with_keys_it_costs_nothing)
 {
     for (auto const order : orders)
         for (auto const ill : {1, 5, 9})
-            healthy_are_handled({.ill = ill, .rate = 20, .order = order, .max_receives = 5, .keyed = true});
+            healthy_are_handled({.ill = ill,
+                .rate = 20,
+                .order = order,
+                .max_receives = 5,
+                .keyed = true,
+                .down_until = 720s,
+                .sent_until = 780s});
 }
 
 BOOST_AUTO_TEST_CASE(a_process_that_starts_in_the_middle_of_it_finds_the_healthy)
 {
     for (auto const order : {arrival::mixed, arrival::fifty_in_a_row})
-        for (auto const ill : {1, 3, 5, 9})
+        for (auto const ill : {1, 5})
             for (auto const keyed : {false, true})
                 healthy_are_handled(
                     {.ill = ill, .rate = 20, .order = order, .keyed = keyed, .down_from = 0s, .backlog = 1'000});
@@ -87,10 +94,11 @@ BOOST_AUTO_TEST_CASE(a_process_that_starts_in_the_middle_of_it_finds_the_healthy
 
 BOOST_AUTO_TEST_CASE(an_outage_of_all_loses_none_and_spends_a_tenth)
 {
-    for (auto const rate : {2, 20, 100})
+    for (auto const rate : {2, 20})
         for (auto const most : {0, 3, 5})
             for (auto const keyed : {false, true})
                 none_is_lost({.ill = 10, .rate = rate, .max_receives = most, .keyed = keyed});
+    none_is_lost({.ill = 10, .rate = 100, .max_receives = 3});
 }
 
 BOOST_AUTO_TEST_CASE(half_an_hour_as_well)
