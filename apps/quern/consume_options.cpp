@@ -56,6 +56,7 @@ consumer_options options_from(consume_options const& o)
     out.drain_deadline = std::chrono::seconds(o.drain_deadline);
     out.handler_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(o.handler_timeout * 1000));
     out.max_age = std::chrono::seconds(o.max_age);
+    if (!o.tenant.empty()) out.tenant = tenant_rule::parse(o.tenant).value();
     out.flag.name = o.flag_name;
     if (o.flag_interval) {
         out.flag.interval = std::chrono::seconds(*o.flag_interval);
@@ -133,6 +134,16 @@ void add_consumer_options(CLI::App& command, consume_options& o)
         ->type_name("SECONDS")
         ->check(CLI::Range(1, 43'200))
         ->capture_default_str();
+    command
+        .add_option("--tenant", o.tenant,
+            "Whom a message belongs to: group, attribute:NAME or body:/json/pointer. While what the messages of one "
+            "need "
+            "is down, those of the others go on; default: all messages are alike")
+        ->type_name("TENANT")
+        ->check([](std::string const& text) {
+            auto const rule = tenant_rule::parse(text);
+            return rule ? std::string() : rule.error().message;
+        });
     auto* const flag = command
                            .add_option("--flag", o.flag,
                                "Halt while this flag says open, go on when it says closed; one of " +

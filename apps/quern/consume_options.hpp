@@ -37,6 +37,7 @@ struct consume_options {
     std::string poison_queue;
     std::string on_group_failure = "retry";
     std::optional<int> park_for;
+    std::string tenant;
     std::string flag;
     std::string flag_name;
     std::optional<int> flag_interval;

@@ -44,6 +44,7 @@ class Help(ProgramTest):
             (("consume", "q", "--stall-after", "-1"), ["--stall-after"]),
             (("consume", "q", "--on-group-failure", "3"), ["--on-group-failure", "retry", "skip", "park", "halt"]),
             (("consume", "q", "--park-for", "0"), ["--park-for"]),
+            (("consume", "q", "--tenant", "customer"), ["--tenant", "group, attribute:NAME or body:/json/pointer"]),
             (("send", "q", "--size", "9"), ["--size", "--count"]),
             (("send", "q", "--group", "two words"), ["--group"]),
             (("broker", "--port", "0", "--account", "12"), ["--account", "12 digits"]),

@@ -115,6 +115,16 @@ class Printing(ProgramTest):
         _, err = self.quern(*reject, "--poison-queue", "poison")
         self.assertRegex(err, "acknowledged 0, rejected 1, with")
 
+    def test_a_tenant_has_a_breaker_of_its_own(self):
+        self.create("orders")
+        self.send("orders", *(f'{{"customer": {{"id": "{"acme" if n % 2 else "initech"}"}}, "n": {n}}}' for n in range(80)))
+        process = self.start("consume", "orders", "--wait-time", "1", "--tenant", "body:/customer/id", "--max-in-flight", "4",
+                             "--exec", "sleep 0.1; grep -qv acme", stdout=subprocess.DEVNULL)
+        line = wait_for(process.stderr, "half open")
+        self.assertIn("breaker: acme: half open", line)
+        process.terminate()
+        process.communicate(timeout=LIMIT)
+
     def test_a_parked_group_waits_for_its_head_and_others_do_not(self):
         self.create("ledger", "--fifo")
         for group in "ab":

@@ -40,6 +40,31 @@ struct partly_down : mill {
         return out;
     }
 
+    void check_tenants(tenant_rule rule)
+    {
+        options.dependency = nullptr;
+        options.tenant = std::move(rule);
+        options.attributes.clear();
+        consume_what_depends();
+        auto const send_of = [this](char tenant) {
+            sqs::send_message_request request(url, tenant + std::to_string(sent++));
+            request.group_id = std::string(1, tenant);
+            request.attributes["tenant"] = {"String", std::string(1, tenant)};
+            asio::co_spawn(io, local->send_message(std::move(request)), [](std::exception_ptr, auto const&) {});
+        };
+        down = "a";
+        for (int i = 0; i < 300; ++i) {
+            send_of('a');
+            send_of('b');
+            time.run_for(io, 1s);
+        }
+        BOOST_TEST(acked['b'] >= 299);
+        BOOST_TEST(explained().find("of a half open") != std::string::npos, explained());
+        down.clear();
+        BOOST_TEST(until(30min, [this] { return empty(); }));
+        BOOST_TEST(acked['a'] == 300);
+    }
+
     /// One a second of each kind.
     void work(std::chrono::seconds how_long, std::string const& kinds)
     {
@@ -72,6 +97,16 @@ BOOST_AUTO_TEST_CASE(three_of_ten_are_down_and_the_other_seven_go_on)
         BOOST_TEST(acked[c] == 605, c);
     BOOST_TEST(in(dead) == 0);
     BOOST_TEST(log_lines("breaker: c: closed again") <= 1); // a line a second for all of them
+}
+
+BOOST_AUTO_TEST_CASE(the_outage_of_one_tenant_is_none_of_another)
+{
+    check_tenants(by_group());
+}
+
+BOOST_AUTO_TEST_CASE(nor_is_it_where_an_attribute_names_them_that_nobody_asked_for)
+{
+    check_tenants(by_attribute("tenant"));
 }
 
 BOOST_AUTO_TEST_CASE(half_an_hour_without_one_of_two_sends_no_message_to_the_dead_letter_queue)

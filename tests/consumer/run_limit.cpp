@@ -16,7 +16,7 @@ namespace {
 struct running {
     sim::virtual_clock time;
     tick const t0 = time.now() + 1h;
-    run_limit limit{30s};
+    run_limit limit{30s, 20s};
     std::deque<std::string> names;
 
     held_ptr start(tick at)
@@ -42,7 +42,27 @@ BOOST_AUTO_TEST_CASE(each_is_told_once_when_its_time_is_over_and_not_before)
     BOOST_TEST(limit.overdue(t0 + 30s).empty());
     BOOST_TEST((limit.wake_at() == t0 + 40s));
     BOOST_TEST((limit.overdue(t0 + 1h) == std::vector{b}));
+    run_limit::ended(*a);
+    run_limit::ended(*b);
     BOOST_TEST(!limit.wake_at());
+}
+
+BOOST_AUTO_TEST_CASE(all_hang_when_each_has_run_on_for_the_grace)
+{
+    auto const a = start(t0), b = start(t0 + 10s);
+    (void)limit.overdue(t0 + 35s);
+    BOOST_TEST(!limit.all_hang(t0 + 55s)); // b has time
+    (void)limit.overdue(t0 + 40s);
+    BOOST_TEST((limit.wake_at() == t0 + 60s));
+    BOOST_TEST(!limit.all_hang(t0 + 60s - 1ms));
+    BOOST_TEST(limit.all_hang(t0 + 60s));
+    auto const c = start(t0 + 70s);
+    BOOST_TEST(!limit.all_hang(t0 + 70s));
+    run_limit::ended(*c);
+    BOOST_TEST(limit.all_hang(t0 + 70s));
+    run_limit::ended(*a);
+    run_limit::ended(*b);
+    BOOST_TEST(!limit.all_hang(t0 + 70s));
 }
 
 BOOST_AUTO_TEST_CASE(one_that_has_ended_is_not_told)
@@ -65,7 +85,7 @@ BOOST_AUTO_TEST_CASE(one_that_runs_again_has_all_its_time_again)
 
 BOOST_AUTO_TEST_CASE(without_a_limit_nobody_is_told)
 {
-    limit = run_limit(0ms);
+    limit = run_limit(0ms, 30s);
     auto const a = start(t0);
     BOOST_TEST(!limit.wake_at());
     BOOST_TEST(limit.overdue(t0 + 100h).empty());

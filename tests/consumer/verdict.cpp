@@ -116,6 +116,21 @@ BOOST_AUTO_TEST_CASE(what_is_too_old_is_rejected_and_the_last_try_falls_within_t
 }
 
 // They merely stood back, and no handler of theirs has failed.
+// Ten messages made 60,000 runs and 12,000 requests a minute.
+BOOST_AUTO_TEST_CASE(what_comes_again_and_goes_at_once_waits_a_second)
+{
+    its.held_for = 3ms;
+    for (auto const& [receives, least] : {std::pair(1, 0), std::pair(2, 1'000), std::pair(9, 1'000)}) {
+        its.receive_count = receives;
+        BOOST_TEST(of(release()).delay.count() == least);
+        BOOST_TEST(of(retry_after(0s)).delay.count() == least);
+        BOOST_TEST(of(retry_at(its.now - 1h)).delay.count() == least);
+        BOOST_TEST(of(retry_after(7s)).delay.count() == 7'000);
+    }
+    its.held_for = 1s;
+    BOOST_TEST(of(release()).delay.count() == 0);
+}
+
 BOOST_AUTO_TEST_CASE(age_does_not_touch_what_stands_back_or_is_released)
 {
     options.max_age = 1min;

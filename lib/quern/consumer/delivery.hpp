@@ -8,6 +8,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -116,6 +118,17 @@ public:
     }
 
     void note_last_receive(bool is_last) { last_receive_ = is_last; }
+
+    /// Frees everything but the id: nobody will handle it.
+    void forget_all()
+    {
+        auto const length = message_.id.size();
+        std::shared_ptr<std::byte[]> id(new std::byte[length]);
+        std::memcpy(id.get(), message_.id.data(), length);
+        message_ = {};
+        message_.id = {reinterpret_cast<char const*>(id.get()), length};
+        storage_ = std::move(id);
+    }
 
     /// Frees what nobody but the consumer has asked for.
     void forget_system_attributes() { std::vector<sqs::system_attribute>().swap(message_.system_attributes); }

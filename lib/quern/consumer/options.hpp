@@ -3,6 +3,7 @@
 #include <quern/consumer/gate.hpp>
 #include <quern/consumer/observer.hpp>
 #include <quern/consumer/outcome.hpp>
+#include <quern/consumer/tenant.hpp>
 #include <quern/core/clock.hpp>
 #include <quern/core/error.hpp>
 #include <quern/policy/backoff.hpp>
@@ -78,9 +79,10 @@ struct consumer_options {
     /// its delete is confirmed; 30 s bounds the delay after a crash. 3 s to 12 h.
     std::chrono::seconds visibility_timeout{30};
 
-    /// The longest that one handler may run; then it is cancelled and its message tried again as one that failed.
-    /// Nothing for a plain function, which cannot be cancelled. Zero: as long as its lease can be extended, 12 hours
-    /// at most.
+    /// The longest that one handler may run; then it is cancelled and its message tried again as one that failed. One
+    /// that runs on all the same, and a plain function, which cannot be cancelled, keeps the lease for another
+    /// visibility_timeout; then another consumer gets the message. Zero: as long as the lease can be extended, 12
+    /// hours at most.
     std::chrono::milliseconds handler_timeout{0};
 
     /// The most messages that share a call of a batch handler; not more than max_in_flight. On a FIFO queue each is
@@ -132,9 +134,14 @@ struct consumer_options {
     /// until it is lowered again. explain() says `flag` meanwhile. Without a source: none.
     policy::flag_options flag;
 
-    /// The thing that a message's handler depends on, where that differs: a tenant's database, a partner's address.
-    /// Each name has a breaker of its own, and while one is ill the others go on. Called on the consumer's strand,
-    /// once for each message received. Absent: all depend on the same.
+    /// The tenant that a message belongs to: by_group(), by_attribute("tenant"), by_body("/customer/id"), or a
+    /// function. Each tenant has a breaker of its own, unless `dependency` says otherwise: while what one needs is
+    /// down, the others go on. Absent: all messages are alike.
+    tenant_rule tenant;
+
+    /// The thing that a message's handler depends on, where that is not its tenant: a database that several share, a
+    /// partner's address. Each name has a breaker of its own. Called on the consumer's strand, once for each message
+    /// received. Absent: the tenant.
     std::function<std::string(delivery const&)> dependency;
 
     /// Names told apart, at most: 1,000, which is a few hundred kilobytes. A new one takes the place of the one that

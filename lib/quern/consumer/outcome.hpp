@@ -96,7 +96,8 @@ inline outcome retry_at(wall_time at)
     return outcome(outcome::kind::retry_after, at);
 }
 
-/// Not for this consumer, or not now: visible again at once, without delay.
+/// Not for this consumer, or not now: visible again at once; after a second where it was received before and has been
+/// here for less than one.
 inline outcome release()
 {
     return outcome(outcome::kind::release);

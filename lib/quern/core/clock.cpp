@@ -4,36 +4,58 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <algorithm>
+#include <ctime>
+
 namespace quern {
 namespace {
 
 namespace asio = boost::asio;
 
+/// Asio's timers stand still while the machine sleeps; so soon after it wakes they notice.
+constexpr std::chrono::seconds longest_nap{5};
+
+tick::duration read(clockid_t which)
+{
+    timespec out{};
+    ::clock_gettime(which, &out);
+    return std::chrono::seconds(out.tv_sec) + std::chrono::nanoseconds(out.tv_nsec);
+}
+
 class asio_timer final : public timer {
 public:
-    explicit asio_timer(asio::any_io_executor ex) : timer_(std::move(ex)) {}
+    asio_timer(clock const& time, asio::any_io_executor ex) : time_(time), timer_(std::move(ex)) {}
 
     asio::awaitable<bool> wait_until(tick at) override
     {
-        timer_.expires_at(at);
-        auto const [ec] = co_await timer_.async_wait(asio::as_tuple(asio::use_awaitable));
-        co_return !ec;
+        for (auto now = time_.now();; now = time_.now()) {
+            timer_.expires_after(at <= now ? tick::duration(0) : std::min<tick::duration>(at - now, longest_nap));
+            auto const [ec] = co_await timer_.async_wait(asio::as_tuple(asio::use_awaitable));
+            if (ec) co_return false;
+            if (at <= time_.now()) co_return true;
+        }
     }
 
     void cancel() override { timer_.cancel(); }
 
 private:
+    clock const& time_;
     asio::steady_timer timer_;
 };
 
+/// Leases go on while the machine sleeps (suspend, a snapshot that is restored), so the clock does. steady_clock
+/// stands still meanwhile; until the first sleep of the program the two are the same.
 class asio_clock final : public clock {
 public:
-    tick now() const override { return std::chrono::steady_clock::now(); }
+    tick now() const override { return tick(read(CLOCK_BOOTTIME) - slept_before_); }
     wall_time wall() const override { return std::chrono::system_clock::now(); }
     std::unique_ptr<timer> make_timer(asio::any_io_executor ex) override
     {
-        return std::make_unique<asio_timer>(std::move(ex));
+        return std::make_unique<asio_timer>(*this, std::move(ex));
     }
+
+private:
+    tick::duration const slept_before_ = read(CLOCK_BOOTTIME) - read(CLOCK_MONOTONIC);
 };
 
 } // namespace

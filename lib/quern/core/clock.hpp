@@ -8,7 +8,8 @@
 
 namespace quern {
 
-/// A point on the steady clock; every deadline in Quern is one. Virtual in the simulator.
+/// A point on the steady clock; every deadline in Quern is one. The real clock goes on while the machine sleeps,
+/// where steady_clock::now() stands still. Virtual in the simulator.
 using tick = std::chrono::steady_clock::time_point;
 
 /// The longest duration that a setting of a client may name: added to a tick it never overflows.
@@ -42,7 +43,8 @@ public:
     virtual std::unique_ptr<timer> make_timer(boost::asio::any_io_executor) = 0;
 };
 
-/// steady_clock and system_clock with Asio's timers. Lives as long as the program.
+/// The time since the machine's start, sleep included, and system_clock, with Asio's timers. Lives as long as the
+/// program.
 clock& real_clock();
 
 } // namespace quern

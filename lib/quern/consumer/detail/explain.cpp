@@ -106,7 +106,7 @@ std::vector<explanation::obstacle> pipeline::obstacles(tick time)
     else if (line_.ending)
         out.push_back({"draining", "draining"});
     if (auto why = gate_.why_stopped(); !why.empty())
-        out.push_back({gate_.is_paused() ? "paused" : "breaker", std::move(why)});
+        out.push_back({gate_.is_paused() ? "paused" : run_.is_stuck() ? "handlers_hang" : "breaker", std::move(why)});
     if (slows(time)) out.push_back({"breaker", line_.gate->explain(time)});
     if (auto const& flag = gate_.flag(); flag.halts(time)) out.push_back({"flag", flag.explain(time)});
     if (line_.in_flight.size() >= line_.limits.max_in_flight) {
@@ -146,12 +146,25 @@ std::vector<explanation::obstacle> pipeline::obstacles(tick time)
     return out;
 }
 
+/// Handlers that run for long are no standstill.
+bool pipeline::all_is_being_handled(tick time) const
+{
+    if (line_.in_flight.size() == 0) return false;
+    bool out = true;
+    line_.in_flight.for_each([&](held_ptr const& h) {
+        out = out && h->life.is_running() && h->turn.has_begun() && !line_.hangs(*h, time);
+    });
+    return out;
+}
+
 void pipeline::watch_for_stall(tick time)
 {
     auto const& c = line_.counters;
-    auto const progress = c.polls - c.failed_polls + c.acked + c.retried + c.released + c.rejected + c.lost;
-    auto const on_purpose = line_.ending || gate_.is_stopped(time) || gate_.speed().wake_at();
-    if (!stall_.due(progress, on_purpose, time)) return;
+    auto const empty_polls_count = line_.in_flight.size() == 0;
+    auto const progress = c.received + (empty_polls_count ? c.polls - c.failed_polls : 0) + c.acked + c.retried +
+        c.released + c.rejected + c.lost;
+    auto const on_purpose = line_.ending || (gate_.is_stopped(time) && !run_.is_stuck()) || gate_.speed().wake_at();
+    if (!stall_.due(progress, on_purpose, time) || all_is_being_handled(time)) return;
     auto const quiet = std::chrono::floor<std::chrono::seconds>(time - stall_.since()).count();
     stall_log_.write(log_level::warning, "stalled",
         "nothing received and nothing settled for " + std::to_string(quiet) + " s: " + to_string(explain()), time);

@@ -29,6 +29,18 @@ void tell_all(handler_asks::answers& waiting, result<void> const& said)
         tell(said);
 }
 
+/// With what the tenant's name is made of among the attributes to receive.
+consumer_options with_tenant(consumer_options o)
+{
+    auto const add = [](std::vector<std::string>& to, std::string const& name) {
+        if (!name.empty() && std::ranges::find(to, name) == to.end() && std::ranges::find(to, "All") == to.end())
+            to.push_back(name);
+    };
+    add(o.system_attributes, o.tenant.system_attribute());
+    add(o.attributes, o.tenant.attribute());
+    return o;
+}
+
 } // namespace
 
 std::uint64_t seeded(std::uint64_t seed)
@@ -50,8 +62,8 @@ void tell_asks(held& h, result<void> const& deleted)
 
 line::line(compact_strand on, sqs::api& to, std::string url, consumer_options settings)
     : strand(std::move(on)), handlers_run_on(std::exchange(settings.handler_executor, {})),
-      options(std::move(settings)), limits(options), time(options.time ? *options.time : real_clock()), api(to),
-      queue_url(std::move(url)), fifo(queue_url.ends_with(".fifo")), watcher(options.observer.get()),
+      options(with_tenant(std::move(settings))), limits(options), time(options.time ? *options.time : real_clock()),
+      api(to), queue_url(std::move(url)), fifo(queue_url.ends_with(".fifo")), watcher(options.observer.get()),
       tells_queued(watcher && watcher->wants_queued()), leases(options.visibility_timeout),
       random(seeded(options.seed)), log(options.log), wake(time, strand), bytes(options.max_bytes_in_flight)
 {
@@ -87,6 +99,11 @@ void line::carry_out(held_ptr const& h, life::actions todo, tick at)
         if (watcher)
             observe(*h, at, &observer::settled, end_of(todo, h->life.was_lost(), h->postponed), h->postponed);
         in_flight.remove(*h);
+        if (!fifo && h->turn.is_called_off()) { // its turn may wait for a thread as long as the program lives
+            h->message.forget_all();
+            h->came_in.reset();
+            h->handle = {};
+        }
     }
     if (todo & for_earlier_stages) {
         notices.push_back({h, static_cast<life::actions>(todo & for_earlier_stages)});

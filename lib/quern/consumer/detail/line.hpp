@@ -92,6 +92,14 @@ struct line {
     /// Given back, it would go to the dead-letter queue.
     bool is_last_receive(held const& h) const { return max_receives != 0 && h.receive_count >= max_receives; }
 
+    /// Its handler still runs a visibility timeout after handler_timeout.
+    bool hangs(held const& h, tick at) const
+    {
+        auto const limit = options.handler_timeout;
+        return limit.count() != 0 && h.run_hook::is_linked() &&
+            h.started_at + limit + options.visibility_timeout <= at;
+    }
+
     /// A message as the gate knows it.
     quern::gate::subject subject_of(held const&) const;
 

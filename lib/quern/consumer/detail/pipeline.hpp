@@ -120,6 +120,7 @@ private:
     bool slows(tick now);
     std::vector<explanation::obstacle> obstacles(tick now);
     std::string why_receives_fail(int failures, tick now) const;
+    bool all_is_being_handled(tick now) const;
     void watch_for_stall(tick now);
 
     std::shared_ptr<lodgers> home_;

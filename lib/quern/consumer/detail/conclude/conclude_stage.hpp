@@ -58,7 +58,7 @@ private:
     gate::answer tell_gate(held const&, gate::news const&, tick now);
     void conclude(held_ptr, outcome const&, tick now, gate::answer const& where = {}, bool malformed = false);
     void reject(held_ptr, std::string reason, tick now);
-    circumstances circumstances_of(held const&);
+    circumstances circumstances_of(held const&, tick now);
     void postpone(
         held_ptr, std::chrono::milliseconds delay, tick now, bool waits_for_head = false, bool in_outage = false);
     void note_spilled(held const&, tick now);

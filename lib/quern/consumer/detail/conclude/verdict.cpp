@@ -19,6 +19,13 @@ verdict rejected(std::string reason)
     return out;
 }
 
+/// A message that was given back before, and comes to its end again at once, waits a little. The first time another
+/// consumer may have it without delay.
+std::chrono::milliseconds least_delay(circumstances const& its)
+{
+    return its.receive_count > 1 && its.held_for < shortest_turn ? shortest_turn : std::chrono::seconds(0);
+}
+
 } // namespace
 
 meaning meaning_of(std::exception_ptr const& thrown, bool overdue, consumer_options const& options)
@@ -80,7 +87,7 @@ verdict verdict_of(
     switch (said.what()) {
     case kind::ack: out.what = verdict::kind::remove; return out;
     case kind::reject: return rejected(said.reason());
-    case kind::release: return out;
+    case kind::release: out.delay = least_delay(its); return out;
     case kind::unavailable:
         out.delay = options.backoff.delay(its.receive_count, random);
         out.waits_for_head = out.delay <= longest_wait_for_head;
@@ -98,6 +105,7 @@ verdict verdict_of(
     case kind::retry_after:
         out.delay = said.at() ? policy::delay_until(*said.at(), its.now)
                               : std::max(said.delay(), std::chrono::milliseconds(0));
+        out.delay = std::max(out.delay, least_delay(its));
         if (said.at()) { // it is early, and has not failed
             out.waits_for_head = out.delay <= longest_wait_for_head;
             return out;

@@ -46,11 +46,16 @@ struct circumstances {
     std::chrono::milliseconds age{}; ///< since its first receive, without the time in which it merely stood back
     wall_time now;
     bool fifo = false;
+    std::chrono::milliseconds held_for{}; ///< since its newest receive
 };
 
 /// Time for which the messages behind a failed head wait for it here, their leases extended. A head that is put off
 /// for longer is not waited for.
 inline constexpr std::chrono::seconds longest_wait_for_head{20};
+
+/// Shortest time between two receives of a message that nobody lets wait. Given back at once again and again, ten of
+/// them cost ten thousand requests a minute.
+inline constexpr std::chrono::seconds shortest_turn{1};
 
 struct verdict {
     enum class kind {

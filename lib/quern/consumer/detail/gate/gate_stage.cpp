@@ -158,12 +158,12 @@ void gate_stage::start(held_ptr h, bool hurries, tick now)
 void gate_stage::name(held& h)
 {
     if (std::exchange(h.is_named, true)) return;
-    auto const& name = line_.options.dependency;
-    if (!name) return;
+    auto const& o = line_.options;
+    if (!o.dependency && !o.tenant) return;
     try {
-        h.key = name(h.message);
+        h.key = o.dependency ? o.dependency(h.message) : o.tenant(h.message);
     } catch (...) {
-        line_.log.write(log_level::error, "dependency",
+        line_.log.write(log_level::error, o.dependency ? "dependency" : "tenant",
             std::string(h.message.id()) + ": the function threw; the message counts as one without a name",
             line_.now());
     }
@@ -264,6 +264,7 @@ void gate_stage::report_outage(bool down)
 std::string gate_stage::why_stopped() const
 {
     if (paused_) return why_paused_.empty() ? "paused" : "paused: " + why_paused_;
+    if (run_.is_stuck()) return "all handlers hang, and no other can begin";
     return reported_ ? "an outage is reported" : "";
 }
 

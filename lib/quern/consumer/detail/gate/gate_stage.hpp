@@ -47,7 +47,7 @@ public:
     void report_outage(bool down);
 
     bool is_paused() const { return paused_; }
-    bool is_stopped(tick now) const { return paused_ || reported_ || flag_.halts(now); }
+    bool is_stopped(tick now) const { return paused_ || reported_ || flag_.halts(now) || run_.is_stuck(); }
 
     /// "paused: …", "an outage is reported"; empty: neither.
     std::string why_stopped() const;

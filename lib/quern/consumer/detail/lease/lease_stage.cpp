@@ -13,6 +13,12 @@ std::optional<tick> lease_stage::turn(tick now)
     for (auto& due : plan.extend) {
         if (due.what->life.is_extending())
             continue; // as its handler asked: two on the wire could overtake each other
+        if (line_.hangs(*due.what, now)) {
+            line_.log.write(log_level::warning, "handler hangs",
+                std::string(due.what->message.id()) + ": it runs on after handler_timeout; its lease is left to end",
+                now);
+            continue;
+        }
         auto const asked = due.what->asks ? due.what->asks->lease : std::chrono::seconds(0);
         settle_.extend(std::move(due.what), std::max(due.timeout, asked), now);
     }

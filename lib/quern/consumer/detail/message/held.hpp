@@ -93,7 +93,9 @@ public:
     bool call_off(number turn) { return leave(turn, called_off); }
 
     bool waits(number turn) const { return now_ == turn; }
+    bool is_waiting() const { return (now_ & how) == 0; }
     bool has_begun() const { return (now_ & how) == begun; }
+    bool is_called_off() const { return (now_ & how) == called_off; }
 
 private:
     static constexpr number begun = 1, called_off = 2, how = 3, next = 4;

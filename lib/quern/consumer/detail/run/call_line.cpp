@@ -2,12 +2,15 @@
 
 #include <boost/asio/post.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 namespace quern::detail {
 
 namespace {
+
+constexpr std::size_t fewest_to_sweep = 64;
 
 /// Whatever else waits for the thread waits for one stretch, and for the function that ends it.
 constexpr std::chrono::microseconds longest_stretch{100};
@@ -17,6 +20,10 @@ constexpr std::chrono::microseconds longest_stretch{100};
 void call_line::add(held_ptr h, handler_turn::number turn)
 {
     std::lock_guard const lock(mutex_);
+    if (waiting_.size() >= sweep_at_) { // threads that hang would keep what was called off
+        std::erase_if(waiting_, [](waiting const& w) { return !w.what->turn.waits(w.turn); });
+        sweep_at_ = std::max(fewest_to_sweep, 2 * waiting_.size());
+    }
     waiting_.push_back({std::move(h), turn});
     expect_runner();
 }

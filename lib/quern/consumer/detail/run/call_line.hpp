@@ -5,6 +5,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include <cstddef>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -46,6 +47,7 @@ private:
 
     std::mutex mutex_;
     std::deque<waiting> waiting_;
+    std::size_t sweep_at_ = 0;
     bool expected_ = false; // a runner, as long as any wait
 };
 

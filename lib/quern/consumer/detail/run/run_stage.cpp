@@ -11,7 +11,8 @@ run_stage::run_stage(line& l, conclude_stage& to, settle_stage& settle, handlers
     : line_(l), conclude_(to), settle_(settle),
       launch_(std::move(handle), l.strand, std::exchange(l.handlers_run_on, {}), l.time,
           l.options.handler_timeout.count() != 0 || l.watcher),
-      batches_(batch_size(), l.options.batch_bytes, l.options.batch_window), runs_(l.options.handler_timeout),
+      batches_(batch_size(), l.options.batch_bytes, l.options.batch_window),
+      runs_(l.options.handler_timeout, l.options.visibility_timeout),
       call_limit_(l.options.handler_concurrency, takes_batches() ? batch_size() : 1)
 {}
 
@@ -56,7 +57,7 @@ std::optional<tick> run_stage::turn(tick now)
 {
     stop_overdue(now);
     run_batches(now);
-    auto out = runs_.wake_at();
+    auto out = look_for_standstill(now);
     if (auto const at = may_call() ? batches_.wake_at() : std::nullopt) out = std::min(out.value_or(*at), *at);
     return out;
 }
@@ -81,10 +82,43 @@ void run_stage::run_batches(tick now)
 void run_stage::stop_overdue(tick now)
 {
     for (auto const& h : runs_.overdue(now)) {
-        if (!h->run) continue; // a plain function: there is no way to tell it
+        if (!h->run) { // there is no way to tell it
+            line_.log.write(log_level::warning, "handler timeout",
+                std::string(h->message.id()) + ": a plain function, which nobody can cancel, runs for longer", now);
+            continue;
+        }
         auto const is_new = !h->life.is_told();
         if (h->life.mark_overdue()) launcher::tell(*h, is_new);
     }
+}
+
+/// Says when to look again.
+std::optional<tick> run_stage::look_for_standstill(tick now)
+{
+    if (!runs_.all_hang(now)) return runs_.wake_at();
+    if (stuck_) return {};
+    if (may_call() && !has_waited_in_vain(now)) return now + std::chrono::seconds(1);
+    stuck_ = true;
+    line_.wake.ring();
+    line_.log.write(log_level::error, "handlers hang",
+        std::to_string(line_.running) +
+            " handlers were begun or wait for a thread, and none has ended a visibility_timeout after "
+            "handler_timeout: "
+            "what waits goes back, and nothing is received until one ends",
+        now);
+    return {};
+}
+
+/// For a thread, for a visibility timeout at least.
+bool run_stage::has_waited_in_vain(tick now) const
+{
+    if (!launch_.may_wait()) return false;
+    bool out = false;
+    line_.in_flight.for_each([&](held_ptr const& h) {
+        out = out ||
+            (h->life.is_running() && h->turn.is_waiting() && h->began_at + line_.options.visibility_timeout <= now);
+    });
+    return out;
 }
 
 void run_stage::heed_notices(tick now)
@@ -155,6 +189,7 @@ void run_stage::came_home(finished&& end, tick now)
     auto& h = *end.what;
     if (--line_.running == 0) launch_.keep_busy(false);
     run_limit::ended(h);
+    if (end.has_run()) stuck_ = false;
     if (h.asks) h.asks->guard.reset();
     auto const run = std::move(h.run);
     if (run && takes_batches() && --static_cast<batch_run&>(*run).away == 0) --batch_calls_;
@@ -178,7 +213,9 @@ void run_stage::no_place()
 
 void run_stage::has_begun(held_ptr h)
 {
-    if (h->life.is_running() && !h->run_hook::is_linked()) note_begun(*h, h->started_at);
+    if (!h->life.is_running() || h->run_hook::is_linked()) return;
+    note_begun(*h, h->started_at);
+    if (std::exchange(stuck_, false)) line_.wake.ring();
 }
 
 void run_stage::delete_asked(held_ptr h, reply tell)

@@ -65,6 +65,9 @@ public:
     void begin_drain(tick now); ///< what has not begun goes back
     void cancel_all();          ///< running handlers are told to end
 
+    /// Each handler that has begun hangs, and no other can begin: of what comes nothing would be handled.
+    bool is_stuck() const { return stuck_; }
+
 private:
     bool takes_batches() const { return static_cast<bool>(launch_.handle().many); }
     std::size_t calls_under_way() const { return takes_batches() ? batch_calls_ : line_.running; }
@@ -84,6 +87,8 @@ private:
     void came_home(finished&&, tick now);
     void run_batches(tick now);
     void stop_overdue(tick now);
+    std::optional<tick> look_for_standstill(tick now);
+    bool has_waited_in_vain(tick now) const;
     void cancel(held&);
 
     line& line_;
@@ -93,6 +98,7 @@ private:
     batches batches_;
     run_limit runs_;
     call_limit call_limit_;
+    bool stuck_ = false;
     std::size_t batch_calls_ = 0; // under way; of other handlers a message each is one
 
     std::vector<finished> welcomed_; // being looked at; a member for its memory

@@ -182,7 +182,8 @@ void settle_stage::answered(settlement entry, result<void> const& answer, tick s
 {
     auto const& h = entry.what;
     auto& its = h->life;
-    if (!answer) {
+    auto const crossed_its_end = entry.why == purpose::extend && (its.wants_delete() || !its.wants_extension());
+    if (!answer && !crossed_its_end) {
         line_.log.write(log_level::warning, "settlement failed",
             (entry.why == purpose::hand_off ? line_.rejected_go_to.value_or("") : line_.queue_url) + ": " +
                 describe(answer.error()),
