@@ -97,6 +97,8 @@ std::optional<tick> run_stage::look_for_standstill(tick now)
 {
     if (!runs_.all_hang(now)) return runs_.wake_at();
     if (stuck_) return {};
+    auto const soonest = ended_at_ + line_.options.visibility_timeout; // the next one may begin in a moment
+    if (now < soonest) return soonest;
     if (may_call() && !has_waited_in_vain(now)) return now + std::chrono::seconds(1);
     stuck_ = true;
     line_.wake.ring();
@@ -189,7 +191,10 @@ void run_stage::came_home(finished&& end, tick now)
     auto& h = *end.what;
     if (--line_.running == 0) launch_.keep_busy(false);
     run_limit::ended(h);
-    if (end.has_run()) stuck_ = false;
+    if (end.has_run()) {
+        ended_at_ = now;
+        stuck_ = false;
+    }
     if (h.asks) h.asks->guard.reset();
     auto const run = std::move(h.run);
     if (run && takes_batches() && --static_cast<batch_run&>(*run).away == 0) --batch_calls_;

@@ -99,6 +99,7 @@ private:
     run_limit runs_;
     call_limit call_limit_;
     bool stuck_ = false;
+    tick ended_at_{};             // a handler, last
     std::size_t batch_calls_ = 0; // under way; of other handlers a message each is one
 
     std::vector<finished> welcomed_; // being looked at; a member for its memory
