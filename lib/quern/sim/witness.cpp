@@ -76,6 +76,7 @@ void witness::started(int process, int number)
     if (rules_.ordered) check_turn(process, number);
     complain_of(process, limits_of(process).starts(++running_[process], time_.now()));
     bytes_[process] += m.bytes;
+    mine.began_at = time_.now();
     mine.handled = mine.rejectable = mine.discarded = mine.failed = mine.lapsed = false;
     mine.accepted = mine.gone = mine.settling = mine.anew = false;
 }

@@ -42,8 +42,9 @@ public:
         verdict damaged;                ///< of a message that arrives so
         bool acks_unseen = false;       ///< a handler may await its delete, and does not say so: see acks()
         std::chrono::seconds lease{30}; ///< as long as a receive or an extension makes it
-        bool age_counts = false;        ///< nothing else is a reason to reject what has only failed
-        int tenants = 0;                ///< message i is one of tenant i % tenants; 0: there is one for all
+        std::chrono::milliseconds handler_timeout{0}; ///< one that runs a lease longer may lose it; 0: none
+        bool age_counts = false;                      ///< nothing else is a reason to reject what has only failed
+        int tenants = 0; ///< message i is one of tenant i % tenants; 0: there is one for all
         std::vector<speed_promise> speeds;
         std::set<int> poisoned;                  ///< end in the dead-letter queue, received for the last time
         std::chrono::milliseconds dead_within{}; ///< so long after the first at most
@@ -106,6 +107,7 @@ private:
         tick since{}, until{}; ///< hidden, as far as the process can know
         tick named{};          ///< by a change of visibility that left the process
         int running = 0;
+        tick began_at{};       ///< its last run
         bool lapsed = false;   ///< the lease, while it ran: what the handler says no longer counts
         tick ended_at{};       ///< its last run, of which:
         bool settling = false; ///< it ended in time, and so may be settled, whenever answers come

@@ -384,6 +384,9 @@ void witness::ran_out(int number, int process, share& s)
     auto const lease = s.until - s.since;
     if (s.postponed || s.let_go || !is_awake(process, s.since)) return;
     if (m.until + lease / 6 < s.until) return; // the answer was late: there was little time to act
+    auto const& its = of(process);
+    if (its.handler_timeout.count() != 0 && s.began_at + its.handler_timeout + its.lease <= s.until)
+        return; // it hangs
     if (s.failed && s.named < s.ended_at && s.until - s.ended_at > lease / 3)
         complain(name(process, number) + ": has failed, and nobody has put it off");
     else if (s.named < s.since + lease / 4)

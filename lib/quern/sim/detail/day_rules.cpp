@@ -29,6 +29,7 @@ witness::rules rules_of(scenario const& day, bool acks_unseen)
     out.damaged = judge_damaged(day);
     out.acks_unseen = acks_unseen;
     out.lease = day.consumer.visibility_timeout;
+    out.handler_timeout = day.consumer.handler_timeout;
     out.age_counts = day.counts_age;
     out.tenants = day.tenants;
     out.speeds = day.speeds;
