@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks four habits: tests don't sleep, a file stays one idea (at most 400 lines), a docstring begins with what it is
-about, and a comment is no wider than the code.
+"""Checks five habits: tests don't sleep, a file stays one idea (at most 400 lines), a class of the consumer has at most 30
+functions, a docstring begins with what it is about, and a comment is no wider than the code.
 
 usage: check_habits.py [ROOT]       check the tree at ROOT (default: the one this script is in)
        check_habits.py --self-test  check the checker
@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 LONGEST = 400
+MOST_FUNCTIONS = 30
 WIDEST = 118  # .clang-format sees to the code
 
 # Files that may be longer, each with the reason.
@@ -54,8 +55,39 @@ def check_widths(root):
                     yield f"{file.relative_to(root)}:{number}: a comment of {len(line)} columns; {WIDEST} at most"
 
 
+def functions_by_class(text):
+    """How many functions each class declares, by the class's name. Reads layout, no C++: good enough for these headers."""
+    for noise in (r"//[^\n]*", r'"(\\.|[^"\\])*"', r"(?m)^#.*$", r"\b(public|private|protected)\s*:"):
+        text = re.sub(noise, "", text)
+    counts, open_braces, statement = {}, [], ""
+    for c in text:
+        if c not in "{};":
+            statement += c
+            continue
+        inside = open_braces[-1] if open_braces else None
+        opens_class = c == "{" and re.search(r"\b(?:class|struct)\s+(\w+)[^;()=]*$", statement)
+        declares = re.match(r"(?!\s*(?:friend|using|static_assert)\b)[^=]*?[\w>=!]\s*\(", statement)
+        if inside and declares and c != "}" and not opens_class:
+            counts[inside] += 1
+        if c == "{":
+            open_braces.append(opens_class.group(1) if opens_class and "enum" not in statement else None)
+            if open_braces[-1]:
+                counts.setdefault(open_braces[-1], 0)
+        elif c == "}" and open_braces:
+            open_braces.pop()
+        statement = ""
+    return counts
+
+
+def check_classes(root):
+    for file in sorted((root / "lib/quern/consumer").rglob("*.hpp")):
+        for name, count in functions_by_class(file.read_text(encoding="utf-8")).items():
+            if count > MOST_FUNCTIONS:
+                yield f"{file.relative_to(root)}: {name} has {count} functions, {MOST_FUNCTIONS} at most"
+
+
 def check(root, long_on_purpose=LONG_ON_PURPOSE):
-    problems = list(check_docstrings(root)) + list(check_widths(root))
+    problems = [*check_docstrings(root), *check_widths(root), *check_classes(root)]
     for file in sorted((root / "tests").rglob("*.?pp")):
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
             if SLEEP.search(line.split("//")[0]):
@@ -100,6 +132,15 @@ def self_test():
         assert len(problems) == 1 and problems[0].startswith("apps/bad.cpp:2:"), problems
         (root / "apps/bad.cpp").unlink()
 
+        (root / "lib/quern/consumer").mkdir()
+        many = "".join(f"    int f{n}(int) {{ return g({n}); }}\n" for n in range(MOST_FUNCTIONS))
+        header = root / "lib/quern/consumer/many.hpp"
+        header.write_text("class many {\npublic:\n" + many + "    int a = 1, b{2};\n    enum { c };\n};\n")
+        assert check(root, excused) == [], check(root, excused)
+        header.write_text("class many {\n" + many + "    void one_more();\n};\n")
+        assert len(check(root, excused)) == 1, check(root, excused)
+        header.unlink()
+
         (root / "tests/bad.cpp").write_text("std::this_thread::sleep_for(1s);\n\n::sleep(1);\n")
         for name in ("apps", "tests"):
             (root / name / "long.cpp").write_text("int a;\n" * (LONGEST + 1))
@@ -116,7 +157,7 @@ def main(arguments):
         return self_test()
     root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
     problems = check(root)
-    print("\n".join(problems) or "no sleeping test, no overlong file or comment, no docstring turned round")
+    print("\n".join(problems) or "no sleeping test, no overlong file, class or comment, no docstring turned round")
     return 1 if problems else 0
 
 

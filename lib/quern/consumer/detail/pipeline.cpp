@@ -61,8 +61,7 @@ pipeline::pipeline(
                                                             std::move(queue_url), std::move(options)),
       settle_(line_), leases_(line_, settle_), conclude_(line_, settle_),
       run_(line_, conclude_, settle_, std::move(handle)), gate_(line_, run_, conclude_), intake_(line_, gate_, run_),
-      polls_claimed_(line_.options.max_polls), stall_(line_.options.stall_after, line_.now()),
-      stall_log_(line_.options.log)
+      polls_claimed_(line_.options.max_polls), explainer_(line_, gate_, run_, intake_)
 {
     line_.halt = [this] {
         if (!line_.ending) begin_drain(line_.options.drain_deadline);
@@ -102,12 +101,12 @@ std::optional<tick> pipeline::turn(tick time)
     // Within a group the next message waits for the delete.
     bool const more_to_come = line_.running != 0 || (!line_.fifo && intake_.rule().is_paced());
     auto const settlements = settle_.turn(time, more_to_come);
-    watch_for_stall(time);
+    explainer_.watch_for_stall(started_, time);
     line_.log.flush(time);
 
     std::optional<tick> wake_at;
     auto const drains = line_.ending ? std::optional(line_.ending->wake_at(time)) : std::nullopt;
-    for (auto const& at : {leases, receives, handlers, settlements, drains, stall_.wake_at()})
+    for (auto const& at : {leases, receives, handlers, settlements, drains, explainer_.wake_at()})
         if (at) wake_at = std::min(wake_at.value_or(*at), *at);
     return wake_at;
 }
@@ -167,17 +166,9 @@ void pipeline::end()
     if (own_client_) own_client_->close();
     line_.in_flight.for_each([](held_ptr const& h) { tell_asks(*h, failure(errc::stopped, "the drain has ended")); });
     for (auto const& waiter : std::exchange(waiting_, {}))
-        tell(*waiter);
+        waiter->tell(line_.gave_up, line_.report);
     places_.clear();
     move_out_if_done();
-}
-
-void pipeline::tell(end_waiter const& who) const
-{
-    if (line_.gave_up)
-        who.tell(*line_.gave_up, line_.report);
-    else
-        who.tell(line_.report, line_.report);
 }
 
 /// Lets go of the context, which kept it. Who runs still has a share.
@@ -283,7 +274,7 @@ void pipeline::abandon()
 
 void pipeline::join(std::shared_ptr<end_waiter> waiter)
 {
-    if (line_.ended) return tell(*waiter);
+    if (line_.ended) return waiter->tell(line_.gave_up, line_.report);
     waiting_.push_back(std::move(waiter));
     line_.wake.ring(); // it may be a handler, for which the drain would wait
 }

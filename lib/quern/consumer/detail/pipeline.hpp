@@ -1,13 +1,13 @@
 #pragma once
 
 #include <quern/consumer/detail/conclude/conclude_stage.hpp>
+#include <quern/consumer/detail/explainer.hpp>
 #include <quern/consumer/detail/gate/gate_stage.hpp>
 #include <quern/consumer/detail/intake/intake_stage.hpp>
 #include <quern/consumer/detail/lease/lease_stage.hpp>
 #include <quern/consumer/detail/line.hpp>
 #include <quern/consumer/detail/run/run_stage.hpp>
 #include <quern/consumer/detail/settle/settle_stage.hpp>
-#include <quern/consumer/detail/stall_watch.hpp>
 #include <quern/consumer/explanation.hpp>
 #include <quern/core/detail/ask.hpp>
 #include <quern/core/lodgers.hpp>
@@ -32,10 +32,10 @@ struct end_waiter {
     asker<result<drain_report>> of_run;
     void const* strand_id = nullptr; ///< of the coroutine that waits, where it runs on a compact_strand
 
-    void tell(result<drain_report> const& end, drain_report const& report) const
+    void tell(std::optional<failure> const& gave_up, drain_report const& report) const
     {
         of_drain.tell(report);
-        of_run.tell(end);
+        of_run.tell(gave_up ? result<drain_report>(*gave_up) : result<drain_report>(report));
     }
     void leave() const
     {
@@ -88,7 +88,7 @@ public:
     {
         return {line_.ended ? 0 : line_.in_flight.size(), line_.coming, line_.ending.has_value()};
     }
-    explanation explain();
+    explanation explain() { return explainer_.explain(started_, line_.now()); }
     void abandon();                         ///< nobody will ask any more: drain, if it ever ran
     void join(std::shared_ptr<end_waiter>); ///< told when the drain has ended
     void leave(std::shared_ptr<end_waiter> const&);
@@ -114,14 +114,8 @@ private:
     std::size_t held_by_waiters() const;
     void report_what_is_left(tick now);
     void end();
-    void tell(end_waiter const&) const;
     void move_out_if_done();
     void await_signal();
-    bool slows(tick now);
-    std::vector<explanation::obstacle> obstacles(tick now);
-    std::string why_receives_fail(int failures, tick now) const;
-    bool all_is_being_handled(tick now) const;
-    void watch_for_stall(tick now);
 
     std::shared_ptr<lodgers> home_;
     std::weak_ptr<lodgers::lodger> tenant_;
@@ -137,8 +131,7 @@ private:
     intake_stage intake_;
     std::size_t polls_claimed_; // in the client's lane
 
-    stall_watch stall_;
-    log_throttle stall_log_; // of its own: no problem, but what is said about them
+    explainer explainer_;
     bool started_ = false;
     bool abandoned_ = false;
     std::atomic<int> guests_{0};

@@ -70,7 +70,7 @@ std::size_t gate_stage::room(tick now)
     auto const room = line_.gate->room(now);
     auto const left = room == std::numeric_limits<std::size_t>::max() ? room : room - std::min(room, line_.coming);
     return std::min({left, pace_.room(line_.coming + arrived_.size(), now),
-        run_.room_beside_calls(line_.coming + arrived_.size() + pace_.waiting())});
+        run_.places().room_beside(line_.coming + arrived_.size() + pace_.waiting())});
 }
 
 void gate_stage::limits_are_turned(tick now)
@@ -123,7 +123,7 @@ std::optional<tick> gate_stage::turn(tick now)
     auto const waits_for_turn = gate_at && *gate_at <= now && !may_start(now);
     if (waits_for_turn) gate_at.reset();
     std::optional<tick> wake_at;
-    for (auto const& at : {pace_.wake_at(waits_for_turn, !run_.may_place()), gate_at, handlers, forsaken,
+    for (auto const& at : {pace_.wake_at(waits_for_turn, !run_.places().may_place()), gate_at, handlers, forsaken,
              line_.ending ? std::nullopt : redrive_.wake_at(), line_.ending ? std::nullopt : flag_.wake_at(now)}) {
         if (at) wake_at = std::min(wake_at.value_or(*at), *at);
     }
@@ -142,7 +142,7 @@ void gate_stage::admit(held_ptr h, tick now, bool its_turn)
     case way::go_back: return conclude_.stand_back(std::move(h), where, now);
     case way::on: break;
     }
-    if (!its_turn && (!pace_.admits(now) || !run_.may_place())) return pace_.wait(std::move(h));
+    if (!its_turn && (!pace_.admits(now) || !run_.places().may_place())) return pace_.wait(std::move(h));
     start(std::move(h), where.hurries, now);
 }
 

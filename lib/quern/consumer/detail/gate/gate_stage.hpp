@@ -30,7 +30,7 @@ public:
     std::size_t room(tick now);
 
     /// Messages that wait for their turn.
-    std::size_t waiting() const { return arrived_.size() + pace_.waiting() + run_.waiting(); }
+    std::size_t waiting() const { return arrived_.size() + pace_.waiting() + run_.places().gathering.waiting(); }
 
     void limits_are_turned(tick now);
 
@@ -57,7 +57,7 @@ public:
 private:
     void admit(held_ptr, tick now, bool its_turn = false);
     void start(held_ptr, bool hurries, tick now);
-    bool may_start(tick now) { return !is_stopped(now) && pace_.has_turn(now) && run_.may_place(); }
+    bool may_start(tick now) { return !is_stopped(now) && pace_.has_turn(now) && run_.places().may_place(); }
     void name(held&);
     void take_leave(gate::leave const&, tick now);
     void follow(tick now);

@@ -11,9 +11,8 @@ run_stage::run_stage(line& l, conclude_stage& to, settle_stage& settle, handlers
     : line_(l), conclude_(to), settle_(settle),
       launch_(std::move(handle), l.strand, std::exchange(l.handlers_run_on, {}), l.time,
           l.options.handler_timeout.count() != 0 || l.watcher),
-      batches_(batch_size(), l.options.batch_bytes, l.options.batch_window),
-      runs_(l.options.handler_timeout, l.options.visibility_timeout),
-      call_limit_(l.options.handler_concurrency, takes_batches() ? batch_size() : 1)
+      places_(l, static_cast<bool>(launch_.handle().many)),
+      runs_(l.options.handler_timeout, l.options.visibility_timeout)
 {}
 
 void run_stage::open()
@@ -21,21 +20,15 @@ void run_stage::open()
     launch_.open(line_.strand, line_.owner, *this);
 }
 
-void run_stage::limits_are_turned()
-{
-    batches_.set_size(batch_size());
-    call_limit_.set(line_.limits.handler_concurrency, takes_batches() ? batch_size() : 1);
-}
-
 void run_stage::start(held_ptr h, bool hurries, tick now)
 {
     h->began_at = now;
-    if (!takes_batches()) {
+    if (!places_.takes_batches()) {
         note_started(*h, now);
         return launch_.begin(std::move(h));
     }
     h->life.on(life::event::gather);
-    batches_.add(std::move(h), now, hurries);
+    places_.gathering.add(std::move(h), now, hurries);
 }
 
 void run_stage::note_started(held& h, tick now)
@@ -58,21 +51,22 @@ std::optional<tick> run_stage::turn(tick now)
     stop_overdue(now);
     run_batches(now);
     auto out = look_for_standstill(now);
-    if (auto const at = may_call() ? batches_.wake_at() : std::nullopt) out = std::min(out.value_or(*at), *at);
+    if (auto const at = places_.may_call() ? places_.gathering.wake_at() : std::nullopt)
+        out = std::min(out.value_or(*at), *at);
     return out;
 }
 
 /// Hands full batches on.
 void run_stage::run_batches(tick now)
 {
-    batches_.take_lost();
+    places_.gathering.take_lost();
     auto const full =
         line_.in_flight.size() >= line_.limits.max_in_flight || line_.bytes.room(line_.in_flight.bytes(), 0) == 0;
     auto const no_more = full && line_.running == 0;
-    while (may_call()) {
-        auto due = batches_.take(now, no_more);
+    while (places_.may_call()) {
+        auto due = places_.gathering.take(now, no_more);
         if (due.empty()) return;
-        ++batch_calls_;
+        places_.batch_begins();
         for (auto const& h : due)
             note_started(*h, now);
         launch_.begin(std::move(due));
@@ -99,7 +93,7 @@ std::optional<tick> run_stage::look_for_standstill(tick now)
     if (stuck_) return {};
     auto const soonest = ended_at_ + line_.options.visibility_timeout; // the next one may begin in a moment
     if (now < soonest) return soonest;
-    if (may_call() && !has_waited_in_vain(now)) return now + std::chrono::seconds(1);
+    if (places_.may_call() && !has_waited_in_vain(now)) return now + std::chrono::seconds(1);
     stuck_ = true;
     line_.wake.ring();
     line_.log.write(log_level::error, "handlers hang",
@@ -136,7 +130,7 @@ void run_stage::heed_notices(tick now)
 void run_stage::call_off(std::optional<std::string_view> key)
 {
     auto const is_meant = [&](held const& h) { return !key || h.key == *key; };
-    for (auto& h : batches_.take_if(is_meant)) {
+    for (auto& h : places_.gathering.take_if(is_meant)) {
         h->life.on(life::event::keep);
         line_.again.push_back(std::move(h));
     }
@@ -152,7 +146,7 @@ void run_stage::begin_drain(tick now)
     line_.in_flight.for_each([this](held_ptr const& h) {
         if (h->life.is_running()) launch_.call_off(*h);
     });
-    for (auto& h : batches_.take_waiting())
+    for (auto& h : places_.gathering.take_waiting())
         conclude_.give_back(std::move(h), now);
 }
 
@@ -197,7 +191,7 @@ void run_stage::came_home(finished&& end, tick now)
     }
     if (h.asks) h.asks->guard.reset();
     auto const run = std::move(h.run);
-    if (run && takes_batches() && --static_cast<batch_run&>(*run).away == 0) --batch_calls_;
+    if (run && places_.takes_batches() && --static_cast<batch_run&>(*run).away == 0) places_.batch_ends();
     if (!end.has_run() && run) { // the rest of its batch goes on without it
         --run->messages;
         if (h.life.is_told()) --run->told;

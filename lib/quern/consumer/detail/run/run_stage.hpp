@@ -2,15 +2,12 @@
 
 #include <quern/consumer/detail/conclude/conclude_stage.hpp>
 #include <quern/consumer/detail/line.hpp>
-#include <quern/consumer/detail/run/batches.hpp>
-#include <quern/consumer/detail/run/call_limit.hpp>
+#include <quern/consumer/detail/run/call_places.hpp>
 #include <quern/consumer/detail/run/door.hpp>
 #include <quern/consumer/detail/run/launcher.hpp>
 #include <quern/consumer/detail/run/run_limit.hpp>
 
-#include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -37,18 +34,8 @@ public:
     /// The handler may reject messages, by what it returns.
     bool may_reject() const { return launch_.handle().says_outcomes; }
 
-    /// One more message may begin, or gather for a call.
-    bool may_place() const { return call_limit_.is_none() || takes_batches() || may_call(); }
-
-    /// How many more messages handler_concurrency has room for, while so many come or wait.
-    std::size_t room_beside_calls(std::size_t coming) const
-    {
-        if (call_limit_.is_none()) return std::numeric_limits<std::size_t>::max();
-        return call_limit_.room(calls_under_way(), coming + batches_.waiting());
-    }
-    std::size_t waiting() const { return batches_.waiting(); }
-
-    void limits_are_turned();
+    call_places const& places() const { return places_; }
+    void limits_are_turned() { places_.limits_are_turned(); }
 
     /// Begins its handler, or has it gather with others. `hurries`: it waits for nobody.
     void start(held_ptr, bool hurries, tick now);
@@ -69,11 +56,6 @@ public:
     bool is_stuck() const { return stuck_; }
 
 private:
-    bool takes_batches() const { return static_cast<bool>(launch_.handle().many); }
-    std::size_t calls_under_way() const { return takes_batches() ? batch_calls_ : line_.running; }
-    std::size_t batch_size() const { return std::min(line_.options.batch_size, line_.limits.max_in_flight); }
-    bool may_call() const { return call_limit_.is_none() || call_limit_.admits(calls_under_way()); }
-
     void welcome() override;
     void no_place() override;
     void has_begun(held_ptr) override;
@@ -95,12 +77,10 @@ private:
     conclude_stage& conclude_;
     settle_stage& settle_;
     launcher launch_;
-    batches batches_;
+    call_places places_;
     run_limit runs_;
-    call_limit call_limit_;
     bool stuck_ = false;
-    tick ended_at_{};             // a handler, last
-    std::size_t batch_calls_ = 0; // under way; of other handlers a message each is one
+    tick ended_at_{}; // a handler, last
 
     std::vector<finished> welcomed_; // being looked at; a member for its memory
     std::size_t looked_at_ = 0;      // of these

@@ -1,6 +1,4 @@
-// The pipeline tells what it waits for: when asked, and by itself when nothing moves.
-
-#include <quern/consumer/detail/pipeline.hpp>
+#include <quern/consumer/detail/explainer.hpp>
 
 #include <cstdio>
 #include <set>
@@ -33,9 +31,8 @@ constexpr std::size_t ceiling = 120'000; // SQS developer guide, quotas: in flig
 
 } // namespace
 
-explanation pipeline::explain()
+explanation explainer::explain(bool started, tick time)
 {
-    auto const time = line_.now();
     explanation out;
     out.polls = line_.open_receives;
     out.in_flight = line_.in_flight.size();
@@ -43,8 +40,8 @@ explanation pipeline::explain()
     out.quiet = between(stall_.since(), time);
     out.running = line_.running;
     out.limits = line_.limits.told();
-    out.obstacles = obstacles(time);
-    out.ready = started_ && !line_.ending && intake_.rule().failures() == 0;
+    out.obstacles = obstacles(started, time);
+    out.ready = started && !line_.ending && intake_.rule().failures() == 0;
     if (auto const& last = line_.log.last_problem()) out.last_problem = {last->text, between(last->at, time)};
 
     held const* oldest = nullptr;
@@ -76,7 +73,7 @@ explanation pipeline::explain()
 }
 
 /// "receives fail, 3 in a row", "receives are refused for 95 s, 12 in a row; it gives up after 600 s".
-std::string pipeline::why_receives_fail(int failures, tick time) const
+std::string explainer::why_receives_fail(int failures, tick time) const
 {
     auto const in_a_row = ", " + std::to_string(failures) + " in a row";
     auto const since = intake_.how_patient().refused_since();
@@ -90,18 +87,18 @@ std::string pipeline::why_receives_fail(int failures, tick time) const
 }
 
 /// An outage of everything is suspected, so fewer messages are received.
-bool pipeline::slows(tick time)
+bool explainer::slows(tick time)
 {
     return line_.gate->rate(time).has_value();
 }
 
-std::vector<explanation::obstacle> pipeline::obstacles(tick time)
+std::vector<explanation::obstacle> explainer::obstacles(bool started, tick time)
 {
     auto& pace = gate_.speed();
     std::vector<explanation::obstacle> out;
     if (line_.ended)
         out.push_back({"ended", "ended"});
-    else if (!started_)
+    else if (!started)
         out.push_back({"not_started", "not started"});
     else if (line_.ending)
         out.push_back({"draining", "draining"});
@@ -127,7 +124,7 @@ std::vector<explanation::obstacle> pipeline::obstacles(tick time)
             "rate: " + std::to_string(pace.waiting()) + " messages wait for their turn, the next " +
                 (at ? in_seconds(*at, time) : "when one that was asked for has come")});
     }
-    if (run_.room_beside_calls(pace.waiting()) ==
+    if (run_.places().room_beside(pace.waiting()) ==
         0) { // a receive that is open, and may bring as many, is nothing in the way
         out.push_back({"handler_concurrency",
             "handler_concurrency: " + std::to_string(line_.running) + " are being handled, no more than " +
@@ -147,7 +144,7 @@ std::vector<explanation::obstacle> pipeline::obstacles(tick time)
 }
 
 /// Handlers that run for long are no standstill.
-bool pipeline::all_is_being_handled(tick time) const
+bool explainer::all_is_being_handled(tick time) const
 {
     if (line_.in_flight.size() == 0) return false;
     bool out = true;
@@ -157,7 +154,7 @@ bool pipeline::all_is_being_handled(tick time) const
     return out;
 }
 
-void pipeline::watch_for_stall(tick time)
+void explainer::watch_for_stall(bool started, tick time)
 {
     auto const& c = line_.counters;
     auto const empty_polls_count = line_.in_flight.size() == 0;
@@ -167,7 +164,9 @@ void pipeline::watch_for_stall(tick time)
     if (!stall_.due(progress, on_purpose, time) || all_is_being_handled(time)) return;
     auto const quiet = std::chrono::floor<std::chrono::seconds>(time - stall_.since()).count();
     stall_log_.write(log_level::warning, "stalled",
-        "nothing received and nothing settled for " + std::to_string(quiet) + " s: " + to_string(explain()), time);
+        "nothing received and nothing settled for " + std::to_string(quiet) +
+            " s: " + to_string(explain(started, time)),
+        time);
 }
 
 } // namespace quern::detail
