@@ -66,7 +66,7 @@ def check_face(page, library):
 
 
 ROOMS = Path("consumer") / "detail"
-WHOLE = {"pipeline", "explain", "crew", "sharing", "stall_watch"}  # they wire the rooms, or serve the loop
+WHOLE = {"pipeline", "explainer", "crew", "sharing", "stall_watch"}  # they wire the rooms, or serve the loop
 
 
 def room_of(path):

@@ -128,16 +128,8 @@ result<void> consumers::crew::share(std::size_t max_in_flight)
 
 void consumers::crew::join(detail::end_waiter who)
 {
-    if (ended_) return tell(who);
+    if (ended_) return who.tell(gave_up_, report_);
     waiting_.push_back(std::move(who));
-}
-
-void consumers::crew::tell(detail::end_waiter const& who) const
-{
-    if (gave_up_)
-        who.tell(*gave_up_, report_);
-    else
-        who.tell(report_, report_);
 }
 
 void consumers::crew::end()
@@ -145,7 +137,7 @@ void consumers::crew::end()
     ended_ = true;
     wake_.ring();
     for (auto const& who : std::exchange(waiting_, {}))
-        tell(who);
+        who.tell(gave_up_, report_);
     move_out_if_done();
 }
 

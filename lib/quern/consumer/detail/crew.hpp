@@ -48,7 +48,6 @@ private:
     boost::asio::awaitable<void> turn(colleague&, std::size_t limit);
     void spawn(boost::asio::awaitable<void>);
     void move_out_if_done();
-    void tell(detail::end_waiter const&) const;
     void end();
 
     consumers_options options_;
