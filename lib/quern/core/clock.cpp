@@ -22,25 +22,43 @@ tick::duration read(clockid_t which)
     return std::chrono::seconds(out.tv_sec) + std::chrono::nanoseconds(out.tv_nsec);
 }
 
+/// What a wait uses lives as long as the wait, which may go on for a moment after the timer has gone.
 class asio_timer final : public timer {
 public:
-    asio_timer(clock const& time, asio::any_io_executor ex) : time_(time), timer_(std::move(ex)) {}
+    asio_timer(clock const& time, asio::any_io_executor ex)
+        : time_(time), state_(std::make_shared<state>(asio::steady_timer(std::move(ex))))
+    {}
+    ~asio_timer() override { cancel(); }
 
     asio::awaitable<bool> wait_until(tick at) override
     {
-        for (auto now = time_.now();; now = time_.now()) {
-            timer_.expires_after(at <= now ? tick::duration(0) : std::min<tick::duration>(at - now, longest_nap));
-            auto const [ec] = co_await timer_.async_wait(asio::as_tuple(asio::use_awaitable));
-            if (ec) co_return false;
-            if (at <= time_.now()) co_return true;
+        auto const& time = time_;
+        auto const its = state_;
+        its->is_cancelled = false;
+        for (auto now = time.now();; now = time.now()) {
+            its->alarm.expires_after(at <= now ? tick::duration(0) : std::min<tick::duration>(at - now, longest_nap));
+            auto const [ec] = co_await its->alarm.async_wait(asio::as_tuple(asio::use_awaitable));
+            if (ec || its->is_cancelled) co_return false;
+            if (at <= time.now()) co_return true;
         }
     }
 
-    void cancel() override { timer_.cancel(); }
+    void cancel() final
+    {
+        state_->is_cancelled = true; // between two naps nothing waits that could be cancelled
+        state_->alarm.cancel();
+    }
 
 private:
+    struct state {
+        explicit state(asio::steady_timer its) : alarm(std::move(its)) {}
+
+        asio::steady_timer alarm;
+        bool is_cancelled = false;
+    };
+
     clock const& time_;
-    asio::steady_timer timer_;
+    std::shared_ptr<state> const state_;
 };
 
 /// Leases go on while the machine sleeps (suspend, a snapshot that is restored), so the clock does. steady_clock
