@@ -1,3 +1,4 @@
+#include <quern/consumer/detail/conclude/given_back.hpp>
 #include <quern/consumer/detail/conclude/verdict.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -119,16 +120,25 @@ BOOST_AUTO_TEST_CASE(what_is_too_old_is_rejected_and_the_last_try_falls_within_t
 // Ten messages made 60,000 runs and 12,000 requests a minute.
 BOOST_AUTO_TEST_CASE(what_comes_again_and_goes_at_once_waits_a_second)
 {
-    its.held_for = 3ms;
-    for (auto const& [receives, least] : {std::pair(1, 0), std::pair(2, 1'000), std::pair(9, 1'000)}) {
-        its.receive_count = receives;
+    for (auto const just : {false, true}) {
+        its.was_just_back = just;
+        auto const least = just ? 1'000 : 0;
         BOOST_TEST(of(release()).delay.count() == least);
         BOOST_TEST(of(retry_after(0s)).delay.count() == least);
         BOOST_TEST(of(retry_at(its.now - 1h)).delay.count() == least);
         BOOST_TEST(of(retry_after(7s)).delay.count() == 7'000);
     }
-    its.held_for = 1s;
-    BOOST_TEST(of(release()).delay.count() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_message_is_just_back_for_a_second_or_two)
+{
+    given_back rule;
+    auto const t0 = tick() + 1h;
+    BOOST_TEST(!rule.add(1, t0));
+    BOOST_TEST(rule.add(1, t0 + 900ms));
+    BOOST_TEST(!rule.add(2, t0 + 900ms));
+    BOOST_TEST(rule.add(1, t0 + 1'500ms));
+    BOOST_TEST(!rule.add(1, t0 + 4s));
 }
 
 BOOST_AUTO_TEST_CASE(age_does_not_touch_what_stands_back_or_is_released)

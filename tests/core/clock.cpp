@@ -1,11 +1,11 @@
 #include <quern/core/clock.hpp>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <exception>
 #include <memory>
 #include <optional>
 
@@ -28,7 +28,7 @@ struct waiting {
                 auto& its = *alarm;
                 said = co_await its.wait_until(at);
             },
-            asio::detached);
+            [](std::exception_ptr thrown) { BOOST_TEST(!thrown); });
         io.poll();
     }
 };

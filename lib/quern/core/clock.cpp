@@ -22,7 +22,7 @@ tick::duration read(clockid_t which)
     return std::chrono::seconds(out.tv_sec) + std::chrono::nanoseconds(out.tv_nsec);
 }
 
-/// What a wait uses lives as long as the wait, which may go on for a moment after the timer has gone.
+/// A timer whose waits may go on for a moment after it has gone.
 class asio_timer final : public timer {
 public:
     asio_timer(clock const& time, asio::any_io_executor ex)

@@ -164,7 +164,10 @@ void conclude_stage::conclude(held_ptr h, outcome const& said, tick now, gate::a
             std::string(h->message.id()) + ": what its handler needs is down", now);
         if (line_.ending) return give_back(std::move(h), now);
     }
-    auto what = verdict_of(said, circumstances_of(*h, now), line_.options, line_.random);
+    auto its = circumstances_of(*h);
+    if (said.what() == outcome::kind::release || said.what() == outcome::kind::retry_after)
+        its.was_just_back = given_back_.add(h->id_hash, now);
+    auto what = verdict_of(said, its, line_.options, line_.random);
     if (what.what == verdict::kind::remove) return settle_.remove(std::move(h), now);
     if (what.what == verdict::kind::reject) return reject(std::move(h), what.reason, now);
     if (what.halts) {
@@ -197,14 +200,13 @@ void conclude_stage::reject(held_ptr h, std::string reason, tick now)
     settle_.hand_off(std::move(h), std::move(reason), now);
 }
 
-circumstances conclude_stage::circumstances_of(held const& h, tick now)
+circumstances conclude_stage::circumstances_of(held const& h)
 {
     circumstances out;
     out.receive_count = h.message.receive_count();
     out.now = line_.time.wall();
     out.fifo = line_.fifo;
     out.age = ages_.of(h);
-    out.held_for = std::chrono::floor<std::chrono::milliseconds>(now - h.received_at);
     return out;
 }
 

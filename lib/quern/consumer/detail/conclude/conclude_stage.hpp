@@ -3,6 +3,7 @@
 #include <quern/consumer/detail/conclude/ages.hpp>
 #include <quern/consumer/detail/conclude/fifo_groups.hpp>
 #include <quern/consumer/detail/conclude/finished.hpp>
+#include <quern/consumer/detail/conclude/given_back.hpp>
 #include <quern/consumer/detail/conclude/verdict.hpp>
 #include <quern/consumer/detail/line.hpp>
 #include <quern/consumer/gate.hpp>
@@ -58,7 +59,7 @@ private:
     gate::answer tell_gate(held const&, gate::news const&, tick now);
     void conclude(held_ptr, outcome const&, tick now, gate::answer const& where = {}, bool malformed = false);
     void reject(held_ptr, std::string reason, tick now);
-    circumstances circumstances_of(held const&, tick now);
+    circumstances circumstances_of(held const&);
     void postpone(
         held_ptr, std::chrono::milliseconds delay, tick now, bool waits_for_head = false, bool in_outage = false);
     void note_spilled(held const&, tick now);
@@ -67,6 +68,7 @@ private:
 
     line& line_;
     settle_stage& settle_;
+    given_back given_back_;
     ages ages_;
     fifo_groups groups_;
 };

@@ -19,11 +19,10 @@ verdict rejected(std::string reason)
     return out;
 }
 
-/// A message that was given back before, and comes to its end again at once, waits a little. The first time another
-/// consumer may have it without delay.
+/// The first time another consumer may have it without delay.
 std::chrono::milliseconds least_delay(circumstances const& its)
 {
-    return its.receive_count > 1 && its.held_for < shortest_turn ? shortest_turn : std::chrono::seconds(0);
+    return its.was_just_back ? shortest_turn : std::chrono::seconds(0);
 }
 
 } // namespace

@@ -46,7 +46,7 @@ struct circumstances {
     std::chrono::milliseconds age{}; ///< since its first receive, without the time in which it merely stood back
     wall_time now;
     bool fifo = false;
-    std::chrono::milliseconds held_for{}; ///< since its newest receive
+    bool was_just_back = false; ///< this process gave it back, or put it off, a moment ago
 };
 
 /// Time for which the messages behind a failed head wait for it here, their leases extended. A head that is put off
