@@ -231,13 +231,11 @@ class Draining(ProgramTest):
         self.assertEqual(process.wait(LIMIT), 0)
 
     def test_a_standstill_is_explained_without_being_asked(self):
-        process = self.consuming("--max-in-flight", "1", "--stall-after", "1", "--exec",
-                                 "echo started; tail -f /dev/null; :")
-        self.send("orders", "a")
-        wait_for(process.stdout, "started")
+        process = self.consuming("--stall-after", "3")
+        self.broker.process.send_signal(signal.SIGSTOP)
+        self.addCleanup(self.broker.process.send_signal, signal.SIGCONT)
         wait_for(process.stderr, "stalled: nothing received and nothing settled")
-        process.terminate()
-        wait_for(process.stderr, "draining")
+        self.broker.process.send_signal(signal.SIGCONT)
         process.terminate()
         self.assertEqual(process.wait(LIMIT), 0)
 
