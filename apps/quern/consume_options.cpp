@@ -137,8 +137,7 @@ void add_consumer_options(CLI::App& command, consume_options& o)
     command
         .add_option("--tenant", o.tenant,
             "Whom a message belongs to: group, attribute:NAME or body:/json/pointer. While what the messages of one "
-            "need "
-            "is down, those of the others go on; default: all messages are alike")
+            "need is down, those of the others go on; default: all messages are alike")
         ->type_name("TENANT")
         ->check([](std::string const& text) {
             auto const rule = tenant_rule::parse(text);

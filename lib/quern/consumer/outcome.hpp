@@ -96,8 +96,8 @@ inline outcome retry_at(wall_time at)
     return outcome(outcome::kind::retry_after, at);
 }
 
-/// Not for this consumer, or not now: visible again at once; after a second where this consumer has just released it
-/// before.
+/// Gives the message back, which is not for this consumer, or not now: visible again at once; after a second where
+/// this consumer has just released it before.
 inline outcome release()
 {
     return outcome(outcome::kind::release);

@@ -29,7 +29,7 @@ void tell_all(handler_asks::answers& waiting, result<void> const& said)
         tell(said);
 }
 
-/// With what the tenant's name is made of among the attributes to receive.
+/// Adds what the tenant's name is made of to the attributes to receive.
 consumer_options with_tenant(consumer_options o)
 {
     auto const add = [](std::vector<std::string>& to, std::string const& name) {

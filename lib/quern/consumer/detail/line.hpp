@@ -92,7 +92,7 @@ struct line {
     /// Given back, it would go to the dead-letter queue.
     bool is_last_receive(held const& h) const { return max_receives != 0 && h.receive_count >= max_receives; }
 
-    /// Its handler still runs a visibility timeout after handler_timeout.
+    /// True while the handler runs on, a visibility timeout after handler_timeout.
     bool hangs(held const& h, tick at) const
     {
         auto const limit = options.handler_timeout;

@@ -19,7 +19,7 @@ verdict rejected(std::string reason)
     return out;
 }
 
-/// The first time another consumer may have it without delay.
+/// Nothing the first time: another consumer may have it without delay.
 std::chrono::milliseconds least_delay(circumstances const& its)
 {
     return its.was_just_back ? shortest_turn : std::chrono::seconds(0);
