@@ -5,7 +5,7 @@
 
 add_library(quern_build INTERFACE)
 target_compile_options(quern_build INTERFACE
-    -Wall -Wextra -Wpedantic -Wshadow
+    -Wall -Wextra -Wpedantic
     -Wno-missing-field-initializers) # options and requests are aggregates; what isn't named keeps its default
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -15,6 +15,14 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(quern_build INTERFACE
         -Wno-maybe-uninitialized -Wno-mismatched-new-delete
         -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
+endif()
+
+if(NOT QUERN_UNITY)
+    target_compile_options(quern_build INTERFACE -Wshadow)
+elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Names of one file may shadow those of another one that is compiled with it. And a coroutine's frame may hold what is of
+    # its own file; g++ cannot know that no other unit has that file.
+    target_compile_options(quern_build INTERFACE -Wshadow=local -Wno-subobject-linkage)
 endif()
 
 if(QUERN_WERROR)

@@ -1,9 +1,10 @@
-# quern_test(<name> SOURCES <file>... LABELS <ring>... [LIBS <target>...] [TIMEOUT <seconds>] [APART <suite>])
+# quern_test(<name> SOURCES <file>... LABELS <ring>... [LIBS <target>...] [TIMEOUT <seconds>] [APART <suite>] [ALONE <file>...])
 #
 # One Boost.Test program, test_<name>, out of all SOURCES, and one CTest of the same name. LABELS starts with the ring:
 # unit, component, integration, interop, simulation or conformance; `threads` follows where several run at once, which is
 # what the thread sanitizer is for. The program's main() and the precompiled header come from tests/support. A suite that
-# stands APART is a test of its own, <name>.<suite>, which may run beside the rest.
+# stands APART is a test of its own, <name>.<suite>, which may run beside the rest. ALONE are sources with names that
+# others of the same test have too.
 #
 # The test runs in the root of the tree with
 #   QUERN_BIN_DIR  where the built programs are
@@ -25,7 +26,7 @@ endforeach()
 
 # The sanitizers of these compilers lose their shadow memory on kernels that randomise addresses with more bits than they
 # knew of. Where the system lets us, tests run without randomising.
-set(quern_run)
+set(quern_run ${CMAKE_CROSSCOMPILING_EMULATOR})
 if(QUERN_SANITIZE)
     find_program(QUERN_SETARCH setarch)
     mark_as_advanced(QUERN_SETARCH)
@@ -38,7 +39,7 @@ if(QUERN_SANITIZE)
 endif()
 
 function(quern_test name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;APART" "SOURCES;LABELS;LIBS")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;APART" "SOURCES;LABELS;LIBS;ALONE")
     if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES OR NOT arg_LABELS)
         message(FATAL_ERROR "quern_test(${name}): SOURCES and LABELS are needed; not understood: ${arg_UNPARSED_ARGUMENTS}")
     endif()
@@ -52,9 +53,11 @@ function(quern_test name)
 
     set(target test_${name})
     add_executable(${target} ${arg_SOURCES})
+    set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     target_precompile_headers(${target} REUSE_FROM quern_test_main)
     target_link_libraries(${target} PRIVATE quern_test_main ${arg_LIBS})
-    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin")
+    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin"
+        UNITY_BUILD ${QUERN_UNITY} UNITY_BUILD_BATCH_SIZE 4)
     foreach(label ${arg_LABELS})
         if(TARGET ${label}_tests)
             add_dependencies(${label}_tests ${target})

@@ -10,6 +10,10 @@ arguments=(-i)
 if [[ ${1:-} == --check ]]; then
     arguments=(--dry-run -Werror)
 fi
+if ! command -v "$clang_format" >/dev/null; then
+    printf '%s\n' "format: the layout is that of clang-format 14, which is not here: install it, or name it in CLANG_FORMAT" >&2
+    exit 77
+fi
 
 folders=()
 for folder in lib apps tests bench docs; do

@@ -90,7 +90,9 @@ constexpr variable carrier[] = {
     {"CARRIER_WEBHOOK_HEALTH_CHECK_INTERVAL",
         [](settings& s, text const& v) { return set(s, "health.interval", v); }},
     {"CARRIER_WEBHOOK_HEALTH_CHECK_TIMEOUT", [](settings& s, text const& v) { return set(s, "health.timeout", v); }},
-    {"CARRIER_WEBHOOK_HEALTH_CHECK_OFFLINE_THRESHOLD_COUNT",
+    {"CARRIER_WEBHOOK_OFFLINE_THRESHOLD_COUNT", // as carrier's main.go has it
+        [](settings& s, text const& v) { return set(s, "health.down_after", v); }},
+    {"CARRIER_WEBHOOK_HEALTH_CHECK_OFFLINE_THRESHOLD_COUNT", // as one expects beside the two above
         [](settings& s, text const& v) { return set(s, "health.down_after", v); }},
     {"CARRIER_ENABLE_STAT_LOG", truth_only},
     {"CARRIER_STAT_LOG_TIMER", [](settings& s, text const& v) { return set(s, "stats", v); }},
@@ -214,7 +216,9 @@ result<void> read_compat(std::string const& profile, aws::environment const& fro
         into.health.healthy = relay::status_set("200");
         if (from("CARRIER_WEBHOOK_HEALTH_CHECK_INTERVAL").empty()) into.health.interval = std::chrono::seconds(60);
         if (from("CARRIER_WEBHOOK_HEALTH_CHECK_TIMEOUT").empty()) into.health.timeout = std::chrono::seconds(10);
-        if (from("CARRIER_WEBHOOK_HEALTH_CHECK_OFFLINE_THRESHOLD_COUNT").empty()) into.health.down_after = 5;
+        if (from("CARRIER_WEBHOOK_OFFLINE_THRESHOLD_COUNT").empty() &&
+            from("CARRIER_WEBHOOK_HEALTH_CHECK_OFFLINE_THRESHOLD_COUNT").empty())
+            into.health.down_after = 5;
         if (!truth(from("CARRIER_ENABLE_STAT_LOG")).value_or(false)) into.statistics_every = {};
     }
     for (auto const& name : names) {

@@ -6,8 +6,8 @@ namespace quern::app {
 inline constexpr char const* relay_help =
     R"(Each message becomes one request. A status of --success deletes the message; nothing else does. Redirects are not followed.
 429 and 503 with Retry-After put the message off for so long, other failures for a time that grows with its receive count. An
-answer of --unavailable, or a service that cannot be reached, says nothing of the message: after three in a row the relay
-stops receiving, and tries one message now and then until that succeeds. 429 puts off its own message alone. Only where the
+answer of --unavailable, or a service that cannot be reached, says nothing of the message: after ten new ones in a row the
+relay asks a tenth as often, until one succeeds. 429 puts off its own message alone. Only where the
 service takes so many a second and no more, however many are sent, the relay sends hardly more than that. What no --retry names,
 404 for one, is retried all the same, with a warning: --reject is for you to choose.
 

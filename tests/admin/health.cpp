@@ -1,5 +1,7 @@
 #include <quern/admin/health.hpp>
 
+#include "support/t0.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 using namespace quern;
@@ -8,7 +10,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr tick t0{1h};
+using quern::test::t0;
 constexpr health_limits limits{5s, 180s};
 
 pulse loop(std::string name = "orders")

@@ -1,5 +1,7 @@
 #include <quern/admin/picture.hpp>
 
+#include "support/t0.hpp"
+
 #include <boost/json.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -9,7 +11,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr tick t0{1h};
+using quern::test::t0;
 wall_time const noon = std::chrono::sys_days(std::chrono::year(2026) / 11 / 22) + 12h;
 
 boost::json::object shown(picture const& of, tick now = t0)

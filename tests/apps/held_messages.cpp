@@ -1,5 +1,7 @@
 #include "quern/held_messages.hpp"
 
+#include "support/t0.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <string>
@@ -11,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-tick const t0(1'000'000s);
+using quern::test::t0;
 
 std::vector<std::string> ids(std::vector<held_messages::held> const& all)
 {

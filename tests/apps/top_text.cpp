@@ -2,6 +2,8 @@
 
 #include <quern/admin/picture.hpp>
 
+#include "support/t0.hpp"
+
 #include <boost/json/parse.hpp>
 #include <boost/test/unit_test.hpp>
 
@@ -10,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr tick t0{1h};
+using quern::test::t0;
 
 boost::json::object shown(admin::picture p, tick now)
 {

@@ -11,7 +11,7 @@ namespace aws = quern::aws;
 
 namespace {
 
-quern::result<aws::credentials> with(std::map<std::string, std::string> variables)
+quern::result<aws::credentials> from_variables(std::map<std::string, std::string> variables)
 {
     return aws::credentials_from([&](char const* name) { return variables[name]; });
 }
@@ -23,21 +23,21 @@ BOOST_AUTO_TEST_SUITE(credentials)
 BOOST_AUTO_TEST_CASE(come_from_the_three_variables)
 {
     auto const found =
-        with({{"AWS_ACCESS_KEY_ID", "AKID"}, {"AWS_SECRET_ACCESS_KEY", "s"}, {"AWS_SESSION_TOKEN", "t"}});
+        from_variables({{"AWS_ACCESS_KEY_ID", "AKID"}, {"AWS_SECRET_ACCESS_KEY", "s"}, {"AWS_SESSION_TOKEN", "t"}});
     BOOST_REQUIRE(found.has_value());
     BOOST_TEST(*found == (aws::credentials{"AKID", "s", "t"}));
 }
 
 BOOST_AUTO_TEST_CASE(need_no_session_token)
 {
-    auto const found = with({{"AWS_ACCESS_KEY_ID", "AKID"}, {"AWS_SECRET_ACCESS_KEY", "s"}});
+    auto const found = from_variables({{"AWS_ACCESS_KEY_ID", "AKID"}, {"AWS_SECRET_ACCESS_KEY", "s"}});
     BOOST_REQUIRE(found.has_value());
     BOOST_TEST(found->session_token == "");
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_key_is_none)
 {
-    auto const found = with({{"AWS_ACCESS_KEY_ID", ""}, {"AWS_SECRET_ACCESS_KEY", "s"}});
+    auto const found = from_variables({{"AWS_ACCESS_KEY_ID", ""}, {"AWS_SECRET_ACCESS_KEY", "s"}});
     BOOST_REQUIRE(!found.has_value());
     BOOST_TEST(found.error().code == quern::errc::no_credentials);
     BOOST_TEST(found.error().message.starts_with("AWS_ACCESS_KEY_ID is not set"));
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(an_empty_key_is_none)
 
 BOOST_AUTO_TEST_CASE(a_key_without_its_secret_is_an_error_that_names_what_is_missing)
 {
-    auto const found = with({{"AWS_ACCESS_KEY_ID", "AKID"}});
+    auto const found = from_variables({{"AWS_ACCESS_KEY_ID", "AKID"}});
     BOOST_REQUIRE(!found.has_value());
     BOOST_TEST(found.error().code == quern::errc::no_credentials);
     BOOST_TEST(found.error().message.find("AWS_SECRET_ACCESS_KEY is not") != std::string::npos);
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(a_key_without_its_secret_is_an_error_that_names_what_is_mis
 
 BOOST_AUTO_TEST_CASE(a_line_break_in_a_value_is_named_and_the_value_is_not_shown)
 {
-    auto const found = with({{"AWS_ACCESS_KEY_ID", "AKID"}, {"AWS_SECRET_ACCESS_KEY", "hidden\n"}});
+    auto const found = from_variables({{"AWS_ACCESS_KEY_ID", "AKID"}, {"AWS_SECRET_ACCESS_KEY", "hidden\n"}});
     BOOST_REQUIRE(!found.has_value());
     BOOST_TEST(found.error().message.starts_with("AWS_SECRET_ACCESS_KEY contains a line break"));
     BOOST_TEST(found.error().message.find("hidden") == std::string::npos);
@@ -61,11 +61,11 @@ BOOST_AUTO_TEST_CASE(a_line_break_in_a_value_is_named_and_the_value_is_not_shown
 
 BOOST_AUTO_TEST_CASE(blank_variables_count_as_none)
 {
-    auto const found = with({{"AWS_ACCESS_KEY_ID", " "}, {"AWS_SECRET_ACCESS_KEY", " "}});
+    auto const found = from_variables({{"AWS_ACCESS_KEY_ID", " "}, {"AWS_SECRET_ACCESS_KEY", " "}});
     BOOST_REQUIRE(!found.has_value());
     BOOST_TEST(found.error().message.starts_with("AWS_ACCESS_KEY_ID is not set"));
     auto const long_term =
-        with({{"AWS_ACCESS_KEY_ID", "AKID"}, {"AWS_SECRET_ACCESS_KEY", "s"}, {"AWS_SESSION_TOKEN", " "}});
+        from_variables({{"AWS_ACCESS_KEY_ID", "AKID"}, {"AWS_SECRET_ACCESS_KEY", "s"}, {"AWS_SESSION_TOKEN", " "}});
     BOOST_TEST(long_term->session_token == "");
 }
 
@@ -73,11 +73,11 @@ BOOST_AUTO_TEST_CASE(may_say_whose_they_are_and_when_they_end)
 {
     std::map<std::string, std::string> variables{{"AWS_ACCESS_KEY_ID", "AKID"}, {"AWS_SECRET_ACCESS_KEY", "s"},
         {"AWS_ACCOUNT_ID", "123456789012"}, {"AWS_CREDENTIAL_EXPIRATION", "2026-01-02T03:04:05Z"}};
-    auto const found = with(variables);
+    auto const found = from_variables(variables);
     BOOST_TEST(found->account_id == "123456789012");
     BOOST_TEST(found->expires_at == quern::text::parse_rfc3339("2026-01-02T03:04:05Z"));
     variables["AWS_CREDENTIAL_EXPIRATION"] = "tomorrow";
-    BOOST_TEST(with(variables).error().message.starts_with("AWS_CREDENTIAL_EXPIRATION is not a time"));
+    BOOST_TEST(from_variables(variables).error().message.starts_with("AWS_CREDENTIAL_EXPIRATION is not a time"));
 }
 
 BOOST_AUTO_TEST_CASE(what_makes_them_unusable_is_said_without_showing_them)

@@ -9,7 +9,7 @@ namespace aws = quern::aws;
 
 namespace {
 
-aws::credentials const keys{"AKIDEXAMPLE", "secret", "AQoD//token=="};
+aws::credentials const known_keys{"AKIDEXAMPLE", "secret", "AQoD//token=="};
 quern::wall_time const now = *quern::text::parse_timestamp("20260102T030405Z");
 
 aws::rest_signer at(std::string path)
@@ -33,7 +33,7 @@ std::string service_of(std::string_view text)
         request.headers.push_back({field.substr(0, colon), field.substr(colon + 2)});
         head.remove_prefix(field.size() + 2);
     }
-    aws::verifier check([](std::string_view) { return keys; });
+    aws::verifier check([](std::string_view) { return known_keys; });
     auto const who = check.check(request, now);
     return who ? who->service : who.error().service_code;
 }
@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_SUITE(rest_signer)
 
 BOOST_AUTO_TEST_CASE(signs_a_get_with_its_query_and_without_a_body)
 {
-    auto const text = at("/").request("GET /configuration?configuration_token=a%2Bb%3D", "", keys, now);
+    auto const text = at("/").request("GET /configuration?configuration_token=a%2Bb%3D", "", known_keys, now);
     BOOST_TEST(text.starts_with("GET /configuration?configuration_token=a%2Bb%3D HTTP/1.1\r\n"));
     BOOST_TEST(text.find("content-length") == std::string::npos);
     BOOST_TEST(text.find("content-type") == std::string::npos);
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(signs_a_get_with_its_query_and_without_a_body)
 
 BOOST_AUTO_TEST_CASE(signs_the_body_of_a_post)
 {
-    auto text = at("/").request("POST /configurationsessions", "{\"a\":1}", keys, now);
+    auto text = at("/").request("POST /configurationsessions", "{\"a\":1}", known_keys, now);
     BOOST_TEST(text.find("content-length: 7\r\n") != std::string::npos);
     BOOST_TEST(service_of(text) == "appconfig");
     text.back() = ']';
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(signs_the_body_of_a_post)
 BOOST_AUTO_TEST_CASE(the_path_of_the_endpoint_comes_first)
 {
     for (auto const* const path : {"/behind/a%20proxy", "/behind/a%20proxy/"}) {
-        auto const text = at(path).request("POST /configurationsessions", "{}", keys, now);
+        auto const text = at(path).request("POST /configurationsessions", "{}", known_keys, now);
         BOOST_TEST(text.starts_with("POST /behind/a%20proxy/configurationsessions HTTP/1.1\r\n"));
         BOOST_TEST(service_of(text) == "appconfig");
     }

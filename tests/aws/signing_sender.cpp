@@ -27,7 +27,7 @@ namespace {
 credentials const old_keys{"ASIAOLD", "secret one", "token/with+signs=="};
 credentials const new_keys{"ASIANEW", "secret two", "another token"};
 
-wall_time const start = *text::parse_timestamp("20260102T030405Z");
+wall_time const signing_time = *text::parse_timestamp("20260102T030405Z");
 
 /// A clock that stands still: a wait on it is for somebody to ring, or over at once with all its time gone.
 struct still_clock final : clock {
@@ -46,7 +46,7 @@ struct still_clock final : clock {
     };
 
     tick now() const override { return tick() + elapsed; }
-    wall_time wall() const override { return start; }
+    wall_time wall() const override { return signing_time; }
     std::unique_ptr<timer> make_timer(asio::any_io_executor ex) override
     {
         return std::make_unique<wait>(*this, std::move(ex));
@@ -88,7 +88,7 @@ struct service final : net::web_hook_sender {
         co_return out;
     }
 
-    wall_time time = start;
+    wall_time time = signing_time;
     std::string expired; ///< an access key
     int unwell = 0;      ///< a status, for whatever is asked
     std::vector<net::web_hook_request> sent;

@@ -150,7 +150,7 @@ void change_to_regular_throughput(service& s, recording& r)
     r.match("same-dedup-different-grp-regular-throughput", received_once(s, url));
 }
 
-void delete_after_timeout(service& s, recording& r)
+void delete_after_timeout_of_fifo(service& s, recording& r)
 {
     auto const url = s.create_fifo("q", {{"VisibilityTimeout", "1"}});
     s.send(url, "foobar", "g");
@@ -201,7 +201,7 @@ std::map<std::string, scenario> fifo_scenarios()
         {"test_fifo_high_throughput_ordering[sqs]", high_throughput_ordering},
         {"test_fifo_change_to_high_throughput_after_creation[sqs]", change_to_high_throughput},
         {"test_fifo_change_to_regular_throughput_after_creation[sqs]", change_to_regular_throughput},
-        {"test_fifo_delete_after_visibility_timeout[sqs]", delete_after_timeout},
+        {"test_fifo_delete_after_visibility_timeout[sqs]", delete_after_timeout_of_fifo},
         {"test_fifo_queue_send_message_with_zero_delay_defaults_to_queue_delay[sqs]", zero_delay_is_the_queues},
         {extends + "all-invisible]", extended_in_group<0, 10>},
         {extends + "1-visible]", extended_in_group<1, 10>},

@@ -1,5 +1,6 @@
 #include <quern/consumer/detail/intake/intake.hpp>
 
+#include "support/t0.hpp"
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -11,10 +12,9 @@
 using namespace quern;
 using namespace quern::detail;
 using namespace std::chrono_literals;
+using quern::test::t0;
 
 namespace {
-
-tick const t0 = tick() + 1h;
 
 /// Every receive that the rule starts at this moment.
 std::vector<int> polls(intake& rule, std::size_t held, tick now)

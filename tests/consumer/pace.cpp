@@ -1,6 +1,8 @@
 #include <quern/consumer/detail/gate/pace.hpp>
 #include <quern/sim/virtual_clock.hpp>
 
+#include "support/t0.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <deque>
@@ -12,7 +14,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-tick const t0 = tick() + 1h;
+using quern::test::t0;
 
 struct paced {
     sim::virtual_clock time;

@@ -1,5 +1,7 @@
 #include <quern/consumer/detail/gate/redrive_inquiry.hpp>
 
+#include "support/t0.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 using namespace quern;
@@ -8,7 +10,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-tick const t0 = tick() + 1h;
+using quern::test::t0;
 
 } // namespace
 

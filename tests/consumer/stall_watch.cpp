@@ -1,6 +1,8 @@
 #include <quern/consumer/detail/stall_watch.hpp>
 #include <quern/consumer/explanation.hpp>
 
+#include "support/t0.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <vector>
@@ -11,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-tick const t0 = tick() + 1h;
+using quern::test::t0;
 
 } // namespace
 

@@ -6,6 +6,8 @@
 #include <quern/consumer/detail/limits_in_force.hpp>
 #include <quern/sim/virtual_clock.hpp>
 
+#include "support/t0.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <limits>
@@ -16,7 +18,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-tick const t0 = tick() + 1h;
+using quern::test::t0;
 
 std::string refused(consumer_limits const& to)
 {

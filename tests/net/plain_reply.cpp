@@ -136,25 +136,4 @@ BOOST_AUTO_TEST_CASE(whatever_is_put_together_from_the_pieces_of_http_the_two_re
     BOOST_TEST(taken > 1000);
 }
 
-// Beast asserts that it is never shown a piece of the last chunk.
-BOOST_AUTO_TEST_CASE(an_answer_in_chunks_may_arrive_byte_by_byte)
-{
-    string const text =
-        headed("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked", "2\r\nab\r\n1\r\nc\r\n0\r\nX: y\r\n\r\n");
-    quern::net::response out;
-    quern::net::reply_parser parser(out, 1024, 1024);
-    string waiting;
-    for (auto const c : text) {
-        BOOST_REQUIRE(!parser.is_done());
-        waiting += c;
-        for (std::size_t used = 1; used != 0 && !waiting.empty() && !parser.is_done(); waiting.erase(0, used)) {
-            boost::beast::error_code ec;
-            used = parser.read(boost::asio::buffer(waiting), ec);
-            BOOST_REQUIRE((!ec || ec == boost::beast::http::error::need_more));
-        }
-    }
-    BOOST_TEST(parser.is_done());
-    BOOST_TEST(out.body == "abc");
-}
-
 BOOST_AUTO_TEST_SUITE_END()

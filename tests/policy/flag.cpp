@@ -1,5 +1,7 @@
 #include <quern/policy/detail/flag_rule.hpp>
 
+#include "support/t0.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <memory>
@@ -41,7 +43,7 @@ flag_options options()
     return out;
 }
 
-tick const t0(1'000'000s);
+using quern::test::t0;
 
 struct watched {
     flag_rule rule;

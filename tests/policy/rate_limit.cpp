@@ -1,5 +1,7 @@
 #include <quern/policy/rate_limit.hpp>
 
+#include "support/t0.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <random>
@@ -10,7 +12,7 @@ using quern::tick;
 
 namespace {
 
-tick const t0(1'000'000s);
+using quern::test::t0;
 
 auto const odd_rates = {rate{3, 1s, 10}, rate{7, 13s, 10}, rate{1, 7min, 2}, rate{9'973, 1s, 100'000},
     rate{50'000, 1s, 500'000}, rate{1'003, 1min, 100}, rate{1, 1s, 3}};

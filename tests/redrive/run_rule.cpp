@@ -1,5 +1,7 @@
 #include <quern/redrive/run_rule.hpp>
 
+#include "support/t0.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <ostream>
@@ -21,7 +23,7 @@ static std::ostream& operator<<(std::ostream& to, run_rule::answer a)
 
 namespace {
 
-tick const t0{1h};
+using quern::test::t0;
 
 /// Sends as fast as the rule lets it, and says how many within the time.
 int sent_within(run_rule& rule, tick from, tick to)

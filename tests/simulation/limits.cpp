@@ -3,6 +3,8 @@
 #include <quern/sim/detail/limit_book.hpp>
 #include <quern/sim/world.hpp>
 
+#include "support/t0.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -13,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-tick const t0 = tick() + 1h;
+using quern::test::t0;
 
 } // namespace
 

@@ -1,5 +1,7 @@
 #include <quern/telemetry/log.hpp>
 
+#include "support/t0.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <cstdio>
@@ -15,7 +17,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-tick const t0 = tick() + 1h;
+using quern::test::t0;
 
 struct logged {
     std::vector<std::string> lines;

@@ -1,5 +1,7 @@
 #include <quern/tracing/span_exporter.hpp>
 
+#include "support/t0.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <vector>
@@ -10,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-tick const t0 = tick() + 1h;
+using quern::test::t0;
 
 } // namespace
 

@@ -18,7 +18,7 @@ using net::web_answer;
 using net::web_request;
 
 constexpr std::size_t largest_body = 2 * 1024 * 1024; ///< a message of 1 MiB, and SQS's own words for a larger one
-constexpr std::size_t usual_messages = 100, most_messages = 1000, most_of_body = 16 * 1024;
+constexpr std::size_t usual_look = 100, most_looked_at = 1000, most_of_body = 16 * 1024;
 
 web_answer in_json(int status, std::string_view name, std::string_view value)
 {
@@ -153,9 +153,9 @@ private:
         parameters const said(r.query);
         auto const q = find_queue(said.text("queue"));
         if (!q) return refused(404, q.error().message);
-        auto const most = number_in(said.find("most").value_or(std::to_string(usual_messages)));
+        auto const most = number_in(said.find("most").value_or(std::to_string(usual_look)));
         if (!most) return refused(400, "most is a whole number");
-        auto const bounded = std::min<std::size_t>(static_cast<std::size_t>(*most), most_messages);
+        auto const bounded = std::min<std::size_t>(static_cast<std::size_t>(*most), most_looked_at);
         auto const found = of_.queues().look_at_messages(q->arn, bounded, of_.now());
         of_.settle();
         if (!found) return refused(404, found.error().message);

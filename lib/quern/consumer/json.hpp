@@ -24,6 +24,8 @@ using json_document = simdjson::ondemand::document;
 namespace detail {
 
 /// Memory that a thread reads JSON with, used again. A decoder may read another text meanwhile: that gets its own.
+/// The parser is another class where units are compiled for other processors.
+template <class Parser = simdjson::ondemand::parser>
 class json_bench {
 public:
     json_bench() : its_(spare() ? std::move(spare()) : std::make_unique<tools>()) {}
@@ -60,7 +62,7 @@ private:
     static constexpr std::size_t kept = std::size_t(1) << 20; // the largest message: more is for one text alone
 
     struct tools {
-        simdjson::ondemand::parser parser;
+        Parser parser;
         std::unique_ptr<char[]> bytes;
         std::size_t room = 0;
     };
@@ -86,7 +88,7 @@ auto read_json(std::string_view text, Decode&& decode)
 {
     static_assert(!std::same_as<std::invoke_result_t<Decode&, json_document&>, std::string_view>,
         "a string_view would refer to the document, which goes: return a std::string");
-    detail::json_bench bench;
+    detail::json_bench<> bench;
     json_document document;
     json_document* opened = nullptr;
     try {

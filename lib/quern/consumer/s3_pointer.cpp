@@ -5,7 +5,7 @@ namespace quern {
 
 namespace {
 
-s3_pointer decode(json_document& document)
+s3_pointer decode_pointer(json_document& document)
 {
     s3_pointer out;
     std::size_t at = 0;
@@ -34,7 +34,7 @@ s3_pointer decode(json_document& document)
 std::optional<s3_pointer> read_s3_pointer(std::string_view text, delivery const& of)
 {
     if (!of.attribute("ExtendedPayloadSize") && !of.attribute("SQSLargePayloadSize")) return {};
-    return read_json(text, decode);
+    return read_json(text, decode_pointer);
 }
 
 } // namespace quern

@@ -23,7 +23,7 @@ std::vector<sns_envelope::attribute> attributes_of(od::object all)
     return out;
 }
 
-sns_envelope decode(json_document& document)
+sns_envelope decode_envelope(json_document& document)
 {
     sns_envelope out;
     std::string type;
@@ -57,7 +57,7 @@ sns_envelope::attribute const* sns_envelope::find(std::string_view name) const
 
 sns_envelope read_sns(std::string_view text)
 {
-    return read_json(text, decode);
+    return read_json(text, decode_envelope);
 }
 
 } // namespace quern

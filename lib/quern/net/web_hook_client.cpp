@@ -21,11 +21,6 @@ namespace {
 /// Hosts that are remembered though nobody uses them: what a template makes of messages must not fill the memory.
 constexpr std::size_t most_idle_hosts = 32;
 
-tick steady_now()
-{
-    return std::chrono::steady_clock::now();
-}
-
 tls_material material_of(web_hook_options const& options)
 {
     tls_material out;
@@ -110,7 +105,8 @@ web_hook_client::pool::pool(asio::any_io_executor ex, web_hook_options options)
 
 asio::awaitable<web_hook_result> web_hook_client::pool::send(std::shared_ptr<pool> self, web_hook_request ask)
 {
-    auto const deadline = steady_now() + std::clamp<std::chrono::milliseconds>(ask.timeout, {}, longest_wait);
+    auto const deadline =
+        std::chrono::steady_clock::now() + std::clamp<std::chrono::milliseconds>(ask.timeout, {}, longest_wait);
     auto wrong = problem_of(ask);
     if (wrong) co_return web_hook_error(web_hook_fault::invalid_request, std::move(*wrong));
     auto const host = self->host_of(ask);
@@ -143,7 +139,7 @@ asio::awaitable<web_hook_result> web_hook_client::pool::send_to(
     }
     if (closed_) co_return web_hook_error(web_hook_fault::cancelled, failure(errc::stopped, "the client is closed"));
 
-    web_hook_host::place held(host, steady_now());
+    web_hook_host::place held(host, std::chrono::steady_clock::now());
     auto text = wire_text(ask);
     ask.body = std::string();
     auto const& way = host.way;
@@ -159,7 +155,7 @@ asio::awaitable<web_hook_result> web_hook_client::pool::send_to(
         auto const link = held.link();
         auto& wire = link->wire;
         watch(wire, deadline);
-        auto const began = steady_now();
+        auto const began = std::chrono::steady_clock::now();
         auto words = std::move(text);
         if (ask.replay) text = words;
         auto const talk = std::make_shared<conversation>(std::move(words));
@@ -189,7 +185,7 @@ asio::awaitable<web_hook_result> web_hook_client::pool::send_to(
 asio::awaitable<std::optional<web_hook_error>> web_hook_client::pool::connected(
     web_hook_host& host, web_hook_link_ptr& link, tick deadline)
 {
-    auto const now = steady_now();
+    auto const now = std::chrono::steady_clock::now();
     deadline = std::min(deadline, now + options_.connect_timeout);
     auto const made = host.unopened(now);
     if (!made) co_return web_hook_error(web_hook_fault::own_certificate, made.error());
@@ -229,7 +225,7 @@ void web_hook_client::pool::watch(connection& wire, tick deadline)
 
 void web_hook_client::pool::enforce()
 {
-    auto const now = steady_now();
+    auto const now = std::chrono::steady_clock::now();
     auto next = tick::max();
     for (auto const& [key, host] : hosts_)
         next = std::min(next, host->enforce(now));

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr milliseconds longest = sqs::max_visibility;
+constexpr milliseconds longest_delay = sqs::max_visibility;
 constexpr milliseconds usual_base = 1s;
 constexpr double usual_factor = 2;
 
@@ -30,7 +30,7 @@ std::string_view problem_of(milliseconds base, milliseconds cap)
 {
     if (base <= 0ms) return "base must be positive";
     if (cap < base) return "cap must not be below base";
-    if (cap > longest) return "cap must not exceed 12 h, for which SQS hides a message at most";
+    if (cap > longest_delay) return "cap must not exceed 12 h, for which SQS hides a message at most";
     return {};
 }
 
@@ -80,7 +80,7 @@ backoff backoff::with(jitter j) const
 milliseconds backoff::delay(int receive_count, std::mt19937_64& random) const
 {
     auto const n = std::max(receive_count, 1);
-    auto const delay = at_most(std::visit([n](auto const& s) { return s.at(n); }, series_), longest);
+    auto const delay = at_most(std::visit([n](auto const& s) { return s.at(n); }, series_), longest_delay);
     return jitter_.spread(milliseconds(static_cast<milliseconds::rep>(std::max(delay, 0.0))), random);
 }
 
@@ -137,7 +137,7 @@ std::string_view backoff::listed::problem() const
 {
     if (list.empty()) return "list must not be empty";
     auto const [least, most] = std::minmax_element(list.begin(), list.end());
-    if (*least < 0ms || *most > longest) return "list must hold delays from 0 to 12 h";
+    if (*least < 0ms || *most > longest_delay) return "list must hold delays from 0 to 12 h";
     return {};
 }
 

@@ -7,7 +7,7 @@
 namespace quern::policy {
 
 using namespace std::chrono_literals;
-using seconds = std::chrono::duration<double>;
+using real_seconds = std::chrono::duration<double>;
 
 namespace {
 
@@ -22,7 +22,7 @@ constexpr auto late = 50ms;
 
 tick::duration ticks(double s)
 {
-    return std::chrono::duration_cast<tick::duration>(seconds(s));
+    return std::chrono::duration_cast<tick::duration>(real_seconds(s));
 }
 
 } // namespace
@@ -37,7 +37,7 @@ std::optional<double> breaker::limit(tick now)
 {
     if (suspected_at_) return trickle_;
     if (!recovers_since_) return {};
-    auto const since = seconds(now - *recovers_since_).count();
+    auto const since = real_seconds(now - *recovers_since_).count();
     if (since < doublings) return trickle_ * std::exp2(since);
     recovers_since_.reset();
     return {};
@@ -91,9 +91,10 @@ double breaker::usual(tick now)
     double all = 0;
     for (auto const n : starts_)
         all += n;
-    auto const in_slot = seconds((now - counted_from_) - newest_ * tick::duration(slot)).count();
-    auto const seen = std::min(seconds(now - counted_from_).count(), seconds(slot).count() * (slots - 1) + in_slot);
-    return std::max(all, 1.0) / std::max(seen, seconds(slot).count());
+    auto const in_slot = real_seconds((now - counted_from_) - newest_ * tick::duration(slot)).count();
+    auto const seen =
+        std::min(real_seconds(now - counted_from_).count(), real_seconds(slot).count() * (slots - 1) + in_slot);
+    return std::max(all, 1.0) / std::max(seen, real_seconds(slot).count());
 }
 
 std::string breaker::explain(tick now)

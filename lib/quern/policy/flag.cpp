@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::size_t longest = 64 * 1024; // AppConfig allows 2 MB, for configurations; a flag is a word
+constexpr std::size_t longest_word = 64 * 1024; // AppConfig allows 2 MB, for configurations; a flag is a word
 
 bool is_one_of(std::string_view word, std::array<std::string_view, 5> const& words)
 {
@@ -53,7 +53,7 @@ flag_word member_of(text::json_value const& object, std::string_view name)
 
 flag_word read_flag(std::string_view text, std::string_view name)
 {
-    if (text.size() > longest) return flag_word::unknown;
+    if (text.size() > longest_word) return flag_word::unknown;
     constexpr std::string_view blanks = " \t\r\n", byte_order_mark = "\xef\xbb\xbf"; // some editors write one
     if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
     auto const begin = text.find_first_not_of(blanks);

@@ -50,7 +50,7 @@ enum class news {
     good,
     none, ///< this message's own affair
     bad,  ///< counts with others of its kind
-    down, ///< three messages in a row that say so open it
+    down, ///< the service does not answer, or says that it is down
 };
 
 /// Fate of the message, and what follows besides.

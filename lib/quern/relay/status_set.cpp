@@ -1,3 +1,4 @@
+#include <quern/core/detail/text/trimmed.hpp>
 #include <quern/relay/status_set.hpp>
 
 #include <charconv>
@@ -24,24 +25,15 @@ std::pair<int, int> range_of(std::string_view text)
     return {last >= first && last < 600 ? first : 0, last};
 }
 
-std::string_view trimmed(std::string_view text)
-{
-    while (text.starts_with(' '))
-        text.remove_prefix(1);
-    while (text.ends_with(' '))
-        text.remove_suffix(1);
-    return text;
-}
-
 } // namespace
 
 result<status_set> status_set::parse(std::string_view text)
 {
     status_set out;
-    auto rest = trimmed(text);
+    auto rest = text::trimmed(text);
     while (!rest.empty()) {
         auto const comma = rest.find(',');
-        auto const part = trimmed(rest.substr(0, comma));
+        auto const part = text::trimmed(rest.substr(0, comma));
         rest = comma == rest.npos ? std::string_view() : rest.substr(comma + 1);
         auto const [first, last] = range_of(part);
         if (first == 0) {

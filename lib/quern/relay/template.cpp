@@ -3,6 +3,7 @@
 #include <quern/aws/detail/signing/canonical.hpp>
 #include <quern/core/detail/text/base64.hpp>
 #include <quern/core/detail/text/json_find.hpp>
+#include <quern/core/detail/text/trimmed.hpp>
 #include <quern/net/endpoint.hpp>
 
 #include <algorithm>
@@ -14,15 +15,6 @@ namespace quern::relay {
 namespace {
 
 using value = std::optional<std::string>;
-
-std::string_view trimmed(std::string_view text)
-{
-    while (text.starts_with(' '))
-        text.remove_prefix(1);
-    while (text.ends_with(' '))
-        text.remove_suffix(1);
-    return text;
-}
 
 value unless_empty(std::string_view text)
 {
@@ -74,7 +66,7 @@ value value_of(std::string_view place, letter const& from)
     return std::ranges::find(plain_places, place, &place_kind::name)->of(from);
 }
 
-failure wrong(std::string why)
+failure wrong_template(std::string why)
 {
     return {errc::invalid_option, std::move(why)};
 }
@@ -90,10 +82,11 @@ result<text_template> text_template::parse(std::string_view text)
         next.text = text.substr(0, open);
         if (open == text.npos) break;
         auto const close = text.find("}}", open);
-        if (close == text.npos) return wrong("\"" + std::string(text.substr(open)) + "\" has no closing braces");
-        auto const name = trimmed(text.substr(open + 2, close - open - 2));
+        if (close == text.npos)
+            return wrong_template("\"" + std::string(text.substr(open)) + "\" has no closing braces");
+        auto const name = text::trimmed(text.substr(open + 2, close - open - 2));
         if (!is_place(name)) {
-            return wrong("\"{{" + std::string(name) +
+            return wrong_template("\"{{" + std::string(name) +
                 "}}\" is not known; there are id, body, group, receive_count, queue, sent_at, first_received_at, "
                 "sequence_number, deduplication_id, attr.NAME and body:/JSON/POINTER");
         }
@@ -134,9 +127,9 @@ result<url_template> url_template::parse(std::string_view url)
     auto const authority_end = scheme_end == url.npos ? url.npos : url.find_first_of("/?#", scheme_end + 3);
     auto const origin = url.substr(0, authority_end);
     if (origin.find("{{") != origin.npos)
-        return wrong("the host of the URL is fixed: {{ }} may stand in its path and its query");
+        return wrong_template("the host of the URL is fixed: {{ }} may stand in its path and its query");
     auto const at = net::parse_endpoint(origin);
-    if (!at) return wrong(at.error().message);
+    if (!at) return wrong_template(at.error().message);
 
     url_template out;
     out.origin_ = at->origin();
@@ -156,9 +149,9 @@ result<url_template> url_template::parse(std::string_view url)
     if (!query) return query.error();
     out.query_ = std::move(*query);
     for (char const c : out.path_.fixed_text() + out.query_.fixed_text()) {
-        if (c == '#') return wrong("the URL has a fragment, which no request carries");
+        if (c == '#') return wrong_template("the URL has a fragment, which no request carries");
         if (c <= ' ' || c >= '\x7f' || c == '"' || c == '<' || c == '>' || c == '\\' || c == '{' || c == '}')
-            return wrong("the URL has a character that has to be percent-encoded");
+            return wrong_template("the URL has a character that has to be percent-encoded");
     }
     return out;
 }

@@ -12,7 +12,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-aws::json_target how_it_is_asked()
+aws::json_target target_of_cloudwatch()
 {
     aws::json_target target;
     target.target_prefix = "GraniteServiceVersion20100801";
@@ -86,7 +86,7 @@ struct cloudwatch::inside : detail::host<aws::json_service> {
 
 cloudwatch::cloudwatch(asio::any_io_executor ex, client_options options, clock& time)
     : inside_(std::make_unique<inside const>(
-          std::move(ex), aws::cloudwatch_service, std::move(options), how_it_is_asked(), time))
+          std::move(ex), aws::cloudwatch_service, std::move(options), target_of_cloudwatch(), time))
 {}
 
 cloudwatch::~cloudwatch() = default;

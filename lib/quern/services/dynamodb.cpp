@@ -11,7 +11,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-aws::json_target how_it_is_asked()
+aws::json_target target_of_dynamodb()
 {
     aws::json_target target;
     target.target_prefix = "DynamoDB_20120810";
@@ -58,7 +58,7 @@ struct dynamodb::inside : detail::host<aws::json_service> {
 
 dynamodb::dynamodb(asio::any_io_executor ex, dynamodb_options options, clock& time)
     : inside_(std::make_unique<inside const>(
-          std::move(ex), aws::dynamodb_service, std::move(options), how_it_is_asked(), time))
+          std::move(ex), aws::dynamodb_service, std::move(options), target_of_dynamodb(), time))
 {}
 
 dynamodb::~dynamodb() = default;

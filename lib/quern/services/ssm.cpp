@@ -16,7 +16,7 @@ namespace {
 
 using parameter = get_parameter_request::response;
 
-aws::json_target how_it_is_asked()
+aws::json_target target_of_ssm()
 {
     aws::json_target target;
     target.target_prefix = "AmazonSSM";
@@ -62,8 +62,8 @@ struct ssm::inside : detail::host<aws::json_service> {
 };
 
 ssm::ssm(asio::any_io_executor ex, client_options options, clock& time)
-    : inside_(std::make_unique<inside const>(
-          std::move(ex), aws::ssm_service, std::move(options), how_it_is_asked(), time))
+    : inside_(
+          std::make_unique<inside const>(std::move(ex), aws::ssm_service, std::move(options), target_of_ssm(), time))
 {}
 
 ssm::~ssm() = default;

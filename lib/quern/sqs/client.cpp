@@ -148,40 +148,76 @@ struct client::address : strand_home<state> {
     std::shared_ptr<lane_ledger> const lanes;
 };
 
+/// An operation under way. What is the same for all of them is compiled once.
+struct client::errand {
+    std::string_view operation;
+    std::string body;
+
+    virtual ~errand() = default;
+    virtual aws::call_options how(client_options const&) const = 0;
+    virtual std::optional<failure> read(decoder&, net::response&, bool verify_checksums) = 0;
+};
+
 template <class Request>
-answer<typename Request::response> client::on_strand(std::shared_ptr<address const> to, Request request)
-{
-    if constexpr (requires { check(request); }) {
-        if (auto wrong = check(request)) co_return std::move(*wrong);
+struct client::errand_of final : errand {
+    Request const request;
+    result<typename Request::response> out;
+
+    explicit errand_of(Request what) : request(std::move(what)), out(failure(errc::stopped, "the client is gone"))
+    {
+        operation = Request::operation;
     }
+
+    aws::call_options how(client_options const& options) const override { return travel(request, options); }
+
+    std::optional<failure> read(decoder& in, net::response& reply, bool verify_checksums) override
+    {
+        out = in.template read<typename Request::response>(reply.body);
+        if (out && verify_checksums) verify_answer(request, out);
+        if (out) return {};
+        return from(reply, out.error());
+    }
+};
+
+asio::awaitable<result<void>> client::on_strand(std::shared_ptr<address const> to, std::shared_ptr<errand> one)
+{
     auto const ex = co_await asio::this_coro::executor;
     if (!to->is_here(ex)) {
-        auto work = from_elsewhere(std::move(to), std::move(request), &client::on_strand<Request>);
+        auto work = from_elsewhere(std::move(to), std::move(one), &client::on_strand);
         co_return co_await std::move(work);
     }
     auto const self = to->find();
     if (!self) co_return failure(errc::stopped, "the client is gone");
 
-    auto how = travel(request, self->options);
-    auto body = encode(request);
-    request_watch seen(self->options.observer, self->time, Request::operation, body.size());
+    auto how = one->how(self->options);
+    request_watch seen(self->options.observer, self->time, one->operation, one->body.size());
     how.attempts = seen.attempts();
-    auto reply = co_await self->service.call(Request::operation, std::move(body), how);
+    auto reply = co_await self->service.call(one->operation, std::move(one->body), how);
     if (!reply) {
         auto why = refine(reply.error());
         seen.failed(why);
         co_return why;
     }
-
-    auto out = self->in.template read<typename Request::response>(reply->body);
-    if (out && self->options.verify_checksums) verify_answer(request, out);
-    if (!out) {
-        auto why = from(*reply, out.error());
-        seen.failed(why);
-        co_return why;
+    if (auto wrong = one->read(self->in, *reply, self->options.verify_checksums)) {
+        seen.failed(*wrong);
+        co_return std::move(*wrong);
     }
     seen.answered(*reply);
-    co_return out;
+    co_return result<void>();
+}
+
+template <class Request>
+answer<typename Request::response> client::carry_out(
+    std::shared_ptr<address const> to, std::shared_ptr<errand_of<Request>> one)
+{
+    if constexpr (requires { check(one->request); }) {
+        if (auto wrong = check(one->request)) co_return std::move(*wrong);
+    }
+    one->body = encode(one->request);
+    auto work = on_strand(std::move(to), one);
+    auto const done = co_await std::move(work);
+    if (!done) co_return done.error();
+    co_return std::move(one->out);
 }
 
 client::client(asio::any_io_executor ex, client_options options, clock& time)
@@ -259,7 +295,7 @@ net::client_counters client::counters() const
 template <class Request>
 answer<typename Request::response> client::carry(Request request)
 {
-    return on_strand(address_, std::move(request));
+    return carry_out(address_, std::make_shared<errand_of<Request>>(std::move(request)));
 }
 
 /// The client for those who may be there longer than it.
@@ -274,7 +310,7 @@ public:
     template <class Request>
     answer<typename Request::response> carry(Request request)
     {
-        return on_strand(of_, std::move(request));
+        return carry_out(of_, std::make_shared<errand_of<Request>>(std::move(request)));
     }
 
 private:

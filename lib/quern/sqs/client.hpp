@@ -90,12 +90,17 @@ private:
     friend class forwarding_api<client>;
     struct state;
     struct address;
+    struct errand;
+    template <class Request>
+    struct errand_of;
     class visitor;
 
     template <class Request>
     answer<typename Request::response> carry(Request);
     template <class Request>
-    static answer<typename Request::response> on_strand(std::shared_ptr<address const>, Request);
+    static answer<typename Request::response> carry_out(
+        std::shared_ptr<address const>, std::shared_ptr<errand_of<Request>>);
+    static boost::asio::awaitable<result<void>> on_strand(std::shared_ptr<address const>, std::shared_ptr<errand>);
 
     std::shared_ptr<address const> address_;
 };

@@ -1,4 +1,5 @@
 #include <quern/core/detail/text/json_writer.hpp>
+#include <quern/core/detail/text/trimmed.hpp>
 #include <quern/telemetry/detail/otlp_json.hpp>
 #include <quern/telemetry/otlp.hpp>
 
@@ -110,15 +111,6 @@ failure wrong(std::string_view variable, std::string_view why)
     return {errc::invalid_option, std::string(variable) + ": " + std::string(why)};
 }
 
-std::string_view trimmed(std::string_view text)
-{
-    while (!text.empty() && text.front() == ' ')
-        text.remove_prefix(1);
-    while (!text.empty() && text.back() == ' ')
-        text.remove_suffix(1);
-    return text;
-}
-
 std::optional<std::string> percent_decoded(std::string_view text)
 {
     std::string out;
@@ -143,13 +135,13 @@ std::optional<attributes> pairs_of(std::string_view text)
     attributes out;
     while (!text.empty()) {
         auto const comma = text.find(',');
-        auto const one = trimmed(text.substr(0, comma));
+        auto const one = text::trimmed(text.substr(0, comma));
         text = comma == text.npos ? std::string_view() : text.substr(comma + 1);
         if (one.empty()) continue;
         auto const equals = one.find('=');
         if (equals == one.npos) return {};
-        auto name = percent_decoded(trimmed(one.substr(0, equals)));
-        auto value = percent_decoded(trimmed(one.substr(equals + 1)));
+        auto name = percent_decoded(text::trimmed(one.substr(0, equals)));
+        auto value = percent_decoded(text::trimmed(one.substr(equals + 1)));
         if (!name || name->empty() || !value) return {};
         out.emplace_back(std::move(*name), std::move(*value));
     }

@@ -59,7 +59,7 @@ void write_span(text::json_writer& json, span const& s)
     json.end_object().end_object();
 }
 
-failure wrong(std::string_view variable, std::string_view why)
+failure wrong_variable(std::string_view variable, std::string_view why)
 {
     return {errc::invalid_option, std::string(variable) + ": " + std::string(why)};
 }
@@ -108,16 +108,16 @@ result<trace_options> trace_options_from(environment const& variable)
     auto const exporter = variable("OTEL_TRACES_EXPORTER");
     if (exporter == "none") out.to.disabled = true;
     if (!exporter.empty() && exporter != "otlp" && exporter != "none")
-        return wrong("OTEL_TRACES_EXPORTER", "there are otlp and none");
+        return wrong_variable("OTEL_TRACES_EXPORTER", "there are otlp and none");
     auto const sampler = sampler_from(variable);
     if (!sampler) return sampler.error();
     out.sampler = *sampler;
     if (!read_propagators(variable("OTEL_PROPAGATORS"), out.propagators))
-        return wrong("OTEL_PROPAGATORS", "there are tracecontext, xray and none; baggage is passed over");
+        return wrong_variable("OTEL_PROPAGATORS", "there are tracecontext, xray and none; baggage is passed over");
     if (!read_size(variable("OTEL_BSP_MAX_QUEUE_SIZE"), out.buffer))
-        return wrong("OTEL_BSP_MAX_QUEUE_SIZE", "is no number from 1 to 1000000");
+        return wrong_variable("OTEL_BSP_MAX_QUEUE_SIZE", "is no number from 1 to 1000000");
     if (!read_size(variable("OTEL_BSP_MAX_EXPORT_BATCH_SIZE"), out.batch))
-        return wrong("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "is no number from 1 to 1000000");
+        return wrong_variable("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "is no number from 1 to 1000000");
     out.batch = std::min(out.batch, out.buffer); // or it would never be full
     return out;
 }

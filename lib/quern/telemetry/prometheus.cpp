@@ -1,3 +1,4 @@
+#include <quern/core/detail/text/trimmed.hpp>
 #include <quern/telemetry/prometheus.hpp>
 
 #include <charconv>
@@ -133,22 +134,13 @@ std::string written(snapshot const& all, format how)
     return out.take();
 }
 
-std::string_view trimmed(std::string_view text)
-{
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
-        text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t'))
-        text.remove_suffix(1);
-    return text;
-}
-
 /// Takes what stands before the first `mark`, and that with it.
 std::string_view next(std::string_view& rest, char mark)
 {
     auto const end = rest.find(mark);
     auto const out = rest.substr(0, end);
     rest = end == rest.npos ? std::string_view() : rest.substr(end + 1);
-    return trimmed(out);
+    return text::trimmed(out);
 }
 
 } // namespace

@@ -1,4 +1,5 @@
 #include <quern/core/detail/text/digest.hpp>
+#include <quern/core/detail/text/trimmed.hpp>
 #include <quern/telemetry/trace_context.hpp>
 
 #include <algorithm>
@@ -12,20 +13,6 @@ constexpr std::size_t most_members = 32;
 constexpr std::size_t longest_state = 512;  // that everybody has to pass on (Trace Context, 3.3.1.5)
 constexpr std::size_t longest_member = 128; // of those that stay longest
 constexpr std::size_t longest_key = 256, longest_value = 256;
-
-bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-std::string_view trimmed(std::string_view text)
-{
-    while (!text.empty() && is_blank(text.front()))
-        text.remove_prefix(1);
-    while (!text.empty() && is_blank(text.back()))
-        text.remove_suffix(1);
-    return text;
-}
 
 /// -1 where it is no digit.
 int hex_digit(char c, bool capitals)
@@ -112,7 +99,7 @@ bool read_root(std::string_view text, trace_id& to)
 std::optional<trace_context> read_traceparent(std::string_view text)
 {
     constexpr std::size_t length = 55;
-    text = trimmed(text);
+    text = text::trimmed(text);
     if (text.size() < length || text[2] != '-' || text[35] != '-' || text[52] != '-') return {};
     std::array<std::uint8_t, 1> version{}, flags{};
     if (!read_hex(text.substr(0, 2), version) || version[0] == 0xff) return {};
@@ -137,7 +124,7 @@ std::string read_tracestate(std::string_view text)
     std::vector<std::string_view> members, keys;
     while (!text.empty()) {
         auto const comma = text.find(',');
-        auto const one = trimmed(text.substr(0, comma));
+        auto const one = text::trimmed(text.substr(0, comma));
         text = comma == text.npos ? std::string_view() : text.substr(comma + 1);
         if (one.empty()) continue;
         auto const equals = one.find('=');
@@ -164,11 +151,11 @@ std::optional<trace_context> read_xray(std::string_view text)
     bool has_root = false, has_parent = false;
     while (!text.empty()) {
         auto const end = text.find(';');
-        auto const one = trimmed(text.substr(0, end));
+        auto const one = text::trimmed(text.substr(0, end));
         text = end == text.npos ? std::string_view() : text.substr(end + 1);
         auto const equals = one.find('=');
         if (equals == one.npos) continue;
-        auto const name = trimmed(one.substr(0, equals)), value = trimmed(one.substr(equals + 1));
+        auto const name = text::trimmed(one.substr(0, equals)), value = text::trimmed(one.substr(equals + 1));
         if (name == "Root") has_root = read_root(value, out.trace);
         if (name == "Parent") has_parent = read_hex(value, out.span, true) && !is_zero(out.span);
         if (name == "Sampled") {

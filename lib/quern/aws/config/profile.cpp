@@ -1,5 +1,6 @@
 #include <quern/aws/config/profile.hpp>
 #include <quern/aws/detail/signing/canonical.hpp>
+#include <quern/core/detail/text/trimmed.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -9,13 +10,6 @@ namespace quern::aws {
 namespace {
 
 constexpr std::string_view blanks = " \t\r\v\f";
-
-std::string_view trimmed(std::string_view text)
-{
-    auto const begin = text.find_first_not_of(blanks);
-    if (begin == text.npos) return {};
-    return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
-}
 
 bool is_blank(char c)
 {
@@ -55,7 +49,7 @@ std::optional<property> split(std::string_view line)
     line = without_comment(line);
     auto const equals = line.find('=');
     if (equals == line.npos) return {};
-    return property{trimmed(line.substr(0, equals)), trimmed(line.substr(equals + 1))};
+    return property{text::trimmed(line.substr(0, equals), blanks), text::trimmed(line.substr(equals + 1), blanks)};
 }
 
 /// Takes one file line by line.
@@ -68,9 +62,9 @@ public:
     /// Reads the line; returns the fault in it, if there is one.
     char const* take(std::string_view line)
     {
-        if (trimmed(line).empty() || begins_comment(line.front())) return nullptr;
+        if (text::trimmed(line, blanks).empty() || begins_comment(line.front())) return nullptr;
         if (line.front() == '[') return open_section(line);
-        if (is_blank(line.front())) return continue_property(trimmed(line));
+        if (is_blank(line.front())) return continue_property(text::trimmed(line, blanks));
         return begin_property(line);
     }
 
@@ -84,9 +78,9 @@ public:
 private:
     char const* open_section(std::string_view line)
     {
-        line = trimmed(line.substr(0, line.find_first_of("#;")));
+        line = text::trimmed(line.substr(0, line.find_first_of("#;")), blanks);
         if (line.back() != ']') return "the definition of a section must end with ']'";
-        section_ = &named(trimmed(line.substr(1, line.size() - 2)));
+        section_ = &named(text::trimmed(line.substr(1, line.size() - 2), blanks));
         value_ = nullptr;
         return nullptr;
     }
@@ -97,7 +91,7 @@ private:
         if (title == "default") return plain_default_ ? *plain_default_ : plain_default_.emplace();
         auto const blank = std::min(title.find_first_of(blanks), title.size());
         auto const word = title.substr(0, blank);
-        std::string const name(trimmed(title.substr(blank)));
+        std::string const name(text::trimmed(title.substr(blank), blanks));
         if (!is_name(name)) return ignored_;
         if (word == "profile") return found_.profiles[name];
         if (word == "sso-session") return found_.sso_sessions[name];

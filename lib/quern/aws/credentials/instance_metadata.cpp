@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view role_path = "/latest/meta-data/iam/security-credentials/";
 
-failure refused(std::string why)
+failure no_metadata(std::string why)
 {
     return failure(errc::no_credentials, std::move(why));
 }
@@ -26,7 +26,7 @@ result<int> number(std::string const& text, char const* name, int otherwise, int
     int value = 0;
     auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (ec == std::errc() && end == text.data() + text.size() && value >= 1 && value <= most) return value;
-    return refused(std::string(name) + " must be a whole number from 1 to " + std::to_string(most));
+    return no_metadata(std::string(name) + " must be a whole number from 1 to " + std::to_string(most));
 }
 
 /// The three requests share their way.
@@ -59,7 +59,7 @@ public:
         auto token = co_await ask("PUT", "/latest/api/token");
         if (!token) co_return silent(token.error());
         token_ = std::move(*token);
-        if (token_.empty()) co_return refused(service_.url + ": the token is empty");
+        if (token_.empty()) co_return no_metadata(service_.url + ": the token is empty");
         co_return result<void>();
     }
 
@@ -67,7 +67,7 @@ private:
     failure silent(failure why) const
     {
         if (why.http_status == 0 && why.code != make_error_code(errc::stopped))
-            why = refused("nobody answers at " + service_.url + " (" + why.code.message() + ')');
+            why = no_metadata("nobody answers at " + service_.url + " (" + why.code.message() + ')');
         return why;
     }
 
@@ -93,7 +93,7 @@ result<std::optional<instance_service>> find_instance_service(
             choice.endpoint_mode, "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE", "ec2_metadata_service_endpoint_mode");
         auto const kind = lower_case(mode);
         if (!kind.empty() && kind != "ipv4" && kind != "ipv6") {
-            return refused("ec2_metadata_service_endpoint_mode (or the variable of that name): \"" + mode +
+            return no_metadata("ec2_metadata_service_endpoint_mode (or the variable of that name): \"" + mode +
                 "\" is neither IPv4 nor IPv6");
         }
         out.url = kind == "ipv6" ? "http://[fd00:ec2::254]" : "http://169.254.169.254";
@@ -101,7 +101,7 @@ result<std::optional<instance_service>> find_instance_service(
     while (out.url.ends_with('/'))
         out.url.pop_back();
     if (auto const at = parse_address(out.url); !at) {
-        return refused("ec2_metadata_service_endpoint (or the variable of that name): " + at.error().message);
+        return no_metadata("ec2_metadata_service_endpoint (or the variable of that name): " + at.error().message);
     }
     auto const timeout = number(setting("", "AWS_METADATA_SERVICE_TIMEOUT", "metadata_service_timeout"),
         "AWS_METADATA_SERVICE_TIMEOUT", 1, 60);
@@ -124,7 +124,7 @@ awaitable<result<credentials>> instance_credentials(
     std::string path(role_path);
     auto role = co_await instance.ask("GET", path);
     if (!role && role.error().http_status == 404) {
-        co_return refused(url + ": no role is attached to this instance: attach an instance profile");
+        co_return no_metadata(url + ": no role is attached to this instance: attach an instance profile");
     }
     if (!role) co_return role.error();
     path += role->substr(0, role->find('\n'));

@@ -156,4 +156,11 @@ failure fail(error which, std::string message)
     return out;
 }
 
+failure refuse(std::string_view parameter, std::string_view value, std::string_view why)
+{
+    return fail(error::invalid_parameter_value,
+        "Value " + std::string(value) + " for parameter " + std::string(parameter) +
+            " is invalid. Reason: " + std::string(why));
+}
+
 } // namespace quern::broker

@@ -81,4 +81,7 @@ std::string brief(std::string_view);
 /// message becomes UTF-8 of 4 KiB at most, whatever it repeats of a request.
 failure fail(error, std::string message);
 
+/// "Value <value> for parameter <parameter> is invalid. Reason: <why>".
+failure refuse(std::string_view parameter, std::string_view value, std::string_view why);
+
 } // namespace quern::broker

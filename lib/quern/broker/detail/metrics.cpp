@@ -27,7 +27,7 @@ constexpr metric all[] = {
     {"quern_broker_answer_bytes_total", "counter", "", "Bytes of the bodies of answers."},
 };
 
-class page {
+class metrics_page {
 public:
     void head(std::string_view name)
     {
@@ -60,7 +60,7 @@ std::string labels_of(queue_look const& q)
     return "queue=\"" + q.name + "\",arn=\"" + q.arn + '"';
 }
 
-void write_queues(page& to, std::vector<queue_look> const& queues, instant now)
+void write_queues(metrics_page& to, std::vector<queue_look> const& queues, instant now)
 {
     to.head("quern_broker_messages");
     for (auto const& q : queues) {
@@ -97,7 +97,7 @@ std::span<metric const> metrics()
 std::string metrics_text(
     std::vector<queue_look> const& queues, answer_counts const& answers, server_counters const& counters, instant now)
 {
-    page to;
+    metrics_page to;
     write_queues(to, queues, now);
     to.head("quern_broker_requests_total");
     for (auto const& [what, number] : answers) {

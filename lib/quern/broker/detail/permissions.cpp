@@ -21,13 +21,6 @@ constexpr std::string_view actions[] = {"*", "ChangeMessageVisibility", "ChangeM
 
 constexpr std::size_t most_actions = 7; // a statement: SQS API reference, AddPermission
 
-failure refuse(std::string_view parameter, std::string_view value, std::string_view why)
-{
-    return fail(error::invalid_parameter_value,
-        "Value " + std::string(value) + " for parameter " + std::string(parameter) +
-            " is invalid. Reason: " + std::string(why));
-}
-
 /// A list, or its only element by itself.
 json::value one_or_many(std::vector<std::string> const& values)
 {

@@ -41,15 +41,15 @@ struct node {
 };
 
 /// How a member that is no plain text is named here and there.
-struct shape {
+struct member_shape {
     enum class kind { number, texts, structures, text_map, structure_map };
     std::string_view query_name, json_name;
     kind what;
     std::string_view key = {}; ///< of a map's entries
 };
 
-using kind = shape::kind;
-constexpr shape shapes[] = {
+using kind = member_shape::kind;
+constexpr member_shape member_shapes[] = {
     {"AWSAccountId", "AWSAccountIds", kind::texts},
     {"ActionName", "Actions", kind::texts},
     {"Attribute", "Attributes", kind::text_map, "Name"},
@@ -93,7 +93,7 @@ void write_object(node const& from, json_writer& out, std::string_view action)
     out.end_object();
 }
 
-void write_shape(shape const& as, node const& from, json_writer& out, std::string_view action)
+void write_shape(member_shape const& as, node const& from, json_writer& out, std::string_view action)
 {
     auto const each = [&](auto write) {
         for (auto const& [position, one] : from.parts)
@@ -136,11 +136,11 @@ void write_shape(shape const& as, node const& from, json_writer& out, std::strin
 void write_members(node const& from, json_writer& out, std::string_view action)
 {
     for (auto const& [name, one] : from.parts) {
-        auto known = std::ranges::find(shapes, std::string_view(name), &shape::query_name);
+        auto known = std::ranges::find(member_shapes, std::string_view(name), &member_shape::query_name);
         // An empty list or map comes under its own name, without a value: "Entries=".
-        if (known == std::end(shapes) && one.value == "" && one.parts.empty())
-            known = std::ranges::find(shapes, std::string_view(name), &shape::json_name);
-        if (known == std::end(shapes)) {
+        if (known == std::end(member_shapes) && one.value == "" && one.parts.empty())
+            known = std::ranges::find(member_shapes, std::string_view(name), &member_shape::json_name);
+        if (known == std::end(member_shapes)) {
             if (one.value) out.member(name, std::string_view(*one.value));
             continue;
         }

@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::string_view prefix = "AQEB";
 constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-constexpr std::size_t block_size = 16, fields = 3;
-static_assert(prefix.size() + fields * block_size * 4 / 3 == receipt_codec::size);
+constexpr std::size_t block_size = 16, parts = 3;
+static_assert(prefix.size() + parts * block_size * 4 / 3 == receipt_codec::size);
 
-using blocks = std::array<unsigned char, fields * block_size>;
+using blocks = std::array<unsigned char, parts * block_size>;
 
 constexpr auto values = [] {
     std::array<std::int8_t, 256> out{};

@@ -12,13 +12,6 @@ namespace {
 
 namespace json = boost::json;
 
-failure refuse(std::string_view parameter, std::string_view value, std::string_view why)
-{
-    return fail(error::invalid_parameter_value,
-        "Value " + std::string(value) + " for parameter " + std::string(parameter) +
-            " is invalid. Reason: " + std::string(why));
-}
-
 std::optional<json::object> parse_object(std::string_view text)
 {
     boost::system::error_code ec;

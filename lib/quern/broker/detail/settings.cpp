@@ -14,7 +14,7 @@ namespace quern::broker {
 namespace {
 
 using problem = std::optional<failure>;
-using text = std::optional<std::string>;
+using setting_text = std::optional<std::string>;
 constexpr std::string_view per_group = "perMessageGroupId";
 
 problem unknown_name(std::string_view name)
@@ -56,7 +56,7 @@ problem set_choice(
     return {};
 }
 
-text flag(bool value)
+setting_text flag(bool value)
 {
     return value ? "true" : "false";
 }
@@ -66,7 +66,7 @@ struct attribute {
     std::string_view name;
     bool fifo_only;
     problem (*set)(queue_settings&, std::string_view value);
-    text (*show)(queue_settings const&);
+    setting_text (*show)(queue_settings const&);
 };
 
 constexpr attribute attributes[] = {
@@ -79,10 +79,10 @@ constexpr attribute attributes[] = {
         [](queue_settings& s, std::string_view v) {
             return set_choice(s.deduplicate_per_group, "DeduplicationScope", v, "queue", "messageGroup");
         },
-        [](queue_settings const& s) -> text { return s.deduplicate_per_group ? "messageGroup" : "queue"; }},
+        [](queue_settings const& s) -> setting_text { return s.deduplicate_per_group ? "messageGroup" : "queue"; }},
     {"DelaySeconds", false,
         [](queue_settings& s, std::string_view v) { return set_number(s.delay, "DelaySeconds", v, 0, 900); },
-        [](queue_settings const& s) -> text { return std::to_string(s.delay); }},
+        [](queue_settings const& s) -> setting_text { return std::to_string(s.delay); }},
     {"FifoQueue", true,
         [](queue_settings&, std::string_view v) {
             return flag_of(v).value_or(false) ? problem()
@@ -93,30 +93,32 @@ constexpr attribute attributes[] = {
         [](queue_settings& s, std::string_view v) {
             return set_choice(s.throughput_per_group, "FifoThroughputLimit", v, "perQueue", per_group);
         },
-        [](queue_settings const& s) -> text { return std::string(s.throughput_per_group ? per_group : "perQueue"); }},
+        [](queue_settings const& s) -> setting_text {
+            return std::string(s.throughput_per_group ? per_group : "perQueue");
+        }},
     {"KmsDataKeyReusePeriodSeconds", false,
         [](queue_settings& s, std::string_view v) {
             return set_number(s.kms_reuse, "KmsDataKeyReusePeriodSeconds", v, 60, 86'400);
         },
         [](queue_settings const& s) {
-            return s.kms_key.empty() && s.kms_reuse == 300 ? text() : std::to_string(s.kms_reuse);
+            return s.kms_key.empty() && s.kms_reuse == 300 ? setting_text() : std::to_string(s.kms_reuse);
         }},
     {"KmsMasterKeyId", false,
         [](queue_settings& s, std::string_view v) {
             s.kms_key = v;
             return problem();
         },
-        [](queue_settings const& s) { return s.kms_key.empty() ? text() : s.kms_key; }},
+        [](queue_settings const& s) { return s.kms_key.empty() ? setting_text() : s.kms_key; }},
     {"MaximumMessageSize", false,
         [](queue_settings& s, std::string_view v) {
             return set_number(s.maximum_message_size, "MaximumMessageSize", v, 1024, 1'048'576);
         },
-        [](queue_settings const& s) -> text { return std::to_string(s.maximum_message_size); }},
+        [](queue_settings const& s) -> setting_text { return std::to_string(s.maximum_message_size); }},
     {"MessageRetentionPeriod", false,
         [](queue_settings& s, std::string_view v) {
             return set_number(s.retention, "MessageRetentionPeriod", v, 60, 1'209'600);
         },
-        [](queue_settings const& s) -> text { return std::to_string(s.retention); }},
+        [](queue_settings const& s) -> setting_text { return std::to_string(s.retention); }},
     {"Policy", false,
         [](queue_settings& s, std::string_view v) {
             if (v.size() > max_policy_bytes) return bad_value("Policy", "Must be at most 8192 bytes long.");
@@ -125,12 +127,12 @@ constexpr attribute attributes[] = {
             s.policy = v;
             return problem();
         },
-        [](queue_settings const& s) { return s.policy.empty() ? text() : s.policy; }},
+        [](queue_settings const& s) { return s.policy.empty() ? setting_text() : s.policy; }},
     {"ReceiveMessageWaitTimeSeconds", false,
         [](queue_settings& s, std::string_view v) {
             return set_number(s.wait_time, "ReceiveMessageWaitTimeSeconds", v, 0, 20);
         },
-        [](queue_settings const& s) -> text { return std::to_string(s.wait_time); }},
+        [](queue_settings const& s) -> setting_text { return std::to_string(s.wait_time); }},
     {"RedriveAllowPolicy", false,
         [](queue_settings& s, std::string_view v) {
             s.redrive_allow.reset();
@@ -140,7 +142,7 @@ constexpr attribute attributes[] = {
             s.redrive_allow = std::move(*parsed);
             return problem();
         },
-        [](queue_settings const& s) { return s.redrive_allow ? to_json(*s.redrive_allow) : text(); }},
+        [](queue_settings const& s) { return s.redrive_allow ? to_json(*s.redrive_allow) : setting_text(); }},
     {"RedrivePolicy", false,
         [](queue_settings& s, std::string_view v) {
             s.redrive.reset();
@@ -150,7 +152,7 @@ constexpr attribute attributes[] = {
             s.redrive = std::move(*parsed);
             return problem();
         },
-        [](queue_settings const& s) { return s.redrive ? to_json(*s.redrive) : text(); }},
+        [](queue_settings const& s) { return s.redrive ? to_json(*s.redrive) : setting_text(); }},
     {"SqsManagedSseEnabled", false,
         [](queue_settings& s, std::string_view v) { return set_flag(s.managed_sse, "SqsManagedSseEnabled", v); },
         [](queue_settings const& s) { return flag(s.managed_sse); }},
@@ -158,7 +160,7 @@ constexpr attribute attributes[] = {
         [](queue_settings& s, std::string_view v) {
             return set_number(s.visibility_timeout, "VisibilityTimeout", v, 0, 43'200);
         },
-        [](queue_settings const& s) -> text { return std::to_string(s.visibility_timeout); }},
+        [](queue_settings const& s) -> setting_text { return std::to_string(s.visibility_timeout); }},
 };
 
 /// Shown, but not to be set.

@@ -46,6 +46,7 @@ std::string_view type_name(ondemand::value& value)
     case ondemand::json_type::string: return "a string";
     case ondemand::json_type::boolean: return "a boolean";
     case ondemand::json_type::null: return "null";
+    default: break; // simdjson 4 has one more
     }
     return "something else";
 }

@@ -17,7 +17,7 @@ void object(std::string& to, Members members)
     out.end_object();
 }
 
-void text(json_writer& out, std::string_view name, std::string_view value)
+void write_text(json_writer& out, std::string_view name, std::string_view value)
 {
     if (!value.empty()) out.member(name, value);
 }
@@ -44,9 +44,9 @@ void map(json_writer& out, std::string_view name, sqs::string_map const& items)
 void sent(json_writer& out, sqs::send_message_response const& r)
 {
     out.member("MessageId", r.message_id).member("MD5OfMessageBody", r.md5_of_body);
-    text(out, "MD5OfMessageAttributes", r.md5_of_attributes);
-    text(out, "MD5OfMessageSystemAttributes", r.md5_of_system_attributes);
-    text(out, "SequenceNumber", r.sequence_number);
+    write_text(out, "MD5OfMessageAttributes", r.md5_of_attributes);
+    write_text(out, "MD5OfMessageSystemAttributes", r.md5_of_system_attributes);
+    write_text(out, "SequenceNumber", r.sequence_number);
 }
 
 template <class Done, class Members>
@@ -60,7 +60,7 @@ void batch(std::string& to, sqs::batch_response<Done> const& r, Members members)
         });
         list(out, "Failed", r.failed, [&](sqs::batch_failure const& f) {
             out.begin_object().member("Id", f.id).member("SenderFault", f.sender_fault).member("Code", f.code);
-            text(out, "Message", f.message);
+            write_text(out, "Message", f.message);
             out.end_object();
         });
     });
@@ -76,7 +76,7 @@ void message(json_writer& out, sqs::message const& m)
             out.member(a.name, a.value);
         out.end_object();
     }
-    text(out, "MD5OfMessageAttributes", m.md5_of_attributes);
+    write_text(out, "MD5OfMessageAttributes", m.md5_of_attributes);
     if (!m.attributes.empty()) {
         out.key("MessageAttributes").begin_object();
         for (auto const& a : m.attributes) {
@@ -92,16 +92,16 @@ void message(json_writer& out, sqs::message const& m)
     out.end_object();
 }
 
-void move_task(json_writer& out, sqs::message_move_task const& t)
+void write_task(json_writer& out, sqs::message_move_task const& t)
 {
     out.begin_object();
-    text(out, "TaskHandle", t.task_handle);
+    write_text(out, "TaskHandle", t.task_handle);
     out.member("Status", t.status).member("SourceArn", t.source_arn);
-    text(out, "DestinationArn", t.destination_arn);
+    write_text(out, "DestinationArn", t.destination_arn);
     if (t.max_messages_per_second) out.member("MaxNumberOfMessagesPerSecond", *t.max_messages_per_second);
     out.member("ApproximateNumberOfMessagesMoved", t.messages_moved);
     if (t.messages_to_move) out.member("ApproximateNumberOfMessagesToMove", *t.messages_to_move);
-    text(out, "FailureReason", t.failure_reason);
+    write_text(out, "FailureReason", t.failure_reason);
     out.member("StartedTimestamp", t.started_at_ms).end_object();
 }
 
@@ -140,7 +140,7 @@ void encode(sqs::queue_urls_response const& r, std::string& to, std::string_view
 {
     object(to, [&](json_writer& out) {
         list(out, member, r.queue_urls, [&](std::string const& url) { out.string(url); });
-        text(out, "NextToken", r.next_token);
+        write_text(out, "NextToken", r.next_token);
     });
 }
 
@@ -167,7 +167,7 @@ void encode(sqs::moved_response const& r, std::string& to)
 void encode(sqs::list_message_move_tasks_response const& r, std::string& to)
 {
     object(to, [&](json_writer& out) {
-        list(out, "Results", r.tasks, [&](sqs::message_move_task const& t) { move_task(out, t); });
+        list(out, "Results", r.tasks, [&](sqs::message_move_task const& t) { write_task(out, t); });
     });
 }
 

@@ -143,7 +143,7 @@ void message(std::string& to, sqs::message const& m)
     }
 }
 
-void move_task(std::string& to, sqs::message_move_task const& t)
+void write_task(std::string& to, sqs::message_move_task const& t)
 {
     leaf_if_any(to, "TaskHandle", t.task_handle);
     leaf(to, "Status", t.status);
@@ -224,7 +224,7 @@ void encode_xml(xml_envelope e, sqs::list_message_move_tasks_response const& r, 
 {
     answer(e, to, [&] {
         for (auto const& t : r.tasks)
-            element(to, "ListMessageMoveTasksResultEntry", [&] { move_task(to, t); });
+            element(to, "ListMessageMoveTasksResultEntry", [&] { write_task(to, t); });
     });
 }
 

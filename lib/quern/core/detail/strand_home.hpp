@@ -1,20 +1,17 @@
 #pragma once
 
-#include <quern/core/detail/ask.hpp>
 #include <quern/core/detail/compact_strand.hpp>
+#include <quern/core/error.hpp>
 #include <quern/core/lodgers.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/dispatch.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/query.hpp>
 
-#include <exception>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace quern {
@@ -77,29 +74,11 @@ private:
 
 namespace detail {
 
-/// An operation that is awaited elsewhere, on the strand.
-template <class Request>
-struct guest {
-    explicit guest(Request what) : request(std::move(what)) {}
+/// Calls what it is given with the strand, while its context cannot end; nothing where the strand has gone.
+using find_strand = std::function<void(std::function<void(compact_strand const&)> const&)>;
 
-    Request request;
-    boost::asio::cancellation_signal stop; // on the strand
-};
-
-/// Spawns the operation on the strand; `op` lives as long as it.
-template <class Request, class Response>
-void begin(boost::asio::any_io_executor const& strand, boost::asio::awaitable<Response> work,
-    std::shared_ptr<guest<Request>> const& op, asker<Response> who)
-{
-    auto done = [op, who = std::move(who)](std::exception_ptr thrown, Response said) {
-        if (thrown)
-            who.fail(std::move(thrown));
-        else
-            who.tell(std::move(said));
-    };
-    boost::asio::co_spawn(
-        strand, std::move(work), boost::asio::bind_cancellation_slot(op->stop.slot(), std::move(done)));
-}
+/// Carries `work` out on the strand, for a caller elsewhere. False when that is gone. Throws what `work` throws.
+boost::asio::awaitable<bool> visit_strand(find_strand, std::function<boost::asio::awaitable<void>()> work);
 
 } // namespace detail
 
@@ -111,20 +90,20 @@ template <class Home, class Request, class Response>
 boost::asio::awaitable<Response> from_elsewhere(std::shared_ptr<Home const> to, Request request,
     boost::asio::awaitable<Response> (*on_strand)(std::shared_ptr<Home const>, Request))
 {
-    auto const op = std::make_shared<detail::guest<Request>>(std::move(request));
-    auto go = [to, op, on_strand](asker<Response> who) {
-        to->visit([&](auto const& at) {
-            boost::asio::post(at->strand, [at, to, op, on_strand, who] {
-                detail::begin(at->strand, on_strand(to, std::move(op->request)), op, who);
-            });
-        });
+    struct errand {
+        Request request;
+        std::optional<Response> said;
     };
-    auto stop = [to, op] {
-        to->visit([&](auto const& at) {
-            boost::asio::post(at->strand, [op] { op->stop.emit(boost::asio::cancellation_type::terminal); });
-        });
+    auto const one = std::make_shared<errand>(errand{std::move(request), std::nullopt});
+    auto carry_out = [](auto at, auto what, auto how) -> boost::asio::awaitable<void> {
+        auto work = how(std::move(at), std::move(what->request));
+        what->said.emplace(co_await std::move(work));
     };
-    return ask<Response>(std::move(go), std::move(stop));
+    auto visit = detail::visit_strand([to](auto const& f) { to->visit([&](auto const& at) { f(at->strand); }); },
+        [=] { return carry_out(to, one, on_strand); });
+    bool const arrived = co_await std::move(visit);
+    if (!arrived) co_return failure(errc::stopped, "what was asked is gone");
+    co_return std::move(*one->said);
 }
 
 } // namespace quern

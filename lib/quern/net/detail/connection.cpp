@@ -1,4 +1,6 @@
 #include <quern/net/detail/connection.hpp>
+
+#include <quern/net/detail/as_values.hpp>
 #include <quern/net/detail/plain_reply.hpp>
 #include <quern/net/detail/reply_reader.hpp>
 
@@ -18,7 +20,6 @@ using asio::ip::tcp;
 
 namespace {
 
-constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t usual_read = 16 * 1024; // a receive of ten small messages, whole
 constexpr std::size_t largest_read = 256 * 1024;
 

@@ -1,5 +1,6 @@
 // The exchange of a client that sends what it is given, large bodies included, and tells how far an answer came.
 
+#include <quern/net/detail/as_values.hpp>
 #include <quern/net/detail/connection.hpp>
 #include <quern/net/detail/reply_reader.hpp>
 
@@ -32,7 +33,6 @@ template <class Stream>
 asio::awaitable<result<void>> connection::converse_over(
     Stream& stream, std::shared_ptr<connection> self, std::shared_ptr<conversation> talk)
 {
-    constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
     constexpr std::size_t usual_read = 4 * 1024, largest_read = 64 * 1024;
 
     // The coroutine may end first, cancelled or content; this keeps what is being written, and the stream. How

@@ -1,5 +1,6 @@
 // How a connection comes about; what is done with it afterwards is in connection.cpp.
 
+#include <quern/net/detail/as_values.hpp>
 #include <quern/net/detail/connection.hpp>
 #include <quern/net/detail/reply_parser.hpp>
 
@@ -21,8 +22,6 @@ namespace http = boost::beast::http;
 using asio::ip::tcp;
 
 namespace {
-
-constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
 
 std::string through(route const& way)
 {

@@ -1,5 +1,7 @@
 #include <quern/net/detail/listener.hpp>
 
+#include <quern/net/detail/as_values.hpp>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/v6_only.hpp>
@@ -19,7 +21,6 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
 constexpr milliseconds accept_again_after(100);
 
 } // namespace

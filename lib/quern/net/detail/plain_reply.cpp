@@ -33,7 +33,7 @@ std::optional<std::size_t> number(std::string_view text)
 }
 
 /// Length of the body by the headers, and whether they leave the connection open.
-struct framing {
+struct body_end {
     std::optional<std::size_t> length;
 
     /// False for a header that makes the answer another kind.
@@ -54,7 +54,7 @@ std::size_t read(std::string_view text, std::size_t max_header, std::size_t max_
     constexpr std::string_view status_line = "HTTP/1.1 200 OK\r\n", line_end = "\r\n";
     if (!text.starts_with(status_line)) return 0;
     auto rest = text.substr(status_line.size());
-    framing ends;
+    body_end ends;
     while (!rest.starts_with(line_end)) {
         auto const name = leading(rest, is_of_name);
         rest.remove_prefix(name.size());

@@ -7,6 +7,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/http/basic_parser.hpp>
+#include <boost/version.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -73,6 +74,12 @@ private:
         }
         out_.fields.add({name.data(), name.size()}, {value.data(), value.size()});
     }
+#if BOOST_VERSION >= 109000
+    void on_trailer_field_impl(boost::beast::http::field id, view name, view value, error& ec) override
+    {
+        on_field_impl(id, name, value, ec);
+    }
+#endif
     void on_header_impl(error&) override {}
     void on_body_init_impl(boost::optional<std::uint64_t> const& length, error&) override
     {
@@ -86,8 +93,14 @@ private:
         return piece.size();
     }
     void on_chunk_header_impl(std::uint64_t, view, error&) override {}
-    std::size_t on_chunk_body_impl(std::uint64_t, view piece, error& ec) override { return on_body_impl(piece, ec); }
-    void on_finish_impl(error&) override { out_.body.reserve(out_.body.size() + response::padding); }
+    std::size_t on_chunk_body_impl(std::uint64_t, view piece, error& ec) override
+    {
+        return on_body_impl(piece, ec);
+    }
+    void on_finish_impl(error&) override
+    {
+        out_.body.reserve(out_.body.size() + response::padding);
+    }
 
     void count_trailer(std::size_t size, error& ec)
     {

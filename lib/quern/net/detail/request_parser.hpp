@@ -7,6 +7,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
+#include <boost/version.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -59,6 +60,12 @@ private:
         if (!in_trailers_) out_.fields.add({name.data(), name.size()}, {value.data(), value.size()});
         spend(name.size() + value.size() + 4, ec);
     }
+#if BOOST_VERSION >= 109000
+    void on_trailer_field_impl(boost::beast::http::field id, view name, view value, error& ec) override
+    {
+        on_field_impl(id, name, value, ec);
+    }
+#endif
     void on_header_impl(error& ec) override
     {
         in_trailers_ = true;
@@ -77,8 +84,14 @@ private:
         return piece.size();
     }
     void on_chunk_header_impl(std::uint64_t, view, error&) override {}
-    std::size_t on_chunk_body_impl(std::uint64_t, view piece, error& ec) override { return on_body_impl(piece, ec); }
-    void on_finish_impl(error&) override { out_.body.reserve(out_.body.size() + http_request::padding); }
+    std::size_t on_chunk_body_impl(std::uint64_t, view piece, error& ec) override
+    {
+        return on_body_impl(piece, ec);
+    }
+    void on_finish_impl(error&) override
+    {
+        out_.body.reserve(out_.body.size() + http_request::padding);
+    }
 
     /// Beast's own limit looks at what one put() sees, not at the sum of headers that come piece by piece.
     void spend(std::size_t bytes, error& ec)

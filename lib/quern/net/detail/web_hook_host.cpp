@@ -10,11 +10,6 @@ namespace asio = boost::asio;
 
 namespace {
 
-tick steady_now()
-{
-    return std::chrono::steady_clock::now();
-}
-
 web_hook_error not_open(failure why, obstacle met, web_hook_fault usually)
 {
     auto fault = usually;
@@ -138,7 +133,7 @@ web_hook_host::links::iterator web_hook_host::take(tick now)
 
 void web_hook_host::give_back(links::iterator at)
 {
-    auto const now = steady_now();
+    auto const now = std::chrono::steady_clock::now();
     if (*at) {
         auto& link = **at;
         link.wire.deadline = tick::max();

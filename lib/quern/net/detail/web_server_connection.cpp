@@ -1,4 +1,6 @@
 #include <quern/core/detail/text/date.hpp>
+
+#include <quern/net/detail/as_values.hpp>
 #include <quern/net/detail/web_server_core.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -15,7 +17,6 @@ using asio::ip::tcp;
 
 namespace {
 
-constexpr auto as_values = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t one_read = 4 * 1024;
 constexpr std::size_t most_swallowed = 256 * 1024;
 

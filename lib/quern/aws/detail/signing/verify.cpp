@@ -1,4 +1,5 @@
 #include <quern/aws/detail/signing/verify.hpp>
+#include <quern/core/detail/text/trimmed.hpp>
 
 #include <openssl/crypto.h>
 
@@ -42,21 +43,12 @@ failure mismatch(std::string message)
     return refusal("SignatureDoesNotMatch", 403, std::move(message));
 }
 
-std::string_view trimmed(std::string_view text)
-{
-    while (text.starts_with(' '))
-        text.remove_prefix(1);
-    while (text.ends_with(' '))
-        text.remove_suffix(1);
-    return text;
-}
-
 /// Value of `name` in "name=value, name=value".
 std::string_view field(std::string_view list, std::string_view name)
 {
     while (!list.empty()) {
         auto const end = std::min(list.find(','), list.size());
-        auto const item = trimmed(list.substr(0, end));
+        auto const item = text::trimmed(list.substr(0, end));
         list.remove_prefix(std::min(end + 1, list.size()));
         if (item.size() > name.size() && item.starts_with(name) && item[name.size()] == '=') {
             return item.substr(name.size() + 1);
@@ -107,7 +99,7 @@ std::optional<failure> read_credential(std::string_view text, claim& out)
 
 std::optional<failure> read_header_form(request_view const& request, claim& out)
 {
-    auto authorization = trimmed(request.header("authorization"));
+    auto authorization = text::trimmed(request.header("authorization"));
     if (!authorization.starts_with(sigv4_algorithm)) {
         return incomplete("the Authorization header must begin with " + std::string(sigv4_algorithm));
     }
@@ -197,7 +189,7 @@ constexpr auto no_match = "The request signature we calculated does not match th
 
 std::optional<caller> claimed_caller(request_view const& request)
 {
-    auto const authorization = trimmed(request.header("authorization"));
+    auto const authorization = text::trimmed(request.header("authorization"));
     std::string credential;
     if (authorization.starts_with(sigv4_algorithm))
         credential = field(authorization.substr(sigv4_algorithm.size()), "Credential");

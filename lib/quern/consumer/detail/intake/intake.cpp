@@ -10,9 +10,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::size_t most = 10;                  // of one receive
-constexpr std::chrono::milliseconds patience{20}; // the longest that a free place is left unused
-constexpr std::chrono::milliseconds first_pause{100}, longest_pause{10'000};
+constexpr std::size_t most = 10;                      // of one receive
+constexpr std::chrono::milliseconds longest_free{20}; // the longest that a free place is left unused
+constexpr std::chrono::milliseconds first_poll_pause{100}, longest_poll_pause{10'000};
 constexpr std::chrono::seconds between_empty_answers{1}; // at least
 constexpr std::chrono::milliseconds longest_pace{5};     // half of what a delete waits for others
 
@@ -46,8 +46,8 @@ int intake::next_poll(std::size_t held, tick now, std::size_t more)
     auto const worth_it = std::clamp<std::size_t>(max_in_flight_ / 4, 1, most);
     if (free < worth_it && held != 0) {
         if (!waiting_since_) waiting_since_ = now;
-        if (now < *waiting_since_ + patience) {
-            wake_at_ = *waiting_since_ + patience;
+        if (now < *waiting_since_ + longest_free) {
+            wake_at_ = *waiting_since_ + longest_free;
             return 0;
         }
     }
@@ -111,8 +111,8 @@ void intake::failed(int asked, tick now)
     coming_ -= static_cast<std::size_t>(asked);
     target_ = 1;
     if (now < not_before_) return; // one of several that failed together
-    auto const pause = std::min<double>(static_cast<double>(first_pause.count()) * std::pow(2.0, failures_),
-        static_cast<double>(longest_pause.count()));
+    auto const pause = std::min<double>(static_cast<double>(first_poll_pause.count()) * std::pow(2.0, failures_),
+        static_cast<double>(longest_poll_pause.count()));
     failures_ = std::min(failures_ + 1, 16);
     std::uniform_real_distribution<double> jitter(pause / 2, pause);
     not_before_ = now + std::chrono::milliseconds(static_cast<std::int64_t>(jitter(random_)));

@@ -15,7 +15,7 @@ using L = message_life;
 
 constexpr L::actions lost_for_good = L::note_lost | L::give_back_tail | L::leave_group | L::forget | L::tell_too_late;
 constexpr L::actions lost_while_running = L::note_lost | L::give_back_tail | L::tell_too_late | L::cancel;
-constexpr L::actions settled = L::leave_group | L::forget | L::tell_done;
+constexpr L::actions settles = L::leave_group | L::forget | L::tell_done;
 
 constexpr L::row rows[] = {
     {S::waiting, E::gather, S::gathering}, {S::waiting, E::begin, S::running}, {S::waiting, E::keep, S::waiting},
@@ -83,12 +83,12 @@ constexpr L::row rows[] = {
     {S::deleting, E::lease_lost, S::deleting}, // it may succeed all the same
     {S::deleting, E::received_again, S::deleting}, {S::deleting, E::delete_asked, S::deleting, L::tell_too_late},
     {S::deleting, E::extension_answered, S::deleting},
-    {S::deleting, E::delete_done, S::gone, L::count_acked | settled},
+    {S::deleting, E::delete_done, S::gone, L::count_acked | settles},
     {S::deleting, E::delete_refused, S::gone, lost_for_good},
 
     {S::deleting_copy, E::lease_lost, S::deleting_copy}, {S::deleting_copy, E::received_again, S::deleting_copy},
     {S::deleting_copy, E::delete_asked, S::deleting_copy, L::tell_too_late},
-    {S::deleting_copy, E::extension_answered, S::deleting_copy}, {S::deleting_copy, E::delete_done, S::gone, settled},
+    {S::deleting_copy, E::extension_answered, S::deleting_copy}, {S::deleting_copy, E::delete_done, S::gone, settles},
     {S::deleting_copy, E::delete_refused, S::gone, lost_for_good},
 
     {S::handing_off, E::lease_lost, S::handing_off}, {S::handing_off, E::received_again, S::handing_off},
@@ -100,29 +100,29 @@ constexpr L::row rows[] = {
     {S::discarding, E::lease_lost, S::discarding}, {S::discarding, E::received_again, S::discarding},
     {S::discarding, E::delete_asked, S::discarding, L::tell_too_late},
     {S::discarding, E::extension_answered, S::discarding},
-    {S::discarding, E::delete_done, S::gone, L::count_rejected | settled},
+    {S::discarding, E::delete_done, S::gone, L::count_rejected | settles},
     {S::discarding, E::delete_refused, S::gone, lost_for_good},
 
     {S::giving_back, E::lease_lost, S::giving_back},
     {S::giving_back, E::received_again, S::gone, L::forget | L::tell_too_late}, // another entry stands for it now
     {S::giving_back, E::delete_asked, S::giving_back, L::tell_too_late},
     {S::giving_back, E::extension_answered, S::giving_back},
-    {S::giving_back, E::delete_done, S::gone, L::count_acked | settled}, // asked for before its lease was lost
+    {S::giving_back, E::delete_done, S::gone, L::count_acked | settles}, // asked for before its lease was lost
     {S::giving_back, E::delete_refused, S::giving_back},
-    {S::giving_back, E::postpone_done, S::gone, L::count_given_back | settled},
+    {S::giving_back, E::postpone_done, S::gone, L::count_given_back | settles},
     {S::giving_back, E::postpone_refused, S::gone, lost_for_good},
 
     {S::giving_back_later, E::lease_lost, S::giving_back_later},
     {S::giving_back_later, E::received_again, S::gone, L::forget | L::tell_too_late},
     {S::giving_back_later, E::delete_asked, S::giving_back_later, L::tell_too_late},
     {S::giving_back_later, E::extension_answered, S::giving_back, L::send_postpone},
-    {S::giving_back_later, E::delete_done, S::gone, L::count_acked | settled},
+    {S::giving_back_later, E::delete_done, S::gone, L::count_acked | settles},
     {S::giving_back_later, E::delete_refused, S::giving_back_later},
 
     {S::kept_back, E::lease_lost, S::kept_back}, {S::kept_back, E::received_again, S::kept_back},
     {S::kept_back, E::delete_asked, S::kept_back, L::tell_too_late}, {S::kept_back, E::postpone, S::giving_back},
     {S::kept_back, E::postpone_later, S::giving_back_later}, {S::kept_back, E::extension_answered, S::kept_back},
-    {S::kept_back, E::delete_done, S::gone, L::count_acked | settled},
+    {S::kept_back, E::delete_done, S::gone, L::count_acked | settles},
     {S::kept_back, E::delete_refused, S::kept_back},
 
     {S::gone, E::lease_lost, S::gone}, {S::gone, E::delete_asked, S::gone, L::tell_too_late},

@@ -20,7 +20,7 @@ bool is_name_character(char c)
         c == '.' || c == ':';
 }
 
-bool append_utf8(std::string& to, std::uint32_t point)
+bool append_character(std::string& to, std::uint32_t point)
 {
     auto const put = [&](std::uint32_t byte) { to.push_back(static_cast<char>(byte)); };
     bool const is_character = point == 0x9 || point == 0xA || point == 0xD || (point >= 0x20 && point <= 0xD7FF) ||
@@ -60,12 +60,12 @@ bool append_entity(std::string& to, std::string_view name)
     if (base == 16) name.remove_prefix(1);
     std::uint32_t point = 0;
     auto const [end, ec] = std::from_chars(name.data(), name.data() + name.size(), point, base);
-    return ec == std::errc() && end == name.data() + name.size() && append_utf8(to, point);
+    return ec == std::errc() && end == name.data() + name.size() && append_character(to, point);
 }
 
-class reader {
+class xml_reader {
 public:
-    explicit reader(std::string_view text) : rest_(text) {}
+    explicit xml_reader(std::string_view text) : rest_(text) {}
 
     std::optional<xml_texts> read()
     {
@@ -126,9 +126,9 @@ private:
 
     bool start_tag()
     {
-        constexpr std::size_t deepest = 16;
+        constexpr std::size_t most_open = 16;
         auto found = name();
-        if (found.empty() || open_.size() == deepest || (open_.empty() && !out_.root.empty())) return false;
+        if (found.empty() || open_.size() == most_open || (open_.empty() && !out_.root.empty())) return false;
         for (;;) {
             auto const before = rest_.size();
             skip_blanks();
@@ -208,7 +208,7 @@ private:
 
 std::optional<xml_texts> read_xml(std::string_view text)
 {
-    return reader(text).read();
+    return xml_reader(text).read();
 }
 
 } // namespace quern::text
