@@ -11,9 +11,10 @@ enum class planted {
     keeps_old_reason,  ///< of a message that was rejected before, on its copy
     loses_origin,      ///< id, queue and receive count are not on the copy
     loses_trace,       ///< the trace header neither
+    stops_at_a_streak, ///< see streak_gate
 };
 
-/// quern::consumer, behind an api that puts the defect back.
+/// quern::consumer, with an api or a gate that puts the defect back.
 subject_factory consumer_with(planted);
 
 } // namespace quern::sim

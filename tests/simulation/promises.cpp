@@ -2,6 +2,7 @@
 
 #include "book.hpp"
 
+#include <quern/sim/detail/healthy.hpp>
 #include <quern/sim/poll_places.hpp>
 #include <quern/sim/speed_book.hpp>
 
@@ -53,6 +54,94 @@ BOOST_AUTO_TEST_CASE(a_speed_that_chance_alone_may_bring_breaks_no_promise)
         for (int i = 0; i < then; ++i)
             book.ended(0, tick() + 2min + 10s * i);
         BOOST_TEST(book.broken().empty() == is_kept, then);
+    }
+}
+
+/// Ten messages a second, ten of each of two tenants in turn; the first is down for a hundred seconds. A false alarm
+/// takes ten.
+BOOST_AUTO_TEST_CASE(the_healthy_are_compared_with_a_day_without_a_breaker)
+{
+    struct row {
+        char const* broken; ///< empty: kept
+        bool keyed;
+        std::function<std::chrono::seconds(int number)> behind;
+    };
+    row const rows[] = {
+        {"", true, [](int) { return 0s; }},
+        {"", true, [](int) { return 5s; }},
+        {"", true, [](int n) { return n % 10 == 3 ? 1h : 0s; }},
+        {"", true, [](int n) { return n / 10 % 2 == 0 && n >= 1'000 && n < 2'000 ? 100s : 0s; }}, // the ill
+        {"are late by", true, [](int) { return 7s; }},
+        {"are late by", true, [](int n) { return n % 10 < 2 ? 1h : 0s; }},
+        {"", false, [](int n) { return n >= 1'000 && n < 1'080 ? 14s : 0s; }},
+        {"are late by", false, [](int n) { return n >= 1'000 && n < 1'080 ? 17s : 0s; }},
+        {"that were sent within", false, [](int n) { return n >= 1'000 ? 7s : 0s; }},
+    };
+    sim::scenario day;
+    day.tenants = 2;
+    day.in_a_row = 10;
+    day.messages = 3'000;
+    day.sent_within = 300s;
+    sim::spell down{100s, 200s, {}};
+    down.tenants_down = 1;
+    day.spells = {down};
+    for (auto const& [broken, keyed, behind] : rows) {
+        day.keyed = keyed;
+        std::map<int, tick> without, with;
+        for (int i = 0; i < day.messages; ++i) {
+            auto const ill = i >= 1'000 && i < 2'000 && sim::tenant_of(day, i) == 0;
+            without[i] = tick() + (ill ? 200s : sim::sent_at(day, i));
+            with[i] = without[i] + behind(i);
+        }
+        auto const said = sim::worse_for_the_healthy(day, without, with);
+        auto const first = said.empty() ? std::string() : said.front();
+        BOOST_TEST(first.empty() == (*broken == 0), broken << " in " << first);
+        BOOST_TEST(first.find(broken) != std::string::npos, broken << " in " << first);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(messages_of_tenants_come_in_any_order)
+{
+    sim::scenario day;
+    day.tenants = 10;
+    day.messages = 400;
+    day.sent_within = 100s;
+    day.piles = {{0s, 100}, {50s, 100}};
+    for (auto const& [number, at] : {std::pair(0, 0s), {99, 0s}, {100, 0s}, {102, 1s}, {199, 49s}, {200, 50s},
+             {299, 50s}, {300, 50s}, {302, 51s}})
+        BOOST_TEST((std::chrono::floor<std::chrono::seconds>(sim::sent_at(day, number)) == at), number);
+    BOOST_TEST(sim::tenant_of(day, 27) == 7);
+    day.in_a_row = 5;
+    BOOST_TEST(sim::tenant_of(day, 27) == 5);
+    day.in_turn = false;
+    day.groups = 30;
+    std::set<int> seen;
+    for (int i = 0; i < day.messages; ++i) {
+        seen.insert(sim::tenant_of(day, i));
+        BOOST_TEST(sim::tenant_of(day, i) == sim::tenant_of(day, i / 5 * 5));
+        BOOST_TEST(sim::group_of(day, i) % 10 == sim::tenant_of(day, i));
+        BOOST_TEST(sim::group_of(day, i) < day.groups);
+    }
+    BOOST_TEST(seen.size() == 10u);
+}
+
+BOOST_AUTO_TEST_CASE(no_handler_runs_on_beyond_its_guard)
+{
+    for (bool const refuses : {false, true}) {
+        book good, late;
+        for (auto* b : {&good, &late}) {
+            b->receive(0, 1, 1);
+            b->books.started(0, 1);
+            auto const began = b->time.now();
+            b->books.guarded(0, 1, began, sim::guard_news::agrees, began + 2s);
+            if (refuses) b->books.guarded(0, 1, began, sim::guard_news::refuses, {});
+            if (!refuses) b->pass(1s);
+            if (!refuses) b->hide(0, 1, 1, 3s);
+            b->pass(b == &late ? 2s : refuses ? 0s : 1s);
+            b->books.ended(0, 1, {kind::cancelled}, true);
+        }
+        good.expect_nothing();
+        late.expect("without a lease");
     }
 }
 

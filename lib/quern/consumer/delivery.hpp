@@ -30,9 +30,9 @@ class lease_guard {
 public:
     virtual ~lease_guard() = default;
 
-    /// Completes with success when the message may be hidden for so long from the moment of the call, and with a
-    /// failure when the lease is to be given up: the handler is cancelled, and its outcome dropped. What it throws
-    /// counts as a failure.
+    /// Completes with success when the message may be hidden for so long from the moment of the call and a second
+    /// more, since the request takes its time, and with a failure when the lease is to be given up: the handler is
+    /// cancelled, and its outcome dropped. What it throws counts as a failure.
     virtual boost::asio::awaitable<result<void>> extend(std::chrono::seconds) = 0;
 };
 

@@ -196,7 +196,9 @@ asio::awaitable<ending> process::play(delivery& d, attempt& of)
             [&] {
                 books_.acked(id, of.number);
                 of.acked = true;
-            }};
+            },
+            [this, number = of.number, began = of.began](
+                guard_news said, tick reach) { books_.guarded(id, number, began, said, reach); }};
         auto work = handle_ ? handle_(d, its_clock_) : sim::play(of.role, std::move(on));
         auto said = co_await std::move(work);
         how.said.emplace(std::move(said));

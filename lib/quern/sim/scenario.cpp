@@ -91,6 +91,16 @@ entry const catalogue[] = {
             incidents(s, d, every_incident);
             asking(s, d);
         }},
+    {{"guards", "extensions of leases wait for guards, which are slow, refuse and throw"},
+        [](scenario& s, dice& d) {
+            crowd(s, d);
+            if (d.one_in(2)) weather(s, d);
+            if (d.one_in(3)) ordered(s, d);
+            if (d.one_in(2)) incidents(s, d, every_incident);
+            s.handlers.guards = 0.1 + d.up_to(0.5);
+            s.patience *= 2;
+        }},
+    {{"few-calls", "leases of a few seconds, and hardly the calls that extend them"}, few_calls},
     {{"bytes", "large messages, and a limit on the bytes in flight that they reach"},
         [](scenario& s, dice& d) {
             trouble(s, d);
@@ -139,6 +149,10 @@ entry const catalogue[] = {
         flapping},
     {{"tenants", "some of ten tenants are down for a while; the messages of the others are handled as fast as ever"},
         tenants},
+    {{"tenants-orders",
+         "up to nine of ten tenants are down, in any order of their messages; the others have nine tenths of what "
+         "they have without a breaker"},
+        orders_of_tenants},
     {{"stubborn", "many tries fail, for reasons of the messages; after an outage all is as fast as before"},
         stubborn},
     {{"poisoned", "a few messages always find what they need down, and end in the dead-letter queue"}, poisoned},

@@ -30,8 +30,9 @@ struct handler_mix {
     double blocks = 0;      ///< holds the thread of its process, for up to two leases
     double acks = 0;        ///< awaits its delete half way, and may throw afterwards, which changes nothing
     double extends = 0;     ///< awaits an extension half way
-    double slow = 0;        ///< takes up to three leases; the others up to 100 ms
-    double damaged = 0;     ///< arrives unreadable, this share of the messages, for twenty receives
+    double guards = 0;  ///< has its extensions wait for a guard, which is slow, or refuses the second, and takes long
+    double slow = 0;    ///< takes up to three leases; the others up to 100 ms
+    double damaged = 0; ///< arrives unreadable, this share of the messages, for twenty receives
     int troubled_tries = 3; ///< from the next on, every try succeeds
 };
 
@@ -76,6 +77,12 @@ struct incident {
     consumer_limits limits{};         ///< turn: to these
 };
 
+/// Messages that are sent all at once, besides those that come evenly.
+struct pile {
+    std::chrono::milliseconds at{};
+    int messages = 0;
+};
+
 /// A promise about speed: how many tries of handlers end in a second, compared with an earlier time of the same day.
 /// Tries that find what they need down do not count.
 struct speed_promise {
@@ -98,12 +105,13 @@ struct scenario {
     std::string name;
     std::uint64_t seed = 1;
     int messages = 100;
-    std::chrono::milliseconds sent_within{10'000};
-    std::size_t longest_body = 0;           ///< bytes after the number; each is drawn. 0: the number alone
-    int groups = 0;                         ///< of a FIFO queue; 0: a standard queue
-    int max_receives = 0;                   ///< of the redrive policy to a dead-letter queue; 0: none
-    int receives_before = 0;                ///< as that policy has it until it is lowered; 0: as it is all day
-    std::chrono::milliseconds lowered_at{}; ///< to max_receives
+    std::chrono::milliseconds sent_within{10'000}; ///< evenly, but for
+    std::vector<pile> piles;                       ///< of these messages, in the order of their times
+    std::size_t longest_body = 0;                  ///< bytes after the number; each is drawn. 0: the number alone
+    int groups = 0;                                ///< of a FIFO queue; 0: a standard queue
+    int max_receives = 0;                          ///< of the redrive policy to a dead-letter queue; 0: none
+    int receives_before = 0;                       ///< as that policy has it until it is lowered; 0: as it is all day
+    std::chrono::milliseconds lowered_at{};        ///< to max_receives
     int most_dead = -1; ///< in the dead-letter queue, where it is no fault of the messages; -1: any number
     int processes = 1;
     int together = 1;            ///< consumers in each of them; an incident happens to all of these
@@ -118,9 +126,12 @@ struct scenario {
     int threads = 0;        ///< that these occupy; 0: that of the process, where they take no time, but may hold it
     handler_mix handlers;
     std::chrono::milliseconds takes{}; ///< each try, that finds what it needs; 0: up to 100 ms
-    int tenants = 0;    ///< message i is one of tenant i % tenants, at most 64; 0: there is one for all
-    bool keyed = false; ///< the consumer is told the tenant, if it can be
-    int poisoned = 0;   ///< so many messages, from a third of the day on, always find what they need down
+    int tenants = 0;                   ///< at most 64; 0: there is one for all
+    int in_a_row = 1;                  ///< so many messages of one tenant, then as many of another
+    bool in_turn = true;               ///< the tenants follow each other; else each row has one that is drawn
+    bool keyed = false;                ///< the consumer is told the tenant, if it can be
+    bool healthy = false; ///< those that are not down are promised nine tenths of this day without a breaker
+    int poisoned = 0;     ///< so many messages, from a third of the day on, always find what they need down
     std::chrono::milliseconds
         dead_within{};       ///< of its first receive a poisoned message is received for the last time
     bool counts_age = false; ///< outages and rests are known, and count for no message's age
@@ -136,7 +147,9 @@ struct scenario_name {
 };
 std::span<scenario_name const> scenarios();
 
+std::chrono::milliseconds sent_at(scenario const&, int number);
 int tenant_of(scenario const&, int number);
+int group_of(scenario const&, int number); ///< of a FIFO queue; with tenants, each group is of one
 bool is_poisoned(scenario const&, int number);
 
 /// How long, of that time, the consumers of this process had to stand back, and must have known it.

@@ -28,6 +28,9 @@ struct verdict {
     bool rejectable() const { return how == kind::rejected || may_be_rejected; }
 };
 
+/// What happens to the guard of a lease.
+enum class guard_news { asked, agrees, refuses };
+
 /// How a run of a handler ended.
 struct ending {
     std::exception_ptr thrown;   ///< or

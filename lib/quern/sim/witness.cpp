@@ -49,6 +49,7 @@ void witness::warn(std::string what)
 void witness::sent(int number, std::string group, std::string const& body, bool came_back)
 {
     if (!numbers_.emplace(body, number).second) throw std::invalid_argument("two messages with one body: " + body);
+    if (rules_.ordered) in_order_[group].push_back(number);
     messages_[number].group = std::move(group);
     messages_[number].bytes = body.size();
     messages_[number].came_back = came_back;
@@ -77,6 +78,7 @@ void witness::started(int process, int number)
     complain_of(process, limits_of(process).starts(++running_[process], time_.now()));
     bytes_[process] += m.bytes;
     mine.began_at = time_.now();
+    mine.covered = tick::max();
     mine.handled = mine.rejectable = mine.discarded = mine.failed = mine.lapsed = false;
     mine.accepted = mine.gone = mine.settling = mine.anew = false;
 }
@@ -86,9 +88,9 @@ void witness::check_turn(int process, int number)
 {
     auto const& m = messages_.at(number);
     if (m.shares.at(process).handle != m.handle || m.until <= time_.now()) return;
-    for (auto const& [earlier, e] : messages_) {
+    for (auto const earlier : in_order_[m.group]) {
         if (earlier >= number) break;
-        if (e.group != m.group || is_settled(e, process)) continue;
+        if (is_settled(messages_.at(earlier), process)) continue;
         complain(name(process, number) + ": starts before " + std::to_string(earlier) + " of its group is done with");
         return;
     }
@@ -125,8 +127,7 @@ void witness::ended(int process, int number, verdict const& said, bool obeys_can
     static constexpr char const* words[] = {"succeeds", "fails", "is cancelled", "rejects it", "throws it away"};
     note(name(process, number) + ": handler " + words[static_cast<int>(said.how)]);
 
-    if (said.how != verdict::kind::cancelled && !said.found_down)
-        speeds_.ended(rules_.tenants == 0 ? 0 : number % rules_.tenants, now);
+    if (said.how != verdict::kind::cancelled && !said.found_down) speeds_.ended(rules_.tenant(number), now);
     if (mine.gone) return; // there is no lease any more
     if (now > mine.until && obeys_cancellation && !wakes(process)) {
         complain(
@@ -146,6 +147,7 @@ void witness::ended(int process, int number, verdict const& said, bool obeys_can
     mine.late = now >= mine.until;
     if (mine.handled) take_turn(process, number);
     m.succeeded = m.succeeded || mine.handled;
+    if (mine.handled) handled.emplace(number, now);
 }
 
 /// It is done with, as far as its process can know. In the order of its group that counts while the service hides the
@@ -181,6 +183,20 @@ void witness::acked(int process, int number)
     if (m.was_deleted || mine.handle != m.handle) return;                       // or another has received it since
     if (mine.asked_as < mine.receive && mine.arrived_at == time_.now()) return; // with the answer comes a newer copy
     complain(name(process, number) + ": its handler is told that it is deleted, and it is not");
+}
+
+/// Who asks the guard has asked for more. One of a run that is over says nothing.
+void witness::guarded(int process, int number, tick began_at, guard_news said, tick reach)
+{
+    auto& mine = messages_.at(number).shares[process];
+    if (mine.running == 0 || mine.began_at != began_at) return;
+    static constexpr char const* words[] = {"is asked", "agrees", "refuses"};
+    note(name(process, number) + ": its guard " + words[static_cast<int>(said)]);
+    mine.named = time_.now();
+    if (said == guard_news::agrees) mine.covered = reach;
+    if (said != guard_news::refuses) return;
+    mine.until = std::min(mine.until, time_.now());
+    mine.let_go = true;
 }
 
 void witness::holds(int process, std::size_t in_flight)

@@ -44,7 +44,7 @@ public:
         std::chrono::seconds lease{30}; ///< as long as a receive or an extension makes it
         std::chrono::milliseconds handler_timeout{0}; ///< one that runs a lease longer may lose it; 0: none
         bool age_counts = false;                      ///< nothing else is a reason to reject what has only failed
-        int tenants = 0; ///< message i is one of tenant i % tenants; 0: there is one for all
+        std::function<int(int number)> tenant = [](int) { return 0; };
         std::vector<speed_promise> speeds;
         std::set<int> poisoned;                  ///< end in the dead-letter queue, received for the last time
         std::chrono::milliseconds dead_within{}; ///< so long after the first at most
@@ -59,6 +59,7 @@ public:
     std::vector<std::string> violations, warnings;
     bool keeps_trace = false;
     std::vector<std::string> trace;
+    std::map<int, tick> handled; ///< when each message was, for the first time and under its lease
 
     void note(std::string what);     ///< into the trace
     void complain(std::string what); ///< a broken promise
@@ -76,6 +77,7 @@ public:
     void started(int process, int number);
     void acks(int process, int number);  ///< a handler that goes on asks for its delete
     void acked(int process, int number); ///< and is told that it is done
+    void guarded(int process, int number, tick began_at, guard_news, tick reach); ///< agrees: as far as that
     void ended(int process, int number, verdict const&, bool obeys_cancellation);
     void holds(int process, std::size_t in_flight);
     void turned(int process, consumer_limits const&); ///< it is told to obey these from now on
@@ -104,8 +106,9 @@ private:
         std::string handle;         ///< the newest that has arrived
         int receive = 0;            ///< its receive count
         tick arrived_at{};
-        tick since{}, until{}; ///< hidden, as far as the process can know
-        tick named{};          ///< by a change of visibility that left the process
+        tick since{}, until{};      ///< hidden, as far as the process can know
+        tick covered = tick::max(); ///< no further, while it runs: its guard has agreed to no more
+        tick named{};               ///< by a change of visibility that left the process
         int running = 0;
         tick began_at{};       ///< its last run
         bool lapsed = false;   ///< the lease, while it ran: what the handler says no longer counts
@@ -194,6 +197,8 @@ private:
     std::map<std::string, int, std::less<>> numbers_;     // body -> message
     std::unordered_map<std::string, receipt> receipts_;   // receipt handle -> receive
     std::map<std::string, int> attempts_;                 // attempt id -> requests
+    std::map<std::string, std::set<int>> taken_by_;       // attempt id -> messages
+    std::map<std::string, std::vector<int>> in_order_;    // group -> messages as they were sent
     std::map<std::string, int> last_success_;             // group -> number
     std::map<std::pair<int, std::string>, int> in_group_; // process, group -> handlers running
     std::map<int, std::size_t> running_, bytes_;          // process -> handlers, bytes that they work on

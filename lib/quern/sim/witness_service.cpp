@@ -61,6 +61,7 @@ public:
             auto& mine = m.shares[process_];
             mine.taken = m.handle;
             mine.attempt = asked.attempt_id.value_or("");
+            if (asked.attempt_id) w_.taken_by_[mine.attempt].insert(number);
             mine.lost_at = tick::max();
             w_.receipts_[m.handle] = {number, m.receives};
             w_.note(name(process_, number) + ": received, receive " + std::to_string(m.receives));
@@ -199,7 +200,7 @@ public:
             mine.receive = receive;
             mine.arrived_at = now();
             mine.since = since;
-            mine.until = until;
+            mine.until = mine.running != 0 ? std::min(until, mine.covered) : until;
             mine.failed = mine.postponed = mine.let_go = mine.doubtful = false;
             mine.unwanted_at = tick::max();
             return &mine;
@@ -237,6 +238,7 @@ public:
                 ran && now() >= mine->until; // it may have cancelled its handler already, and must not count it
             mine->since = sent_at;
             mine->until = sent_at + entry.visibility_timeout;
+            if (mine->running != 0) mine->until = std::min(mine->until, mine->covered);
         }
     }
 
@@ -296,10 +298,11 @@ private:
     template <class Do>
     void of_attempt(std::string const& id, Do act)
     {
-        for (auto& [number, m] : w_.messages_) {
-            auto const at = m.shares.find(process_);
-            if (at != m.shares.end() && at->second.attempt == id && at->second.taken != at->second.handle)
-                act(at->second);
+        auto const taken = w_.taken_by_.find(id);
+        if (taken == w_.taken_by_.end()) return;
+        for (auto const number : taken->second) {
+            auto& mine = w_.messages_.at(number).shares[process_];
+            if (mine.attempt == id && mine.taken != mine.handle) act(mine);
         }
     }
 
@@ -381,6 +384,7 @@ void witness::ran_out(int number, int process, share& s)
         if (attempts_[s.attempt] >= receive_attempts) return;
         return complain(name(process, number) + ": nobody has asked again for what a lost answer held");
     }
+    if (s.until == s.covered && s.named > s.began_at) return; // its guard was asked for more
     auto const lease = s.until - s.since;
     if (s.postponed || s.let_go || !is_awake(process, s.since)) return;
     if (m.until + lease / 6 < s.until) return; // the answer was late: there was little time to act

@@ -2,6 +2,7 @@
 
 #include <quern/sim/detail/day_rules.hpp>
 #include <quern/sim/detail/earlier_life.hpp>
+#include <quern/sim/detail/healthy.hpp>
 #include <quern/sim/detail/part.hpp>
 #include <quern/sim/local_api.hpp>
 #include <quern/sim/virtual_clock.hpp>
@@ -64,6 +65,7 @@ public:
         auto& broken = result_.violations;
         if (!broken.empty()) broken.insert(broken.begin(), result_.warnings.begin(), result_.warnings.end());
         result_.trace = std::move(books_.trace);
+        result_.handled = std::move(books_.handled);
         result_.lasted = std::chrono::duration_cast<milliseconds>(time_.now() - tick());
         return std::move(result_);
     }
@@ -115,13 +117,13 @@ private:
     asio::awaitable<void> send()
     {
         for (int i = 0; i < day_.messages; ++i) {
-            co_await at(day_.sent_within * i / day_.messages);
+            co_await at(sent_at(day_, i));
             auto const body = options_.body ? options_.body(i) : draw_body(day_, i);
             auto const& url = urls_[static_cast<std::size_t>(i % day_.queues)];
             sqs::send_message_request request(url, body);
             std::string group;
             if (day_.groups > 0) {
-                request.group_id = "g" + std::to_string(i / day_.queues % day_.groups);
+                request.group_id = "g" + std::to_string(group_of(day_, i));
                 group = url + ' ' + *request.group_id; // of another queue it is another
                 request.deduplication_id = std::to_string(i);
             }
@@ -381,8 +383,13 @@ void drain_sum::add(drain_sum const& more)
 
 run_result run(scenario const& day, run_options const& options)
 {
-    world all(day, options);
-    return all.run();
+    auto out = world(day, options).run();
+    if (!day.healthy) return out;
+    auto without = day;
+    without.consumer.breaker.reset();
+    auto const more = worse_for_the_healthy(day, world(without, {}).run().handled, out.handled);
+    out.violations.insert(out.violations.end(), more.begin(), more.end());
+    return out;
 }
 
 } // namespace quern::sim

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct run_result {
     /// Doubts about the test itself; of a day with violations these are the first of them.
     std::vector<std::string> warnings;
     std::vector<std::string> trace;
+    std::map<int, tick> handled;        ///< with success, for the first time
     std::chrono::milliseconds lasted{}; ///< virtual time
     std::size_t requests = 0;
     std::size_t steps = 0;

@@ -31,7 +31,7 @@ witness::rules rules_of(scenario const& day, bool acks_unseen)
     out.lease = day.consumer.visibility_timeout;
     out.handler_timeout = day.consumer.handler_timeout;
     out.age_counts = day.counts_age;
-    out.tenants = day.tenants;
+    out.tenant = [&day](int number) { return tenant_of(day, number); };
     out.speeds = day.speeds;
     for (int i = 0; i < day.messages; ++i)
         if (is_poisoned(day, i)) out.poisoned.insert(i);

@@ -10,7 +10,7 @@ namespace quern::sim {
 /// The day as its processes have it, in turn: once, or with each of its versions.
 std::vector<scenario> days_of(scenario const&);
 
-/// The promises of such a day. `acks_unseen`: see witness::rules.
+/// The promises of such a day, which outlives them. `acks_unseen`: see witness::rules.
 witness::rules rules_of(scenario const&, bool acks_unseen);
 
 } // namespace quern::sim

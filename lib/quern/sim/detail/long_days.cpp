@@ -88,6 +88,67 @@ void tenants_in_order(scenario& s, dice& d)
     s.messages *= 3;
 }
 
+namespace {
+
+std::uint64_t some_of(int tenants, dice& d)
+{
+    std::uint64_t out = 0;
+    for (auto wanted = d.between(1, tenants - 1); wanted > 0;) {
+        auto const bit = std::uint64_t(1) << d.between(0, tenants - 1);
+        wanted -= (out & bit) == 0;
+        out |= bit;
+    }
+    return out;
+}
+
+void order(scenario& s, dice& d)
+{
+    static constexpr int rows[] = {2, 10, 37, 50, 200, 500};
+    s.in_turn = !d.one_in(3);
+    s.in_a_row = d.one_in(3) ? 1 : rows[d.between(0, std::ssize(rows) - 1)];
+}
+
+} // namespace
+
+/// From two messages a second to 500, so a day is as long as eight thousand take.
+void orders_of_tenants(scenario& s, dice& d)
+{
+    static constexpr int rates[] = {2, 5, 10, 20, 50, 100, 200, 500}, most_receives[] = {0, 0, 3, 5, 10};
+    roomy(s, d);
+    s.processes = static_cast<int>(d.between(1, 4));
+    s.tenants = 10;
+    s.healthy = true;
+    s.keyed = d.one_in(3);
+    order(s, d);
+    auto const rate = rates[d.between(0, std::ssize(rates) - 1)];
+    auto const fifo = d.one_in(4);
+    s.sent_within = std::min<milliseconds>((fifo ? 3'000s : 8'000s) / rate, d.between(6min, 18min));
+    s.messages = static_cast<int>(s.sent_within * rate / 1s);
+    s.max_receives = most_receives[d.between(0, std::ssize(most_receives) - 1)];
+    if (s.max_receives == 0) s.handlers.fails = d.up_to(0.05);
+    auto const part = [&](int least, int most) { return s.sent_within * d.between(least, most) / 100; };
+    auto at = d.one_in(4) ? 0ms : part(5, 30);
+    for (auto outages = d.between(1, 3); outages > 0; --outages) {
+        spell one{at, at + part(15, 50), {}};
+        one.tenants_down = some_of(s.tenants, d);
+        at = one.until + part(2, 20);
+        s.spells.push_back(std::move(one));
+    }
+    if (d.one_in(3)) s.piles.push_back({0ms, static_cast<int>(d.between(100, 1'000))});
+    if (d.one_in(3)) s.piles.push_back({part(5, 60), static_cast<int>(d.between(100, 1'000))});
+    for (auto const& p : s.piles)
+        s.messages += p.messages;
+    if (d.one_in(5)) { // plain functions, on a few threads
+        s.functions = true;
+        s.threads = static_cast<int>(d.between(1, 8));
+    }
+    if (!fifo) return;
+    s.groups = s.tenants * static_cast<int>(d.between(1, 5));
+    s.consumer.on_group_failure = d.one_in(2) ? group_policy::retry_head : group_policy::park_group;
+    s.consumer.park_for = d.between(1s, 20s);
+    short_leases(s);
+}
+
 /// All that is to do is there from the beginning, so the speed is that of the handlers: two tries a second.
 void stubborn(scenario& s, dice& d)
 {

@@ -5,6 +5,7 @@
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <random>
 #include <stdexcept>
 
@@ -25,14 +26,16 @@ double chance(std::mt19937_64& random)
 bool is_down(scenario const& day, int number, tick now)
 {
     auto const tenant = tenant_of(day, number);
-    auto const covers = [=](spell const& s) {
-        auto const down = s.dependency_down || (s.tenants_down >> tenant & 1) != 0;
-        return down && now >= tick() + s.from && now < tick() + s.until;
-    };
-    return std::ranges::any_of(day.spells, covers);
+    return std::ranges::any_of(day.spells,
+        [=](spell const& s) { return covers(s, tenant) && now >= tick() + s.from && now < tick() + s.until; });
 }
 
 } // namespace
+
+bool covers(spell const& s, int tenant)
+{
+    return s.dependency_down || (s.tenants_down >> tenant & 1) != 0;
+}
 
 part draw_part(scenario const& day, int number, int receive_count, bool again, tick now)
 {
@@ -60,7 +63,8 @@ part draw_part(scenario const& day, int number, int receive_count, bool again, t
              {part::kind::releases, mix.releases}, {part::kind::hangs, mix.hangs}, {part::kind::deaf, mix.deaf},
              {part::kind::rejects, mix.rejects}, {part::kind::misreads, mix.misreads},
              {part::kind::condemns, mix.condemns}, {part::kind::unavailable, again ? 0 : mix.unavailable},
-             {part::kind::blocks, mix.blocks}, {part::kind::acks, mix.acks}, {part::kind::extends, mix.extends}}) {
+             {part::kind::blocks, mix.blocks}, {part::kind::acks, mix.acks}, {part::kind::extends, mix.extends},
+             {part::kind::guards, mix.guards}}) {
         if (at < share) {
             out.what = what;
             break;
@@ -69,10 +73,44 @@ part draw_part(scenario const& day, int number, int receive_count, bool again, t
     }
     if (out.what == part::kind::deaf) out.takes = 3 * lease;
     if (out.what == part::kind::blocks) out.takes = some(2 * lease);
+    if (out.what == part::kind::guards) out.takes = lease + some(3 * lease);
     return out;
 }
 
 namespace {
+
+/// Agrees in its time, as a rule. One in ten refuses the second question or throws, and one in ten takes two leases.
+class drawn_guard final : public lease_guard {
+public:
+    drawn_guard(milliseconds drawn, clock& time, std::function<void(guard_news, tick)> tell)
+        : drawn_(drawn), time_(time), tell_(std::move(tell))
+    {}
+
+    asio::awaitable<result<void>> extend(std::chrono::seconds length) override
+    {
+        auto const asked_at = time_.now();
+        tell_(guard_news::asked, {});
+        auto const sort = drawn_.count() % 10;
+        auto const second = ++asked_ == 2;
+        auto const takes =
+            second && sort == 0 ? 2 * milliseconds(length) : milliseconds(length) * (drawn_.count() % 100) / 700;
+        auto const timer = time_.make_timer(co_await asio::this_coro::executor);
+        co_await timer->wait_until(asked_at + takes);
+        if (second && sort == 1) {
+            tell_(guard_news::refuses, {});
+            if (drawn_.count() % 20 == 1) throw std::runtime_error("a guard that throws");
+            co_return failure(errc::stopped, "a guard that refuses");
+        }
+        tell_(guard_news::agrees, asked_at + length + std::chrono::seconds(1)); // see lease_guard
+        co_return result<void>();
+    }
+
+private:
+    milliseconds const drawn_;
+    clock& time_;
+    std::function<void(guard_news, tick)> const tell_;
+    int asked_ = 0;
+};
 
 /// Throws when it is cancelled, and obeys.
 asio::awaitable<void> work(part role, clock& time, milliseconds length)
@@ -102,7 +140,8 @@ outcome last_words(part const& role)
     case part::kind::deaf:
     case part::kind::blocks:
     case part::kind::acks:
-    case part::kind::extends: break;
+    case part::kind::extends:
+    case part::kind::guards: break;
     }
     return ack();
 }
@@ -116,6 +155,12 @@ asio::awaitable<outcome> play(part role, stage on)
         auto const lease = std::chrono::ceil<std::chrono::seconds>(role.delay);
         auto const said = co_await on.message.extend(lease);
         if (!said) throw boost::system::system_error(said.error().code);
+    }
+    if (role.what == part::kind::guards) {
+        auto guard = std::make_shared<drawn_guard>(role.delay, on.time, on.guard);
+        auto const said = co_await on.message.guard_lease(std::move(guard));
+        if (!said) throw boost::system::system_error(said.error().code);
+        on.guard(guard_news::agrees, on.message.lease_deadline());
     }
     co_await work(role, on.time, role.takes);
     if (role.what == part::kind::acks) {
@@ -139,9 +184,35 @@ std::string draw_body(scenario const& day, int number)
     return out + ' ' + std::string(static_cast<std::size_t>(size), 'x');
 }
 
+milliseconds sent_at(scenario const& day, int number)
+{
+    auto evenly = day.messages;
+    for (auto const& p : day.piles)
+        evenly -= p.messages;
+    for (auto const& p : day.piles) {
+        auto const all = p.at >= day.sent_within;
+        auto const before =
+            all ? evenly : static_cast<int>((evenly * p.at + day.sent_within - milliseconds(1)) / day.sent_within);
+        if (number < before) break;
+        if (number < before + p.messages) return p.at;
+        number -= p.messages;
+    }
+    return day.sent_within * number / evenly;
+}
+
 int tenant_of(scenario const& day, int number)
 {
-    return day.tenants == 0 ? 0 : number % day.tenants;
+    if (day.tenants == 0) return 0;
+    auto const row = number / day.in_a_row;
+    if (day.in_turn) return row % day.tenants;
+    std::mt19937_64 random(~day.seed * golden + static_cast<std::uint64_t>(row));
+    return static_cast<int>(random() % static_cast<std::uint64_t>(day.tenants));
+}
+
+int group_of(scenario const& day, int number)
+{
+    if (day.tenants == 0) return number / day.queues % day.groups;
+    return tenant_of(day, number) + day.tenants * (number / day.tenants % (day.groups / day.tenants));
 }
 
 /// Not one after the other: what each of several in a row says is another question.

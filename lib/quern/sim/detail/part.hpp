@@ -4,6 +4,7 @@
 #include <quern/consumer/outcome.hpp>
 #include <quern/core/clock.hpp>
 #include <quern/sim/scenario.hpp>
+#include <quern/sim/verdict.hpp>
 
 #include <boost/asio/awaitable.hpp>
 
@@ -29,7 +30,8 @@ struct part {
         unavailable,
         blocks,
         acks,
-        extends
+        extends,
+        guards
     };
     kind what = kind::succeeds;
     std::chrono::milliseconds takes{};
@@ -37,6 +39,9 @@ struct part {
 
     bool obeys_cancellation() const { return what != kind::deaf; }
 };
+
+/// What the tenant's messages need is down.
+bool covers(spell const&, int tenant);
 
 /// `again`: it has been tried in this process before. What it needs is found down once only, but for times in which
 /// it is down for all.
@@ -49,6 +54,7 @@ struct stage {
     std::function<void(std::chrono::milliseconds)> block; ///< holds the thread of the process for so long
     std::function<void()> acks;                           ///< it asks for its delete
     std::function<void()> acked;                          ///< and has been told that it is deleted
+    std::function<void(guard_news, tick reach)> guard;    ///< of its lease: it is asked, agrees, refuses
 };
 
 boost::asio::awaitable<outcome> play(part, stage);

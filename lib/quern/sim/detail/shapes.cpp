@@ -245,6 +245,23 @@ void turns(scenario& s, dice& d)
     s.patience += tries * std::max<milliseconds>(s.consumer.handler_timeout, 3 * s.consumer.visibility_timeout);
 }
 
+/// All leases end together: half of what the calls can extend in the last third of one is held, for deletes want
+/// their share.
+void few_calls(scenario& s, dice& d)
+{
+    crowd(s, d);
+    auto& c = s.consumer;
+    c.max_settle_calls = static_cast<std::size_t>(d.between(2, 4));
+    c.visibility_timeout = std::chrono::seconds(d.between(3, 6));
+    auto const calls =
+        milliseconds(c.visibility_timeout) / 3 / s.latency * static_cast<std::int64_t>(c.max_settle_calls);
+    c.max_in_flight = static_cast<std::size_t>(std::clamp<std::int64_t>(calls * 10 / 2, 10, 400));
+    c.rate.reset();
+    s.messages = static_cast<int>(d.between(50, 600));
+    s.handlers.slow = 0.3 + d.up_to(0.7);
+    s.patience *= 4;
+}
+
 /// More slow ones than threads, as a rule: many are called off before they begin.
 void functions(scenario& s, dice& d)
 {

@@ -19,6 +19,7 @@ void ordered(scenario&, dice&);
 void short_leases(scenario&);
 void turns(scenario&, dice&); ///< of limits, up to a dozen of each process
 void functions(scenario&, dice&);
+void few_calls(scenario&, dice&);
 void share_client(scenario&, dice&); ///< that has fewer connections than there are long polls
 void differ(scenario&, dice&);       ///< the settings of processes; several consumers and queues
 
@@ -30,6 +31,7 @@ void flapping(scenario&, dice&);
 void backlog_of_tenants(scenario&, dice&);
 void tenants(scenario&, dice&);
 void tenants_in_order(scenario&, dice&);
+void orders_of_tenants(scenario&, dice&);
 void stubborn(scenario&, dice&);
 void poisoned(scenario&, dice&);
 void aged(scenario&, dice&);
