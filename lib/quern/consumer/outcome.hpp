@@ -111,9 +111,9 @@ inline outcome reject(std::string reason)
 }
 
 /// A dependency of the handler is down: no fault of the message, which comes again after consumer_options::backoff;
-/// while the breaker is open after 30 s, or after as long as the outage has lasted, 15 minutes at most. When several
-/// messages say so in a row the consumer stops working on those that need the same, and tries again with one at a
-/// time until that succeeds; see consumer_options::breaker and dependency.
+/// while the breaker is open after 30 s, or after as long as the outage has lasted, 15 minutes at most. When ten
+/// or more new messages in a row say so, a tenth of those that need the same goes on until one succeeds; see
+/// consumer_options::breaker and dependency.
 inline outcome unavailable()
 {
     return outcome(outcome::kind::unavailable);
