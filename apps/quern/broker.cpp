@@ -1,4 +1,5 @@
 #include "admin_port.hpp"
+#include "command_line.hpp"
 #include "commands.hpp"
 #include "complaint.hpp"
 #include "faults_file.hpp"
@@ -14,7 +15,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 
-#include <CLI/CLI.hpp>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -212,16 +212,14 @@ int run_broker(broker_options const& o, std::string const& region)
 
 } // namespace
 
-void add_broker(CLI::App& app, command_line& line)
+void add_broker(command& app, command_line& line)
 {
     auto const o = std::make_shared<broker_options>();
     auto* const command = app.add_subcommand("broker", "Serve SQS on this machine");
     command->add_option("--port", o->port, "Listen on this TCP port; 0: any that is free")->required();
     command->add_option("--host", o->host, "Listen on this address")->capture_default_str();
-    command
-        ->add_option("--allow-host", o->hosts,
-            "Answer requests for this host name, beside those of the loopback; with another --host, beside addresses")
-        ->type_name("NAME");
+    command->add_option("--allow-host NAME", o->hosts,
+        "Answer requests for this host name, beside those of the loopback; with another --host, beside addresses");
     command->add_flag("--no-auth", o->no_auth, "Check no signatures; default: requests must be signed, see below");
     command->add_option("--account", o->account, "Put queues into this account, which is part of URLs and ARNs")
         ->check([](std::string const& text) {
@@ -229,8 +227,8 @@ void add_broker(CLI::App& app, command_line& line)
             return good ? std::string() : std::string("an account is 12 digits");
         })
         ->capture_default_str();
-    command->add_option("--key", o->keys, "Accept this access key too, for queues of the account; default: --account")
-        ->type_name("ID:SECRET[:ACCOUNT]");
+    command->add_option("--key ID:SECRET[:ACCOUNT]", o->keys,
+        "Accept this access key too, for queues of the account; default: --account");
     command->add_flag("--relaxed", o->relaxed,
         "Let a queue be created again within a minute of its deletion, and purged twice in a minute; default: refuse "
         "as SQS does");
@@ -238,25 +236,19 @@ void add_broker(CLI::App& app, command_line& line)
         "Show queues and messages at /_quern/queues and /_quern/messages?queue=NAME, and /metrics; with --admin-port "
         "also look at messages, send, purge and redrive from its page");
     add_admin_options(*command, o->page);
-    command->add_option("--cors", o->cors, "Let pages of this origin call from a browser; *: any; default: none")
-        ->type_name("ORIGIN");
-    command->add_option("--queues", o->queues, "Create the queues and messages of this file at the start, see below")
-        ->type_name("FILE.toml");
-    command
-        ->add_option("--data", o->data, "Keep queues and messages in this folder, over restarts; default: in memory")
-        ->type_name("DIR");
-    command
-        ->add_option(
-            "--faults", o->faults, "Make requests go wrong as often as this file says, see below; default: none do")
-        ->type_name("FILE.json");
-    auto* const certificate = command
-                                  ->add_option("--tls-certificate", o->tls_certificate,
-                                      "Serve https with this certificate and its chain; default: http")
-                                  ->type_name("FILE.pem");
-    auto* const key =
-        command->add_option("--tls-key", o->tls_key, "The certificate's private key")->type_name("FILE.pem");
-    certificate->needs(key);
-    key->needs(certificate);
+    command->add_option(
+        "--cors ORIGIN", o->cors, "Let pages of this origin call from a browser; *: any; default: none");
+    command->add_option(
+        "--queues FILE.toml", o->queues, "Create the queues and messages of this file at the start, see below");
+    command->add_option(
+        "--data DIR", o->data, "Keep queues and messages in this folder, over restarts; default: in memory");
+    command->add_option("--faults FILE.json", o->faults,
+        "Make requests go wrong as often as this file says, see below; default: none do");
+    auto* const certificate = command->add_option("--tls-certificate FILE.pem", o->tls_certificate,
+        "Serve https with this certificate and its chain; default: http");
+    command->add_option("--tls-key FILE.pem", o->tls_key, "The certificate's private key")
+        ->needs("--tls-certificate");
+    certificate->needs("--tls-key");
     command->footer(
         "Prints \"listening on URL\" on standard output when it is ready. SIGTERM and SIGINT stop it; a second one "
         "at\n"

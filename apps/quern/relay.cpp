@@ -1,3 +1,4 @@
+#include "command_line.hpp"
 #include "commands.hpp"
 #include "consuming.hpp"
 #include "line_reader.hpp"
@@ -8,7 +9,6 @@
 #include "relay_settings.hpp"
 #include "relay_work.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
@@ -114,27 +114,25 @@ int run_relay(command_line const& line, relay_line const& said)
 
 } // namespace
 
-void add_relay(CLI::App& app, command_line& line)
+void add_relay(command& app, command_line& line)
 {
     auto const said = std::make_shared<relay_line>();
     auto* const command = app.add_subcommand("relay", "Bring each message to a web service");
     command->add_option("QUEUE", said->queue, "URL or name");
     command->add_option("URL", said->url, "The web service; https://host/path?query, with places to fill, see below");
-    command->add_option("--config", said->config, "TOML file with settings, see docs/guide/relay.md")
-        ->type_name("FILE");
-    command->add_option("--compat", said->compat, "Take the place of carrier or sqsd: read its variables, see below")
-        ->type_name("PROGRAM")
-        ->check(CLI::IsMember({"carrier", "sqsd"}));
+    command->add_option("--config FILE", said->config, "TOML file with settings, see docs/guide/relay.md");
+    command
+        ->add_option(
+            "--compat PROGRAM", said->compat, "Take the place of carrier or sqsd: read its variables, see below")
+        ->one_of({"carrier", "sqsd"});
     for (auto const& setting : all_relay_settings()) {
         if (setting.option.empty()) continue;
-        std::string const option(setting.option), help(setting.help);
+        std::string const name(setting.option), help(setting.help);
         if (setting.type.empty()) {
-            command->add_flag(option, said->flags[setting.key], help);
+            command->add_flag(name, said->flags[setting.key], help);
         } else {
-            command->add_option(option, said->given[setting.key], help)
-                ->type_name(std::string(setting.type))
-                ->take_all()
-                ->allow_extra_args(false);
+            auto const with_type = name + ' ' + std::string(setting.type);
+            command->add_option(with_type, said->given[setting.key], help)->one_each_time();
         }
     }
     command->add_flag("--check", said->check, "Read settings and files, ask --health-url once, and end");
