@@ -6,9 +6,9 @@ namespace quern::app {
 namespace {
 
 /// The name out of a name with what the value is called.
-std::string word(std::string const& name)
+std::string word(std::string_view name)
 {
-    return name.substr(0, name.find(' '));
+    return std::string(name.substr(0, name.find(' ')));
 }
 
 } // namespace
@@ -97,65 +97,65 @@ option* option::any_number()
     return this;
 }
 
-option* command::keep(CLI::Option* it, std::string const& name)
+option* command::keep(CLI::Option* it, std::string_view name)
 {
-    if (auto const blank = name.find(' '); blank != name.npos) it->type_name(name.substr(blank + 1));
+    if (auto const blank = name.find(' '); blank != name.npos) it->type_name(std::string(name.substr(blank + 1)));
     return &options_.emplace_back(*it);
 }
 
-option* command::add_option(std::string const& name, std::string& to, std::string const& help)
+option* command::add_option(std::string_view name, std::string& to, std::string_view help)
 {
-    return keep(it_->add_option(word(name), to, help), name);
+    return keep(it_->add_option(word(name), to, std::string(help)), name);
 }
 
-option* command::add_option(std::string const& name, int& to, std::string const& help)
+option* command::add_option(std::string_view name, int& to, std::string_view help)
 {
-    return keep(it_->add_option(word(name), to, help), name);
+    return keep(it_->add_option(word(name), to, std::string(help)), name);
 }
 
-option* command::add_option(std::string const& name, std::uint16_t& to, std::string const& help)
+option* command::add_option(std::string_view name, std::uint16_t& to, std::string_view help)
 {
-    return keep(it_->add_option(word(name), to, help), name);
+    return keep(it_->add_option(word(name), to, std::string(help)), name);
 }
 
-option* command::add_option(std::string const& name, std::int64_t& to, std::string const& help)
+option* command::add_option(std::string_view name, std::int64_t& to, std::string_view help)
 {
-    return keep(it_->add_option(word(name), to, help), name);
+    return keep(it_->add_option(word(name), to, std::string(help)), name);
 }
 
-option* command::add_option(std::string const& name, std::uint64_t& to, std::string const& help)
+option* command::add_option(std::string_view name, std::uint64_t& to, std::string_view help)
 {
-    return keep(it_->add_option(word(name), to, help), name);
+    return keep(it_->add_option(word(name), to, std::string(help)), name);
 }
 
-option* command::add_option(std::string const& name, double& to, std::string const& help)
+option* command::add_option(std::string_view name, double& to, std::string_view help)
 {
-    return keep(it_->add_option(word(name), to, help), name);
+    return keep(it_->add_option(word(name), to, std::string(help)), name);
 }
 
-option* command::add_option(std::string const& name, std::optional<int>& to, std::string const& help)
+option* command::add_option(std::string_view name, std::optional<int>& to, std::string_view help)
 {
-    return keep(it_->add_option(word(name), to, help), name);
+    return keep(it_->add_option(word(name), to, std::string(help)), name);
 }
 
-option* command::add_option(std::string const& name, std::optional<std::uint16_t>& to, std::string const& help)
+option* command::add_option(std::string_view name, std::optional<std::uint16_t>& to, std::string_view help)
 {
-    return keep(it_->add_option(word(name), to, help), name);
+    return keep(it_->add_option(word(name), to, std::string(help)), name);
 }
 
-option* command::add_option(std::string const& name, std::optional<std::uint64_t>& to, std::string const& help)
+option* command::add_option(std::string_view name, std::optional<std::uint64_t>& to, std::string_view help)
 {
-    return keep(it_->add_option(word(name), to, help), name);
+    return keep(it_->add_option(word(name), to, std::string(help)), name);
 }
 
-option* command::add_option(std::string const& name, std::vector<std::string>& to, std::string const& help)
+option* command::add_option(std::string_view name, std::vector<std::string>& to, std::string_view help)
 {
-    return keep(it_->add_option(word(name), to, help), name);
+    return keep(it_->add_option(word(name), to, std::string(help)), name);
 }
 
-option* command::add_flag(std::string const& name, bool& to, std::string const& help)
+option* command::add_flag(std::string_view name, bool& to, std::string_view help)
 {
-    return keep(it_->add_flag(name, to, help), name);
+    return keep(it_->add_flag(word(name), to, std::string(help)), name);
 }
 
 command* command::add_subcommand(char const* name, char const* help)

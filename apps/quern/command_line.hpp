@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -68,17 +69,17 @@ public:
     command& operator=(command const&) = delete;
 
     /// `name`: "--wait-time SECONDS", with what its value is called in the help, or "QUEUE", a positional argument.
-    option* add_option(std::string const& name, std::string&, std::string const& help);
-    option* add_option(std::string const& name, int&, std::string const& help);
-    option* add_option(std::string const& name, std::uint16_t&, std::string const& help);
-    option* add_option(std::string const& name, std::int64_t&, std::string const& help);
-    option* add_option(std::string const& name, std::uint64_t&, std::string const& help);
-    option* add_option(std::string const& name, double&, std::string const& help);
-    option* add_option(std::string const& name, std::optional<int>&, std::string const& help);
-    option* add_option(std::string const& name, std::optional<std::uint16_t>&, std::string const& help);
-    option* add_option(std::string const& name, std::optional<std::uint64_t>&, std::string const& help);
-    option* add_option(std::string const& name, std::vector<std::string>&, std::string const& help);
-    option* add_flag(std::string const& name, bool&, std::string const& help);
+    option* add_option(std::string_view name, std::string&, std::string_view help);
+    option* add_option(std::string_view name, int&, std::string_view help);
+    option* add_option(std::string_view name, std::uint16_t&, std::string_view help);
+    option* add_option(std::string_view name, std::int64_t&, std::string_view help);
+    option* add_option(std::string_view name, std::uint64_t&, std::string_view help);
+    option* add_option(std::string_view name, double&, std::string_view help);
+    option* add_option(std::string_view name, std::optional<int>&, std::string_view help);
+    option* add_option(std::string_view name, std::optional<std::uint16_t>&, std::string_view help);
+    option* add_option(std::string_view name, std::optional<std::uint64_t>&, std::string_view help);
+    option* add_option(std::string_view name, std::vector<std::string>&, std::string_view help);
+    option* add_flag(std::string_view name, bool&, std::string_view help);
 
     command* add_subcommand(char const* name, char const* help);
     /// None of its subcommands has to be named: who finds that out calls a wrong one by its name.
@@ -94,7 +95,7 @@ protected:
     std::shared_ptr<CLI::App> it_;
 
 private:
-    option* keep(CLI::Option*, std::string const& name);
+    option* keep(CLI::Option*, std::string_view name);
 
     std::deque<option> options_;
     std::deque<command> subcommands_;
