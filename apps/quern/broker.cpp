@@ -15,7 +15,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 
-#include <spdlog/spdlog.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <memory>
@@ -72,8 +72,10 @@ result<broker::server_options> server_options_from(broker_options const& o)
     out.tls_certificate = o.tls_certificate;
     out.tls_key = o.tls_key;
     out.access_log = [](broker::access_record const& r) {
-        spdlog::debug("{} {} {} {} {:.1f} ms", r.peer, r.operation.empty() ? "-" : r.operation, r.status,
-            r.error_code, std::chrono::duration<double, std::milli>(r.took).count());
+        if (!logs(log_level::debug)) return;
+        log_line(log_level::debug,
+            fmt::format("{} {} {} {} {:.1f} ms", r.peer, r.operation.empty() ? "-" : r.operation, r.status,
+                r.error_code, std::chrono::duration<double, std::milli>(r.took).count()));
     };
     auto keys = local_keys(aws::process_environment);
     if (!keys) return keys.error();
@@ -149,7 +151,7 @@ result<std::unique_ptr<broker::door>> open_door(broker::server& server, broker_o
     options.web = std::move(*web);
     options.admin = o.admin;
     options.acted = [](std::string_view what, std::string_view arn) {
-        spdlog::info("by the admin port: {} {}", what, arn);
+        log_line(log_level::info, fmt::format("by the admin port: {} {}", what, arn));
     };
     out = std::make_unique<broker::door>(server, std::move(options));
     if (auto const listening = listen_at(*out); !listening) return listening.error();
@@ -198,15 +200,15 @@ int run_broker(broker_options const& o, std::string const& region)
     if (!door) return complain(door.error());
     stopper const until_told(io, server);
     if (o.no_auth)
-        spdlog::info("signatures are not checked");
+        log_line(log_level::info, "signatures are not checked");
     else
-        spdlog::info("signatures are checked against the access key {}", key);
+        log_line(log_level::info, fmt::format("signatures are checked against the access key {}", key));
     say(stdout, "listening on {}\n", server.url());
     std::fflush(stdout);
     io.run();
     if (lost) return complain(*lost);
     if (auto const kept = server.queues().save(); !kept) return complain(kept.error());
-    spdlog::info("stopped");
+    log_line(log_level::info, "stopped");
     return ok;
 }
 

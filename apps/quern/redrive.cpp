@@ -19,7 +19,6 @@
 #include <quern/core/detail/printable.hpp>
 
 #include <fmt/core.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <iostream>

@@ -11,7 +11,6 @@
 #include <quern/core/detail/printable.hpp>
 
 #include <fmt/core.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <functional>
@@ -249,7 +248,9 @@ result<std::optional<redrive::journal>> journal_for(redrive_options const& o)
     auto out = redrive::journal::open(std::move(*file));
     auto const where = o.journal + '/' + name + ".jsonl: ";
     if (!out) return failure(errc::invalid_option, where + describe(out.error()));
-    if (out->cut() != 0) spdlog::warn("{}cut {} bytes of a write that was not finished", where, out->cut());
+    if (out->cut() != 0)
+        log_line(
+            log_level::warning, fmt::format("{}cut {} bytes of a write that was not finished", where, out->cut()));
     auto const& book = out->book();
     using phase = redrive::run_book::phase;
     if (book.now() == phase::none) return std::optional(std::move(*out));

@@ -1,5 +1,6 @@
 #include "command_line.hpp"
 #include "commands.hpp"
+#include "complaint.hpp"
 #include "consuming.hpp"
 #include "line_reader.hpp"
 #include "relay_compat.hpp"
@@ -10,7 +11,6 @@
 #include "relay_work.hpp"
 
 #include <fmt/core.h>
-#include <spdlog/spdlog.h>
 
 #include <csignal>
 #include <map>
@@ -43,7 +43,7 @@ result<relay_settings> settings_from(relay_line const& line)
         auto const read = read_compat(line.compat, aws::process_environment, variable_names(), out, warnings);
         if (!read) return read.error();
         for (auto const& warning : warnings)
-            spdlog::warn("{}", warning);
+            log_line(log_level::warning, warning);
     }
     if (!line.config.empty()) {
         if (auto const read = load_relay_settings(line.config, out); !read) return read.error();
@@ -127,12 +127,11 @@ void add_relay(command& app, command_line& line)
         ->one_of({"carrier", "sqsd"});
     for (auto const& setting : all_relay_settings()) {
         if (setting.option.empty()) continue;
-        std::string const name(setting.option), help(setting.help);
         if (setting.type.empty()) {
-            command->add_flag(name, said->flags[setting.key], help);
+            command->add_flag(setting.option, said->flags[setting.key], setting.help);
         } else {
-            auto const with_type = name + ' ' + std::string(setting.type);
-            command->add_option(with_type, said->given[setting.key], help)->one_each_time();
+            auto const name = fmt::format("{} {}", setting.option, setting.type);
+            command->add_option(name, said->given[setting.key], setting.help)->one_each_time();
         }
     }
     command->add_flag("--check", said->check, "Read settings and files, ask --health-url once, and end");

@@ -1,5 +1,6 @@
 #include "command_line.hpp"
 #include "commands.hpp"
+#include "complaint.hpp"
 #include "line_reader.hpp"
 #include "progress.hpp"
 #include "sender.hpp"
@@ -13,7 +14,6 @@
 #include <boost/asio/signal_set.hpp>
 
 #include <fmt/core.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <csignal>
@@ -110,7 +110,7 @@ private:
         auto const& why = answer.error();
         progress_.finish();
         if (!why_ && !ends_all(why)) {
-            spdlog::error("message {} was not sent: {}", position + 1, describe(why));
+            log_line(log_level::error, fmt::format("message {} was not sent: {}", position + 1, describe(why)));
             return;
         }
         unsent_.push_back(position + 1);

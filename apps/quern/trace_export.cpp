@@ -11,8 +11,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/system/system_error.hpp>
 
-#include <spdlog/spdlog.h>
-
 #include <utility>
 
 namespace quern::app {
@@ -120,7 +118,7 @@ asio::awaitable<void> trace_export::finish(std::chrono::milliseconds limit)
     bool in_time = true;
     while (!at->is_over && in_time)
         in_time = co_await at->over.wait(until);
-    if (!at->is_over) spdlog::warn("traces: the last export took too long, and was left");
+    if (!at->is_over) log_line(log_level::warning, "traces: the last export took too long, and was left");
 }
 
 std::vector<std::string> trace_variables(telemetry::trace_context const& c)
