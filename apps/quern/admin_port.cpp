@@ -1,10 +1,10 @@
 #include "admin_port.hpp"
 
+#include "command_line.hpp"
+
 #include <quern/telemetry/prometheus.hpp>
 
 #include <boost/asio/post.hpp>
-
-#include <CLI/CLI.hpp>
 
 #include <utility>
 
@@ -12,22 +12,17 @@ namespace quern::app {
 
 namespace asio = boost::asio;
 
-void add_admin_options(CLI::App& command, admin_options& o)
+void add_admin_options(command& to, admin_options& o)
 {
-    auto* const port = command
-                           .add_option("--admin-port", o.port,
-                               "Serve on this TCP port a page to watch it, and /livez, /readyz, /startupz, /explain, "
-                               "/events; 0: any free port, told on standard error; default: none")
-                           ->type_name("N");
-    command
-        .add_option("--admin-address", o.address, "With --admin-port: listen on this IP address; default 127.0.0.1")
-        ->type_name("ADDRESS")
-        ->needs(port);
-    command
-        .add_option("--admin-host", o.hosts,
-            "With --admin-port: answer requests for this host name too, beside addresses and names of the loopback")
-        ->type_name("NAME")
-        ->needs(port);
+    to.add_option("--admin-port N", o.port,
+        "Serve on this TCP port a page to watch it, and /livez, /readyz, /startupz, /explain, "
+        "/events; 0: any free port, told on standard error; default: none");
+    to.add_option(
+          "--admin-address ADDRESS", o.address, "With --admin-port: listen on this IP address; default 127.0.0.1")
+        ->needs("--admin-port");
+    to.add_option("--admin-host NAME", o.hosts,
+          "With --admin-port: answer requests for this host name too, beside addresses and names of the loopback")
+        ->needs("--admin-port");
 }
 
 result<net::web_server_options> web_options_from(admin_options const& said)

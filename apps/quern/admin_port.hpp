@@ -21,11 +21,9 @@
 #include <thread>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace quern::app {
+
+class command;
 
 /// Options of the command line about the admin port.
 struct admin_options {
@@ -35,7 +33,7 @@ struct admin_options {
 };
 
 /// Adds --admin-port and what goes with it. They outlive the reading of the command line.
-void add_admin_options(CLI::App& command, admin_options&);
+void add_admin_options(command& to, admin_options&);
 
 /// Options of the server behind that port, where one is named.
 result<net::web_server_options> web_options_from(admin_options const&);

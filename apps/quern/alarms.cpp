@@ -1,4 +1,5 @@
 #include "alarm_plan.hpp"
+#include "command_line.hpp"
 #include "commands.hpp"
 #include "duration_text.hpp"
 #include "service_options.hpp"
@@ -12,8 +13,6 @@
 #include <quern/sqs/limits.hpp>
 
 #include <boost/asio/co_spawn.hpp>
-
-#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <utility>
@@ -178,33 +177,29 @@ Examples:
 
 } // namespace
 
-void add_alarms(CLI::App& app, command_line& line)
+void add_alarms(command& app, command_line& line)
 {
     auto const o = std::make_shared<alarm_options>();
     auto* const all =
         app.add_subcommand("alarms", "Set alarms on a queue and its dead letters, or write their rules");
-    all->require_subcommand(0, 1); // see main()
+    all->one_subcommand_at_most(); // see main()
     all->footer(footer);
     auto const is_duration = [](std::string const& text) {
         auto const d = duration_from(text);
         bool const good = d && d->count() > 0;
         return good ? std::string() : text + " is no duration above zero: 15m, 2h";
     };
-    auto const add = [&](char const* name, char const* what,
+    auto const add = [&](char const* name, char const* what, char const* dead_letters,
                          int (*run_it)(endpoint_options const&, alarm_options const&)) {
         auto* const one = all->add_subcommand(name, what);
         one->footer(footer);
-        one->add_option("--queue", o->queue, "The queue, its name or its URL")->type_name("QUEUE")->required();
-        one->add_option("--max-age", o->max_age, "Alarm when a message has waited for longer; default 15m")
-            ->type_name("DURATION")
+        one->add_option("--queue QUEUE", o->queue, "The queue, its name or its URL")->required();
+        one->add_option("--max-age DURATION", o->max_age, "Alarm when a message has waited for longer; default 15m")
             ->check(is_duration);
-        one->add_option("--dead-letter-queue", o->dead_letters,
-               "The dead-letter queue, name or URL; default: that of the queue's redrive policy")
-            ->type_name("QUEUE");
-        one->add_option("--max-redrive-failures", o->redrive_failures,
+        one->add_option("--dead-letter-queue QUEUE", o->dead_letters, dead_letters);
+        one->add_option("--max-redrive-failures N", o->redrive_failures,
                "Alarm when more than so many percent of redriven messages fail again; default 10")
-            ->type_name("N")
-            ->check(CLI::Range(0, 99));
+            ->range(0, 99);
         one->callback([o, &line, run_it] {
             line.run = [o, &line, run_it] {
                 auto const wrong = problem_of(*o);
@@ -214,15 +209,13 @@ void add_alarms(CLI::App& app, command_line& line)
         return one;
     };
     auto const add_for_cloudwatch = [&](char const* name, char const* what, auto run_it) {
-        auto* const one = add(name, what, run_it);
-        one->add_option("--poison-queue", o->poison,
-               "Alarm for messages in this queue too, where rejected messages go; default: none")
-            ->type_name("QUEUE");
-        one->add_option("--topic", o->topics,
+        auto* const one = add(
+            name, what, "The dead-letter queue, name or URL; default: that of the queue's redrive policy", run_it);
+        one->add_option("--poison-queue QUEUE", o->poison,
+            "Alarm for messages in this queue too, where rejected messages go; default: none");
+        one->add_option("--topic ARN", o->topics,
                "Tell this ARN of each alarm, a topic of SNS for instance; up to five; default: none")
-            ->type_name("ARN")
-            ->expected(1)
-            ->take_all();
+            ->any_number();
         return one;
     };
     add_for_cloudwatch("put", "Set the alarms in CloudWatch", put)
@@ -231,10 +224,9 @@ void add_alarms(CLI::App& app, command_line& line)
         ->add_option("--format", o->format,
             "Print a CloudFormation template, or as JSON what PutMetricAlarm takes, one a line; default "
             "cloudformation")
-        ->check(CLI::IsMember({"cloudformation", "json"}));
-    auto* const for_prometheus = add("rules", "Write alerting rules for Prometheus", rules);
-    for_prometheus->get_option("--dead-letter-queue")
-        ->description("The dead-letter queue, for a rule for failed redrives; default: no such rule");
+        ->one_of({"cloudformation", "json"});
+    add("rules", "Write alerting rules for Prometheus",
+        "The dead-letter queue, for a rule for failed redrives; default: no such rule", rules);
 }
 
 } // namespace quern::app

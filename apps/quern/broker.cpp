@@ -1,4 +1,5 @@
 #include "admin_port.hpp"
+#include "command_line.hpp"
 #include "commands.hpp"
 #include "complaint.hpp"
 #include "faults_file.hpp"
@@ -14,8 +15,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 
-#include <CLI/CLI.hpp>
-#include <spdlog/spdlog.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <memory>
@@ -72,8 +72,10 @@ result<broker::server_options> server_options_from(broker_options const& o)
     out.tls_certificate = o.tls_certificate;
     out.tls_key = o.tls_key;
     out.access_log = [](broker::access_record const& r) {
-        spdlog::debug("{} {} {} {} {:.1f} ms", r.peer, r.operation.empty() ? "-" : r.operation, r.status,
-            r.error_code, std::chrono::duration<double, std::milli>(r.took).count());
+        if (!logs(log_level::debug)) return;
+        log_line(log_level::debug,
+            fmt::format("{} {} {} {} {:.1f} ms", r.peer, r.operation.empty() ? "-" : r.operation, r.status,
+                r.error_code, std::chrono::duration<double, std::milli>(r.took).count()));
     };
     auto keys = local_keys(aws::process_environment);
     if (!keys) return keys.error();
@@ -149,7 +151,7 @@ result<std::unique_ptr<broker::door>> open_door(broker::server& server, broker_o
     options.web = std::move(*web);
     options.admin = o.admin;
     options.acted = [](std::string_view what, std::string_view arn) {
-        spdlog::info("by the admin port: {} {}", what, arn);
+        log_line(log_level::info, fmt::format("by the admin port: {} {}", what, arn));
     };
     out = std::make_unique<broker::door>(server, std::move(options));
     if (auto const listening = listen_at(*out); !listening) return listening.error();
@@ -198,30 +200,28 @@ int run_broker(broker_options const& o, std::string const& region)
     if (!door) return complain(door.error());
     stopper const until_told(io, server);
     if (o.no_auth)
-        spdlog::info("signatures are not checked");
+        log_line(log_level::info, "signatures are not checked");
     else
-        spdlog::info("signatures are checked against the access key {}", key);
+        log_line(log_level::info, fmt::format("signatures are checked against the access key {}", key));
     say(stdout, "listening on {}\n", server.url());
     std::fflush(stdout);
     io.run();
     if (lost) return complain(*lost);
     if (auto const kept = server.queues().save(); !kept) return complain(kept.error());
-    spdlog::info("stopped");
+    log_line(log_level::info, "stopped");
     return ok;
 }
 
 } // namespace
 
-void add_broker(CLI::App& app, command_line& line)
+void add_broker(command& app, command_line& line)
 {
     auto const o = std::make_shared<broker_options>();
     auto* const command = app.add_subcommand("broker", "Serve SQS on this machine");
     command->add_option("--port", o->port, "Listen on this TCP port; 0: any that is free")->required();
     command->add_option("--host", o->host, "Listen on this address")->capture_default_str();
-    command
-        ->add_option("--allow-host", o->hosts,
-            "Answer requests for this host name, beside those of the loopback; with another --host, beside addresses")
-        ->type_name("NAME");
+    command->add_option("--allow-host NAME", o->hosts,
+        "Answer requests for this host name, beside those of the loopback; with another --host, beside addresses");
     command->add_flag("--no-auth", o->no_auth, "Check no signatures; default: requests must be signed, see below");
     command->add_option("--account", o->account, "Put queues into this account, which is part of URLs and ARNs")
         ->check([](std::string const& text) {
@@ -229,8 +229,8 @@ void add_broker(CLI::App& app, command_line& line)
             return good ? std::string() : std::string("an account is 12 digits");
         })
         ->capture_default_str();
-    command->add_option("--key", o->keys, "Accept this access key too, for queues of the account; default: --account")
-        ->type_name("ID:SECRET[:ACCOUNT]");
+    command->add_option("--key ID:SECRET[:ACCOUNT]", o->keys,
+        "Accept this access key too, for queues of the account; default: --account");
     command->add_flag("--relaxed", o->relaxed,
         "Let a queue be created again within a minute of its deletion, and purged twice in a minute; default: refuse "
         "as SQS does");
@@ -238,25 +238,19 @@ void add_broker(CLI::App& app, command_line& line)
         "Show queues and messages at /_quern/queues and /_quern/messages?queue=NAME, and /metrics; with --admin-port "
         "also look at messages, send, purge and redrive from its page");
     add_admin_options(*command, o->page);
-    command->add_option("--cors", o->cors, "Let pages of this origin call from a browser; *: any; default: none")
-        ->type_name("ORIGIN");
-    command->add_option("--queues", o->queues, "Create the queues and messages of this file at the start, see below")
-        ->type_name("FILE.toml");
-    command
-        ->add_option("--data", o->data, "Keep queues and messages in this folder, over restarts; default: in memory")
-        ->type_name("DIR");
-    command
-        ->add_option(
-            "--faults", o->faults, "Make requests go wrong as often as this file says, see below; default: none do")
-        ->type_name("FILE.json");
-    auto* const certificate = command
-                                  ->add_option("--tls-certificate", o->tls_certificate,
-                                      "Serve https with this certificate and its chain; default: http")
-                                  ->type_name("FILE.pem");
-    auto* const key =
-        command->add_option("--tls-key", o->tls_key, "The certificate's private key")->type_name("FILE.pem");
-    certificate->needs(key);
-    key->needs(certificate);
+    command->add_option(
+        "--cors ORIGIN", o->cors, "Let pages of this origin call from a browser; *: any; default: none");
+    command->add_option(
+        "--queues FILE.toml", o->queues, "Create the queues and messages of this file at the start, see below");
+    command->add_option(
+        "--data DIR", o->data, "Keep queues and messages in this folder, over restarts; default: in memory");
+    command->add_option("--faults FILE.json", o->faults,
+        "Make requests go wrong as often as this file says, see below; default: none do");
+    auto* const certificate = command->add_option("--tls-certificate FILE.pem", o->tls_certificate,
+        "Serve https with this certificate and its chain; default: http");
+    command->add_option("--tls-key FILE.pem", o->tls_key, "The certificate's private key")
+        ->needs("--tls-certificate");
+    certificate->needs("--tls-key");
     command->footer(
         "Prints \"listening on URL\" on standard output when it is ready. SIGTERM and SIGINT stop it; a second one "
         "at\n"

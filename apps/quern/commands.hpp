@@ -4,11 +4,9 @@
 
 #include <functional>
 
-namespace CLI {
-class App;
-}
-
 namespace quern::app {
+
+class command;
 
 /// The command line, read.
 struct command_line {
@@ -17,17 +15,17 @@ struct command_line {
 };
 
 // One file each.
-void add_alarms(CLI::App&, command_line&);
-void add_broker(CLI::App&, command_line&);
-void add_queue(CLI::App&, command_line&);
-void add_send(CLI::App&, command_line&);
-void add_consume(CLI::App&, command_line&);
-void add_relay(CLI::App&, command_line&);
-void add_idempotency(CLI::App&, command_line&);
-void add_demo(CLI::App&, command_line&);
-void add_sim(CLI::App&, command_line&);
-void add_top(CLI::App&, command_line&);
-void add_redrive(CLI::App&, command_line&);
-void add_sample(CLI::App& to, char const* name, command_line&);
+void add_alarms(command&, command_line&);
+void add_broker(command&, command_line&);
+void add_queue(command&, command_line&);
+void add_send(command&, command_line&);
+void add_consume(command&, command_line&);
+void add_relay(command&, command_line&);
+void add_idempotency(command&, command_line&);
+void add_demo(command&, command_line&);
+void add_sim(command&, command_line&);
+void add_top(command&, command_line&);
+void add_redrive(command&, command_line&);
+void add_sample(command& to, char const* name, command_line&);
 
 } // namespace quern::app

@@ -52,6 +52,13 @@ std::string advice(failure const& why, net::endpoint const& at)
     return known == std::end(remedies) ? std::string() : std::string(known->advice);
 }
 
+spdlog::level::level_enum as_spdlog(log_level level)
+{
+    constexpr spdlog::level::level_enum levels[] = {
+        spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err};
+    return levels[static_cast<int>(level)];
+}
+
 } // namespace
 
 std::string explain(failure const& why, net::endpoint const& at)
@@ -80,11 +87,17 @@ exit_code complain(failure const& why)
 
 log_sink to_stderr()
 {
-    return [](log_level level, std::string_view text) {
-        constexpr spdlog::level::level_enum levels[] = {
-            spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err};
-        spdlog::log(levels[static_cast<int>(level)], "{}", text);
-    };
+    return log_line;
+}
+
+void log_line(log_level level, std::string_view text)
+{
+    spdlog::log(as_spdlog(level), "{}", text);
+}
+
+bool logs(log_level level)
+{
+    return spdlog::should_log(as_spdlog(level));
 }
 
 void start_log(std::string const& level, std::string const& format)

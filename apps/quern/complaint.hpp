@@ -27,6 +27,12 @@ exit_code complain(failure const&);
 /// The library's log, and the program's.
 log_sink to_stderr();
 
+/// Writes a line to it. spdlog stands behind it, whose headers cost each file that includes them a second and a half.
+void log_line(log_level, std::string_view text);
+
+/// False where such a line is dropped: it need not be made.
+bool logs(log_level);
+
 /// Logs to standard error from this level on: debug, info, warning, error or off. `format`: text, json or ecs.
 void start_log(std::string const& level, std::string const& format);
 

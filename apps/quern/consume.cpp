@@ -1,10 +1,9 @@
 #include "command_check.hpp"
+#include "command_line.hpp"
 #include "commands.hpp"
 #include "consume_handlers.hpp"
 #include "consuming.hpp"
 #include "rejects_nothing.hpp"
-
-#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <unistd.h>
@@ -65,7 +64,7 @@ asio::awaitable<int> consume(session& s, consume_options const& o)
 
 } // namespace
 
-void add_consume(CLI::App& app, command_line& line)
+void add_consume(command& app, command_line& line)
 {
     auto const o = std::make_shared<consume_options>();
     auto* const command = app.add_subcommand("consume", "Print each message, or run a command for each");

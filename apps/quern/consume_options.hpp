@@ -11,11 +11,9 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace quern::app {
+
+class command;
 
 /// The command line of `quern consume`.
 struct consume_options {
@@ -51,10 +49,10 @@ struct consume_options {
 };
 
 /// Adds them to the command, with its help. They outlive the reading of the command line.
-void add_options(CLI::App& command, consume_options&);
+void add_options(command& to, consume_options&);
 
 /// Adds those that are about the consumer, whatever works on the messages: limits, leases, failures, drains.
-void add_consumer_options(CLI::App& command, consume_options&);
+void add_consumer_options(command& to, consume_options&);
 
 /// Why they do not fit together; empty when they do.
 std::string conflict(consume_options const&);

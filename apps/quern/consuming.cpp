@@ -1,5 +1,6 @@
 #include "consuming.hpp"
 
+#include "complaint.hpp"
 #include "consume_work.hpp"
 #include "depth.hpp"
 #include "explain_on_signal.hpp"
@@ -15,7 +16,6 @@
 #include <boost/asio/signal_set.hpp>
 
 #include <fmt/core.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <csignal>
@@ -46,7 +46,8 @@ asio::awaitable<bool> all_empty(session& s, consume_work& work, std::vector<empt
     for (std::size_t i = 0; i < watches.size(); ++i) {
         auto const empty = co_await watches[i].stays_empty(work.queues()[i].of);
         if (!empty)
-            spdlog::warn("cannot tell whether the queue is empty: {}", explain(empty.error(), s.sqs.endpoint()));
+            log_line(log_level::warning,
+                fmt::format("cannot tell whether the queue is empty: {}", explain(empty.error(), s.sqs.endpoint())));
         out = out && empty && *empty;
     }
     co_return out;
@@ -66,7 +67,7 @@ asio::awaitable<void> consume_until_drained(session& s, consume_options const& o
     work.drain_on({SIGINT, SIGTERM}, limit);
     asio::signal_set told(s.io, SIGINT, SIGTERM);
     told.async_wait([](boost::system::error_code ec, int) {
-        if (!ec) spdlog::info("draining; a second signal cancels the handlers that run");
+        if (!ec) log_line(log_level::info, "draining; a second signal cancels the handlers that run");
     });
     std::vector<std::shared_ptr<explain_on_signal>> explained;
     std::vector<empty_watch> watches;
@@ -75,7 +76,7 @@ asio::awaitable<void> consume_until_drained(session& s, consume_options const& o
         explained.push_back(std::make_shared<explain_on_signal>(s.io, q.of, name));
         explained.back()->wait();
         watches.emplace_back(*s.consumers, q.url);
-        spdlog::info("consuming {}", q.url);
+        log_line(log_level::info, fmt::format("consuming {}", q.url));
     }
     asio::co_spawn(s.io, work.run(), over);
     if (job.started) job.started(work);
@@ -90,7 +91,7 @@ asio::awaitable<void> consume_until_drained(session& s, consume_options const& o
 
         if (job.statistics_every.count() != 0 && real_clock().now() >= tell_at) {
             tell_at = real_clock().now() + job.statistics_every;
-            spdlog::info("{}", job.statistics());
+            log_line(log_level::info, job.statistics());
         }
         bool enough = heard->complaint.has_value();
         if (look_at && !enough && !heard->end) enough = co_await all_empty(s, work, watches);
@@ -161,10 +162,11 @@ int judge(consume_options const& o, consumer_news const& heard, consume_work con
     consumer_counters done;
     for (auto const& q : work.queues()) {
         auto const its = q.of.counters();
-        spdlog::info("{}{}{}", several ? q.url : "", several ? ": " : "", closing_line(its));
+        log_line(
+            log_level::info, fmt::format("{}{}{}", several ? q.url : "", several ? ": " : "", closing_line(its)));
         done.discarded += its.discarded;
     }
-    spdlog::info("drained: {}", to_json(report));
+    log_line(log_level::info, fmt::format("drained: {}", to_json(report)));
     int code = ok;
     if (!report.clean()) {
         code = complain("the drain left messages behind that come again later: " + to_json(report), not_drained);
@@ -296,8 +298,8 @@ asio::awaitable<int> consume_queues(session& s, consume_options const& o, make_w
     if (traces) co_await traces->finish(left_until(traced_by));
     if (numbers) co_await numbers->finish(left_until(sent_by));
     if (turned) turned->end();
-    if (once) spdlog::info("{}", once->statistics());
-    if (job->statistics) spdlog::info("{}", job->statistics());
+    if (once) log_line(log_level::info, once->statistics());
+    if (job->statistics) log_line(log_level::info, job->statistics());
     auto const code = judge(o, *heard, all, report ? &*report : nullptr);
     bool const refused = heard->end->has_error() && !heard->complaint;
     if (!refused) co_return code;

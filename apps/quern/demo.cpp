@@ -1,4 +1,5 @@
 #include "admin_port.hpp"
+#include "command_line.hpp"
 #include "commands.hpp"
 #include "demo_broker.hpp"
 #include "demo_tally.hpp"
@@ -15,7 +16,6 @@
 
 #include <boost/asio/co_spawn.hpp>
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -266,19 +266,19 @@ Example:
 
 } // namespace
 
-void add_demo(CLI::App& app, command_line& line)
+void add_demo(command& app, command_line& line)
 {
     auto const o = std::make_shared<demo_options>();
     auto* const command =
         app.add_subcommand("demo", "Send and consume against a broker of its own, and tell how it went");
     command->add_option("--messages", o->messages, "Send and consume so many messages")
-        ->check(CLI::Range(1, 50'000'000))
+        ->range(1, 50'000'000)
         ->capture_default_str();
     command->add_option("--size", o->size, "Size of each message in bytes")
-        ->check(CLI::Range(std::size_t(16), sqs::max_message_bytes))
+        ->range(std::size_t(16), sqs::max_message_bytes)
         ->capture_default_str();
     command->add_option("--max-in-flight", o->max_in_flight, "Let the consumer hold at most so many messages at once")
-        ->check(CLI::Range(1, 100'000))
+        ->range(1, 100'000)
         ->capture_default_str();
     command->add_flag("--json", o->json, "Print the result as one JSON object");
     add_admin_options(*command, o->admin);

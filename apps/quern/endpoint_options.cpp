@@ -1,9 +1,9 @@
 #include "endpoint_options.hpp"
 
+#include "complaint.hpp"
+
 #include <quern/aws/config/clear_text.hpp>
 #include <quern/aws/config/detail/partitions.hpp>
-
-#include <spdlog/spdlog.h>
 
 namespace quern::app {
 
@@ -64,7 +64,7 @@ result<sqs::client_options> client_options_from(
     auto const resolved = sqs::resolve(options.where, variable, profile);
     if (!resolved) return resolved.error();
     options.where.region = resolved->region;
-    if (auto const risk = aws::clear_text_warning(resolved->at, key)) spdlog::warn(*risk);
+    if (auto const risk = aws::clear_text_warning(resolved->at, key)) log_line(log_level::warning, *risk);
     return options;
 }
 

@@ -1,3 +1,4 @@
+#include "command_line.hpp"
 #include "commands.hpp"
 #include "complaint.hpp"
 #include "idempotency_work.hpp"
@@ -12,8 +13,6 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-
-#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <optional>
@@ -191,14 +190,14 @@ Examples:
 
 } // namespace
 
-void add_idempotency(CLI::App& app, command_line& line)
+void add_idempotency(command& app, command_line& line)
 {
     auto const o = std::make_shared<table_options>();
     auto* const all = app.add_subcommand("idempotency", "The table behind handlers that must not repeat");
-    all->require_subcommand(0, 1); // see main()
+    all->one_subcommand_at_most(); // see main()
     all->footer(footer);
     auto* const table = all->add_subcommand("table", "Create a table, show it, get or forget a row");
-    table->require_subcommand(0, 1);
+    table->one_subcommand_at_most();
     table->footer(footer);
     auto const add = [&](char const* name, char const* what, action run_it) {
         auto* const one = table->add_subcommand(name, what);
@@ -210,10 +209,9 @@ void add_idempotency(CLI::App& app, command_line& line)
     auto const add_for_row = [&](char const* name, char const* what, action run_it) {
         auto* const one = add(name, what, run_it);
         one->add_option("KEY", o->key, "A row's key, or with --name what it is made of")->required();
-        one->add_option("--name", o->name, "What the work is called, as --idempotency-name")->type_name("NAME");
-        one->add_option("--flavour", o->flavour, "As --idempotency-flavour [quern]")
-            ->type_name("LANGUAGE")
-            ->check(CLI::IsMember({"quern", "python", "typescript", "java"}));
+        one->add_option("--name NAME", o->name, "What the work is called, as --idempotency-name");
+        one->add_option("--flavour LANGUAGE", o->flavour, "As --idempotency-flavour [quern]")
+            ->one_of({"quern", "python", "typescript", "java"});
     };
     add("create", "Create it on demand with a time to live, or find the one that is there", create);
     add("show", "Print its state, its keys and its time to live, NAME=VALUE a line", show);

@@ -1,11 +1,11 @@
 #include "idempotency_work.hpp"
 
+#include "command_line.hpp"
 #include "service_options.hpp"
 
 #include <quern/idempotency/dynamodb_store.hpp>
 #include <quern/idempotency/memory_store.hpp>
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <chrono>
@@ -45,37 +45,28 @@ failure no_table(std::string const& table, failure const& why)
 
 } // namespace
 
-void add_idempotency_options(CLI::App& command, idempotency_options& o)
+void add_idempotency_options(command& to, idempotency_options& o)
 {
-    auto* const store = command
-                            .add_option("--idempotency", o.store,
-                                "Do the work of each key once, and remember keys in this DynamoDB table or in "
-                                "memory, see below; default: off")
-                            ->type_name("ddb:TABLE|memory")
-                            ->check(check_store);
-    command
-        .add_option("--idempotency-key", o.key,
-            "With --idempotency: what the key is: message-id, deduplication-id, attribute:NAME, body:/json/pointer "
-            "or body; default message-id")
-        ->type_name("KEY")
+    to.add_option("--idempotency ddb:TABLE|memory", o.store,
+          "Do the work of each key once, and remember keys in this DynamoDB table or in "
+          "memory, see below; default: off")
+        ->check(check_store);
+    to.add_option("--idempotency-key KEY", o.key,
+          "With --idempotency: what the key is: message-id, deduplication-id, attribute:NAME, body:/json/pointer "
+          "or body; default message-id")
         ->check(check_key)
-        ->needs(store);
-    command
-        .add_option("--idempotency-name", o.name,
-            "With --idempotency: the name of the work, which is part of each key; default: the queue's name")
-        ->type_name("NAME")
-        ->needs(store);
-    command.add_option("--idempotency-life", o.life, "With --idempotency: remember a completed key for so long")
-        ->type_name("SECONDS")
-        ->check(CLI::Range(1, 31'536'000))
+        ->needs("--idempotency");
+    to.add_option("--idempotency-name NAME", o.name,
+          "With --idempotency: the name of the work, which is part of each key; default: the queue's name")
+        ->needs("--idempotency");
+    to.add_option("--idempotency-life SECONDS", o.life, "With --idempotency: remember a completed key for so long")
+        ->range(1, 31'536'000)
         ->capture_default_str()
-        ->needs(store);
-    command
-        .add_option("--idempotency-flavour", o.flavour,
-            "With --idempotency: write keys as Powertools for this language does, to share its table; default quern")
-        ->type_name("LANGUAGE")
-        ->check(CLI::IsMember({"quern", "python", "typescript", "java"}))
-        ->needs(store);
+        ->needs("--idempotency");
+    to.add_option("--idempotency-flavour LANGUAGE", o.flavour,
+          "With --idempotency: write keys as Powertools for this language does, to share its table; default quern")
+        ->one_of({"quern", "python", "typescript", "java"})
+        ->needs("--idempotency");
 }
 
 asio::awaitable<result<std::shared_ptr<idempotency_work>>> idempotency_work::make(

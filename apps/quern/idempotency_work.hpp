@@ -13,11 +13,9 @@
 #include <string>
 #include <string_view>
 
-namespace CLI {
-class App;
-}
-
 namespace quern::app {
+
+class command;
 
 /// Options of a consumer's command line about handlers that must not repeat.
 struct idempotency_options {
@@ -28,7 +26,7 @@ struct idempotency_options {
     int life = 3'600;
 };
 
-void add_idempotency_options(CLI::App& command, idempotency_options&);
+void add_idempotency_options(command& to, idempotency_options&);
 
 /// The guards of a program's handlers: one a queue, over one store.
 class idempotency_work {

@@ -2,13 +2,15 @@
 
 #include <quern/telemetry/trace_context.hpp>
 
-#include <spdlog/formatter.h>
-
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+
+namespace spdlog {
+class formatter;
+}
 
 namespace quern::app {
 

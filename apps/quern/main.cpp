@@ -1,10 +1,10 @@
 // quern: send to, consume and watch SQS queues from the shell; a local broker; a demonstration.
 
+#include "command_line.hpp"
 #include "commands.hpp"
 #include "complaint.hpp"
 #include "standard_streams.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <csignal>
@@ -52,41 +52,24 @@ Exit status:
   4  consume, relay: messages were rejected and deleted unhandled: no --poison-queue, no dead-letter queue
   5  redrive: a rule stopped the run, or a refusal that would not pass)";
 
-int usage_error(CLI::App const& app, CLI::ParseError const& wrong)
-{
-    auto const* at = &app;
-    while (!at->get_subcommands().empty())
-        at = at->get_subcommands().front();
-    std::string name = "quern";
-    if (at != &app) {
-        if (at->get_parent() != &app) name += " " + at->get_parent()->get_name();
-        name += " " + at->get_name();
-    }
-    return quern::app::complain(fmt::format("{}; see {} --help", wrong.what(), name), quern::app::usage);
-}
-
 int run(int argc, char* argv[])
 {
-    CLI::App app("Quern consumes Amazon SQS queues.", "quern");
+    quern::app::program app("quern", "Quern consumes Amazon SQS queues.", "quern " QUERN_VERSION);
     quern::app::command_line line;
     std::string log_level = "info", log_format = "text";
-    app.set_version_flag("--version", "quern " QUERN_VERSION);
     app.add_option(
-           "--endpoint", line.where.url, "Where SQS is: http://127.0.0.1:9324; default: Amazon's, in the region")
-        ->type_name("URL");
-    app.add_option("--region", line.where.region, "The region: eu-west-1")->type_name("NAME");
-    app.add_option("--profile", line.where.profile, "The profile of the shared config file; default: AWS_PROFILE")
-        ->type_name("NAME");
+        "--endpoint URL", line.where.url, "Where SQS is: http://127.0.0.1:9324; default: Amazon's, in the region");
+    app.add_option("--region NAME", line.where.region, "The region: eu-west-1");
+    app.add_option(
+        "--profile NAME", line.where.profile, "The profile of the shared config file; default: AWS_PROFILE");
     app.add_option("--log-level", log_level, "Log to standard error what is at least so serious")
-        ->check(CLI::IsMember({"debug", "info", "warning", "error", "off"}))
+        ->one_of({"debug", "info", "warning", "error", "off"})
         ->capture_default_str();
     app.add_option("--log-format", log_format,
            "Form of the log: lines for people, JSON, or JSON of the Elastic Common Schema")
-        ->check(CLI::IsMember({"text", "json", "ecs"}))
+        ->one_of({"text", "json", "ecs"})
         ->capture_default_str();
     app.footer(footer);
-    app.fallthrough();
-    app.require_subcommand(0, 1); // none is found out below, so that a wrong one is called by its name
     quern::app::add_broker(app, line);
     quern::app::add_queue(app, line);
     quern::app::add_send(app, line);
@@ -100,14 +83,12 @@ int run(int argc, char* argv[])
     quern::app::add_top(app, line);
 
     try {
-        app.parse(argc, argv);
-        if (!line.run) throw CLI::RequiredError("A command");
+        if (!app.parse(argc, argv)) return quern::app::ok;
+        if (!line.run) throw quern::app::usage_error("A command is required");
         quern::app::start_log(log_level, log_format);
         return line.run();
-    } catch (CLI::Success const& e) { // --help, --version
-        return app.exit(e);
-    } catch (CLI::ParseError const& e) {
-        return usage_error(app, e);
+    } catch (quern::app::usage_error const& e) {
+        return quern::app::complain(fmt::format("{}; see {} --help", e.what(), app.named()), quern::app::usage);
     } catch (std::exception const& e) {
         return quern::app::complain(e.what());
     }

@@ -10,8 +10,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/system/system_error.hpp>
 
-#include <spdlog/spdlog.h>
-
 #include <map>
 #include <optional>
 #include <utility>
@@ -123,7 +121,7 @@ asio::awaitable<void> metrics_export::finish(std::chrono::milliseconds limit)
     bool in_time = true;
     while (at->at_work != 0 && in_time)
         in_time = co_await at->over.wait(until);
-    if (at->at_work != 0) spdlog::warn("metrics: the last export took too long, and was left");
+    if (at->at_work != 0) log_line(log_level::warning, "metrics: the last export took too long, and was left");
 }
 
 } // namespace quern::app

@@ -1,3 +1,4 @@
+#include "command_line.hpp"
 #include "commands.hpp"
 #include "session.hpp"
 #include "standard_streams.hpp"
@@ -7,8 +8,6 @@
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
-
-#include <CLI/CLI.hpp>
 
 #include <memory>
 
@@ -99,11 +98,11 @@ using action = asio::awaitable<int> (*)(session&, queue_options const&);
 
 } // namespace
 
-void add_queue(CLI::App& app, command_line& line)
+void add_queue(command& app, command_line& line)
 {
     auto const o = std::make_shared<queue_options>();
     auto* const all = app.add_subcommand("queue", "Create, list, describe, purge and delete queues");
-    all->require_subcommand(0, 1); // see main()
+    all->one_subcommand_at_most(); // see main()
     all->footer("Examples:\n"
                 "  quern queue create orders --attribute VisibilityTimeout=60\n"
                 "  quern queue create ledger.fifo --fifo\n"
@@ -127,9 +126,10 @@ void add_queue(CLI::App& app, command_line& line)
 
     auto* const creation = add("create", "Create a queue, or find the one that is there, and print its URL", create);
     creation->add_option("NAME", o->queue, "1 to 80 letters, digits, hyphens and underscores")->required();
-    creation->add_option("--attribute", o->attributes, "A setting, VisibilityTimeout=60 for one; any number of times")
-        ->type_name("NAME=VALUE")
-        ->allow_extra_args(false);
+    creation
+        ->add_option(
+            "--attribute NAME=VALUE", o->attributes, "A setting, VisibilityTimeout=60 for one; any number of times")
+        ->one_each_time();
     creation->add_flag("--fifo", o->fifo,
         "Make it a FIFO queue, as a name that ends in .fifo does by itself; the ending is appended where it is "
         "missing");

@@ -1,3 +1,4 @@
+#include "command_line.hpp"
 #include "commands.hpp"
 #include "depth.hpp"
 #include "flag_source.hpp"
@@ -17,9 +18,7 @@
 #include <quern/aws/config/detail/partitions.hpp>
 #include <quern/core/detail/printable.hpp>
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <iostream>
@@ -209,22 +208,22 @@ int redrive_with(command_line const& line, std::shared_ptr<redrive_options> cons
 
 namespace {
 
-void run_redrive(CLI::App& command, std::shared_ptr<redrive_options> const& o, command_line& line)
+void run_redrive(command& to, std::shared_ptr<redrive_options> const& o, command_line& line)
 {
-    command.callback([&command, o, &line] {
-        if (!command.get_subcommands().empty()) return;
-        if (o->queue.empty()) throw CLI::RequiredError("DLQ");
+    to.callback([&to, o, &line] {
+        if (to.names_subcommand()) return;
+        if (o->queue.empty()) throw usage_error("DLQ is required");
         line.run = [o, &line] { return redrive_with(line, o); };
     });
 }
 
 } // namespace
 
-void add_redrive(CLI::App& app, command_line& line)
+void add_redrive(command& app, command_line& line)
 {
     auto const o = std::make_shared<redrive_options>();
     auto* const command = app.add_subcommand("redrive", "Send the messages of a dead-letter queue back");
-    command->require_subcommand(0, 1);
+    command->one_subcommand_at_most();
     command->add_option("DLQ", o->queue, "URL or name"); // required, unless a subcommand is named
     add_redrive_options(*command, *o);
     command->footer(redrive_help);

@@ -2,6 +2,7 @@
 
 #include "redrive_journal.hpp"
 
+#include "command_line.hpp"
 #include "complaint.hpp"
 #include "message_json.hpp"
 #include "redrive_saved.hpp"
@@ -9,9 +10,7 @@
 
 #include <quern/core/detail/printable.hpp>
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <functional>
@@ -225,15 +224,15 @@ int resume(journal_options const& o, command_line const& line)
     return redrive_with(line, std::make_shared<redrive_options>(std::move(*settings)));
 }
 
-void add_export_of_messages(CLI::App& it, CLI::Option& folder, journal_options& o)
+void add_export_of_messages(command& it, journal_options& o)
 {
     auto* const queue = it.add_option("DLQ", o.queue, "Export the messages of this queue instead, URL or name");
-    auto* const file = it.add_option("FILE", o.file,
-        "To this file, a line of JSON each; they stay in the queue. Only a complete copy replaces a file");
-    queue->needs(file)->excludes(&folder);
-    file->needs(queue);
+    it.add_option("FILE", o.file,
+          "To this file, a line of JSON each; they stay in the queue. Only a complete copy replaces a file")
+        ->needs("DLQ");
+    queue->needs("FILE")->excludes("--journal");
     it.add_option("--format", o.format, "Format of a history: json, as the journal has it, or csv")
-        ->check(CLI::IsMember({"json", "csv"}))
+        ->one_of({"json", "csv"})
         ->capture_default_str();
 }
 
@@ -249,7 +248,9 @@ result<std::optional<redrive::journal>> journal_for(redrive_options const& o)
     auto out = redrive::journal::open(std::move(*file));
     auto const where = o.journal + '/' + name + ".jsonl: ";
     if (!out) return failure(errc::invalid_option, where + describe(out.error()));
-    if (out->cut() != 0) spdlog::warn("{}cut {} bytes of a write that was not finished", where, out->cut());
+    if (out->cut() != 0)
+        log_line(
+            log_level::warning, fmt::format("{}cut {} bytes of a write that was not finished", where, out->cut()));
     auto const& book = out->book();
     using phase = redrive::run_book::phase;
     if (book.now() == phase::none) return std::optional(std::move(*out));
@@ -263,32 +264,33 @@ result<std::optional<redrive::journal>> journal_for(redrive_options const& o)
     return std::optional(std::move(*out));
 }
 
-void add_redrive_journal(CLI::App& redrive, command_line& line)
+void add_redrive_journal(command& redrive, command_line& line)
 {
     using work = int (*)(journal_options const&, command_line const&);
-    struct command {
+    struct verb {
         char const *name, *what;
         work run;
     };
-    command const all[] = {{"status", "Tell how far the runs of a journal are", show_status},
+    verb const all[] = {{"status", "Tell how far the runs of a journal are", show_status},
         {"history", "Tell every decision of a run", show_history}, {"cancel", "End a run for good", cancel},
         {"resume", "Go on with a run", resume},
         {"export", "Write the history of a run, or the messages of a queue", export_history}};
     for (auto const& one : all) {
         auto const o = std::make_shared<journal_options>();
         auto* const it = redrive.add_subcommand(one.name, one.what);
-        auto* const folder = it->add_option("--journal", o->folder, "Folder of the journal")->type_name("DIR");
-        it->add_option("--name", o->name, "Name of the run; default: the only one there")->type_name("NAME");
+        auto* const folder = it->add_option("--journal DIR", o->folder, "Folder of the journal");
+        it->add_option("--name NAME", o->name, "Name of the run; default: the only one there");
         std::string const is(one.name);
         if (is == "status" || is == "history" || is == "export")
-            it->add_option("--message", o->message, "Tell of this message alone")->type_name("ID");
+            it->add_option("--message ID", o->message, "Tell of this message alone");
         if (is == "resume") add_telling_options(*it, o->telling);
         if (is == "export")
-            add_export_of_messages(*it, *folder, *o);
+            add_export_of_messages(*it, *o);
         else
             folder->required();
         it->callback([o, &line, work_of = one.run] {
-            if (o->folder.empty() && o->file.empty()) throw CLI::RequiredError("--journal DIR, or DLQ and FILE,");
+            if (o->folder.empty() && o->file.empty())
+                throw usage_error("--journal DIR, or DLQ and FILE, is required");
             line.run = [o, &line, work_of] { return work_of(*o, line); };
         });
     }

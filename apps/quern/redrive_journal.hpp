@@ -14,7 +14,7 @@ namespace quern::app {
 result<std::optional<redrive::journal>> journal_for(redrive_options const&);
 
 /// `quern redrive status`, history, resume, cancel and export.
-void add_redrive_journal(CLI::App& redrive, command_line&);
+void add_redrive_journal(command& redrive, command_line&);
 
 /// Runs the redrive of these options.
 int redrive_with(command_line const&, std::shared_ptr<redrive_options> const&);

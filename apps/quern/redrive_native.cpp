@@ -1,5 +1,6 @@
 #include "redrive_native.hpp"
 
+#include "complaint.hpp"
 #include "progress.hpp"
 #include "rate_text.hpp"
 #include "redrive_text.hpp"
@@ -11,7 +12,6 @@
 #include <boost/asio/signal_set.hpp>
 
 #include <fmt/core.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cmath>
@@ -124,7 +124,7 @@ asio::awaitable<int> move_natively(session& s, redrive_options const& o, std::st
     if (!o.rate.empty()) wanted.max_messages_per_second = static_cast<int>(per_second(o.rate).value());
     auto const started = co_await s.sqs.start_message_move_task(std::move(wanted));
     if (!started) co_return s.complain(started.error(), "StartMessageMoveTask of " + o.queue);
-    spdlog::info("SQS moves the messages");
+    log_line(log_level::info, "SQS moves the messages");
 
     auto const news = std::make_shared<alarm>(real_clock(), s.io.get_executor());
     auto const interrupted = std::make_shared<bool>(false);
@@ -141,7 +141,8 @@ asio::awaitable<int> move_natively(session& s, redrive_options const& o, std::st
         if (std::exchange(*interrupted, false)) {
             sqs::cancel_message_move_task_request stop(started->task_handle);
             auto const stopped = co_await s.sqs.cancel_message_move_task(std::move(stop));
-            if (!stopped) spdlog::warn("the task goes on: {}", describe(stopped.error()));
+            if (!stopped)
+                log_line(log_level::warning, fmt::format("the task goes on: {}", describe(stopped.error())));
         }
         auto const all = co_await tasks_of(s.sqs, *source);
         auto const task = all ? ours.in(*all) : std::nullopt;

@@ -9,11 +9,9 @@
 #include <string_view>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace quern::app {
+
+class command;
 
 /// The command line of `quern redrive` and `quern redrive isolate`.
 struct redrive_options {
@@ -49,12 +47,12 @@ struct redrive_options {
 };
 
 /// Adds those that tell which messages, how fast, and how carefully. They outlive the reading of the command line.
-void add_common_options(CLI::App& command, redrive_options&);
+void add_common_options(command& to, redrive_options&);
 
 /// Adds those of a redrive alone, those of `isolate` alone, and those about what is told of a run.
-void add_redrive_options(CLI::App& command, redrive_options&);
-void add_isolate_options(CLI::App& command, redrive_options&);
-void add_telling_options(CLI::App& command, redrive_options&);
+void add_redrive_options(command& to, redrive_options&);
+void add_isolate_options(command& to, redrive_options&);
+void add_telling_options(command& to, redrive_options&);
 
 /// Settles what "2h" ago means: `now` is the same for a run that goes on, however much later.
 void fix_moments(redrive_options&, wall_time now);

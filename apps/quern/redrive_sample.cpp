@@ -1,5 +1,6 @@
 // A look at dead letters: `quern redrive sample`, `quern dead-letters`.
 
+#include "command_line.hpp"
 #include "commands.hpp"
 #include "looking.hpp"
 #include "redrive_sample_text.hpp"
@@ -11,8 +12,6 @@
 #include <quern/core/detail/printable.hpp>
 #include <quern/redrive/plan.hpp>
 #include <quern/sqs/limits.hpp>
-
-#include <CLI/CLI.hpp>
 
 #include <charconv>
 #include <memory>
@@ -101,24 +100,21 @@ std::string check_part(std::string const& text)
 
 } // namespace
 
-void add_sample(CLI::App& to, char const* name, command_line& line)
+void add_sample(command& to, char const* name, command_line& line)
 {
     auto const o = std::make_shared<sample_options>();
     auto* const command =
         to.add_subcommand(name, "Look at some messages of a dead-letter queue, and leave them there");
     command->add_option("DLQ", o->queue, "URL or name")->required();
-    command->add_option("--count", o->count, "Look at no more than so many messages")
-        ->type_name("N")
-        ->check(CLI::Range(1, 10'000))
+    command->add_option("--count N", o->count, "Look at no more than so many messages")
+        ->range(1, 10'000)
         ->capture_default_str();
-    command->add_option("--body", o->body, "Show the first bytes of each body, so many")
-        ->type_name("N")
-        ->check(CLI::Range(std::size_t(0), sqs::max_message_bytes))
+    command->add_option("--body N", o->body, "Show the first bytes of each body, so many")
+        ->range(std::size_t(0), sqs::max_message_bytes)
         ->capture_default_str();
     command
-        ->add_option("--by", o->by,
+        ->add_option("--by PART", o->by,
             "Group by this part of the message too: attr.NAME, or a JSON pointer into the body (/order/state)")
-        ->type_name("PART")
         ->check(check_part);
     command->add_flag("--groups", o->groups, "Print the groups alone, without a line for each message");
     command->add_flag("--json", o->json, "Print JSON: an object a line for each message, or one of all groups");

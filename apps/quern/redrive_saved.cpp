@@ -2,6 +2,7 @@
 
 #include "redrive_saved.hpp"
 
+#include "command_line.hpp"
 #include "copy_check.hpp"
 #include "depth.hpp"
 #include "looking.hpp"
@@ -16,7 +17,6 @@
 #include <quern/sqs/batch.hpp>
 #include <quern/sqs/limits.hpp>
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -209,7 +209,7 @@ int export_to_file(command_line const& line, std::string const& queue, std::stri
     return run(line.where, queue, [=](session& s) { return export_messages(s, queue, path); });
 }
 
-void add_import(CLI::App& redrive, command_line& line)
+void add_import(command& redrive, command_line& line)
 {
     struct options {
         std::string file, queue;

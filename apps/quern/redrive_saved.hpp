@@ -10,6 +10,6 @@ namespace quern::app {
 int export_to_file(command_line const&, std::string const& queue, std::string const& path);
 
 /// `quern redrive import`.
-void add_import(CLI::App& redrive, command_line&);
+void add_import(command& redrive, command_line&);
 
 } // namespace quern::app

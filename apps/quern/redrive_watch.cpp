@@ -1,5 +1,6 @@
 #include "redrive_watch.hpp"
 
+#include "complaint.hpp"
 #include "redrive_text.hpp"
 
 #include <boost/json/array.hpp>
@@ -7,7 +8,6 @@
 #include <boost/json/serialize.hpp>
 
 #include <fmt/core.h>
-#include <spdlog/spdlog.h>
 
 #include <csignal>
 #include <utility>
@@ -107,7 +107,7 @@ void redrive_watch::await_signal()
 {
     told_.async_wait([self = shared_from_this()](boost::system::error_code ec, int) {
         if (ec || self->over_) return;
-        spdlog::info("draining; a second signal cancels what waits");
+        log_line(log_level::info, "draining; a second signal cancels what waits");
         self->of_.stop();
         self->await_signal();
     });

@@ -1,4 +1,6 @@
+#include "command_line.hpp"
 #include "commands.hpp"
+#include "complaint.hpp"
 #include "consuming.hpp"
 #include "line_reader.hpp"
 #include "relay_compat.hpp"
@@ -8,9 +10,7 @@
 #include "relay_settings.hpp"
 #include "relay_work.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
-#include <spdlog/spdlog.h>
 
 #include <csignal>
 #include <map>
@@ -43,7 +43,7 @@ result<relay_settings> settings_from(relay_line const& line)
         auto const read = read_compat(line.compat, aws::process_environment, variable_names(), out, warnings);
         if (!read) return read.error();
         for (auto const& warning : warnings)
-            spdlog::warn("{}", warning);
+            log_line(log_level::warning, warning);
     }
     if (!line.config.empty()) {
         if (auto const read = load_relay_settings(line.config, out); !read) return read.error();
@@ -114,27 +114,24 @@ int run_relay(command_line const& line, relay_line const& said)
 
 } // namespace
 
-void add_relay(CLI::App& app, command_line& line)
+void add_relay(command& app, command_line& line)
 {
     auto const said = std::make_shared<relay_line>();
     auto* const command = app.add_subcommand("relay", "Bring each message to a web service");
     command->add_option("QUEUE", said->queue, "URL or name");
     command->add_option("URL", said->url, "The web service; https://host/path?query, with places to fill, see below");
-    command->add_option("--config", said->config, "TOML file with settings, see docs/guide/relay.md")
-        ->type_name("FILE");
-    command->add_option("--compat", said->compat, "Take the place of carrier or sqsd: read its variables, see below")
-        ->type_name("PROGRAM")
-        ->check(CLI::IsMember({"carrier", "sqsd"}));
+    command->add_option("--config FILE", said->config, "TOML file with settings, see docs/guide/relay.md");
+    command
+        ->add_option(
+            "--compat PROGRAM", said->compat, "Take the place of carrier or sqsd: read its variables, see below")
+        ->one_of({"carrier", "sqsd"});
     for (auto const& setting : all_relay_settings()) {
         if (setting.option.empty()) continue;
-        std::string const option(setting.option), help(setting.help);
         if (setting.type.empty()) {
-            command->add_flag(option, said->flags[setting.key], help);
+            command->add_flag(setting.option, said->flags[setting.key], setting.help);
         } else {
-            command->add_option(option, said->given[setting.key], help)
-                ->type_name(std::string(setting.type))
-                ->take_all()
-                ->allow_extra_args(false);
+            auto const name = fmt::format("{} {}", setting.option, setting.type);
+            command->add_option(name, said->given[setting.key], setting.help)->one_each_time();
         }
     }
     command->add_flag("--check", said->check, "Read settings and files, ask --health-url once, and end");

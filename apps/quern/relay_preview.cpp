@@ -15,7 +15,6 @@
 #include <boost/json/serialize.hpp>
 
 #include <fmt/core.h>
-#include <spdlog/spdlog.h>
 
 #include <deque>
 #include <iostream>
@@ -151,7 +150,7 @@ int preview(relay_settings const& how)
                                            : relay::make_request(of, how.relay.request, *keys, real_clock().wall());
     if (!request) return complain(request.error().message);
     for (auto const& left_out : request->left_out)
-        spdlog::warn("{}", left_out);
+        log_line(log_level::warning, left_out);
     auto const& origin = how.relay.request.url.origin();
     say(stdout, "{} {} HTTP/1.1\nHost: {}\n", request->method, request->target,
         origin.substr(origin.find("://") + 3));

@@ -1,5 +1,6 @@
 #include "relay_work.hpp"
 
+#include "complaint.hpp"
 #include "consume_work.hpp"
 
 #include <quern/relay/health.hpp>
@@ -8,7 +9,6 @@
 #include <boost/asio/signal_set.hpp>
 
 #include <fmt/core.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <csignal>
@@ -69,9 +69,9 @@ void reload_on_signal(std::shared_ptr<station> const& at, reread_settings const&
     at->told->async_wait([at, reread](boost::system::error_code ec, int) {
         if (ec) return;
         if (auto const done = take_up(*at, reread()); done)
-            spdlog::info("settings are read again");
+            log_line(log_level::info, "settings are read again");
         else
-            spdlog::error("settings stay as they were: {}", describe(done.error()));
+            log_line(log_level::error, fmt::format("settings stay as they were: {}", describe(done.error())));
         reload_on_signal(at, reread);
     });
 }
@@ -81,9 +81,9 @@ void follow_health(std::shared_ptr<station> const& at, asio::any_io_executor ex,
 {
     auto const changed = [&c](bool down, std::string const& why) {
         if (down)
-            spdlog::warn("the health check fails: {}", why);
+            log_line(log_level::warning, fmt::format("the health check fails: {}", why));
         else
-            spdlog::info("the health check succeeds again");
+            log_line(log_level::info, "the health check succeeds again");
         c.report_outage(down);
     };
     auto const ended = [at](std::exception_ptr bug) {

@@ -1,4 +1,6 @@
+#include "command_line.hpp"
 #include "commands.hpp"
+#include "complaint.hpp"
 #include "line_reader.hpp"
 #include "progress.hpp"
 #include "sender.hpp"
@@ -11,9 +13,7 @@
 
 #include <boost/asio/signal_set.hpp>
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <csignal>
@@ -110,7 +110,7 @@ private:
         auto const& why = answer.error();
         progress_.finish();
         if (!why_ && !ends_all(why)) {
-            spdlog::error("message {} was not sent: {}", position + 1, describe(why));
+            log_line(log_level::error, fmt::format("message {} was not sent: {}", position + 1, describe(why)));
             return;
         }
         unsent_.push_back(position + 1);
@@ -209,26 +209,24 @@ asio::awaitable<int> send(session& s, send_options const& options)
 
 } // namespace
 
-void add_send(CLI::App& app, command_line& line)
+void add_send(command& app, command_line& line)
 {
     auto const o = std::make_shared<send_options>();
     auto* const command = app.add_subcommand("send", "Send messages: the lines of standard input, or made-up ones");
     command->add_option("QUEUE", o->queue, "Queue to send to, URL or name")->required();
-    auto* const count =
-        command->add_option("--count", o->count, "Send so many made-up messages; default: read standard input")
-            ->check(CLI::PositiveNumber);
+    command->add_option("--count", o->count, "Send so many made-up messages; default: read standard input")
+        ->positive();
     command->add_option("--size", o->size, "With --count: the size of each message in bytes; default: a few bytes")
-        ->check(CLI::Range(std::size_t(1), sqs::max_message_bytes))
-        ->needs(count);
+        ->range(std::size_t(1), sqs::max_message_bytes)
+        ->needs("--count");
     command->add_option("--group", o->group, "Message group: needed by FIFO queues, the tenant on standard ones")
         ->check([](std::string const& text) {
             return sqs::is_token(text) ? std::string() : std::string("1 to 128 letters, digits and punctuation");
         });
     command
-        ->add_option("--delay", o->delay,
+        ->add_option("--delay SECONDS", o->delay,
             "Let the messages be received only after so long, on standard queues; default: as the queue says")
-        ->type_name("SECONDS")
-        ->check(CLI::Range(0, static_cast<int>(sqs::max_delay.count())));
+        ->range(0, static_cast<int>(sqs::max_delay.count()));
     add_traces_option(*command, o->traces);
     command->footer(
         "Each line is a message of 1 byte to 1 MiB. Ten go into a request, and eight requests are under way\n"

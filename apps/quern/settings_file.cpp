@@ -3,6 +3,8 @@
 #include "rate_text.hpp"
 #include "toml_reader.hpp"
 
+#include <fmt/core.h>
+
 #include <fstream>
 #include <limits>
 #include <sstream>

@@ -1,12 +1,13 @@
 #include "settings_on_signal.hpp"
 
+#include "complaint.hpp"
 #include "settings_file.hpp"
 
 #include <quern/core/detail/printable.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 
-#include <spdlog/spdlog.h>
+#include <fmt/core.h>
 
 #include <csignal>
 #include <utility>
@@ -38,7 +39,8 @@ void settings_on_signal::read()
 {
     auto const found = load_limits(path_);
     if (!found) {
-        spdlog::error("the settings stay as they are: {}", printable(found.error().message));
+        log_line(
+            log_level::error, fmt::format("the settings stay as they are: {}", printable(found.error().message)));
         return;
     }
     auto const ended = [self = shared_from_this()](std::exception_ptr bug) {
@@ -51,9 +53,10 @@ asio::awaitable<void> settings_on_signal::turn(consumer_limits to)
 {
     auto const said = co_await of_.set_limits(to);
     if (said)
-        spdlog::info("the settings of {} are in force", printable(path_));
+        log_line(log_level::info, fmt::format("the settings of {} are in force", printable(path_)));
     else if (!over_)
-        spdlog::error("the settings stay as they are: --settings {}: {}", printable(path_), said.error().message);
+        log_line(log_level::error,
+            fmt::format("the settings stay as they are: --settings {}: {}", printable(path_), said.error().message));
 }
 
 } // namespace quern::app

@@ -1,3 +1,4 @@
+#include "command_line.hpp"
 #include "commands.hpp"
 #include "complaint.hpp"
 #include "progress.hpp"
@@ -5,7 +6,6 @@
 #include <quern/sim/redrive_day.hpp>
 #include <quern/sim/world.hpp>
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ span parse_seeds(std::string const& text)
         std::uint64_t out = 0;
         auto const [end, ec] = std::from_chars(part.data(), part.data() + part.size(), out);
         if (ec != std::errc() || end != part.data() + part.size()) {
-            throw CLI::ValidationError("--seeds", "wants A..B or one number, not " + text);
+            throw usage_error("--seeds: wants A..B or one number, not " + text);
         }
         return out;
     };
@@ -47,8 +47,7 @@ span parse_seeds(std::string const& text)
     out.first = number(std::string_view(text).substr(0, dots));
     out.last = dots == std::string::npos ? out.first : number(std::string_view(text).substr(dots + 2));
     if (out.last < out.first || out.last - out.first >= 1'000'000'000) {
-        throw CLI::ValidationError(
-            "--seeds", "wants a first seed that is not behind the last, and at most 10^9 of them");
+        throw usage_error("--seeds: wants a first seed that is not behind the last, and at most 10^9 of them");
     }
     return out;
 }
@@ -165,17 +164,14 @@ Exit status 1 when a promise was broken.)";
 
 } // namespace
 
-void add_sim(CLI::App& app, command_line& line)
+void add_sim(command& app, command_line& line)
 {
     auto const o = std::make_shared<sim_options>();
     auto* const command = app.add_subcommand("sim", "Try to break the consumer, in virtual time");
-    command->add_option("--seeds", o->seeds, "Run this seed, or all from the first to the last")
-        ->type_name("A..B")
+    command->add_option("--seeds A..B", o->seeds, "Run this seed, or all from the first to the last")
         ->capture_default_str();
-    command->add_option("--scenario", o->only, "Run only this scenario; see --list; default: all")->type_name("NAME");
-    command->add_option("--threads", o->threads, "Run so many days at once")
-        ->check(CLI::Range(1, 1'024))
-        ->capture_default_str();
+    command->add_option("--scenario NAME", o->only, "Run only this scenario; see --list; default: all");
+    command->add_option("--threads", o->threads, "Run so many days at once")->range(1, 1'024)->capture_default_str();
     command->add_flag("--trace", o->trace, "Print what happens; wants one seed and one scenario");
     command->add_flag("--list", o->list, "Print the scenarios");
     command->footer(help);

@@ -1,6 +1,6 @@
 #include "told_to_end.hpp"
 
-#include <spdlog/spdlog.h>
+#include "complaint.hpp"
 
 #include <csignal>
 
@@ -19,7 +19,7 @@ told_to_end::told_to_end(boost::asio::io_context& io) : state_(std::make_shared<
         if (ec) return;
         here->told = true;
         here->signals.clear(); // the next one does what it does by default
-        spdlog::info("giving back what is held; a second signal ends this at once");
+        log_line(log_level::info, "giving back what is held; a second signal ends this at once");
     });
 }
 

@@ -4,6 +4,7 @@
 // the program that reads it.
 
 #define TOML_EXCEPTIONS 0
+#define TOML_HEADER_ONLY 0 // toml_reader.cpp compiles what is no template
 #define TOML_ENABLE_FORMATTERS 0
 
 // Some of its asserts are about the document, as with "[=]" (its issue 294). What follows them tells the error; with

@@ -1,3 +1,4 @@
+#include "command_line.hpp"
 #include "commands.hpp"
 #include "complaint.hpp"
 #include "standard_streams.hpp"
@@ -10,7 +11,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/json/parse.hpp>
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <memory>
@@ -94,7 +94,7 @@ int run_top(top_options const& o)
 
 } // namespace
 
-void add_top(CLI::App& app, command_line& line)
+void add_top(command& app, command_line& line)
 {
     auto const o = std::make_shared<top_options>();
     auto* const command = app.add_subcommand("top", "Watch a program that was started with --admin-port");

@@ -1,5 +1,6 @@
 #include "trace_export.hpp"
 
+#include "command_line.hpp"
 #include "complaint.hpp"
 #include "log_format.hpp"
 #include "otlp_web.hpp"
@@ -10,22 +11,18 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/system/system_error.hpp>
 
-#include <CLI/CLI.hpp>
-#include <spdlog/spdlog.h>
-
 #include <utility>
 
 namespace quern::app {
 
 namespace asio = boost::asio;
 
-CLI::Option* add_traces_option(CLI::App& command, trace_choice& o)
+option* add_traces_option(command& to, trace_choice& o)
 {
-    return command
-        .add_option("--traces", o.form,
+    return to
+        .add_option("--traces FORM", o.form,
             "Send traces, as otlp: to http://localhost:4318, or where the variables OTEL_* say; default: none")
-        ->type_name("FORM")
-        ->check(CLI::IsMember({"otlp"}).description(""));
+        ->one_of_told({"otlp"});
 }
 
 /// The part that outlives the export when that does not end in time.
@@ -121,7 +118,7 @@ asio::awaitable<void> trace_export::finish(std::chrono::milliseconds limit)
     bool in_time = true;
     while (!at->is_over && in_time)
         in_time = co_await at->over.wait(until);
-    if (!at->is_over) spdlog::warn("traces: the last export took too long, and was left");
+    if (!at->is_over) log_line(log_level::warning, "traces: the last export took too long, and was left");
 }
 
 std::vector<std::string> trace_variables(telemetry::trace_context const& c)

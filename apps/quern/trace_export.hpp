@@ -15,12 +15,10 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-class Option;
-} // namespace CLI
-
 namespace quern::app {
+
+class command;
+class option;
 
 /// Options of the command line about traces.
 struct trace_choice {
@@ -29,7 +27,7 @@ struct trace_choice {
 };
 
 /// Adds --traces; it outlives the reading of the command line.
-CLI::Option* add_traces_option(CLI::App& command, trace_choice&);
+option* add_traces_option(command& to, trace_choice&);
 
 /// Spans of a command, and where they are sent while it runs.
 class trace_export {
