@@ -28,7 +28,7 @@ struct verdict {
     bool rejectable() const { return how == kind::rejected || may_be_rejected; }
 };
 
-/// What happens to the guard of a lease.
+/// News of the guard of a lease.
 enum class guard_news { asked, agrees, refuses };
 
 /// How a run of a handler ended.

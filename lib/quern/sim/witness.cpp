@@ -185,7 +185,7 @@ void witness::acked(int process, int number)
     complain(name(process, number) + ": its handler is told that it is deleted, and it is not");
 }
 
-/// Who asks the guard has asked for more. One of a run that is over says nothing.
+/// An answer of the guard means that more was asked for. That of a run that is over says nothing.
 void witness::guarded(int process, int number, tick began_at, guard_news said, tick reach)
 {
     auto& mine = messages_.at(number).shares[process];

@@ -40,7 +40,7 @@ struct part {
     bool obeys_cancellation() const { return what != kind::deaf; }
 };
 
-/// What the tenant's messages need is down.
+/// True: the dependency of this tenant's messages is down then.
 bool covers(spell const&, int tenant);
 
 /// `again`: it has been tried in this process before. What it needs is found down once only, but for times in which
