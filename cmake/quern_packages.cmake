@@ -26,7 +26,7 @@ execute_process(COMMAND git -C "${PROJECT_SOURCE_DIR}" log -1 --format=%cD OUTPU
 if(NOT changed_at)
     set(changed_at "Thu, 01 Jan 1970 00:00:00 +0000")
 endif()
-set(maintainer "The Quern developers <quern@localhost>")
+set(maintainer "The Quern developers <developers@quern.example>")
 find_program(QUERN_GZIP gzip)
 mark_as_advanced(QUERN_GZIP)
 foreach(package IN ITEMS quern libquern-dev)
@@ -54,9 +54,9 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_QUERN_PACKAGE_NAME quern)
 set(CPACK_DEBIAN_QUERN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_QUERN_PACKAGE_DEPENDS ca-certificates)
-set(CPACK_COMPONENT_QUERN_DESCRIPTION "consumes, relays and redrives Amazon SQS queues
- Runs a command, or asks a web service, for each message of a queue; sends the
- messages of dead-letter queues back; and is an SQS for one machine.")
+set(CPACK_COMPONENT_QUERN_DESCRIPTION "The program quern runs a command, or asks a web service, for each message of a
+queue; sends the messages of dead-letter queues back; and is an SQS for one
+machine.")
 set(CPACK_DEBIAN_LIBQUERN-DEV_PACKAGE_NAME libquern-dev)
 set(CPACK_DEBIAN_LIBQUERN-DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBQUERN-DEV_PACKAGE_SHLIBDEPS OFF)
@@ -66,6 +66,5 @@ if(EXISTS /usr/share/doc/libboost1.81-dev) # Debian 12, whose libboost-dev is to
 endif()
 set(CPACK_DEBIAN_LIBQUERN-DEV_PACKAGE_DEPENDS
     "libboost${boost_number}-dev, libboost-json${boost_number}-dev, libssl-dev, libsimdjson-dev")
-set(CPACK_COMPONENT_LIBQUERN-DEV_DESCRIPTION "consumes Amazon SQS queues with C++20 coroutines
- Libraries, headers, and what CMake and pkg-config need to find them.")
+set(CPACK_COMPONENT_LIBQUERN-DEV_DESCRIPTION "Libraries, headers, and what CMake and pkg-config need to find them.")
 include(CPack)

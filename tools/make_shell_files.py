@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """make_shell_files.py QUERN FOLDER: writes the man pages of the program, and completions for bash, zsh and fish, out of what
-its --help says. FOLDER gets man1/*.1, bash/quern, zsh/_quern and fish/quern.fish.
+its --help says. FOLDER gets man1/*.1.gz, bash/quern, zsh/_quern and fish/quern.fish.
 """
 
+import gzip
 import pathlib
 import re
 import subprocess
@@ -198,7 +199,8 @@ def main():
     for name in ("man1", "bash", "zsh", "fish"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     for command in root.all():
-        (folder / "man1" / f"{command.name}.1").write_text(man_page(command, version))
+        page = man_page(command, version).encode()
+        (folder / "man1" / f"{command.name}.1.gz").write_bytes(gzip.compress(page, mtime=0))
     (folder / "bash/quern").write_text(bash(root))
     (folder / "zsh/_quern").write_text(zsh(root))
     (folder / "fish/quern.fish").write_text(fish(root))

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint> // its preprocessor.h, which comes first here, wants it
+
 // toml++ 3.3 or 3.4, told that a document may have any error: a slip in a file must not end
 // the program that reads it.
 
