@@ -6,6 +6,7 @@ its --help says. FOLDER gets man1/*.1.gz, bash/quern, zsh/_quern and fish/quern.
 import gzip
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -196,6 +197,7 @@ def main():
     quern, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     version = subprocess.run([quern, "--version"], check=True, capture_output=True, text=True).stdout.split()[-1]
     root = Command(quern, [], "Consumes, relays and redrives Amazon SQS queues")
+    shutil.rmtree(folder, ignore_errors=True) # pages of commands that are no more
     for name in ("man1", "bash", "zsh", "fish"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     for command in root.all():
