@@ -25,7 +25,10 @@ public:
         return {answer::way::go_back, between_probes};
     }
     std::optional<leave> due(bool, tick) override { return {}; }
-    std::optional<tick> wake_at(tick) override { return is_open_ ? std::optional(probe_at_) : std::nullopt; }
+    std::optional<tick> wake_at(tick now) override
+    {
+        return is_open_ && now < probe_at_ ? std::optional(probe_at_) : std::nullopt;
+    }
 
 private:
     static constexpr int enough = 10;
