@@ -14,9 +14,9 @@ using seconds = std::chrono::duration<double>;
 
 namespace {
 
-constexpr std::size_t together = 20;                      // messages, one sent after the other, are judged together
-constexpr tick::duration late = 5s;                       // and may be so much later in any case: receives differ
-constexpr auto noticed = 1min, group_has_gone_on = 10min; // after an outage of its tenant, who is healthy then
+constexpr std::size_t together = 20;                // messages, one sent after the other, are judged together
+constexpr tick::duration late = 5s;                 // and may be so much later in any case: receives differ
+constexpr auto noticed = 1min, all_noticed = 10min; // after an outage of its tenant, who is healthy then
 constexpr tick::duration never = 1000h;
 
 tick when(int number, times const& handled)
@@ -32,7 +32,7 @@ tick sent(scenario const& day, int number)
 
 bool is_healthy(scenario const& day, int number, tick until)
 {
-    auto const after = day.groups > 0 ? group_has_gone_on : noticed;
+    auto const after = day.groups > 0 || day.keyed ? all_noticed : noticed;
     return std::ranges::none_of(day.spells, [&](spell const& s) {
         auto const overlaps = tick() + s.from <= until && tick() + s.until + after > sent(day, number);
         return overlaps && covers(s, tenant_of(day, number));
@@ -97,16 +97,19 @@ std::string told(std::string const& what, tick::duration is, tick::duration most
 std::vector<std::string> worse_for_the_healthy(scenario const& day, times const& without, times const& with)
 {
     std::vector<std::string> out;
-    tick::duration excused{}, spent{};
+    std::vector<tick::duration> alarms{{}};
+    for (auto const& outage : day.spells)
+        alarms.push_back(false_alarm(day, outage, without));
+    auto const longest = *std::ranges::max_element(alarms);
+    tick::duration alarm{}, excused{}, spent{};
     std::size_t outages = 0; // that have begun
-    tick::duration alarm{};  // the longest in these
     party these;
     for (auto const& [number, at] : without) {
-        if (is_healthy(day, number, at + late)) these.numbers.push_back(number);
+        if (is_healthy(day, number, at + late + longest)) these.numbers.push_back(number);
         if (these.numbers.size() < together) continue;
         auto const from = these.numbers.front(), to = these.numbers.back();
-        for (; outages < day.spells.size() && tick() + day.spells[outages].from <= when(to, with); ++outages) {
-            auto const one = false_alarm(day, day.spells[outages], without);
+        while (outages < day.spells.size() && tick() + day.spells[outages].from <= when(to, with)) {
+            auto const one = alarms[++outages];
             alarm = std::max(alarm, one);
             excused += 2 * one; // it, and what it left lying
         }
