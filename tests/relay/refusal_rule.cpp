@@ -233,7 +233,8 @@ BOOST_AUTO_TEST_CASE(a_limit_of_the_service_that_changes_begins_or_ends_is_follo
     for (auto const& [what, first, then] : table) {
         BOOST_TEST_CONTEXT("a limit that " << what)
         {
-            cap const changes = [=](tick now) { return seconds_after_dawn(now) < 60 ? first : then; };
+            cap const changes = [before = first, after = then](
+                                    tick now) { return seconds_after_dawn(now) < 60 ? before : after; };
             for (bool const bucket : {true, false}) {
                 auto const service = bucket ? by_bucket(changes, 20) : by_second(changes);
                 relay_model with, without;
