@@ -248,9 +248,10 @@ namespace {
 struct later_gate : gate {
     tick until;
     std::deque<std::uint64_t> kept;
+    std::optional<double> a_second;
 
     std::size_t room(tick) override { return std::numeric_limits<std::size_t>::max(); }
-    std::optional<double> rate(tick) override { return {}; }
+    std::optional<double> rate(tick) override { return a_second; }
     answer ask(subject const& s, tick now) override
     {
         if (s.key != "later" || now >= until) return {};
@@ -285,6 +286,22 @@ BOOST_AUTO_TEST_CASE(a_gate_of_ones_own_decides)
     BOOST_TEST(it->counters().lost == 0u);
     time.run_for(io, 2min);
     BOOST_TEST(it->counters().acked == 3u);
+}
+
+// Where few may begin, what waited here counted as coming, and no receive was asked for until something else happened:
+// 31 s without a single try. The simulator found that (tenants-orders, 190).
+BOOST_AUTO_TEST_CASE(what_waits_here_leaves_its_turn_to_the_next_receive)
+{
+    auto const own = std::make_shared<later_gate>();
+    own->until = time.now() + 10min;
+    own->a_second = 1.8;
+    options.gate = own;
+    options.dependency = [](delivery const& d) { return std::string(d.body() == "m40" ? "" : "later"); };
+    api.before_received = [this](auto&) { return pause(20ms); };
+    send(41);
+    consume_what_depends();
+    time.run_for(io, 5s);
+    BOOST_TEST(it->counters().acked == 1u);
 }
 
 namespace {

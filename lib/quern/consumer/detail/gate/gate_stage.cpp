@@ -137,6 +137,7 @@ void gate_stage::admit(held_ptr h, tick now, bool its_turn)
     name(*h);
     auto where = line_.gate->ask(line_.subject_of(*h), now);
     if (where.to == way::on && is_stopped(now)) where = {way::go_back, line_.options.backoff.delay(1, line_.random)};
+    if (where.to != way::on) line_.wake.ring(); // its turn is free: it was counted when receives were asked for
     switch (where.to) {
     case way::wait_here: return conclude_.wait_here(std::move(h), now);
     case way::go_back: return conclude_.stand_back(std::move(h), where, now);
