@@ -16,6 +16,7 @@ if(QUERN_APPS AND Python3_FOUND)
         COMPONENT quern OPTIONAL)
 endif()
 
+install(FILES "${PROJECT_SOURCE_DIR}/docs/examples/quern-relay@.service" DESTINATION lib/systemd/system COMPONENT quern)
 install(FILES "${PROJECT_SOURCE_DIR}/docs/examples/grafana-dashboard.json" DESTINATION "${CMAKE_INSTALL_DATADIR}/quern"
     COMPONENT quern)
 

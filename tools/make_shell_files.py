@@ -195,7 +195,7 @@ def fish(root):
 
 def main():
     quern, folder = sys.argv[1], pathlib.Path(sys.argv[2])
-    version = subprocess.run([quern, "--version"], check=True, capture_output=True, text=True).stdout.split()[-1]
+    version = subprocess.run([quern, "--version"], check=True, capture_output=True, text=True).stdout.split()[1]
     root = Command(quern, [], "Consumes, relays and redrives Amazon SQS queues")
     shutil.rmtree(folder, ignore_errors=True) # pages of commands that are no more
     for name in ("man1", "bash", "zsh", "fish"):

@@ -5,6 +5,7 @@
 #include "faults_file.hpp"
 #include "queue_store.hpp"
 #include "queues_file.hpp"
+#include "service_manager.hpp"
 #include "standard_streams.hpp"
 
 #include <quern/broker/detail/giving_back.hpp>
@@ -93,7 +94,12 @@ result<broker::server_options> server_options_from(broker_options const& o)
 /// Stops the server at the first signal, and cuts it short at the second.
 class stopper {
 public:
-    stopper(asio::io_context& io, broker::server& s) : io_(io), server_(s), signals_(io, SIGINT, SIGTERM) { wait(); }
+    stopper(asio::io_context& io, broker::server& s)
+        : io_(io), server_(s), manager_(io.get_executor()), signals_(io, SIGINT, SIGTERM)
+    {
+        wait();
+        manager_.ready("listening on " + s.url());
+    }
 
 private:
     void wait()
@@ -101,6 +107,7 @@ private:
         signals_.async_wait([this](boost::system::error_code ec, int) {
             if (ec) return;
             if (std::exchange(stopping_, true)) return io_.stop();
+            manager_.stopping();
             asio::co_spawn(io_, server_.stop(), [this](std::exception_ptr bug) {
                 if (bug) std::rethrow_exception(bug);
                 io_.stop();
@@ -111,6 +118,7 @@ private:
 
     asio::io_context& io_;
     broker::server& server_;
+    service_manager manager_;
     asio::signal_set signals_;
     bool stopping_ = false;
 };

@@ -25,6 +25,8 @@ void add_idempotency(command&, command_line&);
 void add_demo(command&, command_line&);
 void add_sim(command&, command_line&);
 void add_top(command&, command_line&);
+void add_health(command&, command_line&);
+void add_init(command&, command_line&);
 void add_redrive(command&, command_line&);
 void add_sample(command& to, char const* name, command_line&);
 

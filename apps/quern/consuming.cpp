@@ -7,6 +7,7 @@
 #include "flag_source.hpp"
 #include "metrics_export.hpp"
 #include "report_file.hpp"
+#include "service_manager.hpp"
 #include "settings_file.hpp"
 #include "settings_on_signal.hpp"
 
@@ -65,9 +66,12 @@ asio::awaitable<void> consume_until_drained(session& s, consume_options const& o
         heard->arrived.ring();
     };
     work.drain_on({SIGINT, SIGTERM}, limit);
+    auto const manager = std::make_shared<service_manager>(s.io.get_executor());
     asio::signal_set told(s.io, SIGINT, SIGTERM);
-    told.async_wait([](boost::system::error_code ec, int) {
-        if (!ec) log_line(log_level::info, "draining; a second signal cancels the handlers that run");
+    told.async_wait([manager](boost::system::error_code ec, int) {
+        if (ec) return;
+        manager->stopping();
+        log_line(log_level::info, "draining; a second signal cancels the handlers that run");
     });
     std::vector<std::shared_ptr<explain_on_signal>> explained;
     std::vector<empty_watch> watches;
@@ -80,6 +84,8 @@ asio::awaitable<void> consume_until_drained(session& s, consume_options const& o
     }
     asio::co_spawn(s.io, work.run(), over);
     if (job.started) job.started(work);
+    auto const& all = work.queues();
+    manager->ready("consuming " + (all.size() == 1 ? all.front().url : std::to_string(all.size()) + " queues"));
 
     bool draining = false;
     auto tell_at = real_clock().now() + job.statistics_every;
@@ -95,7 +101,9 @@ asio::awaitable<void> consume_until_drained(session& s, consume_options const& o
         }
         bool enough = heard->complaint.has_value();
         if (look_at && !enough && !heard->end) enough = co_await all_empty(s, work, watches);
-        if (enough && !std::exchange(draining, true)) work.stop(limit);
+        if (!enough || std::exchange(draining, true)) continue;
+        manager->stopping();
+        work.stop(limit);
     }
     for (auto const& one : explained)
         one->end();

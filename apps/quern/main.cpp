@@ -54,7 +54,7 @@ Exit status:
 
 int run(int argc, char* argv[])
 {
-    quern::app::program app("quern", "Quern consumes Amazon SQS queues.", "quern " QUERN_VERSION);
+    quern::app::program app("quern", "Quern consumes Amazon SQS queues.", "quern " QUERN_VERSION " (" QUERN_BUILD ")");
     quern::app::command_line line;
     std::string log_level = "info", log_format = "text";
     app.add_option(
@@ -81,6 +81,8 @@ int run(int argc, char* argv[])
     quern::app::add_demo(app, line);
     quern::app::add_sim(app, line);
     quern::app::add_top(app, line);
+    quern::app::add_health(app, line);
+    quern::app::add_init(app, line);
 
     try {
         if (!app.parse(argc, argv)) return quern::app::ok;

@@ -52,6 +52,23 @@ class Watching(ProgramTest):
             to.write(text)
         return path
 
+    def test_health_asks_whether_it_is_well(self):
+        consuming, url = self.watch("consume", "orders", "--exec", "true", "--wait-time", "1")
+        until(lambda: get(url + "/readyz")[0], lambda status: status == 200)
+        for asked in (url, url + "/", url + "/livez", url + "/readyz"):
+            said, complaint = self.quern("health", asked)
+            self.assertEqual((len(said.splitlines()), complaint), (1, ""))
+        self.assertIn("status 404", self.quern("health", url + "/nowhere", status=1)[1])
+        consuming.send_signal(signal.SIGTERM)
+        self.assertEqual(consuming.wait(LIMIT), 0)
+        self.assertIn(url + "/livez: ", self.quern("health", url, status=1)[1])  # nobody listens
+        self.quern("health", "nonsense", status=2)
+
+    def test_health_of_what_hangs(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+            self.assertIn(url, self.quern("health", url, "--timeout", "1", status=1)[1])
+
     def test_a_consumer_shows_what_it_does(self):
         consuming, url = self.watch("consume", "orders", "--exec", "exit 1", "--wait-time", "1")
         self.assertRegex(url, r"^http://127\.0\.0\.1:\d+$")

@@ -24,7 +24,7 @@ class Help(ProgramTest):
             self.assertRegex(out, r"(?s)Examples?:\n.*quern .*" + command[-1])
 
     def test_the_version_is_on_standard_output(self):
-        self.assertRegex(self.quern("--version")[0], r"^quern \d+\.\d+\.\d+\n$")
+        self.assertRegex(self.quern("--version")[0], r"^quern \d+\.\d+\.\d+ \(([0-9a-f]{7,}|commit unknown), (g|Clang)\S* [0-9.]+\)\n$")
 
     def test_a_wrong_command_line_is_one_line_that_names_the_mistake_and_the_help(self):
         for arguments, mentions in (

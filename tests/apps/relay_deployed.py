@@ -20,20 +20,22 @@ DRAIN = 30  # seconds, of --drain-deadline
 
 
 def systemd():
-    text = (EXAMPLES / "quern-relay.service").read_text()
-    return shlex.split(re.search(r"^ExecStart=(.*)$", text, re.M)[1]), int(re.search(r"^TimeoutStopSec=(\d+)$", text, re.M)[1])
+    text = (EXAMPLES / "quern-relay@.service").read_text()
+    guide = (EXAMPLES.parent / "guide" / "relay.md").read_text()
+    command = re.search(r"^ExecStart=(.*)$", text, re.M)[1].replace("%i", "relay")
+    command = command.replace("$OPTIONS", re.search(r'OPTIONS="(.*?)"', guide)[1])
+    return shlex.split(command), int(re.search(r"^TimeoutStopSec=(\d+)$", text, re.M)[1])
 
 
 def kubernetes():
     text = (EXAMPLES / "relay-kubernetes.yaml").read_text()
-    command = json.loads(re.search(r"command: (\[.*\])", text)[1])
     arguments = re.findall(r"^ +- (\S+)$", text[text.index("args:"):text.index("env:")], re.M)
-    return command + arguments, int(re.search(r"terminationGracePeriodSeconds: (\d+)", text)[1])
+    return ["/usr/bin/quern", *arguments], int(re.search(r"terminationGracePeriodSeconds: (\d+)", text)[1])
 
 
 def compose():
     text = (EXAMPLES / "relay-compose.yaml").read_text()
-    return json.loads(re.search(r"command: (\[.*\])", text)[1]), int(re.search(r"stop_grace_period: (\d+)s", text)[1])
+    return ["/usr/bin/quern", *json.loads(re.search(r"command: (\[.*\])", text)[1])], int(re.search(r"stop_grace_period: (\d+)s", text)[1])
 
 
 def succeeds(url):
@@ -85,10 +87,10 @@ class Deployed(ProgramTest):
 
     @unittest.skipUnless(shutil.which("systemd-analyze"), "no systemd-analyze")
     def test_systemd_takes_the_unit(self):
-        unit = Path(self.folder) / "quern-relay.service"
-        unit.write_text((EXAMPLES / unit.name).read_text().replace("/usr/bin/quern", os.path.abspath(QUERN)))
+        unit = Path(self.folder) / "quern-relay@orders.service"
+        unit.write_text((EXAMPLES / "quern-relay@.service").read_text().replace("/usr/bin/quern", os.path.abspath(QUERN)))
         said = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True, timeout=LIMIT)
-        self.assertEqual([line for line in said.stderr.splitlines() if unit.name in line], [])
+        self.assertEqual([line for line in said.stderr.splitlines() if "quern-relay" in line], [])
 
 
 if __name__ == "__main__":

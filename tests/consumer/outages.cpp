@@ -288,8 +288,8 @@ BOOST_AUTO_TEST_CASE(a_gate_of_ones_own_decides)
     BOOST_TEST(it->counters().acked == 3u);
 }
 
-// Where few may begin, what waited here counted as coming, and no receive was asked for until something else happened:
-// 31 s without a single try. The simulator found that (tenants-orders, 190).
+// Where few may begin, what waited here counted as coming, and no receive was asked for until something else
+// happened: 31 s without a single try. The simulator found that (tenants-orders, 190).
 BOOST_AUTO_TEST_CASE(what_waits_here_leaves_its_turn_to_the_next_receive)
 {
     auto const own = std::make_shared<later_gate>();

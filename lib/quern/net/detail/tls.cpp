@@ -9,7 +9,9 @@
 #include <openssl/x509v3.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <ctime>
+#include <unistd.h>
 
 namespace quern::net {
 
@@ -117,6 +119,31 @@ int asked_index()
     return index;
 }
 
+bool is_there(char const* variable, char const* usual)
+{
+    auto const* const told = std::getenv(variable);
+    return ::access(told ? told : usual, R_OK) == 0;
+}
+
+/// The authorities that the system trusts: in OpenSSL's own places; where nothing is there, as for a program that was
+/// linked on another distribution, in the first of theirs. Source: crypto/x509/root_linux.go of Go 1.22.
+void trust_the_systems(asio::ssl::context& context, boost::system::error_code& ec)
+{
+    context.set_default_verify_paths(ec);
+    if (ec || is_there(X509_get_default_cert_file_env(), X509_get_default_cert_file()) ||
+        is_there(X509_get_default_cert_dir_env(), X509_get_default_cert_dir()))
+        return;
+    for (auto const* const bundle : {"/etc/ssl/certs/ca-certificates.crt", // Debian, Ubuntu, Arch
+             "/etc/pki/tls/certs/ca-bundle.crt",                           // Fedora, Red Hat
+             "/etc/ssl/ca-bundle.pem",                                     // openSUSE
+             "/etc/ssl/cert.pem"}) {                                       // Alpine
+        if (::access(bundle, R_OK) == 0) {
+            context.load_verify_file(bundle, ec);
+            return;
+        }
+    }
+}
+
 } // namespace
 
 tls_client::tls_client() : context_(asio::ssl::context::tls_client)
@@ -134,7 +161,7 @@ tls_client::tls_client(std::string const& ca_bundle) : tls_client()
 {
     boost::system::error_code ec;
     if (ca_bundle.empty())
-        context_.set_default_verify_paths(ec);
+        trust_the_systems(context_, ec);
     else
         context_.load_verify_file(ca_bundle, ec);
     if (!ec) return;
@@ -158,7 +185,7 @@ result<std::shared_ptr<tls_client>> tls_client::make(tls_material const& of)
     auto const wrong = [&](std::string const& option, pem_text const& from) {
         return failure(errc::invalid_option, option + " \"" + from.file + "\": " + ec.message());
     };
-    if (of.is_checking && of.authorities.text.empty()) context.set_default_verify_paths(ec);
+    if (of.is_checking && of.authorities.text.empty()) trust_the_systems(context, ec);
     if (of.is_checking && !of.authorities.text.empty()) add_authorities(context, of.authorities.text, ec);
     if (ec) return wrong("ca_file", of.authorities);
     if (of.certificate.text.empty()) {

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# usage: tools/make_image.sh <static program> <folder>
+# Makes <folder>/quern.oci.tar, an image with the program, the authorities that this machine trusts, and nothing else. The
+# same program gives the same bytes. Needs buildah, and no daemon.
+
+set -euo pipefail
+program=$1 out=$2
+version=$("$program" --version | cut -d ' ' -f 2)
+commit=$(git rev-parse HEAD)
+time=$(git log -1 --format=%ct)
+rm -rf "$out"
+mkdir -p "$out"
+store=$(realpath "$out")/store
+buildah() { command buildah --root "$store" --runroot "$store/run" --storage-driver vfs "$@"; }
+trap 'rm -rf "$store"' EXIT
+
+container=$(buildah from scratch)
+buildah copy --quiet --chmod 755 "$container" "$program" /usr/bin/quern >/dev/null
+buildah copy --quiet --chmod 644 "$container" /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt >/dev/null
+buildah config --entrypoint '["/usr/bin/quern"]' --user 65532:65532 \
+    --label org.opencontainers.image.title=quern --label "org.opencontainers.image.version=$version" \
+    --label "org.opencontainers.image.revision=$commit" --label org.opencontainers.image.licenses=Apache-2.0 "$container"
+buildah commit --quiet --timestamp "$time" "$container" "quern:$version" >/dev/null
+buildah push --quiet "quern:$version" "oci-archive:$out/quern.oci.tar:quern:$version"
+echo "done: $out/quern.oci.tar, quern:$version"
