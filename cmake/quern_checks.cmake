@@ -1,4 +1,5 @@
-# Tests that run no code of the library: the text itself (label lint), headers that must compile alone (label headers),
+# Tests that run no code of the library: the text itself (label lint), headers that must compile alone (label headers), what must not
+# compile or not without a warning (label misuse),
 # and the package that gets installed (label package).
 
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
@@ -52,16 +53,22 @@ set_tests_properties(headers PROPERTIES LABELS headers TIMEOUT 1200 RUN_SERIAL T
 add_test(NAME misuse.forgotten
     COMMAND Python3::Interpreter -B "${PROJECT_SOURCE_DIR}/tests/misuse/warned.py" "${PROJECT_SOURCE_DIR}/tests/misuse/forgotten.cpp"
         -- "${CMAKE_CXX_COMPILER}" -std=c++20 -fsyntax-only -Wall -Wextra "-I${PROJECT_SOURCE_DIR}/lib")
-set_tests_properties(misuse.forgotten PROPERTIES LABELS headers TIMEOUT 120)
+set_tests_properties(misuse.forgotten PROPERTIES LABELS misuse TIMEOUT 120)
 # Definitions with which a program would link, and crash.
 foreach(definition IN ITEMS BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_THREADS BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=8)
     string(REGEX REPLACE "=.*" "" name "${definition}")
     add_test(NAME misuse.${name}
         COMMAND "${CMAKE_CXX_COMPILER}" -std=c++20 -fsyntax-only -x c++ "-D${definition}"
             "${PROJECT_SOURCE_DIR}/lib/quern/core/asio_layout.hpp")
-    set_tests_properties(misuse.${name} PROPERTIES LABELS headers TIMEOUT 120
+    set_tests_properties(misuse.${name} PROPERTIES LABELS misuse TIMEOUT 120
         PASS_REGULAR_EXPRESSION "error: .*leave th(e|at) definition")
 endforeach()
+# Likewise simdjson in a unit that is compiled without optimisation, and that did not ask Quern for it.
+add_test(NAME misuse.simdjson
+    COMMAND "${CMAKE_CXX_COMPILER}" -std=c++20 -O0 -fsyntax-only -x c++ -include simdjson.h
+        "${PROJECT_SOURCE_DIR}/lib/quern/core/simdjson.hpp")
+set_tests_properties(misuse.simdjson PROPERTIES LABELS misuse TIMEOUT 120
+    PASS_REGULAR_EXPRESSION "error: .*define SIMDJSON_DEVELOPMENT_CHECKS=0")
 
 # --- package ---------------------------------------------------------------------------------------------------------
 

@@ -16,9 +16,11 @@ if(QUERN_APPS AND Python3_FOUND)
         COMPONENT quern OPTIONAL)
 endif()
 
-install(FILES "${PROJECT_SOURCE_DIR}/docs/examples/quern-relay@.service" DESTINATION lib/systemd/system COMPONENT quern)
-install(FILES "${PROJECT_SOURCE_DIR}/docs/examples/grafana-dashboard.json" DESTINATION "${CMAKE_INSTALL_DATADIR}/quern"
-    COMPONENT quern)
+if(QUERN_APPS)
+    install(FILES "${PROJECT_SOURCE_DIR}/docs/examples/quern-relay@.service" DESTINATION lib/systemd/system COMPONENT quern)
+    install(FILES "${PROJECT_SOURCE_DIR}/docs/examples/grafana-dashboard.json" DESTINATION "${CMAKE_INSTALL_DATADIR}/quern"
+        COMPONENT quern)
+endif()
 
 # Debian wants its own form of changelog, and of who holds which rights. The date is that of the last commit, so that two
 # builds of a commit make the same package.

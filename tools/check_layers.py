@@ -138,10 +138,24 @@ def check_includes(root):
     return problems
 
 
+def check_program(root):
+    """In apps/quern all folders may use common/, and relay/ uses consume/; what stands in none of them may use all."""
+    program = root / "apps" / "quern"
+    problems = []
+    for file in sorted(program.rglob("*/*.?pp")):
+        where = file.relative_to(program)
+        allowed = {where.parts[0], "common"} | ({"consume"} if where.parts[0] == "relay" else set())
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            found = INCLUDE.match(line)
+            if found and found.group(1) == '"' and Path(found.group(2)).parts[0] not in allowed:
+                problems.append(f"apps/quern/{where}:{number}: {where.parts[0]} must not include {found.group(2)}")
+    return problems
+
+
 def check(root):
     library = (root / "lib" / "quern").resolve()
     page = root / "docs" / "design" / "structure.md"
-    return check_includes(root) + check_inside(root, library) + check_face(page, library)
+    return check_includes(root) + check_inside(root, library) + check_face(page, library) + check_program(root)
 
 
 def self_test():
@@ -178,6 +192,15 @@ def self_test():
     }
     try_on(check_includes, tree, bad)
     try_on(check, inside, bad_inside)
+    program = {
+        "apps/quern/main.cpp": '#include "relay/relay.hpp"\n',
+        "apps/quern/relay/relay.hpp": '#include "common/c.hpp"\n#include "consume/c.hpp"\n#include "relay/r.hpp"\n',
+        "apps/quern/common/c.cpp": '#include "common/c.hpp"\n#include <quern/relay/r.hpp>\n',
+    }
+    try_on(check_program, program, {
+        "apps/quern/common/c.hpp": ('#include "relay/relay.hpp"\n', "common must not include relay/relay.hpp"),
+        "apps/quern/consume/c.hpp": ('#include "relay/relay.hpp"\n', "consume must not include relay/relay.hpp"),
+    })
     page = inside["docs/design/structure.md"]
     for table, message in ((page.partition("\n\n")[0], "no table of layers"), (rooms, "consumer's rooms"), (face, "public headers")):
         refuse({**inside, "docs/design/structure.md": page.replace(table, "")}, message)

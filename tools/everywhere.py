@@ -21,7 +21,7 @@ ROOTS = TREE / "build" / "everywhere"
 # What every place needs; {boost}: the number in the names of Boost's packages, {arch}: for which processor they are.
 PACKAGES = """ca-certificates cmake ninja-build ccache python3 libcli11-dev libboost{boost}-dev{arch} libboost-json{boost}-dev{arch}
     libboost-test{boost}-dev{arch} libssl-dev{arch} libsimdjson-dev{arch} libfmt-dev{arch} libspdlog-dev{arch}
-    libtomlplusplus-dev{arch} libsqlite3-dev{arch}""".split()
+    libtomlplusplus-dev{arch} libsqlite3-dev{arch} file dpkg-dev""".split()
 
 # name: (suite, Boost's number, more packages, CMake's arguments, what it is)
 PLACES = {
@@ -37,6 +37,7 @@ PLACES = {
         ["-DCMAKE_TOOLCHAIN_FILE=/src/cmake/aarch64.cmake"], "g++ 12 for arm64, tests under qemu"),
     "debian-sid-clang": ("sid", "", ["clang"], ["-DCMAKE_CXX_COMPILER=clang++"], "the newest clang and Boost of Debian"),
 }
+PACKAGED = ["debian-12", "debian-13"] # in these packages are made, too
 LIBRARIES = ["quern_libraries"]
 PROGRAM = ["app_quern"]
 UNIT_TESTS = ["unit_tests"]
@@ -114,6 +115,17 @@ exec chroot $r /bin/bash -c {shlex.quote(command)}"""
         return good
 
 
+    def packages_work(self):
+        """Makes the Debian packages, and tries them in a bare root."""
+        if not self.build(["quern_libraries", "quern_programs", "quern_shell_files"]):
+            return False
+        if not self.run("rm -rf /build/packages && cd /build && cpack"):
+            return False
+        with self.log.open("a") as log:
+            return subprocess.run([TREE / "tools/try_packages.sh", self.root / "build/packages", self.suite], stdout=log,
+                stderr=log).returncode == 0
+
+
 def try_out(place, quick):
     """What is in the table: a list of (step, verdict)."""
     steps = [("configure", place.prepare),
@@ -125,6 +137,8 @@ def try_out(place, quick):
         steps += [("libraries", lambda: place.build(LIBRARIES)), ("program", lambda: place.build(PROGRAM)),
             ("component tests", lambda: place.build(["component_tests"]) and place.run(
                 "ctest --test-dir /build --label-regex component --output-on-failure"))]
+        if place.name in PACKAGED:
+            steps += [("packages", place.packages_work)]
     out = []
     for name, step in steps:
         began = time.monotonic()

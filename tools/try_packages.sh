@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# usage: tools/try_packages.sh <folder of packages>
-# Installs them in a bare root of this Debian, and uses them there as one would who has nothing else. Needs root.
+# usage: tools/try_packages.sh <folder of packages> [suite]
+# Installs them in a bare root of this Debian, or of the suite, and uses them there as one would who has nothing else. Needs root.
 
 set -euo pipefail
 packages=$(realpath "$1")
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source /etc/os-release
-root=$PWD/build/everywhere/bare-$VERSION_CODENAME
+suite=${2:-$VERSION_CODENAME}
+root=$PWD/build/everywhere/bare-$suite
 
 if [[ ! -e $root/made ]]; then
     rm -rf "$root"
     mkdir -p "$root"
-    debootstrap --variant=minbase "$VERSION_CODENAME" "$root" >"$root.log"
+    debootstrap --variant=minbase "$suite" "$root" >"$root.log"
     printf '%s\n' 'Acquire::Check-Valid-Until "false";' 'Acquire::Check-Date "false";' >"$root/etc/apt/apt.conf.d/99quern"
     touch "$root/made"
 fi
@@ -45,4 +46,4 @@ unshare --mount bash -c 'mount -t proc proc "$1/proc" && mount --rbind /dev "$1/
     exit 1
 }
 grep -E '^(quern [0-9]|.*messages/s)' "$root.log" || true
-echo "the packages do what they should in a bare $PRETTY_NAME"
+echo "the packages do what they should in a bare $suite"

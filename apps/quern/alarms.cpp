@@ -1,10 +1,10 @@
 #include "alarm_plan.hpp"
-#include "command_line.hpp"
-#include "commands.hpp"
-#include "duration_text.hpp"
-#include "service_options.hpp"
-#include "session.hpp"
-#include "standard_streams.hpp"
+#include "common/command_line.hpp"
+#include "common/commands.hpp"
+#include "common/duration_text.hpp"
+#include "common/service_options.hpp"
+#include "common/session.hpp"
+#include "common/standard_streams.hpp"
 
 #include <quern/core/detail/printable.hpp>
 #include <quern/metrics/collection.hpp>

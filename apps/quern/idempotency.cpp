@@ -1,9 +1,9 @@
-#include "command_line.hpp"
-#include "commands.hpp"
-#include "complaint.hpp"
-#include "idempotency_work.hpp"
-#include "service_options.hpp"
-#include "standard_streams.hpp"
+#include "common/command_line.hpp"
+#include "common/commands.hpp"
+#include "common/complaint.hpp"
+#include "common/idempotency_work.hpp"
+#include "common/service_options.hpp"
+#include "common/standard_streams.hpp"
 
 #include <quern/core/alarm.hpp>
 #include <quern/core/detail/printable.hpp>

@@ -1,9 +1,9 @@
 // quern: send to, consume and watch SQS queues from the shell; a local broker; a demonstration.
 
-#include "command_line.hpp"
-#include "commands.hpp"
-#include "complaint.hpp"
-#include "standard_streams.hpp"
+#include "common/command_line.hpp"
+#include "common/commands.hpp"
+#include "common/complaint.hpp"
+#include "common/standard_streams.hpp"
 
 #include <fmt/core.h>
 
@@ -54,7 +54,8 @@ Exit status:
 
 int run(int argc, char* argv[])
 {
-    quern::app::program app("quern", "Quern consumes Amazon SQS queues.", "quern " QUERN_VERSION " (" QUERN_BUILD ")");
+    quern::app::program app(
+        "quern", "Quern consumes Amazon SQS queues.", "quern " QUERN_VERSION " (" QUERN_BUILD ")");
     quern::app::command_line line;
     std::string log_level = "info", log_format = "text";
     app.add_option(

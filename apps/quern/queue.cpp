@@ -1,7 +1,7 @@
-#include "command_line.hpp"
-#include "commands.hpp"
-#include "session.hpp"
-#include "standard_streams.hpp"
+#include "common/command_line.hpp"
+#include "common/commands.hpp"
+#include "common/session.hpp"
+#include "common/standard_streams.hpp"
 
 #include <quern/core/detail/printable.hpp>
 #include <quern/sqs/detail/next_tokens.hpp>

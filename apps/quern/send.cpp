@@ -1,12 +1,12 @@
-#include "command_line.hpp"
-#include "commands.hpp"
-#include "complaint.hpp"
-#include "line_reader.hpp"
-#include "progress.hpp"
-#include "sender.hpp"
-#include "session.hpp"
-#include "standard_streams.hpp"
-#include "trace_export.hpp"
+#include "common/command_line.hpp"
+#include "common/commands.hpp"
+#include "common/complaint.hpp"
+#include "common/line_reader.hpp"
+#include "common/progress.hpp"
+#include "common/sender.hpp"
+#include "common/session.hpp"
+#include "common/standard_streams.hpp"
+#include "common/trace_export.hpp"
 
 #include <quern/sqs/limits.hpp>
 #include <quern/tracing/sending.hpp>

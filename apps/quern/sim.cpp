@@ -1,7 +1,7 @@
-#include "command_line.hpp"
-#include "commands.hpp"
-#include "complaint.hpp"
-#include "progress.hpp"
+#include "common/command_line.hpp"
+#include "common/commands.hpp"
+#include "common/complaint.hpp"
+#include "common/progress.hpp"
 
 #include <quern/sim/redrive_day.hpp>
 #include <quern/sim/world.hpp>

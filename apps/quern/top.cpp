@@ -1,7 +1,7 @@
-#include "command_line.hpp"
-#include "commands.hpp"
-#include "complaint.hpp"
-#include "standard_streams.hpp"
+#include "common/command_line.hpp"
+#include "common/commands.hpp"
+#include "common/complaint.hpp"
+#include "common/standard_streams.hpp"
 #include "top_text.hpp"
 
 #include <quern/core/clock.hpp>

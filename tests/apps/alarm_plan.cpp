@@ -1,4 +1,4 @@
-#include <quern/alarm_plan.hpp>
+#include "quern/alarm_plan.hpp"
 
 #include <quern/telemetry/instruments.hpp>
 

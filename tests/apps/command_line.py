@@ -7,6 +7,7 @@ import signal
 import subprocess
 import unittest
 import urllib.request
+from pathlib import Path
 
 from program import LIMIT, QUERN, Broker, ProgramTest, environment
 
@@ -25,6 +26,13 @@ class Help(ProgramTest):
 
     def test_the_version_is_on_standard_output(self):
         self.assertRegex(self.quern("--version")[0], r"^quern \d+\.\d+\.\d+ \(([0-9a-f]{7,}|commit unknown), (g|Clang)\S* [0-9.]+\)\n$")
+
+    def test_one_version_everywhere(self):
+        version = self.quern("--version")[0].split()[1]
+        root = Path(__file__).resolve().parents[2]
+        for file, before in (("CHANGELOG.md", "## "), ("packaging/vcpkg/quern/vcpkg.json", '"version": "'), ("packaging/Dockerfile", "quern:"),
+                             ("docs/examples/relay-compose.yaml", "quern:"), ("docs/guide/installing.md", "quern:")):
+            self.assertIn(before + version, (root / file).read_text(), file)
 
     def test_a_wrong_command_line_is_one_line_that_names_the_mistake_and_the_help(self):
         for arguments, mentions in (

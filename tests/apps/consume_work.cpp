@@ -1,4 +1,4 @@
-#include "quern/consume_work.hpp"
+#include "quern/consume/consume_work.hpp"
 
 #include "consumer/mill.hpp"
 

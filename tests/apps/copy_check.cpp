@@ -1,4 +1,4 @@
-#include "quern/copy_check.hpp"
+#include "quern/redrive/copy_check.hpp"
 
 #include <boost/test/unit_test.hpp>
 

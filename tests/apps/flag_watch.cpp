@@ -1,5 +1,5 @@
-#include "quern/flag_watch.hpp"
-#include "quern/flag_text.hpp"
+#include "quern/redrive/flag_watch.hpp"
+#include "quern/common/flag_text.hpp"
 
 #include <quern/sim/virtual_clock.hpp>
 

@@ -1,4 +1,4 @@
-#include "quern/held_messages.hpp"
+#include "quern/redrive/held_messages.hpp"
 
 #include "support/t0.hpp"
 

@@ -1,4 +1,4 @@
-#include "quern/looking.hpp"
+#include "quern/redrive/looking.hpp"
 
 #include <redrive/yard.hpp>
 

@@ -1,5 +1,5 @@
-#include "quern/queue_store.hpp"
-#include "quern/sqlite.hpp"
+#include "quern/broker/queue_store.hpp"
+#include "quern/common/sqlite.hpp"
 
 #include "broker/service.hpp"
 

@@ -1,4 +1,4 @@
-#include "quern/queues_file.hpp"
+#include "quern/broker/queues_file.hpp"
 
 #include <boost/test/unit_test.hpp>
 

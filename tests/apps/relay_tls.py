@@ -62,7 +62,7 @@ class Certificates(ProgramTest):
         self.number = 0
         self.settings = os.path.join(self.folder, "relay.toml")
         with open(self.settings, "w", encoding="utf-8") as file:
-            file.write('[relay]\n[relay.breaker]\nshare = 1\n')
+            file.write('[relay]\n[relay.breaker]\nshare = 1.0\n')
         for name in ("authority", "stranger"):
             self.openssl("req", "-x509", *self.new_key(name), "-days", "2", "-subj", f"/CN={name}", "-out", self.at(name))
         self.certify("server", "authority")

@@ -1,4 +1,4 @@
-#include "quern/settings_file.hpp"
+#include "quern/consume/settings_file.hpp"
 
 #include <boost/test/unit_test.hpp>
 

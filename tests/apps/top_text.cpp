@@ -1,4 +1,4 @@
-#include <quern/top_text.hpp>
+#include "quern/top_text.hpp"
 
 #include <quern/admin/picture.hpp>
 

@@ -7,11 +7,10 @@
 #include <quern/consumer/s3_pointer.hpp>
 #include <quern/consumer/sns.hpp>
 #include <quern/core/clock.hpp>
+#include <quern/core/simdjson.hpp>
 #include <quern/idempotency/detail/row.hpp>
 #include <quern/idempotency/key.hpp>
 #include <quern/services/detail/dynamodb_wire.hpp>
-
-#include <simdjson.h>
 
 #include <cstdint>
 #include <string>

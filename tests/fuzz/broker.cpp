@@ -7,10 +7,9 @@
 #include <quern/broker/detail/receipt.hpp>
 #include <quern/broker/detail/redrive_policy.hpp>
 #include <quern/broker/detail/wire_decode.hpp>
+#include <quern/core/simdjson.hpp>
 #include <quern/net/detail/http_request.hpp>
 #include <quern/sqs/types.hpp>
-
-#include <simdjson.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "target.hpp"
 
-#include <quern/queue_rows.hpp>
+#include "quern/broker/queue_rows.hpp"
 
 namespace quern::fuzz {
 

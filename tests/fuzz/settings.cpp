@@ -1,6 +1,6 @@
-#include "quern/queues_file.hpp"
-#include "quern/relay_file.hpp"
-#include "quern/settings_file.hpp"
+#include "quern/broker/queues_file.hpp"
+#include "quern/consume/settings_file.hpp"
+#include "quern/relay/relay_file.hpp"
 #include "target.hpp"
 
 namespace quern::fuzz {

@@ -9,8 +9,7 @@
 #include <quern/core/detail/text/json_find.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
 #include <quern/core/detail/text/xml.hpp>
-
-#include <simdjson.h>
+#include <quern/core/simdjson.hpp>
 
 #include <string>
 

@@ -26,8 +26,8 @@ BOOST_AUTO_TEST_CASE(every_member_of_every_kind_comes_back_from_its_line)
         e.key = "key";
         e.maybe_twice = true;
         e.in_doubt = true;
-        e.due = t0 + 30min + 4ms;
-        e.hidden_until = t0 + 12h;
+        e.due = run_start + 30min + 4ms;
+        e.hidden_until = run_start + 12h;
         e.new_id = "new";
         e.sequence = "123456789012345678901234567890";
         auto const line = to_line(e);
@@ -193,16 +193,16 @@ BOOST_AUTO_TEST_CASE(the_five_minutes_of_a_deduplication_id_count_from_the_first
     c.go(first).value();
     c.go(made(k::resumed)).value();
     auto second = first;
-    second.at = t0 + 4min;
+    second.at = run_start + 4min;
     c.go(second).value();
-    bool const of_the_first = c.book.find("m")->sending_at == t0;
+    bool const of_the_first = c.book.find("m")->sending_at == run_start;
     BOOST_TEST(of_the_first);
     c.go(made(k::send_failed, "m")).value();
     auto third = first; // the first one is in doubt as before
-    third.at = t0 + 8min;
+    third.at = run_start + 8min;
     third.maybe_twice = true;
     c.go(third).value();
-    bool const of_the_third = c.book.find("m")->sending_at == t0 + 8min;
+    bool const of_the_third = c.book.find("m")->sending_at == run_start + 8min;
     BOOST_TEST(of_the_third);
 }
 
@@ -264,21 +264,21 @@ BOOST_AUTO_TEST_CASE(a_book_knows_until_when_it_waits_for_any_message)
 {
     course c(to_waiting);
     auto first = made(k::waiting, "m");
-    first.due = t0 + 1h;
+    first.due = run_start + 1h;
     c.go(first).value();
     c.go(made(k::planned, "n")).value();
     auto second = made(k::waiting, "n");
-    second.hidden_until = t0 + 2h;
+    second.hidden_until = run_start + 2h;
     c.go(second).value();
-    BOOST_TEST(c.book.awaits(t0 + 90min));
+    BOOST_TEST(c.book.awaits(run_start + 90min));
     c.go(made(k::sending, "n")).value();
-    BOOST_TEST(!c.book.awaits(t0 + 90min));
-    BOOST_TEST(c.book.awaits(t0 + 30min));
+    BOOST_TEST(!c.book.awaits(run_start + 90min));
+    BOOST_TEST(c.book.awaits(run_start + 30min));
     c.go(made(k::resumed)).value();
-    BOOST_TEST(c.book.awaits(t0 + 90min)); // nobody knows whether it is still hidden
+    BOOST_TEST(c.book.awaits(run_start + 90min)); // nobody knows whether it is still hidden
     c.go(made(k::left, "n")).value();
     c.go(made(k::left, "m")).value();
-    BOOST_TEST(!c.book.awaits(t0));
+    BOOST_TEST(!c.book.awaits(run_start));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -43,9 +43,9 @@ BOOST_AUTO_TEST_CASE(what_was_flushed_is_there_for_the_next_process_and_a_torn_e
     folder f;
     {
         auto j = journal::open(open_journal_file(f.path, "a").value()).value();
-        j.write(made(k::started), t0);
-        j.write(made(k::planned, "m"), t0);
-        j.write(made(k::planned, "n"), t0);
+        j.write(made(k::started), run_start);
+        j.write(made(k::planned, "m"), run_start);
+        j.write(made(k::planned, "n"), run_start);
         BOOST_REQUIRE(j.flush().has_value());
         auto const file = open_journal_file(f.path, "b");
         BOOST_TEST(!file);
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(what_was_flushed_is_there_for_the_next_process_and_a_torn_e
         auto j = journal::open(std::move(file)).value();
         BOOST_TEST(j.cut() == 13u);
         BOOST_TEST(j.book().last_id() == 3u);
-        BOOST_TEST(j.write(made(k::sending, "m"), t0) == 4u);
+        BOOST_TEST(j.write(made(k::sending, "m"), run_start) == 4u);
         BOOST_REQUIRE(j.flush().has_value());
     }
     auto const text = read_journal_file(f.path, "a").value();
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_wish_to_cancel_stays_until_the_run_is_over)
     folder f;
     {
         auto j = journal::open(open_journal_file(f.path, "a").value()).value();
-        j.write(made(k::started), t0);
+        j.write(made(k::started), run_start);
         j.flush().value();
         BOOST_TEST(!j.is_cancelled());
         ask_to_cancel(f.path, "a").value();
@@ -86,10 +86,10 @@ BOOST_AUTO_TEST_CASE(a_wish_to_cancel_stays_until_the_run_is_over)
     {
         auto j = journal::open(open_journal_file(f.path, "a").value()).value();
         BOOST_TEST(j.is_cancelled());
-        j.write(made(k::resumed), t0);
+        j.write(made(k::resumed), run_start);
         j.flush().value();
         BOOST_TEST(j.is_cancelled());
-        j.write(made(k::cancelled), t0);
+        j.write(made(k::cancelled), run_start);
         j.flush().value();
         BOOST_TEST(!j.is_cancelled());
         ask_to_cancel(f.path, "a").value(); // too late
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_wish_to_cancel_an_earlier_run_of_the_name_is_not_about_th
     ask_to_cancel(f.path, "a").value();
     auto j = journal::open(open_journal_file(f.path, "a").value()).value();
     BOOST_TEST(!j.is_cancelled());
-    j.write(made(k::started), t0);
+    j.write(made(k::started), run_start);
     j.flush().value();
     BOOST_TEST(!j.is_cancelled());
 }
@@ -167,7 +167,7 @@ struct long_file final : journal_file {
             write(made(kind, "undeleted"));
         write(made(k::planned, "waits"));
         auto waits = made(k::waiting, "waits");
-        waits.due = t0 + 24h;
+        waits.due = run_start + 24h;
         write(waits);
         for (std::size_t i = 0; i < messages; ++i)
             for (auto const kind : to_done)
@@ -194,11 +194,11 @@ BOOST_AUTO_TEST_CASE(a_run_that_goes_on_knows_what_is_open_and_of_what_is_done_t
     BOOST_TEST(counts.redriven == count + 1);
     BOOST_TEST(counts.undeleted == 1u);
     BOOST_TEST(counts.waiting == 1u);
-    BOOST_TEST(book.awaits(t0 + 23h));
-    BOOST_TEST(!book.awaits(t0 + 24h));
+    BOOST_TEST(book.awaits(run_start + 23h));
+    BOOST_TEST(!book.awaits(run_start + 24h));
     BOOST_TEST(book.find("m99999") != nullptr);
     BOOST_TEST(book.find("m0") == nullptr);
-    j.write(made(k::deleted, "m0"), t0); // by a journal that has kept more
+    j.write(made(k::deleted, "m0"), run_start); // by a journal that has kept more
     BOOST_TEST(!j.is_broken());
     BOOST_TEST(book.counts().deleted == count);
     BOOST_TEST(book.messages().size() == journal::most_done + 2);

@@ -11,14 +11,14 @@ namespace quern::test {
 using namespace quern::redrive;
 using namespace std::chrono_literals;
 
-inline wall_time const t0{std::chrono::hours(24 * 365 * 56) + 123ms};
+inline constexpr wall_time run_start{std::chrono::hours(24 * 365 * 56) + 123ms};
 
 inline event made(event_kind kind, std::string message = {})
 {
     event out;
     out.kind = kind;
     out.message = std::move(message);
-    out.at = t0;
+    out.at = run_start;
     if (kind == event_kind::started) out.version = event::current_version;
     if (kind == event_kind::planned) out.decision = "send";
     return out;

@@ -1,11 +1,10 @@
 #pragma once
 
-// Not in quern.hpp: simdjson.h alone takes a second to compile.
+// Not in quern.hpp: simdjson alone takes a second to compile.
 
 #include <quern/consumer/outcome.hpp>
 #include <quern/consumer/typed.hpp>
-
-#include <simdjson.h>
+#include <quern/core/simdjson.hpp>
 
 #include <concepts>
 #include <cstddef>

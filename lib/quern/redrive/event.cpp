@@ -3,10 +3,10 @@
 #include <quern/core/detail/printable.hpp>
 #include <quern/core/detail/text/date.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
+#include <quern/core/simdjson.hpp>
 #include <quern/sqs/detail/copy.hpp>
 
 #include <boost/crc.hpp>
-#include <simdjson.h>
 
 #include <array>
 #include <cstdio>

@@ -2,10 +2,9 @@
 
 #include <quern/core/detail/text/base64.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
+#include <quern/core/simdjson.hpp>
 #include <quern/sqs/detail/copy.hpp>
 #include <quern/sqs/limits.hpp>
-
-#include <simdjson.h>
 
 #include <optional>
 #include <utility>

@@ -2,9 +2,8 @@
 
 #include <quern/aws/detail/signing/canonical.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
+#include <quern/core/simdjson.hpp>
 #include <quern/services/detail/host.hpp>
-
-#include <simdjson.h>
 
 #include <charconv>
 

@@ -1,9 +1,8 @@
 #include <quern/services/ssm.hpp>
 
 #include <quern/core/detail/text/json_writer.hpp>
+#include <quern/core/simdjson.hpp>
 #include <quern/services/detail/host.hpp>
-
-#include <simdjson.h>
 
 #include <utility>
 

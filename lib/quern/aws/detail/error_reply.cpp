@@ -1,7 +1,6 @@
 #include <quern/aws/detail/error_reply.hpp>
 #include <quern/core/detail/printable.hpp>
-
-#include <simdjson.h>
+#include <quern/core/simdjson.hpp>
 
 #include <algorithm>
 #include <array>

@@ -2,8 +2,7 @@
 
 #include <quern/broker/detail/errors.hpp>
 #include <quern/core/detail/text/base64.hpp>
-
-#include <simdjson.h>
+#include <quern/core/simdjson.hpp>
 
 #include <limits>
 

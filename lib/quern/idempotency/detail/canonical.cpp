@@ -3,8 +3,7 @@
 #include <quern/core/detail/text/json_find.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
 #include <quern/core/detail/text/large_integers.hpp>
-
-#include <simdjson.h>
+#include <quern/core/simdjson.hpp>
 
 #include <algorithm>
 #include <charconv>

@@ -1,8 +1,7 @@
 #include <quern/idempotency/detail/row.hpp>
 
 #include <quern/core/detail/text/json_writer.hpp>
-
-#include <simdjson.h>
+#include <quern/core/simdjson.hpp>
 
 #include <algorithm>
 #include <charconv>

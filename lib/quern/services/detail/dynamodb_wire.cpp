@@ -2,8 +2,7 @@
 
 #include <quern/core/detail/printable.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
-
-#include <simdjson.h>
+#include <quern/core/simdjson.hpp>
 
 namespace quern::services {
 

@@ -2,9 +2,8 @@
 
 #include <quern/core/detail/text/base64.hpp>
 #include <quern/core/error.hpp>
+#include <quern/core/simdjson.hpp>
 #include <quern/sqs/types.hpp>
-
-#include <simdjson.h>
 
 #include <cstddef>
 #include <memory>

@@ -2,8 +2,7 @@
 #include <quern/aws/detail/signing/canonical.hpp>
 #include <quern/core/detail/printable.hpp>
 #include <quern/core/detail/text/date.hpp>
-
-#include <simdjson.h>
+#include <quern/core/simdjson.hpp>
 
 #include <charconv>
 

@@ -2,7 +2,7 @@
 
 #include <quern/consumer/detail/gate/gate_stage.hpp>
 
-#include <simdjson.h>
+#include <quern/core/simdjson.hpp>
 
 #include <charconv>
 #include <string_view>

@@ -1,6 +1,6 @@
 #include <quern/core/detail/text/json_find.hpp>
 
-#include <simdjson.h>
+#include <quern/core/simdjson.hpp>
 
 #include <algorithm>
 #include <bitset>

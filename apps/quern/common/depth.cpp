@@ -1,0 +1,50 @@
+#include "common/depth.hpp"
+
+#include <charconv>
+
+namespace quern::app {
+
+sqs::answer<depth> queue_depth(sqs::api& sqs, std::string queue_url)
+{
+    sqs::get_queue_attributes_request request(std::move(queue_url));
+    request.attribute_names = {
+        "ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed"};
+    auto const names = request.attribute_names;
+    auto const got = co_await sqs.get_queue_attributes(std::move(request));
+    if (!got) co_return got.error();
+
+    std::int64_t counts[3]{};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        auto const at = got->attributes.find(names[i]);
+        auto const text = at == got->attributes.end() ? std::string_view() : std::string_view(at->second);
+        auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), counts[i]);
+        if (ec != std::errc() || end != text.data() + text.size()) {
+            co_return failure(errc::bad_reply, names[i] + " is missing or no number");
+        }
+    }
+    depth found;
+    found.visible = counts[0];
+    found.in_flight = counts[1];
+    found.delayed = counts[2];
+    co_return found;
+}
+
+sqs::answer<bool> empty_watch::is_empty(consumer const& c)
+{
+    if (c.counters().empty_polls == empty_polls_ || c.in_flight() != 0) co_return false;
+    empty_polls_ = c.counters().empty_polls;
+    auto const found = co_await queue_depth(sqs_, queue_url_);
+    if (!found) co_return found.error();
+    co_return found->total() == 0 && c.in_flight() == 0;
+}
+
+sqs::answer<bool> empty_watch::stays_empty(consumer const& c)
+{
+    auto const received = c.counters().received;
+    auto const now = co_await is_empty(c);
+    if (!now) co_return now;
+    if (*now) received_ = received;
+    co_return received_ == c.counters().received&& c.in_flight() == 0;
+}
+
+} // namespace quern::app

@@ -1,0 +1,80 @@
+#include "common/endpoint_options.hpp"
+
+#include "common/complaint.hpp"
+
+#include <quern/aws/config/clear_text.hpp>
+#include <quern/aws/config/detail/partitions.hpp>
+
+namespace quern::app {
+
+bool is_url(std::string_view queue)
+{
+    return queue.find("://") != queue.npos;
+}
+
+result<aws::credentials> local_keys(aws::environment const& variable)
+{
+    bool const none = aws::first_set(variable, {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}).empty();
+    if (none) return aws::credentials{"test", "test", ""};
+    return aws::credentials_from(variable);
+}
+
+result<sqs::client_options> client_options_from(
+    endpoint_options where, std::string_view queue, aws::environment const& variable)
+{
+    sqs::client_options options;
+    options.where.url = std::move(where.url);
+    options.where.region = std::move(where.region);
+    if (is_url(queue)) {
+        if (auto const at = net::parse_endpoint(queue); !at)
+            return failure(errc::invalid_option, "QUEUE_URL: " + at.error().message);
+        options.where.queue_url = queue;
+    }
+
+    auto const config = aws::load_shared_config(variable);
+    if (!config) return config.error();
+    auto const profile_name = aws::selected_profile(variable, where.profile);
+    if (!where.profile.empty() && !config->profile(where.profile))
+        return failure(errc::invalid_option, "--profile: there is no profile \"" + where.profile + "\"");
+    auto const profile = aws::settings_of(*config, profile_name, aws::sqs_service);
+    options.profile = where.profile;
+
+    auto const settled = sqs::settled(options.where, variable, profile);
+    bool is_local = false;
+    if (!settled.url.empty()) {
+        auto const at = net::parse_endpoint(settled.url);
+        if (!at) return failure(errc::invalid_option, "--endpoint (or AWS_ENDPOINT_URL_SQS): " + at.error().message);
+        is_local = !aws::is_amazons(at->host);
+    }
+    if (settled.region.empty() && is_local) options.where.region = "us-east-1";
+    if (settled.region.empty() && !is_local) {
+        return failure(errc::invalid_option,
+            "no region: give --region, set AWS_REGION, or set region in the profile; for a local broker give "
+            "--endpoint or set AWS_ENDPOINT_URL_SQS");
+    }
+
+    std::string key; // unknown as long as they have to be looked for
+    bool const is_named = !aws::selected_profile(variable, where.profile, "").empty();
+    if (is_local && !is_named) {
+        auto keys = local_keys(variable);
+        if (!keys) return keys.error();
+        key = keys->access_key_id;
+        options.credentials = aws::static_credentials(std::move(*keys));
+    }
+    auto const resolved = sqs::resolve(options.where, variable, profile);
+    if (!resolved) return resolved.error();
+    options.where.region = resolved->region;
+    if (auto const risk = aws::clear_text_warning(resolved->at, key)) log_line(log_level::warning, *risk);
+    return options;
+}
+
+sqs::answer<std::string> queue_url(sqs::api& sqs, std::string url_or_name)
+{
+    if (is_url(url_or_name)) co_return url_or_name;
+    sqs::get_queue_url_request request(std::move(url_or_name));
+    auto const found = co_await sqs.get_queue_url(std::move(request));
+    if (!found) co_return found.error();
+    co_return found->queue_url;
+}
+
+} // namespace quern::app

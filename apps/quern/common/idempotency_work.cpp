@@ -1,0 +1,144 @@
+#include "common/idempotency_work.hpp"
+
+#include "common/command_line.hpp"
+#include "common/service_options.hpp"
+
+#include <quern/idempotency/dynamodb_store.hpp>
+#include <quern/idempotency/memory_store.hpp>
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <utility>
+
+namespace quern::app {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::string_view table_prefix = "ddb:";
+
+std::string check_store(std::string const& text)
+{
+    bool const is_table = text.starts_with(table_prefix) && text.size() > table_prefix.size();
+    return is_table || text == "memory" ? "" : "\"" + text + "\" is no store: ddb:TABLE or memory";
+}
+
+std::string check_key(std::string const& text)
+{
+    auto const found = idempotency::key_source::parse(text);
+    return found ? "" : found.error().message;
+}
+
+std::string name_of_queue(std::string const& url)
+{
+    return url.substr(url.rfind('/') + 1);
+}
+
+failure no_table(std::string const& table, failure const& why)
+{
+    if (why.service_code != "ResourceNotFoundException")
+        return failure(errc::invalid_option, "--idempotency ddb:" + table + ": " + describe(why));
+    return failure(errc::invalid_option,
+        fmt::format("--idempotency: there is no table {0}; `quern idempotency table create {0}` makes it", table));
+}
+
+} // namespace
+
+void add_idempotency_options(command& to, idempotency_options& o)
+{
+    to.add_option("--idempotency ddb:TABLE|memory", o.store,
+          "Do the work of each key once, and remember keys in this DynamoDB table or in "
+          "memory, see below; default: off")
+        ->check(check_store);
+    to.add_option("--idempotency-key KEY", o.key,
+          "With --idempotency: what the key is: message-id, deduplication-id, attribute:NAME, body:/json/pointer "
+          "or body; default message-id")
+        ->check(check_key)
+        ->needs("--idempotency");
+    to.add_option("--idempotency-name NAME", o.name,
+          "With --idempotency: the name of the work, which is part of each key; default: the queue's name")
+        ->needs("--idempotency");
+    to.add_option("--idempotency-life SECONDS", o.life, "With --idempotency: remember a completed key for so long")
+        ->range(1, 31'536'000)
+        ->capture_default_str()
+        ->needs("--idempotency");
+    to.add_option("--idempotency-flavour LANGUAGE", o.flavour,
+          "With --idempotency: write keys as Powertools for this language does, to share its table; default quern")
+        ->one_of({"quern", "python", "typescript", "java"})
+        ->needs("--idempotency");
+}
+
+asio::awaitable<result<std::shared_ptr<idempotency_work>>> idempotency_work::make(
+    session& s, idempotency_options const& o)
+{
+    auto out = std::make_shared<idempotency_work>();
+    out->said_ = o;
+    auto key = idempotency::key_source::parse(o.key);
+    if (!key) co_return key.error();
+    out->key_ = std::move(*key);
+    if (o.store == "memory") {
+        out->store_ = std::make_shared<idempotency::memory_store>();
+        co_return out;
+    }
+    auto const table = o.store.substr(table_prefix.size());
+    services::dynamodb_options options;
+    endpoint_options where{{}, s.options.where.region, s.options.profile};
+    auto const settled = settle(options, aws::dynamodb_service, std::move(where), aws::process_environment);
+    if (!settled) co_return settled.error();
+    if (!options.credentials && !s.options.credentials) options.credentials = s.sqs.credentials();
+    auto const client = std::make_shared<services::dynamodb>(s.sqs.get_executor(), std::move(options));
+    services::describe_table_request question(table);
+    auto const there = co_await client->describe_table(std::move(question));
+    bool const may_ask = there || !there.error().service_code.starts_with("AccessDenied");
+    if (!there && may_ask) co_return no_table(table, there.error());
+    idempotency::dynamodb_store_options how;
+    how.table = table;
+    how.as = idempotency::flavour_named(o.flavour).value();
+    if (there) {
+        how.names.key = there->hash_key;
+        how.names.sort_key = there->sort_key;
+    }
+    if (!o.name.empty()) how.partition = "idempotency#" + o.name;
+    out->store_ = std::make_shared<idempotency::dynamodb_store>(client, std::move(how));
+    co_return out;
+}
+
+void idempotency_work::add_attributes(consumer_options& to) const
+{
+    if (key_.what == idempotency::key_source::kind::deduplication_id)
+        to.system_attributes.emplace_back("MessageDeduplicationId");
+}
+
+handler idempotency_work::wrap(std::string const& queue_url, handler inner)
+{
+    idempotency::once_options how;
+    how.prefix = said_.name.empty() ? name_of_queue(queue_url) : said_.name;
+    how.as = idempotency::flavour_named(said_.flavour).value();
+    how.key = key_;
+    how.life = std::chrono::seconds(said_.life);
+    how.log = to_stderr();
+    auto const guard = std::make_shared<idempotency::once>(store_, std::move(how));
+    guards_[queue_url] = guard;
+    return guard->wrap(std::move(inner));
+}
+
+std::string idempotency_work::statistics() const
+{
+    idempotency::once_counters sum;
+    for (auto const& [url, guard] : guards_) {
+        auto const n = guard->counters();
+        sum.claimed += n.claimed;
+        sum.completed += n.completed;
+        sum.duplicates += n.duplicates;
+        sum.released += n.released;
+        sum.fenced += n.fenced;
+        sum.unavailable += n.unavailable;
+        sum.unrecorded += n.unrecorded;
+    }
+    return fmt::format("idempotency: claimed {}, completed {}, duplicates {}, given back {}, fenced {}, store "
+                       "unavailable {}, done and not recorded {}",
+        sum.claimed, sum.completed, sum.duplicates, sum.released, sum.fenced, sum.unavailable, sum.unrecorded);
+}
+
+} // namespace quern::app

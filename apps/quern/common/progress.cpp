@@ -1,0 +1,50 @@
+#include "common/progress.hpp"
+
+#include "common/standard_streams.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <unistd.h>
+
+namespace quern::app {
+
+using namespace std::chrono_literals;
+
+std::string progress_line(std::string const& what, std::size_t done, std::size_t total, tick::duration took)
+{
+    auto const seconds = std::chrono::duration<double>(took).count();
+    auto const rate = seconds > 0 ? static_cast<double>(done) / seconds : 0.0;
+    if (total == 0) return fmt::format("{} {}, {:.0f}/s", what, done, rate);
+    return fmt::format("{} {} of {} ({} %), {:.0f}/s", what, done, total, done * 100 / total, rate);
+}
+
+progress::progress(std::string what, std::size_t total, tick now)
+    : what_(std::move(what)), total_(total), terminal_(::isatty(STDERR_FILENO) == 1), began_at_(now),
+      due_at_(now + (terminal_ ? 100ms : 2000ms))
+{}
+
+void progress::show(std::size_t done, tick now, std::string const& more)
+{
+    if (now < due_at_) return;
+    due_at_ = now + (terminal_ ? 100ms : 2000ms);
+    auto line = progress_line(what_, done, total_, now - began_at_);
+    if (!more.empty()) line += ": " + more;
+    if (!terminal_) {
+        say(stderr, "{}\n", line);
+        return;
+    }
+    constexpr std::size_t width = 30;
+    auto const filled = total_ == 0 ? 0 : std::min(width, done * width / total_);
+    auto const bar = total_ == 0 ? std::string() : fmt::format("[{:#<{}}{:.<{}}] ", "", filled, "", width - filled);
+    say(stderr, "\r{}{}\033[K", bar, line);
+    std::fflush(stderr);
+    drawn_ = true;
+}
+
+void progress::finish()
+{
+    if (std::exchange(drawn_, false)) say(stderr, "\r\033[K");
+}
+
+} // namespace quern::app

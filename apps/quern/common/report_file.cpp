@@ -1,0 +1,119 @@
+#include "common/report_file.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <optional>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace quern::app {
+namespace {
+
+failure failed_for(std::string what, int error)
+{
+    failure why;
+    why.code.assign(error, boost::system::system_category());
+    why.message = std::move(what);
+    return why;
+}
+
+/// Why nothing can be put there.
+std::optional<failure> unfit(std::string const& path)
+{
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored)) return failed_for(path, EISDIR);
+    // A device or a pipe, which the report would replace rather than go to: /dev/stdout, for root.
+    if (std::filesystem::is_other(path, ignored)) return failed_for(path + " is no plain file", EINVAL);
+    return {};
+}
+
+failure no_room_beside(std::string const& path)
+{
+    auto const error = errno;
+    auto const parent = std::filesystem::path(path).parent_path().string();
+    return failed_for("the folder " + (parent.empty() ? std::string(".") : parent) + " takes no file", error);
+}
+
+/// As any file that a program makes: mkostemp() lets only the owner read it.
+void open_to_others(int file)
+{
+    auto const mask = ::umask(0);
+    ::umask(mask);
+    (void)!::fchmod(file, 0666 & ~mask);
+}
+
+} // namespace
+
+report_file::report_file(std::string path, std::string draft, int file, bool lasts)
+    : path_(std::move(path)), draft_(std::move(draft)), file_(file), lasts_(lasts)
+{}
+
+report_file::report_file(report_file&& other) noexcept
+    : path_(std::move(other.path_)), draft_(std::exchange(other.draft_, {})), file_(std::exchange(other.file_, -1)),
+      lasts_(other.lasts_), is_empty_(other.is_empty_)
+{}
+
+report_file::~report_file()
+{
+    if (file_ >= 0 && !lasting().empty()) ::fsync(file_);
+    if (file_ >= 0) ::close(file_);
+    if (!draft_.empty() && lasting().empty()) ::unlink(draft_.c_str());
+}
+
+result<report_file> report_file::open(std::string path)
+{
+    if (auto why = unfit(path)) return std::move(*why);
+    // A name that nobody can foresee, and a file that nobody has put there.
+    auto draft = path + ".XXXXXX";
+    auto const file = ::mkostemp(draft.data(), O_CLOEXEC);
+    if (file < 0) return no_room_beside(path);
+    open_to_others(file);
+    return report_file(std::move(path), std::move(draft), file, false);
+}
+
+result<report_file> report_file::open_lasting(std::string path)
+{
+    if (auto why = unfit(path)) return std::move(*why);
+    for (int number = 1;; ++number) {
+        auto draft = path + ".partial" + (number == 1 ? std::string() : '-' + std::to_string(number));
+        auto const file = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (file >= 0) return report_file(std::move(path), std::move(draft), file, true);
+        if (errno != EEXIST) return no_room_beside(path);
+    }
+}
+
+result<void> report_file::append(std::string_view text)
+{
+    while (!text.empty()) {
+        auto const put = ::write(file_, text.data(), text.size());
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return failed_for(draft_, errno);
+        is_empty_ = false;
+        text.remove_prefix(static_cast<std::size_t>(put));
+    }
+    return {};
+}
+
+result<void> report_file::finish()
+{
+    auto const file = std::exchange(file_, -1);
+    int error = 0;
+    if (::fsync(file) != 0) error = errno; // an export may be the only copy
+    if (::close(file) != 0 && error == 0) error = errno;
+    if (error == 0 && std::rename(draft_.c_str(), path_.c_str()) != 0) error = errno;
+    if (error != 0) return failed_for(path_, error);
+    draft_.clear();
+    return {};
+}
+
+result<void> report_file::write(std::string_view text)
+{
+    auto const appended = append(text);
+    return appended ? finish() : appended;
+}
+
+} // namespace quern::app

@@ -1,0 +1,100 @@
+#include "common/service_manager.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <utility>
+
+namespace quern::app {
+namespace {
+
+std::string variable(char const* name)
+{
+    auto const* const value = std::getenv(name);
+    return value ? value : "";
+}
+
+template <class Number>
+std::optional<Number> number(std::string const& text)
+{
+    Number out{};
+    auto const* const end = text.data() + text.size();
+    auto const [read_to, ec] = std::from_chars(text.data(), end, out);
+    if (ec != std::errc() || read_to != end || out <= 0) return std::nullopt;
+    return out;
+}
+
+void send(std::string const& socket, std::string_view news)
+{
+    sockaddr_un to{};
+    to.sun_family = AF_UNIX;
+    if (socket.empty() || socket.size() >= sizeof to.sun_path) return;
+    std::memcpy(to.sun_path, socket.data(), socket.size());
+    if (to.sun_path[0] == '@') to.sun_path[0] = '\0'; // an abstract name
+    auto const size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket.size());
+    int const from = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (from < 0) return;
+    ::sendto(from, news.data(), news.size(), MSG_NOSIGNAL, reinterpret_cast<sockaddr const*>(&to), size);
+    ::close(from);
+}
+
+} // namespace
+
+struct service_manager::watchdog : std::enable_shared_from_this<watchdog> {
+    watchdog(boost::asio::any_io_executor ex, std::string to, std::chrono::microseconds each)
+        : timer(std::move(ex)), socket(std::move(to)), interval(each)
+    {}
+
+    void feed()
+    {
+        send(socket, "WATCHDOG=1");
+        timer.expires_after(interval);
+        timer.async_wait([self = shared_from_this()](boost::system::error_code ec) {
+            if (!ec && !self->over) self->feed();
+        });
+    }
+
+    boost::asio::steady_timer timer;
+    std::string const socket;
+    std::chrono::microseconds const interval;
+    bool over = false;
+};
+
+service_manager::service_manager(boost::asio::any_io_executor ex)
+    : ex_(std::move(ex)), socket_(variable("NOTIFY_SOCKET"))
+{
+    auto const meant = number<pid_t>(variable("WATCHDOG_PID"));
+    if (meant && *meant != ::getpid()) return;
+    if (auto const wait = number<std::int64_t>(variable("WATCHDOG_USEC")))
+        patience_ = std::chrono::microseconds(*wait);
+}
+
+service_manager::~service_manager()
+{
+    if (!watchdog_) return;
+    watchdog_->over = true;
+    watchdog_->timer.cancel();
+}
+
+void service_manager::ready(std::string const& status)
+{
+    send(socket_, "READY=1\nSTATUS=" + status);
+    if (!patience_ || socket_.empty() || watchdog_) return;
+    watchdog_ = std::make_shared<watchdog>(ex_, socket_, *patience_ / 2);
+    watchdog_->feed();
+}
+
+void service_manager::stopping()
+{
+    send(socket_, "STOPPING=1\nSTATUS=stopping");
+}
+
+} // namespace quern::app

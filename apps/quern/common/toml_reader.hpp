@@ -1,0 +1,38 @@
+#pragma once
+
+#include "common/toml.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace quern::app {
+
+/// Reads a TOML document. Every complaint names the place of the node that it is about: "shop.toml:7:3: queues.orders
+/// must be a table". Thrown, and caught by whoever reads the document as a whole.
+class toml_reader {
+public:
+    struct complaint {
+        std::string text;
+    };
+
+protected:
+    explicit toml_reader(std::string_view file) : file_(file) {}
+
+    toml::table parse(std::string_view document) const;
+
+    std::string spot(toml::source_region const& at) const;
+    std::string place(toml::source_region const& at, std::string_view key) const;
+    [[noreturn]] void refuse(toml::source_region const& at, std::string_view key, std::string_view why) const;
+
+    toml::table const& table(toml::node const& node, std::string_view key, std::string_view form) const;
+    std::string text(toml::node const& node, std::string_view key) const;
+    std::int64_t number(toml::node const& node, std::string_view key, std::int64_t least, std::int64_t most) const;
+
+    /// A text, or what stands for one.
+    std::string simple(toml::node const& node, std::string_view key) const;
+
+    std::string_view const file_;
+};
+
+} // namespace quern::app

@@ -1,0 +1,79 @@
+#include "common/command_line.hpp"
+#include "common/commands.hpp"
+#include "common/rejects_nothing.hpp"
+#include "consume/command_check.hpp"
+#include "consume/consume_handlers.hpp"
+#include "consume/consuming.hpp"
+
+#include <memory>
+#include <unistd.h>
+
+namespace quern::app {
+namespace {
+
+namespace asio = boost::asio;
+
+/// The variables that tell a command of its message's trace; null where there are no traces.
+more_variables traces_of(std::shared_ptr<trace_export> const& traces)
+{
+    if (!traces) return {};
+    return [traces](delivery const& d) {
+        auto const its = traces->context_of(d.id());
+        return its ? trace_variables(*its) : std::vector<std::string>();
+    };
+}
+
+result<consumer_work> work_on(
+    consume_options const& o, bool several, asio::any_io_executor ex, std::shared_ptr<consumer_news> const& heard)
+{
+    consumer_work out;
+    out.program = "quern consume";
+    if (o.exec.empty()) {
+        auto const to = std::make_shared<line_writer>(std::move(ex), STDOUT_FILENO);
+        auto const broken = [heard](failure const& why) {
+            heard->end_with(describe(why) + "; what was not written was not acknowledged and comes again");
+        };
+        out.handle = [to, broken, several](std::string const& url) {
+            return print_messages(to, broken, several ? url : std::string());
+        };
+    } else {
+        // A handler is cancelled at nine tenths of a drain: the command has to be gone before its end.
+        out.handle = [&o, heard](std::string const& url) {
+            return run_for_each(
+                o.exec, url, std::chrono::milliseconds(o.drain_deadline * 1000 / 20), traces_of(heard->traces));
+        };
+    }
+    return out;
+}
+
+asio::awaitable<int> consume(session& s, consume_options const& o)
+{
+    if (auto const why = conflict(o); !why.empty()) co_return complain(why, usage);
+    if (!o.exec.empty()) {
+        auto const missing = co_await missing_command(o.exec);
+        if (!missing.empty()) co_return complain("--exec: " + missing, usage);
+    }
+    make_work const make = [&](std::vector<std::string> const& urls, consumer_options& settings,
+                               std::shared_ptr<consumer_news> heard) {
+        if (settings.max_age.count() == 0) settings.log = without_word_of_rejects(std::move(settings.log));
+        return work_on(o, urls.size() != 1, s.io.get_executor(), heard);
+    };
+    auto const code = co_await consume_queues(s, o, make);
+    co_return code;
+}
+
+} // namespace
+
+void add_consume(command& app, command_line& line)
+{
+    auto const o = std::make_shared<consume_options>();
+    auto* const command = app.add_subcommand("consume", "Print each message, or run a command for each");
+    add_options(*command, *o);
+    command->callback([o, &line] {
+        line.run = [o, &line] {
+            return run(line.where, o->queues.front(), [o](session& s) { return consume(s, *o); });
+        };
+    });
+}
+
+} // namespace quern::app

@@ -1,0 +1,37 @@
+#include "redrive/copy_check.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace quern::app {
+
+std::string what_is_missing(copy_of_queue const& c)
+{
+    auto const copied = static_cast<std::int64_t>(c.copied);
+    if (c.interrupted) return "a signal ended it early: begin again";
+    if (c.damaged != 0) return fmt::format("{} arrived damaged: begin again", c.damaged);
+    auto const missing = std::max(c.before, c.after) - copied;
+    if (missing <= 0) return {};
+
+    // Ours are in flight as well.
+    auto const elsewhere = std::clamp<std::int64_t>(c.in_flight_after - copied, 0, missing);
+    auto const delayed = std::clamp<std::int64_t>(c.delayed_after, 0, missing - elsewhere);
+    auto const others = missing - elsewhere - delayed;
+    std::string which, remedy = "begin again when they can be received";
+    auto const add = [&](std::int64_t count, char const* what) {
+        if (count != 0) which += fmt::format("{}{} {}", which.empty() ? "" : ", ", count, what);
+    };
+    add(elsewhere, "in flight elsewhere");
+    add(delayed, "delayed");
+    if (c.queue.ends_with(".fifo")) {
+        add(others, "behind others of their group");
+        if (others != 0) remedy = "a FIFO queue gives out only the first messages of each group";
+    } else {
+        add(others, "not given out, or gone: the counts may be a minute old");
+    }
+    return fmt::format(
+        "missing: {} ({}): {}; `quern queue attributes {}` shows the counts", missing, which, remedy, c.queue);
+}
+
+} // namespace quern::app

@@ -1,0 +1,56 @@
+#include "redrive/held_messages.hpp"
+
+#include <quern/sqs/limits.hpp>
+
+#include <algorithm>
+
+namespace quern::app {
+
+std::chrono::seconds held_messages::lease(tick now) const
+{
+    return std::clamp(std::chrono::duration_cast<std::chrono::seconds>(now - began_), shortest, longest);
+}
+
+void held_messages::set(std::string const& id, entry& one, tick asked_at, std::chrono::seconds lease)
+{
+    turns_.erase({one.extend_at, id});
+    one.until = asked_at + lease;
+    one.extend_at = asked_at + std::chrono::milliseconds(lease) * 2 / 3;
+    turns_.emplace(one.extend_at, id);
+}
+
+void held_messages::received(std::string id, std::string handle, tick asked_at, std::chrono::seconds lease)
+{
+    auto& one = all_[id];
+    one.handle = std::move(handle);
+    set(id, one, asked_at, lease);
+}
+
+std::vector<held_messages::held> held_messages::due(tick now) const
+{
+    std::vector<held> out;
+    if (turns_.empty() || turns_.begin()->first > now) return out;
+    for (auto turn = turns_.begin(); turn != turns_.end() && out.size() < sqs::max_batch_entries; ++turn)
+        out.push_back({turn->second, all_.at(turn->second).handle});
+    return out;
+}
+
+void held_messages::extended(std::string const& id, tick asked_at, std::chrono::seconds lease)
+{
+    set(id, all_.at(id), asked_at, lease);
+}
+
+void held_messages::not_extended(std::string const& id)
+{
+    turns_.erase({all_.at(id).extend_at, id});
+}
+
+std::vector<std::string> held_messages::handles(tick now) const
+{
+    std::vector<std::string> out;
+    for (auto const& [id, one] : all_)
+        if (one.until > now) out.push_back(one.handle);
+    return out;
+}
+
+} // namespace quern::app

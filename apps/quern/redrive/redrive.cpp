@@ -1,0 +1,243 @@
+#include "common/command_line.hpp"
+#include "common/commands.hpp"
+#include "common/depth.hpp"
+#include "common/flag_source.hpp"
+#include "common/report_file.hpp"
+#include "common/session.hpp"
+#include "common/standard_streams.hpp"
+#include "redrive/flag_watch.hpp"
+#include "redrive/redrive_door.hpp"
+#include "redrive/redrive_help.hpp"
+#include "redrive/redrive_journal.hpp"
+#include "redrive/redrive_native.hpp"
+#include "redrive/redrive_options.hpp"
+#include "redrive/redrive_saved.hpp"
+#include "redrive/redrive_text.hpp"
+#include "redrive/redrive_watch.hpp"
+
+#include <quern/aws/config/detail/partitions.hpp>
+#include <quern/core/detail/printable.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <unistd.h>
+
+namespace quern::app {
+namespace {
+
+namespace asio = boost::asio;
+
+exit_code complain_of_report(redrive_options const& o, failure const& why)
+{
+    return complain(fmt::format("--report {}: cannot be written: {}", o.report, describe(why)));
+}
+
+/// True when nobody is there to ask, or says yes.
+bool agrees(redrive_options const& o, redrive::options const& settings, std::size_t depth)
+{
+    if (o.yes || o.dry_run || ::isatty(STDIN_FILENO) != 1) return true;
+    std::string const from(redrive::queue_name(settings.dlq_url));
+    std::string const to(redrive::queue_name(o.isolate ? settings.poison_url : settings.to_url));
+    say(stderr, "{} has about {} messages. {} {} to {}? [y/N] ", printable(from), depth,
+        o.isolate ? "Isolate" : "Redrive", settings.which.chooses_all() ? "them" : "those that are chosen",
+        to.empty() ? "the queues that they came from" : printable(to));
+    std::string line;
+    std::getline(std::cin, line);
+    return line == "y" || line == "Y" || line == "yes";
+}
+
+/// Prints the counts, the reasons behind them, and which messages are left.
+void tell(redrive::report const& r)
+{
+    auto const seconds = std::chrono::duration_cast<std::chrono::seconds>(r.took);
+    say(stderr, "{}, in {}\n", counts_text(r), time_text(seconds));
+    for (auto const& [reason, count] : r.by_reason)
+        say(stderr, "  {} because {}\n", count, printable(reason));
+    for (auto const& one : r.left_messages)
+        say(stderr, "  left: {}: {}\n", printable(one.id), printable(one.reason));
+    if (r.left > r.left_messages.size()) say(stderr, "  and {} more\n", r.left - r.left_messages.size());
+    if (r.unreadable != 0)
+        say(stderr, "  {} no readable JSON: no --where-body chooses such, be it with = or with !=\n",
+            r.unreadable == 1 ? "1 has" : fmt::format("{} have", r.unreadable));
+    if (r.unknown != 0) say(stderr, "  {} may be in two queues: `quern redrive status` names them\n", r.unknown);
+    if (r.elsewhere != 0)
+        say(stderr, "  {} messages were in flight elsewhere: run it again when they are back\n", r.elsewhere);
+    if (r.behind != 0)
+        say(stderr, "  {} more are in the queue, behind others of their group that were not chosen\n", r.behind);
+    if (r.still_hidden != 0)
+        say(stderr, "  {} could not be made visible again: they come to light by themselves\n", r.still_hidden);
+    if (r.interrupted) say(stderr, "  it was ended early: run it again for the rest\n");
+}
+
+int judge(redrive_options const& o, redrive::report const& r, report_file* to)
+{
+    tell(r);
+    if (!o.metrics.empty()) say(stdout, "{}", metrics_line(r, redrive::queue_name(o.queue), real_clock().wall()));
+    int code = ok;
+    if (r.left != 0 || r.unknown != 0 || r.interrupted) code = failed; // the rest SQS tells only roughly
+    if (!r.drain.clean())
+        code = complain("the drain left messages behind that come again later: " + to_json(r.drain), not_drained);
+    if (r.stopped) code = complain("stopped: " + printable(*r.stopped), r.journal_failed ? usage : halted);
+    if (r.cancelled) code = complain("cancelled", halted);
+    if (to) {
+        if (auto const written = to->write(to_json(r) + '\n'); !written)
+            code = complain_of_report(o, written.error());
+    }
+    return code;
+}
+
+/// Settles the queue that an option names; an empty name stays empty.
+asio::awaitable<result<std::string>> settled(session& s, std::string const& name)
+{
+    if (name.empty()) co_return name;
+    auto const url = co_await queue_url(s.sqs, name);
+    if (!url) co_return url.error();
+    auto const there = co_await queue_depth(s.sqs, *url);
+    if (!there && !there.error().service_code.starts_with("AccessDenied")) co_return there.error();
+    co_return *url;
+}
+
+/// A flag that stands in no file, read in the background from now on; null where there is none. What cannot be read
+/// for a minute is no permission.
+asio::awaitable<result<std::shared_ptr<flag_watch>>> watched_flag(session& s, redrive_options const& o)
+{
+    if (o.breaker_flag.empty() || flag_file(o)) co_return std::shared_ptr<flag_watch>();
+    policy::flag_options how;
+    how.interval = std::chrono::seconds(5);
+    how.max_age = std::chrono::minutes(1);
+    how.halt_when_unknown = true;
+    auto opened = open_flag(s, "--breaker-flag", o.breaker_flag, std::chrono::seconds(5));
+    if (!opened) co_return opened.error();
+    how.source = std::move(*opened);
+    auto const out = std::make_shared<flag_watch>(s.io.get_executor(), std::move(how));
+    co_await out->begin();
+    co_return out;
+}
+
+asio::awaitable<int> redrive_queue(session& s, redrive_options o)
+{
+    auto opened_journal = journal_for(o);
+    if (!opened_journal) co_return complain(opened_journal.error());
+    auto& journal = *opened_journal;
+    auto const has_begun = journal && journal->book().now() != redrive::run_book::phase::none;
+    if (has_begun) {
+        auto const began_with = from_input(journal->book().start().input);
+        if (!began_with) co_return complain(began_with.error());
+        o.since_at = began_with->since_at;
+        o.until_at = began_with->until_at;
+    }
+    fix_moments(o, real_clock().wall());
+    auto made = options_from(o);
+    if (!made) co_return complain(made.error());
+    auto settings = std::move(*made);
+    if (journal) {
+        auto const input = to_input(o);
+        if (!input) co_return complain(input.error());
+        settings.record = &*journal;
+        settings.record_input = *input;
+    }
+    auto const dlq = co_await settled(s, o.queue);
+    if (!dlq) co_return s.complain(dlq.error(), o.queue);
+    auto const to_name = o.isolate ? std::string() : o.to;
+    auto const poison_name = o.isolate ? o.to : o.poison_queue;
+    auto const to = co_await settled(s, to_name);
+    if (!to) co_return s.complain(to.error(), "--to " + to_name);
+    auto const poison = co_await settled(s, poison_name);
+    if (!poison) co_return s.complain(poison.error(), (o.isolate ? "--to " : "--poison-queue ") + poison_name);
+    settings.dlq_url = *dlq;
+    settings.to_url = *to;
+    settings.poison_url = *poison;
+    if (!aws::is_amazons(s.sqs.endpoint().host)) settings.speed.depth_lag = std::chrono::milliseconds(0);
+    if (auto const wrong = settings.validate()) co_return complain(*wrong);
+    auto const more = o.native == "never" ? std::string() : beyond_a_move_task(o);
+    if (o.native == "only" && !more.empty())
+        co_return complain("--native only: SQS moves all as they are, and knows no " + more, usage);
+    bool const natively = o.native != "never" && more.empty();
+    auto const depth = co_await queue_depth(s.sqs, *dlq);
+    auto const total = depth ? static_cast<std::size_t>(depth->total()) : 0;
+
+    std::optional<report_file> report;
+    if (!o.report.empty()) {
+        auto opened = report_file::open(o.report);
+        if (!opened) co_return complain_of_report(o, opened.error());
+        report.emplace(std::move(*opened));
+    }
+    if (!has_begun && !agrees(o, settings, total)) co_return complain("nothing was done");
+    if (natively) {
+        auto const code = co_await move_natively(s, o, *dlq, *to);
+        co_return code;
+    }
+
+    auto const flag = co_await watched_flag(s, o);
+    if (!flag) co_return complain(flag.error());
+    if (*flag) settings.halted = [flag = *flag] { return flag->halted(); };
+    auto const ex = s.io.get_executor();
+    auto base = s.options;
+    base.credentials = s.sqs.credentials();
+    auto const opened_door = redrive_door::open(s, o.admin, *dlq);
+    if (!opened_door) co_return complain(opened_door.error());
+    auto const door = *opened_door;
+    if (door) {
+        base.observer = door->of_client();
+        door->watch(settings);
+    }
+    auto& client = s.consumers.emplace(ex, redrive::client_options_for(settings, std::move(base)));
+    auto const limit = settings.speed.limit.value_or(total);
+    auto const expected = settings.which.chooses_all() ? std::min(limit, total) : 0;
+    redrive::redriver driver(ex, client, std::move(settings));
+    std::function<void(redrive::report const&)> also;
+    if (door) also = [door](redrive::report const& r) { door->tell(r); };
+    auto const watch = std::make_shared<redrive_watch>(s.io, driver, expected, std::move(also));
+    watch->begin();
+    auto const end = co_await driver.run();
+    watch->end();
+    if (*flag) (*flag)->end();
+    if (!end) co_return s.complain(end.error(), o.queue);
+    co_return judge(o, *end, report ? &*report : nullptr);
+}
+
+} // namespace
+
+int redrive_with(command_line const& line, std::shared_ptr<redrive_options> const& o)
+{
+    return run(line.where, o->queue, [o](session& s) { return redrive_queue(s, *o); });
+}
+
+namespace {
+
+void run_redrive(command& to, std::shared_ptr<redrive_options> const& o, command_line& line)
+{
+    to.callback([&to, o, &line] {
+        if (to.names_subcommand()) return;
+        if (o->queue.empty()) throw usage_error("DLQ is required");
+        line.run = [o, &line] { return redrive_with(line, o); };
+    });
+}
+
+} // namespace
+
+void add_redrive(command& app, command_line& line)
+{
+    auto const o = std::make_shared<redrive_options>();
+    auto* const command = app.add_subcommand("redrive", "Send the messages of a dead-letter queue back");
+    command->one_subcommand_at_most();
+    command->add_option("DLQ", o->queue, "URL or name"); // required, unless a subcommand is named
+    add_redrive_options(*command, *o);
+    command->footer(redrive_help);
+    run_redrive(*command, o, line);
+
+    auto const by_hand = std::make_shared<redrive_options>();
+    auto* const isolate = command->add_subcommand("isolate", "Move chosen messages to a poison queue");
+    add_isolate_options(*isolate, *by_hand);
+    run_redrive(*isolate, by_hand, line);
+
+    add_redrive_journal(*command, line);
+    add_import(*command, line);
+    add_sample(*command, "sample", line);
+    add_sample(app, "dead-letters", line);
+}
+
+} // namespace quern::app

@@ -1,0 +1,268 @@
+#include "redrive/redrive_options.hpp"
+
+#include "common/command_line.hpp"
+#include "common/complaint.hpp"
+#include "common/duration_text.hpp"
+#include "common/flag_text.hpp"
+#include "common/rate_text.hpp"
+#include "redrive/redrive_text.hpp"
+
+#include <quern/aws/config/files.hpp>
+#include <quern/core/detail/printable.hpp>
+#include <quern/core/detail/text/date.hpp>
+#include <quern/policy/flag.hpp>
+#include <quern/sqs/limits.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+namespace quern::app {
+namespace {
+
+std::map<std::string, policy::jitter> const jitters{
+    {"none", policy::jitter::none}, {"half", policy::jitter::half}, {"full", policy::jitter::full}};
+
+/// Refuses what `read` cannot read.
+template <class Read>
+std::function<std::string(std::string const&)> must_be(Read read, std::string what)
+{
+    return [read, what](std::string const& text) { return read(text) ? std::string() : text + " is no " + what; };
+}
+
+template <class Read>
+std::function<std::string(std::string const&)> must_make_sense(Read read)
+{
+    return [read](std::string const& text) {
+        auto const made = read(text);
+        return made ? std::string() : made.error().message;
+    };
+}
+
+auto const duration = "duration: 60s, 15m, 2h or 3d";
+
+/// A variable of a script that is not set must not mean every message.
+std::string is_given(std::string const& text)
+{
+    return text.empty() ? "must not be empty" : std::string();
+}
+
+/// Why nothing may be sent. What cannot be read is no permission.
+std::optional<std::string> halted_by(std::string const& path)
+{
+    auto const text = aws::real_files().read(path);
+    if (!text) return path + " cannot be read";
+    if (policy::read_flag(*text) == policy::flag_word::run) return {};
+    return path + " says \"" + printable(text->substr(0, std::min<std::size_t>(text->find('\n'), 100))) + '"';
+}
+
+} // namespace
+
+void add_common_options(command& to, redrive_options& o)
+{
+    to.add_option("--limit N", o.limit, "Take at most so many messages; default: all, with --id one")
+        ->range(std::size_t(1), std::size_t(1'000'000'000));
+    to.add_option("--id ID", o.id, "Take only the message with this id")->check(is_given);
+    to.add_option("--group GROUP", o.group, "Take only messages of this group")->check(is_given);
+    to.add_option("--where TEXT", o.where,
+          "Take only messages with such an attribute: 'attr.type = \"x\"', or with !=; all that are given must "
+          "hold")
+        ->one_each_time()
+        ->check(must_make_sense(redrive::parse_where));
+    to.add_option("--where-body TEXT", o.where_body,
+          "Take only messages with such a part of a JSON body: '/order/state = \"new\"', or with !=; all that are "
+          "given must hold, and a body that is no JSON is never taken")
+        ->one_each_time()
+        ->check(must_make_sense(redrive::parse_where_body));
+    auto const is_moment =
+        must_make_sense([](std::string const& text) { return redrive::parse_moment(text, wall_time()); });
+    to.add_option("--since TIME", o.since,
+          "Take only messages that were first sent at this time or later: 2026-11-22T10:00:00Z, or 2h for two "
+          "hours ago")
+        ->check(is_moment);
+    to.add_option(
+          "--until TIME", o.until, "Take only messages that were first sent before this time; written as for --since")
+        ->check(is_moment);
+    to.add_option("--concurrency N", o.concurrency, "Hold at most so many messages at once")
+        ->range(1, 10'000)
+        ->capture_default_str();
+    to.add_flag("--dry-run", o.dry_run,
+        "Send nothing, and tell what would be done; each message is received once for it, which its receive count "
+        "shows");
+    to.add_flag("--yes", o.yes, "Begin without the question that is asked where standard input is a terminal");
+    add_telling_options(to, o);
+}
+
+void add_telling_options(command& to, redrive_options& o)
+{
+    to.add_option("--report FILE", o.report,
+          "Write a report to this file, as JSON: what was sent, rejected and left; default: no report")
+        ->check(is_given);
+    to.add_option("--metrics FORM", o.metrics,
+          "Print metrics at the end, as emf: a line on standard output, of which CloudWatch makes metrics where it "
+          "takes in logs; default: none")
+        ->one_of({"emf"});
+    add_admin_options(to, o.admin);
+}
+
+void add_redrive_options(command& to, redrive_options& o)
+{
+    to.add_option("--to QUEUE", o.to,
+          "Send all messages to this queue, URL or name; default: each to the queue that it came from")
+        ->check(is_given);
+    to.add_flag("--to-source", o.to_source, "Send each message to the queue that it came from, which is the default")
+        ->excludes("--to");
+    to.add_option("--poison-queue QUEUE", o.poison_queue,
+          "Move messages that have used up --max-attempts to this queue, URL or name; default: they stay")
+        ->check(is_given);
+    add_common_options(to, o);
+    to.add_option("--cutoff WHEN", o.cutoff,
+          "Whether what comes back during the run is sent again: now: it is left; off: it is sent")
+        ->one_of({"now", "off"})
+        ->capture_default_str();
+
+    to.add_option("--reason TEXT", o.chosen_reason,
+          "Take only messages with this text in the attribute QuernReason: those rejected or isolated for it")
+        ->check(is_given);
+    to.add_option("--rate RATE", o.rate, "Send at most so many messages in a time: 10/s, 30/min; default: no limit")
+        ->check(check_rate);
+    to.add_option("--ramp RAMP", o.ramp,
+          "Let the rate grow from one to another within a time: 1/s..200/s:10m; default: no limit")
+        ->check(must_be(ramp_from, "ramp: 1/s..200/s:10m"))
+        ->excludes("--rate");
+    to.add_option("--canary N:TIME", o.canary,
+          "Send so many first, and the others only if these have not come back after a time: 10:5m; default: none "
+          "first")
+        ->check(must_be(canary_from, "canary: 10:5m"));
+    to.add_option("--stop-on-return PART", o.stop_on_return,
+          "Stop when more than this part of what was sent has come back: 5%; default: when any of --canary has, "
+          "else never")
+        ->check(must_be(ratio_from, "part: 5%"));
+    to.add_option("--stop-on-failure N/TIME", o.stop_on_failure,
+          "Stop when so many sends fail within a time: 10/min; default: never")
+        ->check(must_be(failure_limit_from, "number in a time: 10/min, or in s or h"));
+
+    to.add_option("--max-attempts N", o.max_attempts,
+          "Send a message at most so often, counted over all runs; after that it is poison, see --poison-queue")
+        ->range(1, 1'000)
+        ->capture_default_str();
+    to.add_option("--delay-base TIME", o.delay_base,
+          "Delay the first attempt of a message by so long; each further one waits twice as long; 0: no delay")
+        ->check(must_be(duration_from, duration))
+        ->capture_default_str();
+    to.add_option(
+          "--delay-max TIME", o.delay_max, "Delay no attempt by more than this; 15m at most, 30d with --journal")
+        ->check(must_be(duration_from, duration))
+        ->capture_default_str();
+    to.add_option(
+          "--jitter PART", o.jitter, "Leave a part of each delay to chance, so that messages do not come all at once")
+        ->one_of({"full", "half", "none"})
+        ->capture_default_str();
+    to.add_option("--native WHEN", o.native,
+          "Whether SQS itself moves the messages, which counts no attempts: never; auto: it does if no other "
+          "option is given that it cannot follow; only: it does, or the run is refused")
+        ->one_of({"auto", "never", "only"})
+        ->capture_default_str();
+    to.add_flag("--keep", o.keep, "Send copies, and leave the messages in the dead-letter queue");
+    to.add_option("--breaker-flag FLAG", o.breaker_flag,
+          "Send only while this flag says closed, off, false or 0. A file is read before each send, and lets "
+          "nothing be sent while it cannot be read; any other is read every five seconds, and lets nothing be sent "
+          "once it could not be read for a minute. One of " +
+              std::string(flag_forms) + "; default: no flag")
+        ->check(check_flag);
+    to.add_option("--on-open WHAT", o.on_open,
+          "With --breaker-flag: what to do while it lets nothing be sent: stop: end the run; wait: hold "
+          "--concurrency messages until it does")
+        ->one_of({"stop", "wait"})
+        ->needs("--breaker-flag")
+        ->capture_default_str();
+    to.add_option("--journal DIR", o.journal,
+          "Write every decision to this folder before it is carried out: a run that was "
+          "killed can go on, delays may be days; default: no journal")
+        ->check(is_given)
+        ->excludes("--keep")
+        ->excludes("--dry-run");
+    to.add_option("--name NAME", o.name,
+          "With --journal: the name of the run; one of that name that is not over goes on; default: the queue's "
+          "name")
+        ->check(is_given)
+        ->needs("--journal");
+}
+
+void add_isolate_options(command& to, redrive_options& o)
+{
+    o.isolate = true;
+    to.add_option("DLQ", o.queue, "URL or name")->required();
+    to.add_option("--to QUEUE", o.to, "Move the chosen messages to this poison queue, URL or name")
+        ->required()
+        ->check(is_given);
+    to.add_option("--reason TEXT", o.reason, "Give the messages this attribute QuernReason")
+        ->check(is_given)
+        ->capture_default_str();
+    add_common_options(to, o);
+}
+
+std::optional<std::string> flag_file(redrive_options const& o)
+{
+    if (o.breaker_flag.empty()) return {};
+    auto const at = parse_flag(o.breaker_flag);
+    if (!at || at->where != flag_place::kind::file) return {};
+    return at->path[0];
+}
+
+std::string journal_name(redrive_options const& o)
+{
+    return o.name.empty() ? std::string(redrive::queue_name(o.queue)) : o.name;
+}
+
+void fix_moments(redrive_options& o, wall_time now)
+{
+    auto const fix = [now](std::string const& given, std::string& at) {
+        if (!given.empty() && at.empty()) at = text::rfc3339(redrive::parse_moment(given, now).value());
+    };
+    fix(o.since, o.since_at);
+    fix(o.until, o.until_at);
+}
+
+result<redrive::options> options_from(redrive_options const& o)
+{
+    redrive::options out;
+    auto& which = out.which;
+    for (auto const& text : o.where)
+        which.where.push_back(redrive::parse_where(text).value());
+    for (auto const& text : o.where_body)
+        which.where.push_back(redrive::parse_where_body(text).value());
+    if (!o.since_at.empty()) which.since = redrive::parse_moment(o.since_at, wall_time()).value();
+    if (!o.until_at.empty()) which.until = redrive::parse_moment(o.until_at, wall_time()).value();
+    which.id = o.id;
+    which.group = o.group;
+    which.reason = o.chosen_reason;
+
+    out.cutoff = o.cutoff == "now";
+    out.concurrency = o.concurrency;
+    out.speed.limit = o.limit;
+    if (!o.id.empty() && !o.limit) out.speed.limit = 1; // there is no second one to look for
+    if (!o.rate.empty()) out.speed.rate = per_second(o.rate);
+    if (!o.ramp.empty()) out.speed.ramp = ramp_from(o.ramp);
+    if (!o.canary.empty()) out.speed.canary = canary_from(o.canary);
+    if (!o.stop_on_return.empty()) out.speed.stop_on_return = ratio_from(o.stop_on_return);
+    if (!o.stop_on_failure.empty()) out.speed.stop_on_failure = failure_limit_from(o.stop_on_failure);
+
+    out.plan.waits = !o.journal.empty();
+    out.plan.max_attempts = o.max_attempts;
+    out.plan.delay_base = duration_from(o.delay_base).value();
+    out.plan.delay_max = duration_from(o.delay_max).value();
+    out.plan.jitter = jitters.at(o.jitter);
+    if (o.isolate) out.plan.isolate_all = o.reason;
+    out.keep = o.keep;
+    out.dry_run = o.dry_run;
+    if (auto const file = flag_file(o)) out.halted = [path = *file] { return halted_by(path); };
+    if (out.plan.delay_max > sqs::max_delay) out.wait_time = std::chrono::seconds(20); // there are days of it
+    out.waits_when_halted = o.on_open == "wait";
+    out.log = to_stderr();
+    if (auto const wrong = out.plan.validate()) return *wrong;
+    if (auto const wrong = out.speed.validate()) return *wrong;
+    return out;
+}
+
+} // namespace quern::app

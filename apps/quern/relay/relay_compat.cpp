@@ -1,0 +1,232 @@
+#include "relay/relay_compat.hpp"
+
+#include "common/duration_text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <span>
+#include <unistd.h>
+
+namespace quern::app {
+namespace {
+
+using settings = relay_settings;
+using text = std::string;
+
+/// A variable; `take` returns what is wrong, as the end of a sentence, or nothing.
+struct variable {
+    std::string_view name;
+    text (*take)(settings&, text const& value);
+};
+
+/// Sets it as the table of settings would from a file.
+text set(settings& s, std::string_view key, text const& value)
+{
+    auto const all = all_relay_settings();
+    return std::ranges::find(all, key, &relay_setting::key)->set(s, value);
+}
+
+std::optional<int> whole(text const& value)
+{
+    int out = 0;
+    auto const* const last = value.data() + value.size();
+    auto const [end, ec] = std::from_chars(value.data(), last, out);
+    if (ec != std::errc() || end != last || out < 0) return {};
+    return out;
+}
+
+std::optional<bool> truth(text const& value)
+{
+    for (auto const* yes : {"1", "t", "T", "TRUE", "true", "True"})
+        if (value == yes) return true;
+    for (auto const* no : {"0", "f", "F", "FALSE", "false", "False"})
+        if (value == no) return false;
+    return {};
+}
+
+/// "60000" with the unit "ms"
+text set_time(settings& s, std::string_view key, text const& value, char const* unit)
+{
+    if (!whole(value)) return "must be a whole number";
+    return set(s, key, value + unit);
+}
+
+text number_only(settings&, text const& value)
+{
+    return whole(value) ? "" : "must be a whole number";
+}
+
+text truth_only(settings&, text const& value)
+{
+    return truth(value) ? "" : "must be true or false";
+}
+
+text insecure_if(settings& s, text const& value, bool meant)
+{
+    auto const said = truth(value);
+    if (!said) return "must be true or false";
+    s.web.insecure = *said == meant;
+    return "";
+}
+
+constexpr char const* no_such_signature = "asks for simple-sqsd's own signature; unset it, and have requests signed "
+                                          "as Standard Webhooks does with --sign-file";
+
+constexpr variable carrier[] = {
+    {"CARRIER_SQS_ENDPOINT",
+        [](settings& s, text const& v) {
+            s.endpoint = v;
+            return text();
+        }},
+    {"CARRIER_SQS_QUEUE_NAME", [](settings& s, text const& v) { return set(s, "queue", v); }},
+    {"CARRIER_SQS_BATCH_SIZE", number_only}, // these three say how much goes on at once
+    {"CARRIER_SQS_RECEIVERS", number_only}, {"CARRIER_SQS_RECEIVER_WORKERS", number_only},
+    {"CARRIER_WEBHOOK_ENDPOINT", [](settings& s, text const& v) { return set(s, "url", v); }},
+    {"CARRIER_WEBHOOK_REQUEST_TIMEOUT", [](settings& s, text const& v) { return set(s, "timeout", v); }},
+    {"CARRIER_WEBHOOK_DEFAULT_CONTENT_TYPE", [](settings& s, text const& v) { return set(s, "content_type", v); }},
+    {"CARRIER_WEBHOOK_TLS_INSECURE_SKIP_VERIFY", [](settings& s, text const& v) { return insecure_if(s, v, true); }},
+    {"CARRIER_WEBHOOK_HEALTH_CHECK_ENDPOINT", [](settings& s, text const& v) { return set(s, "health.url", v); }},
+    {"CARRIER_WEBHOOK_HEALTH_CHECK_INTERVAL",
+        [](settings& s, text const& v) { return set(s, "health.interval", v); }},
+    {"CARRIER_WEBHOOK_HEALTH_CHECK_TIMEOUT", [](settings& s, text const& v) { return set(s, "health.timeout", v); }},
+    {"CARRIER_WEBHOOK_OFFLINE_THRESHOLD_COUNT", // as carrier's main.go has it
+        [](settings& s, text const& v) { return set(s, "health.down_after", v); }},
+    {"CARRIER_WEBHOOK_HEALTH_CHECK_OFFLINE_THRESHOLD_COUNT", // as one expects beside the two above
+        [](settings& s, text const& v) { return set(s, "health.down_after", v); }},
+    {"CARRIER_ENABLE_STAT_LOG", truth_only},
+    {"CARRIER_STAT_LOG_TIMER", [](settings& s, text const& v) { return set(s, "stats", v); }},
+    {"CARRIER_ENABLE_COLORIZED_LOGGING", truth_only}, // colours go by the terminal
+};
+
+constexpr variable sqsd[] = {
+    {"SQSD_QUEUE_URL", [](settings& s, text const& v) { return set(s, "queue", v); }},
+    {"SQSD_QUEUE_NAME", [](settings& s, text const& v) { return set(s, "queue", v); }},
+    {"SQSD_QUEUE_REGION_NAME",
+        [](settings& s, text const& v) {
+            s.region = v;
+            return text();
+        }},
+    {"SQSD_QUEUE_REGION",
+        [](settings& s, text const& v) {
+            s.region = v;
+            return text();
+        }},
+    {"SQSD_ENDPOINT_URL",
+        [](settings& s, text const& v) {
+            s.endpoint = v;
+            return text();
+        }},
+    {"SQSD_MAX_MESSAGES_PER_REQUEST", number_only}, // receives ask for as many as there is room for
+    {"SQSD_QUEUE_MAX_MSGS", number_only},
+    {"SQSD_SLEEP_SECONDS", number_only}, // receives wait for messages
+    {"SQSD_RUN_DAEMONIZED",
+        [](settings&, text const& v) {
+            return text(v == "1" ? "" : "must be 1; to end when the queue is empty unset it, and say --until-empty");
+        }},
+    {"SQSD_WAIT_TIME_SECONDS",
+        [](settings& s, text const& v) {
+            s.wait_time = whole(v);
+            return text(s.wait_time && *s.wait_time <= 20 ? "" : "must be a whole number from 0 to 20");
+        }},
+    {"SQSD_QUEUE_WAIT_TIME",
+        [](settings& s, text const& v) {
+            s.wait_time = whole(v);
+            return text(s.wait_time && *s.wait_time <= 20 ? "" : "must be a whole number from 0 to 20");
+        }},
+    {"SQSD_WORKER_HTTP_URL", [](settings& s, text const& v) { return set(s, "url", v); }},
+    {"SQSD_HTTP_URL", [](settings& s, text const& v) { return set(s, "url", v); }},
+    {"SQSD_WORKER_HTTP_REQUEST_CONTENT_TYPE", [](settings& s, text const& v) { return set(s, "content_type", v); }},
+    {"SQSD_HTTP_CONTENT_TYPE", [](settings& s, text const& v) { return set(s, "content_type", v); }},
+    {"SQSD_WORKER_TIMEOUT", [](settings& s, text const& v) { return set_time(s, "timeout", v, "ms"); }},
+    {"SQSD_HTTP_TIMEOUT", [](settings& s, text const& v) { return set_time(s, "timeout", v, "s"); }},
+    {"SQSD_WORKER_CONCURRENCY", [](settings& s, text const& v) { return set(s, "concurrency", v); }},
+    {"SQSD_HTTP_MAX_CONNS", [](settings& s, text const& v) { return set(s, "concurrency", v); }},
+    {"SQSD_HTTP_USER_AGENT", [](settings& s, text const& v) { return set_header(s, "User-Agent", v); }},
+    {"SQSD_HTTP_SSL_VERIFY", [](settings& s, text const& v) { return insecure_if(s, v, false); }},
+    {"SQSD_HTTP_AUTHORIZATION_HEADER", [](settings& s, text const& v) { return set_header(s, "Authorization", v); }},
+    {"SQSD_HTTP_HMAC_HEADER", [](settings&, text const&) { return text(no_such_signature); }},
+    {"SQSD_HMAC_SECRET_KEY", [](settings&, text const&) { return text(no_such_signature); }},
+    {"SQSD_HTTP_AUTHORIZATION_HEADER_NAME",
+        [](settings&, text const&) {
+            return text("names another header; unset both, and give the header with --header");
+        }},
+    {"SQSD_WORKER_HEALTH_URL", [](settings& s, text const& v) { return set(s, "health.url", v); }},
+    {"SQSD_WORKER_HEALTH_WAIT_TIME",
+        [](settings& s, text const& v) { return set_time(s, "health.interval", v, "ms"); }},
+    {"SQSD_HTTP_HEALTH_PATH",
+        [](settings&, text const&) { return text("is a path; unset it, and give the whole URL with --health-url"); }},
+    {"SQSD_CRON_FILE",
+        [](settings&, text const&) {
+            return text("asks for periodic tasks; unset it, and let a scheduler send their messages to the queue");
+        }},
+};
+
+failure wrong(std::string_view name, text const& why)
+{
+    return {errc::invalid_option, text(name) + " " + why};
+}
+
+/// Requests at once, as carrier counts them: loops of receives, and in each as many as it says, or as one receive
+/// brings.
+result<void> count_carriers(aws::environment const& from, settings& into)
+{
+    auto const number = [&](char const* name) { return std::max(whole(from(name)).value_or(1), 0); };
+    auto const workers = from("CARRIER_SQS_RECEIVER_WORKERS") == "0" ? number("CARRIER_SQS_BATCH_SIZE")
+                                                                     : number("CARRIER_SQS_RECEIVER_WORKERS");
+    auto const why = set(into, "concurrency", std::to_string(number("CARRIER_SQS_RECEIVERS") * workers));
+    if (!why.empty()) return wrong("CARRIER_SQS_RECEIVERS x CARRIER_SQS_RECEIVER_WORKERS", why);
+    return {};
+}
+
+} // namespace
+
+std::vector<std::string> variable_names()
+{
+    std::vector<std::string> out;
+    for (char** at = ::environ; at && *at; ++at) {
+        std::string_view const entry(*at);
+        out.emplace_back(entry.substr(0, entry.find('=')));
+    }
+    return out;
+}
+
+result<void> read_compat(std::string const& profile, aws::environment const& from,
+    std::vector<std::string> const& names, settings& into, std::vector<std::string>& warnings)
+{
+    bool const is_carrier = profile == "carrier";
+    auto const known = is_carrier ? std::span<variable const>(carrier) : std::span<variable const>(sqsd);
+    into.relay.outcome.success = relay::status_set("200");
+    if (is_carrier) {
+        into.relay.request.headers = {relay::header_set::carrier};
+        into.relay.timeout = std::chrono::seconds(60);
+        into.heeds_refusals = false; // carrier asks as often as before
+        if (auto const why = set(into, "url", "http://localhost:9000"); !why.empty()) return wrong("url", why);
+    } else {
+        into.relay.request.headers = {relay::header_set::sqsd};
+        into.relay.outcome.usual_delay = std::chrono::seconds(2);
+    }
+    for (auto const& [name, take] : known) {
+        auto const value = from(text(name).c_str());
+        if (value.empty()) continue;
+        if (auto const why = take(into, value); !why.empty()) return wrong(name, why);
+    }
+    if (is_carrier) {
+        if (auto const counted = count_carriers(from, into); !counted) return counted;
+        into.health.healthy = relay::status_set("200");
+        if (from("CARRIER_WEBHOOK_HEALTH_CHECK_INTERVAL").empty()) into.health.interval = std::chrono::seconds(60);
+        if (from("CARRIER_WEBHOOK_HEALTH_CHECK_TIMEOUT").empty()) into.health.timeout = std::chrono::seconds(10);
+        if (from("CARRIER_WEBHOOK_OFFLINE_THRESHOLD_COUNT").empty() &&
+            from("CARRIER_WEBHOOK_HEALTH_CHECK_OFFLINE_THRESHOLD_COUNT").empty())
+            into.health.down_after = 5;
+        if (!truth(from("CARRIER_ENABLE_STAT_LOG")).value_or(false)) into.statistics_every = {};
+    }
+    for (auto const& name : names) {
+        bool const ours = name.starts_with(is_carrier ? "CARRIER_" : "SQSD_");
+        if (ours && std::ranges::find(known, name, &variable::name) == known.end())
+            warnings.push_back(name + " is not known here and changes nothing");
+    }
+    return {};
+}
+
+} // namespace quern::app

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "consume/consuming.hpp"
+#include "relay/relay_settings.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace quern::app {
+
+using reread_settings = std::function<result<relay_settings>()>;
+
+/// The relay as the work of a consumer of that queue: its handler, its web client, its health checks, its statistics.
+/// `reread` brings the settings anew at each signal of `told`, earlier ones too: those of requests and
+/// rules are taken up, the others need a new start.
+///
+/// Fails with  errc::invalid_option  a file that is named cannot be read
+result<consumer_work> relay_work(session&, std::string const& queue_url, relay_settings const&, consumer_options&,
+    std::shared_ptr<consumer_news>, reread_settings reread, std::shared_ptr<boost::asio::signal_set> told);
+
+/// Sends the body of an answer to that queue, with the id of the message that it answers as attribute QuernMessageId;
+/// to a FIFO queue with that message's group, and its id for deduplication. An empty body is no reply.
+boost::asio::awaitable<result<void>> send_reply(
+    sqs::api&, std::string queue_url, delivery const&, net::web_hook_answer const&);
+
+/// Completes when the web service is healthy, or with why it is not, when the time for that is up.
+boost::asio::awaitable<std::optional<std::string>> wait_until_healthy(
+    boost::asio::any_io_executor, relay_settings const&);
+
+/// "requests 120, acked 110, retried 8, ..."
+std::string relay_statistics(
+    relay::relay_counters const&, std::optional<policy::rate> const& at_most, std::size_t connections);
+
+} // namespace quern::app
