@@ -41,12 +41,12 @@ class Init(ProgramTest):
         known = set(re.search(r"there are (.*)", known)[1].split(", "))
         here = set(keys(tomllib.loads(text)["relay"])) - {"headers", "tls", "sign", "health", "reply", "breaker"}
         self.assertEqual(here, known - {"headers"})
-        self.refused_only_for_files(text)
+        self.refused_only_for_files(re.sub(r"^(batch|basic_file|insecure).*\n", "", text, flags=re.M))  # they go with few others
 
     def refused_only_for_files(self, text):
         """Of all that it names, no file is there."""
         said = self.quern("relay", "--config", self.file("all.toml", text), "--check", status=2)[1]
-        self.assertRegex(said, "No such file")
+        self.assertRegex(said, "/etc/quern/.*: (No such file|cannot be read)")
 
     def test_a_broker_begins_with_it(self):
         path = os.path.join(self.folder, "some.toml")
