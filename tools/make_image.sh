@@ -12,14 +12,17 @@ rm -rf "$out"
 mkdir -p "$out"
 store=$(realpath "$out")/store
 buildah() { command buildah --root "$store" --runroot "$store/run" --storage-driver vfs "$@"; }
-trap 'rm -rf "$store"' EXIT
+trap 'rm -rf "$store" "$out/root" "$out/oci"' EXIT
 
 container=$(buildah from scratch)
-buildah copy --quiet --chmod 755 "$container" "$program" /usr/bin/quern >/dev/null
-buildah copy --quiet --chmod 644 "$container" /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt >/dev/null
+install -D -m 755 "$program" "$out/root/usr/bin/quern"
+install -D -m 644 /etc/ssl/certs/ca-certificates.crt "$out/root/etc/ssl/certs/ca-certificates.crt"
+find "$out/root" -exec touch -d "@$time" {} +
+buildah copy --quiet "$container" "$out/root" / >/dev/null
 buildah config --entrypoint '["/usr/bin/quern"]' --user 65532:65532 \
     --label org.opencontainers.image.title=quern --label "org.opencontainers.image.version=$version" \
     --label "org.opencontainers.image.revision=$commit" --label org.opencontainers.image.licenses=Apache-2.0 "$container"
 buildah commit --quiet --timestamp "$time" "$container" "quern:$version" >/dev/null
-buildah push --quiet "quern:$version" "oci-archive:$out/quern.oci.tar:quern:$version"
+buildah push --quiet "quern:$version" "oci:$out/oci:quern:$version"
+tar -C "$out/oci" --sort=name --mtime="@$time" --owner=0 --group=0 --numeric-owner -cf "$out/quern.oci.tar" blobs index.json oci-layout
 echo "done: $out/quern.oci.tar, quern:$version"
