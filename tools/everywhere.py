@@ -81,8 +81,13 @@ exec chroot $r /bin/bash -c {shlex.quote(command)}"""
                 log.write(f"\n=== not done in {timeout} s\n")
                 return False
 
+    def made_with(self):
+        """The packages that the root was made with; none, where it was not made to its end."""
+        made = self.root / "made"
+        return made.read_text().split() if made.exists() else None
+
     def prepare(self):
-        if not (self.root / "made").exists():
+        if self.made_with() != self.packages:
             shutil.rmtree(self.root, ignore_errors=True)
             say(f"{self.name}: debootstrap {self.suite}")
             with self.log.open("w") as log:
@@ -95,7 +100,7 @@ exec chroot $r /bin/bash -c {shlex.quote(command)}"""
                 return False
             if not self.run("apt-get -q update && apt-get -q install --yes --no-install-recommends " + " ".join(self.packages)):
                 return False
-            (self.root / "made").touch()
+            (self.root / "made").write_text(" ".join(self.packages))
         return self.run("cmake -S /src -B /build -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DQUERN_BENCH=OFF "
             + " ".join(self.cmake))
 

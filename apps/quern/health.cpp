@@ -1,11 +1,11 @@
 #include "common/command_line.hpp"
 #include "common/commands.hpp"
 #include "common/complaint.hpp"
+#include "common/session.hpp"
 #include "common/standard_streams.hpp"
 
 #include <quern/net/web_hook_client.hpp>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include <fmt/core.h>
@@ -46,15 +46,7 @@ int run_health(health_options const& o)
     if (!at) return complain(at.error());
     if (at->path.empty() || at->path == "/") at->path = "/livez";
     asio::io_context io(1);
-    int code = failed;
-    auto const ended = [&](std::exception_ptr bug, int returned) {
-        if (bug) std::rethrow_exception(bug);
-        code = returned;
-        io.stop();
-    };
-    asio::co_spawn(io, ask(io.get_executor(), *at, std::chrono::seconds(o.seconds)), ended);
-    io.run();
-    return code;
+    return run(io, ask(io.get_executor(), *at, std::chrono::seconds(o.seconds)));
 }
 
 } // namespace

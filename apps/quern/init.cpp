@@ -117,7 +117,10 @@ int run_init(init_options const& o)
     bool const written = to >= 0 && ::write(to, text.data(), text.size()) == static_cast<ssize_t>(text.size());
     auto const why = errno;
     if (to >= 0) ::close(to);
-    if (!written) return complain(fmt::format("{}: {}", name, std::strerror(why)));
+    if (!written) {
+        if (to >= 0) ::unlink(name.c_str()); // a torn one would be in the way of the next try
+        return complain(fmt::format("{}: {}", name, std::strerror(why)));
+    }
     say(stderr, "quern: wrote {}\n", name);
     return ok;
 }

@@ -1,13 +1,13 @@
 #include "common/command_line.hpp"
 #include "common/commands.hpp"
 #include "common/complaint.hpp"
+#include "common/session.hpp"
 #include "common/standard_streams.hpp"
 #include "top_text.hpp"
 
 #include <quern/core/clock.hpp>
 #include <quern/net/web_hook_client.hpp>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/json/parse.hpp>
 
@@ -81,15 +81,7 @@ int run_top(top_options const& o)
     if (!at->path.ends_with('/')) at->path += '/';
     at->path += "explain";
     asio::io_context io(1);
-    int code = failed;
-    auto const ended = [&](std::exception_ptr bug, int returned) {
-        if (bug) std::rethrow_exception(bug);
-        code = returned;
-        io.stop();
-    };
-    asio::co_spawn(io, show(io.get_executor(), *at, o.once), ended);
-    io.run();
-    return code;
+    return run(io, show(io.get_executor(), *at, o.once));
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 
 #include <boost/asio/steady_timer.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -16,16 +17,17 @@
 namespace quern::app {
 namespace {
 
+constexpr std::chrono::microseconds shortest{1'000}; // between two of its feeds, whatever the environment says
+
 std::string variable(char const* name)
 {
     auto const* const value = std::getenv(name);
     return value ? value : "";
 }
 
-template <class Number>
-std::optional<Number> number(std::string const& text)
+std::optional<std::int64_t> number(std::string const& text)
 {
-    Number out{};
+    std::int64_t out = 0;
     auto const* const end = text.data() + text.size();
     auto const [read_to, ec] = std::from_chars(text.data(), end, out);
     if (ec != std::errc() || read_to != end || out <= 0) return std::nullopt;
@@ -71,10 +73,9 @@ struct service_manager::watchdog : std::enable_shared_from_this<watchdog> {
 service_manager::service_manager(boost::asio::any_io_executor ex)
     : ex_(std::move(ex)), socket_(variable("NOTIFY_SOCKET"))
 {
-    auto const meant = number<pid_t>(variable("WATCHDOG_PID"));
+    auto const meant = number(variable("WATCHDOG_PID"));
     if (meant && *meant != ::getpid()) return;
-    if (auto const wait = number<std::int64_t>(variable("WATCHDOG_USEC")))
-        patience_ = std::chrono::microseconds(*wait);
+    if (auto const wait = number(variable("WATCHDOG_USEC"))) patience_ = std::chrono::microseconds(*wait);
 }
 
 service_manager::~service_manager()
@@ -88,7 +89,7 @@ void service_manager::ready(std::string const& status)
 {
     send(socket_, "READY=1\nSTATUS=" + status);
     if (!patience_ || socket_.empty() || watchdog_) return;
-    watchdog_ = std::make_shared<watchdog>(ex_, socket_, *patience_ / 2);
+    watchdog_ = std::make_shared<watchdog>(ex_, socket_, std::max(*patience_ / 2, shortest));
     watchdog_->feed();
 }
 

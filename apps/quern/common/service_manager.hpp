@@ -15,17 +15,17 @@ namespace quern::app {
 /// Threads  the executor's only one. Nobody waits for an answer; news that cannot be sent are dropped.
 class service_manager {
 public:
-    /// By NOTIFY_SOCKET and WATCHDOG_USEC of the environment.
+    /// Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID of the environment.
     explicit service_manager(boost::asio::any_io_executor);
     service_manager(service_manager const&) = delete;
     service_manager& operator=(service_manager const&) = delete;
     ~service_manager(); ///< nothing tells the watchdog any more
 
-    /// The work has begun. From now on the watchdog hears, where there is one, that the executor runs: twice in the
-    /// time that it waits.
+    /// Tells that the work has begun. From now on the watchdog hears, where there is one, that the executor runs:
+    /// twice in the time that it waits.
     void ready(std::string const& status);
 
-    /// The end has begun.
+    /// Tells that the end has begun.
     void stopping();
 
 private:

@@ -34,6 +34,9 @@ struct session {
 
 using work = std::function<boost::asio::awaitable<int>(session&)>;
 
+/// Runs the context until the coroutine has ended, and returns what that returned.
+int run(boost::asio::io_context&, boost::asio::awaitable<int>);
+
 /// Runs the command until its coroutine has ended, and returns its exit code.
 int run(session&, work const&);
 

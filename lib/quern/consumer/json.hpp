@@ -1,6 +1,6 @@
 #pragma once
 
-// Not in quern.hpp: simdjson alone takes a second to compile.
+// quern.hpp leaves this file out: simdjson alone takes a second to compile.
 
 #include <quern/consumer/outcome.hpp>
 #include <quern/consumer/typed.hpp>

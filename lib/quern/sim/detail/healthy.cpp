@@ -58,7 +58,7 @@ tick::duration false_alarm(scenario const& day, spell const& s, times const& wit
     auto const seen = std::min(1.0, seconds(s.from).count() / 10); // the first moments count as ten seconds
     auto const slow =
         std::max(policy::breaker_options().share * usual * seen, std::min<double>(usual, day.processes));
-    return std::chrono::duration_cast<tick::duration>(seconds(longest / slow));
+    return std::chrono::duration_cast<tick::duration>(seconds(longest * day.processes / slow));
 }
 
 /// Messages that were sent one after the other.
