@@ -108,6 +108,7 @@ def check(browser, shop, pictures):
     browser.wait_for("wait for them")
     picture("page.png", "light", 1000, 1100)
 
+    browser.wait_for("Nothing is in the way")
     shop.has("down")
     shop.send(*(f"order {n}0" for n in range(60)))
     browser.wait_for("breaker of the handlers", "breaker half open for")

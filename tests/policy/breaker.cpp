@@ -158,6 +158,19 @@ BOOST_AUTO_TEST_CASE(a_handler_that_began_before_closes_nothing)
     BOOST_TEST(!day.suspects());
 }
 
+// What a slow handler had begun before the outage taught that such a run is usual: the outage was never suspected.
+BOOST_AUTO_TEST_CASE(a_handler_that_began_before_a_run_does_not_tell_how_long_one_can_be)
+{
+    for (auto const began_before : {true, false}) {
+        usual_day day;
+        auto const before = day.now - 1s;
+        day.fail(100, 800ms);
+        day.it.succeeded(began_before ? before : day.now, day.now);
+        day.fail(60);
+        BOOST_TEST(day.suspects() == began_before);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(closed_again_twice_as_many_begin_each_second)
 {
     usual_day day(20, {.share = 0.1});

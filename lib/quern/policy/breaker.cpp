@@ -53,7 +53,8 @@ void breaker::started(tick now)
 void breaker::succeeded(tick began_at, tick now)
 {
     if (suspected_at_ && began_at < *suspected_at_) return;
-    if (run_ >= longest_ || now - longest_at_ > memory) {
+    auto const since_the_run_began = run_ == 0 || began_at >= run_began_;
+    if (since_the_run_began && (run_ >= longest_ || now - longest_at_ > memory)) {
         longest_ = run_;
         longest_at_ = now;
     }
