@@ -54,8 +54,8 @@ public:
 
     void started(tick now);
 
-    /// A message that began at `began_at` ended well. One that began before a run of failures ends it, and tells nothing
-    /// of how long such a run can be; while an outage is suspected, one that began before counts for nothing.
+    /// A message that began at `began_at` ended well. One that began before a run of failures ends the run, and tells
+    /// nothing of how long such a run can be; while an outage is suspected, one that began before counts for nothing.
     void succeeded(tick began_at, tick now);
 
     /// A message failed. `fresh`: it had not failed before.
