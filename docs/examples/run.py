@@ -44,7 +44,7 @@ def orders(program, quern, environment):
     expect(subprocess.run([program], env=environment, timeout=LIMIT).returncode, 2)
 
 
-blocking = batches = orders
+blocking = batches = tokens = orders
 
 
 def command(*arguments, environment, **more):

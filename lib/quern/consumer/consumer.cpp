@@ -80,6 +80,7 @@ void check_signal(int number)
 
 consumer::consumer(
     asio::any_io_executor ex, sqs::api* api, std::string queue_url, handlers handle, consumer_options options)
+    : ex_(ex)
 {
     if (auto const wrong = unusable(queue_url, handle, options)) {
         throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
@@ -129,10 +130,10 @@ private:
     std::weak_ptr<lodgers::lodger> tenant_;
 };
 
-/// Completes when the pipeline tells the one of the waiter's two askers that `as` names. `stays`: until it has
-/// joined.
-template <class T>
-asio::awaitable<T> wait_for_end(std::shared_ptr<lodgers> home, std::weak_ptr<lodgers::lodger> tenant,
+/// Does `first`, and completes when the pipeline tells the one of the waiter's two askers that `as` names. `stays`:
+/// until it has joined.
+template <class First, class T>
+asio::awaitable<T> wait_for_end(std::shared_ptr<lodgers> home, std::weak_ptr<lodgers::lodger> tenant, First first,
     asker<T> detail::end_waiter::*as, std::shared_ptr<guest> stays)
 {
     auto const waiter = std::make_shared<detail::end_waiter>();
@@ -141,9 +142,12 @@ asio::awaitable<T> wait_for_end(std::shared_ptr<lodgers> home, std::weak_ptr<lod
     auto cancel = [home, tenant, who = std::weak_ptr(waiter)] {
         post(home, tenant, [who](detail::pipeline& p) { p.leave(who.lock()); });
     };
-    auto begin = [home, tenant, waiter, stays = std::move(stays), as](asker<T> who) {
+    auto begin = [home, tenant, waiter, first, stays = std::move(stays), as](asker<T> who) {
         (*waiter).*as = std::move(who);
-        post(home, tenant, [waiter](detail::pipeline& p) { p.join(waiter); });
+        post(home, tenant, [waiter, first](detail::pipeline& p) {
+            first(p);
+            p.join(waiter);
+        });
     };
     auto end = ask<T>(std::move(begin), std::move(cancel));
     co_return co_await std::move(end);
@@ -153,7 +157,17 @@ asio::awaitable<T> wait_for_end(std::shared_ptr<lodgers> home, std::weak_ptr<lod
 
 consumer::~consumer()
 {
-    post(home_, tenant_, [](detail::pipeline& p) { p.abandon(); });
+    if (home_) post(home_, tenant_, [](detail::pipeline& p) { p.abandon(); });
+}
+
+consumer& consumer::operator=(consumer&& from) noexcept
+{
+    consumer moved(std::move(from));
+    std::swap(ex_, moved.ex_);
+    std::swap(home_, moved.home_);
+    std::swap(tenant_, moved.tenant_);
+    std::swap(counters_, moved.counters_);
+    return *this;
 }
 
 void consumer::start()
@@ -166,23 +180,26 @@ void consumer::stop(std::optional<std::chrono::milliseconds> limit)
     post(home_, tenant_, [limit](detail::pipeline& p) { p.begin_drain(limit.value_or(p.options().drain_deadline)); });
 }
 
-// Neither touches the consumer once it has returned its awaitable, and nothing of the caller's runs on the strand.
+// None touches the consumer once it has returned its awaitable, and nothing of the caller's runs on the strand.
 
-asio::awaitable<drain_report> consumer::drain(std::chrono::milliseconds limit)
+asio::awaitable<drain_report> consumer::drain_within(std::chrono::milliseconds limit)
 {
-    stop(limit);
-    return drained();
+    auto begin = [limit](detail::pipeline& p) { p.begin_drain(limit); };
+    return wait_for_end(
+        home_, tenant_, begin, &detail::end_waiter::of_drain, std::make_shared<guest>(home_, tenant_));
 }
 
-asio::awaitable<drain_report> consumer::drained()
+asio::awaitable<drain_report> consumer::end_of_drain()
 {
-    return wait_for_end(home_, tenant_, &detail::end_waiter::of_drain, std::make_shared<guest>(home_, tenant_));
+    auto nothing = [](detail::pipeline&) {};
+    return wait_for_end(
+        home_, tenant_, nothing, &detail::end_waiter::of_drain, std::make_shared<guest>(home_, tenant_));
 }
 
-asio::awaitable<result<drain_report>> consumer::run()
+asio::awaitable<result<drain_report>> consumer::run_to_end()
 {
-    start();
-    return wait_for_end(home_, tenant_, &detail::end_waiter::of_run, std::make_shared<guest>(home_, tenant_));
+    auto begin = [](detail::pipeline& p) { p.start(); };
+    return wait_for_end(home_, tenant_, begin, &detail::end_waiter::of_run, std::make_shared<guest>(home_, tenant_));
 }
 
 void consumer::pause(std::string why)
@@ -216,14 +233,14 @@ void consumer::halt()
     post(home_, tenant_, [](detail::pipeline& p) { p.halt(); });
 }
 
-asio::awaitable<result<void>> consumer::set_limits(consumer_limits to)
+asio::awaitable<result<void>> consumer::turn_limits(consumer_limits to)
 {
     return ask<result<void>>([home = home_, tenant = tenant_, to](asker<result<void>> who) {
         post(home, tenant, [who = std::move(who), to](detail::pipeline& p) { who.tell(p.set_limits(to)); });
     });
 }
 
-asio::awaitable<explanation> consumer::explain() const
+asio::awaitable<explanation> consumer::explained() const
 {
     return ask<explanation>([home = home_, tenant = tenant_](asker<explanation> who) {
         post(home, tenant, [who = std::move(who)](detail::pipeline& p) { who.tell(p.explain()); });

@@ -8,13 +8,17 @@
 #include <quern/consumer/limits.hpp>
 #include <quern/consumer/options.hpp>
 #include <quern/consumer/outcome.hpp>
+#include <quern/core/completion.hpp>
 #include <quern/core/lodgers.hpp>
 #include <quern/sqs/api.hpp>
 #include <quern/telemetry/counter.hpp>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/execution_context.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include <concepts>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -37,6 +41,9 @@ namespace quern {
 ///
 /// A queue whose URL ends in ".fifo" is consumed group by group, each in its order; see group_policy.
 ///
+/// Operations take a completion token, and are awaitables without one; nothing happens before they are awaited. They
+/// complete on the executor of the token's handler, or on get_executor().
+///
 /// Lifetime  any order: the state lives until the drain has ended, or until its context ends; destroying the object
 ///           drains without waiting for it. When the context of options.handler_executor, or a client that was given,
 ///           ends before it, it drains by itself: messages whose handlers went with it come again.
@@ -52,9 +59,14 @@ public:
     /// empty function, for a name where the URL of a queue belongs, and for a poison queue that is the queue itself.
     /// Keys are looked for by the first request; where there are none, `options.log` is told, and it is tried again.
     template <class F>
-    consumer(
-        boost::asio::io_context& io, std::string queue_url, F handle, consumer_options options = consumer_options())
-        : consumer(io.get_executor(), nullptr, std::move(queue_url), detail::make_handlers(std::move(handle)),
+    consumer(boost::asio::any_io_executor ex, std::string queue_url, F handle,
+        consumer_options options = consumer_options())
+        : consumer(std::move(ex), nullptr, std::move(queue_url), detail::make_handlers(std::move(handle)),
+              std::move(options))
+    {}
+    template <std::derived_from<boost::asio::execution_context> Context, class F>
+    consumer(Context& where, std::string queue_url, F handle, consumer_options options = consumer_options())
+        : consumer(boost::asio::any_io_executor(where.get_executor()), std::move(queue_url), std::move(handle),
               std::move(options))
     {}
 
@@ -76,9 +88,15 @@ public:
               std::move(ex), &api, std::move(queue_url), detail::make_handlers(std::move(handle)), std::move(options))
     {}
 
-    consumer(consumer const&) = delete;
-    consumer& operator=(consumer const&) = delete;
+    /// Moves; the object moved from may be destroyed, or assigned to, and nothing else.
+    consumer(consumer&&) noexcept = default;
+    consumer& operator=(consumer&&) noexcept;
     ~consumer();
+
+    using executor_type = boost::asio::any_io_executor;
+
+    /// The one that was given.
+    executor_type get_executor() const { return ex_; }
 
     /// Begins to receive. Once; a drain cannot be undone.
     void start();
@@ -88,9 +106,16 @@ public:
     ///
     /// Fails with    what refused the receives, once it has given up and drained; see
     ///               consumer_options::give_up_after. drained() has the report of that drain.
-    ///               errc::stopped  the client was closed, or the context of handler_executor ended: it has drained
-    /// Cancellation  terminal: ends the wait, with operation_aborted thrown, and nothing else.
-    boost::asio::awaitable<result<drain_report>> run();
+    ///               errc::stopped      it has drained: the client was closed, or handler_executor's context ended
+    ///               operation_aborted  the wait was cancelled
+    /// Cancellation  terminal: ends the wait, and nothing else.
+    /// Completion    void(result<drain_report>)
+    template <class Token = boost::asio::use_awaitable_t<>>
+    auto run(Token&& token = {})
+    {
+        return detail::complete(
+            *this, [this] { return run_to_end(); }, std::forward<Token>(token));
+    }
 
     /// Stops receiving, lets the receives under way and the running handlers end, gives back what was not
     /// started, settles everything, and completes with the report, at the latest after `limit` (0 to 12 h; what is
@@ -103,7 +128,13 @@ public:
     /// they are cancelled, and their messages given back. For a handler, stop() is the way.
     ///
     /// Cancellation  as drained(): a drain that has begun goes on.
-    boost::asio::awaitable<drain_report> drain(std::chrono::milliseconds limit);
+    /// Completion    void(error_code, drain_report)
+    template <class Token = boost::asio::use_awaitable_t<>>
+    auto drain(std::chrono::milliseconds limit, Token&& token = {})
+    {
+        return detail::complete(
+            *this, [this, limit] { return drain_within(limit); }, std::forward<Token>(token));
+    }
 
     /// Begins a drain and returns at once: the way to stop from within a handler, on a fatal error say. `limit`: as
     /// of drain(), options.drain_deadline when absent.
@@ -135,19 +166,37 @@ public:
     ///                                     max_polls; nothing is turned. What was claimed for more stays claimed.
     ///               errc::stopped         the drain has ended
     /// Cancellation  none.
-    boost::asio::awaitable<result<void>> set_limits(consumer_limits to);
+    /// Completion    void(result<void>)
+    template <class Token = boost::asio::use_awaitable_t<>>
+    auto set_limits(consumer_limits to, Token&& token = {})
+    {
+        return detail::complete(
+            *this, [this, to] { return turn_limits(to); }, std::forward<Token>(token));
+    }
 
     /// Completes with what it does, and why no more. to_string() makes one line of it: "0 receives open, 1000
     /// messages in flight; max_in_flight is reached: 1000 are being handled, 0 wait or are being settled; …";
     /// to_json() as well.
     ///
     /// Cancellation  none: the answer is there in a moment.
-    boost::asio::awaitable<explanation> explain() const;
+    /// Completion    void(error_code, explanation)
+    template <class Token = boost::asio::use_awaitable_t<>>
+    auto explain(Token&& token = {}) const
+    {
+        return detail::complete(
+            *this, [this] { return explained(); }, std::forward<Token>(token));
+    }
 
     /// Completes when a drain has ended, whoever began it.
     ///
     /// Cancellation  terminal: ends the wait, with operation_aborted, and nothing else.
-    boost::asio::awaitable<drain_report> drained();
+    /// Completion    void(error_code, drain_report)
+    template <class Token = boost::asio::use_awaitable_t<>>
+    auto drained(Token&& token = {})
+    {
+        return detail::complete(
+            *this, [this] { return end_of_drain(); }, std::forward<Token>(token));
+    }
 
     /// Each number is of the moment when it is read, so on another thread two of them may be of different moments.
     [[nodiscard]] consumer_counters counters() const;
@@ -167,10 +216,16 @@ private:
         bool ending = false;                   ///< it takes nothing more
     };
     boost::asio::awaitable<burden> weigh() const;
+    boost::asio::awaitable<result<drain_report>> run_to_end();
+    boost::asio::awaitable<drain_report> drain_within(std::chrono::milliseconds);
+    boost::asio::awaitable<drain_report> end_of_drain();
+    boost::asio::awaitable<result<void>> turn_limits(consumer_limits);
+    boost::asio::awaitable<explanation> explained() const;
     void halt(); ///< as stop(), and nothing when it drains already
 
     consumer(boost::asio::any_io_executor, sqs::api*, std::string queue_url, handlers, consumer_options);
 
+    boost::asio::any_io_executor ex_;
     std::shared_ptr<lodgers> home_; // the context, and in it
     std::weak_ptr<lodgers::lodger> tenant_;
     std::shared_ptr<consumer_numbers<counter> const> counters_;

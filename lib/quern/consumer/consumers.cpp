@@ -7,6 +7,7 @@
 #include <boost/asio/query.hpp>
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 namespace quern {
@@ -56,7 +57,18 @@ void consumers::post(place const& to, Call call)
 
 consumers::~consumers()
 {
-    post(at_, [](crew& all) { all.abandon(); });
+    if (at_.home) post(at_, [](crew& all) { all.abandon(); });
+}
+
+consumers& consumers::operator=(consumers&& from) noexcept
+{
+    consumers moved(std::move(from));
+    std::swap(ex_, moved.ex_);
+    std::swap(at_, moved.at_);
+    std::swap(members_, moved.members_);
+    std::swap(max_in_flight_, moved.max_in_flight_);
+    std::swap(begun_, moved.begun_);
+    return *this;
 }
 
 consumer& consumers::add(
@@ -65,7 +77,7 @@ consumer& consumers::add(
     auto const refuse = [](std::string what) {
         throw_exception_from_error(failure(errc::invalid_option, std::move(what)), BOOST_CURRENT_LOCATION);
     };
-    if (begun_) refuse("add() comes before start(): the queues are shared out by then");
+    if (*begun_) refuse("add() comes before start(): the queues are shared out by then");
     if (weight == 0 || weight > 1'000) refuse("weight must be from 1 to 1000");
     if (std::ranges::find(members_, queue_url, &member::queue_url) != members_.end())
         refuse(queue_url + " is there already: a greater weight gives it more");
@@ -89,39 +101,52 @@ std::vector<consumers::member> consumers::members() const
 
 void consumers::start()
 {
-    begun_ = true;
+    *begun_ = true;
     post(at_, [](crew& all) { all.start(); });
 }
 
 void consumers::stop(std::optional<std::chrono::milliseconds> limit)
 {
-    begun_ = true;
+    *begun_ = true;
     post(at_, [limit](crew& all) { all.stop(limit); });
 }
 
-asio::awaitable<result<drain_report>> consumers::run()
+/// Does `first`, and completes when all have drained: the one of the waiter's two askers that `as` names is told.
+template <class As, class First>
+auto consumers::wait_for_end(place at, As as, First first)
 {
-    start();
-    return ask<result<drain_report>>([at = at_](asker<result<drain_report>> who) {
-        detail::end_waiter waiter;
-        waiter.of_run = std::move(who);
-        post(at, [waiter = std::move(waiter)](crew& all) mutable { all.join(std::move(waiter)); });
+    using asker_type = std::remove_reference_t<decltype(std::declval<detail::end_waiter&>().*as)>;
+    auto const waiter = std::make_shared<detail::end_waiter>();
+    auto begin = [at, waiter, as, first](asker_type who) {
+        (*waiter).*as = std::move(who);
+        post(at, [waiter, first](crew& all) {
+            first(all);
+            all.join(waiter);
+        });
+    };
+    auto cancel = [at, who = std::weak_ptr(waiter)] { post(at, [who](crew& all) { all.leave(who.lock()); }); };
+    return ask<typename asker_type::value_type>(std::move(begin), std::move(cancel));
+}
+
+asio::awaitable<result<drain_report>> consumers::run_to_end()
+{
+    return wait_for_end(at_, &detail::end_waiter::of_run, [begun = begun_](crew& all) {
+        *begun = true;
+        all.start();
     });
 }
 
-asio::awaitable<drain_report> consumers::drain(std::chrono::milliseconds limit)
+asio::awaitable<drain_report> consumers::drain_within(std::chrono::milliseconds limit)
 {
-    stop(limit);
-    return drained();
+    return wait_for_end(at_, &detail::end_waiter::of_drain, [begun = begun_, limit](crew& all) {
+        *begun = true;
+        all.stop(limit);
+    });
 }
 
-asio::awaitable<drain_report> consumers::drained()
+asio::awaitable<drain_report> consumers::end_of_drain()
 {
-    return ask<drain_report>([at = at_](asker<drain_report> who) {
-        detail::end_waiter waiter;
-        waiter.of_drain = std::move(who);
-        post(at, [waiter = std::move(waiter)](crew& all) mutable { all.join(std::move(waiter)); });
-    });
+    return wait_for_end(at_, &detail::end_waiter::of_drain, [](crew&) {});
 }
 
 void consumers::drain_on(std::initializer_list<int> signals, std::optional<std::chrono::milliseconds> limit)
@@ -130,7 +155,7 @@ void consumers::drain_on(std::initializer_list<int> signals, std::optional<std::
         one.it.get().drain_on(signals, limit);
 }
 
-asio::awaitable<result<void>> consumers::set_max_in_flight(std::size_t n)
+asio::awaitable<result<void>> consumers::share(std::size_t n)
 {
     return ask<result<void>>([at = at_, n](asker<result<void>> who) {
         post(at, [who = std::move(who), n](crew& all) { who.tell(all.share(n)); });

@@ -4,9 +4,11 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/execution_context.hpp>
 
 #include <atomic>
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <initializer_list>
@@ -54,9 +56,20 @@ class consumers {
 public:
     /// Throws boost::system::system_error that names the option when one is wrong.
     explicit consumers(boost::asio::any_io_executor, consumers_options = consumers_options());
-    consumers(consumers const&) = delete;
-    consumers& operator=(consumers const&) = delete;
+    template <std::derived_from<boost::asio::execution_context> Context>
+    explicit consumers(Context& where, consumers_options options = consumers_options())
+        : consumers(boost::asio::any_io_executor(where.get_executor()), options)
+    {}
+
+    /// Moves; the object moved from may be destroyed, or assigned to, and nothing else.
+    consumers(consumers&&) noexcept = default;
+    consumers& operator=(consumers&&) noexcept;
     ~consumers();
+
+    using executor_type = boost::asio::any_io_executor;
+
+    /// The one that was given.
+    executor_type get_executor() const { return ex_; }
 
     /// Adds a consumer with a client of its own, on the same executor; the reference holds as long as this object.
     /// options.max_in_flight is the most that it ever gets of what all share; turn the other limits as you like.
@@ -98,8 +111,15 @@ public:
     /// drain_report::add().
     ///
     /// Fails with    what refused the receives of the first that gave up; drained() has the report.
-    /// Cancellation  none: it completes with the drain.
-    boost::asio::awaitable<result<drain_report>> run();
+    ///               operation_aborted  the wait was cancelled
+    /// Cancellation  terminal: ends the wait, and nothing else.
+    /// Completion    void(result<drain_report>)
+    template <class Token = boost::asio::use_awaitable_t<>>
+    auto run(Token&& token = {})
+    {
+        return detail::complete(
+            *this, [this] { return run_to_end(); }, std::forward<Token>(token));
+    }
 
     /// Drains all, each within `limit`, or its own drain_deadline. A second call cancels the handlers that run.
     void stop(std::optional<std::chrono::milliseconds> limit = {});
@@ -107,12 +127,24 @@ public:
     /// The same, and completes with the sum of the reports.
     ///
     /// Cancellation  as drained(): a drain that has begun goes on.
-    boost::asio::awaitable<drain_report> drain(std::chrono::milliseconds limit);
+    /// Completion    void(error_code, drain_report)
+    template <class Token = boost::asio::use_awaitable_t<>>
+    auto drain(std::chrono::milliseconds limit, Token&& token = {})
+    {
+        return detail::complete(
+            *this, [this, limit] { return drain_within(limit); }, std::forward<Token>(token));
+    }
 
     /// Completes when all have drained, whoever began that.
     ///
-    /// Cancellation  none: it completes with the drain.
-    boost::asio::awaitable<drain_report> drained();
+    /// Cancellation  terminal: ends the wait, with operation_aborted, and nothing else.
+    /// Completion    void(error_code, drain_report)
+    template <class Token = boost::asio::use_awaitable_t<>>
+    auto drained(Token&& token = {})
+    {
+        return detail::complete(
+            *this, [this] { return end_of_drain(); }, std::forward<Token>(token));
+    }
 
     /// As consumer::drain_on(), for all of them.
     void drain_on(std::initializer_list<int> signals, std::optional<std::chrono::milliseconds> limit = {});
@@ -121,7 +153,13 @@ public:
     ///
     /// Fails with    errc::invalid_option  out of bounds, or less than one for each queue
     /// Cancellation  none.
-    boost::asio::awaitable<result<void>> set_max_in_flight(std::size_t);
+    /// Completion    void(result<void>)
+    template <class Token = boost::asio::use_awaitable_t<>>
+    auto set_max_in_flight(std::size_t most, Token&& token = {})
+    {
+        return detail::complete(
+            *this, [this, most] { return share(most); }, std::forward<Token>(token));
+    }
 
 private:
     class crew;
@@ -134,12 +172,19 @@ private:
     };
     template <class Call>
     static void post(place const&, Call);
+    template <class As, class First>
+    static auto wait_for_end(place, As, First);
+
+    boost::asio::awaitable<result<drain_report>> run_to_end();
+    boost::asio::awaitable<drain_report> drain_within(std::chrono::milliseconds);
+    boost::asio::awaitable<drain_report> end_of_drain();
+    boost::asio::awaitable<result<void>> share(std::size_t);
 
     boost::asio::any_io_executor ex_;
     place at_;
     std::vector<member> members_;
     std::size_t max_in_flight_; // at first
-    std::atomic<bool> begun_{false};
+    std::shared_ptr<std::atomic<bool>> begun_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 } // namespace quern

@@ -4,6 +4,7 @@
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/system_executor.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 namespace quern {
@@ -29,7 +30,7 @@ asio::awaitable<result<void>> answer_of(Ask ask)
 
 } // namespace
 
-asio::awaitable<result<void>> delivery::ack()
+asio::awaitable<result<void>> delivery::ask_ack()
 {
     return answer_of([this](keeper::reply tell) {
         if (keeper_)
@@ -39,7 +40,7 @@ asio::awaitable<result<void>> delivery::ack()
     });
 }
 
-asio::awaitable<result<void>> delivery::extend(std::chrono::seconds at_least)
+asio::awaitable<result<void>> delivery::ask_extend(std::chrono::seconds at_least)
 {
     return answer_of([this, at_least](keeper::reply tell) {
         if (keeper_)
@@ -49,7 +50,7 @@ asio::awaitable<result<void>> delivery::extend(std::chrono::seconds at_least)
     });
 }
 
-asio::awaitable<result<void>> delivery::guard_lease(std::shared_ptr<lease_guard> guard)
+asio::awaitable<result<void>> delivery::ask_guard(std::shared_ptr<lease_guard> guard)
 {
     return answer_of([this, guard = std::move(guard)](keeper::reply tell) mutable {
         if (keeper_)
@@ -57,6 +58,11 @@ asio::awaitable<result<void>> delivery::guard_lease(std::shared_ptr<lease_guard>
         else
             tell({});
     });
+}
+
+asio::any_io_executor delivery::get_executor() const
+{
+    return keeper_ ? keeper_->get_executor() : asio::any_io_executor(asio::system_executor());
 }
 
 } // namespace quern

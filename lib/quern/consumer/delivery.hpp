@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/core/clock.hpp>
+#include <quern/core/completion.hpp>
 #include <quern/core/error.hpp>
 #include <quern/sqs/message.hpp>
 
@@ -40,7 +41,11 @@ public:
 ///
 /// Everything is a view into the answer that brought the message; copy what must outlive the handler.
 ///
-/// Threads  the message does not change; the lease may be read, and both requests be made, from any thread.
+/// The three operations take a completion token, and are awaitables without one. They complete with
+/// void(result<void>), on the executor of the token's handler; one that has none is called on the consumer's strand,
+/// and must be short.
+///
+/// Threads  the message does not change; the lease may be read, and the operations be begun, from any thread.
 class delivery {
 public:
     /// Carries out what a delivery asks for; the consumer. Answers come once each, on any thread.
@@ -50,6 +55,7 @@ public:
         virtual void ask_ack(detail::held&, reply) = 0;
         virtual void ask_extend(detail::held&, std::chrono::seconds, reply) = 0;
         virtual void ask_guard(detail::held&, std::shared_ptr<lease_guard>, reply) = 0;
+        virtual boost::asio::any_io_executor get_executor() const = 0;
 
     protected:
         ~keeper() = default;
@@ -97,18 +103,38 @@ public:
     ///
     /// Not to be cancelled, since the delete cannot be taken back. Always `co_await` it. If the handler returns
     /// first, its return value decides.
-    boost::asio::awaitable<result<void>> ack();
+    template <class Token = boost::asio::use_awaitable_t<>>
+    auto ack(Token&& token = {})
+    {
+        return detail::complete(
+            *this, [this] { return ask_ack(); }, std::forward<Token>(token));
+    }
 
     /// Has the message hidden for `at_least` from now, 12 hours after its receive at most; completes when SQS has
     /// confirmed it. The consumer extends every lease by itself: this is for code that lets nothing else run, or that
     /// wants a margin before it does what cannot be undone. At once when that much is left. Fails as ack() does, and
     /// is not to be cancelled either.
-    boost::asio::awaitable<result<void>> extend(std::chrono::seconds at_least);
+    template <class Token = boost::asio::use_awaitable_t<>>
+    auto extend(std::chrono::seconds at_least, Token&& token = {})
+    {
+        return detail::complete(
+            *this, [this, at_least] { return ask_extend(at_least); }, std::forward<Token>(token));
+    }
 
     /// Has each extension of the lease wait for this guard, while the handler runs; completes when that is so. What
     /// is on the wire by then moves lease_deadline() no more: it is as far as the guard has to reach at first. Fails
     /// as ack() does, and is not to be cancelled either.
-    boost::asio::awaitable<result<void>> guard_lease(std::shared_ptr<lease_guard>);
+    template <class Token = boost::asio::use_awaitable_t<>>
+    auto guard_lease(std::shared_ptr<lease_guard> guard, Token&& token = {})
+    {
+        return detail::complete(
+            *this, [this, guard = std::move(guard)] { return ask_guard(guard); }, std::forward<Token>(token));
+    }
+
+    using executor_type = boost::asio::any_io_executor;
+
+    /// Where completion handlers without an executor of their own are called.
+    executor_type get_executor() const;
 
     /// Where these go. Without a keeper, as in the test of a handler, they succeed at once.
     void kept_by(keeper& who, detail::held& as)
@@ -135,6 +161,10 @@ public:
 
 private:
     friend class detail::lease_book;
+
+    boost::asio::awaitable<result<void>> ask_ack();
+    boost::asio::awaitable<result<void>> ask_extend(std::chrono::seconds at_least);
+    boost::asio::awaitable<result<void>> ask_guard(std::shared_ptr<lease_guard>);
 
     sqs::message message_;
     std::shared_ptr<std::byte[]> storage_;

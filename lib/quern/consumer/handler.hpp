@@ -2,6 +2,7 @@
 
 #include <quern/consumer/delivery.hpp>
 #include <quern/consumer/outcome.hpp>
+#include <quern/consumer/own_executor.hpp>
 
 #include <boost/asio/awaitable.hpp>
 
@@ -64,7 +65,9 @@ handlers make_handlers(F given)
     auto const f = std::make_shared<F>(std::move(given));
     if constexpr (std::invocable<F&, delivery&>) {
         using returned = std::invoke_result_t<F&, delivery&>;
-        if constexpr (std::same_as<returned, boost::asio::awaitable<void>>) {
+        if constexpr (of_own_executor<returned>::value) {
+            return make_handlers([f](delivery& d) { return run_on_own_executor((*f)(d)); });
+        } else if constexpr (std::same_as<returned, boost::asio::awaitable<void>>) {
             out.plain = [f](delivery& d) { return (*f)(d); };
         } else if constexpr (std::same_as<returned, void>) {
             out.call = [f](delivery& d) {
@@ -83,7 +86,9 @@ handlers make_handlers(F given)
     } else {
         static_assert(std::invocable<F&, deliveries>, "a handler takes a quern::delivery& or a quern::deliveries");
         using returned = std::invoke_result_t<F&, deliveries>;
-        if constexpr (std::same_as<returned, boost::asio::awaitable<void>>) {
+        if constexpr (of_own_executor<returned>::value) {
+            return make_handlers([f](deliveries all) { return run_on_own_executor((*f)(all)); });
+        } else if constexpr (std::same_as<returned, boost::asio::awaitable<void>>) {
             out.many = [f](deliveries all) { return all_done(f, all); };
         } else {
             static_assert(std::same_as<returned, boost::asio::awaitable<std::vector<outcome>>>,

@@ -31,6 +31,22 @@ public:
         }
         return "unknown error";
     }
+
+    boost::system::error_condition default_error_condition(int value) const noexcept override
+    {
+        namespace generic = boost::system::errc;
+        switch (static_cast<errc>(value)) {
+        case errc::timed_out: return generic::make_error_condition(generic::timed_out);
+        case errc::connection_lost: return generic::make_error_condition(generic::connection_reset);
+        case errc::bad_reply: return generic::make_error_condition(generic::bad_message);
+        case errc::reply_too_large: return generic::make_error_condition(generic::message_size);
+        case errc::invalid_request:
+        case errc::invalid_option: return generic::make_error_condition(generic::invalid_argument);
+        case errc::no_credentials: return generic::make_error_condition(generic::permission_denied);
+        case errc::stopped: return generic::make_error_condition(generic::operation_canceled);
+        default: return {value, *this};
+        }
+    }
 };
 
 } // namespace

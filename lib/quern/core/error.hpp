@@ -9,7 +9,9 @@
 
 namespace quern {
 
-/// The kinds of failure, as far as a caller may act on it. Zero is success, as everywhere with error codes.
+/// The kinds of failure, as far as a caller may act on it. Zero is success, as with all error codes. Codes equal
+/// the standard's condition where there is one: errc::timed_out == std::errc::timed_out, and errc::stopped, like
+/// asio::error::operation_aborted, == std::errc::operation_canceled.
 enum class errc {
     timed_out = 1,     ///< no complete answer before the deadline
     connect_failed,    ///< no address, or no connection in time, or none at all; nothing was sent

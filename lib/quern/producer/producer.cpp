@@ -296,7 +296,7 @@ namespace {
 /// Puts the caller's wish on the strand: `begin`, and `cancel` when the caller is cancelled, run there. Its waiting
 /// does not keep the state alive.
 template <class T, class State, class Wish>
-asio::awaitable<T> put(std::shared_ptr<State> state, std::shared_ptr<Wish> wish,
+asio::awaitable<T> put_on_strand(std::shared_ptr<State> state, std::shared_ptr<Wish> wish,
     void (State::*begin)(std::shared_ptr<Wish>), void (State::*cancel)(std::shared_ptr<Wish> const&))
 {
     auto when_cancelled = [s = std::weak_ptr(state), w = std::weak_ptr(wish), cancel] {
@@ -322,33 +322,40 @@ producer_options checked(producer_options options, std::string const& queue_url)
 
 } // namespace
 
-producer::producer(asio::io_context& io, std::string queue_url, producer_options options)
-    : state_(std::make_shared<state>(io.get_executor(), nullptr, queue_url, checked(std::move(options), queue_url)))
+producer::producer(asio::any_io_executor ex, std::string queue_url, producer_options options)
+    : ex_(ex),
+      state_(std::make_shared<state>(std::move(ex), nullptr, queue_url, checked(std::move(options), queue_url)))
 {}
 
 producer::producer(asio::any_io_executor ex, sqs::api& api, std::string queue_url, producer_options options)
-    : state_(std::make_shared<state>(std::move(ex), &api, queue_url, checked(std::move(options), queue_url)))
+    : ex_(ex), state_(std::make_shared<state>(std::move(ex), &api, queue_url, checked(std::move(options), queue_url)))
 {}
 
 producer::~producer()
 {
+    if (!state_) return;
     auto const strand = state_->strand;
     asio::post(strand, [s = std::move(state_)] { s->abandon(); });
 }
 
-asio::awaitable<send_result> producer::send(sqs::send_message_entry entry)
+producer& producer::operator=(producer&& from) noexcept
 {
-    return put<send_result>(state_, std::make_shared<outgoing>(std::move(entry)), &state::accept, &state::withdraw);
+    producer moved(std::move(from));
+    std::swap(ex_, moved.ex_);
+    std::swap(state_, moved.state_);
+    return *this;
 }
 
-asio::awaitable<std::size_t> producer::flush()
+asio::awaitable<send_result> producer::put(sqs::send_message_entry entry)
 {
-    return put<std::size_t>(state_, std::make_shared<onlooker>(), &state::flush, &state::forget);
+    return put_on_strand<send_result>(
+        state_, std::make_shared<outgoing>(std::move(entry)), &state::accept, &state::withdraw);
 }
 
-asio::awaitable<std::size_t> producer::close(std::chrono::milliseconds limit)
+asio::awaitable<std::size_t> producer::look_on(std::optional<std::chrono::milliseconds> closes_within)
 {
-    return put<std::size_t>(state_, std::make_shared<onlooker>(limit), &state::flush, &state::forget);
+    return put_on_strand<std::size_t>(
+        state_, std::make_shared<onlooker>(closes_within), &state::flush, &state::forget);
 }
 
 } // namespace quern

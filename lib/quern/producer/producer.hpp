@@ -1,16 +1,20 @@
 #pragma once
 
+#include <quern/core/completion.hpp>
 #include <quern/producer/options.hpp>
 #include <quern/sqs/api.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/io_context.hpp>
+#include <boost/asio/execution_context.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace quern {
 
@@ -39,7 +43,11 @@ public:
     /// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN).
     ///
     /// Throws boost::system::system_error that names the option or the variable when one is missing or wrong.
-    producer(boost::asio::io_context&, std::string queue_url, producer_options = producer_options());
+    producer(boost::asio::any_io_executor, std::string queue_url, producer_options = producer_options());
+    template <std::derived_from<boost::asio::execution_context> Context>
+    producer(Context& where, std::string queue_url, producer_options options = producer_options())
+        : producer(boost::asio::any_io_executor(where.get_executor()), std::move(queue_url), std::move(options))
+    {}
 
     /// A producer that speaks through `api`, which is safe to call on the producer's strand, and outlives the
     /// requests unless it is an sqs::client: without that, sends fail with errc::stopped. An sqs::client should make
@@ -47,9 +55,15 @@ public:
     producer(
         boost::asio::any_io_executor, sqs::api& api, std::string queue_url, producer_options = producer_options());
 
-    producer(producer const&) = delete;
-    producer& operator=(producer const&) = delete;
+    /// Moves; the object moved from may be destroyed, or assigned to, and nothing else.
+    producer(producer&&) noexcept = default;
+    producer& operator=(producer&&) noexcept;
     ~producer();
+
+    using executor_type = boost::asio::any_io_executor;
+
+    /// The one that was given.
+    executor_type get_executor() const { return ex_; }
 
     /// Sends one message; its `id` is ignored.
     ///
@@ -63,23 +77,49 @@ public:
     ///               message may be in the queue all the same.
     /// Cancellation  terminal, with errc::stopped: a message that waits is withdrawn. One that was under way may or
     ///               may not be in the queue; it is not tried again.
-    boost::asio::awaitable<result<sqs::send_message_response>> send(sqs::send_message_entry);
+    /// Completion    void(result<sqs::send_message_response>)
+    template <class Token = boost::asio::use_awaitable_t<>>
+    auto send(sqs::send_message_entry entry, Token&& token = {})
+    {
+        if constexpr (detail::is_default_token<Token>)
+            return put(std::move(entry));
+        else
+            return detail::complete(
+                *this, [this, entry = std::move(entry)] { return put(entry); }, std::forward<Token>(token));
+    }
 
     /// Sends what is here without waiting for company. Completes when all of it is confirmed or has failed, with the
     /// number of messages that were not confirmed.
     ///
     /// Cancellation  terminal: ends the wait and nothing else.
-    boost::asio::awaitable<std::size_t> flush();
+    /// Completion    void(error_code, std::size_t)
+    template <class Token = boost::asio::use_awaitable_t<>>
+    auto flush(Token&& token = {})
+    {
+        return detail::complete(
+            *this, [this] { return look_on({}); }, std::forward<Token>(token));
+    }
 
     /// Takes no more messages, and flushes. What is not done after `limit` (0 to 48 h; what is beyond is cut) fails
     /// with errc::stopped; if it was under way it may or may not be in the queue. Of several calls the shortest limit
     /// counts.
     ///
     /// Cancellation  as flush().
-    boost::asio::awaitable<std::size_t> close(std::chrono::milliseconds limit);
+    /// Completion    void(error_code, std::size_t)
+    template <class Token = boost::asio::use_awaitable_t<>>
+    auto close(std::chrono::milliseconds limit, Token&& token = {})
+    {
+        return detail::complete(
+            *this, [this, limit] { return look_on(limit); }, std::forward<Token>(token));
+    }
 
 private:
     class state;
+
+    boost::asio::awaitable<result<sqs::send_message_response>> put(sqs::send_message_entry);
+    boost::asio::awaitable<std::size_t> look_on(std::optional<std::chrono::milliseconds> closes_within);
+
+    boost::asio::any_io_executor ex_;
     std::shared_ptr<state> state_;
 };
 

@@ -250,7 +250,14 @@ client::client(asio::any_io_executor ex, client_options options, clock& time)
 
 client::~client()
 {
-    address_->close(address::purpose::move_out);
+    if (address_) address_->close(address::purpose::move_out);
+}
+
+client& client::operator=(client&& from) noexcept
+{
+    client moved(std::move(from));
+    std::swap(address_, moved.address_);
+    return *this;
 }
 
 void client::close()

@@ -59,15 +59,18 @@ public:
     /// config file cannot be read. `time` outlives the client and its operations.
     explicit client(boost::asio::any_io_executor, client_options = client_options(), clock& time = real_clock());
     ~client() override;
-    client(client const&) = delete;
-    client& operator=(client const&) = delete;
+    /// Moves; the object moved from may be destroyed, or assigned to, and nothing else.
+    client(client&&) noexcept = default;
+    client& operator=(client&&) noexcept;
+
+    using executor_type = boost::asio::any_io_executor;
 
     /// Ends every operation under way with errc::stopped and closes all connections: on its strand, before it returns
     /// where that is idle and here.
     void close();
 
     /// Its strand. Clients made with it share it.
-    boost::asio::any_io_executor get_executor() const;
+    executor_type get_executor() const;
 
     /// Where its keys come from: another client that is given them too, and works on the same strand, looks for none
     /// itself. They end with this client unless they are the program's.

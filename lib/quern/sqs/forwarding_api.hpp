@@ -1,5 +1,6 @@
 #pragma once
 
+#include <quern/core/completion.hpp>
 #include <quern/sqs/api.hpp>
 
 #include <utility>
@@ -39,10 +40,21 @@ QUERN_SQS_OPERATIONS(QUERN_SQS_PERFORM)
 ///     };
 ///
 /// `Request::response` is what answers it, `Request::operation` its name: "SendMessage".
+///
+/// Where Derived has get_executor(), each operation takes a completion token as well; it completes with
+/// void(result<Request::response>) on the executor of the token's handler, or on get_executor().
 template <class Derived>
 class forwarding_api : public api {
 public:
-#define QUERN_SQS_OVERRIDE(name) answer<name##_request::response> name(name##_request) override;
+#define QUERN_SQS_OVERRIDE(name)                                                                                     \
+    answer<name##_request::response> name(name##_request) override;                                                  \
+    template <class Token>                                                                                           \
+    auto name(name##_request request, Token&& token)                                                                 \
+    {                                                                                                                \
+        auto& derived = static_cast<Derived&>(*this);                                                                \
+        auto operation = [&derived, request = std::move(request)] { return derived.name(request); };                 \
+        return quern::detail::complete(derived, std::move(operation), std::forward<Token>(token));                   \
+    }
     QUERN_SQS_OPERATIONS(QUERN_SQS_OVERRIDE)
 #undef QUERN_SQS_OVERRIDE
 };

@@ -126,10 +126,15 @@ result<void> consumers::crew::share(std::size_t max_in_flight)
     return {};
 }
 
-void consumers::crew::join(detail::end_waiter who)
+void consumers::crew::join(std::shared_ptr<detail::end_waiter> who)
 {
-    if (ended_) return who.tell(gave_up_, report_);
+    if (ended_) return who->tell(gave_up_, report_);
     waiting_.push_back(std::move(who));
+}
+
+void consumers::crew::leave(std::shared_ptr<detail::end_waiter> const& who)
+{
+    if (who && std::erase(waiting_, who) != 0) who->leave();
 }
 
 void consumers::crew::end()
@@ -137,7 +142,7 @@ void consumers::crew::end()
     ended_ = true;
     wake_.ring();
     for (auto const& who : std::exchange(waiting_, {}))
-        who.tell(gave_up_, report_);
+        who->tell(gave_up_, report_);
     move_out_if_done();
 }
 

@@ -26,7 +26,8 @@ public:
 
     void start();
     void stop(std::optional<std::chrono::milliseconds> limit);
-    void join(detail::end_waiter);
+    void join(std::shared_ptr<detail::end_waiter>);
+    void leave(std::shared_ptr<detail::end_waiter> const&);
     [[nodiscard]] result<void> share(std::size_t max_in_flight);
 
     /// Nobody asks any more: all drain, if they ever ran.
@@ -54,7 +55,7 @@ private:
     clock& time_;
     alarm wake_;
     std::vector<colleague> all_;
-    std::vector<detail::end_waiter> waiting_;
+    std::vector<std::shared_ptr<detail::end_waiter>> waiting_;
     std::size_t at_work_ = 0;
     bool started_ = false, ended_ = false, abandoned_ = false;
     std::optional<failure> gave_up_;

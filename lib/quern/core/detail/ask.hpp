@@ -49,6 +49,8 @@ struct is_result<result<T>> : std::true_type {};
 template <class T>
 class asker {
 public:
+    using value_type = T;
+
     asker() = default;
     asker(detail::question_ptr question, std::shared_ptr<std::optional<T>> answer)
         : question_(std::move(question)), answer_(std::move(answer))
@@ -71,7 +73,17 @@ public:
     {
         if (question_ && question_->take()) question_->finish(std::move(thrown));
     }
-    void fail(boost::system::error_code ec) const { fail(std::make_exception_ptr(boost::system::system_error(ec))); }
+    /// Where T is a result, it fails with this code; else this is thrown.
+    void fail(boost::system::error_code ec) const
+    {
+        if constexpr (detail::is_result<T>::value) {
+            failure why;
+            why.code = ec;
+            tell(std::move(why));
+        } else {
+            fail(std::make_exception_ptr(boost::system::system_error(ec)));
+        }
+    }
 
 private:
     detail::question_ptr question_;

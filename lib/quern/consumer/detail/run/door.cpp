@@ -2,6 +2,7 @@
 #include <quern/consumer/detail/run/door.hpp>
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/system_executor.hpp>
 
 #include <utility>
 
@@ -102,6 +103,12 @@ void door::ask_guard(held& h, std::shared_ptr<lease_guard> guard, reply tell)
     }
     post([h = held_ptr(&h), guard = std::move(guard), tell = std::move(tell)](
              door_keeper& who) mutable { who.guard_asked(std::move(h), std::move(guard), std::move(tell)); });
+}
+
+boost::asio::any_io_executor door::get_executor() const
+{
+    std::lock_guard const lock(mutex_);
+    return to_ ? boost::asio::any_io_executor(*to_) : boost::asio::any_io_executor(boost::asio::system_executor());
 }
 
 void door::take(std::vector<finished>& into)

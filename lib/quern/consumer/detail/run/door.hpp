@@ -62,6 +62,7 @@ public:
     void ask_ack(held&, reply) override;
     void ask_extend(held&, std::chrono::seconds, reply) override;
     void ask_guard(held&, std::shared_ptr<lease_guard>, reply) override;
+    boost::asio::any_io_executor get_executor() const override;
 
     /// Swaps what has come home, in its order, into an empty vector.
     void take(std::vector<finished>& into);
@@ -73,7 +74,7 @@ private:
     template <class Call>
     void post(Call call);
 
-    std::mutex mutex_;
+    std::mutex mutable mutex_;
     std::optional<compact_strand> to_; // absent: closed
     std::atomic<bool> open_{false};    // the same, without the lock
     std::weak_ptr<void> owner_;
