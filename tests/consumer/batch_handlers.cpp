@@ -162,10 +162,10 @@ BOOST_AUTO_TEST_CASE(one_lost_lease_fences_one_outcome_and_all_cancel_the_handle
     options.batch_size = 2;
     bool cancelled = false;
     consume_batches([&](deliveries messages) -> asio::awaitable<std::vector<outcome>> {
-        auto const first = messages[0].get().receive_count() == 1;
+        auto const first = messages[0].receive_count() == 1;
         if (!first) co_return all(messages);
         api.on_change = [] { return std::optional(failure(errc::timed_out, "no answer", true)); };
-        auto const said = co_await messages[0].get().extend(1h); // only one of them, and too late
+        auto const said = co_await messages[0].extend(1h); // only one of them, and too late
         BOOST_TEST(said.has_error());
         auto const since = time.now();
         co_await pause(10min);
@@ -189,8 +189,8 @@ BOOST_AUTO_TEST_CASE(a_batch_that_runs_for_too_long_ends_also_where_a_lease_was_
     std::optional<tick> ended;
     auto const since = time.now();
     consume_batches([&](deliveries messages) -> asio::awaitable<std::vector<outcome>> {
-        if (messages[0].get().receive_count() != 1) co_return all(messages);
-        auto const said = co_await messages[0].get().extend(1h);
+        if (messages[0].receive_count() != 1) co_return all(messages);
+        auto const said = co_await messages[0].extend(1h);
         BOOST_TEST(said.has_value());
         api.on_change = [] { return std::optional(failure(errc::timed_out, "no answer", true)); };
         co_await pause(20min);
@@ -210,9 +210,9 @@ BOOST_AUTO_TEST_CASE(an_early_ack_of_one_leaves_the_others_to_their_outcome)
 {
     send(2);
     consume_batches([](deliveries messages) -> asio::awaitable<std::vector<outcome>> {
-        auto const first = messages[0].get().receive_count() == 1;
+        auto const first = messages[0].receive_count() == 1;
         if (!first) co_return all(messages);
-        auto const said = co_await messages[0].get().ack();
+        auto const said = co_await messages[0].ack();
         BOOST_TEST(said.has_value());
         co_return all(messages, retry_after(3s));
     });

@@ -6,6 +6,7 @@
 #include <quern/sqs/message.hpp>
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/iterator/iterator_facade.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -177,7 +178,40 @@ private:
     detail::held* held_ = nullptr;
 };
 
-/// The argument of a batch handler: `for (quern::delivery& d : messages)`.
-using deliveries = std::span<std::reference_wrapper<delivery> const>;
+/// The argument of a batch handler: `for (auto& d : messages)`. A view, as long as the handler runs.
+class deliveries {
+public:
+    class iterator : public boost::iterator_facade<iterator, delivery, boost::random_access_traversal_tag> {
+    public:
+        iterator() = default;
+        explicit iterator(std::reference_wrapper<delivery> const* at) : at_(at) {}
+
+    private:
+        friend class boost::iterator_core_access;
+        delivery& dereference() const { return *at_; }
+        bool equal(iterator const& o) const { return at_ == o.at_; }
+        void increment() { ++at_; }
+        void decrement() { --at_; }
+        void advance(std::ptrdiff_t n) { at_ += n; }
+        std::ptrdiff_t distance_to(iterator const& o) const { return o.at_ - at_; }
+
+        std::reference_wrapper<delivery> const* at_ = nullptr;
+    };
+    using const_iterator = iterator;
+
+    deliveries() = default;
+    explicit deliveries(std::span<std::reference_wrapper<delivery> const> all) : all_(all) {}
+
+    iterator begin() const { return iterator(all_.data()); }
+    iterator end() const { return iterator(all_.data() + all_.size()); }
+    std::size_t size() const { return all_.size(); }
+    bool empty() const { return all_.empty(); }
+    delivery& operator[](std::size_t i) const { return all_[i]; }
+    delivery& front() const { return all_.front(); }
+    delivery& back() const { return all_.back(); }
+
+private:
+    std::span<std::reference_wrapper<delivery> const> all_;
+};
 
 } // namespace quern

@@ -52,9 +52,13 @@ struct failure {
 /// "throttled: RequestThrottled, Rate exceeded (HTTP 403, request 1f2e…)"; see printable().
 std::string describe(failure const&);
 
-/// A value or a failure; `.value()` throws `boost::system::system_error` with describe()'s text.
+/// A value or a failure; `.value()` throws `boost::system::system_error` with describe()'s text. (A class of its own,
+/// so that the compiler warns of one that is dropped.)
 template <class T>
-using result = boost::system::result<T, failure>;
+class [[nodiscard]] result : public boost::system::result<T, failure> {
+public:
+    using boost::system::result<T, failure>::result;
+};
 
 [[noreturn]] void throw_exception_from_error(failure const&, boost::source_location const&);
 
