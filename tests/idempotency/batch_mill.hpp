@@ -24,7 +24,7 @@ struct batch_mill : once_mill {
             calls.push_back(std::move(bodies));
             outcomes said = co_await handle(all, left);
             for (std::size_t i = 0; i < all.size() && i < said.size(); ++i)
-                if (said[i].what() == outcome::kind::ack) ++effects[std::string(all[i].get().body())];
+                if (said[i].what() == outcome::kind::ack) ++effects[std::string(all[i].body())];
             co_return said;
         };
         it.emplace(io.get_executor(), api, url, guard->around(own), options);

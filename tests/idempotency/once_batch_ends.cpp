@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(is_called_without_a_consumer_as_in_a_test_of_it)
     delivery d(std::move(m), nullptr, time);
     std::vector<std::reference_wrapper<delivery>> const all{d};
     outcomes said;
-    asio::co_spawn(io, guarded(all), [&](std::exception_ptr, outcomes its) { said = std::move(its); });
+    asio::co_spawn(io, guarded(deliveries(all)), [&](std::exception_ptr, outcomes its) { said = std::move(its); });
     time.run_for(io, 1s);
     BOOST_TEST_REQUIRE(said.size() == 1u);
     BOOST_TEST(said[0].what() == outcome::kind::ack);

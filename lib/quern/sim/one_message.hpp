@@ -27,7 +27,7 @@ std::unique_ptr<delivery> make_delivery(one_message);
 outcome run_to_outcome(handlers const&, delivery&, virtual_clock*);
 
 /// Runs a handler of any shape that a consumer takes to its end, on an io_context of its own, and returns the
-/// outcome: ack() where the handler returns nothing. `time`: the clock by which the handler waits, which does not wait then.
+/// outcome: ack() where the handler returns nothing. `time`: the virtual clock by which the handler waits.
 ///
 /// Throws what the handler throws; std::logic_error when it still waits and nothing is left that could wake it.
 template <class F>
