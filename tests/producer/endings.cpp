@@ -1,5 +1,9 @@
 #include "producer/fixture.hpp"
 
+#include <boost/asio/use_future.hpp>
+
+#include <future>
+
 using namespace quern;
 using namespace quern::test;
 
@@ -28,6 +32,30 @@ BOOST_AUTO_TEST_CASE(a_coroutine_that_owns_the_producer_ends_with_its_context)
     }
     BOOST_TEST(gone);
     BOOST_TEST(api.under_way == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(callbacks_and_futures_are_told)
+{
+    produce();
+    std::optional<sent> how;
+    it->send(sqs::send_message_entry("hello"), [&](sent said) { how = std::move(said); });
+    auto const unsent = it->flush(asio::use_future);
+    time.run_for(io, 1s);
+    BOOST_REQUIRE(how);
+    BOOST_TEST(how->has_value());
+    BOOST_TEST((unsent.wait_for(0s) == std::future_status::ready));
+}
+
+BOOST_AUTO_TEST_CASE(a_producer_that_was_moved_goes_on)
+{
+    produce();
+    send("before");
+    producer moved(std::move(*it));
+    it.emplace(io.get_executor(), api, url, options);
+    *it = std::move(moved);
+    send("after");
+    time.run_for(io, 1s);
+    BOOST_TEST(results.size() == 2u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
