@@ -18,13 +18,13 @@ namespace asio = boost::asio;
 
 namespace {
 
-struct fixture {
+struct face {
     asio::io_context io;
     quern::test::loopback server{io};
     client_options options;
     send_message_request const wrong{"http://localhost/1/q", ""}; // refused before it is sent
 
-    fixture()
+    face()
     {
         options.where.url = server.url();
         options.where.region = "us-east-1";
@@ -41,7 +41,7 @@ struct fixture {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(client_face, fixture)
+BOOST_FIXTURE_TEST_SUITE(client_face, face)
 
 BOOST_AUTO_TEST_CASE(an_operation_takes_a_completion_token)
 {
