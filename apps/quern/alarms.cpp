@@ -6,10 +6,10 @@
 #include "common/session.hpp"
 #include "common/standard_streams.hpp"
 
+#include <quern/aws/config/detail/partitions.hpp>
 #include <quern/core/detail/printable.hpp>
 #include <quern/metrics/collection.hpp>
 #include <quern/metrics/sampler.hpp>
-#include <quern/sqs/endpoint.hpp>
 #include <quern/sqs/limits.hpp>
 
 #include <boost/asio/co_spawn.hpp>
@@ -105,7 +105,7 @@ asio::awaitable<int> put_all(services::cloudwatch& client, std::vector<services:
 /// A queue's numbers are in its own region.
 endpoint_options with_region_of(endpoint_options where, std::string const& queue)
 {
-    if (where.region.empty() && is_url(queue)) where.region = sqs::home_of(queue).region;
+    if (where.region.empty() && is_url(queue)) where.region = aws::home_of(queue).region;
     return where;
 }
 
@@ -119,7 +119,7 @@ int put(endpoint_options const& where, alarm_options const& o)
             say(stdout, "{}\n", to_json(alarm));
         return ok;
     }
-    services::client_options options;
+    aws::client_options options;
     auto const settled =
         settle(options, aws::cloudwatch_service, with_region_of(where, o.queue), aws::process_environment);
     if (!settled) return complain(settled.error());

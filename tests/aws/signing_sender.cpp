@@ -70,7 +70,7 @@ struct service final : net::web_hook_sender {
             return {};
         });
         auto const who = check.check(view, time);
-        net::web_hook_answer out;
+        net::response out;
         out.status = 200;
         out.fields.add("date", text::http_date(time));
         if (unwell != 0) {

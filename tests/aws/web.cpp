@@ -14,43 +14,30 @@ using quern::test::surrounded;
 
 namespace {
 
-std::string written(aws::web_request const& request)
-{
-    auto const to = aws::parse_address(request.url);
-    if (!to) return to.error().message;
-    auto const text = aws::wire_text(request, *to);
-    return text ? *text : text.error().message;
-}
-
 std::function<result<aws::web_request>()> const get = [] { return aws::web_request("http://a/"); };
 
 } // namespace
 
 BOOST_FIXTURE_TEST_SUITE(web, surrounded)
 
-BOOST_AUTO_TEST_CASE(a_request_is_written_with_its_host_its_query_and_its_length)
-{
-    aws::web_request request("http://[::1]:8080/a/b?c=d&e");
-    request.headers.emplace_back("accept", "x");
-    BOOST_TEST(written(request) == "GET /a/b?c=d&e HTTP/1.1\r\nhost: [::1]:8080\r\naccept: x\r\n\r\n");
-    request.url = "https://a.example";
-    request.method = "POST";
-    request.headers.clear();
-    BOOST_TEST(written(request) == "POST / HTTP/1.1\r\nhost: a.example\r\ncontent-length: 0\r\n\r\n");
-    request.body = "abc";
-    BOOST_TEST(written(request).ends_with("content-length: 3\r\n\r\nabc"));
-}
-
 BOOST_AUTO_TEST_CASE(what_would_break_the_line_is_refused_and_not_shown)
 {
+    auto const real = aws::real_web(io.get_executor());
+    auto const refusal_of = [&](aws::web_request request) {
+        auto const got = test::run(io, real->send(std::move(request)));
+        BOOST_REQUIRE(!got.has_value());
+        BOOST_TEST(got.error().code == errc::invalid_request);
+        return got.error().message;
+    };
     for (char const bad : {'\r', '\n', '\0', '\x7f'}) {
         aws::web_request request("http://a/");
         request.headers.emplace_back("authorization", std::string("hidden") + bad + "x: y");
-        BOOST_TEST(
-            written(request) == "the header authorization would contain a line break or another control character");
+        auto const why = refusal_of(std::move(request));
+        BOOST_TEST(why.find("authorization") != std::string::npos);
+        BOOST_TEST(why.find("hidden") == std::string::npos);
     }
     for (auto const* const url : {"http://a/?b c", "http://a/?b\r\nc", "http://a/b c", "ftp://a", "http://a/?b#c"})
-        BOOST_TEST(!aws::parse_address(url), url);
+        refusal_of(aws::web_request(url));
 }
 
 BOOST_AUTO_TEST_CASE(passing_errors_are_tried_again_and_others_are_not)
@@ -123,7 +110,7 @@ BOOST_AUTO_TEST_CASE(the_real_one_reaches_a_server)
     BOOST_REQUIRE(got.has_value());
     BOOST_TEST(got->status == 418);
     BOOST_TEST(got->body == "hello");
-    BOOST_TEST(asked.starts_with("GET /x?y=z HTTP/1.1\r\nhost: 127.0.0.1:"));
+    BOOST_TEST(asked.starts_with("GET /x?y=z HTTP/1.1\r\nHost: 127.0.0.1:"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -40,7 +40,7 @@ struct parameters {
     asio::io_context io;
     fake_ssm service{io};
     std::shared_ptr<services::ssm> client =
-        std::make_shared<services::ssm>(io.get_executor(), options_for<services::client_options>(service.url()));
+        std::make_shared<services::ssm>(io.get_executor(), options_for<aws::client_options>(service.url()));
 };
 
 struct table {
@@ -66,8 +66,8 @@ struct deployed {
     sim::virtual_clock time;
     asio::io_context io;
     fake_app_config service{io, time};
-    std::shared_ptr<services::app_config> client = std::make_shared<services::app_config>(
-        io.get_executor(), options_for<services::client_options>(service.url()));
+    std::shared_ptr<services::app_config> client =
+        std::make_shared<services::app_config>(io.get_executor(), options_for<aws::client_options>(service.url()));
     std::shared_ptr<policy::flag_source> flag = of("");
 
     deployed() { service.deploy("shop/prod/flags", "open"); }

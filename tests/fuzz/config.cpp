@@ -1,12 +1,12 @@
 #include "target.hpp"
 
+#include <quern/aws/config/detail/partitions.hpp>
 #include <quern/aws/config/endpoint_rules.hpp>
 #include <quern/aws/config/profile.hpp>
 #include <quern/aws/credentials/detail/credential_json.hpp>
 #include <quern/aws/credentials/recipe.hpp>
 #include <quern/aws/credentials/sso.hpp>
 #include <quern/net/endpoint.hpp>
-#include <quern/sqs/endpoint.hpp>
 
 #include <cstdint>
 #include <string>
@@ -56,7 +56,7 @@ void endpoint_rules(std::string_view bytes)
     auto const& service = flags & 8 ? aws::sts_service : aws::sqs_service;
     auto const where = aws::endpoint_for(service, asked);
     if (where && asked.url.empty()) must(net::parse_endpoint(where->url).has_value(), "a region's endpoint is a URL");
-    sqs::home_of(bytes);
+    aws::home_of(bytes);
 }
 
 } // namespace quern::fuzz

@@ -1,4 +1,4 @@
-#include <quern/net/detail/web_hook_host.hpp>
+#include <quern/net/detail/host_pool.hpp>
 #include <quern/net/detail/web_hook_text.hpp>
 #include <quern/net/web_hook.hpp>
 

@@ -12,7 +12,7 @@ using std::string;
 
 BOOST_FIXTURE_TEST_SUITE(web_hook_client, web_hook_peers)
 
-BOOST_AUTO_TEST_CASE(an_answer_brings_status_headers_body_and_the_server_s_date)
+BOOST_AUTO_TEST_CASE(an_answer_brings_status_headers_and_body)
 {
     play(io,
         answer_with({"HTTP/1.1 202 Accepted\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nRetry-After: 7\r\n"
@@ -23,8 +23,7 @@ BOOST_AUTO_TEST_CASE(an_answer_brings_status_headers_body_and_the_server_s_date)
     BOOST_TEST(got.status == 202);
     BOOST_TEST(got.body == "done");
     BOOST_TEST(got.fields.find("retry-after") == "7");
-    BOOST_REQUIRE(got.date);
-    BOOST_TEST(*got.date == wall_time(784111777s));
+    BOOST_TEST(got.fields.find("date") == "Sun, 06 Nov 1994 08:49:37 GMT");
     BOOST_TEST(heard.at(0).starts_with("POST /hook?tenant=a%2Fb HTTP/1.1\r\nHost: 127.0.0.1:"));
     BOOST_TEST(heard.at(0).ends_with("\r\nX-One: 1\r\nX-Two: 2\r\nContent-Length: 2\r\n\r\n{}"));
 }

@@ -247,4 +247,24 @@ BOOST_AUTO_TEST_CASE(a_name_that_is_unknown_and_a_port_where_nobody_listens_are_
     BOOST_TEST(error_of(ask_url(url)).fault == web_hook_fault::not_connected);
 }
 
+// It was written once, so the service may have acted on it, and "nothing was sent" was not true.
+BOOST_AUTO_TEST_CASE(a_request_sent_again_in_vain_fails_with_what_became_of_it_first)
+{
+    auto part = [](web_hook_peers& here) -> asio::awaitable<void> {
+        auto stream = co_await here.server.accept();
+        co_await read_request(stream);
+        co_await say(stream, http_reply("first"));
+        co_await read_request(stream);
+        here.server.close();
+    };
+    play(io, part(*this));
+    BOOST_TEST(send(ask()).value().body == "first");
+    auto twice = ask();
+    twice.replay = true;
+    auto const got = error_of(twice);
+    BOOST_TEST(got.fault == web_hook_fault::stale);
+    BOOST_TEST(got.why.message.find("; then ") != std::string::npos);
+    BOOST_TEST(client().counters().replays == 1u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

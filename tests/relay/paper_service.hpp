@@ -48,7 +48,7 @@ public:
 
     static net::web_hook_result status(int code, std::string_view retry_after = {})
     {
-        net::web_hook_answer out;
+        net::response out;
         out.status = code;
         if (!retry_after.empty()) out.fields.add("Retry-After", retry_after);
         return out;

@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(a_lambda_answer_decides_though_its_status_is_200)
     options.system_attributes = relay::system_attributes_for(how.request);
     service.answer = [](net::web_hook_request const& r) {
         auto const id = r.body.substr(r.body.find("messageId") + 12, 36);
-        net::web_hook_answer out;
+        net::response out;
         out.status = 200;
         if (r.body.find(R"("body":"m0")") != r.body.npos) out.body = R"({"errorType":"Error","errorMessage":"no"})";
         if (r.body.find(R"("body":"m1")") != r.body.npos)
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(of_a_batch_only_the_messages_that_the_answer_names_come_aga
 {
     bool first = true;
     service.answer = [&](net::web_hook_request const& r) {
-        net::web_hook_answer out;
+        net::response out;
         out.status = 200;
         auto const at = r.body.find(R"("body":"m3")");
         if (std::exchange(first, false) && at != r.body.npos) {
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(a_status_that_rejects_is_about_one_message_and_a_batch_is_p
 BOOST_AUTO_TEST_CASE(a_reply_is_sent_before_its_message_is_deleted)
 {
     std::vector<std::string> replies;
-    how.reply = [&](delivery const& d, net::web_hook_answer const& a) -> asio::awaitable<result<void>> {
+    how.reply = [&](delivery const& d, net::response const& a) -> asio::awaitable<result<void>> {
         BOOST_TEST(api.deletes == 0);
         replies.push_back(std::string(d.body()) + " " + std::to_string(a.status) + " " + a.body);
         result<void> out;
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(a_reply_is_sent_before_its_message_is_deleted)
         co_return out;
     };
     service.answer = [](auto const&) {
-        net::web_hook_answer out;
+        net::response out;
         out.status = 200;
         out.body = "done";
         return net::web_hook_result(out);

@@ -11,6 +11,7 @@
 #include <boost/system/system_error.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -372,6 +373,9 @@ BOOST_AUTO_TEST_CASE(settings_that_cannot_work_are_refused_by_name)
     BOOST_TEST(contains(refused([](auto& o) { o.connections.data_connections = 0; }), "data_connections"));
     BOOST_TEST(contains(refused([](auto& o) { o.where.url = "localhost:9324"; }), "localhost:9324"));
     BOOST_TEST(contains(refused([](auto& o) { o.where.region = "no region"; }), "region"));
+    ::unsetenv("AWS_REGION");
+    ::unsetenv("AWS_DEFAULT_REGION");
+    BOOST_TEST(contains(refused([](auto& o) { o.where.region.clear(); }), "AWS_REGION")); // with a URL, too
 }
 
 BOOST_AUTO_TEST_CASE(requests_go_to_the_path_of_the_endpoint)

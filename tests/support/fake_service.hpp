@@ -2,7 +2,7 @@
 
 #include "support/loopback.hpp"
 
-#include <quern/services/client_options.hpp>
+#include <quern/aws/client_options.hpp>
 
 #include <optional>
 #include <string>
@@ -20,7 +20,7 @@ public:
     std::string url() const { return server_.url(); }
 
     /// Options of a client that finds it.
-    template <class Options = services::client_options>
+    template <class Options = aws::client_options>
     Options options() const
     {
         Options out;

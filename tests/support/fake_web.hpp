@@ -18,7 +18,7 @@ struct fake_web final : net::web_hook_sender {
         if (status == 0)
             co_return net::web_hook_error(
                 net::web_hook_fault::not_connected, failure(errc::connect_failed, "refused"));
-        net::web_hook_answer out;
+        net::response out;
         out.status = status;
         out.body = body;
         if (!pause.empty()) out.fields.add("retry-after", pause);

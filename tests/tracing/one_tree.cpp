@@ -20,7 +20,7 @@ struct collector final : net::web_hook_sender {
         auto const all = json::parse(r.body);
         for (auto const& s : all.at("resourceSpans").at(0).at("scopeSpans").at(0).at("spans").as_array())
             spans.push_back(s.as_object());
-        net::web_hook_answer out;
+        net::response out;
         out.status = 200;
         out.body = "{}";
         co_return out;

@@ -39,7 +39,7 @@ result<sqs::client_options> client_options_from(
     auto const profile = aws::settings_of(*config, profile_name, aws::sqs_service);
     options.profile = where.profile;
 
-    auto const settled = sqs::settled(options.where, variable, profile);
+    auto const settled = aws::settled(aws::sqs_service, options.where, variable, profile);
     bool is_local = false;
     if (!settled.url.empty()) {
         auto const at = net::parse_endpoint(settled.url);
@@ -61,10 +61,12 @@ result<sqs::client_options> client_options_from(
         key = keys->access_key_id;
         options.credentials = aws::static_credentials(std::move(*keys));
     }
-    auto const resolved = sqs::resolve(options.where, variable, profile);
-    if (!resolved) return resolved.error();
-    options.where.region = resolved->region;
-    if (auto const risk = aws::clear_text_warning(resolved->at, key)) log_line(log_level::warning, *risk);
+    auto const found = aws::locate(aws::sqs_service, options.where, variable, profile);
+    if (!found) return found.error();
+    auto const at = net::parse_endpoint(found->url);
+    if (!at) return at.error();
+    options.where.region = found->signing_region;
+    if (auto const risk = aws::clear_text_warning(*at, key)) log_line(log_level::warning, *risk);
     return options;
 }
 

@@ -23,8 +23,8 @@ result<aws::credentials> local_keys(aws::environment const&);
 
 /// Settles endpoint, region and keys, from what is most particular to what is most general:
 ///
-/// endpoint  --endpoint, else as sqs::settled() says
-/// region    --region, else as sqs::settled() says; us-east-1 for an endpoint that is not Amazon's
+/// endpoint  --endpoint, else as aws::settled() says
+/// region    --region, else as aws::settled() says; us-east-1 for an endpoint that is not Amazon's
 /// profile   --profile; AWS_PROFILE; "default"
 /// keys      as aws::credential_chain finds them; for an endpoint that is not Amazon's, and no profile named,
 ///           local_keys()

@@ -50,12 +50,12 @@ result<std::shared_ptr<policy::flag_source>> made(
     case flag_place::kind::file: return flags::in_file(at.path[0]);
     case flag_place::kind::agent: return flags::in_app_config_agent(std::move(what), at.part);
     case flag_place::kind::parameter: {
-        auto client = client_of<services::ssm, services::client_options>(s, aws::ssm_service);
+        auto client = client_of<services::ssm, aws::client_options>(s, aws::ssm_service);
         if (!client) return client.error();
         return flags::in_parameter(std::move(*client), at.path[0]);
     }
     case flag_place::kind::configuration: {
-        auto client = client_of<services::app_config, services::client_options>(s, aws::app_config_data_service);
+        auto client = client_of<services::app_config, aws::client_options>(s, aws::app_config_data_service);
         if (!client) return client.error();
         return flags::in_app_config(std::move(*client), std::move(what), at.part, std::max(15s, interval));
     }

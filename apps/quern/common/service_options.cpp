@@ -6,7 +6,7 @@
 
 namespace quern::app {
 
-result<void> settle(services::client_options& out, aws::service_name const& service, endpoint_options where,
+result<void> settle(aws::client_options& out, aws::service_name const& service, endpoint_options where,
     aws::environment const& variable)
 {
     out.profile = where.profile;

@@ -2,8 +2,8 @@
 
 #include "common/endpoint_options.hpp"
 
+#include <quern/aws/client_options.hpp>
 #include <quern/aws/config/endpoint_rules.hpp>
-#include <quern/services/client_options.hpp>
 
 namespace quern::app {
 
@@ -13,7 +13,6 @@ namespace quern::app {
 /// region    `where.region`, the environment's, the profile's; us-east-1 for an endpoint that is not Amazon's
 /// keys      as aws::credential_chain finds them; local_keys() for an endpoint that is not Amazon's, and no profile
 ///           named
-result<void> settle(
-    services::client_options&, aws::service_name const&, endpoint_options where, aws::environment const&);
+result<void> settle(aws::client_options&, aws::service_name const&, endpoint_options where, aws::environment const&);
 
 } // namespace quern::app

@@ -83,9 +83,8 @@ boost::asio::awaitable<int> relay_messages(
     if (!how.reply_queue.empty()) {
         auto const url = co_await queue_url(s.sqs, how.reply_queue);
         if (!url) co_return s.complain(url.error(), "--reply-queue " + how.reply_queue);
-        how.relay.reply = [&s, url = *url](delivery const& d, net::web_hook_answer const& a) {
-            return send_reply(s.sqs, url, d, a);
-        };
+        how.relay.reply = [&s, url = *url](
+                              delivery const& d, net::response const& a) { return send_reply(s.sqs, url, d, a); };
     }
     auto const code = co_await consume_queues(s, o, make);
     co_return code;

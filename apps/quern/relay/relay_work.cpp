@@ -116,7 +116,7 @@ std::string relay_statistics(
 }
 
 asio::awaitable<result<void>> send_reply(
-    sqs::api& sqs, std::string queue_url, delivery const& to, net::web_hook_answer const& answer)
+    sqs::api& sqs, std::string queue_url, delivery const& to, net::response const& answer)
 {
     result<void> out;
     if (answer.body.empty()) co_return out;

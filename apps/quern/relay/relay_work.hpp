@@ -26,7 +26,7 @@ result<consumer_work> relay_work(session&, std::string const& queue_url, relay_s
 /// Sends the body of an answer to that queue, with the id of the message that it answers as attribute QuernMessageId;
 /// to a FIFO queue with that message's group, and its id for deduplication. An empty body is no reply.
 boost::asio::awaitable<result<void>> send_reply(
-    sqs::api&, std::string queue_url, delivery const&, net::web_hook_answer const&);
+    sqs::api&, std::string queue_url, delivery const&, net::response const&);
 
 /// Completes when the web service is healthy, or with why it is not, when the time for that is up.
 boost::asio::awaitable<std::optional<std::string>> wait_until_healthy(

@@ -54,7 +54,7 @@ net::web_hook_request signing_sender::with_signature(net::web_hook_request const
 }
 
 /// Whether the same request may be taken when it is signed anew at once.
-bool signing_sender::may_pass_now(net::web_hook_answer const& answer, shared_credentials const& refused)
+bool signing_sender::may_pass_now(net::response const& answer, shared_credentials const& refused)
 {
     if (answer.status < 400) return false;
     auto const why = decode_error(answer.status, answer.fields, answer.body);

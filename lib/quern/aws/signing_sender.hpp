@@ -51,7 +51,7 @@ public:
 private:
     net::web_hook_request with_signature(net::web_hook_request const&, credentials const&);
     boost::asio::awaitable<result<shared_credentials>> wait_for_keys(std::chrono::milliseconds& left);
-    bool may_pass_now(net::web_hook_answer const&, shared_credentials const&);
+    bool may_pass_now(net::response const&, shared_credentials const&);
 
     net::web_hook_sender& next_;
     std::shared_ptr<credentials_provider> keys_;

@@ -1,13 +1,12 @@
 #include <quern/aws/config/detail/connecting.hpp>
-#include <quern/aws/detail/signing/canonical.hpp>
 #include <quern/aws/retry.hpp>
 #include <quern/aws/web.hpp>
 #include <quern/core/detail/random_part.hpp>
+#include <quern/net/detail/web_hook_text.hpp>
 
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -25,21 +24,24 @@ public:
 
     asio::awaitable<result<net::response>> send(web_request request) override
     {
-        auto const address = parse_address(request.url);
-        if (!address) co_return address.error();
-        auto text = wire_text(request, *address);
-        if (!text) co_return text.error();
+        auto to = net::parse_url(request.url);
+        if (!to) co_return failure(errc::invalid_request, to.error().message);
+        net::web_hook_request what(std::move(*to));
+        what.method = request.method;
+        what.headers = std::move(request.headers);
+        what.body = std::move(request.body);
+        if (auto wrong = net::problem_of(what)) co_return std::move(*wrong);
         auto options = options_;
         if (request.is_next_door) options.proxy = ""; // none
         options.max_reply_bytes = request.max_reply_bytes;
-        options = completed(std::move(options), address->at, variable_);
+        options = completed(std::move(options), what.to, variable_);
         std::optional<net::client> client;
         try {
-            client.emplace(executor_, address->at, std::move(options));
+            client.emplace(executor_, what.to, std::move(options));
         } catch (boost::system::system_error const& e) { // a file of authorities that has vanished, say
-            co_return failure(errc::invalid_option, address->at.origin() + ": " + e.what());
+            co_return failure(errc::invalid_option, what.to.origin() + ": " + e.what());
         }
-        net::request ask(std::move(*text));
+        net::request ask(net::wire_text(what));
         ask.timeout = request.timeout;
         co_return co_await client->exchange(std::move(ask));
     }
@@ -55,38 +57,6 @@ private:
 std::unique_ptr<web> real_web(asio::any_io_executor ex, net::client_options options, environment variable)
 {
     return std::make_unique<network>(std::move(ex), std::move(options), std::move(variable));
-}
-
-result<web_address> parse_address(std::string_view url)
-{
-    auto const mark = std::min(url.find('?'), url.size());
-    auto at = net::parse_endpoint(url.substr(0, mark));
-    if (!at) return failure(errc::invalid_request, at.error().message);
-    auto const query = url.substr(mark);
-    auto const odd = [](unsigned char c) { return c <= ' ' || c >= 0x7f || c == '#'; };
-    if (std::ranges::any_of(query, odd)) {
-        return failure(errc::invalid_request, "the query of the URL contains a character that it may not");
-    }
-    web_address out{std::move(*at), {}};
-    out.target = out.at.path;
-    out.target += query;
-    return out;
-}
-
-result<std::string> wire_text(web_request const& request, web_address const& to)
-{
-    auto text = request.method + ' ' + to.target + " HTTP/1.1\r\nhost: " + to.at.authority() + "\r\n";
-    for (auto const& [name, value] : request.headers) {
-        if (has_control_character(name) || has_control_character(value)) {
-            return failure(errc::invalid_request,
-                "the header " + name + " would contain a line break or another control character");
-        }
-        text.append(name).append(": ").append(value).append("\r\n");
-    }
-    if (!request.body.empty() || request.method != "GET") {
-        text.append("content-length: ").append(std::to_string(request.body.size())).append("\r\n");
-    }
-    return text.append("\r\n").append(request.body);
 }
 
 asio::awaitable<result<net::response>> fetch(

@@ -53,16 +53,6 @@ public:
 std::unique_ptr<web> real_web(
     boost::asio::any_io_executor, net::client_options = net::client_options(), environment = process_environment);
 
-/// A URL that may have a query, as its two halves.
-struct web_address {
-    net::endpoint at;
-    std::string target; ///< path and query
-};
-[[nodiscard]] result<web_address> parse_address(std::string_view url);
-
-/// The request as it goes over the wire.
-[[nodiscard]] result<std::string> wire_text(web_request const&, web_address const&);
-
 /// Says what an answer other than 2xx means.
 using error_reader = failure (*)(net::response const&);
 

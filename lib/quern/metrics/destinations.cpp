@@ -76,20 +76,9 @@ private:
     std::string version_;
 };
 
-struct place {
-    net::endpoint at;
-    std::string region;
-};
-
-place place_of(cloudwatch_options const& o)
+aws::regional_endpoint place_of(cloudwatch_options const& o)
 {
-    aws::endpoint_choice choice;
-    choice.region = o.region;
-    choice.url = o.url;
-    auto const settled = aws::settled(aws::cloudwatch_service, choice, o.environment);
-    auto const found = aws::endpoint_for(aws::cloudwatch_service, settled).value();
-    auto const region = found.signing_region.empty() ? settled.region : found.signing_region;
-    return {net::parse_endpoint(found.url).value(), region};
+    return aws::locate(aws::cloudwatch_service, {.region = o.region, .url = o.url}, o.environment).value();
 }
 
 aws::json_target target_in(std::string region)
@@ -117,9 +106,10 @@ bool was_not_counted(failure const& why)
 class cloudwatch final : public destination {
 public:
     cloudwatch(asio::any_io_executor const& ex, std::shared_ptr<aws::credentials_provider> keys, cloudwatch_options o,
-        place where, clock& time)
-        : options_(std::move(o)), time_(time), later_(time, ex), http_(ex, where.at, connections(where.at)),
-          service_(http_, target_in(std::move(where.region)), std::move(keys), time, once())
+        aws::regional_endpoint const& where, clock& time)
+        : options_(std::move(o)), time_(time), later_(time, ex), at_(net::parse_endpoint(where.url).value()),
+          http_(ex, at_, connections()),
+          service_(http_, target_in(where.signing_region), std::move(keys), time, once())
     {}
 
     asio::awaitable<result<void>> send(snapshot now) override
@@ -149,16 +139,17 @@ private:
         }
     }
 
-    net::client_options connections(net::endpoint const& to) const
+    net::client_options connections() const
     {
         net::client_options out;
         out.data_connections = out.control_connections = 1;
-        return aws::completed(std::move(out), to, options_.environment);
+        return aws::completed(std::move(out), at_, options_.environment);
     }
 
     cloudwatch_options options_;
     clock& time_;
     alarm later_;
+    net::endpoint const at_;
     net::client http_;
     aws::json_service service_;
     differences differences_;
@@ -179,8 +170,8 @@ std::unique_ptr<destination> to_otlp(net::web_hook_sender& web, telemetry::otlp_
 std::unique_ptr<destination> to_cloudwatch(
     asio::any_io_executor ex, std::shared_ptr<aws::credentials_provider> keys, cloudwatch_options o, clock& time)
 {
-    auto where = place_of(o);
-    return std::make_unique<cloudwatch>(ex, std::move(keys), std::move(o), std::move(where), time);
+    auto const where = place_of(o);
+    return std::make_unique<cloudwatch>(ex, std::move(keys), std::move(o), where, time);
 }
 
 } // namespace quern::metrics

@@ -15,6 +15,8 @@
 
 namespace quern::net {
 
+class host_pool;
+
 struct client_options {
     std::chrono::milliseconds connect_timeout{3'100}; ///< resolve, connect and TLS handshake together, within the
                                                       ///< request's own timeout
@@ -73,8 +75,7 @@ public:
     boost::asio::any_io_executor get_executor() const;
 
 private:
-    class pool;
-    std::shared_ptr<pool> pool_;
+    std::shared_ptr<host_pool> pool_;
 };
 
 } // namespace quern::net

@@ -50,6 +50,7 @@ struct request {
     std::chrono::milliseconds timeout{10'000}; ///< from the call to the last byte of the answer
     bool long_poll = false;  ///< its timeout counts anew when it is sent: cut short, it would hide what it brings
     bool repeatable = false; ///< may be sent again when a kept-alive connection died before any byte of the answer
+    bool is_bare = false;    ///< HEAD: the answer has no body, whatever its headers say
 
     request() = default;
     explicit request(std::string wire_text) : text(std::move(wire_text)) {}

@@ -33,16 +33,6 @@ struct web_hook_request {
     explicit web_hook_request(endpoint where) : to(std::move(where)) {}
 };
 
-/// An answer that came whole. Redirects are answers like any other: they are never followed.
-struct web_hook_answer {
-    int status = 0; ///< 200..599; interim answers (1xx) are passed over
-    headers fields;
-    std::string body;
-    std::optional<wall_time> date; ///< the server's clock, by the Date header
-
-    web_hook_answer() = default;
-};
-
 /// Why there is no whole answer, by what the service can have seen of the request.
 enum class web_hook_fault {
     // Nothing was sent, or nothing that the service could act upon.
@@ -83,13 +73,12 @@ struct web_hook_error {
     failure why;    ///< its code and a sentence for the log; no header value and no body stand in it
     int status = 0; ///< of the answer whose headers came whole, also when its body did not; else 0
     headers fields; ///< its headers
-    std::optional<wall_time> date;
 
     web_hook_error() = default;
     web_hook_error(web_hook_fault what, failure because) : fault(what), why(std::move(because)) {}
 };
 
-using web_hook_result = boost::system::result<web_hook_answer, web_hook_error>;
+using web_hook_result = boost::system::result<response, web_hook_error>;
 
 [[noreturn]] void throw_exception_from_error(web_hook_error const&, boost::source_location const&);
 
@@ -98,7 +87,8 @@ class web_hook_sender {
 public:
     virtual ~web_hook_sender() = default;
 
-    /// Completes with a whole answer, whatever its status.
+    /// Completes with a whole answer, whatever its status, 200 to 599. Interim ones (1xx) are passed over. Redirects
+    /// are answers like any other: they are never followed.
     ///
     /// Fails with    a web_hook_fault
     /// Cancellation  terminal; the connection is closed.

@@ -82,8 +82,8 @@ public:
     boost::asio::any_io_executor get_executor() const;
 
 private:
-    class pool;
-    std::shared_ptr<pool> pool_;
+    struct state;
+    std::shared_ptr<state> state_;
 };
 
 } // namespace quern::net

@@ -96,7 +96,7 @@ public:
         auto const received_at = time_.now();
         std::vector<letter> one{{d.message(), queue_}};
         if (options_.trace) one.front().trace = options_.trace(d);
-        net::web_hook_answer answer;
+        net::response answer;
         auto end = co_await attempt(one, answer);
         auto const says = read_bodies(end, answer, one);
         end.body = says.front();
@@ -116,7 +116,7 @@ public:
         std::vector<letter> letters;
         for (delivery const& d : all)
             letters.push_back({d.message(), queue_});
-        net::web_hook_answer answer;
+        net::response answer;
         auto end = co_await attempt(letters, answer);
         auto const says = read_bodies(end, answer, letters);
         std::vector<outcome> out;
@@ -165,7 +165,7 @@ private:
                                 : make_request(of.front(), options_.request, keys, time_.wall());
     }
 
-    asio::awaitable<ending> attempt(std::vector<letter> const& of, net::web_hook_answer& answer)
+    asio::awaitable<ending> attempt(std::vector<letter> const& of, net::response& answer)
     {
         ending out;
         auto const keys = keys_.read();
@@ -207,8 +207,7 @@ private:
     }
 
     /// The word of a whole answer on each message.
-    std::vector<body_says> read_bodies(
-        ending& end, net::web_hook_answer const& answer, std::vector<letter> const& of) const
+    std::vector<body_says> read_bodies(ending& end, net::response const& answer, std::vector<letter> const& of) const
     {
         if (end.how != reach::answered || options_.request.format != body_format::lambda)
             return std::vector<body_says>(of.size(), body_says::nothing);

@@ -46,7 +46,7 @@ struct relay_options {
 
     /// Takes the answer of a message that is about to be deleted: its reply, for a queue say. When that fails the
     /// message is retried, and so is its request. Null: nobody wants it.
-    std::function<boost::asio::awaitable<result<void>>(delivery const&, net::web_hook_answer const&)> reply;
+    std::function<boost::asio::awaitable<result<void>>(delivery const&, net::response const&)> reply;
 
     /// The trace that a request is made for, with any set of headers: traceparent, tracestate and X-Amzn-Trace-Id
     /// are of it, instead of the message's own. Not for batch_handler(). Null, or nothing: there is none.

@@ -3,7 +3,7 @@
 #include <quern/aws/detail/signing/canonical.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
 #include <quern/core/simdjson.hpp>
-#include <quern/services/detail/host.hpp>
+#include <quern/services/detail/call.hpp>
 
 #include <charconv>
 
@@ -60,60 +60,25 @@ result<reading> decode_reading(net::response const& from)
     return out;
 }
 
-template <class Response>
-asio::awaitable<result<Response>> answered(
-    asio::awaitable<result<detail::reply>> work, result<Response> (*decode)(net::response const&))
-{
-    auto const end = co_await std::move(work);
-    if (!end) co_return end.error();
-    co_return detail::read(*end, decode);
-}
-
 } // namespace
 
-struct app_config::inside : detail::host<aws::rest_service> {
-    using host::host;
-};
-
-app_config::app_config(asio::any_io_executor ex, client_options options, clock& time)
-    : inside_(std::make_unique<inside const>(
+app_config::app_config(asio::any_io_executor ex, aws::client_options options, clock& time)
+    : service_client(detail::make_host(
           std::move(ex), aws::app_config_data_service, std::move(options), aws::rest_target(), time))
 {}
-
-app_config::~app_config() = default;
 
 app_config::answer<start_configuration_session_request> app_config::start_configuration_session(
     start_configuration_session_request r)
 {
-    auto work = inside_->call("POST /configurationsessions", encode(r));
-    return answered(std::move(work), decode_session);
+    auto const read = [](detail::reply const& end) { return detail::read(end, decode_session); };
+    return detail::call(host_, "POST /configurationsessions", encode(r), read);
 }
 
 app_config::answer<get_latest_configuration_request> app_config::get_latest_configuration(
     get_latest_configuration_request r)
 {
-    auto work = inside_->call("GET /configuration?configuration_token=" + aws::uri_encode(r.token), "");
-    return answered(std::move(work), decode_reading);
-}
-
-void app_config::close()
-{
-    inside_->close();
-}
-
-asio::any_io_executor app_config::get_executor() const
-{
-    return inside_->get_executor();
-}
-
-net::endpoint const& app_config::endpoint() const
-{
-    return inside_->endpoint();
-}
-
-std::string const& app_config::region() const
-{
-    return inside_->region();
+    auto const read = [](detail::reply const& end) { return detail::read(end, decode_reading); };
+    return detail::call(host_, "GET /configuration?configuration_token=" + aws::uri_encode(r.token), "", read);
 }
 
 } // namespace quern::services

@@ -1,7 +1,8 @@
 #pragma once
 
+#include <quern/aws/client_options.hpp>
 #include <quern/core/clock.hpp>
-#include <quern/services/client_options.hpp>
+#include <quern/services/service_client.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -55,19 +56,15 @@ struct get_latest_configuration_request {
 
 /// AppConfig's data plane: what is deployed, read in sessions.
 ///
-/// Fails with  as aws::rest_service::call(), and errc::bad_reply for an answer that cannot be read.
-/// Lifetime    any order: destroying the object ends the operations under way with errc::stopped.
-/// Threads     any, for every call and for destruction. It works on a strand of its own.
+/// Fails with  as aws::service::call(), and errc::bad_reply for an answer that cannot be read.
 /// Cancellation  terminal, of each call.
 /// Source      AWS AppConfig Data API reference, "StartConfigurationSession" and "GetLatestConfiguration".
-class app_config {
+class app_config final : public service_client {
 public:
     /// Throws boost::system::system_error when an option is invalid, no region is found, or the CA bundle or the
     /// config file cannot be read. `time` outlives the client and its operations.
-    explicit app_config(boost::asio::any_io_executor, client_options = client_options(), clock& time = real_clock());
-    ~app_config();
-    app_config(app_config const&) = delete;
-    app_config& operator=(app_config const&) = delete;
+    explicit app_config(
+        boost::asio::any_io_executor, aws::client_options = aws::client_options(), clock& time = real_clock());
 
     template <class Request>
     using answer = boost::asio::awaitable<result<typename Request::response>>;
@@ -79,19 +76,6 @@ public:
     ///
     /// An answer that was lost on the way has used the token up: a session begins anew.
     answer<get_latest_configuration_request> get_latest_configuration(get_latest_configuration_request);
-
-    /// Ends every operation under way with errc::stopped and closes all connections.
-    void close();
-
-    /// Its strand; none once its context has ended.
-    boost::asio::any_io_executor get_executor() const;
-
-    net::endpoint const& endpoint() const;
-    std::string const& region() const;
-
-private:
-    struct inside;
-    std::unique_ptr<inside const> const inside_;
 };
 
 } // namespace quern::services

@@ -1,7 +1,7 @@
 #include <quern/services/cloudwatch.hpp>
 
 #include <quern/core/detail/text/json_writer.hpp>
-#include <quern/services/detail/host.hpp>
+#include <quern/services/detail/call.hpp>
 
 #include <charconv>
 #include <utility>
@@ -46,14 +46,6 @@ void write_expression(text::json_writer& to, metric_alarm const& a)
     to.member("ReturnData", true).end_object().end_array();
 }
 
-asio::awaitable<result<void>> ended(asio::awaitable<result<detail::reply>> work)
-{
-    auto const end = co_await std::move(work);
-    if (!end) co_return end.error();
-    if (end->refused) co_return *end->refused;
-    co_return result<void>();
-}
-
 } // namespace
 
 std::string to_json(metric_alarm const& a)
@@ -80,36 +72,15 @@ std::string to_json(metric_alarm const& a)
     return out;
 }
 
-struct cloudwatch::inside : detail::host<aws::json_service> {
-    using host::host;
-};
-
-cloudwatch::cloudwatch(asio::any_io_executor ex, client_options options, clock& time)
-    : inside_(std::make_unique<inside const>(
-          std::move(ex), aws::cloudwatch_service, std::move(options), target_of_cloudwatch(), time))
+cloudwatch::cloudwatch(asio::any_io_executor ex, aws::client_options options, clock& time)
+    : service_client(
+          detail::make_host(std::move(ex), aws::cloudwatch_service, std::move(options), target_of_cloudwatch(), time))
 {}
-
-cloudwatch::~cloudwatch() = default;
 
 asio::awaitable<result<void>> cloudwatch::put_metric_alarm(put_metric_alarm_request r)
 {
-    auto work = inside_->call("PutMetricAlarm", to_json(r.alarm));
-    return ended(std::move(work));
-}
-
-void cloudwatch::close()
-{
-    inside_->close();
-}
-
-net::endpoint const& cloudwatch::endpoint() const
-{
-    return inside_->endpoint();
-}
-
-std::string const& cloudwatch::region() const
-{
-    return inside_->region();
+    auto const read = [](detail::reply const& end) { return end.refused ? *end.refused : result<void>(); };
+    return detail::call(host_, "PutMetricAlarm", to_json(r.alarm), read);
 }
 
 } // namespace quern::services

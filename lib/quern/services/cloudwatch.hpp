@@ -1,7 +1,8 @@
 #pragma once
 
+#include <quern/aws/client_options.hpp>
 #include <quern/core/clock.hpp>
-#include <quern/services/client_options.hpp>
+#include <quern/services/service_client.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -49,34 +50,20 @@ struct put_metric_alarm_request {
 
 /// CloudWatch, as far as alarms need it.
 ///
-/// Fails with  as aws::json_service::call().
-/// Lifetime    any order: destroying the object ends the operations under way with errc::stopped.
-/// Threads     any, for every call and for destruction. It works on a strand of its own.
+/// Fails with  as aws::service::call().
 /// Cancellation  terminal, of each call.
 /// Source      Amazon CloudWatch API reference, "PutMetricAlarm".
-class cloudwatch {
+class cloudwatch final : public service_client {
 public:
     /// Throws boost::system::system_error when an option is invalid, no region is found, or the CA bundle or the
     /// config file cannot be read. `time` outlives the client and its operations.
-    explicit cloudwatch(boost::asio::any_io_executor, client_options = client_options(), clock& time = real_clock());
-    ~cloudwatch();
-    cloudwatch(cloudwatch const&) = delete;
-    cloudwatch& operator=(cloudwatch const&) = delete;
+    explicit cloudwatch(
+        boost::asio::any_io_executor, aws::client_options = aws::client_options(), clock& time = real_clock());
 
     /// Makes the alarm, or changes all of the one with that name but its state.
     ///
     /// Fails with  LimitExceeded, InvalidParameterValue, AccessDenied (cloudwatch:PutMetricAlarm).
     boost::asio::awaitable<result<void>> put_metric_alarm(put_metric_alarm_request);
-
-    /// Ends every operation under way with errc::stopped and closes all connections.
-    void close();
-
-    net::endpoint const& endpoint() const;
-    std::string const& region() const;
-
-private:
-    struct inside;
-    std::unique_ptr<inside const> const inside_;
 };
 
 } // namespace quern::services

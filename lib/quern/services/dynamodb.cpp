@@ -1,7 +1,7 @@
 #include <quern/services/dynamodb.hpp>
 
+#include <quern/services/detail/call.hpp>
 #include <quern/services/detail/dynamodb_wire.hpp>
-#include <quern/services/detail/host.hpp>
 
 #include <utility>
 
@@ -34,14 +34,6 @@ result<typename Request::response> answer_of(Request const& request, detail::rep
     return detail::read(end, [&](net::response const& said) { return detail::decode(request, said.body); });
 }
 
-template <class Request>
-dynamodb::answer<Request> answered(Request request, asio::awaitable<result<detail::reply>> work)
-{
-    auto const end = co_await std::move(work);
-    if (!end) co_return end.error();
-    co_return answer_of(request, *end);
-}
-
 } // namespace
 
 aws::retry_options dynamodb_options::usual_retries()
@@ -52,48 +44,17 @@ aws::retry_options dynamodb_options::usual_retries()
     return out;
 }
 
-struct dynamodb::inside : detail::host<aws::json_service> {
-    using host::host;
-};
-
 dynamodb::dynamodb(asio::any_io_executor ex, dynamodb_options options, clock& time)
-    : inside_(std::make_unique<inside const>(
-          std::move(ex), aws::dynamodb_service, std::move(options), target_of_dynamodb(), time))
+    : service_client(
+          detail::make_host(std::move(ex), aws::dynamodb_service, std::move(options), target_of_dynamodb(), time))
 {}
-
-dynamodb::~dynamodb() = default;
-
-asio::any_io_executor dynamodb::get_executor() const
-{
-    return inside_->get_executor();
-}
-
-void dynamodb::close()
-{
-    inside_->close();
-}
-
-std::chrono::milliseconds dynamodb::clock_offset() const
-{
-    return inside_->clock_offset();
-}
-
-net::endpoint const& dynamodb::endpoint() const
-{
-    return inside_->endpoint();
-}
-
-std::string const& dynamodb::region() const
-{
-    return inside_->region();
-}
 
 template <class Request>
 dynamodb::answer<Request> dynamodb::carry(Request request)
 {
     auto body = detail::encode(request);
-    auto work = inside_->call(std::string(Request::operation), std::move(body));
-    return answered(std::move(request), std::move(work));
+    auto read = [request = std::move(request)](detail::reply const& end) { return answer_of(request, end); };
+    return detail::call(host_, std::string(Request::operation), std::move(body), std::move(read));
 }
 
 template dynamodb::answer<get_item_request> dynamodb::carry(get_item_request);

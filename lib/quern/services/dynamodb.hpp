@@ -1,8 +1,9 @@
 #pragma once
 
+#include <quern/aws/client_options.hpp>
 #include <quern/core/clock.hpp>
-#include <quern/services/client_options.hpp>
 #include <quern/services/dynamodb_types.hpp>
+#include <quern/services/service_client.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -14,7 +15,7 @@
 
 namespace quern::services {
 
-struct dynamodb_options : client_options {
+struct dynamodb_options : aws::client_options {
     dynamodb_options() { retries = usual_retries(); }
 
     /// As the AWS SDKs have them for DynamoDB: four attempts, the first pause 25 ms.
@@ -24,21 +25,16 @@ struct dynamodb_options : client_options {
 /// DynamoDB over HTTP, as far as shared state needs it.
 ///
 /// Conditions  that do not hold are answers, see write_response. The item that stood in the way comes with them.
-/// Retries     see aws::json_service. A write that met a dead connection, or whose answer never came, is sent again:
+/// Retries     see aws::service. A write that met a dead connection, or whose answer never came, is sent again:
 ///             its condition has to bear that it may meet what it wrote itself.
-/// Fails with  as aws::json_service::call(), and errc::bad_reply for an answer that cannot be read.
-/// Lifetime    any order: destroying the object ends the operations under way with errc::stopped.
-/// Threads     any, for every call and for destruction. It works on a strand of its own.
+/// Fails with  as aws::service::call(), and errc::bad_reply for an answer that cannot be read.
 /// Cancellation  terminal, of each call. A write may have been carried out all the same.
-class dynamodb {
+class dynamodb final : public service_client {
 public:
     /// Throws boost::system::system_error when an option is invalid, no region is found, or the CA bundle or the
     /// config file cannot be read. `time` outlives the client and its operations.
     explicit dynamodb(
         boost::asio::any_io_executor, dynamodb_options = dynamodb_options(), clock& time = real_clock());
-    ~dynamodb();
-    dynamodb(dynamodb const&) = delete;
-    dynamodb& operator=(dynamodb const&) = delete;
 
     template <class Request>
     using answer = boost::asio::awaitable<result<typename Request::response>>;
@@ -62,25 +58,9 @@ public:
         return carry(std::move(r));
     }
 
-    /// Its strand; none once its context has ended.
-    boost::asio::any_io_executor get_executor() const;
-
-    /// Ends every operation under way with errc::stopped and closes all connections.
-    void close();
-
-    /// By the Date headers of the answers, read once a minute; within a second of ours it is zero.
-    std::chrono::milliseconds clock_offset() const;
-
-    net::endpoint const& endpoint() const;
-    std::string const& region() const;
-
 private:
-    struct inside;
-
     template <class Request>
     answer<Request> carry(Request);
-
-    std::unique_ptr<inside const> const inside_;
 };
 
 } // namespace quern::services

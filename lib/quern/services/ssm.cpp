@@ -2,7 +2,7 @@
 
 #include <quern/core/detail/text/json_writer.hpp>
 #include <quern/core/simdjson.hpp>
-#include <quern/services/detail/host.hpp>
+#include <quern/services/detail/call.hpp>
 
 #include <utility>
 
@@ -47,50 +47,16 @@ result<parameter> decode(net::response const& from)
     return out;
 }
 
-asio::awaitable<result<parameter>> answered(asio::awaitable<result<detail::reply>> work)
-{
-    auto const end = co_await std::move(work);
-    if (!end) co_return end.error();
-    co_return detail::read(*end, decode);
-}
-
 } // namespace
 
-struct ssm::inside : detail::host<aws::json_service> {
-    using host::host;
-};
-
-ssm::ssm(asio::any_io_executor ex, client_options options, clock& time)
-    : inside_(
-          std::make_unique<inside const>(std::move(ex), aws::ssm_service, std::move(options), target_of_ssm(), time))
+ssm::ssm(asio::any_io_executor ex, aws::client_options options, clock& time)
+    : service_client(detail::make_host(std::move(ex), aws::ssm_service, std::move(options), target_of_ssm(), time))
 {}
-
-ssm::~ssm() = default;
 
 asio::awaitable<result<parameter>> ssm::get_parameter(get_parameter_request r)
 {
-    auto work = inside_->call("GetParameter", encode(r));
-    return answered(std::move(work));
-}
-
-void ssm::close()
-{
-    inside_->close();
-}
-
-asio::any_io_executor ssm::get_executor() const
-{
-    return inside_->get_executor();
-}
-
-net::endpoint const& ssm::endpoint() const
-{
-    return inside_->endpoint();
-}
-
-std::string const& ssm::region() const
-{
-    return inside_->region();
+    auto const read = [](detail::reply const& end) { return detail::read(end, decode); };
+    return detail::call(host_, "GetParameter", encode(r), read);
 }
 
 } // namespace quern::services

@@ -1,17 +1,12 @@
 #include <quern/sqs/client.hpp>
 
-#include <quern/aws/config/detail/connecting.hpp>
-#include <quern/aws/credentials/credential_chain.hpp>
-#include <quern/aws/detail/call.hpp>
-#include <quern/core/detail/strand_home.hpp>
+#include <quern/aws/detail/host.hpp>
 #include <quern/sqs/detail/checksums.hpp>
 #include <quern/sqs/detail/decode.hpp>
 #include <quern/sqs/detail/encode.hpp>
 #include <quern/sqs/detail/failures.hpp>
 #include <quern/sqs/detail/request_watch.hpp>
 #include <quern/sqs/limits.hpp>
-
-#include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
 
@@ -20,19 +15,6 @@ namespace quern::sqs {
 namespace asio = boost::asio;
 
 namespace {
-
-client_options valid(client_options options)
-{
-    if (auto const wrong = options.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
-    return options;
-}
-
-aws::json_target target_in(std::string region)
-{
-    aws::json_target target;
-    target.region = std::move(region);
-    return target;
-}
 
 /// Whether carrying the request out twice is the same as once; see the class's "Retries".
 template <class Request>
@@ -58,19 +40,20 @@ bool harmless_twice(start_message_move_task_request const&)
 }
 
 template <class Request>
-aws::call_options travel(Request const& request, client_options const& options)
+aws::call_options travel(Request const& request, std::chrono::milliseconds timeout, std::chrono::milliseconds)
 {
     aws::call_options how;
-    how.timeout = options.request_timeout;
+    how.timeout = timeout;
     how.repeatable = harmless_twice(request);
     return how;
 }
 
-aws::call_options travel(receive_message_request const& request, client_options const& options)
+aws::call_options travel(
+    receive_message_request const& request, std::chrono::milliseconds, std::chrono::milliseconds slack)
 {
     aws::call_options how;
     how.via = net::lane::data;
-    how.timeout = request.wait_time.value_or(max_wait_time) + options.receive_slack;
+    how.timeout = request.wait_time.value_or(max_wait_time) + slack;
     how.long_poll = true;
     how.repeatable = false; // messages of the first one would stay invisible
     return how;
@@ -101,61 +84,57 @@ failure from(net::response const& reply, failure why)
 
 std::optional<failure> client_options::validate() const
 {
-    auto const works = [](std::chrono::milliseconds limit) { return limit.count() > 0 && limit <= longest_wait; };
-    if (!works(request_timeout)) {
-        return failure(errc::invalid_option, "request_timeout: must be above zero, and a day at most");
-    }
-    if (!works(receive_slack)) {
+    if (receive_slack.count() <= 0 || receive_slack > longest_wait)
         return failure(errc::invalid_option, "receive_slack: must be above zero, and a day at most");
-    }
-    if (auto const wrong = retries.validate()) return wrong;
-    return connections.validate();
+    return aws::client_options::validate();
 }
 
-/// State that is touched on the strand only, and ends with its context.
-struct client::state final : lodgers::lodger {
-    state(compact_strand const& on, client_options good, resolved_endpoint where, clock& real)
-        : strand(on), time(real), options(std::move(good)), http(on, std::move(where.at), options.connections),
-          service(http, target_in(std::move(where.region)), options.credentials, real, options.retries)
+struct client::state final : aws::host {
+    state(asio::any_io_executor ex, client_options const& o, clock& real)
+        : host(std::move(ex), aws::sqs_service, o, aws::json_target(), real), receive_slack(o.receive_slack),
+          observer(o.observer), verify_checksums(o.verify_checksums)
     {}
 
-    void close()
-    {
-        http.close();
-        service.close();
-        if (own_keys) own_keys->close();
-    }
-
-    compact_strand const strand;
-    clock& time;
-    client_options options;
-    net::client http;
-    aws::json_service service;
+    std::chrono::milliseconds const receive_slack;
+    std::shared_ptr<request_observer> const observer;
+    bool const verify_checksums;
     decoder in;
-    std::shared_ptr<aws::credentials_provider> own_keys; ///< null when they are the user's
 };
 
-/// The way to the state, and what is known of it without going there.
-struct client::address : strand_home<state> {
+struct client::address : aws::host_address {
     explicit address(std::shared_ptr<state> const& lives)
-        : strand_home(lives), peer(lives->http.peer()), theirs(lives->service.theirs()),
+        : host_address(lives),
           lanes(std::make_shared<lane_ledger>(lane_places{
               lives->options.connections.data_connections, lives->options.connections.control_connections}))
     {}
 
-    net::endpoint const peer;
-    std::shared_ptr<aws::service_clock const> const theirs;
     std::shared_ptr<lane_ledger> const lanes;
 };
 
 /// An operation under way. What is the same for all of them is compiled once.
-struct client::errand {
-    std::string_view operation;
-    std::string body;
+struct client::errand : aws::errand {
+    aws::call_options how(aws::host& in) final
+    {
+        auto const& own = static_cast<state&>(in);
+        seen.emplace(own.observer, own.time, operation, body.size());
+        auto out = travels(own.options.request_timeout, own.receive_slack);
+        out.attempts = seen->attempts();
+        return out;
+    }
 
-    virtual ~errand() = default;
-    virtual aws::call_options how(client_options const&) const = 0;
-    virtual std::optional<failure> read(decoder&, net::response&, bool verify_checksums) = 0;
+    void ended(aws::host& in, result<net::response> reply) final
+    {
+        auto& own = static_cast<state&>(in);
+        auto const wrong = read(own.in, reply, own.verify_checksums);
+        if (wrong) seen->failed(*wrong);
+        if (!wrong) seen->answered(*reply);
+    }
+
+    virtual aws::call_options travels(std::chrono::milliseconds timeout, std::chrono::milliseconds slack) const = 0;
+    virtual std::optional<failure> read(decoder&, result<net::response>&, bool verify_checksums) = 0;
+
+private:
+    std::optional<request_watch> seen;
 };
 
 template <class Request>
@@ -168,43 +147,21 @@ struct client::errand_of final : errand {
         operation = Request::operation;
     }
 
-    aws::call_options how(client_options const& options) const override { return travel(request, options); }
-
-    std::optional<failure> read(decoder& in, net::response& reply, bool verify_checksums) override
+    aws::call_options travels(std::chrono::milliseconds timeout, std::chrono::milliseconds slack) const override
     {
-        out = in.template read<typename Request::response>(reply.body);
+        return travel(request, timeout, slack);
+    }
+
+    std::optional<failure> read(decoder& in, result<net::response>& reply, bool verify_checksums) override
+    {
+        if (!reply) out = refine(reply.error());
+        if (reply) out = in.template read<typename Request::response>(reply->body);
         if (out && verify_checksums) verify_answer(request, out);
         if (out) return {};
-        return from(reply, out.error());
+        if (reply) out = from(*reply, out.error());
+        return out.error();
     }
 };
-
-asio::awaitable<result<void>> client::on_strand(std::shared_ptr<address const> to, std::shared_ptr<errand> one)
-{
-    auto const ex = co_await asio::this_coro::executor;
-    if (!to->is_here(ex)) {
-        auto work = from_elsewhere(std::move(to), std::move(one), &client::on_strand);
-        co_return co_await std::move(work);
-    }
-    auto const self = to->find();
-    if (!self) co_return failure(errc::stopped, "the client is gone");
-
-    auto how = one->how(self->options);
-    request_watch seen(self->options.observer, self->time, one->operation, one->body.size());
-    how.attempts = seen.attempts();
-    auto reply = co_await self->service.call(one->operation, std::move(one->body), how);
-    if (!reply) {
-        auto why = refine(reply.error());
-        seen.failed(why);
-        co_return why;
-    }
-    if (auto wrong = one->read(self->in, *reply, self->options.verify_checksums)) {
-        seen.failed(*wrong);
-        co_return std::move(*wrong);
-    }
-    seen.answered(*reply);
-    co_return result<void>();
-}
 
 template <class Request>
 answer<typename Request::response> client::carry_out(
@@ -214,7 +171,7 @@ answer<typename Request::response> client::carry_out(
         if (auto wrong = check(one->request)) co_return std::move(*wrong);
     }
     one->body = encode(one->request);
-    auto work = on_strand(std::move(to), one);
+    auto work = aws::carry_out(std::move(to), one);
     auto const done = co_await std::move(work);
     if (!done) co_return done.error();
     co_return std::move(one->out);
@@ -222,30 +179,8 @@ answer<typename Request::response> client::carry_out(
 
 client::client(asio::any_io_executor ex, client_options options, clock& time)
 {
-    auto const* const given = ex.target<compact_strand>();
-    auto const strand = given ? *given : compact_strand::on(std::move(ex));
-    options = valid(std::move(options));
-    aws::environment const variables = aws::process_environment;
-    auto const config = aws::load_shared_config(variables).value();
-    auto const profile =
-        aws::settings_of(config, aws::selected_profile(variables, options.profile), aws::sqs_service);
-    auto where = resolve(options.where, variables, profile).value();
-    auto elsewhere = options.connections; // of SQS' neighbours, to which another proxy may lead
-    options.connections = aws::completed(std::move(options.connections), where.at, variables, profile);
-    options.retries = aws::completed(options.retries, variables, profile).value();
-    elsewhere.ca_bundle = options.connections.ca_bundle;
-    std::shared_ptr<aws::credentials_provider> own_keys;
-    if (!options.credentials) {
-        aws::chain_options keys{options.profile};
-        keys.where.region = where.region;
-        keys.where.fips = options.where.fips;
-        keys.where.dual_stack = options.where.dual_stack;
-        options.credentials = own_keys =
-            aws::default_credentials(strand, std::move(keys), std::move(elsewhere), time);
-    }
-    auto const made = std::make_shared<state>(strand, std::move(options), std::move(where), time);
-    made->own_keys = std::move(own_keys);
-    address_ = std::make_shared<address const>(made);
+    if (auto const wrong = options.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
+    address_ = std::make_shared<address const>(std::make_shared<state>(std::move(ex), options, time));
 }
 
 client::~client()

@@ -1,10 +1,7 @@
 #pragma once
 
-#include <quern/aws/credentials/credentials.hpp>
-#include <quern/aws/retry.hpp>
+#include <quern/aws/client_options.hpp>
 #include <quern/core/clock.hpp>
-#include <quern/net/client.hpp>
-#include <quern/sqs/endpoint.hpp>
 #include <quern/sqs/forwarding_api.hpp>
 #include <quern/sqs/request_observer.hpp>
 
@@ -16,13 +13,10 @@
 
 namespace quern::sqs {
 
-struct client_options {
-    endpoint_choice where; ///< region and URL; from the environment or the profile when left open
-    std::string profile;   ///< of the shared config file; empty: AWS_PROFILE, then "default"
-    std::shared_ptr<aws::credentials_provider> credentials; ///< null: found by aws::credential_chain, and renewed
-    net::client_options connections;                        ///< limits, idle time, CA bundle, proxy
-    aws::retry_options retries;
-    std::chrono::milliseconds request_timeout{10'000}; ///< of each attempt in all, other than a ReceiveMessage
+/// Settings of a client; `request_timeout`, of 10 s, is of each attempt other than a ReceiveMessage.
+struct client_options : aws::client_options {
+    client_options() { request_timeout = std::chrono::seconds(10); }
+
     /// A ReceiveMessage may take its wait time (20 s when it names none: the queue's own may be that long) and this:
     /// for the way there and back and an answer of up to ten messages.
     std::chrono::milliseconds receive_slack{5'000};
@@ -103,7 +97,6 @@ private:
     template <class Request>
     static answer<typename Request::response> carry_out(
         std::shared_ptr<address const>, std::shared_ptr<errand_of<Request>>);
-    static boost::asio::awaitable<result<void>> on_strand(std::shared_ptr<address const>, std::shared_ptr<errand>);
 
     std::shared_ptr<address const> address_;
 };

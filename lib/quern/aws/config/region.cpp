@@ -1,3 +1,4 @@
+#include <quern/aws/config/detail/partitions.hpp>
 #include <quern/aws/config/region.hpp>
 
 #include <initializer_list>
@@ -46,8 +47,9 @@ endpoint_parameters settled(
     auto const flag = [&](std::optional<bool> said, char const* variable, std::string const& in_profile) {
         return said ? *said : says_true(first_of({env(variable), in_profile}));
     };
+    auto const home = home_of(choice.queue_url);
     endpoint_parameters out;
-    out.region = first_of({choice.region, env("AWS_REGION"), env("AWS_DEFAULT_REGION"), profile.region});
+    out.region = first_of({choice.region, home.region, env("AWS_REGION"), env("AWS_DEFAULT_REGION"), profile.region});
     out.fips = flag(choice.fips, "AWS_USE_FIPS_ENDPOINT", profile.use_fips_endpoint);
     out.dual_stack = flag(choice.dual_stack, "AWS_USE_DUALSTACK_ENDPOINT", profile.use_dualstack_endpoint);
     out.sts_global =
@@ -60,6 +62,10 @@ endpoint_parameters settled(
         out.url = first_of({env(service_variable(service).c_str()), env("AWS_ENDPOINT_URL"),
             profile.service_endpoint_url, profile.endpoint_url});
     }
+    if (!out.url.empty()) return out;
+    out.url = home.origin;
+    if (!choice.fips) out.fips = out.fips || home.fips;
+    if (!choice.dual_stack) out.dual_stack = out.dual_stack || home.dual_stack;
     return out;
 }
 

@@ -100,7 +100,7 @@ result<std::optional<instance_service>> find_instance_service(
     }
     while (out.url.ends_with('/'))
         out.url.pop_back();
-    if (auto const at = parse_address(out.url); !at) {
+    if (auto const at = net::parse_url(out.url); !at) {
         return no_metadata("ec2_metadata_service_endpoint (or the variable of that name): " + at.error().message);
     }
     auto const timeout = number(setting("", "AWS_METADATA_SERVICE_TIMEOUT", "metadata_service_timeout"),

@@ -34,10 +34,10 @@ web_request post(regional_endpoint const& sts, std::string body)
 /// The request with what its signature adds.
 result<web_request> signed_by(web_request request, regional_endpoint const& sts, credentials const& by, wall_time now)
 {
-    auto const address = parse_address(request.url);
-    if (!address) return address.error();
-    auto const host = address->at.authority();
-    request_view view{request.method, address->target, {{"host", host}}, request.body};
+    auto const to = net::parse_url(request.url);
+    if (!to) return failure(errc::invalid_request, to.error().message);
+    auto const host = to->authority();
+    request_view view{request.method, to->path, {{"host", host}}, request.body};
     for (auto const& [name, value] : request.headers)
         view.headers.push_back({name, value});
     signing_keys keys;

@@ -36,21 +36,13 @@ struct call_options {
     call_options() {}
 };
 
-/// One service at one endpoint: signs, sends, reads errors, tries again.
+/// One service at one endpoint, whatever its protocol.
 ///
-/// Signer    writes the requests, in the service's protocol.
-/// Lifetime  outlives its calls, as the client and the clock outlive it.
-/// Threads   one strand: the client's.
-template <class Signer>
-class signed_service {
+/// Lifetime  outlives its calls.
+/// Threads   one strand: that of its connections.
+class service {
 public:
-    using target = std::remove_cvref_t<decltype(std::declval<Signer const&>().target())>;
-    using random = std::function<double()>; ///< 0 to 1
-
-    /// `where`: its host and path are taken from the client's endpoint. `jitter`: empty for random_part().
-    /// Throws boost::system::system_error when a retry option is invalid.
-    signed_service(net::client&, target where, std::shared_ptr<credentials_provider>, clock&,
-        retry_options = retry_options(), random jitter = {});
+    virtual ~service() = default;
 
     /// `operation`: as the signer has it; it outlives the call.
     ///
@@ -65,14 +57,36 @@ public:
     ///               errc::stopped                   cancelled, or closed
     ///               and as net::client::exchange does, after the last attempt
     /// Cancellation  terminal, also while waiting for the next attempt.
-    boost::asio::awaitable<result<net::response>> call(std::string_view operation, std::string body, call_options);
+    virtual boost::asio::awaitable<result<net::response>> call(
+        std::string_view operation, std::string body, call_options) = 0;
 
     /// Ends what waits here with errc::stopped, for credentials or between two attempts, and no call waits here any
-    /// more. What the client has under way is the client's to end.
-    void close();
+    /// more. What the connections have under way is theirs to end.
+    virtual void close() = 0;
 
     /// The service's clock, as far as is known.
-    std::shared_ptr<service_clock const> theirs() const { return theirs_; }
+    virtual std::shared_ptr<service_clock const> theirs() const = 0;
+};
+
+/// Signs, sends, reads errors, tries again.
+///
+/// Signer    writes the requests, in the service's protocol.
+/// Lifetime  the client and the clock outlive it.
+template <class Signer>
+class signed_service final : public service {
+public:
+    using target = std::remove_cvref_t<decltype(std::declval<Signer const&>().target())>;
+    using random = std::function<double()>; ///< 0 to 1
+
+    /// `where`: its host and path are taken from the client's endpoint. `jitter`: empty for random_part().
+    /// Throws boost::system::system_error when a retry option is invalid.
+    signed_service(net::client&, target where, std::shared_ptr<credentials_provider>, clock&,
+        retry_options = retry_options(), random jitter = {});
+
+    boost::asio::awaitable<result<net::response>> call(
+        std::string_view operation, std::string body, call_options) override;
+    void close() override;
+    std::shared_ptr<service_clock const> theirs() const override { return theirs_; }
 
     retry_quota const& quota(net::lane l) const { return quotas_[index(l)]; }
 

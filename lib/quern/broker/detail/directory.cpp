@@ -1,5 +1,5 @@
+#include <quern/aws/config/detail/partitions.hpp>
 #include <quern/broker/detail/engine_state.hpp>
-#include <quern/sqs/endpoint.hpp>
 
 #include <algorithm>
 
@@ -109,7 +109,7 @@ result<queue*> engine::state::find(std::string_view named)
 {
     if (auto* const exact = by_arn(named)) return exact;
     auto const [account, name] = account_and_name(named);
-    auto const region = sqs::home_of(named).region; // of Amazon's hosts: ours name none
+    auto const region = aws::home_of(named).region; // of Amazon's hosts: ours name none
     std::vector<queue*> meant;
     for (auto const& [arn, q] : queues) {
         auto const home = home_of(arn);

@@ -35,50 +35,58 @@ bool is_end(boost::system::error_code const& ec)
 
 } // namespace
 
-asio::awaitable<result<response>> connection::exchange(std::string const& text)
+asio::awaitable<result<void>> connection::converse(
+    std::shared_ptr<connection> self, std::shared_ptr<conversation> talk)
 {
-    ++exchanges;
     unanswered_ = true;
     whole_ = false;
-    if (tls_) return exchange_over(*tls_, text);
-    return exchange_over(socket_, text);
+    if (tls_) return converse_over(*tls_, std::move(self), std::move(talk));
+    return converse_over(socket_, std::move(self), std::move(talk));
 }
 
 template <class Stream>
-asio::awaitable<result<response>> connection::exchange_over(Stream& stream, std::string const& text)
+asio::awaitable<result<void>> connection::converse_over(
+    Stream& stream, std::shared_ptr<connection> self, std::shared_ptr<conversation> talk)
 {
-    auto const [write_error, written] = co_await asio::async_write(stream, asio::buffer(text), as_values);
-    if (write_error) co_return lost(write_error, "while the request was sent");
+    // The coroutine may end first, cancelled or content; this keeps what is being written, and the stream. How
+    // writing failed does not matter: the answer that explains it may be there to read.
+    auto noted = [self, talk](boost::system::error_code ec, std::size_t) { talk->is_written = !ec; };
+    asio::async_write(stream, asio::buffer(talk->text), std::move(noted));
 
-    response out;
-    reply_reader reader(out, max_header_, max_body_);
+    reply_reader reader(talk->answer, max_header_, max_body_, talk->is_bare);
     bool is_plain = false;
     while (!reader.is_done()) {
         auto const room = std::clamp<std::size_t>(reader.expected(), usual_read, largest_read);
         auto const [read_error, size] = co_await stream.async_read_some(unread_.prepare(room), as_values);
+        talk->has_headers = reader.has_headers();
         // The end of an answer that has no length. Over TLS only a close_notify proves it: anyone can cut a
         // connection.
         if (read_error == asio::error::eof && reader.ends_here()) break;
-        if (read_error) co_return lost(read_error, reader.phase());
-
+        if (read_error) {
+            if (unanswered_ && refuses_ours(read_error)) obstacle_ = obstacle::own_certificate;
+            bool const is_early = unanswered_ && !talk->is_written;
+            co_return lost(read_error, is_early ? "while the request was sent" : reader.phase());
+        }
         unanswered_ = false;
         unread_.commit(size);
-        if (!reader.has_begun()) {
-            auto const plain = read_plain_reply(text_in(unread_), max_header_, max_body_, out);
+        if (!reader.has_begun() && !talk->is_bare) {
+            auto const plain = read_plain_reply(text_in(unread_), max_header_, max_body_, talk->answer);
             unread_.consume(plain);
             is_plain = plain != 0;
         }
         if (is_plain) break;
-        if (auto wrong = reader.take(unread_)) {
+        auto wrong = reader.take(unread_);
+        talk->has_headers = reader.has_headers();
+        if (wrong) {
             abort(errc::bad_reply);
             co_return std::move(*wrong);
         }
     }
-    // Bytes after the end belong to no request of ours: whatever comes next could not be trusted.
+    // Bytes behind the answer belong to no request, and a request that was cut short would swallow the next one.
     bool const is_last = !is_plain && reader.is_last();
-    if (is_last || has_more()) abort(errc::connection_lost);
+    if (is_last || has_more() || !talk->is_written) abort(errc::connection_lost);
     whole_ = true;
-    co_return std::move(out);
+    co_return result<void>();
 }
 
 failure connection::lost(boost::system::error_code ec, std::string_view phase)

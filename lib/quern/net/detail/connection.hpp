@@ -30,21 +30,22 @@ enum class obstacle { none, proxy, their_certificate, own_certificate };
 
 /// A request whose answer may come before it is written, and is kept as far as it came.
 struct conversation {
-    std::string text;
-    bool is_bare = false; ///< HEAD: the answer has no body
+    std::string const text;
+    bool const is_bare; ///< HEAD: the answer has no body
     response answer;
     bool has_headers = false; ///< those of the answer came whole
     bool is_written = false;
 
-    explicit conversation(std::string wire_text) : text(std::move(wire_text)) {}
+    conversation(std::string wire_text, bool bare) : text(std::move(wire_text)), is_bare(bare) {}
 };
 
 /// One TCP or TLS connection that carries one exchange after another. Its owner watches the deadline:
 /// it calls abort() when `deadline` has passed, which ends whatever is under way.
 class connection {
 public:
-    /// `tls`: null for http; outlives the connection.
-    connection(boost::asio::any_io_executor, tls_client* tls, std::size_t max_header, std::size_t max_body);
+    /// `tls`: null for http.
+    connection(
+        boost::asio::any_io_executor, std::shared_ptr<tls_client> tls, std::size_t max_header, std::size_t max_body);
     ~connection();
 
     /// Connects to the first address of the first hop that answers, has a proxy open a tunnel, and shakes hands.
@@ -53,22 +54,16 @@ public:
     /// The same over a unix socket, to whoever listens there in the peer's place.
     boost::asio::awaitable<result<void>> open(route const&, std::string const& unix_socket);
 
-    /// Address of the peer.
-    boost::asio::ip::tcp::endpoint address() const;
-
     /// The handshake went on from an earlier connection's session.
     bool is_resumed() const;
-
-    /// One write, and reads until the answer is whole. After a failure the connection is closed.
-    boost::asio::awaitable<result<response>> exchange(std::string const& text);
 
     /// Has the system ask a peer that is silent for a minute whether it is still there, for answers that take hours.
     void probe_silence();
 
-    /// Writes and reads at the same time. After a failure, and after an answer that came early, the connection is
-    /// closed. `self` is this connection, kept until the last byte is written or given up.
-    static boost::asio::awaitable<result<void>> converse(
-        std::shared_ptr<connection> self, std::shared_ptr<conversation>);
+    /// Writes, in one piece, and reads at the same time until the answer is whole. After a failure, and after an
+    /// answer that came early, the connection is closed. `self` is this connection, kept until the last byte is
+    /// written or given up.
+    boost::asio::awaitable<result<void>> converse(std::shared_ptr<connection> self, std::shared_ptr<conversation>);
 
     /// Closes the socket; what was under way fails with `why`.
     void abort(errc why);
@@ -84,26 +79,34 @@ public:
 
     obstacle met() const { return obstacle_; }
 
+    std::shared_ptr<tls_client> const& tls() const { return how_; }
+
+    /// Keeps in mind who was reached: a closed socket does not.
+    void note_address()
+    {
+        if (reached.port() == 0) reached = address();
+    }
+
     tick deadline = tick::max();
     tick idle_since{};
-    std::size_t exchanges = 0;
+    tick retire_at = tick::max();           ///< it gets no request from then on
+    boost::asio::ip::tcp::endpoint reached; ///< port 0: nobody
 
 private:
+    boost::asio::ip::tcp::endpoint address() const; ///< of the peer
     boost::asio::awaitable<result<void>> reach(route const&, tcp_addresses const&);
     boost::asio::awaitable<result<void>> tunnel(route const&);
     boost::asio::awaitable<result<void>> shake_hands(route const&);
     failure not_opened(std::string_view phase, boost::system::error_code);
     template <class Stream>
-    boost::asio::awaitable<result<response>> exchange_over(Stream&, std::string const& text);
-    template <class Stream>
-    static boost::asio::awaitable<result<void>> converse_over(
+    boost::asio::awaitable<result<void>> converse_over(
         Stream&, std::shared_ptr<connection>, std::shared_ptr<conversation>);
     boost::asio::awaitable<boost::system::error_code> reach_unix(std::string const& path);
     failure lost(boost::system::error_code, std::string_view phase);
     bool has_more(); ///< bytes came that belong to no answer yet
 
     boost::asio::ip::tcp::socket socket_;
-    tls_client* how_;
+    std::shared_ptr<tls_client> how_;
     std::optional<tls_stream> tls_;
     std::shared_ptr<connect_race> race_; ///< while it is connecting
     std::string certificate_fault_;

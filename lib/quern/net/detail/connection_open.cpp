@@ -35,8 +35,9 @@ std::string reaching(route const& way)
 
 } // namespace
 
-connection::connection(asio::any_io_executor ex, tls_client* tls, std::size_t max_header, std::size_t max_body)
-    : socket_(std::move(ex)), how_(tls), max_header_(max_header), max_body_(max_body)
+connection::connection(
+    asio::any_io_executor ex, std::shared_ptr<tls_client> tls, std::size_t max_header, std::size_t max_body)
+    : socket_(std::move(ex)), how_(std::move(tls)), max_header_(max_header), max_body_(max_body)
 {
     if (how_) tls_.emplace(socket_, how_->context());
 }

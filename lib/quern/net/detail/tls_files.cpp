@@ -80,4 +80,16 @@ void tls_files::refresh()
     (void)load();
 }
 
+result<std::shared_ptr<tls_client>> tls_source::newest()
+{
+    if (!files_) return made_;
+    files_->refresh();
+    if (of_ == files_->current()) return made_;
+    auto made = tls_client::make(*files_->current());
+    if (!made) return made;
+    made_ = std::move(*made);
+    of_ = files_->current();
+    return made_;
+}
+
 } // namespace quern::net

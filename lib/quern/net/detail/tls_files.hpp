@@ -47,4 +47,28 @@ private:
     std::size_t reloads_ = 0;
 };
 
+/// TLS of one host: none, always the same, or made of files that may change.
+///
+/// Threads  one strand.
+class tls_source {
+public:
+    tls_source() = default;
+    explicit tls_source(std::shared_ptr<tls_client> always) : made_(std::move(always)) {}
+    explicit tls_source(std::shared_ptr<tls_files> of) : files_(std::move(of)) {}
+
+    /// For a new connection: of the files as they are now. Null for none.
+    [[nodiscard]] result<std::shared_ptr<tls_client>> newest();
+
+    /// It was the last to be made, and nothing else has been read since.
+    bool is_newest(std::shared_ptr<tls_client> const& one) const
+    {
+        return one == made_ && (!files_ || of_ == files_->current());
+    }
+
+private:
+    std::shared_ptr<tls_files> files_;
+    std::shared_ptr<tls_client> made_;
+    std::shared_ptr<tls_material const> of_; ///< the files' texts when that was made
+};
+
 } // namespace quern::net

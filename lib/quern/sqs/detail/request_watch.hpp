@@ -39,6 +39,7 @@ public:
         seen_.status = why.http_status;
         seen_.why = &why;
         tell();
+        seen_.why = nullptr; // it holds during the call
     }
 
 private:

@@ -1,4 +1,5 @@
 #include <quern/aws/config/detail/partitions.hpp>
+#include <quern/net/endpoint.hpp>
 
 #include <algorithm>
 #include <array>
@@ -126,6 +127,28 @@ bool is_amazons(std::string_view host)
         return is_endpoint_of_sqs(below(host, each.what.dns_suffix), false) ||
             is_endpoint_of_sqs(below(host, each.what.dual_stack_dns_suffix), true);
     });
+}
+
+queue_home home_of(std::string_view queue_url)
+{
+    auto const at = net::parse_endpoint(queue_url);
+    if (!at) return {};
+    std::string_view rest = at->host;
+    if (!is_amazons(rest)) return {.origin = at->origin()};
+
+    auto const first = take_label(rest);
+    if (is_sqs(first)) {
+        std::string region(take_label(rest));
+        bool const has_ipv6 = rest == partition_of(region).dual_stack_dns_suffix;
+        return {.region = std::move(region), .fips = first == "sqs-fips", .dual_stack = has_ipv6};
+    }
+    if (first == "queue") return {.region = "us-east-1"}; // as all was before there were regions
+    if (rest.starts_with("queue.")) return {.region = std::string(first)};
+    if (rest.starts_with("sqs.")) { // "vpce-0f1e-2d.sqs.eu-west-1.vpce.amazonaws.com"
+        take_label(rest);
+        return {.region = std::string(take_label(rest)), .origin = at->origin()};
+    }
+    return {.origin = at->origin()};
 }
 
 } // namespace quern::aws

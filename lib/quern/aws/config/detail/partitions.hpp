@@ -34,4 +34,17 @@ struct service_host {
 /// these domains: load balancers, buckets, machines.
 std::optional<service_host> service_host_of(std::string_view host);
 
+/// Home of a queue, read from its URL.
+struct queue_home {
+    std::string region{};    ///< empty when the host is none of Amazon's
+    std::string origin{};    ///< to send requests to; empty when that is the region's own endpoint
+    bool fips = false;       ///< the region's own endpoint of that kind
+    bool dual_stack = false; ///< and of that
+};
+
+/// "https://sqs.eu-west-1.amazonaws.com/123456789012/orders" lives in eu-west-1, as does what has one of the older
+/// hosts ("eu-west-1.queue.amazonaws.com"); behind a VPC endpoint, and at hosts that are not Amazon's, the origin
+/// counts too. Says nothing about a text that is no URL.
+queue_home home_of(std::string_view queue_url);
+
 } // namespace quern::aws

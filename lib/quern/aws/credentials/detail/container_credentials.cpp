@@ -47,19 +47,19 @@ result<std::optional<std::string>> container_url(environment const& variable)
 {
     if (auto const path = variable(relative_uri); !path.empty()) {
         auto url = "http://169.254.170.2" + path;
-        if (!path.starts_with('/') || !parse_address(url)) {
+        if (!path.starts_with('/') || !net::parse_url(url)) {
             return refused(std::string(relative_uri) + " must be a path like /v2/credentials");
         }
         return std::optional(std::move(url));
     }
     auto url = variable(full_uri);
     if (url.empty()) return std::optional<std::string>();
-    auto const address = parse_address(url);
+    auto const address = net::parse_url(url);
     if (!address) { // and its path is a secret
         return refused(std::string(full_uri) + " must be a URL like http://169.254.170.23/v1/credentials");
     }
-    if (!address->at.tls && !is_near(address->at.host)) {
-        return refused(std::string(full_uri) + ": " + address->at.host +
+    if (!address->tls && !is_near(address->host)) {
+        return refused(std::string(full_uri) + ": " + address->host +
             " is not this machine, 169.254.170.2, 169.254.170.23 or fd00:ec2::23: use https");
     }
     return std::optional(std::move(url));
@@ -67,9 +67,9 @@ result<std::optional<std::string>> container_url(environment const& variable)
 
 boost::asio::awaitable<result<credentials>> container_credentials(surroundings const& around, std::string url)
 {
-    auto const at = parse_address(url);
+    auto const at = net::parse_url(url);
     auto const where =
-        at ? at->at.origin() : "the container's endpoint"; // its path is a secret, of one task among others
+        at ? at->origin() : "the container's endpoint"; // its path is a secret, of one task among others
     auto const allowed = token(around);
     if (!allowed) co_return allowed.error();
     if (allowed->find_first_of("\r\n") != allowed->npos) {

@@ -1,4 +1,6 @@
-#include <quern/sqs/endpoint.hpp>
+#include <quern/aws/config/detail/partitions.hpp>
+#include <quern/aws/config/region.hpp>
+#include <quern/net/endpoint.hpp>
 
 #include "support/variables.hpp"
 
@@ -6,21 +8,21 @@
 
 #include <map>
 
-using namespace quern::sqs;
+using namespace quern::aws;
 using quern::test::with;
 using std::string;
 
 namespace {
 
-string origin(endpoint_choice choice, std::map<string, string> variables = {})
+string origin(endpoint_choice choice, std::map<string, string> variables = {}, profile_settings const& profile = {})
 {
-    auto const found = resolve(std::move(choice), with(std::move(variables)));
-    return found ? found->at.origin() : found.error().message;
+    auto const found = locate(sqs_service, std::move(choice), with(std::move(variables)), profile);
+    return found ? quern::net::parse_endpoint(found->url).value().origin() : found.error().message;
 }
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(endpoint)
+BOOST_AUTO_TEST_SUITE(queue_home_)
 
 BOOST_AUTO_TEST_CASE(a_region_has_its_own_host)
 {
@@ -86,31 +88,19 @@ BOOST_AUTO_TEST_CASE(a_queue_s_kind_of_host_is_kept_unless_the_program_wants_ano
 
 BOOST_AUTO_TEST_CASE(the_profile_speaks_last_but_before_a_queue_s_origin)
 {
-    quern::aws::profile_settings profile;
+    profile_settings profile;
     profile.region = "eu-north-1";
-    auto const from_profile = resolve({}, with({}), profile);
-    BOOST_TEST(from_profile.value().at.origin() == "https://sqs.eu-north-1.amazonaws.com");
+    BOOST_TEST(origin({}, {}, profile) == "https://sqs.eu-north-1.amazonaws.com");
     profile.endpoint_url = "http://profile:1";
-    auto const with_url = resolve({.queue_url = "http://localhost:9324/000000000000/q"}, with({}), profile);
-    BOOST_TEST(with_url.value().at.origin() == "http://profile:1");
-    BOOST_TEST(with_url.value().region == "eu-north-1");
+    BOOST_TEST(origin({.queue_url = "http://localhost:9324/000000000000/q"}, {}, profile) == "http://profile:1");
 }
 
-BOOST_AUTO_TEST_CASE(without_a_region_the_error_says_how_to_set_one)
-{
-    auto const found = resolve({.url = "http://localhost:9324"}, with({}));
-    BOOST_REQUIRE(!found);
-    BOOST_TEST(found.error().code == make_error_code(quern::errc::invalid_option));
-    BOOST_TEST(found.error().message.find("AWS_REGION") != string::npos);
-}
-
-BOOST_AUTO_TEST_CASE(what_is_no_region_or_no_url_is_refused)
+BOOST_AUTO_TEST_CASE(what_is_no_region_is_refused)
 {
     for (string const bad : {"eu west", "EU-WEST-1", "-x", "x-", "a.b", "evil.example/", "a@b", "\xC3\xA9"}) {
-        BOOST_TEST(!resolve({.region = bad}, with({})), bad);
+        BOOST_TEST(!locate(sqs_service, {.region = bad}, with({})), bad);
     }
-    BOOST_TEST(!resolve({.region = string(64, 'r')}, with({})));
-    BOOST_TEST(!resolve({.region = "eu-west-1", .url = "localhost:9324"}, with({})));
+    BOOST_TEST(!locate(sqs_service, {.region = string(64, 'r')}, with({})));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,76 @@
+#include <quern/services/service_client.hpp>
+
+#include <quern/services/detail/call.hpp>
+
+#include <utility>
+
+namespace quern::services {
+
+service_client::service_client(std::shared_ptr<aws::host_address const> host) : host_(std::move(host)) {}
+
+service_client::~service_client()
+{
+    host_->close(aws::host_address::purpose::move_out);
+}
+
+void service_client::close()
+{
+    host_->close();
+}
+
+boost::asio::any_io_executor service_client::get_executor() const
+{
+    return host_->strand();
+}
+
+std::chrono::milliseconds service_client::clock_offset() const
+{
+    return host_->theirs->offset();
+}
+
+net::endpoint const& service_client::endpoint() const
+{
+    return host_->peer;
+}
+
+std::string const& service_client::region() const
+{
+    return host_->region;
+}
+
+namespace detail {
+
+std::shared_ptr<aws::host_address const> make_host(boost::asio::any_io_executor ex, aws::service_name const& name,
+    aws::client_options options, aws::host_target how, clock& time)
+{
+    auto const lives = std::make_shared<aws::host>(std::move(ex), name, std::move(options), std::move(how), time);
+    return std::make_shared<aws::host_address const>(lives);
+}
+
+aws::call_options errand::how(aws::host& in)
+{
+    aws::call_options out;
+    out.timeout = in.options.request_timeout;
+    out.repeatable = true;
+    out.refused = &refused;
+    return out;
+}
+
+void errand::ended(aws::host&, result<net::response> said)
+{
+    if (!said && refused.empty()) {
+        end = said.error();
+        return;
+    }
+    reply out;
+    if (said) {
+        out.said = std::move(*said);
+    } else {
+        out.said.body = std::move(refused);
+        out.refused = said.error();
+    }
+    end = std::move(out);
+}
+
+} // namespace detail
+} // namespace quern::services

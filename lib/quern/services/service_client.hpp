@@ -1,0 +1,44 @@
+#pragma once
+
+#include <quern/net/endpoint.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+namespace quern::aws {
+struct host_address;
+}
+
+namespace quern::services {
+
+/// Common part of the clients of this layer. Destroying one ends the operations under way with errc::stopped.
+///
+/// Threads   any, for every call and for destruction. It works on a strand of its own.
+class service_client {
+public:
+    service_client(service_client const&) = delete;
+    service_client& operator=(service_client const&) = delete;
+
+    /// Ends every operation under way with errc::stopped and closes all connections.
+    void close();
+
+    /// Its strand; none once its context has ended.
+    boost::asio::any_io_executor get_executor() const;
+
+    /// By the Date headers of the answers, read once a minute; within a second of ours it is zero.
+    std::chrono::milliseconds clock_offset() const;
+
+    net::endpoint const& endpoint() const;
+    std::string const& region() const;
+
+protected:
+    explicit service_client(std::shared_ptr<aws::host_address const>);
+    ~service_client();
+
+    std::shared_ptr<aws::host_address const> const host_;
+};
+
+} // namespace quern::services
