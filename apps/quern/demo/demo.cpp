@@ -4,7 +4,6 @@
 #include "common/depth.hpp"
 #include "common/progress.hpp"
 #include "common/rejects_nothing.hpp"
-#include "common/sender.hpp"
 #include "common/session.hpp"
 #include "common/standard_streams.hpp"
 #include "demo/demo_broker.hpp"
@@ -12,6 +11,7 @@
 #include "demo/observed_api.hpp"
 
 #include <quern/core/alarm.hpp>
+#include <quern/producer/producer.hpp>
 #include <quern/sqs/limits.hpp>
 
 #include <boost/asio/co_spawn.hpp>
@@ -37,7 +37,8 @@ struct demo_options {
     admin_options admin;
 };
 
-constexpr auto patience = 60s; ///< without a single acknowledgement: what is missing then is lost
+constexpr std::size_t most_unanswered = 80; ///< sends: eight full requests
+constexpr auto patience = 60s;              ///< without a single acknowledgement: what is missing then is lost
 
 /// The body of a message: its number, and dots up to the size.
 std::string body_of(std::size_t number, std::size_t size)
@@ -60,13 +61,8 @@ class mill : public std::enable_shared_from_this<mill> {
 public:
     mill(session& s, demo_options const& o, std::string url)
         : executor_(s.io.get_executor()), options_(o), queue_url_(std::move(url)), observed_(s.sqs),
-          count_(o.messages), to_(executor_, s.sqs, queue_url_,
-                                  [this](std::size_t number, auto const& answer) {
-                                      count_.sent(number, answer.has_value());
-                                      if (!answer && !refused_) refused_ = answer.error();
-                                      room_.ring();
-                                  }),
-          room_(real_clock(), executor_), pulse_(real_clock(), executor_)
+          count_(o.messages), to_(executor_, s.sqs, queue_url_), room_(real_clock(), executor_),
+          pulse_(real_clock(), executor_)
     {
         observed_.on_received = [this](sqs::message const& m) {
             if (auto const number = number_in(m.body)) count_.received(*number, m.receipt_handle);
@@ -126,16 +122,27 @@ private:
     {
         auto const self = shared_from_this();
         for (std::size_t number = 0; number < options_.messages; ++number) {
-            // Not further ahead than this, or what is measured is how long a message waits in the queue.
-            while (count_.outstanding() >= 2 * options_.max_in_flight) {
-                co_await to_.flush();
+            // Not further ahead than this, or what is measured is how long a message waits, here or in the queue.
+            while (count_.outstanding() >= 2 * options_.max_in_flight || unanswered_ == most_unanswered)
                 co_await room_.wait();
-            }
             count_.given(number, real_clock().now());
-            sqs::send_message_entry entry(body_of(number, options_.size));
-            co_await to_.add(std::move(entry));
+            ++unanswered_;
+            asio::co_spawn(executor_, send(number), [self](std::exception_ptr bug) {
+                if (bug) std::rethrow_exception(bug);
+            });
         }
-        co_await to_.finished();
+        while (unanswered_ != 0)
+            co_await room_.wait();
+    }
+
+    asio::awaitable<void> send(std::size_t number)
+    {
+        sqs::send_message_entry entry(body_of(number, options_.size));
+        auto const answer = co_await to_.send(std::move(entry));
+        count_.sent(number, answer.has_value());
+        if (!answer && !refused_) refused_ = answer.error();
+        --unanswered_;
+        room_.ring();
     }
 
     asio::awaitable<outcome> handle(delivery& d)
@@ -154,10 +161,10 @@ private:
     std::string const queue_url_;
     observed_api observed_;
     tally count_;
-    sender to_;
+    producer to_;
     alarm room_, pulse_;
     bool all_sent_ = false;
-    std::size_t retried_ = 0;
+    std::size_t retried_ = 0, unanswered_ = 0;
     std::optional<failure> refused_;
     drain_report drained_;
 };
