@@ -243,20 +243,19 @@ void add_send(command& app, command_line& line)
 {
     auto const o = std::make_shared<send_options>();
     auto* const command = app.add_subcommand("send", "Send messages: the lines of standard input, or made-up ones");
-    command->add_option("QUEUE", o->queue, "Queue to send to, URL or name")->required();
-    command->add_option("--count", o->count, "Send so many made-up messages; default: read standard input")
-        ->positive();
-    command->add_option("--size", o->size, "With --count: the size of each message in bytes; default: a few bytes")
-        ->range(std::size_t(1), sqs::max_message_bytes)
-        ->needs("--count");
-    command->add_option("--group", o->group, "Message group: needed by FIFO queues, the tenant on standard ones")
-        ->check([](std::string const& text) {
-            return sqs::is_token(text) ? std::string() : std::string("1 to 128 letters, digits and punctuation");
-        });
-    command
-        ->add_option("--delay SECONDS", o->delay,
-            "Let the messages be received only after so long, on standard queues; default: as the queue says")
-        ->range(0, static_cast<int>(sqs::max_delay.count()));
+    command->add({
+        {"QUEUE", o->queue, "Queue to send to, URL or name", required()},
+        {"--count", o->count, "Send so many made-up messages; default: read standard input", positive()},
+        {"--size", o->size, "With --count: the size of each message in bytes; default: a few bytes",
+            range(std::size_t(1), sqs::max_message_bytes), needs("--count")},
+        {"--group", o->group, "Message group: needed by FIFO queues, the tenant on standard ones",
+            check([](std::string const& text) {
+                return sqs::is_token(text) ? std::string() : std::string("1 to 128 letters, digits and punctuation");
+            })},
+        {"--delay SECONDS", o->delay,
+            "Let the messages be received only after so long, on standard queues; default: as the queue says",
+            range(0, static_cast<int>(sqs::max_delay.count()))},
+    });
     add_traces_option(*command, o->traces);
     command->footer(
         "Each line is a message of 1 byte to 1 MiB. Ten go into a request, and eight requests are under way\n"
@@ -266,9 +265,8 @@ void add_send(command& app, command_line& line)
         "Examples:\n"
         "  quern send orders < orders.jsonl\n"
         "  quern send orders --count 10000 --size 512");
-    command->callback([o, &line] {
-        line.run = [o, &line] { return run(line.where, o->queue, [o](session& s) { return send(s, *o); }); };
-    });
+    when_named(
+        *command, line, [o, &line] { return run(line.where, o->queue, [o](session& s) { return send(s, *o); }); });
 }
 
 } // namespace quern::app
