@@ -11,44 +11,44 @@ using services::queue_metric;
 
 namespace {
 
-/// SQS reports nothing of what its own moves to a dead-letter queue send there, so the depth is what tells.
-metric_alarm depth_alarm(alarm_plan const& p, char const* what, std::string const& of, char const* meaning)
+metric_alarm alarm_for(alarm_plan const& p, char const* what, std::string description)
 {
     metric_alarm out;
     out.name = fmt::format("quern {}: {}", p.queue, what);
-    out.description = fmt::format("{} of {} are in {}.", meaning, p.queue, of);
-    out.of = {{"m", "AWS/SQS", "ApproximateNumberOfMessagesVisible", of, "Maximum", std::chrono::seconds(60)}};
+    out.description = std::move(description);
     out.actions = p.topics;
+    return out;
+}
+
+/// SQS reports nothing of what its own moves to a dead-letter queue send there, so the depth is what tells.
+metric_alarm depth_alarm(alarm_plan const& p, char const* what, std::string const& of, char const* meaning)
+{
+    auto out = alarm_for(p, what, fmt::format("{} of {} are in {}.", meaning, p.queue, of));
+    out.of = {{"m", "AWS/SQS", "ApproximateNumberOfMessagesVisible", of, "Maximum", std::chrono::seconds(60)}};
     return out;
 }
 
 metric_alarm age_alarm(alarm_plan const& p)
 {
-    metric_alarm out;
-    out.name = fmt::format("quern {}: age", p.queue);
-    out.description =
-        fmt::format("The oldest message of {} has waited for more than {} s.", p.queue, p.max_age.count());
+    auto out = alarm_for(
+        p, "age", fmt::format("The oldest message of {} has waited for more than {} s.", p.queue, p.max_age.count()));
     out.of = {{"m", "AWS/SQS", "ApproximateAgeOfOldestMessage", p.queue, "Maximum", std::chrono::seconds(60)}};
     out.above = static_cast<double>(p.max_age.count());
     out.periods = 3; // the number jumps when a message is put off
-    out.actions = p.topics;
     return out;
 }
 
 /// Counts of `quern redrive --metrics emf`.
 metric_alarm redrive_alarm(alarm_plan const& p)
 {
-    metric_alarm out;
-    out.name = fmt::format("quern {}: failed redrives", p.queue);
-    out.description =
-        fmt::format("More than {} % of the sends of redrives from {} failed.", p.redrive_failures, *p.dead_letters);
+    auto out = alarm_for(p, "failed redrives",
+        fmt::format("More than {} % of the sends of redrives from {} failed.", p.redrive_failures, *p.dead_letters));
     auto const count = [&](char const* id, char const* name) {
         return queue_metric{id, "DLQRedriver", name, *p.dead_letters, "Sum", std::chrono::seconds(300)};
     };
     out.of = {count("failed", "RedriveFailures"), count("good", "SuccessfulRedrives")};
     out.expression = "IF(FILL(failed,0)>0,100*FILL(failed,0)/(FILL(failed,0)+FILL(good,0)),0)";
     out.above = p.redrive_failures;
-    out.actions = p.topics;
     return out;
 }
 

@@ -12,8 +12,6 @@
 #include <quern/metrics/sampler.hpp>
 #include <quern/sqs/limits.hpp>
 
-#include <boost/asio/co_spawn.hpp>
-
 #include <memory>
 #include <utility>
 
@@ -109,44 +107,34 @@ endpoint_options with_region_of(endpoint_options where, std::string const& queue
     return where;
 }
 
-int put(endpoint_options const& where, alarm_options const& o)
+int show(endpoint_options const& where, alarm_options const& o)
 {
     auto plan = plan_of(o);
     if (int const code = complete(plan, where, o); code != ok) return code;
     auto const alarms = cloudwatch_alarms(plan);
-    if (o.dry_run) {
+    if (o.format == "cloudformation" && !o.dry_run) say(stdout, "{}\n", cloudformation(alarms));
+    if (o.format == "json" || o.dry_run) {
         for (auto const& alarm : alarms)
             say(stdout, "{}\n", to_json(alarm));
-        return ok;
     }
+    return ok;
+}
+
+int put(endpoint_options const& where, alarm_options const& o)
+{
+    if (o.dry_run) return show(where, o);
+    auto plan = plan_of(o);
+    if (int const code = complete(plan, where, o); code != ok) return code;
     aws::client_options options;
     auto const settled =
         settle(options, aws::cloudwatch_service, with_region_of(where, o.queue), aws::process_environment);
     if (!settled) return complain(settled.error());
     asio::io_context io(1);
     services::cloudwatch client(io.get_executor(), std::move(options));
-    int code = failed;
-    asio::co_spawn(io, put_all(client, alarms), [&](std::exception_ptr bug, int returned) {
-        if (bug) std::rethrow_exception(bug);
-        code = returned;
-        client.close();
-    });
+    int const code = run(io, put_all(client, cloudwatch_alarms(plan)));
+    client.close();
     io.run();
     return code;
-}
-
-int show(endpoint_options const& where, alarm_options const& o)
-{
-    auto plan = plan_of(o);
-    if (int const code = complete(plan, where, o); code != ok) return code;
-    auto const alarms = cloudwatch_alarms(plan);
-    if (o.format == "cloudformation") {
-        say(stdout, "{}\n", cloudformation(alarms));
-        return ok;
-    }
-    for (auto const& alarm : alarms)
-        say(stdout, "{}\n", to_json(alarm));
-    return ok;
 }
 
 int rules(endpoint_options const&, alarm_options const& o)
@@ -193,38 +181,38 @@ void add_alarms(command& app, command_line& line)
                          int (*run_it)(endpoint_options const&, alarm_options const&)) {
         auto* const one = all->add_subcommand(name, what);
         one->footer(footer);
-        one->add_option("--queue QUEUE", o->queue, "The queue, its name or its URL")->required();
-        one->add_option("--max-age DURATION", o->max_age, "Alarm when a message has waited for longer; default 15m")
-            ->check(is_duration);
-        one->add_option("--dead-letter-queue QUEUE", o->dead_letters, dead_letters);
-        one->add_option("--max-redrive-failures N", o->redrive_failures,
-               "Alarm when more than so many percent of redriven messages fail again; default 10")
-            ->range(0, 99);
-        one->callback([o, &line, run_it] {
-            line.run = [o, &line, run_it] {
-                auto const wrong = problem_of(*o);
-                return wrong.empty() ? run_it(line.where, *o) : complain(wrong, usage);
-            };
+        one->add({
+            {"--queue QUEUE", o->queue, "The queue, its name or its URL", required()},
+            {"--max-age DURATION", o->max_age, "Alarm when a message has waited for longer; default 15m",
+                check(is_duration)},
+            {"--dead-letter-queue QUEUE", o->dead_letters, dead_letters},
+            {"--max-redrive-failures N", o->redrive_failures,
+                "Alarm when more than so many percent of redriven messages fail again; default 10", range(0, 99)},
+        });
+        when_named(*one, line, [o, &line, run_it] {
+            auto const wrong = problem_of(*o);
+            return wrong.empty() ? run_it(line.where, *o) : complain(wrong, usage);
         });
         return one;
     };
     auto const add_for_cloudwatch = [&](char const* name, char const* what, auto run_it) {
         auto* const one = add(
             name, what, "The dead-letter queue, name or URL; default: that of the queue's redrive policy", run_it);
-        one->add_option("--poison-queue QUEUE", o->poison,
-            "Alarm for messages in this queue too, where rejected messages go; default: none");
-        one->add_option("--topic ARN", o->topics,
-               "Tell this ARN of each alarm, a topic of SNS for instance; up to five; default: none")
-            ->any_number();
+        one->add({
+            {"--poison-queue QUEUE", o->poison,
+                "Alarm for messages in this queue too, where rejected messages go; default: none"},
+            {"--topic ARN", o->topics,
+                "Tell this ARN of each alarm, a topic of SNS for instance; up to five; default: none", any_number()},
+        });
         return one;
     };
     add_for_cloudwatch("put", "Set the alarms in CloudWatch", put)
-        ->add_flag("--dry-run", o->dry_run, "Print what would be asked of CloudWatch, a JSON object a line");
+        ->add({"--dry-run", o->dry_run, "Print what would be asked of CloudWatch, a JSON object a line"});
     add_for_cloudwatch("show", "Print the alarms, for who deploys otherwise", show)
-        ->add_option("--format", o->format,
+        ->add({"--format", o->format,
             "Print a CloudFormation template, or as JSON what PutMetricAlarm takes, one a line; default "
-            "cloudformation")
-        ->one_of({"cloudformation", "json"});
+            "cloudformation",
+            one_of({"cloudformation", "json"})});
     add("rules", "Write alerting rules for Prometheus",
         "The dead-letter queue, for a rule for failed redrives; default: no such rule", rules);
 }

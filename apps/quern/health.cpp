@@ -55,17 +55,17 @@ void add_health(command& app, command_line& line)
 {
     auto const o = std::make_shared<health_options>();
     auto* const command = app.add_subcommand("health", "Ask a program with --admin-port whether it is well");
-    command->add_option("URL", o->url, "URL of its admin port: http://127.0.0.1:9090")->required();
-    command->add_option("--timeout SECONDS", o->seconds, "Wait so long for an answer")
-        ->range(1, 300)
-        ->capture_default_str();
+    command->add({
+        {"URL", o->url, "URL of its admin port: http://127.0.0.1:9090", required()},
+        {"--timeout SECONDS", o->seconds, "Wait so long for an answer", range(1, 300), shows_default()},
+    });
     command->footer(
         R"(For a container's HEALTHCHECK, which then needs no curl. Asks /livez, which says whether the program should be
 started anew; http://127.0.0.1:9090/readyz says whether it gets messages at this moment. Any other URL that
 answers with a status of 2xx is well too.
 
 Exit status: 0 it is well; 1 it is not, or doesn't answer; 2 the command line is wrong.)");
-    command->callback([o, &line] { line.run = [o] { return run_health(*o); }; });
+    when_named(*command, line, [o] { return run_health(*o); });
 }
 
 } // namespace quern::app

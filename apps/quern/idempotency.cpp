@@ -3,6 +3,7 @@
 #include "common/complaint.hpp"
 #include "common/idempotency_work.hpp"
 #include "common/service_options.hpp"
+#include "common/session.hpp"
 #include "common/standard_streams.hpp"
 
 #include <quern/core/alarm.hpp>
@@ -11,7 +12,6 @@
 #include <quern/core/detail/text/json_writer.hpp>
 #include <quern/idempotency/dynamodb_store.hpp>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include <memory>
@@ -164,12 +164,8 @@ int run_on(endpoint_options const& where, table_options const& o, action what)
     if (!settled) return complain(settled.error());
     table_session s;
     s.client = std::make_shared<services::dynamodb>(s.io.get_executor(), std::move(options));
-    int code = failed;
-    asio::co_spawn(s.io, what(s, o), [&](std::exception_ptr bug, int returned) {
-        if (bug) std::rethrow_exception(bug);
-        code = returned;
-        s.client->close();
-    });
+    int const code = run(s.io, what(s, o));
+    s.client->close();
     s.io.run();
     return code;
 }
@@ -201,17 +197,18 @@ void add_idempotency(command& app, command_line& line)
     table->footer(footer);
     auto const add = [&](char const* name, char const* what, action run_it) {
         auto* const one = table->add_subcommand(name, what);
-        one->add_option("NAME", o->table, "The table")->required();
-        one->callback(
-            [o, &line, run_it] { line.run = [o, &line, run_it] { return run_on(line.where, *o, run_it); }; });
+        one->add({"NAME", o->table, "The table", required()});
+        when_named(*one, line, [o, &line, run_it] { return run_on(line.where, *o, run_it); });
         return one;
     };
     auto const add_for_row = [&](char const* name, char const* what, action run_it) {
         auto* const one = add(name, what, run_it);
-        one->add_option("KEY", o->key, "A row's key, or with --name what it is made of")->required();
-        one->add_option("--name NAME", o->name, "What the work is called, as --idempotency-name");
-        one->add_option("--flavour LANGUAGE", o->flavour, "As --idempotency-flavour [quern]")
-            ->one_of({"quern", "python", "typescript", "java"});
+        one->add({
+            {"KEY", o->key, "A row's key, or with --name what it is made of", required()},
+            {"--name NAME", o->name, "What the work is called, as --idempotency-name"},
+            {"--flavour LANGUAGE", o->flavour, "As --idempotency-flavour [quern]",
+                one_of({"quern", "python", "typescript", "java"})},
+        });
     };
     add("create", "Create it on demand with a time to live, or find the one that is there", create);
     add("show", "Print its state, its keys and its time to live, NAME=VALUE a line", show);

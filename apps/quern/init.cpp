@@ -131,12 +131,13 @@ void add_init(command& app, command_line& line)
 {
     auto const o = std::make_shared<init_options>();
     auto* const command = app.add_subcommand("init", "Write a file of settings to begin with");
-    command->add_option("WHAT", o->what, "relay: settings for a relay; queues: queues for a broker")
-        ->required()
-        ->one_of_told({"relay", "queues"});
-    command->add_option("FILE", o->file, "Its name; -: standard output; default: relay.toml or queues.toml");
+    command->add({
+        {"WHAT", o->what, "relay: settings for a relay; queues: queues for a broker", required(),
+            one_of_told({"relay", "queues"})},
+        {"FILE", o->file, "Its name; -: standard output; default: relay.toml or queues.toml"},
+    });
     command->footer("Every setting stands in it, with what it is for. A file that is there is left alone.");
-    command->callback([o, &line] { line.run = [o] { return run_init(*o); }; });
+    when_named(*command, line, [o] { return run_init(*o); });
 }
 
 } // namespace quern::app

@@ -54,46 +54,33 @@ Exit status:
 
 int run(int argc, char* argv[])
 {
-    quern::app::program app(
-        "quern", "Quern consumes Amazon SQS queues.", "quern " QUERN_VERSION " (" QUERN_BUILD ")");
-    quern::app::command_line line;
+    using namespace quern::app;
+    program app("quern", "Quern consumes Amazon SQS queues.", "quern " QUERN_VERSION " (" QUERN_BUILD ")");
+    command_line line;
     std::string log_level = "info", log_format = "text";
-    app.add_option(
-        "--endpoint URL", line.where.url, "Where SQS is: http://127.0.0.1:9324; default: Amazon's, in the region");
-    app.add_option("--region NAME", line.where.region, "The region: eu-west-1");
-    app.add_option(
-        "--profile NAME", line.where.profile, "The profile of the shared config file; default: AWS_PROFILE");
-    app.add_option("--log-level", log_level, "Log to standard error what is at least so serious")
-        ->one_of({"debug", "info", "warning", "error", "off"})
-        ->capture_default_str();
-    app.add_option("--log-format", log_format,
-           "Form of the log: lines for people, JSON, or JSON of the Elastic Common Schema")
-        ->one_of({"text", "json", "ecs"})
-        ->capture_default_str();
+    app.add({
+        {"--endpoint URL", line.where.url, "Where SQS is: http://127.0.0.1:9324; default: Amazon's, in the region"},
+        {"--region NAME", line.where.region, "The region: eu-west-1"},
+        {"--profile NAME", line.where.profile, "The profile of the shared config file; default: AWS_PROFILE"},
+        {"--log-level", log_level, "Log to standard error what is at least so serious",
+            one_of({"debug", "info", "warning", "error", "off"}), shows_default()},
+        {"--log-format", log_format, "Form of the log: lines for people, JSON, or JSON of the Elastic Common Schema",
+            one_of({"text", "json", "ecs"}), shows_default()},
+    });
     app.footer(footer);
-    quern::app::add_broker(app, line);
-    quern::app::add_queue(app, line);
-    quern::app::add_send(app, line);
-    quern::app::add_consume(app, line);
-    quern::app::add_relay(app, line);
-    quern::app::add_redrive(app, line);
-    quern::app::add_idempotency(app, line);
-    quern::app::add_alarms(app, line);
-    quern::app::add_demo(app, line);
-    quern::app::add_sim(app, line);
-    quern::app::add_top(app, line);
-    quern::app::add_health(app, line);
-    quern::app::add_init(app, line);
+    for (auto* const add : {add_broker, add_queue, add_send, add_consume, add_relay, add_redrive, add_idempotency,
+             add_alarms, add_demo, add_sim, add_top, add_health, add_init})
+        add(app, line);
 
     try {
-        if (!app.parse(argc, argv)) return quern::app::ok;
-        if (!line.run) throw quern::app::usage_error("A command is required");
-        quern::app::start_log(log_level, log_format);
+        if (!app.parse(argc, argv)) return ok;
+        if (!line.run) throw usage_error("A command is required");
+        start_log(log_level, log_format);
         return line.run();
-    } catch (quern::app::usage_error const& e) {
-        return quern::app::complain(fmt::format("{}; see {} --help", e.what(), app.named()), quern::app::usage);
+    } catch (usage_error const& e) {
+        return complain(fmt::format("{}; see {} --help", e.what(), app.named()), usage);
     } catch (std::exception const& e) {
-        return quern::app::complain(e.what());
+        return complain(e.what());
     }
 }
 

@@ -111,31 +111,29 @@ void add_queue(command& app, command_line& line)
 
     auto const add = [&](char const* name, char const* what, action run_it) {
         auto* const one = all->add_subcommand(name, what);
-        one->callback([o, &line, run_it] {
-            line.run = [o, &line, run_it] {
-                return run(line.where, o->queue, [o, run_it](session& s) { return run_it(s, *o); });
-            };
+        when_named(*one, line, [o, &line, run_it] {
+            return run(line.where, o->queue, [o, run_it](session& s) { return run_it(s, *o); });
         });
         return one;
     };
     auto const add_named = [&](char const* name, char const* what, action run_it) {
         auto* const one = add(name, what, run_it);
-        one->add_option("QUEUE", o->queue, "URL or name")->required();
+        one->add({"QUEUE", o->queue, "URL or name", required()});
         return one;
     };
 
     auto* const creation = add("create", "Create a queue, or find the one that is there, and print its URL", create);
-    creation->add_option("NAME", o->queue, "1 to 80 letters, digits, hyphens and underscores")->required();
-    creation
-        ->add_option(
-            "--attribute NAME=VALUE", o->attributes, "A setting, VisibilityTimeout=60 for one; any number of times")
-        ->one_each_time();
-    creation->add_flag("--fifo", o->fifo,
-        "Make it a FIFO queue, as a name that ends in .fifo does by itself; the ending is appended where it is "
-        "missing");
-    add("list", "Print the URL of every queue", list)->add_option("--prefix", o->prefix, "Only names that begin so");
+    creation->add({
+        {"NAME", o->queue, "1 to 80 letters, digits, hyphens and underscores", required()},
+        {"--attribute NAME=VALUE", o->attributes, "A setting, VisibilityTimeout=60 for one; any number of times",
+            one_each_time()},
+        {"--fifo", o->fifo,
+            "Make it a FIFO queue, as a name that ends in .fifo does by itself; the ending is appended where it is "
+            "missing"},
+    });
+    add("list", "Print the URL of every queue", list)->add({"--prefix", o->prefix, "Only names that begin so"});
     add_named("attributes", "Print settings and counts of a queue, NAME=VALUE a line", attributes)
-        ->add_flag("--json", o->json, "One JSON object instead");
+        ->add({"--json", o->json, "One JSON object instead"});
     add_named("purge", "Delete all messages of a queue", apply<sqs::purge_queue_request, &sqs::api::purge_queue>);
     add_named("delete", "Delete a queue and its messages", apply<sqs::delete_queue_request, &sqs::api::delete_queue>);
 }

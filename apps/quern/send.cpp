@@ -3,23 +3,23 @@
 #include "common/complaint.hpp"
 #include "common/line_reader.hpp"
 #include "common/progress.hpp"
-#include "common/sender.hpp"
 #include "common/session.hpp"
 #include "common/standard_streams.hpp"
 #include "common/trace_export.hpp"
 
+#include <quern/core/alarm.hpp>
+#include <quern/producer/producer.hpp>
 #include <quern/sqs/limits.hpp>
 #include <quern/tracing/sending.hpp>
 
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/signal_set.hpp>
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <csignal>
-#include <map>
 #include <memory>
-#include <random>
 #include <unistd.h>
 #include <vector>
 
@@ -53,31 +53,56 @@ std::string spans(std::vector<std::size_t> numbers)
     return text;
 }
 
+constexpr std::size_t most_calls = 8; // keeps a server busy across a round trip; 80 MiB of the longest messages
+
+/// SQS is asked again by the client, below it: one that fails here has failed.
+producer_options single_tries(bool fifo)
+{
+    producer_options out;
+    out.max_calls = most_calls;
+    out.max_attempts = 1;
+    out.gather_groups = true;
+    out.give_up_after = fifo ? std::chrono::minutes(4) : std::chrono::hours(24); // the longest that it takes
+    return out;
+}
+
 /// Gives the messages what the options say, and counts what becomes of them.
 class job {
 public:
     job(session& s, send_options const& options, std::string queue_url, std::shared_ptr<trace_export> traces)
         : session_(s), options_(options), queue_url_(queue_url), is_fifo_(queue_url.ends_with(".fifo")),
-          run_id_(std::random_device()()), traces_(std::move(traces)),
-          caller_(traces_ ? context_of_process() : std::nullopt),
-          to_(s.io.get_executor(), s.sqs, std::move(queue_url),
-              [this](std::size_t position, auto const& answer) { answered(position, answer); }),
-          progress_("sent", options.count, real_clock().now())
+          traces_(std::move(traces)), caller_(traces_ ? context_of_process() : std::nullopt),
+          to_(s.io.get_executor(), s.sqs, std::move(queue_url), single_tries(is_fifo_)),
+          progress_("sent", options.count, real_clock().now()), answered_(real_clock(), s.io.get_executor())
     {}
 
+    /// Completes when there is room for another one: this is the back-pressure.
     asio::awaitable<void> add(std::string body)
     {
         sqs::send_message_entry entry(std::move(body));
         if (options_.delay) entry.delay = sqs::seconds(*options_.delay);
         if (!options_.group.empty()) entry.group_id = options_.group;
-        // Two equal lines are two messages, whatever the queue's ContentBasedDeduplication says.
-        if (is_fifo_) entry.deduplication_id = fmt::format("{:08x}-{}", run_id_, added_);
-        if (traces_) spans_.try_emplace(added_, traces_->spans(), queue_url_, entry, caller_);
-        ++added_;
-        co_await to_.add(std::move(entry));
+        auto const size = sqs::message_size(entry.body, entry.attributes);
+        if (is_fifo_ && (unanswered_ == sqs::max_batch_entries || bytes_ + size > sqs::max_message_bytes)) {
+            co_await all_in_order();
+        }
+        while (unanswered_ == most_calls * sqs::max_batch_entries)
+            co_await answered_.wait();
+        if (why_) co_return;
+        bytes_ += size;
+        ++unanswered_;
+        asio::co_spawn(session_.io, send(std::move(entry), ++added_), [](std::exception_ptr bug) {
+            if (bug) std::rethrow_exception(bug);
+        });
     }
 
-    asio::awaitable<void> flush() { return to_.flush(); }
+    /// A FIFO queue gets nothing more until all that it was sent is answered, so that nothing overtakes what failed.
+    asio::awaitable<void> all_in_order()
+    {
+        while (is_fifo_ && unanswered_ != 0)
+            co_await answered_.wait();
+        bytes_ = 0;
+    }
 
     /// Nothing more is to be added.
     void interrupt() { interrupted_ = true; }
@@ -85,7 +110,8 @@ public:
 
     asio::awaitable<int> finish()
     {
-        co_await to_.finished();
+        while (unanswered_ != 0)
+            co_await answered_.wait();
         progress_.finish();
         if (traces_) co_await traces_->finish(std::chrono::seconds(5));
         say(stderr, "sent {} of {}\n", sent_, added_);
@@ -96,27 +122,31 @@ public:
     }
 
 private:
-    void answered(std::size_t position, result<sqs::send_message_response> const& answer)
+    /// `number`: from 1.
+    asio::awaitable<void> send(sqs::send_message_entry entry, std::size_t number)
     {
-        if (auto const its = spans_.find(position); its != spans_.end()) {
-            its->second.end(traces_->spans(), answer);
-            spans_.erase(its);
-        }
+        std::optional<tracing::send_span> span;
+        if (traces_) span.emplace(traces_->spans(), queue_url_, entry, caller_);
+        auto const answer = co_await to_.send(std::move(entry));
+        if (span) span->end(traces_->spans(), answer);
         if (answer) {
-            ++sent_;
-            progress_.show(sent_, real_clock().now());
-            return;
+            progress_.show(++sent_, real_clock().now());
+        } else {
+            tell(number, answer.error());
         }
-        auto const& why = answer.error();
+        --unanswered_;
+        answered_.ring();
+    }
+
+    void tell(std::size_t number, failure const& why)
+    {
         progress_.finish();
         if (!why_ && !ends_all(why)) {
-            log_line(log_level::error, fmt::format("message {} was not sent: {}", position + 1, describe(why)));
+            log_line(log_level::error, fmt::format("message {} was not sent: {}", number, describe(why)));
             return;
         }
-        unsent_.push_back(position + 1);
-        if (why_) return;
-        why_ = why;
-        to_.give_up(why);
+        unsent_.push_back(number);
+        if (!why_) why_ = why;
     }
 
     /// Nobody answers, or the whole call was refused for good. Or what comes next in a FIFO queue would overtake a
@@ -131,16 +161,16 @@ private:
     send_options const& options_;
     std::string queue_url_;
     bool is_fifo_;
-    unsigned run_id_;
-    std::shared_ptr<trace_export> traces_;            ///< null: none
-    std::optional<telemetry::trace_context> caller_;  ///< on whose behalf it sends
-    std::map<std::size_t, tracing::send_span> spans_; ///< by position, of what has no answer yet
-    std::size_t added_ = 0, sent_ = 0;
+    std::shared_ptr<trace_export> traces_;           ///< null: none
+    std::optional<telemetry::trace_context> caller_; ///< on whose behalf it sends
+    std::size_t added_ = 0, sent_ = 0, unanswered_ = 0;
+    std::size_t bytes_ = 0;           ///< of what all_in_order() waits for
     std::optional<failure> why_;      ///< a call failed for a reason that ends it all
     std::vector<std::size_t> unsent_; ///< because of it; numbers of messages, from 1
     bool interrupted_ = false;
-    sender to_;
+    producer to_;
     progress progress_;
+    alarm answered_;
 };
 
 /// "17 ......" of that many bytes.
@@ -174,7 +204,7 @@ asio::awaitable<int> send_lines(session& s, job& messages)
         } else if (input.at_end()) {
             break;
         } else {
-            co_await messages.flush(); // nobody knows when the next line comes
+            co_await messages.all_in_order(); // nobody knows when the next line comes
             if (!messages.over()) co_await input.more();
         }
     }
@@ -213,20 +243,19 @@ void add_send(command& app, command_line& line)
 {
     auto const o = std::make_shared<send_options>();
     auto* const command = app.add_subcommand("send", "Send messages: the lines of standard input, or made-up ones");
-    command->add_option("QUEUE", o->queue, "Queue to send to, URL or name")->required();
-    command->add_option("--count", o->count, "Send so many made-up messages; default: read standard input")
-        ->positive();
-    command->add_option("--size", o->size, "With --count: the size of each message in bytes; default: a few bytes")
-        ->range(std::size_t(1), sqs::max_message_bytes)
-        ->needs("--count");
-    command->add_option("--group", o->group, "Message group: needed by FIFO queues, the tenant on standard ones")
-        ->check([](std::string const& text) {
-            return sqs::is_token(text) ? std::string() : std::string("1 to 128 letters, digits and punctuation");
-        });
-    command
-        ->add_option("--delay SECONDS", o->delay,
-            "Let the messages be received only after so long, on standard queues; default: as the queue says")
-        ->range(0, static_cast<int>(sqs::max_delay.count()));
+    command->add({
+        {"QUEUE", o->queue, "Queue to send to, URL or name", required()},
+        {"--count", o->count, "Send so many made-up messages; default: read standard input", positive()},
+        {"--size", o->size, "With --count: the size of each message in bytes; default: a few bytes",
+            range(std::size_t(1), sqs::max_message_bytes), needs("--count")},
+        {"--group", o->group, "Message group: needed by FIFO queues, the tenant on standard ones",
+            check([](std::string const& text) {
+                return sqs::is_token(text) ? std::string() : std::string("1 to 128 letters, digits and punctuation");
+            })},
+        {"--delay SECONDS", o->delay,
+            "Let the messages be received only after so long, on standard queues; default: as the queue says",
+            range(0, static_cast<int>(sqs::max_delay.count()))},
+    });
     add_traces_option(*command, o->traces);
     command->footer(
         "Each line is a message of 1 byte to 1 MiB. Ten go into a request, and eight requests are under way\n"
@@ -236,9 +265,8 @@ void add_send(command& app, command_line& line)
         "Examples:\n"
         "  quern send orders < orders.jsonl\n"
         "  quern send orders --count 10000 --size 512");
-    command->callback([o, &line] {
-        line.run = [o, &line] { return run(line.where, o->queue, [o](session& s) { return send(s, *o); }); };
-    });
+    when_named(
+        *command, line, [o, &line] { return run(line.where, o->queue, [o](session& s) { return send(s, *o); }); });
 }
 
 } // namespace quern::app

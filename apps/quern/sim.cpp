@@ -168,14 +168,15 @@ void add_sim(command& app, command_line& line)
 {
     auto const o = std::make_shared<sim_options>();
     auto* const command = app.add_subcommand("sim", "Try to break the consumer, in virtual time");
-    command->add_option("--seeds A..B", o->seeds, "Run this seed, or all from the first to the last")
-        ->capture_default_str();
-    command->add_option("--scenario NAME", o->only, "Run only this scenario; see --list; default: all");
-    command->add_option("--threads", o->threads, "Run so many days at once")->range(1, 1'024)->capture_default_str();
-    command->add_flag("--trace", o->trace, "Print what happens; wants one seed and one scenario");
-    command->add_flag("--list", o->list, "Print the scenarios");
+    command->add({
+        {"--seeds A..B", o->seeds, "Run this seed, or all from the first to the last", shows_default()},
+        {"--scenario NAME", o->only, "Run only this scenario; see --list; default: all"},
+        {"--threads", o->threads, "Run so many days at once", range(1, 1'024), shows_default()},
+        {"--trace", o->trace, "Print what happens; wants one seed and one scenario"},
+        {"--list", o->list, "Print the scenarios"},
+    });
     command->footer(help);
-    command->callback([o, &line] { line.run = [o] { return run_sim(*o); }; });
+    when_named(*command, line, [o] { return run_sim(*o); });
 }
 
 } // namespace quern::app

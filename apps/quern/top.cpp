@@ -90,12 +90,13 @@ void add_top(command& app, command_line& line)
 {
     auto const o = std::make_shared<top_options>();
     auto* const command = app.add_subcommand("top", "Watch a program that was started with --admin-port");
-    command->add_option("URL", o->url, "URL that the program told on standard error: http://127.0.0.1:41234/")
-        ->required();
-    command->add_flag("--once", o->once, "Print one picture, and end");
+    command->add({
+        {"URL", o->url, "URL that the program told on standard error: http://127.0.0.1:41234/", required()},
+        {"--once", o->once, "Print one picture, and end"},
+    });
     command->footer(
         "Asks once a second, until it is interrupted. On a terminal each picture takes the place of the one before.");
-    command->callback([o, &line] { line.run = [o] { return run_top(*o); }; });
+    when_named(*command, line, [o] { return run_top(*o); });
 }
 
 } // namespace quern::app

@@ -316,7 +316,7 @@ class SendingInOrder(ProgramTest):
         self.broker({"server_error": 1})
         _, err = self.quern("send", "ledger.fifo", "--group", "g", stdin="line\n" * 100, status=1)
         self.assertEqual(err.splitlines()[:2],
-                         ["sent 0 of 20", "not sent: 1 to 20, and what comes after message 20"])
+                         ["sent 0 of 10", "not sent: 1 to 10, and what comes after message 10"])
         self.assertEqual(self.received(), [])
 
 

@@ -220,74 +220,78 @@ int run_broker(broker_options const& o, std::string const& region)
     return ok;
 }
 
+constexpr char const* help =
+    R"(Prints "listening on URL" on standard output when it is ready. SIGTERM and SIGINT stop it; a second one at
+once. Queues and messages are gone then, but for --data: what was answered survives any end of the program.
+
+The region in ARNs is the one that a request is signed for, and each has queues of its own; unsigned
+requests are in AWS_REGION, or us-east-1. --region puts all queues into one.
+
+Requests must be signed with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the environment that the broker is
+started in, or with test and test where these are not set.
+
+--faults: members are chances from 0 to 1 a request, but for times in milliseconds and bytes a second:
+  {"seed": 7,
+   "everywhere": {"server_error": 0.01, "latency": 0.2, "latency_min": 5, "latency_max": 50},
+   "by_operation": {"DeleteMessageBatch": {"entry_failed": 0.1}}}
+
+--queues, with attributes as in CreateQueue:
+  [queues.orders]
+  VisibilityTimeout = 60
+  dead_letter_queue = "orders-dead"
+  max_receive_count = 3
+  messages = ["hello"]
+  [queues.orders-dead]
+
+Examples:
+  quern broker --port 9324
+  quern broker --port 9324 --queues shop.toml --data ./queues
+  quern broker --port 9324 --admin --admin-port 9090
+  quern --log-level debug broker --port 0 --no-auth --faults bad-day.json
+  quern broker --port 9443 --tls-certificate broker.pem --tls-key broker-key.pem
+  AWS_CA_BUNDLE=ca.pem quern queue list --endpoint https://localhost:9443)";
+
 } // namespace
 
 void add_broker(command& app, command_line& line)
 {
     auto const o = std::make_shared<broker_options>();
     auto* const command = app.add_subcommand("broker", "Serve SQS on this machine");
-    command->add_option("--port", o->port, "Listen on this TCP port; 0: any that is free")->required();
-    command->add_option("--host", o->host, "Listen on this address")->capture_default_str();
-    command->add_option("--allow-host NAME", o->hosts,
-        "Answer requests for this host name, beside those of the loopback; with another --host, beside addresses");
-    command->add_flag("--no-auth", o->no_auth, "Check no signatures; default: requests must be signed, see below");
-    command->add_option("--account", o->account, "Put queues into this account, which is part of URLs and ARNs")
-        ->check([](std::string const& text) {
-            bool const good = text.size() == 12 && text.find_first_not_of("0123456789") == text.npos;
-            return good ? std::string() : std::string("an account is 12 digits");
-        })
-        ->capture_default_str();
-    command->add_option("--key ID:SECRET[:ACCOUNT]", o->keys,
-        "Accept this access key too, for queues of the account; default: --account");
-    command->add_flag("--relaxed", o->relaxed,
-        "Let a queue be created again within a minute of its deletion, and purged twice in a minute; default: refuse "
-        "as SQS does");
-    command->add_flag("--admin", o->admin,
-        "Show queues and messages at /_quern/queues and /_quern/messages?queue=NAME, and /metrics; with --admin-port "
-        "also look at messages, send, purge and redrive from its page");
+    command->add({
+        {"--port", o->port, "Listen on this TCP port; 0: any that is free", required()},
+        {"--host", o->host, "Listen on this address", shows_default()},
+        {"--allow-host NAME", o->hosts,
+            "Answer requests for this host name, beside those of the loopback; with another --host, beside "
+            "addresses"},
+        {"--no-auth", o->no_auth, "Check no signatures; default: requests must be signed, see below"},
+        {"--account", o->account, "Put queues into this account, which is part of URLs and ARNs",
+            check([](std::string const& text) {
+                bool const good = text.size() == 12 && text.find_first_not_of("0123456789") == text.npos;
+                return good ? std::string() : std::string("an account is 12 digits");
+            }),
+            shows_default()},
+        {"--key ID:SECRET[:ACCOUNT]", o->keys,
+            "Accept this access key too, for queues of the account; default: --account"},
+        {"--relaxed", o->relaxed,
+            "Let a queue be created again within a minute of its deletion, and purged twice in a minute; default: "
+            "refuse as SQS does"},
+        {"--admin", o->admin,
+            "Show queues and messages at /_quern/queues and /_quern/messages?queue=NAME, and /metrics; with "
+            "--admin-port also look at messages, send, purge and redrive from its page"},
+    });
     add_admin_options(*command, o->page);
-    command->add_option(
-        "--cors ORIGIN", o->cors, "Let pages of this origin call from a browser; *: any; default: none");
-    command->add_option(
-        "--queues FILE.toml", o->queues, "Create the queues and messages of this file at the start, see below");
-    command->add_option(
-        "--data DIR", o->data, "Keep queues and messages in this folder, over restarts; default: in memory");
-    command->add_option("--faults FILE.json", o->faults,
-        "Make requests go wrong as often as this file says, see below; default: none do");
-    auto* const certificate = command->add_option("--tls-certificate FILE.pem", o->tls_certificate,
-        "Serve https with this certificate and its chain; default: http");
-    command->add_option("--tls-key FILE.pem", o->tls_key, "The certificate's private key")
-        ->needs("--tls-certificate");
-    certificate->needs("--tls-key");
-    command->footer(
-        "Prints \"listening on URL\" on standard output when it is ready. SIGTERM and SIGINT stop it; a second one "
-        "at\n"
-        "once. Queues and messages are gone then, but for --data: what was answered survives any end of the "
-        "program.\n\n"
-        "The region in ARNs is the one that a request is signed for, and each has queues of its own; unsigned\n"
-        "requests are in AWS_REGION, or us-east-1. --region puts all queues into one.\n\n"
-        "Requests must be signed with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the environment that the broker "
-        "is\n"
-        "started in, or with test and test where these are not set.\n\n"
-        "--faults: members are chances from 0 to 1 a request, but for times in milliseconds and bytes a second:\n"
-        "  {\"seed\": 7,\n"
-        "   \"everywhere\": {\"server_error\": 0.01, \"latency\": 0.2, \"latency_min\": 5, \"latency_max\": 50},\n"
-        "   \"by_operation\": {\"DeleteMessageBatch\": {\"entry_failed\": 0.1}}}\n\n"
-        "--queues, with attributes as in CreateQueue:\n"
-        "  [queues.orders]\n"
-        "  VisibilityTimeout = 60\n"
-        "  dead_letter_queue = \"orders-dead\"\n"
-        "  max_receive_count = 3\n"
-        "  messages = [\"hello\"]\n"
-        "  [queues.orders-dead]\n\n"
-        "Examples:\n"
-        "  quern broker --port 9324\n"
-        "  quern broker --port 9324 --queues shop.toml --data ./queues\n"
-        "  quern broker --port 9324 --admin --admin-port 9090\n"
-        "  quern --log-level debug broker --port 0 --no-auth --faults bad-day.json\n"
-        "  quern broker --port 9443 --tls-certificate broker.pem --tls-key broker-key.pem\n"
-        "  AWS_CA_BUNDLE=ca.pem quern queue list --endpoint https://localhost:9443");
-    command->callback([o, &line] { line.run = [o, &line] { return run_broker(*o, line.where.region); }; });
+    command->add({
+        {"--cors ORIGIN", o->cors, "Let pages of this origin call from a browser; *: any; default: none"},
+        {"--queues FILE.toml", o->queues, "Create the queues and messages of this file at the start, see below"},
+        {"--data DIR", o->data, "Keep queues and messages in this folder, over restarts; default: in memory"},
+        {"--faults FILE.json", o->faults,
+            "Make requests go wrong as often as this file says, see below; default: none do"},
+        {"--tls-certificate FILE.pem", o->tls_certificate,
+            "Serve https with this certificate and its chain; default: http", needs("--tls-key")},
+        {"--tls-key FILE.pem", o->tls_key, "The certificate's private key", needs("--tls-certificate")},
+    });
+    command->footer(help);
+    when_named(*command, line, [o, &line] { return run_broker(*o, line.where.region); });
 }
 
 } // namespace quern::app

@@ -1,7 +1,6 @@
 #include "broker/queue_rows.hpp"
 
 #include <charconv>
-#include <chrono>
 #include <utility>
 
 namespace quern::app {
@@ -24,16 +23,6 @@ std::string_view take(std::string_view& list)
 }
 
 } // namespace
-
-std::int64_t stamp(wall_time t)
-{
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count();
-}
-
-wall_time time_of(std::int64_t stamp)
-{
-    return wall_time(std::chrono::duration_cast<wall_time::duration>(std::chrono::nanoseconds(stamp)));
-}
 
 std::string packed(sqs::string_map const& map)
 {

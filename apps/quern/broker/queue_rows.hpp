@@ -2,17 +2,12 @@
 
 #include <quern/broker/journal.hpp>
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace quern::app {
 
 // What stands in single fields of the rows of a queue_store. Fields of others are read as far as they make sense.
-
-/// Nanoseconds since 1970.
-std::int64_t stamp(wall_time);
-wall_time time_of(std::int64_t stamp);
 
 /// Texts in a row, each behind its length and a colon: a key, its value, the next key.
 std::string packed(sqs::string_map const&);

@@ -165,174 +165,157 @@ result<std::unique_ptr<queue_store>> queue_store::open(std::string const& folder
 queue_store::queue_store(std::unique_ptr<database> db) : db_(std::move(db)) {}
 queue_store::~queue_store() = default;
 
+namespace {
+
+/// Reads every row of an answer, and hands it on.
+template <class Record, class Read>
+result<void> each(sqlite::connection& sql, char const* question, broker::journal_reader& to, Read read)
+{
+    sqlite::statement rows(sql, question);
+    while (rows.next()) {
+        Record kept;
+        read(rows, kept);
+        if (auto const taken = to.take(kept); !taken) return taken;
+    }
+    return {};
+}
+
+void read_totals(sqlite::statement& row, broker::engine_totals& to)
+{
+    row.get(to.last_number, to.last_sequence);
+    if (auto const key = row.bytes(); key.size() == to.receipt_key.size())
+        std::memcpy(to.receipt_key.data(), key.data(), key.size());
+}
+
+void read_queue(sqlite::statement& row, broker::queue_record& to)
+{
+    row.get(to.number, to.arn, to.created_at, to.modified_at);
+    to.attributes = unpacked(row.bytes());
+    to.tags = unpacked(row.bytes());
+}
+
+void read_message(sqlite::statement& row, broker::message_record& to, sqs::attribute_map& attributes)
+{
+    auto& p = to.progress;
+    row.get(p.number, p.place, p.state, p.until, p.receive, p.first_received_at, p.received_at, p.receive_count);
+    row.get(p.receives_here, p.changed, to.queue, to.id, to.sent_at, to.retained_from);
+    unpack_rest(row.bytes(), to, attributes);
+    row.get(to.body);
+}
+
+void read_task(sqlite::statement& row, broker::task_record& to)
+{
+    row.get(to.id, to.source_arn, to.destination_arn);
+    if (auto const rate = static_cast<int>(row.integer())) to.per_second = rate;
+    auto const state = std::clamp<std::int64_t>(row.integer(), 0, int(broker::task_state::failed));
+    to.status = static_cast<broker::task_state>(state);
+    row.get(to.moved, to.to_move, to.failure_reason, to.started_at);
+}
+
+} // namespace
+
 result<void> queue_store::read(broker::journal_reader& to, wall_time now)
 {
     auto& sql = db_->sql;
     // Databases of before have a number there, of which no handle is good any more.
-    sqlite::statement totals(sql,
-        "SELECT last_number, last_sequence, CASE typeof(receipt_key) WHEN 'blob' THEN "
-        "receipt_key ELSE x'' END FROM totals");
-    while (totals.next()) {
-        broker::engine_totals kept;
-        kept.last_number = static_cast<std::uint64_t>(totals.integer());
-        kept.last_sequence = static_cast<std::uint64_t>(totals.integer());
-        if (auto const key = totals.bytes(); key.size() == kept.receipt_key.size())
-            std::memcpy(kept.receipt_key.data(), key.data(), key.size());
-        if (auto const taken = to.take(kept); !taken) return taken.error();
-    }
-    sqlite::statement queues(
-        sql, "SELECT number, arn, created_at, modified_at, attributes, tags FROM queue ORDER BY number");
-    while (queues.next()) {
-        broker::queue_record kept;
-        kept.number = static_cast<std::uint64_t>(queues.integer());
-        kept.arn = queues.bytes();
-        kept.created_at = queues.integer();
-        kept.modified_at = queues.integer();
-        kept.attributes = unpacked(queues.bytes());
-        kept.tags = unpacked(queues.bytes());
-        if (auto const taken = to.take(kept); !taken) return taken.error();
-    }
-    sqlite::statement messages(sql,
-        "SELECT number, place, state, until, receive, first_received_at, received_at, receive_count, receives_here, "
-        "changed, queue, id, sent_at, retained_from, rest, body FROM message JOIN progress USING (number)");
+    auto good = each<broker::engine_totals>(sql,
+        "SELECT last_number, last_sequence, CASE typeof(receipt_key) WHEN 'blob' THEN receipt_key ELSE x'' END "
+        "FROM totals",
+        to, read_totals);
+    if (!good) return good;
+    good = each<broker::queue_record>(sql,
+        "SELECT number, arn, created_at, modified_at, attributes, tags FROM queue ORDER BY number", to, read_queue);
+    if (!good) return good;
     sqs::attribute_map attributes;
-    while (messages.next()) {
-        broker::message_record kept;
-        auto& p = kept.progress;
-        p.number = static_cast<std::uint64_t>(messages.integer());
-        p.place = static_cast<std::uint64_t>(messages.integer());
-        p.state = static_cast<broker::message_state>(messages.integer());
-        p.until = time_of(messages.integer());
-        p.receive = static_cast<std::uint64_t>(messages.integer());
-        p.first_received_at = time_of(messages.integer());
-        p.received_at = time_of(messages.integer());
-        p.receive_count = static_cast<int>(messages.integer());
-        p.receives_here = static_cast<int>(messages.integer());
-        p.changed = messages.integer() != 0;
-        kept.queue = static_cast<std::uint64_t>(messages.integer());
-        kept.id = messages.bytes();
-        kept.sent_at = time_of(messages.integer());
-        kept.retained_from = time_of(messages.integer());
-        unpack_rest(messages.bytes(), kept, attributes);
-        kept.body = messages.bytes();
-        if (auto const taken = to.take(kept); !taken) return taken.error();
-    }
-    db_->statements->forget.bind(stamp(now)).run();
-    sqlite::statement sent(sql, "SELECT queue, until, key, message_id, sequence_number FROM sent ORDER BY until");
-    while (sent.next()) {
-        broker::sent_record kept;
-        kept.queue = static_cast<std::uint64_t>(sent.integer());
-        kept.until = time_of(sent.integer());
-        kept.key = sent.bytes();
-        kept.message_id = sent.bytes();
-        kept.sequence_number = sent.bytes();
-        if (auto const taken = to.take(kept); !taken) return taken.error();
-    }
-    sqlite::statement moving(sql,
+    good = each<broker::message_record>(sql,
+        "SELECT number, place, state, until, receive, first_received_at, received_at, receive_count, receives_here, "
+        "changed, queue, id, sent_at, retained_from, rest, body FROM message JOIN progress USING (number)",
+        to, [&](sqlite::statement& row, broker::message_record& kept) { read_message(row, kept, attributes); });
+    if (!good) return good;
+    db_->statements->forget.run(now);
+    good = each<broker::sent_record>(sql,
+        "SELECT queue, until, key, message_id, sequence_number FROM sent ORDER BY until", to,
+        [](sqlite::statement& row, broker::sent_record& kept) {
+            row.get(kept.queue, kept.until, kept.key, kept.message_id, kept.sequence_number);
+        });
+    if (!good) return good;
+    good = each<broker::task_record>(sql,
         "SELECT id, source, destination, per_second, state, moved, to_move, reason, started_at FROM task "
-        "ORDER BY number DESC");
-    while (moving.next()) {
-        broker::task_record kept;
-        kept.id = moving.bytes();
-        kept.source_arn = moving.bytes();
-        kept.destination_arn = moving.bytes();
-        if (auto const rate = static_cast<int>(moving.integer())) kept.per_second = rate;
-        auto const state = std::clamp<std::int64_t>(moving.integer(), 0, int(broker::task_state::failed));
-        kept.status = static_cast<broker::task_state>(state);
-        kept.moved = static_cast<std::size_t>(moving.integer());
-        kept.to_move = static_cast<std::size_t>(moving.integer());
-        kept.failure_reason = moving.bytes();
-        kept.started_at = time_of(moving.integer());
-        if (auto const taken = to.take(kept); !taken) return taken.error();
-    }
-    if (sql.error() != 0)
+        "ORDER BY number DESC",
+        to, read_task);
+    if (good && sql.error() != 0)
         return failure(errc::invalid_option, fmt::format("--data: the database cannot be read: {}", sql.message()));
-    return {};
+    return good;
 }
 
 void queue_store::queue_is(broker::queue_record const& q)
 {
     db_->begin();
-    auto const attributes = packed(q.attributes);
-    auto const tags = packed(q.tags);
-    auto& into = db_->statements->queue;
-    into.bind(q.number).bind(q.arn).bind(q.created_at).bind(q.modified_at).bind(attributes).bind(tags).run();
+    db_->statements->queue.run(q.number, q.arn, q.created_at, q.modified_at, packed(q.attributes), packed(q.tags));
 }
 
 void queue_store::queue_emptied(std::uint64_t queue)
 {
     db_->begin();
-    db_->statements->empty_progress.bind(queue).run();
-    db_->statements->empty_messages.bind(queue).run();
-    db_->statements->empty_sent.bind(queue).run();
+    db_->statements->empty_progress.run(queue);
+    db_->statements->empty_messages.run(queue);
+    db_->statements->empty_sent.run(queue);
 }
 
 void queue_store::queue_gone(std::uint64_t queue)
 {
     queue_emptied(queue);
-    db_->statements->gone.bind(queue).run();
+    db_->statements->gone.run(queue);
 }
 
 void queue_store::message_came(broker::message_record const& m)
 {
     db_->begin();
-    auto const rest = packed_rest(m);
-    auto& into = db_->statements->came;
-    into.bind(m.progress.number).bind(m.queue).bind(m.id).bind(stamp(m.sent_at)).bind(stamp(m.retained_from));
-    into.bind(rest).bind(m.body).run();
+    db_->statements->came.run(m.progress.number, m.queue, m.id, m.sent_at, m.retained_from, packed_rest(m), m.body);
     message_is(m.progress);
 }
 
 void queue_store::message_is(broker::message_progress const& p)
 {
     db_->begin();
-    auto& into = db_->statements->is;
-    into.bind(p.number).bind(p.place).bind(static_cast<int>(p.state)).bind(stamp(p.until)).bind(p.receive);
-    into.bind(stamp(p.first_received_at)).bind(stamp(p.received_at)).bind(p.receive_count).bind(p.receives_here);
-    into.bind(static_cast<int>(p.changed)).run();
+    db_->statements->is.run(p.number, p.place, p.state, p.until, p.receive, p.first_received_at, p.received_at,
+        p.receive_count, p.receives_here, p.changed);
 }
 
 void queue_store::message_left(std::uint64_t number)
 {
     db_->begin();
-    db_->statements->left_message.bind(number).run();
-    db_->statements->left_progress.bind(number).run();
+    db_->statements->left_message.run(number);
+    db_->statements->left_progress.run(number);
 }
 
 void queue_store::was_sent(broker::sent_record const& s)
 {
     db_->begin();
-    db_->statements->sent.bind(s.queue)
-        .bind(s.key)
-        .bind(stamp(s.until))
-        .bind(s.message_id)
-        .bind(s.sequence_number)
-        .run();
+    db_->statements->sent.run(s.queue, s.key, s.until, s.message_id, s.sequence_number);
 }
 
 void queue_store::task_is(broker::task_record const& t)
 {
     db_->begin();
-    auto& into = db_->statements->task_is;
-    into.bind(t.id).bind(t.source_arn).bind(t.destination_arn).bind(t.per_second.value_or(0));
-    into.bind(static_cast<int>(t.status)).bind(t.moved).bind(t.to_move).bind(t.failure_reason);
-    into.bind(stamp(t.started_at)).run();
+    db_->statements->task_is.run(t.id, t.source_arn, t.destination_arn, t.per_second.value_or(0), t.status, t.moved,
+        t.to_move, t.failure_reason, t.started_at);
 }
 
 void queue_store::task_gone(std::string_view id)
 {
     db_->begin();
-    db_->statements->task_gone.bind(id).run();
+    db_->statements->task_gone.run(id);
 }
 
 result<void> queue_store::commit(broker::engine_totals const& totals, wall_time now)
 {
     db_->begin();
     std::string_view const key(reinterpret_cast<char const*>(totals.receipt_key.data()), totals.receipt_key.size());
-    db_->statements->totals.bind(totals.last_number).bind(totals.last_sequence).bind(key).run();
+    db_->statements->totals.run(totals.last_number, totals.last_sequence, key);
     if (now - db_->forgot_at >= std::chrono::minutes(1)) {
         db_->forgot_at = now;
-        db_->statements->forget.bind(stamp(now)).run();
+        db_->statements->forget.run(now);
     }
     db_->statements->commit.run();
     db_->open = false;

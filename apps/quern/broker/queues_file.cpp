@@ -7,10 +7,8 @@
 
 #include <fmt/core.h>
 
-#include <fstream>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <string_view>
 #include <type_traits>
 
@@ -180,11 +178,7 @@ private:
 result<std::vector<planned>> plan_queues(
     std::string_view document, std::string_view file, std::string_view arn_prefix)
 {
-    try {
-        return reader(file, arn_prefix).read(document);
-    } catch (toml_reader::complaint const& c) {
-        return failure(errc::invalid_option, "--queues " + c.text);
-    }
+    return read_toml("--queues", [&] { return reader(file, arn_prefix).read(document); });
 }
 
 result<void> make_queues(std::vector<planned> plan, broker::engine& in, broker::instant now, log_sink const& log)
@@ -226,13 +220,11 @@ result<void> make_queues(std::vector<planned> plan, broker::engine& in, broker::
 
 result<void> load_queues(std::string const& path, broker::engine& into, broker::instant now, log_sink const& log)
 {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    if (!file || !(text << file.rdbuf()))
-        return failure(errc::invalid_option, fmt::format("--queues {}: cannot be read, or is empty", path));
+    auto const text = text_of_file("--queues", path);
+    if (!text) return text.error();
     auto const& o = into.options();
     auto const prefix = fmt::format("arn:{}:sqs:{}:{}:", aws::partition_of(o.region).name, o.region, o.account_id);
-    auto plan = plan_queues(text.str(), path, prefix);
+    auto plan = plan_queues(*text, path, prefix);
     if (!plan) return plan.error();
     return make_queues(std::move(*plan), into, now, log);
 }

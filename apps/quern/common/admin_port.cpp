@@ -14,15 +14,16 @@ namespace asio = boost::asio;
 
 void add_admin_options(command& to, admin_options& o)
 {
-    to.add_option("--admin-port N", o.port,
-        "Serve on this TCP port a page to watch it, and /livez, /readyz, /startupz, /explain, "
-        "/events; 0: any free port, told on standard error; default: none");
-    to.add_option(
-          "--admin-address ADDRESS", o.address, "With --admin-port: listen on this IP address; default 127.0.0.1")
-        ->needs("--admin-port");
-    to.add_option("--admin-host NAME", o.hosts,
-          "With --admin-port: answer requests for this host name too, beside addresses and names of the loopback")
-        ->needs("--admin-port");
+    to.add({
+        {"--admin-port N", o.port,
+            "Serve on this TCP port a page to watch it, and /livez, /readyz, /startupz, /explain, /events; 0: any "
+            "free port, told on standard error; default: none"},
+        {"--admin-address ADDRESS", o.address, "With --admin-port: listen on this IP address; default 127.0.0.1",
+            needs("--admin-port")},
+        {"--admin-host NAME", o.hosts,
+            "With --admin-port: answer requests for this host name too, beside addresses and names of the loopback",
+            needs("--admin-port")},
+    });
 }
 
 result<net::web_server_options> web_options_from(admin_options const& said)

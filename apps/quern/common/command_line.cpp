@@ -1,161 +1,103 @@
 #include "common/command_line.hpp"
 
+#include "common/commands.hpp"
+
 #include <CLI/CLI.hpp>
 
 namespace quern::app {
-namespace {
-
-/// The name out of a name with what the value is called.
-std::string word(std::string_view name)
+trait required()
 {
-    return std::string(name.substr(0, name.find(' ')));
+    return [](CLI::Option& it) { it.required(); };
 }
 
-} // namespace
-
-option* option::required()
+trait shows_default()
 {
-    it_.required();
-    return this;
+    return [](CLI::Option& it) { it.capture_default_str(); };
 }
 
-option* option::capture_default_str()
+trait check(std::function<std::string(std::string const&)> problem)
 {
-    it_.capture_default_str();
-    return this;
+    return [=](CLI::Option& it) { it.check(problem); };
 }
 
-option* option::check(std::function<std::string(std::string const&)> problem)
+trait range(int lowest, int highest)
 {
-    it_.check(std::move(problem));
-    return this;
+    return [=](CLI::Option& it) { it.check(CLI::Range(lowest, highest)); };
 }
 
-option* option::range(int lowest, int highest)
+trait range(std::uint64_t lowest, std::uint64_t highest)
 {
-    it_.check(CLI::Range(lowest, highest));
-    return this;
+    return [=](CLI::Option& it) { it.check(CLI::Range(lowest, highest)); };
 }
 
-option* option::range(std::uint64_t lowest, std::uint64_t highest)
+trait range(double lowest, double highest)
 {
-    it_.check(CLI::Range(lowest, highest));
-    return this;
+    return [=](CLI::Option& it) { it.check(CLI::Range(lowest, highest)); };
 }
 
-option* option::range(double lowest, double highest)
+trait positive()
 {
-    it_.check(CLI::Range(lowest, highest));
-    return this;
+    return [](CLI::Option& it) { it.check(CLI::PositiveNumber); };
 }
 
-option* option::positive()
+trait one_of(std::initializer_list<char const*> values)
 {
-    it_.check(CLI::PositiveNumber);
-    return this;
+    return [all = CLI::IsMember(std::vector<std::string>(values.begin(), values.end()))](
+               CLI::Option& it) { it.check(all); };
 }
 
-option* option::one_of(std::initializer_list<char const*> values)
+trait one_of_told(std::initializer_list<char const*> values)
 {
-    it_.check(CLI::IsMember(std::vector<std::string>(values.begin(), values.end())));
-    return this;
+    return [all = CLI::IsMember(std::vector<std::string>(values.begin(), values.end())).description("")](
+               CLI::Option& it) { it.check(all); };
 }
 
-option* option::one_of_told(std::initializer_list<char const*> values)
+trait size_value()
 {
-    it_.check(CLI::IsMember(std::vector<std::string>(values.begin(), values.end())).description(""));
-    return this;
+    return [](CLI::Option& it) { it.transform(CLI::AsSizeValue(false).description("")); };
 }
 
-option* option::size_value()
+trait needs(char const* other)
 {
-    it_.transform(CLI::AsSizeValue(false).description(""));
-    return this;
+    return [=](CLI::Option& it) { it.needs(std::string(other)); };
 }
 
-option* option::needs(char const* other)
+trait excludes(char const* other)
 {
-    it_.needs(std::string(other));
-    return this;
+    return [=](CLI::Option& it) { it.excludes(std::string(other)); };
 }
 
-option* option::excludes(char const* other)
+trait one_each_time()
 {
-    it_.excludes(std::string(other));
-    return this;
+    return [](CLI::Option& it) { it.allow_extra_args(false); };
 }
 
-option* option::one_each_time()
+trait any_number()
 {
-    it_.allow_extra_args(false);
-    return this;
+    return [](CLI::Option& it) { it.expected(1)->take_all(); };
 }
 
-option* option::any_number()
+void command::add(std::initializer_list<option> all)
 {
-    it_.expected(1)->take_all();
-    return this;
-}
-
-option* command::keep(CLI::Option* it, std::string_view name)
-{
-    if (auto const blank = name.find(' '); blank != name.npos) it->type_name(std::string(name.substr(blank + 1)));
-    return &options_.emplace_back(*it);
-}
-
-option* command::add_option(std::string_view name, std::string& to, std::string_view help)
-{
-    return keep(it_->add_option(word(name), to, std::string(help)), name);
-}
-
-option* command::add_option(std::string_view name, int& to, std::string_view help)
-{
-    return keep(it_->add_option(word(name), to, std::string(help)), name);
-}
-
-option* command::add_option(std::string_view name, std::uint16_t& to, std::string_view help)
-{
-    return keep(it_->add_option(word(name), to, std::string(help)), name);
-}
-
-option* command::add_option(std::string_view name, std::int64_t& to, std::string_view help)
-{
-    return keep(it_->add_option(word(name), to, std::string(help)), name);
-}
-
-option* command::add_option(std::string_view name, std::uint64_t& to, std::string_view help)
-{
-    return keep(it_->add_option(word(name), to, std::string(help)), name);
-}
-
-option* command::add_option(std::string_view name, double& to, std::string_view help)
-{
-    return keep(it_->add_option(word(name), to, std::string(help)), name);
-}
-
-option* command::add_option(std::string_view name, std::optional<int>& to, std::string_view help)
-{
-    return keep(it_->add_option(word(name), to, std::string(help)), name);
-}
-
-option* command::add_option(std::string_view name, std::optional<std::uint16_t>& to, std::string_view help)
-{
-    return keep(it_->add_option(word(name), to, std::string(help)), name);
-}
-
-option* command::add_option(std::string_view name, std::optional<std::uint64_t>& to, std::string_view help)
-{
-    return keep(it_->add_option(word(name), to, std::string(help)), name);
-}
-
-option* command::add_option(std::string_view name, std::vector<std::string>& to, std::string_view help)
-{
-    return keep(it_->add_option(word(name), to, std::string(help)), name);
-}
-
-option* command::add_flag(std::string_view name, bool& to, std::string_view help)
-{
-    return keep(it_->add_flag(word(name), to, std::string(help)), name);
+    std::vector<CLI::Option*> made;
+    for (auto const& one : all) {
+        auto const blank = one.name.find(' ');
+        auto const word = one.name.substr(0, blank);
+        auto const add = [&](auto* to) {
+            if constexpr (std::is_same_v<decltype(to), bool*>)
+                return it_->add_flag(word, *to, one.help);
+            else
+                return it_->add_option(word, *to, one.help);
+        };
+        made.push_back(std::visit(add, one.to));
+        if (blank != word.npos) made.back()->type_name(one.name.substr(blank + 1));
+    }
+    auto next = made.begin();
+    for (auto const& one : all) {
+        for (auto const& has : one.traits)
+            has(**next);
+        ++next;
+    }
 }
 
 command* command::add_subcommand(char const* name, char const* help)
@@ -182,6 +124,11 @@ void command::footer(char const* text)
 void command::callback(std::function<void()> then)
 {
     it_->callback(std::move(then));
+}
+
+void when_named(command& it, command_line& line, std::function<int()> run)
+{
+    it.callback([&line, run = std::move(run)] { line.run = run; });
 }
 
 program::program(char const* name, char const* about, char const* version)

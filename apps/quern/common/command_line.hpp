@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace CLI {
@@ -24,62 +25,72 @@ struct usage_error : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// One option of a command, or a positional argument. Each function returns it again.
-///
-/// CLI11 stands behind it, whose headers cost a file ten seconds: command_line.cpp alone includes them.
-class option {
-public:
-    explicit option(CLI::Option& it) : it_(it) {}
+/// A property of an option. CLI11 stands behind it, whose headers cost a file ten seconds: command_line.cpp alone
+/// includes them.
+using trait = std::function<void(CLI::Option&)>;
 
-    option* required();
-    /// Shows in the help what the variable holds now.
-    option* capture_default_str();
+trait required();
+/// Shows in the help what the variable holds now.
+trait shows_default();
 
-    /// Refuses a value for the reason that `problem` returns; empty: it is good.
-    option* check(std::function<std::string(std::string const&)> problem);
-    option* range(int lowest, int highest);
-    option* range(std::uint64_t lowest, std::uint64_t highest);
-    option* range(double lowest, double highest);
-    option* positive();
-    option* one_of(std::initializer_list<char const*> values);
-    /// The same, where the help's text has these values already.
-    option* one_of_told(std::initializer_list<char const*> values);
-    /// Reads a number of bytes: 64MiB, 1GiB.
-    option* size_value();
+/// Refuses a value for the reason that `problem` returns; empty: it is good.
+trait check(std::function<std::string(std::string const&)> problem);
+/// Refuses what `parse` does, which returns a result, for its reason.
+template <class Parse>
+trait parsed_by(Parse parse)
+{
+    return check([parse](std::string const& text) {
+        auto const made = parse(text);
+        return made ? std::string() : made.error().message;
+    });
+}
+trait range(int lowest, int highest);
+trait range(std::uint64_t lowest, std::uint64_t highest);
+trait range(double lowest, double highest);
+trait positive();
+trait one_of(std::initializer_list<char const*> values);
+/// The same, where the help's text has these values already.
+trait one_of_told(std::initializer_list<char const*> values);
+/// Reads a number of bytes: 64MiB, 1GiB.
+trait size_value();
 
-    /// Both name an option of the same command that is there already.
-    option* needs(char const* other);
-    option* excludes(char const* other);
+/// Both name an option of the same command that is there already, or comes in the same list.
+trait needs(char const* other);
+trait excludes(char const* other);
 
-    /// A list that grows by one value each time the option is named.
-    option* one_each_time();
-    /// The same, though what follows a value belongs to the list too; the help shows it as a single value.
-    option* any_number();
+/// A list that grows by one value each time the option is named.
+trait one_each_time();
+/// The same, though what follows a value belongs to the list too; the help shows it as a single value.
+trait any_number();
 
-private:
-    CLI::Option& it_;
+/// A line in the table of a command: an option, or a positional argument. The variable outlives the reading of the
+/// command line; a bool is a flag.
+struct option {
+    using variable =
+        std::variant<bool*, std::string*, int*, std::int64_t*, std::uint64_t*, double*, std::optional<int>*,
+            std::optional<std::uint16_t>*, std::optional<std::uint64_t>*, std::uint16_t*, std::vector<std::string>*>;
+
+    /// `name`: "--wait-time SECONDS", with what its value is called in the help, or "QUEUE", a positional argument.
+    template <class T, class... Traits>
+    option(std::string_view name, T& to, std::string_view help, Traits... more)
+        : name(name), to(&to), help(help), traits{std::move(more)...}
+    {}
+
+    std::string name;
+    variable to;
+    std::string help;
+    std::vector<trait> traits;
 };
 
-/// A command with its options. Variables that they fill outlive the reading of the command line, and options and
-/// subcommands live as long as their command.
+/// A command with its options and subcommands.
 class command {
 public:
     explicit command(std::shared_ptr<CLI::App> it) : it_(std::move(it)) {}
     command(command const&) = delete;
     command& operator=(command const&) = delete;
 
-    /// `name`: "--wait-time SECONDS", with what its value is called in the help, or "QUEUE", a positional argument.
-    option* add_option(std::string_view name, std::string&, std::string_view help);
-    option* add_option(std::string_view name, int&, std::string_view help);
-    option* add_option(std::string_view name, std::uint16_t&, std::string_view help);
-    option* add_option(std::string_view name, std::int64_t&, std::string_view help);
-    option* add_option(std::string_view name, std::uint64_t&, std::string_view help);
-    option* add_option(std::string_view name, double&, std::string_view help);
-    option* add_option(std::string_view name, std::optional<int>&, std::string_view help);
-    option* add_option(std::string_view name, std::optional<std::uint16_t>&, std::string_view help);
-    option* add_option(std::string_view name, std::optional<std::uint64_t>&, std::string_view help);
-    option* add_option(std::string_view name, std::vector<std::string>&, std::string_view help);
-    option* add_flag(std::string_view name, bool&, std::string_view help);
+    void add(std::initializer_list<option>);
+    void add(option one) { add({std::move(one)}); }
 
     command* add_subcommand(char const* name, char const* help);
     /// None of its subcommands has to be named: who finds that out calls a wrong one by its name.
@@ -95,9 +106,6 @@ protected:
     std::shared_ptr<CLI::App> it_;
 
 private:
-    option* keep(CLI::Option*, std::string_view name);
-
-    std::deque<option> options_;
     std::deque<command> subcommands_;
 };
 

@@ -14,6 +14,9 @@ struct command_line {
     std::function<int()> run; ///< the command that was named; returns an exit_code
 };
 
+/// Has the program run this where the command line names the command.
+void when_named(command&, command_line&, std::function<int()>);
+
 // One file each.
 void add_alarms(command&, command_line&);
 void add_broker(command&, command_line&);

@@ -1,5 +1,7 @@
 #include "common/depth.hpp"
 
+#include "common/endpoint_options.hpp"
+
 #include <charconv>
 
 namespace quern::app {
@@ -27,6 +29,16 @@ sqs::answer<depth> queue_depth(sqs::api& sqs, std::string queue_url)
     found.in_flight = counts[1];
     found.delayed = counts[2];
     co_return found;
+}
+
+sqs::answer<std::string> existing_queue(sqs::api& sqs, std::string url_or_name, bool must_count)
+{
+    auto url = co_await queue_url(sqs, std::move(url_or_name));
+    if (!url) co_return url;
+    auto const there = co_await queue_depth(sqs, *url);
+    bool const may_ask = there || !there.error().service_code.starts_with("AccessDenied");
+    if (!there && (may_ask || must_count)) co_return there.error();
+    co_return url;
 }
 
 sqs::answer<bool> empty_watch::is_empty(consumer const& c)

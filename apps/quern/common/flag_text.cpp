@@ -82,10 +82,4 @@ result<flag_place> parse_flag(std::string const& text)
     return out;
 }
 
-std::string check_flag(std::string const& text)
-{
-    auto const read = parse_flag(text);
-    return read ? std::string() : read.error().message;
-}
-
 } // namespace quern::app

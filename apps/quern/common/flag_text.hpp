@@ -23,7 +23,4 @@ inline constexpr char const* flag_forms = "file:PATH, ssm:NAME, ddb:TABLE/KEY[#a
 /// Fails with  errc::invalid_option  names the form that the text should have
 result<flag_place> parse_flag(std::string const& text);
 
-/// For the command line: what is wrong with such a text; empty when nothing is.
-std::string check_flag(std::string const& text);
-
 } // namespace quern::app

@@ -24,12 +24,6 @@ std::string check_store(std::string const& text)
     return is_table || text == "memory" ? "" : "\"" + text + "\" is no store: ddb:TABLE or memory";
 }
 
-std::string check_key(std::string const& text)
-{
-    auto const found = idempotency::key_source::parse(text);
-    return found ? "" : found.error().message;
-}
-
 std::string name_of_queue(std::string const& url)
 {
     return url.substr(url.rfind('/') + 1);
@@ -47,26 +41,24 @@ failure no_table(std::string const& table, failure const& why)
 
 void add_idempotency_options(command& to, idempotency_options& o)
 {
-    to.add_option("--idempotency ddb:TABLE|memory", o.store,
-          "Do the work of each key once, and remember keys in this DynamoDB table or in "
-          "memory, see below; default: off")
-        ->check(check_store);
-    to.add_option("--idempotency-key KEY", o.key,
-          "With --idempotency: what the key is: message-id, deduplication-id, attribute:NAME, body:/json/pointer "
-          "or body; default message-id")
-        ->check(check_key)
-        ->needs("--idempotency");
-    to.add_option("--idempotency-name NAME", o.name,
-          "With --idempotency: the name of the work, which is part of each key; default: the queue's name")
-        ->needs("--idempotency");
-    to.add_option("--idempotency-life SECONDS", o.life, "With --idempotency: remember a completed key for so long")
-        ->range(1, 31'536'000)
-        ->capture_default_str()
-        ->needs("--idempotency");
-    to.add_option("--idempotency-flavour LANGUAGE", o.flavour,
-          "With --idempotency: write keys as Powertools for this language does, to share its table; default quern")
-        ->one_of({"quern", "python", "typescript", "java"})
-        ->needs("--idempotency");
+    to.add({
+        {"--idempotency ddb:TABLE|memory", o.store,
+            "Do the work of each key once, and remember keys in this DynamoDB table or in memory, see below; "
+            "default: off",
+            check(check_store)},
+        {"--idempotency-key KEY", o.key,
+            "With --idempotency: what the key is: message-id, deduplication-id, attribute:NAME, body:/json/pointer "
+            "or body; default message-id",
+            parsed_by(idempotency::key_source::parse), needs("--idempotency")},
+        {"--idempotency-name NAME", o.name,
+            "With --idempotency: the name of the work, which is part of each key; default: the queue's name",
+            needs("--idempotency")},
+        {"--idempotency-life SECONDS", o.life, "With --idempotency: remember a completed key for so long",
+            range(1, 31'536'000), shows_default(), needs("--idempotency")},
+        {"--idempotency-flavour LANGUAGE", o.flavour,
+            "With --idempotency: write keys as Powertools for this language does, to share its table; default quern",
+            one_of({"quern", "python", "typescript", "java"}), needs("--idempotency")},
+    });
 }
 
 asio::awaitable<result<std::shared_ptr<idempotency_work>>> idempotency_work::make(

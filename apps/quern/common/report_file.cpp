@@ -1,12 +1,15 @@
 #include "common/report_file.hpp"
 
+#include "common/complaint.hpp"
+
+#include <fmt/core.h>
+
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <optional>
-#include <sys/stat.h>
+#include <random>
 #include <unistd.h>
 #include <utility>
 
@@ -38,14 +41,6 @@ failure no_room_beside(std::string const& path)
     return failed_for("the folder " + (parent.empty() ? std::string(".") : parent) + " takes no file", error);
 }
 
-/// As any file that a program makes: mkostemp() lets only the owner read it.
-void open_to_others(int file)
-{
-    auto const mask = ::umask(0);
-    ::umask(mask);
-    (void)!::fchmod(file, 0666 & ~mask);
-}
-
 } // namespace
 
 report_file::report_file(std::string path, std::string draft, int file, bool lasts)
@@ -64,24 +59,14 @@ report_file::~report_file()
     if (!draft_.empty() && lasting().empty()) ::unlink(draft_.c_str());
 }
 
-result<report_file> report_file::open(std::string path)
-{
-    if (auto why = unfit(path)) return std::move(*why);
-    // A name that nobody can foresee, and a file that nobody has put there.
-    auto draft = path + ".XXXXXX";
-    auto const file = ::mkostemp(draft.data(), O_CLOEXEC);
-    if (file < 0) return no_room_beside(path);
-    open_to_others(file);
-    return report_file(std::move(path), std::move(draft), file, false);
-}
-
-result<report_file> report_file::open_lasting(std::string path)
+result<report_file> report_file::make(std::string path, bool lasts)
 {
     if (auto why = unfit(path)) return std::move(*why);
     for (int number = 1;; ++number) {
         auto draft = path + ".partial" + (number == 1 ? std::string() : '-' + std::to_string(number));
+        if (!lasts) draft = path + fmt::format(".{:06x}", std::random_device()() & 0xffffff);
         auto const file = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (file >= 0) return report_file(std::move(path), std::move(draft), file, true);
+        if (file >= 0) return report_file(std::move(path), std::move(draft), file, lasts);
         if (errno != EEXIST) return no_room_beside(path);
     }
 }
@@ -114,6 +99,21 @@ result<void> report_file::write(std::string_view text)
 {
     auto const appended = append(text);
     return appended ? finish() : appended;
+}
+
+result<std::optional<report_file>> open_report(std::string const& path)
+{
+    std::optional<report_file> out;
+    if (path.empty()) return out;
+    auto opened = report_file::open(path);
+    if (!opened) return opened.error();
+    out.emplace(std::move(*opened));
+    return out;
+}
+
+exit_code complain_of_report(std::string const& path, failure const& why)
+{
+    return complain("--report " + path + ": cannot be written: " + describe(why));
 }
 
 } // namespace quern::app

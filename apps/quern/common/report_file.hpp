@@ -1,9 +1,13 @@
 #pragma once
 
+#include "common/exit_code.hpp"
+
 #include <quern/core/error.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace quern::app {
 
@@ -13,11 +17,11 @@ class report_file {
 public:
     /// Makes the draft. Fails when the folder is not there or takes no file, or when `path` is a folder, a device or
     /// a pipe.
-    [[nodiscard]] static result<report_file> open(std::string path);
+    [[nodiscard]] static result<report_file> open(std::string path) { return make(std::move(path), false); }
 
     /// The same with a draft that stays if it is not finished, and is not empty: PATH.partial, or PATH.partial-2 and
     /// so on, the first name that nothing has.
-    [[nodiscard]] static result<report_file> open_lasting(std::string path);
+    [[nodiscard]] static result<report_file> open_lasting(std::string path) { return make(std::move(path), true); }
 
     report_file(report_file&&) noexcept;
     report_file& operator=(report_file&&) = delete;
@@ -32,11 +36,18 @@ public:
     std::string lasting() const { return lasts_ && !is_empty_ ? draft_ : std::string(); }
 
 private:
+    static result<report_file> make(std::string path, bool lasts);
     report_file(std::string path, std::string draft, int file, bool lasts);
 
     std::string path_, draft_;
     int file_; ///< -1 when it is closed
     bool lasts_, is_empty_ = true;
 };
+
+/// The report that --report asks for; none where the path is empty.
+[[nodiscard]] result<std::optional<report_file>> open_report(std::string const& path);
+
+/// Says that there will be no such report; returns the exit code.
+exit_code complain_of_report(std::string const& path, failure const&);
 
 } // namespace quern::app

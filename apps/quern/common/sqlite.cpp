@@ -45,23 +45,20 @@ statement::~statement()
     ::sqlite3_finalize(handle_);
 }
 
-statement& statement::bind(std::int64_t value)
+void statement::bind_integer(std::int64_t value)
 {
     if (in_.error_ == 0) in_.note(::sqlite3_bind_int64(handle_, ++bound_, value));
-    return *this;
 }
 
-statement& statement::bind(std::string_view bytes)
+void statement::bind(std::string_view bytes)
 {
     auto const* const at = bytes.empty() ? "" : bytes.data(); // null would be NULL
     if (in_.error_ == 0) in_.note(::sqlite3_bind_blob64(handle_, ++bound_, at, bytes.size(), SQLITE_STATIC));
-    return *this;
 }
 
-void statement::run()
+void statement::bind(wall_time at)
 {
-    while (next()) {
-    }
+    bind_integer(std::chrono::duration_cast<std::chrono::nanoseconds>(at.time_since_epoch()).count());
 }
 
 bool statement::next()
@@ -74,6 +71,11 @@ bool statement::next()
     if (code == SQLITE_ROW) return true;
     ::sqlite3_reset(handle_);
     return false;
+}
+
+void statement::read(wall_time& to)
+{
+    to = wall_time(std::chrono::duration_cast<wall_time::duration>(std::chrono::nanoseconds(integer())));
 }
 
 std::int64_t statement::integer()

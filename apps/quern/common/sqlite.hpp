@@ -1,11 +1,13 @@
 #pragma once
 
+#include <quern/core/clock.hpp>
 #include <quern/core/error.hpp>
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -22,20 +24,43 @@ public:
     statement(statement const&) = delete;
     statement& operator=(statement const&) = delete;
 
-    statement& bind(std::int64_t);
-    statement& bind(std::uint64_t value) { return bind(static_cast<std::int64_t>(value)); }
-    statement& bind(int value) { return bind(static_cast<std::int64_t>(value)); }
-    statement& bind(std::string_view bytes); ///< which stay until the statement has run
+    /// Runs it to its end with these values: numbers, times, which become nanoseconds since 1970, and bytes.
+    template <class... Values>
+    void run(Values const&... values)
+    {
+        (bind(values), ...);
+        while (next()) {
+        }
+    }
 
-    /// Runs it to its end.
-    void run();
     /// The next row; false after the last one.
     bool next();
 
+    /// Reads columns.
+    template <class... To>
+    void get(To&... to)
+    {
+        (read(to), ...);
+    }
     std::int64_t integer();
     std::string_view bytes();
 
 private:
+    void bind_integer(std::int64_t);
+    void bind(std::string_view bytes);
+    void bind(wall_time);
+    template <class Number>
+        requires std::is_integral_v<Number> || std::is_enum_v<Number>
+    void bind(Number value) { bind_integer(static_cast<std::int64_t>(value)); }
+
+    void read(std::string_view& to) { to = bytes(); }
+    void read(std::string& to) { to = bytes(); }
+    void read(wall_time&);
+    void read(bool& to) { to = integer() != 0; }
+    template <class Number>
+        requires std::is_integral_v<Number> || std::is_enum_v<Number>
+    void read(Number& to) { to = static_cast<Number>(integer()); }
+
     connection& in_;
     sqlite3_stmt* handle_ = nullptr;
     int bound_ = 0, column_ = 0;

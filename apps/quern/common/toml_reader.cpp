@@ -3,6 +3,10 @@
 
 #include <fmt/core.h>
 
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
 namespace quern::app {
 namespace {
 
@@ -86,6 +90,16 @@ std::string toml_reader::simple(toml::node const& node, std::string_view key) co
     if (node.is_boolean()) return node.as_boolean()->get() ? "true" : "false";
     if (!node.is_string()) refuse(node.source(), key, "must be a text, a whole number, true or false");
     return node.as_string()->get();
+}
+
+result<std::string> text_of_file(std::string_view option, std::string const& path)
+{
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf(); // of an empty one nothing is written, which is no failure
+    std::error_code ec;
+    if (file.is_open() && !std::filesystem::is_directory(path, ec)) return text.str();
+    return failure(errc::invalid_option, fmt::format("{} {}: cannot be read", option, path));
 }
 
 } // namespace quern::app

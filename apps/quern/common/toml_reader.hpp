@@ -2,9 +2,12 @@
 
 #include "common/toml.hpp"
 
+#include <quern/core/error.hpp>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace quern::app {
 
@@ -34,5 +37,20 @@ protected:
 
     std::string_view const file_;
 };
+
+/// Calls `read`, which reads a document that an option names; its complaint becomes a failure that names the option.
+template <class Read>
+auto read_toml(std::string_view option, Read read) -> result<decltype(read())>
+try {
+    if constexpr (std::is_void_v<decltype(read())>)
+        return read(), result<void>();
+    else
+        return read();
+} catch (toml_reader::complaint const& c) {
+    return failure(errc::invalid_option, std::string(option) + ' ' + c.text);
+}
+
+/// The text of a file that an option names.
+result<std::string> text_of_file(std::string_view option, std::string const& path);
 
 } // namespace quern::app

@@ -17,12 +17,11 @@ namespace quern::app {
 
 namespace asio = boost::asio;
 
-option* add_traces_option(command& to, trace_choice& o)
+void add_traces_option(command& to, trace_choice& o)
 {
-    return to
-        .add_option("--traces FORM", o.form,
-            "Send traces, as otlp: to http://localhost:4318, or where the variables OTEL_* say; default: none")
-        ->one_of_told({"otlp"});
+    to.add({"--traces FORM", o.form,
+        "Send traces, as otlp: to http://localhost:4318, or where the variables OTEL_* say; default: none",
+        one_of_told({"otlp"})});
 }
 
 /// The part that outlives the export when that does not end in time.

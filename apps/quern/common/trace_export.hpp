@@ -18,7 +18,6 @@
 namespace quern::app {
 
 class command;
-class option;
 
 /// Options of the command line about traces.
 struct trace_choice {
@@ -27,7 +26,7 @@ struct trace_choice {
 };
 
 /// Adds --traces; it outlives the reading of the command line.
-option* add_traces_option(command& to, trace_choice&);
+void add_traces_option(command& to, trace_choice&);
 
 /// Spans of a command, and where they are sent while it runs.
 class trace_export {

@@ -69,11 +69,8 @@ void add_consume(command& app, command_line& line)
     auto const o = std::make_shared<consume_options>();
     auto* const command = app.add_subcommand("consume", "Print each message, or run a command for each");
     add_options(*command, *o);
-    command->callback([o, &line] {
-        line.run = [o, &line] {
-            return run(line.where, o->queues.front(), [o](session& s) { return consume(s, *o); });
-        };
-    });
+    when_named(*command, line,
+        [o, &line] { return run(line.where, o->queues.front(), [o](session& s) { return consume(s, *o); }); });
 }
 
 } // namespace quern::app

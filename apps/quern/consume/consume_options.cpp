@@ -26,6 +26,24 @@ std::string check_max_bytes(std::string const& bytes)
     return size == 0 || size >= sqs::max_message_bytes ? "" : "at least 1MiB, the largest message, or 0 for no limit";
 }
 
+void add_flag_options(command& to, consume_options& o)
+{
+    to.add({
+        {"--flag FLAG", o.flag,
+            "Halt while this flag says open, go on when it says closed; one of " + std::string(flag_forms) +
+                "; default: no flag",
+            parsed_by(parse_flag)},
+        {"--flag-name NAME", o.flag_name, "With --flag: read this member of the flag where its text is JSON",
+            needs("--flag")},
+        {"--flag-interval SECONDS", o.flag_interval, "With --flag: read it so often; default 10", range(1, 3'600),
+            needs("--flag")},
+        {"--on-unknown-flag run|halt", o.on_unknown_flag,
+            "With --flag: what to do where it was never read, or said run and could not be read for five minutes or "
+            "three intervals, whichever is longer; a halt that was read stands; default run",
+            one_of_told({"run", "halt"}), needs("--flag")},
+    });
+}
+
 } // namespace
 
 std::string conflict(consume_options const& o)
@@ -73,109 +91,89 @@ consumer_options options_from(consume_options const& o)
 
 void add_consumer_options(command& to, consume_options& o)
 {
-    to.add_flag("--until-empty", o.until_empty, "End when the queue has no message left, see below");
-    to.add_option("--max-bytes SIZE", o.max_bytes,
-          "Receive no more while the messages held here have so many bytes together: 64MiB, 1GiB; 0: no limit; "
-          "default 256MiB")
-        ->size_value()
-        ->check(check_max_bytes);
-    to.add_option("--rate N[/min|/h]", o.rate,
-          "Begin to handle at most so many messages a second, or a minute or an hour: 50, "
-          "30/min, 100/h; default: no limit")
-        ->check(check_rate);
-    to.add_option(
-          "--burst N", o.burst, "With --rate: the number of messages that may begin at once after a quiet time")
-        ->range(1, 1'000'000)
-        ->capture_default_str()
-        ->needs("--rate");
-    to.add_option("--visibility-timeout SECONDS", o.visibility_timeout,
-          "Hide a received message from others for so long; extended again and again while its handler runs")
-        ->range(3, 43'200)
-        ->capture_default_str();
-    to.add_option("--max-age SECONDS", o.max_age,
-          "Reject a message that fails again so long after its first receive; default: never. Without "
-          "--poison-queue and dead-letter queue it is deleted")
-        ->range(1, 1'209'600);
-    to.add_option("--poison-queue QUEUE", o.poison_queue,
-        "Move rejected messages to this queue, URL or name; default: the dead-letter queue of the redrive "
-        "policy; "
-        "where there is none they are deleted");
-    to.add_option("--on-group-failure POLICY", o.on_group_failure,
-          "FIFO queues: what becomes of a group whose first message fails, see below; default retry")
-        ->one_of({"halt", "park", "retry", "skip"});
-    to.add_option("--park-for SECONDS", o.park_for,
-          "With --on-group-failure park: the time for which the group waits; default 3600")
-        ->range(1, 43'200);
-    to.add_option("--wait-time SECONDS", o.wait_time,
-          "Wait so long for a message in each receive; default 20, with --until-empty 2")
-        ->range(0, 20);
-    to.add_option("--drain-deadline SECONDS", o.drain_deadline,
-          "End a drain after so long, although handlers may not have ended")
-        ->range(1, 43'200)
-        ->capture_default_str();
-    to.add_option("--tenant TENANT", o.tenant,
-          "Whom a message belongs to: group, attribute:NAME or body:/json/pointer. While what the messages of one "
-          "need is down, those of the others go on; default: all messages are alike")
-        ->check([](std::string const& text) {
-            auto const rule = tenant_rule::parse(text);
-            return rule ? std::string() : rule.error().message;
-        });
-    to.add_option("--flag FLAG", o.flag,
-          "Halt while this flag says open, go on when it says closed; one of " + std::string(flag_forms) +
-              "; default: no flag")
-        ->check(check_flag);
-    to.add_option("--flag-name NAME", o.flag_name, "With --flag: read this member of the flag where its text is JSON")
-        ->needs("--flag");
-    to.add_option("--flag-interval SECONDS", o.flag_interval, "With --flag: read it so often; default 10")
-        ->range(1, 3'600)
-        ->needs("--flag");
-    to.add_option("--on-unknown-flag run|halt", o.on_unknown_flag,
-          "With --flag: what to do where it was never read, or said run and could not be read for five minutes or "
-          "three intervals, whichever is longer; a halt that was read stands; default run")
-        ->one_of_told({"run", "halt"})
-        ->needs("--flag");
-    to.add_option("--stall-after SECONDS", o.stall_after,
-          "Log a line \"stalled:\" with the reason when nothing was received or settled for so long; 0: never")
-        ->range(0, 86'400)
-        ->capture_default_str();
-    to.add_flag("--log-bodies", o.log_bodies,
-        "Show the beginning of the body in the log lines about malformed and damaged messages; default: no body is "
-        "logged");
+    to.add({
+        {"--until-empty", o.until_empty, "End when the queue has no message left, see below"},
+        {"--max-bytes SIZE", o.max_bytes,
+            "Receive no more while the messages held here have so many bytes together: 64MiB, 1GiB; 0: no limit; "
+            "default 256MiB",
+            size_value(), check(check_max_bytes)},
+        {"--rate N[/min|/h]", o.rate,
+            "Begin to handle at most so many messages a second, or a minute or an hour: 50, 30/min, 100/h; default: "
+            "no limit",
+            check(check_rate)},
+        {"--burst N", o.burst, "With --rate: the number of messages that may begin at once after a quiet time",
+            range(1, 1'000'000), shows_default(), needs("--rate")},
+        {"--visibility-timeout SECONDS", o.visibility_timeout,
+            "Hide a received message from others for so long; extended again and again while its handler runs",
+            range(3, 43'200), shows_default()},
+        {"--max-age SECONDS", o.max_age,
+            "Reject a message that fails again so long after its first receive; default: never. Without "
+            "--poison-queue and dead-letter queue it is deleted",
+            range(1, 1'209'600)},
+        {"--poison-queue QUEUE", o.poison_queue,
+            "Move rejected messages to this queue, URL or name; default: the dead-letter queue of the redrive "
+            "policy; where there is none they are deleted"},
+        {"--on-group-failure POLICY", o.on_group_failure,
+            "FIFO queues: what becomes of a group whose first message fails, see below; default retry",
+            one_of({"halt", "park", "retry", "skip"})},
+        {"--park-for SECONDS", o.park_for,
+            "With --on-group-failure park: the time for which the group waits; default 3600", range(1, 43'200)},
+        {"--wait-time SECONDS", o.wait_time,
+            "Wait so long for a message in each receive; default 20, with --until-empty 2", range(0, 20)},
+        {"--drain-deadline SECONDS", o.drain_deadline,
+            "End a drain after so long, although handlers may not have ended", range(1, 43'200), shows_default()},
+        {"--tenant TENANT", o.tenant,
+            "Whom a message belongs to: group, attribute:NAME or body:/json/pointer. While what the messages of one "
+            "need is down, those of the others go on; default: all messages are alike",
+            parsed_by(tenant_rule::parse)},
+    });
+    add_flag_options(to, o);
+    to.add({
+        {"--stall-after SECONDS", o.stall_after,
+            "Log a line \"stalled:\" with the reason when nothing was received or settled for so long; 0: never",
+            range(0, 86'400), shows_default()},
+        {"--log-bodies", o.log_bodies,
+            "Show the beginning of the body in the log lines about malformed and damaged messages; default: no body "
+            "is logged"},
+    });
     add_idempotency_options(to, o.idempotency);
-    to.add_option("--report FILE", o.report,
-        "Write a report of the drain to this file, as JSON: what was done, and what was left behind; default: no "
-        "report");
-    to.add_option("--metrics FORM", o.metrics,
-          "Send metrics once a minute and at the end, as emf: lines on standard error, of which CloudWatch makes "
-          "metrics where it takes in logs; otlp: to the collector that the variables OTEL_* name; cloudwatch: "
-          "PutMetricData; default: none")
-        ->one_of_told({"emf", "otlp", "cloudwatch"});
+    to.add({
+        {"--report FILE", o.report,
+            "Write a report of the drain to this file, as JSON: what was done, and what was left behind; default: no "
+            "report"},
+        {"--metrics FORM", o.metrics,
+            "Send metrics once a minute and at the end, as emf: lines on standard error, of which CloudWatch makes "
+            "metrics where it takes in logs; otlp: to the collector that the variables OTEL_* name; cloudwatch: "
+            "PutMetricData; default: none",
+            one_of_told({"emf", "otlp", "cloudwatch"})},
+    });
     add_traces_option(to, o.traces);
-    to.add_flag("--trace-links", o.traces.links,
-          "With --traces: begin a trace for each handler, linked to the sender's; default: its span is a child of "
-          "the sender's")
-        ->needs("--traces");
+    to.add({"--trace-links", o.traces.links,
+        "With --traces: begin a trace for each handler, linked to the sender's; default: its span is a child of the "
+        "sender's",
+        needs("--traces")});
     add_admin_options(to, o.admin);
 }
 
 void add_options(command& to, consume_options& o)
 {
-    to.add_option("QUEUE", o.queues, "Queue to consume, URL or name; several share --max-in-flight")->required();
-    to.add_option("--exec COMMAND", o.exec,
-        "Run this shell command for each message, with the body on standard input; default: print the messages");
-    to.add_option("--max-in-flight N", o.max_in_flight,
-          "Hold at most so many messages at once, running and waiting; default 1000, with --exec twice the number "
-          "of processors")
-        ->range(1, 120'000);
-    to.add_option("--handler-timeout SECONDS", o.handler_timeout,
-          "Cancel a handler that runs for longer, and try its message again later; 0: not before its lease ends, "
-          "12 hours at most; default 0")
-        ->range(0.0, 43'200.0);
-    to.add_option("--handler-concurrency N", o.handler_concurrency,
-          "Run at most so many handlers, or commands, at once; 0: as many as --max-in-flight; default 0")
-        ->range(0, 120'000);
-    to.add_option(
-        "--settings FILE", o.settings, "Read limits from this TOML file, at the start and at SIGHUP; see below");
+    to.add({
+        {"QUEUE", o.queues, "Queue to consume, URL or name; several share --max-in-flight", required()},
+        {"--exec COMMAND", o.exec,
+            "Run this shell command for each message, with the body on standard input; default: print the messages"},
+        {"--max-in-flight N", o.max_in_flight,
+            "Hold at most so many messages at once, running and waiting; default 1000, with --exec twice the number "
+            "of processors",
+            range(1, 120'000)},
+        {"--handler-timeout SECONDS", o.handler_timeout,
+            "Cancel a handler that runs for longer, and try its message again later; 0: not before its lease ends, "
+            "12 hours at most; default 0",
+            range(0.0, 43'200.0)},
+        {"--handler-concurrency N", o.handler_concurrency,
+            "Run at most so many handlers, or commands, at once; 0: as many as --max-in-flight; default 0",
+            range(0, 120'000)},
+        {"--settings FILE", o.settings, "Read limits from this TOML file, at the start and at SIGHUP; see below"},
+    });
     add_consumer_options(to, o);
     to.footer(consume_help);
 }

@@ -3,15 +3,16 @@
 #include "common/complaint.hpp"
 #include "common/depth.hpp"
 #include "common/flag_source.hpp"
+#include "common/on_signal.hpp"
 #include "common/report_file.hpp"
 #include "common/service_manager.hpp"
+#include "common/standard_streams.hpp"
 #include "consume/consume_work.hpp"
-#include "consume/explain_on_signal.hpp"
 #include "consume/metrics_export.hpp"
 #include "consume/settings_file.hpp"
-#include "consume/settings_on_signal.hpp"
 
 #include <quern/consumer/client_options.hpp>
+#include <quern/core/detail/printable.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -40,80 +41,9 @@ sqs::client_options client_options_from(
     return client_options_for(o, std::move(options));
 }
 
-/// Whether all queues have run empty; false as well where that cannot be told.
-asio::awaitable<bool> all_empty(session& s, consume_work& work, std::vector<empty_watch>& watches)
+std::chrono::milliseconds left_until(tick at)
 {
-    bool out = true;
-    for (std::size_t i = 0; i < watches.size(); ++i) {
-        auto const empty = co_await watches[i].stays_empty(work.queues()[i].of);
-        if (!empty)
-            log_line(log_level::warning,
-                fmt::format("cannot tell whether the queue is empty: {}", explain(empty.error(), s.sqs.endpoint())));
-        out = out && empty && *empty;
-    }
-    co_return out;
-}
-
-/// Completes when all have drained: because of a signal, of an output that broke, of queues that ran empty, or
-/// because one was refused from the beginning.
-asio::awaitable<void> consume_until_drained(session& s, consume_options const& o, consumer_work const& job,
-    consume_work& work, std::shared_ptr<consumer_news> heard)
-{
-    auto const limit = std::chrono::seconds(o.drain_deadline);
-    auto const over = [heard](std::exception_ptr bug, result<drain_report> end) {
-        if (bug) std::rethrow_exception(bug);
-        heard->end = std::move(end);
-        heard->arrived.ring();
-    };
-    work.drain_on({SIGINT, SIGTERM}, limit);
-    auto const manager = std::make_shared<service_manager>(s.io.get_executor());
-    asio::signal_set told(s.io, SIGINT, SIGTERM);
-    told.async_wait([manager](boost::system::error_code ec, int) {
-        if (ec) return;
-        manager->stopping();
-        log_line(log_level::info, "draining; a second signal cancels the handlers that run");
-    });
-    std::vector<std::shared_ptr<explain_on_signal>> explained;
-    std::vector<empty_watch> watches;
-    for (auto const& q : work.queues()) {
-        auto const name = work.queues().size() == 1 ? "" : q.url;
-        explained.push_back(std::make_shared<explain_on_signal>(s.io, q.of, name));
-        explained.back()->wait();
-        watches.emplace_back(*s.consumers, q.url);
-        log_line(log_level::info, fmt::format("consuming {}", q.url));
-    }
-    asio::co_spawn(s.io, work.run(), over);
-    if (job.started) job.started(work);
-    auto const& all = work.queues();
-    manager->ready("consuming " + (all.size() == 1 ? all.front().url : std::to_string(all.size()) + " queues"));
-
-    bool draining = false;
-    auto tell_at = real_clock().now() + job.statistics_every;
-    while (!heard->end) {
-        std::optional<tick> look_at, wake_at;
-        if (o.until_empty && !draining) wake_at = look_at = real_clock().now() + 100ms;
-        if (job.statistics_every.count() != 0) wake_at = std::min(tell_at, look_at.value_or(tell_at));
-        co_await heard->arrived.wait(wake_at);
-
-        if (job.statistics_every.count() != 0 && real_clock().now() >= tell_at) {
-            tell_at = real_clock().now() + job.statistics_every;
-            log_line(log_level::info, job.statistics());
-        }
-        bool enough = heard->complaint.has_value();
-        if (look_at && !enough && !heard->end) enough = co_await all_empty(s, work, watches);
-        if (!enough || std::exchange(draining, true)) continue;
-        manager->stopping();
-        work.stop(limit);
-    }
-    for (auto const& one : explained)
-        one->end();
-    if (job.ended) job.ended();
-    heard->report = co_await work.drained();
-}
-
-exit_code complain_of_report(consume_options const& o, failure const& why)
-{
-    return complain(fmt::format("--report {}: cannot be written: {}", o.report, describe(why)));
+    return std::max(std::chrono::ceil<std::chrono::milliseconds>(at - real_clock().now()), 100ms);
 }
 
 std::string closing_line(consumer_counters const& done)
@@ -124,14 +54,313 @@ std::string closing_line(consumer_counters const& done)
     return text + fmt::format(", with {} requests", done.polls + done.settle_calls);
 }
 
-/// The report of all, and where there are several queues what became of the messages of each.
-std::string whole_report(drain_report const& all, consume_work const& work)
+/// Puts limits in force that were read again.
+asio::awaitable<void> turn(consume_work& of, std::string path, consumer_limits to)
 {
-    auto text = to_json(all);
-    if (work.queues().size() == 1) return text;
+    auto const said = co_await of.set_limits(std::move(to));
+    if (said)
+        log_line(log_level::info, fmt::format("the settings of {} are in force", printable(path)));
+    else if (said.error().code != errc::stopped)
+        log_line(log_level::error,
+            fmt::format("the settings stay as they are: --settings {}: {}", printable(path), said.error().message));
+}
+
+/// A run, from its options to its exit code. Each step returns `ok`, or the code of its complaint.
+class consume_run {
+public:
+    consume_run(session& s, consume_options const& o)
+        : s_(s), o_(o), limit_(std::chrono::seconds(o.drain_deadline)), settings_(options_from(o)),
+          base_(consumer_limits::of(settings_)), at_first_(base_),
+          heard_(std::make_shared<consumer_news>(s.io.get_executor()))
+    {}
+
+    asio::awaitable<int> find_queues();
+    int read_files();
+    asio::awaitable<int> prepare(make_work const&);
+    int open_doors();
+    asio::awaitable<int> consume();
+
+private:
+    std::shared_ptr<observer> observer_of(std::string const& url);
+    void follow_signals();
+    void read_limits_again();
+    void begin();
+    asio::awaitable<void> until_drained();
+    asio::awaitable<bool> all_empty(std::vector<empty_watch>&);
+    asio::awaitable<void> end();
+    int judge();
+    std::string whole_report() const;
+    asio::awaitable<int> complain_of_end();
+    bool has_one() const { return urls_.size() == 1; }
+
+    session& s_;
+    consume_options const& o_;
+    std::chrono::milliseconds const limit_; // of a drain
+    std::vector<std::string> urls_;
+    consumer_options settings_;
+    consumer_limits const base_; // as the command line says
+    consumer_limits at_first_;
+    std::optional<report_file> report_;
+    std::shared_ptr<consumer_news> const heard_;
+    consumer_work job_;
+    std::shared_ptr<idempotency_work> once_;
+    std::unique_ptr<metrics_export> numbers_; // null: nobody wants them
+    std::unique_ptr<admin_port> admin_;       // null: none is wanted
+    std::optional<consume_work> all_;
+    service_manager manager_{s_.io.get_executor()};
+    std::vector<on_signal> signals_; // as long as there are consumers to ask and to turn
+};
+
+asio::awaitable<int> consume_run::find_queues()
+{
+    for (auto const& queue : o_.queues) {
+        auto const url = co_await existing_queue(s_.sqs, queue, o_.until_empty);
+        if (!url) co_return s_.complain(url.error(), queue);
+        if (std::ranges::find(urls_, *url) != urls_.end())
+            co_return complain("the queue " + queue + " is named twice", usage);
+        urls_.push_back(*url);
+    }
+    if (o_.poison_queue.empty()) co_return ok;
+    auto const poison = co_await existing_queue(s_.sqs, o_.poison_queue);
+    if (!poison) co_return s_.complain(poison.error(), "--poison-queue " + o_.poison_queue);
+    if (std::ranges::find(urls_, *poison) != urls_.end())
+        co_return complain("--poison-queue is the queue itself: what is rejected would come again", usage);
+    settings_.poison_queue_url = *poison;
+    co_return ok;
+}
+
+int consume_run::read_files()
+{
+    if (!o_.settings.empty()) {
+        auto const found = load_limits(o_.settings);
+        if (!found) return complain(found.error());
+        at_first_ = found->over(base_);
+    }
+    if (!o_.flag.empty()) {
+        auto const interval = std::chrono::duration_cast<std::chrono::seconds>(settings_.flag.interval);
+        auto flag = open_flag(s_, "--flag", o_.flag, interval);
+        if (!flag) return complain(flag.error());
+        settings_.flag.source = std::move(*flag);
+    }
+    auto opened = open_report(o_.report);
+    if (!opened) return complain_of_report(o_.report, opened.error());
+    if (*opened) report_.emplace(std::move(**opened));
+    return ok;
+}
+
+/// The work, and what guards it.
+asio::awaitable<int> consume_run::prepare(make_work const& make)
+{
+    auto traced = trace_export::to(s_, o_.traces);
+    if (!traced) co_return complain(traced.error());
+    heard_->traces = std::move(*traced);
+    auto job = make(urls_, settings_, heard_);
+    if (!job) co_return complain(job.error());
+    job_ = std::move(*job);
+    if (!o_.idempotency.store.empty()) {
+        auto made = co_await idempotency_work::make(s_, o_.idempotency);
+        if (!made) co_return complain(made.error());
+        once_ = std::move(*made);
+        once_->add_attributes(settings_);
+        job_.handle = [once = once_, inner = job_.handle](
+                          std::string const& url) { return once->wrap(url, inner(url)); };
+    }
+    if (auto const wrong = settings_.validate()) co_return complain(*wrong);
+    co_return ok;
+}
+
+/// The ways out: metrics, the client of the consumers, the admin port.
+int consume_run::open_doors()
+{
+    auto exported = metrics_export::to(s_, o_.metrics, o_.admin.port.has_value());
+    if (!exported) return complain(exported.error());
+    numbers_ = std::move(*exported);
+    auto client = client_options_from(s_, settings_, urls_.size(), !o_.settings.empty());
+    if (numbers_) client.observer = numbers_->of_client();
+    s_.consumers.emplace(s_.io.get_executor(), std::move(client));
+    if (urls_.size() > *at_first_.max_in_flight)
+        return complain(fmt::format("--max-in-flight must be at least {}, one for each queue", urls_.size()), usage);
+    std::function<telemetry::snapshot()> page;
+    if (numbers_) page = [numbers = numbers_.get()] { return numbers->all().snapshot(); };
+    auto door = admin_port::open(o_.admin, job_.program, s_.io.get_executor(), std::move(page));
+    if (!door) return complain(door.error());
+    admin_ = std::move(*door);
+    return ok;
+}
+
+std::shared_ptr<observer> consume_run::observer_of(std::string const& url)
+{
+    auto its = settings_.observer;
+    if (numbers_) its = numbers_->of_queue(url);
+    if (heard_->traces) its = heard_->traces->of_queue(url, std::move(its));
+    return admin_ ? admin_->observe(url, std::move(its)) : its;
+}
+
+asio::awaitable<int> consume_run::consume()
+{
+    sqs::api& api = heard_->traces ? heard_->traces->around(*s_.consumers) : *s_.consumers;
+    auto const watch = [this](std::string const& url) { return observer_of(url); };
+    all_.emplace(s_.io, api, urls_, job_.handle, job_.handle_many, watch, settings_);
+    if (!o_.settings.empty()) {
+        auto const said = co_await all_->set_limits(at_first_);
+        if (!said) co_return complain(said.error());
+    }
+    begin();
+    co_await until_drained();
+    co_await end();
+    auto const code = judge();
+    bool const refused = heard_->end->has_error() && !heard_->complaint;
+    if (!refused) co_return code;
+    co_return co_await complain_of_end();
+}
+
+void consume_run::begin()
+{
+    if (numbers_) numbers_->begin(*all_);
+    if (heard_->traces) heard_->traces->begin(numbers_ ? numbers_->count_dropped() : nullptr);
+    if (admin_) {
+        for (auto const& q : all_->queues())
+            admin_->watch(q.url, q.of);
+        admin_->begin();
+    }
+}
+
+void consume_run::follow_signals()
+{
+    if (!o_.settings.empty()) signals_.emplace_back(s_.io, SIGHUP, [this] { read_limits_again(); });
+    for (auto const& q : all_->queues()) {
+        auto const tell = [name = has_one() ? "" : q.url + ": "](std::exception_ptr bug, explanation const& said) {
+            if (bug) std::rethrow_exception(bug);
+            say(stderr, "quern: {}{}\n", name, to_string(said));
+        };
+        signals_.emplace_back(s_.io, SIGUSR1, [this, q, tell] { asio::co_spawn(s_.io, q.of.explain(), tell); });
+        log_line(log_level::info, fmt::format("consuming {}", q.url));
+    }
+}
+
+void consume_run::read_limits_again()
+{
+    auto const found = load_limits(o_.settings);
+    if (!found) {
+        log_line(
+            log_level::error, fmt::format("the settings stay as they are: {}", printable(found.error().message)));
+        return;
+    }
+    asio::co_spawn(s_.io, turn(*all_, o_.settings, found->over(base_)), [](std::exception_ptr bug) {
+        if (bug) std::rethrow_exception(bug);
+    });
+}
+
+/// Completes when all have drained: because of a signal, of an output that broke, of queues that ran empty, or
+/// because one was refused from the beginning.
+asio::awaitable<void> consume_run::until_drained()
+{
+    all_->drain_on({SIGINT, SIGTERM}, limit_);
+    asio::signal_set told(s_.io, SIGINT, SIGTERM);
+    told.async_wait([this](boost::system::error_code ec, int) {
+        if (ec) return;
+        manager_.stopping();
+        log_line(log_level::info, "draining; a second signal cancels the handlers that run");
+    });
+    follow_signals();
+    std::vector<empty_watch> watches;
+    for (auto const& url : urls_)
+        watches.emplace_back(*s_.consumers, url);
+    asio::co_spawn(s_.io, all_->run(), [heard = heard_](std::exception_ptr bug, result<drain_report> end) {
+        if (bug) std::rethrow_exception(bug);
+        heard->end = std::move(end);
+        heard->arrived.ring();
+    });
+    if (job_.started) job_.started(*all_);
+    manager_.ready("consuming " + (has_one() ? urls_.front() : std::to_string(urls_.size()) + " queues"));
+
+    bool draining = false;
+    bool const tells = job_.statistics_every.count() != 0;
+    auto tell_at = real_clock().now() + job_.statistics_every;
+    while (!heard_->end) {
+        std::optional<tick> look_at, wake_at;
+        if (o_.until_empty && !draining) wake_at = look_at = real_clock().now() + 100ms;
+        if (tells) wake_at = std::min(tell_at, look_at.value_or(tell_at));
+        co_await heard_->arrived.wait(wake_at);
+
+        if (tells && real_clock().now() >= tell_at) {
+            tell_at = real_clock().now() + job_.statistics_every;
+            log_line(log_level::info, job_.statistics());
+        }
+        bool enough = heard_->complaint.has_value();
+        if (look_at && !enough && !heard_->end) enough = co_await all_empty(watches);
+        if (!enough || std::exchange(draining, true)) continue;
+        manager_.stopping();
+        all_->stop(limit_);
+    }
+}
+
+/// Whether all queues have run empty; false as well where that cannot be told.
+asio::awaitable<bool> consume_run::all_empty(std::vector<empty_watch>& watches)
+{
+    bool out = true;
+    for (std::size_t i = 0; i < watches.size(); ++i) {
+        auto const empty = co_await watches[i].stays_empty(all_->queues()[i].of);
+        if (!empty)
+            log_line(log_level::warning,
+                fmt::format("cannot tell whether the queue is empty: {}", explain(empty.error(), s_.sqs.endpoint())));
+        out = out && empty && *empty;
+    }
+    co_return out;
+}
+
+/// Sends what is left to send, in the time that the drain has left, a moment at least.
+asio::awaitable<void> consume_run::end()
+{
+    signals_.clear();
+    if (job_.ended) job_.ended();
+    heard_->report = co_await all_->drained();
+    if (admin_) co_await admin_->end();
+    auto const sent_by =
+        real_clock().now() + std::clamp<std::chrono::milliseconds>(limit_ - heard_->report.took, 500ms, 5s);
+    // A collector that hangs leaves time for the numbers, among which are the spans that it did not take.
+    auto const traced_by = numbers_ ? sent_by - (sent_by - real_clock().now()) / 2 : sent_by;
+    if (heard_->traces) co_await heard_->traces->finish(left_until(traced_by));
+    if (numbers_) co_await numbers_->finish(left_until(sent_by));
+    if (once_) log_line(log_level::info, once_->statistics());
+    if (job_.statistics) log_line(log_level::info, job_.statistics());
+}
+
+int consume_run::judge()
+{
+    auto const& report = heard_->report;
+    std::uint64_t discarded = 0;
+    for (auto const& q : all_->queues()) {
+        auto const its = q.of.counters();
+        log_line(log_level::info, (has_one() ? "" : q.url + ": ") + closing_line(its));
+        discarded += its.discarded;
+    }
+    log_line(log_level::info, fmt::format("drained: {}", to_json(report)));
+    int code = ok;
+    if (!report.clean()) {
+        code = complain("the drain left messages behind that come again later: " + to_json(report), not_drained);
+    }
+    if (discarded != 0) {
+        code =
+            complain(fmt::format("{} rejected and deleted unhandled; --poison-queue would have kept them", discarded),
+                deleted);
+    }
+    if (report_) {
+        if (auto const written = report_->write(whole_report() + '\n'); !written)
+            code = complain_of_report(o_.report, written.error());
+    }
+    if (heard_->complaint) code = complain(*heard_->complaint);
+    return code;
+}
+
+/// The report of all, and where there are several queues what became of the messages of each.
+std::string consume_run::whole_report() const
+{
+    auto text = to_json(heard_->report);
+    if (has_one()) return text;
     text.pop_back();
     std::string_view before = ",\"queues\":[";
-    for (auto const& q : work.queues()) {
+    for (auto const& q : all_->queues()) {
         auto const done = q.of.counters();
         text += fmt::format(
             R"({}{{"queue_url":"{}","received":{},"acknowledged":{},"put_off":{},"released":{},"rejected":{},"lost":{}}})",
@@ -142,65 +371,13 @@ std::string whole_report(drain_report const& all, consume_work const& work)
 }
 
 /// Which queue was refused, and why. Where there are several, its name goes along.
-asio::awaitable<int> complain_of_end(session const& s, consume_options const& o, consume_work& work)
+asio::awaitable<int> consume_run::complain_of_end()
 {
-    for (std::size_t i = 0; i < o.queues.size(); ++i) {
-        auto const end = co_await work.queues()[i].of.run();
-        if (end.has_error()) co_return s.complain(end.error(), o.queues[i]);
+    for (std::size_t i = 0; i < o_.queues.size(); ++i) {
+        auto const end = co_await all_->queues()[i].of.run();
+        if (end.has_error()) co_return s_.complain(end.error(), o_.queues[i]);
     }
     co_return failed;
-}
-
-/// For what has to be sent at the end: what a drain has left of its time, a moment at least.
-std::chrono::milliseconds rest_of(consume_options const& o, drain_report const& r)
-{
-    std::chrono::milliseconds const limit = std::chrono::seconds(o.drain_deadline);
-    return std::clamp<std::chrono::milliseconds>(limit - r.took, 500ms, 5s);
-}
-
-std::chrono::milliseconds left_until(tick at)
-{
-    return std::max(std::chrono::ceil<std::chrono::milliseconds>(at - real_clock().now()), 100ms);
-}
-
-int judge(consume_options const& o, consumer_news const& heard, consume_work const& work, report_file* to)
-{
-    auto const& report = heard.report;
-    auto const several = work.queues().size() != 1;
-    consumer_counters done;
-    for (auto const& q : work.queues()) {
-        auto const its = q.of.counters();
-        log_line(
-            log_level::info, fmt::format("{}{}{}", several ? q.url : "", several ? ": " : "", closing_line(its)));
-        done.discarded += its.discarded;
-    }
-    log_line(log_level::info, fmt::format("drained: {}", to_json(report)));
-    int code = ok;
-    if (!report.clean()) {
-        code = complain("the drain left messages behind that come again later: " + to_json(report), not_drained);
-    }
-    if (done.discarded != 0) {
-        code = complain(
-            fmt::format("{} rejected and deleted unhandled; --poison-queue would have kept them", done.discarded),
-            deleted);
-    }
-    if (to) {
-        if (auto const written = to->write(whole_report(report, work) + '\n'); !written)
-            code = complain_of_report(o, written.error());
-    }
-    if (heard.complaint) code = complain(*heard.complaint);
-    return code;
-}
-
-/// The URL of a queue that is there. An error other than that one may not look at it is told in its name.
-asio::awaitable<result<std::string>> existing_queue(session& s, std::string name, bool must_count)
-{
-    auto url = co_await queue_url(s.sqs, name);
-    if (!url) co_return url.error();
-    auto const there = co_await queue_depth(s.sqs, *url);
-    bool const may_ask = there || !there.error().service_code.starts_with("AccessDenied");
-    if (!there && (may_ask || must_count)) co_return there.error();
-    co_return url;
 }
 
 } // namespace
@@ -208,110 +385,13 @@ asio::awaitable<result<std::string>> existing_queue(session& s, std::string name
 asio::awaitable<int> consume_queues(session& s, consume_options const& o, make_work const& make)
 {
     if (auto const why = conflict(o); !why.empty()) co_return complain(why, usage);
-    std::vector<std::string> urls;
-    for (auto const& queue : o.queues) {
-        auto const url = co_await existing_queue(s, queue, o.until_empty);
-        if (!url) co_return s.complain(url.error(), queue);
-        if (std::ranges::find(urls, *url) != urls.end())
-            co_return complain("the queue " + queue + " is named twice", usage);
-        urls.push_back(*url);
-    }
-
-    auto settings = options_from(o);
-    auto const base = consumer_limits::of(settings);
-    consumer_limits at_first = base;
-    if (!o.settings.empty()) {
-        auto const found = load_limits(o.settings);
-        if (!found) co_return complain(found.error());
-        at_first = found->over(base);
-    }
-    if (!o.flag.empty()) {
-        auto const interval = std::chrono::duration_cast<std::chrono::seconds>(settings.flag.interval);
-        auto flag = open_flag(s, "--flag", o.flag, interval);
-        if (!flag) co_return complain(flag.error());
-        settings.flag.source = std::move(*flag);
-    }
-    if (!o.poison_queue.empty()) {
-        auto const poison = co_await existing_queue(s, o.poison_queue, false);
-        if (!poison) co_return s.complain(poison.error(), "--poison-queue " + o.poison_queue);
-        if (std::ranges::find(urls, *poison) != urls.end())
-            co_return complain("--poison-queue is the queue itself: what is rejected would come again", usage);
-        settings.poison_queue_url = *poison;
-    }
-    std::optional<report_file> report;
-    if (!o.report.empty()) {
-        auto opened = report_file::open(o.report);
-        if (!opened) co_return complain_of_report(o, opened.error());
-        report.emplace(std::move(*opened));
-    }
-
-    auto const ex = s.io.get_executor();
-    auto const heard = std::make_shared<consumer_news>(ex);
-    auto traced = trace_export::to(s, o.traces);
-    if (!traced) co_return complain(traced.error());
-    heard->traces = std::move(*traced);
-    auto* const traces = heard->traces.get();
-    auto job = make(urls, settings, heard);
-    if (!job) co_return complain(job.error());
-    std::shared_ptr<idempotency_work> once;
-    if (!o.idempotency.store.empty()) {
-        auto made = co_await idempotency_work::make(s, o.idempotency);
-        if (!made) co_return complain(made.error());
-        once = std::move(*made);
-        once->add_attributes(settings);
-        job->handle = [once, inner = job->handle](std::string const& url) { return once->wrap(url, inner(url)); };
-    }
-    if (auto const wrong = settings.validate()) co_return complain(*wrong);
-    auto const exported = metrics_export::to(s, o.metrics, o.admin.port.has_value());
-    if (!exported) co_return complain(exported.error());
-    auto* const numbers = exported->get();
-    auto client_settings = client_options_from(s, settings, urls.size(), !o.settings.empty());
-    if (numbers) client_settings.observer = numbers->of_client();
-    auto& client = s.consumers.emplace(ex, std::move(client_settings));
-    if (urls.size() > *at_first.max_in_flight)
-        co_return complain(
-            fmt::format("--max-in-flight must be at least {}, one for each queue", urls.size()), usage);
-    std::function<telemetry::snapshot()> page;
-    if (numbers) page = [numbers] { return numbers->all().snapshot(); };
-    auto const door = admin_port::open(o.admin, job->program, ex, std::move(page));
-    if (!door) co_return complain(door.error());
-    auto* const admin = door->get();
-    auto const watch = [&](std::string const& url) {
-        auto its = settings.observer;
-        if (numbers) its = numbers->of_queue(url);
-        if (traces) its = traces->of_queue(url, std::move(its));
-        return admin ? admin->observe(url, std::move(its)) : its;
-    };
-    sqs::api& api = traces ? traces->around(client) : client;
-    consume_work all(s.io, api, urls, job->handle, job->handle_many, watch, settings);
-    std::shared_ptr<settings_on_signal> turned;
-    if (!o.settings.empty()) {
-        auto const said = co_await all.set_limits(at_first);
-        if (!said) co_return complain(said.error());
-        turned = std::make_shared<settings_on_signal>(s.io, o.settings, base, all);
-        turned->wait();
-    }
-    if (numbers) numbers->begin(all);
-    if (traces) traces->begin(numbers ? numbers->count_dropped() : nullptr);
-    if (admin) {
-        for (auto const& q : all.queues())
-            admin->watch(q.url, q.of);
-        admin->begin();
-    }
-    co_await consume_until_drained(s, o, *job, all, heard);
-    if (admin) co_await admin->end();
-    auto const sent_by = real_clock().now() + rest_of(o, heard->report);
-    // A collector that hangs leaves time for the numbers, among which are the spans that it did not take.
-    auto const traced_by = numbers ? sent_by - (sent_by - real_clock().now()) / 2 : sent_by;
-    if (traces) co_await traces->finish(left_until(traced_by));
-    if (numbers) co_await numbers->finish(left_until(sent_by));
-    if (turned) turned->end();
-    if (once) log_line(log_level::info, once->statistics());
-    if (job->statistics) log_line(log_level::info, job->statistics());
-    auto const code = judge(o, *heard, all, report ? &*report : nullptr);
-    bool const refused = heard->end->has_error() && !heard->complaint;
-    if (!refused) co_return code;
-    co_return co_await complain_of_end(s, o, all);
+    consume_run all(s, o);
+    int code = co_await all.find_queues();
+    if (code == ok) code = all.read_files();
+    if (code == ok) code = co_await all.prepare(make);
+    if (code == ok) code = all.open_doors();
+    if (code == ok) code = co_await all.consume();
+    co_return code;
 }
 
 } // namespace quern::app

@@ -3,12 +3,6 @@
 #include "common/rate_text.hpp"
 #include "common/toml_reader.hpp"
 
-#include <fmt/core.h>
-
-#include <fstream>
-#include <limits>
-#include <sstream>
-
 namespace quern::app {
 namespace {
 
@@ -63,21 +57,14 @@ private:
 
 result<consumer_limits> limits_from(std::string_view document, std::string_view file)
 {
-    try {
-        return reader(file).read(document);
-    } catch (toml_reader::complaint const& c) {
-        return failure(errc::invalid_option, "--settings " + c.text);
-    }
+    return read_toml("--settings", [&] { return reader(file).read(document); });
 }
 
 result<consumer_limits> load_limits(std::string const& path)
 {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf(); // of an empty one nothing is written, which is no failure
-    if (!file.is_open() || file.bad())
-        return failure(errc::invalid_option, fmt::format("--settings {}: cannot be read", path));
-    return limits_from(text.str(), path);
+    auto const text = text_of_file("--settings", path);
+    if (!text) return text.error();
+    return limits_from(*text, path);
 }
 
 } // namespace quern::app

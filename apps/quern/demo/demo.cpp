@@ -4,14 +4,13 @@
 #include "common/depth.hpp"
 #include "common/progress.hpp"
 #include "common/rejects_nothing.hpp"
-#include "common/sender.hpp"
 #include "common/session.hpp"
 #include "common/standard_streams.hpp"
 #include "demo/demo_broker.hpp"
 #include "demo/demo_tally.hpp"
-#include "demo/observed_api.hpp"
 
 #include <quern/core/alarm.hpp>
+#include <quern/producer/producer.hpp>
 #include <quern/sqs/limits.hpp>
 
 #include <boost/asio/co_spawn.hpp>
@@ -37,7 +36,8 @@ struct demo_options {
     admin_options admin;
 };
 
-constexpr auto patience = 60s; ///< without a single acknowledgement: what is missing then is lost
+constexpr std::size_t most_unanswered = 80; ///< sends: eight full requests
+constexpr auto patience = 60s;              ///< without a single acknowledgement: what is missing then is lost
 
 /// The body of a message: its number, and dots up to the size.
 std::string body_of(std::size_t number, std::size_t size)
@@ -56,26 +56,12 @@ std::optional<std::size_t> number_in(std::string_view body)
 }
 
 /// Both ends of one queue: sends, consumes, and keeps the books. Outlived by none of its coroutines: each holds it.
-class mill : public std::enable_shared_from_this<mill> {
+class mill final : public observer, public std::enable_shared_from_this<mill> {
 public:
     mill(session& s, demo_options const& o, std::string url)
-        : executor_(s.io.get_executor()), options_(o), queue_url_(std::move(url)), observed_(s.sqs),
-          count_(o.messages), to_(executor_, s.sqs, queue_url_,
-                                  [this](std::size_t number, auto const& answer) {
-                                      count_.sent(number, answer.has_value());
-                                      if (!answer && !refused_) refused_ = answer.error();
-                                      room_.ring();
-                                  }),
-          room_(real_clock(), executor_), pulse_(real_clock(), executor_)
-    {
-        observed_.on_received = [this](sqs::message const& m) {
-            if (auto const number = number_in(m.body)) count_.received(*number, m.receipt_handle);
-        };
-        observed_.on_deleted = [this](std::string_view receipt_handle) {
-            count_.deleted(receipt_handle, real_clock().now());
-            room_.ring();
-        };
-    }
+        : executor_(s.io.get_executor()), options_(o), queue_url_(std::move(url)), sqs_(s.sqs), count_(o.messages),
+          to_(executor_, sqs_, queue_url_), room_(real_clock(), executor_), pulse_(real_clock(), executor_)
+    {}
 
     /// Completes when all that was sent has been acknowledged, or will not be any more.
     asio::awaitable<void> grind(admin_port* admin)
@@ -89,16 +75,16 @@ public:
         settings.max_in_flight = options_.max_in_flight;
         settings.wait_time = 1s; // an empty queue is noticed within it
         settings.log = without_word_of_rejects(to_stderr());
-        if (admin) settings.observer = admin->observe(queue_url_, nullptr);
+        settings.observer = admin ? admin->observe(queue_url_, self) : self;
         consumer c(
-            executor_, observed_, queue_url_, [self](delivery& d) { return self->handle(d); }, settings);
+            executor_, sqs_, queue_url_, [self](delivery& d) { return self->handle(d); }, settings);
         if (admin) {
             admin->watch(queue_url_, c);
             admin->begin();
         }
         c.start();
 
-        empty_watch watch(observed_, queue_url_);
+        empty_watch watch(sqs_, queue_url_);
         auto const began_at = real_clock().now();
         progress bar("acked", options_.messages, began_at);
         for (bool over = false; !over;) {
@@ -121,21 +107,39 @@ public:
     std::optional<failure> const& refused() const { return refused_; }
     drain_report const& drained() const { return drained_; }
 
+    void settled(observed_message const& m, message_end how, std::chrono::seconds) override
+    {
+        if (how != message_end::deleted) return;
+        count_.deleted(m.id, real_clock().now());
+        room_.ring();
+    }
+
 private:
     asio::awaitable<void> send()
     {
         auto const self = shared_from_this();
         for (std::size_t number = 0; number < options_.messages; ++number) {
-            // Not further ahead than this, or what is measured is how long a message waits in the queue.
-            while (count_.outstanding() >= 2 * options_.max_in_flight) {
-                co_await to_.flush();
+            // Not further ahead than this, or what is measured is how long a message waits, here or in the queue.
+            while (count_.outstanding() >= 2 * options_.max_in_flight || unanswered_ == most_unanswered)
                 co_await room_.wait();
-            }
             count_.given(number, real_clock().now());
-            sqs::send_message_entry entry(body_of(number, options_.size));
-            co_await to_.add(std::move(entry));
+            ++unanswered_;
+            asio::co_spawn(executor_, send(number), [self](std::exception_ptr bug) {
+                if (bug) std::rethrow_exception(bug);
+            });
         }
-        co_await to_.finished();
+        while (unanswered_ != 0)
+            co_await room_.wait();
+    }
+
+    asio::awaitable<void> send(std::size_t number)
+    {
+        sqs::send_message_entry entry(body_of(number, options_.size));
+        auto const answer = co_await to_.send(std::move(entry));
+        count_.sent(number, answer.has_value());
+        if (!answer && !refused_) refused_ = answer.error();
+        --unanswered_;
+        room_.ring();
     }
 
     asio::awaitable<outcome> handle(delivery& d)
@@ -145,19 +149,19 @@ private:
             ++retried_;
             co_return retry_after(1s);
         }
-        if (number) count_.handle(*number);
+        if (number) count_.handle(*number, d.id());
         co_return ack();
     }
 
     asio::any_io_executor executor_;
     demo_options const options_;
     std::string const queue_url_;
-    observed_api observed_;
+    sqs::api& sqs_;
     tally count_;
-    sender to_;
+    producer to_;
     alarm room_, pulse_;
     bool all_sent_ = false;
-    std::size_t retried_ = 0;
+    std::size_t retried_ = 0, unanswered_ = 0;
     std::optional<failure> refused_;
     drain_report drained_;
 };
@@ -271,19 +275,17 @@ void add_demo(command& app, command_line& line)
     auto const o = std::make_shared<demo_options>();
     auto* const command =
         app.add_subcommand("demo", "Send and consume against a broker of its own, and tell how it went");
-    command->add_option("--messages", o->messages, "Send and consume so many messages")
-        ->range(1, 50'000'000)
-        ->capture_default_str();
-    command->add_option("--size", o->size, "Size of each message in bytes")
-        ->range(std::size_t(16), sqs::max_message_bytes)
-        ->capture_default_str();
-    command->add_option("--max-in-flight", o->max_in_flight, "Let the consumer hold at most so many messages at once")
-        ->range(1, 100'000)
-        ->capture_default_str();
-    command->add_flag("--json", o->json, "Print the result as one JSON object");
+    command->add({
+        {"--messages", o->messages, "Send and consume so many messages", range(1, 50'000'000), shows_default()},
+        {"--size", o->size, "Size of each message in bytes", range(std::size_t(16), sqs::max_message_bytes),
+            shows_default()},
+        {"--max-in-flight", o->max_in_flight, "Let the consumer hold at most so many messages at once",
+            range(1, 100'000), shows_default()},
+        {"--json", o->json, "Print the result as one JSON object"},
+    });
     add_admin_options(*command, o->admin);
     command->footer(help);
-    command->callback([o, &line] { line.run = [o] { return run_demo(*o); }; });
+    when_named(*command, line, [o] { return run_demo(*o); });
 }
 
 } // namespace quern::app

@@ -17,24 +17,18 @@ void tally::sent(std::size_t number, bool taken)
     messages_[number].sent = taken;
 }
 
-void tally::received(std::size_t number, std::string_view receipt_handle)
+void tally::handle(std::size_t number, std::string_view message_id)
 {
-    handles_.insert_or_assign(std::string(receipt_handle), number);
+    numbers_.insert_or_assign(std::string(message_id), number);
+    if (std::exchange(messages_[number].handled, true)) ++duplicates_;
 }
 
-bool tally::handle(std::size_t number)
+void tally::deleted(std::string_view message_id, tick now)
 {
-    bool const again = std::exchange(messages_[number].handled, true);
-    if (again) ++duplicates_;
-    return !again;
-}
-
-void tally::deleted(std::string_view receipt_handle, tick now)
-{
-    auto const at = handles_.find(std::string(receipt_handle));
-    if (at == handles_.end()) return;
+    auto const at = numbers_.find(std::string(message_id));
+    if (at == numbers_.end()) return;
     auto& message = messages_[at->second];
-    handles_.erase(at);
+    numbers_.erase(at);
     if (std::exchange(message.acked, true)) return;
     ++acked_;
     message.acked_at = last_acked_at_ = now;

@@ -11,16 +11,15 @@
 namespace quern::app {
 
 /// The fate of each of so many messages, numbered from 0. A message is acknowledged when the service has confirmed
-/// that one of its receipt handles was deleted.
+/// that it was deleted.
 class tally {
 public:
     explicit tally(std::size_t messages) : messages_(messages) {}
 
     void given(std::size_t number, tick now); ///< to be sent
     void sent(std::size_t number, bool taken);
-    void received(std::size_t number, std::string_view receipt_handle);
-    bool handle(std::size_t number); ///< false: it has been handled before
-    void deleted(std::string_view receipt_handle, tick now);
+    void handle(std::size_t number, std::string_view message_id);
+    void deleted(std::string_view message_id, tick now);
 
     std::size_t sent() const { return sent_; }
     std::size_t acked() const { return acked_; }
@@ -44,7 +43,7 @@ private:
         bool sent = false, handled = false, acked = false;
     };
     std::vector<fate> messages_;
-    std::unordered_map<std::string, std::size_t> handles_; // of what is in flight
+    std::unordered_map<std::string, std::size_t> numbers_; // by message id, of what was handled
     std::size_t given_ = 0, refused_ = 0, sent_ = 0, acked_ = 0, duplicates_ = 0;
     tick first_given_at_, last_acked_at_;
 };

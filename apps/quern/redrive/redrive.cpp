@@ -30,11 +30,6 @@ namespace {
 
 namespace asio = boost::asio;
 
-exit_code complain_of_report(redrive_options const& o, failure const& why)
-{
-    return complain(fmt::format("--report {}: cannot be written: {}", o.report, describe(why)));
-}
-
 /// True when nobody is there to ask, or says yes.
 bool agrees(redrive_options const& o, redrive::options const& settings, std::size_t depth)
 {
@@ -72,7 +67,7 @@ void tell(redrive::report const& r)
     if (r.interrupted) say(stderr, "  it was ended early: run it again for the rest\n");
 }
 
-int judge(redrive_options const& o, redrive::report const& r, report_file* to)
+int judge(redrive_options const& o, redrive::report const& r, std::optional<report_file>& to)
 {
     tell(r);
     if (!o.metrics.empty()) say(stdout, "{}", metrics_line(r, redrive::queue_name(o.queue), real_clock().wall()));
@@ -84,7 +79,7 @@ int judge(redrive_options const& o, redrive::report const& r, report_file* to)
     if (r.cancelled) code = complain("cancelled", halted);
     if (to) {
         if (auto const written = to->write(to_json(r) + '\n'); !written)
-            code = complain_of_report(o, written.error());
+            code = complain_of_report(o.report, written.error());
     }
     return code;
 }
@@ -93,11 +88,8 @@ int judge(redrive_options const& o, redrive::report const& r, report_file* to)
 asio::awaitable<result<std::string>> settled(session& s, std::string const& name)
 {
     if (name.empty()) co_return name;
-    auto const url = co_await queue_url(s.sqs, name);
-    if (!url) co_return url.error();
-    auto const there = co_await queue_depth(s.sqs, *url);
-    if (!there && !there.error().service_code.starts_with("AccessDenied")) co_return there.error();
-    co_return *url;
+    auto url = co_await existing_queue(s.sqs, name);
+    co_return url;
 }
 
 /// A flag that stands in no file, read in the background from now on; null where there is none. What cannot be read
@@ -159,12 +151,8 @@ asio::awaitable<int> redrive_queue(session& s, redrive_options o)
     auto const depth = co_await queue_depth(s.sqs, *dlq);
     auto const total = depth ? static_cast<std::size_t>(depth->total()) : 0;
 
-    std::optional<report_file> report;
-    if (!o.report.empty()) {
-        auto opened = report_file::open(o.report);
-        if (!opened) co_return complain_of_report(o, opened.error());
-        report.emplace(std::move(*opened));
-    }
+    auto report = open_report(o.report);
+    if (!report) co_return complain_of_report(o.report, report.error());
     if (!has_begun && !agrees(o, settings, total)) co_return complain("nothing was done");
     if (natively) {
         auto const code = co_await move_natively(s, o, *dlq, *to);
@@ -196,7 +184,7 @@ asio::awaitable<int> redrive_queue(session& s, redrive_options o)
     watch->end();
     if (*flag) (*flag)->end();
     if (!end) co_return s.complain(end.error(), o.queue);
-    co_return judge(o, *end, report ? &*report : nullptr);
+    co_return judge(o, *end, *report);
 }
 
 } // namespace
@@ -224,7 +212,9 @@ void add_redrive(command& app, command_line& line)
     auto const o = std::make_shared<redrive_options>();
     auto* const command = app.add_subcommand("redrive", "Send the messages of a dead-letter queue back");
     command->one_subcommand_at_most();
-    command->add_option("DLQ", o->queue, "URL or name"); // required, unless a subcommand is named
+    command->add({
+        {"DLQ", o->queue, "URL or name"}, // required, unless a subcommand is named
+    });
     add_redrive_options(*command, *o);
     command->footer(redrive_help);
     run_redrive(*command, o, line);

@@ -226,14 +226,15 @@ int resume(journal_options const& o, command_line const& line)
 
 void add_export_of_messages(command& it, journal_options& o)
 {
-    auto* const queue = it.add_option("DLQ", o.queue, "Export the messages of this queue instead, URL or name");
-    it.add_option("FILE", o.file,
-          "To this file, a line of JSON each; they stay in the queue. Only a complete copy replaces a file")
-        ->needs("DLQ");
-    queue->needs("FILE")->excludes("--journal");
-    it.add_option("--format", o.format, "Format of a history: json, as the journal has it, or csv")
-        ->one_of({"json", "csv"})
-        ->capture_default_str();
+    it.add({
+        {"DLQ", o.queue, "Export the messages of this queue instead, URL or name", needs("FILE"),
+            excludes("--journal")},
+        {"FILE", o.file,
+            "To this file, a line of JSON each; they stay in the queue. Only a complete copy replaces a file",
+            needs("DLQ")},
+        {"--format", o.format, "Format of a history: json, as the journal has it, or csv", one_of({"json", "csv"}),
+            shows_default()},
+    });
 }
 
 } // namespace
@@ -278,16 +279,14 @@ void add_redrive_journal(command& redrive, command_line& line)
     for (auto const& one : all) {
         auto const o = std::make_shared<journal_options>();
         auto* const it = redrive.add_subcommand(one.name, one.what);
-        auto* const folder = it->add_option("--journal DIR", o->folder, "Folder of the journal");
-        it->add_option("--name NAME", o->name, "Name of the run; default: the only one there");
         std::string const is(one.name);
+        option folder("--journal DIR", o->folder, "Folder of the journal");
+        if (is != "export") folder.traits.push_back(required());
+        it->add({folder, {"--name NAME", o->name, "Name of the run; default: the only one there"}});
         if (is == "status" || is == "history" || is == "export")
-            it->add_option("--message ID", o->message, "Tell of this message alone");
+            it->add({"--message ID", o->message, "Tell of this message alone"});
         if (is == "resume") add_telling_options(*it, o->telling);
-        if (is == "export")
-            add_export_of_messages(*it, *o);
-        else
-            folder->required();
+        if (is == "export") add_export_of_messages(*it, *o);
         it->callback([o, &line, work_of = one.run] {
             if (o->folder.empty() && o->file.empty())
                 throw usage_error("--journal DIR, or DLQ and FILE, is required");

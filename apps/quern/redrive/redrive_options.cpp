@@ -25,18 +25,10 @@ std::map<std::string, policy::jitter> const jitters{
 
 /// Refuses what `read` cannot read.
 template <class Read>
-std::function<std::string(std::string const&)> must_be(Read read, std::string what)
+trait must_be(Read read, std::string what)
 {
-    return [read, what](std::string const& text) { return read(text) ? std::string() : text + " is no " + what; };
-}
-
-template <class Read>
-std::function<std::string(std::string const&)> must_make_sense(Read read)
-{
-    return [read](std::string const& text) {
-        auto const made = read(text);
-        return made ? std::string() : made.error().message;
-    };
+    return check(
+        [read, what](std::string const& text) { return read(text) ? std::string() : text + " is no " + what; });
 }
 
 auto const duration = "duration: 60s, 15m, 2h or 3d";
@@ -56,149 +48,146 @@ std::optional<std::string> halted_by(std::string const& path)
     return path + " says \"" + printable(text->substr(0, std::min<std::size_t>(text->find('\n'), 100))) + '"';
 }
 
+/// How fast, and when to stop.
+void add_pace_options(command& to, redrive_options& o)
+{
+    to.add({
+        {"--rate RATE", o.rate, "Send at most so many messages in a time: 10/s, 30/min; default: no limit",
+            check(check_rate)},
+        {"--ramp RAMP", o.ramp,
+            "Let the rate grow from one to another within a time: 1/s..200/s:10m; default: no limit",
+            must_be(ramp_from, "ramp: 1/s..200/s:10m"), excludes("--rate")},
+        {"--canary N:TIME", o.canary,
+            "Send so many first, and the others only if these have not come back after a time: 10:5m; default: none "
+            "first",
+            must_be(canary_from, "canary: 10:5m")},
+        {"--stop-on-return PART", o.stop_on_return,
+            "Stop when more than this part of what was sent has come back: 5%; default: when any of --canary has, "
+            "else never",
+            must_be(ratio_from, "part: 5%")},
+        {"--stop-on-failure N/TIME", o.stop_on_failure,
+            "Stop when so many sends fail within a time: 10/min; default: never",
+            must_be(failure_limit_from, "number in a time: 10/min, or in s or h")},
+    });
+}
+
 } // namespace
 
 void add_common_options(command& to, redrive_options& o)
 {
-    to.add_option("--limit N", o.limit, "Take at most so many messages; default: all, with --id one")
-        ->range(std::size_t(1), std::size_t(1'000'000'000));
-    to.add_option("--id ID", o.id, "Take only the message with this id")->check(is_given);
-    to.add_option("--group GROUP", o.group, "Take only messages of this group")->check(is_given);
-    to.add_option("--where TEXT", o.where,
-          "Take only messages with such an attribute: 'attr.type = \"x\"', or with !=; all that are given must "
-          "hold")
-        ->one_each_time()
-        ->check(must_make_sense(redrive::parse_where));
-    to.add_option("--where-body TEXT", o.where_body,
-          "Take only messages with such a part of a JSON body: '/order/state = \"new\"', or with !=; all that are "
-          "given must hold, and a body that is no JSON is never taken")
-        ->one_each_time()
-        ->check(must_make_sense(redrive::parse_where_body));
     auto const is_moment =
-        must_make_sense([](std::string const& text) { return redrive::parse_moment(text, wall_time()); });
-    to.add_option("--since TIME", o.since,
-          "Take only messages that were first sent at this time or later: 2026-11-22T10:00:00Z, or 2h for two "
-          "hours ago")
-        ->check(is_moment);
-    to.add_option(
-          "--until TIME", o.until, "Take only messages that were first sent before this time; written as for --since")
-        ->check(is_moment);
-    to.add_option("--concurrency N", o.concurrency, "Hold at most so many messages at once")
-        ->range(1, 10'000)
-        ->capture_default_str();
-    to.add_flag("--dry-run", o.dry_run,
-        "Send nothing, and tell what would be done; each message is received once for it, which its receive count "
-        "shows");
-    to.add_flag("--yes", o.yes, "Begin without the question that is asked where standard input is a terminal");
+        parsed_by([](std::string const& text) { return redrive::parse_moment(text, wall_time()); });
+    to.add({
+        {"--limit N", o.limit, "Take at most so many messages; default: all, with --id one",
+            range(std::size_t(1), std::size_t(1'000'000'000))},
+        {"--id ID", o.id, "Take only the message with this id", check(is_given)},
+        {"--group GROUP", o.group, "Take only messages of this group", check(is_given)},
+        {"--where TEXT", o.where,
+            "Take only messages with such an attribute: 'attr.type = \"x\"', or with !=; all that are given must "
+            "hold",
+            one_each_time(), parsed_by(redrive::parse_where)},
+        {"--where-body TEXT", o.where_body,
+            "Take only messages with such a part of a JSON body: '/order/state = \"new\"', or with !=; all that are "
+            "given must hold, and a body that is no JSON is never taken",
+            one_each_time(), parsed_by(redrive::parse_where_body)},
+        {"--since TIME", o.since,
+            "Take only messages that were first sent at this time or later: 2026-11-22T10:00:00Z, or 2h for two "
+            "hours ago",
+            is_moment},
+        {"--until TIME", o.until, "Take only messages that were first sent before this time; written as for --since",
+            is_moment},
+        {"--concurrency N", o.concurrency, "Hold at most so many messages at once", range(1, 10'000),
+            shows_default()},
+        {"--dry-run", o.dry_run,
+            "Send nothing, and tell what would be done; each message is received once for it, which its receive "
+            "count shows"},
+        {"--yes", o.yes, "Begin without the question that is asked where standard input is a terminal"},
+    });
     add_telling_options(to, o);
 }
 
 void add_telling_options(command& to, redrive_options& o)
 {
-    to.add_option("--report FILE", o.report,
-          "Write a report to this file, as JSON: what was sent, rejected and left; default: no report")
-        ->check(is_given);
-    to.add_option("--metrics FORM", o.metrics,
-          "Print metrics at the end, as emf: a line on standard output, of which CloudWatch makes metrics where it "
-          "takes in logs; default: none")
-        ->one_of({"emf"});
+    to.add({
+        {"--report FILE", o.report,
+            "Write a report to this file, as JSON: what was sent, rejected and left; default: no report",
+            check(is_given)},
+        {"--metrics FORM", o.metrics,
+            "Print metrics at the end, as emf: a line on standard output, of which CloudWatch makes metrics where it "
+            "takes in logs; default: none",
+            one_of({"emf"})},
+    });
     add_admin_options(to, o.admin);
 }
 
 void add_redrive_options(command& to, redrive_options& o)
 {
-    to.add_option("--to QUEUE", o.to,
-          "Send all messages to this queue, URL or name; default: each to the queue that it came from")
-        ->check(is_given);
-    to.add_flag("--to-source", o.to_source, "Send each message to the queue that it came from, which is the default")
-        ->excludes("--to");
-    to.add_option("--poison-queue QUEUE", o.poison_queue,
-          "Move messages that have used up --max-attempts to this queue, URL or name; default: they stay")
-        ->check(is_given);
+    to.add({
+        {"--to QUEUE", o.to,
+            "Send all messages to this queue, URL or name; default: each to the queue that it came from",
+            check(is_given)},
+        {"--to-source", o.to_source, "Send each message to the queue that it came from, which is the default",
+            excludes("--to")},
+        {"--poison-queue QUEUE", o.poison_queue,
+            "Move messages that have used up --max-attempts to this queue, URL or name; default: they stay",
+            check(is_given)},
+    });
     add_common_options(to, o);
-    to.add_option("--cutoff WHEN", o.cutoff,
-          "Whether what comes back during the run is sent again: now: it is left; off: it is sent")
-        ->one_of({"now", "off"})
-        ->capture_default_str();
-
-    to.add_option("--reason TEXT", o.chosen_reason,
-          "Take only messages with this text in the attribute QuernReason: those rejected or isolated for it")
-        ->check(is_given);
-    to.add_option("--rate RATE", o.rate, "Send at most so many messages in a time: 10/s, 30/min; default: no limit")
-        ->check(check_rate);
-    to.add_option("--ramp RAMP", o.ramp,
-          "Let the rate grow from one to another within a time: 1/s..200/s:10m; default: no limit")
-        ->check(must_be(ramp_from, "ramp: 1/s..200/s:10m"))
-        ->excludes("--rate");
-    to.add_option("--canary N:TIME", o.canary,
-          "Send so many first, and the others only if these have not come back after a time: 10:5m; default: none "
-          "first")
-        ->check(must_be(canary_from, "canary: 10:5m"));
-    to.add_option("--stop-on-return PART", o.stop_on_return,
-          "Stop when more than this part of what was sent has come back: 5%; default: when any of --canary has, "
-          "else never")
-        ->check(must_be(ratio_from, "part: 5%"));
-    to.add_option("--stop-on-failure N/TIME", o.stop_on_failure,
-          "Stop when so many sends fail within a time: 10/min; default: never")
-        ->check(must_be(failure_limit_from, "number in a time: 10/min, or in s or h"));
-
-    to.add_option("--max-attempts N", o.max_attempts,
-          "Send a message at most so often, counted over all runs; after that it is poison, see --poison-queue")
-        ->range(1, 1'000)
-        ->capture_default_str();
-    to.add_option("--delay-base TIME", o.delay_base,
-          "Delay the first attempt of a message by so long; each further one waits twice as long; 0: no delay")
-        ->check(must_be(duration_from, duration))
-        ->capture_default_str();
-    to.add_option(
-          "--delay-max TIME", o.delay_max, "Delay no attempt by more than this; 15m at most, 30d with --journal")
-        ->check(must_be(duration_from, duration))
-        ->capture_default_str();
-    to.add_option(
-          "--jitter PART", o.jitter, "Leave a part of each delay to chance, so that messages do not come all at once")
-        ->one_of({"full", "half", "none"})
-        ->capture_default_str();
-    to.add_option("--native WHEN", o.native,
-          "Whether SQS itself moves the messages, which counts no attempts: never; auto: it does if no other "
-          "option is given that it cannot follow; only: it does, or the run is refused")
-        ->one_of({"auto", "never", "only"})
-        ->capture_default_str();
-    to.add_flag("--keep", o.keep, "Send copies, and leave the messages in the dead-letter queue");
-    to.add_option("--breaker-flag FLAG", o.breaker_flag,
-          "Send only while this flag says closed, off, false or 0. A file is read before each send, and lets "
-          "nothing be sent while it cannot be read; any other is read every five seconds, and lets nothing be sent "
-          "once it could not be read for a minute. One of " +
-              std::string(flag_forms) + "; default: no flag")
-        ->check(check_flag);
-    to.add_option("--on-open WHAT", o.on_open,
-          "With --breaker-flag: what to do while it lets nothing be sent: stop: end the run; wait: hold "
-          "--concurrency messages until it does")
-        ->one_of({"stop", "wait"})
-        ->needs("--breaker-flag")
-        ->capture_default_str();
-    to.add_option("--journal DIR", o.journal,
-          "Write every decision to this folder before it is carried out: a run that was "
-          "killed can go on, delays may be days; default: no journal")
-        ->check(is_given)
-        ->excludes("--keep")
-        ->excludes("--dry-run");
-    to.add_option("--name NAME", o.name,
-          "With --journal: the name of the run; one of that name that is not over goes on; default: the queue's "
-          "name")
-        ->check(is_given)
-        ->needs("--journal");
+    to.add({
+        {"--cutoff WHEN", o.cutoff,
+            "Whether what comes back during the run is sent again: now: it is left; off: it is sent",
+            one_of({"now", "off"}), shows_default()},
+        {"--reason TEXT", o.chosen_reason,
+            "Take only messages with this text in the attribute QuernReason: those rejected or isolated for it",
+            check(is_given)},
+    });
+    add_pace_options(to, o);
+    to.add({
+        {"--max-attempts N", o.max_attempts,
+            "Send a message at most so often, counted over all runs; after that it is poison, see --poison-queue",
+            range(1, 1'000), shows_default()},
+        {"--delay-base TIME", o.delay_base,
+            "Delay the first attempt of a message by so long; each further one waits twice as long; 0: no delay",
+            must_be(duration_from, duration), shows_default()},
+        {"--delay-max TIME", o.delay_max, "Delay no attempt by more than this; 15m at most, 30d with --journal",
+            must_be(duration_from, duration), shows_default()},
+        {"--jitter PART", o.jitter, "Leave a part of each delay to chance, so that messages do not come all at once",
+            one_of({"full", "half", "none"}), shows_default()},
+        {"--native WHEN", o.native,
+            "Whether SQS itself moves the messages, which counts no attempts: never; auto: it does if no other "
+            "option is given that it cannot follow; only: it does, or the run is refused",
+            one_of({"auto", "never", "only"}), shows_default()},
+        {"--keep", o.keep, "Send copies, and leave the messages in the dead-letter queue"},
+        {"--breaker-flag FLAG", o.breaker_flag,
+            "Send only while this flag says closed, off, false or 0. A file is read before each send, and lets "
+            "nothing be sent while it cannot be read; any other is read every five seconds, and lets nothing be sent "
+            "once it could not be read for a minute. One of " +
+                std::string(flag_forms) + "; default: no flag",
+            parsed_by(parse_flag)},
+        {"--on-open WHAT", o.on_open,
+            "With --breaker-flag: what to do while it lets nothing be sent: stop: end the run; wait: hold "
+            "--concurrency messages until it does",
+            one_of({"stop", "wait"}), needs("--breaker-flag"), shows_default()},
+        {"--journal DIR", o.journal,
+            "Write every decision to this folder before it is carried out: a run that was killed can go on, delays "
+            "may be days; default: no journal",
+            check(is_given), excludes("--keep"), excludes("--dry-run")},
+        {"--name NAME", o.name,
+            "With --journal: the name of the run; one of that name that is not over goes on; default: the queue's "
+            "name",
+            check(is_given), needs("--journal")},
+    });
 }
 
 void add_isolate_options(command& to, redrive_options& o)
 {
     o.isolate = true;
-    to.add_option("DLQ", o.queue, "URL or name")->required();
-    to.add_option("--to QUEUE", o.to, "Move the chosen messages to this poison queue, URL or name")
-        ->required()
-        ->check(is_given);
-    to.add_option("--reason TEXT", o.reason, "Give the messages this attribute QuernReason")
-        ->check(is_given)
-        ->capture_default_str();
+    to.add({
+        {"DLQ", o.queue, "URL or name", required()},
+        {"--to QUEUE", o.to, "Move the chosen messages to this poison queue, URL or name", required(),
+            check(is_given)},
+        {"--reason TEXT", o.reason, "Give the messages this attribute QuernReason", check(is_given), shows_default()},
+    });
     add_common_options(to, o);
 }
 

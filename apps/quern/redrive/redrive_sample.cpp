@@ -92,12 +92,6 @@ asio::awaitable<int> show_sample(session& s, sample_options const& o)
     co_return ok;
 }
 
-std::string check_part(std::string const& text)
-{
-    auto const read = redrive::parse_part(text);
-    return read ? std::string() : read.error().message;
-}
-
 } // namespace
 
 void add_sample(command& to, char const* name, command_line& line)
@@ -105,31 +99,25 @@ void add_sample(command& to, char const* name, command_line& line)
     auto const o = std::make_shared<sample_options>();
     auto* const command =
         to.add_subcommand(name, "Look at some messages of a dead-letter queue, and leave them there");
-    command->add_option("DLQ", o->queue, "URL or name")->required();
-    command->add_option("--count N", o->count, "Look at no more than so many messages")
-        ->range(1, 10'000)
-        ->capture_default_str();
-    command->add_option("--body N", o->body, "Show the first bytes of each body, so many")
-        ->range(std::size_t(0), sqs::max_message_bytes)
-        ->capture_default_str();
-    command
-        ->add_option("--by PART", o->by,
-            "Group by this part of the message too: attr.NAME, or a JSON pointer into the body (/order/state)")
-        ->check(check_part);
-    command->add_flag("--groups", o->groups, "Print the groups alone, without a line for each message");
-    command->add_flag("--json", o->json, "Print JSON: an object a line for each message, or one of all groups");
+    command->add({
+        {"DLQ", o->queue, "URL or name", required()},
+        {"--count N", o->count, "Look at no more than so many messages", range(1, 10'000), shows_default()},
+        {"--body N", o->body, "Show the first bytes of each body, so many",
+            range(std::size_t(0), sqs::max_message_bytes), shows_default()},
+        {"--by PART", o->by,
+            "Group by this part of the message too: attr.NAME, or a JSON pointer into the body (/order/state)",
+            parsed_by(redrive::parse_part)},
+        {"--groups", o->groups, "Print the groups alone, without a line for each message"},
+        {"--json", o->json, "Print JSON: an object a line for each message, or one of all groups"},
+    });
     command->footer(
         "RCVD counts receives, this one included; RDRV says how often the message was redriven before. A reason is "
-        "there "
-        "where a consumer rejected the message or somebody isolated it; of what SQS moved by itself the consumer's "
-        "log "
-        "has it. Each look is a receive, and a queue with a redrive policy of its own counts them. While this runs, "
-        "nobody else sees the messages; then they are visible again, also after Ctrl-C. When it is killed by "
-        "SIGKILL, "
-        "they are so after 30 s, or after as long again as it has run, 15 minutes at most.");
-    command->callback([o, &line] {
-        line.run = [o, &line] { return run(line.where, o->queue, [o](session& s) { return show_sample(s, *o); }); };
-    });
+        "there where a consumer rejected the message or somebody isolated it; of what SQS moved by itself the "
+        "consumer's log has it. Each look is a receive, and a queue with a redrive policy of its own counts them. "
+        "While this runs, nobody else sees the messages; then they are visible again, also after Ctrl-C. When it is "
+        "killed by SIGKILL, they are so after 30 s, or after as long again as it has run, 15 minutes at most.");
+    when_named(*command, line,
+        [o, &line] { return run(line.where, o->queue, [o](session& s) { return show_sample(s, *o); }); });
 }
 
 } // namespace quern::app

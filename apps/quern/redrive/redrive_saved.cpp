@@ -216,18 +216,15 @@ void add_import(command& redrive, command_line& line)
     };
     auto const o = std::make_shared<options>();
     auto* const it = redrive.add_subcommand("import", "Send the messages of a file that `export` wrote");
-    it->add_option("FILE", o->file, "As `export DLQ FILE` wrote it")->required();
-    it->add_option("QUEUE", o->queue, "Where they go, URL or name")->required();
-    it->footer(
-        "The messages are as they were, but for their ids and times. A line that cannot be sent is named, the others "
-        "go (but to a FIFO queue none behind it of its group), and the status is 1. Twice imported is twice there; a "
-        "FIFO queue takes the second copy for one and the "
-        "same "
-        "within five minutes.");
-    it->callback([o, &line] {
-        line.run = [o, &line] {
-            return run(line.where, o->queue, [o](session& s) { return import_messages(s, o->file, o->queue); });
-        };
+    it->add({
+        {"FILE", o->file, "As `export DLQ FILE` wrote it", required()},
+        {"QUEUE", o->queue, "Where they go, URL or name", required()},
+    });
+    it->footer("The messages are as they were, but for their ids and times. A line that cannot be sent is named, the "
+               "others go (but to a FIFO queue none behind it of its group), and the status is 1. Twice imported is "
+               "twice there; a FIFO queue takes the second copy for one and the same within five minutes.");
+    when_named(*it, line, [o, &line] {
+        return run(line.where, o->queue, [o](session& s) { return import_messages(s, o->file, o->queue); });
     });
 }
 

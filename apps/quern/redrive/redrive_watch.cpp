@@ -3,9 +3,7 @@
 #include "common/complaint.hpp"
 #include "redrive/redrive_text.hpp"
 
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
+#include <quern/core/detail/text/json_writer.hpp>
 
 #include <fmt/core.h>
 
@@ -38,29 +36,20 @@ std::string metrics_line(redrive::report const& r, std::string_view queue, wall_
     std::pair<char const*, std::size_t> const counts[] = {{"SuccessfulRedrives", r.redriven},
         {"PoisonPillsIsolated", r.isolated}, {"RedriveFailures", r.failures + r.left}, {"Returned", r.came_back},
         {"Skipped", r.skipped}, {"Unknown", r.maybe_twice}, {"Waiting", r.waiting}};
-    boost::json::array metrics;
-    boost::json::object line;
-    line["QueueName"] = queue;
-    for (auto const& [name, count] : counts) {
-        boost::json::object one;
-        one["Name"] = name;
-        one["Unit"] = "Count";
-        metrics.push_back(std::move(one));
-        line[name] = count;
-    }
-    boost::json::object group;
-    group["Namespace"] = "DLQRedriver";
-    boost::json::array dimension, dimensions, groups;
-    dimension.emplace_back("QueueName");
-    dimensions.push_back(std::move(dimension));
-    group["Dimensions"] = std::move(dimensions);
-    group["Metrics"] = std::move(metrics);
-    groups.push_back(std::move(group));
-    boost::json::object aws;
-    aws["Timestamp"] = std::chrono::floor<std::chrono::milliseconds>(now.time_since_epoch()).count();
-    aws["CloudWatchMetrics"] = std::move(groups);
-    line["_aws"] = std::move(aws);
-    return boost::json::serialize(line) + '\n';
+    std::string out;
+    text::json_writer json(out);
+    json.begin_object().member("QueueName", queue);
+    for (auto const& [name, count] : counts)
+        json.member(name, static_cast<std::int64_t>(count));
+    json.key("_aws").begin_object();
+    json.member("Timestamp", std::chrono::floor<std::chrono::milliseconds>(now.time_since_epoch()).count());
+    json.key("CloudWatchMetrics").begin_array().begin_object().member("Namespace", "DLQRedriver");
+    json.key("Dimensions").begin_array().begin_array().string("QueueName").end_array().end_array();
+    json.key("Metrics").begin_array();
+    for (auto const& [name, count] : counts)
+        json.begin_object().member("Name", name).member("Unit", "Count").end_object();
+    json.end_array().end_object().end_array().end_object().end_object();
+    return out + '\n';
 }
 
 redrive_watch::redrive_watch(boost::asio::io_context& io, redrive::redriver& of, std::size_t expected,

@@ -117,27 +117,29 @@ void add_relay(command& app, command_line& line)
 {
     auto const said = std::make_shared<relay_line>();
     auto* const command = app.add_subcommand("relay", "Bring each message to a web service");
-    command->add_option("QUEUE", said->queue, "URL or name");
-    command->add_option("URL", said->url, "The web service; https://host/path?query, with places to fill, see below");
-    command->add_option("--config FILE", said->config, "TOML file with settings, see docs/guide/relay.md");
-    command
-        ->add_option(
-            "--compat PROGRAM", said->compat, "Take the place of carrier or sqsd: read its variables, see below")
-        ->one_of({"carrier", "sqsd"});
+    command->add({
+        {"QUEUE", said->queue, "URL or name"},
+        {"URL", said->url, "The web service; https://host/path?query, with places to fill, see below"},
+        {"--config FILE", said->config, "TOML file with settings, see docs/guide/relay.md"},
+        {"--compat PROGRAM", said->compat, "Take the place of carrier or sqsd: read its variables, see below",
+            one_of({"carrier", "sqsd"})},
+    });
     for (auto const& setting : all_relay_settings()) {
         if (setting.option.empty()) continue;
         if (setting.type.empty()) {
-            command->add_flag(setting.option, said->flags[setting.key], setting.help);
+            command->add({setting.option, said->flags[setting.key], setting.help});
         } else {
             auto const name = fmt::format("{} {}", setting.option, setting.type);
-            command->add_option(name, said->given[setting.key], setting.help)->one_each_time();
+            command->add({name, said->given[setting.key], setting.help, one_each_time()});
         }
     }
-    command->add_flag("--check", said->check, "Read settings and files, ask --health-url once, and end");
-    command->add_flag("--dry-run", said->dry_run, "Print the request of a message read from standard input, and end");
+    command->add({
+        {"--check", said->check, "Read settings and files, ask --health-url once, and end"},
+        {"--dry-run", said->dry_run, "Print the request of a message read from standard input, and end"},
+    });
     add_consumer_options(*command, said->consume);
     command->footer(relay_help);
-    command->callback([said, &line] { line.run = [said, &line] { return run_relay(line, *said); }; });
+    when_named(*command, line, [said, &line] { return run_relay(line, *said); });
 }
 
 } // namespace quern::app

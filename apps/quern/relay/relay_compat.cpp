@@ -14,10 +14,13 @@ namespace {
 using settings = relay_settings;
 using text = std::string;
 
-/// A variable; `take` returns what is wrong, as the end of a sentence, or nothing.
+/// A variable: a setting, or what `take` makes of it, which returns what is wrong as the end of a sentence. One that
+/// has neither asks for what this relay does not do, and is refused.
 struct variable {
     std::string_view name;
-    text (*take)(settings&, text const& value);
+    std::string_view key = {}; ///< of the setting
+    text (*take)(settings&, text const& value) = nullptr;
+    char const* refusal = nullptr;
 };
 
 /// Sets it as the table of settings would from a file.
@@ -70,96 +73,81 @@ text insecure_if(settings& s, text const& value, bool meant)
     return "";
 }
 
+text set_endpoint(settings& s, text const& value)
+{
+    s.endpoint = value;
+    return "";
+}
+
+text set_region(settings& s, text const& value)
+{
+    s.region = value;
+    return "";
+}
+
+text set_wait_time(settings& s, text const& value)
+{
+    s.wait_time = whole(value);
+    return s.wait_time && *s.wait_time <= 20 ? "" : "must be a whole number from 0 to 20";
+}
+
 constexpr char const* no_such_signature = "asks for simple-sqsd's own signature; unset it, and have requests signed "
                                           "as Standard Webhooks does with --sign-file";
 
 constexpr variable carrier[] = {
-    {"CARRIER_SQS_ENDPOINT",
-        [](settings& s, text const& v) {
-            s.endpoint = v;
-            return text();
-        }},
-    {"CARRIER_SQS_QUEUE_NAME", [](settings& s, text const& v) { return set(s, "queue", v); }},
-    {"CARRIER_SQS_BATCH_SIZE", number_only}, // these three say how much goes on at once
-    {"CARRIER_SQS_RECEIVERS", number_only}, {"CARRIER_SQS_RECEIVER_WORKERS", number_only},
-    {"CARRIER_WEBHOOK_ENDPOINT", [](settings& s, text const& v) { return set(s, "url", v); }},
-    {"CARRIER_WEBHOOK_REQUEST_TIMEOUT", [](settings& s, text const& v) { return set(s, "timeout", v); }},
-    {"CARRIER_WEBHOOK_DEFAULT_CONTENT_TYPE", [](settings& s, text const& v) { return set(s, "content_type", v); }},
-    {"CARRIER_WEBHOOK_TLS_INSECURE_SKIP_VERIFY", [](settings& s, text const& v) { return insecure_if(s, v, true); }},
-    {"CARRIER_WEBHOOK_HEALTH_CHECK_ENDPOINT", [](settings& s, text const& v) { return set(s, "health.url", v); }},
-    {"CARRIER_WEBHOOK_HEALTH_CHECK_INTERVAL",
-        [](settings& s, text const& v) { return set(s, "health.interval", v); }},
-    {"CARRIER_WEBHOOK_HEALTH_CHECK_TIMEOUT", [](settings& s, text const& v) { return set(s, "health.timeout", v); }},
-    {"CARRIER_WEBHOOK_OFFLINE_THRESHOLD_COUNT", // as carrier's main.go has it
-        [](settings& s, text const& v) { return set(s, "health.down_after", v); }},
-    {"CARRIER_WEBHOOK_HEALTH_CHECK_OFFLINE_THRESHOLD_COUNT", // as one expects beside the two above
-        [](settings& s, text const& v) { return set(s, "health.down_after", v); }},
-    {"CARRIER_ENABLE_STAT_LOG", truth_only},
-    {"CARRIER_STAT_LOG_TIMER", [](settings& s, text const& v) { return set(s, "stats", v); }},
-    {"CARRIER_ENABLE_COLORIZED_LOGGING", truth_only}, // colours go by the terminal
+    {"CARRIER_SQS_ENDPOINT", {}, set_endpoint}, {"CARRIER_SQS_QUEUE_NAME", "queue"},
+    {"CARRIER_SQS_BATCH_SIZE", {}, number_only}, // these three say how much goes on at once
+    {"CARRIER_SQS_RECEIVERS", {}, number_only}, {"CARRIER_SQS_RECEIVER_WORKERS", {}, number_only},
+    {"CARRIER_WEBHOOK_ENDPOINT", "url"}, {"CARRIER_WEBHOOK_REQUEST_TIMEOUT", "timeout"},
+    {"CARRIER_WEBHOOK_DEFAULT_CONTENT_TYPE", "content_type"},
+    {"CARRIER_WEBHOOK_TLS_INSECURE_SKIP_VERIFY", {},
+        [](settings& s, text const& v) { return insecure_if(s, v, true); }},
+    {"CARRIER_WEBHOOK_HEALTH_CHECK_ENDPOINT", "health.url"},
+    {"CARRIER_WEBHOOK_HEALTH_CHECK_INTERVAL", "health.interval"},
+    {"CARRIER_WEBHOOK_HEALTH_CHECK_TIMEOUT", "health.timeout"},
+    {"CARRIER_WEBHOOK_OFFLINE_THRESHOLD_COUNT", "health.down_after"},              // as carrier's main.go has it
+    {"CARRIER_WEBHOOK_HEALTH_CHECK_OFFLINE_THRESHOLD_COUNT", "health.down_after"}, // as one expects after the others
+    {"CARRIER_ENABLE_STAT_LOG", {}, truth_only}, {"CARRIER_STAT_LOG_TIMER", "stats"},
+    {"CARRIER_ENABLE_COLORIZED_LOGGING", {}, truth_only}, // colours go by the terminal
 };
 
 constexpr variable sqsd[] = {
-    {"SQSD_QUEUE_URL", [](settings& s, text const& v) { return set(s, "queue", v); }},
-    {"SQSD_QUEUE_NAME", [](settings& s, text const& v) { return set(s, "queue", v); }},
-    {"SQSD_QUEUE_REGION_NAME",
-        [](settings& s, text const& v) {
-            s.region = v;
-            return text();
-        }},
-    {"SQSD_QUEUE_REGION",
-        [](settings& s, text const& v) {
-            s.region = v;
-            return text();
-        }},
-    {"SQSD_ENDPOINT_URL",
-        [](settings& s, text const& v) {
-            s.endpoint = v;
-            return text();
-        }},
-    {"SQSD_MAX_MESSAGES_PER_REQUEST", number_only}, // receives ask for as many as there is room for
-    {"SQSD_QUEUE_MAX_MSGS", number_only},
-    {"SQSD_SLEEP_SECONDS", number_only}, // receives wait for messages
-    {"SQSD_RUN_DAEMONIZED",
+    {"SQSD_QUEUE_URL", "queue"},
+    {"SQSD_QUEUE_NAME", "queue"},
+    {"SQSD_QUEUE_REGION_NAME", {}, set_region},
+    {"SQSD_QUEUE_REGION", {}, set_region},
+    {"SQSD_ENDPOINT_URL", {}, set_endpoint},
+    {"SQSD_MAX_MESSAGES_PER_REQUEST", {}, number_only}, // receives ask for as many as there is room for
+    {"SQSD_QUEUE_MAX_MSGS", {}, number_only},
+    {"SQSD_SLEEP_SECONDS", {}, number_only}, // receives wait for messages
+    {"SQSD_RUN_DAEMONIZED", {},
         [](settings&, text const& v) {
             return text(v == "1" ? "" : "must be 1; to end when the queue is empty unset it, and say --until-empty");
         }},
-    {"SQSD_WAIT_TIME_SECONDS",
-        [](settings& s, text const& v) {
-            s.wait_time = whole(v);
-            return text(s.wait_time && *s.wait_time <= 20 ? "" : "must be a whole number from 0 to 20");
-        }},
-    {"SQSD_QUEUE_WAIT_TIME",
-        [](settings& s, text const& v) {
-            s.wait_time = whole(v);
-            return text(s.wait_time && *s.wait_time <= 20 ? "" : "must be a whole number from 0 to 20");
-        }},
-    {"SQSD_WORKER_HTTP_URL", [](settings& s, text const& v) { return set(s, "url", v); }},
-    {"SQSD_HTTP_URL", [](settings& s, text const& v) { return set(s, "url", v); }},
-    {"SQSD_WORKER_HTTP_REQUEST_CONTENT_TYPE", [](settings& s, text const& v) { return set(s, "content_type", v); }},
-    {"SQSD_HTTP_CONTENT_TYPE", [](settings& s, text const& v) { return set(s, "content_type", v); }},
-    {"SQSD_WORKER_TIMEOUT", [](settings& s, text const& v) { return set_time(s, "timeout", v, "ms"); }},
-    {"SQSD_HTTP_TIMEOUT", [](settings& s, text const& v) { return set_time(s, "timeout", v, "s"); }},
-    {"SQSD_WORKER_CONCURRENCY", [](settings& s, text const& v) { return set(s, "concurrency", v); }},
-    {"SQSD_HTTP_MAX_CONNS", [](settings& s, text const& v) { return set(s, "concurrency", v); }},
-    {"SQSD_HTTP_USER_AGENT", [](settings& s, text const& v) { return set_header(s, "User-Agent", v); }},
-    {"SQSD_HTTP_SSL_VERIFY", [](settings& s, text const& v) { return insecure_if(s, v, false); }},
-    {"SQSD_HTTP_AUTHORIZATION_HEADER", [](settings& s, text const& v) { return set_header(s, "Authorization", v); }},
-    {"SQSD_HTTP_HMAC_HEADER", [](settings&, text const&) { return text(no_such_signature); }},
-    {"SQSD_HMAC_SECRET_KEY", [](settings&, text const&) { return text(no_such_signature); }},
-    {"SQSD_HTTP_AUTHORIZATION_HEADER_NAME",
-        [](settings&, text const&) {
-            return text("names another header; unset both, and give the header with --header");
-        }},
-    {"SQSD_WORKER_HEALTH_URL", [](settings& s, text const& v) { return set(s, "health.url", v); }},
-    {"SQSD_WORKER_HEALTH_WAIT_TIME",
+    {"SQSD_WAIT_TIME_SECONDS", {}, set_wait_time},
+    {"SQSD_QUEUE_WAIT_TIME", {}, set_wait_time},
+    {"SQSD_WORKER_HTTP_URL", "url"},
+    {"SQSD_HTTP_URL", "url"},
+    {"SQSD_WORKER_HTTP_REQUEST_CONTENT_TYPE", "content_type"},
+    {"SQSD_HTTP_CONTENT_TYPE", "content_type"},
+    {"SQSD_WORKER_TIMEOUT", {}, [](settings& s, text const& v) { return set_time(s, "timeout", v, "ms"); }},
+    {"SQSD_HTTP_TIMEOUT", {}, [](settings& s, text const& v) { return set_time(s, "timeout", v, "s"); }},
+    {"SQSD_WORKER_CONCURRENCY", "concurrency"},
+    {"SQSD_HTTP_MAX_CONNS", "concurrency"},
+    {"SQSD_HTTP_USER_AGENT", {}, [](settings& s, text const& v) { return set_header(s, "User-Agent", v); }},
+    {"SQSD_HTTP_SSL_VERIFY", {}, [](settings& s, text const& v) { return insecure_if(s, v, false); }},
+    {"SQSD_HTTP_AUTHORIZATION_HEADER", {},
+        [](settings& s, text const& v) { return set_header(s, "Authorization", v); }},
+    {"SQSD_HTTP_HMAC_HEADER", {}, nullptr, no_such_signature},
+    {"SQSD_HMAC_SECRET_KEY", {}, nullptr, no_such_signature},
+    {"SQSD_HTTP_AUTHORIZATION_HEADER_NAME", {}, nullptr,
+        "names another header; unset both, and give the header with --header"},
+    {"SQSD_WORKER_HEALTH_URL", "health.url"},
+    {"SQSD_WORKER_HEALTH_WAIT_TIME", {},
         [](settings& s, text const& v) { return set_time(s, "health.interval", v, "ms"); }},
-    {"SQSD_HTTP_HEALTH_PATH",
-        [](settings&, text const&) { return text("is a path; unset it, and give the whole URL with --health-url"); }},
-    {"SQSD_CRON_FILE",
-        [](settings&, text const&) {
-            return text("asks for periodic tasks; unset it, and let a scheduler send their messages to the queue");
-        }},
+    {"SQSD_HTTP_HEALTH_PATH", {}, nullptr, "is a path; unset it, and give the whole URL with --health-url"},
+    {"SQSD_CRON_FILE", {}, nullptr,
+        "asks for periodic tasks; unset it, and let a scheduler send their messages to the queue"},
 };
 
 failure wrong(std::string_view name, text const& why)
@@ -206,10 +194,12 @@ result<void> read_compat(std::string const& profile, aws::environment const& fro
         into.relay.request.headers = {relay::header_set::sqsd};
         into.relay.outcome.usual_delay = std::chrono::seconds(2);
     }
-    for (auto const& [name, take] : known) {
-        auto const value = from(text(name).c_str());
+    for (auto const& one : known) {
+        auto const value = from(text(one.name).c_str());
         if (value.empty()) continue;
-        if (auto const why = take(into, value); !why.empty()) return wrong(name, why);
+        if (one.refusal) return wrong(one.name, one.refusal);
+        auto const why = one.take ? one.take(into, value) : set(into, one.key, value);
+        if (!why.empty()) return wrong(one.name, why);
     }
     if (is_carrier) {
         if (auto const counted = count_carriers(from, into); !counted) return counted;

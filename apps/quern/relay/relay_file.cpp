@@ -6,9 +6,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
-#include <sstream>
 
 namespace quern::app {
 namespace {
@@ -135,21 +133,14 @@ private:
 
 result<void> read_relay_settings(std::string_view document, std::string_view file, relay_settings& into)
 {
-    try {
-        reader(file, into).read(document);
-        return {};
-    } catch (toml_reader::complaint const& c) {
-        return failure(errc::invalid_option, "--config " + c.text);
-    }
+    return read_toml("--config", [&] { reader(file, into).read(document); });
 }
 
 result<void> load_relay_settings(std::string const& path, relay_settings& into)
 {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    if (!file || !(text << file.rdbuf()))
-        return failure(errc::invalid_option, fmt::format("--config {}: cannot be read, or is empty", path));
-    return read_relay_settings(text.str(), path, into);
+    auto const text = text_of_file("--config", path);
+    if (!text) return text.error();
+    return read_relay_settings(*text, path, into);
 }
 
 } // namespace quern::app

@@ -14,6 +14,7 @@ namespace {
 
 using settings = relay_settings;
 using text = std::string;
+using namespace std::chrono_literals;
 
 constexpr auto fine = "";
 
@@ -45,11 +46,16 @@ text set_number(std::size_t& to, text const& value, std::size_t least, std::size
     return fine;
 }
 
-text set_path(text& to, text const& value)
+template <class Text>
+text set_text(Text& to, text const& value)
 {
-    if (value.empty()) return "must not be empty";
     to = value;
     return fine;
+}
+
+text set_path(text& to, text const& value)
+{
+    return value.empty() ? "must not be empty" : set_text(to, value);
 }
 
 /// One of the names; `what` says what they are.
@@ -156,10 +162,7 @@ constexpr relay_setting table[] = {
     {"queue", "", "", "", [](settings& s, text const& v) { return set_path(s.queue, v); }},
     {"url", "", "", "", set_url},
     {"method", "--method", "NAME", "Method of the request; default POST",
-        [](settings& s, text const& v) {
-            s.relay.request.method = v;
-            return text(fine);
-        }},
+        [](settings& s, text const& v) { return set_text(s.relay.request.method, v); }},
     {"format", "--format", "FORMAT",
         "Form of the body: raw, sns, cloudevents, cloudevents-structured or lambda, see below; default raw",
         [](settings& s, text const& v) {
@@ -174,27 +177,19 @@ constexpr relay_setting table[] = {
         set_header_line},
     {"content_type", "--content-type", "TYPE",
         "Content type of bodies, unless the message has an attribute Body.ContentType; default application/json",
-        [](settings& s, text const& v) {
-            s.relay.request.content_type = v;
-            return text(fine);
-        }},
+        [](settings& s, text const& v) { return set_text(s.relay.request.content_type, v); }},
     {"timeout", "--timeout", "DURATION", "Time for a request, to the last byte of the answer; default 30s",
-        [](settings& s, text const& v) { return set_duration(s.relay.timeout, v, std::chrono::milliseconds(1)); }},
+        [](settings& s, text const& v) { return set_duration(s.relay.timeout, v, 1ms); }},
     {"connect_timeout", "--connect-timeout", "DURATION",
         "Time for look-up, connect and TLS handshake, within --timeout; default 5s",
-        [](settings& s, text const& v) {
-            return set_duration(s.web.connect_timeout, v, std::chrono::milliseconds(1));
-        }},
+        [](settings& s, text const& v) { return set_duration(s.web.connect_timeout, v, 1ms); }},
     {"max_response", "--max-response", "SIZE", "Largest body of an answer; default 1MiB",
         [](settings& s, text const& v) { return set_size(s.web.max_answer_bytes, v); }},
     {"unix_socket", "--unix-socket", "PATH", "Connect to this socket; the URL still gives Host and path",
         [](settings& s, text const& v) { return set_path(s.relay.unix_socket, v); }},
     {"http_proxy", "--http-proxy", "URL",
         "Proxy to go through; '' for none; default HTTP_PROXY, HTTPS_PROXY, NO_PROXY",
-        [](settings& s, text const& v) {
-            s.web.proxy = v;
-            return text(fine);
-        }},
+        [](settings& s, text const& v) { return set_text(s.web.proxy, v); }},
     {"tls.ca", "--ca", "FILE", "Certificates of the authorities to trust; default the system's",
         [](settings& s, text const& v) { return set_path(s.web.ca_file, v); }},
     {"tls.cert", "--client-cert", "FILE", "Certificate to show; read again when it changes",
@@ -241,7 +236,7 @@ constexpr relay_setting table[] = {
         }},
     {"batch_window", "--batch-window", "DURATION",
         "With --batch: time for which the first message waits for others; default 0",
-        [](settings& s, text const& v) { return set_duration(s.batch_window, v, std::chrono::milliseconds(0)); }},
+        [](settings& s, text const& v) { return set_duration(s.batch_window, v, 0ms); }},
     {"batch_bytes", "--batch-bytes", "SIZE",
         "With --batch: most bytes of bodies in a request; a longer one goes alone; default 4MiB",
         [](settings& s, text const& v) { return set_size(s.batch_bytes, v); }},
@@ -255,18 +250,16 @@ constexpr relay_setting table[] = {
     {"health.url", "--health-url", "URL", "GET this, now and then, and stand back while it fails; a hint only",
         set_health_url},
     {"health.interval", "--health-interval", "DURATION", "Time between two checks; default 10s",
-        [](settings& s, text const& v) {
-            return set_duration(s.health.interval, v, std::chrono::milliseconds(100));
-        }},
+        [](settings& s, text const& v) { return set_duration(s.health.interval, v, 100ms); }},
     {"health.timeout", "--health-timeout", "DURATION", "Time for a check; default 2s",
-        [](settings& s, text const& v) { return set_duration(s.health.timeout, v, std::chrono::milliseconds(1)); }},
+        [](settings& s, text const& v) { return set_duration(s.health.timeout, v, 1ms); }},
     {"health.down_after", "--health-threshold", "N", "Failed checks in a row that mean it is down; default 3",
         [](settings& s, text const& v) { return set_number(s.health.down_after, v, 1, 1'000); }},
     {"health.up_after", "", "", "",
         [](settings& s, text const& v) { return set_number(s.health.up_after, v, 1, 1'000); }},
     {"health.wait", "--wait-healthy", "DURATION",
         "Wait at most so long for a good check at the start, else end; default 0: no wait",
-        [](settings& s, text const& v) { return set_duration(s.wait_healthy, v, std::chrono::milliseconds(0)); }},
+        [](settings& s, text const& v) { return set_duration(s.wait_healthy, v, 0ms); }},
     {"stats", "--stats", "DURATION", "Log a line of what was done, so often; 0: never; default 2m", set_statistics},
 };
 
