@@ -237,6 +237,7 @@ BOOST_AUTO_TEST_CASE(a_signal_before_the_start_ends_it)
     time.run_for(io, 0s);
     ::raise(SIGUSR1);
     time.run_for(io, 0s);
+    BOOST_TEST(log_lines("never started: neither start() nor run()") == 1);
     it->start();
     asio::co_spawn(io, it->drained(), [this](std::exception_ptr, drain_report r) { report = r; });
     BOOST_TEST(until(1s, [this] { return report.has_value(); }));

@@ -158,12 +158,17 @@ struct line {
     };
     std::vector<notice> notices;
 
+    /// The loop wanted to go on at `wanted`, and does now: late when a handler has blocked its thread.
+    void note_woken(tick wanted);
+
 private:
     void note_lost(held&, tick at);
     void note_rejected(held const&);
     void note_given_back(held const&);
     static void look(held const&, tick, observed_message&);
 
+    tick::duration blocked_for_{};
+    tick blocked_until_{};
     std::size_t spawned_ = 0;                             // coroutines under way, which
     std::optional<boost::asio::any_io_executor> at_work_; // keep the context from running out of work
 };

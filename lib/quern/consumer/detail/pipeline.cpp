@@ -84,6 +84,7 @@ asio::awaitable<void> pipeline::run()
     for (auto time = line_.now(); !is_drained(time); time = line_.now()) {
         auto const wake_at = turn(time);
         co_await line_.wake.wait(wake_at);
+        if (wake_at) line_.note_woken(*wake_at);
     }
     end();
 }
@@ -259,6 +260,9 @@ void pipeline::await_signal()
 {
     signals_->async_wait([self = shared_from_this()](boost::system::error_code ec, int signal) {
         if (ec || !self->signals_) return;
+        if (!self->started_)
+            self->line_.log.write(log_level::warning, "never started",
+                "neither start() nor run() of the consumer was called: nothing was received", self->line_.now());
         self->begin_drain(self->signal_limits_.at(signal));
         if (self->signals_) self->await_signal(); // else it had not been started, and has ended already
     });
