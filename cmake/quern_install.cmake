@@ -5,18 +5,10 @@ include(CMakePackageConfigHelpers)
 set(quern_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/quern")
 
 # Two sets, because the broker and the simulator need Boost.JSON and those who only consume queues should not.
-set(quern_base_targets quern_sqs)
-set(quern_local_targets)
-foreach(target IN ITEMS quern quern_services quern_idempotency quern_flags quern_metrics quern_tracing quern_relay quern_redrive quern_admin)
-    if(TARGET ${target})
-        list(APPEND quern_base_targets ${target})
-    endif()
-endforeach()
-foreach(target IN ITEMS quern_broker quern_sim)
-    if(TARGET ${target})
-        list(APPEND quern_local_targets ${target})
-    endif()
-endforeach()
+get_property(quern_base_targets GLOBAL PROPERTY QUERN_LIBRARIES)
+set(quern_local_targets ${quern_base_targets})
+list(FILTER quern_base_targets EXCLUDE REGEX "^quern_(broker|sim)$")
+list(FILTER quern_local_targets INCLUDE REGEX "^quern_(broker|sim)$")
 
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME libquern-dev)
 

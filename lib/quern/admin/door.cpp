@@ -20,51 +20,26 @@ std::string page_policy()
     return net::page_policy(page_text);
 }
 
-class door::state {
+namespace {
+
+class shown_program {
 public:
-    state(asio::any_io_executor ex, door_options options, std::shared_ptr<board const> of, clock& time)
+    shown_program(door_options options, std::shared_ptr<board const> of, clock& time)
         : options_(std::move(options)), of_(std::move(of)), time_(time)
+    {}
+
+    std::string picture() const
     {
-        net::live_view_options shown;
-        shown.web = options_.web;
-        shown.page = page_text;
-        shown.picture = [this] {
-            return to_json(*of_->last(), options_.health, options_.program, time_.now(), time_.wall());
-        };
-        shown.other = [this](net::web_request const& r) { return serve(r); };
-        shown.other_paths = options_.metrics ? "/metrics, /livez, /readyz, /startupz" : "/livez, /readyz, /startupz";
-        view = std::make_shared<net::live_view>(std::move(ex), std::move(shown), time_);
+        return to_json(*of_->last(), options_.health, options_.program, time_.now(), time_.wall());
     }
-    ~state() { view->close(); }
 
-    std::shared_ptr<net::live_view> view;
-
-private:
-    net::web_answer serve(net::web_request const& r) const
+    net::web_answer probe(net::web_request const& r) const
     {
-        auto const now = time_.now();
         auto const shown = of_->last();
         auto const& signs = shown->signs;
-        if (r.path == "/livez") return probe(r, signs, liveness(signs, options_.health, now));
-        if (r.path == "/readyz") return probe(r, signs, readiness(signs, options_.health, now));
-        if (r.path == "/startupz") return probe(r, signs, startup(signs));
-        if (r.path == "/metrics" && options_.metrics) return metrics(r.fields.find("accept"));
-        net::web_answer none;
-        none.status = 404;
-        return none;
-    }
-
-    net::web_answer metrics(std::string_view accept) const
-    {
-        auto const open = options_.openmetrics && telemetry::prefers_openmetrics(accept);
-        net::web_answer out;
-        out.content_type = open ? telemetry::openmetrics_type : telemetry::prometheus_type;
-        out.body = open ? options_.openmetrics() : options_.metrics();
-        return out;
-    }
-
-    net::web_answer probe(net::web_request const& r, vital_signs const& signs, health said) const
-    {
+        auto said = r.path == "/livez" ? liveness(signs, options_.health, time_.now())
+            : r.path == "/readyz"      ? readiness(signs, options_.health, time_.now())
+                                       : startup(signs);
         net::web_answer out;
         out.status = said.status;
         out.body = std::move(said.reason) + '\n';
@@ -72,32 +47,39 @@ private:
         return out;
     }
 
+    net::web_answer metrics(net::web_request const& r) const
+    {
+        auto const open = options_.openmetrics && telemetry::prefers_openmetrics(r.fields.find("accept"));
+        net::web_answer out;
+        out.content_type = open ? telemetry::openmetrics_type : telemetry::prometheus_type;
+        out.body = open ? options_.openmetrics() : options_.metrics();
+        return out;
+    }
+
+private:
     door_options const options_;
     std::shared_ptr<board const> const of_;
     clock& time_;
 };
 
+std::shared_ptr<net::live_view> view_of(
+    asio::any_io_executor ex, door_options options, std::shared_ptr<board const> of, clock& time)
+{
+    net::live_view_options shown;
+    shown.web = options.web;
+    shown.page = page_text;
+    bool const measures = options.metrics != nullptr;
+    auto const all = std::make_shared<shown_program const>(std::move(options), std::move(of), time);
+    shown.picture = [all] { return all->picture(); };
+    shown.probe = [all](net::web_request const& r) { return all->probe(r); };
+    if (measures) shown.metrics = [all](net::web_request const& r) { return all->metrics(r); };
+    return std::make_shared<net::live_view>(std::move(ex), std::move(shown), time);
+}
+
+} // namespace
+
 door::door(asio::any_io_executor ex, door_options options, std::shared_ptr<board const> of, clock& time)
-    : state_(std::make_unique<state>(std::move(ex), std::move(options), std::move(of), time))
+    : live_door(view_of(std::move(ex), std::move(options), std::move(of), time))
 {}
-
-door::~door() = default;
-
-result<void> door::listen()
-{
-    return state_->view->listen();
-}
-std::uint16_t door::port() const
-{
-    return state_->view->web.port();
-}
-std::string door::url() const
-{
-    return state_->view->web.url();
-}
-void door::close()
-{
-    state_->view->close();
-}
 
 } // namespace quern::admin

@@ -4,6 +4,7 @@
 #include <quern/broker/detail/page_text.hpp>
 #include <quern/broker/detail/picture.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
+#include <quern/core/detail/text/prometheus_page.hpp>
 #include <quern/net/detail/live_view.hpp>
 
 #include <algorithm>
@@ -80,40 +81,42 @@ std::string_view page()
     return page_text;
 }
 
-class door::state {
+namespace {
+
+class shown_broker {
 public:
-    state(server& of, door_options options, clock& time)
+    shown_broker(server& of, door_options options, clock& time)
         : of_(of), options_(std::move(options)), time_(time), began_at_(time.now())
+    {}
+
+    std::string picture() const { return picture_of(of_, options_.admin, began_at_, time_); }
+
+    web_answer probe(web_request const& r) const
     {
-        options_.web.max_body_bytes = options_.admin ? largest_body : 0;
-        net::live_view_options shown;
-        shown.web = options_.web;
-        shown.page = page_text;
-        shown.picture = [this] { return picture_of(of_, options_.admin, began_at_, time_); };
-        shown.metrics = [this] {
-            auto out = of_.metrics();
-            of_.settle();
-            return out;
-        };
-        shown.other = [this](web_request const& r) { return serve(r); };
-        shown.other_paths = "/livez, /readyz, /startupz";
-        view = std::make_shared<net::live_view>(of.get_executor(), std::move(shown), time);
+        bool const stops = r.path == "/readyz" && of_.stopping();
+        web_answer out;
+        out.status = stops ? 503 : 200;
+        out.body = stops          ? "it stops\n"
+            : r.path == "/livez"  ? "alive\n"
+            : r.path == "/readyz" ? "ready\n"
+                                  : "started\n";
+        return out;
     }
-    ~state() { view->close(); }
 
-    std::shared_ptr<net::live_view> view;
-
-private:
-    struct action {
-        std::string_view path;
-        web_answer (state::*carry_out)(queue_look const&, parameters const&, web_request const&);
-    };
-
-    web_answer serve(web_request const& r)
+    web_answer metrics()
     {
-        if (auto const probed = probe(r)) return *probed;
+        web_answer out;
+        out.content_type = text::prometheus_type;
+        out.body = of_.metrics();
+        of_.settle();
+        return out;
+    }
+
+    /// `token`: what an action has to bring.
+    web_answer serve(web_request const& r, std::string_view token)
+    {
         static constexpr action actions[] = {
-            {"/send", &state::send}, {"/purge", &state::purge}, {"/redrive", &state::redrive}};
+            {"/send", &shown_broker::send}, {"/purge", &shown_broker::purge}, {"/redrive", &shown_broker::redrive}};
         auto const at = std::ranges::find(actions, r.path, &action::path);
         if (at != std::end(actions)) return act(*at, r);
         if (r.method != "GET") return refused(405, "Nothing can be changed here.");
@@ -122,7 +125,7 @@ private:
             if (!options_.admin) return refused(403, "This is for administrators: quern broker --admin.");
             if (r.path == "/messages") return look(r);
             web_answer out;
-            out.body = view->web.token();
+            out.body = token;
             return out;
         }
         web_answer none;
@@ -130,16 +133,11 @@ private:
         return none;
     }
 
-    std::optional<web_answer> probe(web_request const& r) const
-    {
-        bool const live = r.path == "/livez", ready = r.path == "/readyz";
-        if ((!live && !ready && r.path != "/startupz") || r.method != "GET") return {};
-        web_answer out;
-        bool const stops = ready && of_.stopping();
-        out.status = stops ? 503 : 200;
-        out.body = stops ? "it stops\n" : live ? "alive\n" : ready ? "ready\n" : "started\n";
-        return out;
-    }
+private:
+    struct action {
+        std::string_view path;
+        web_answer (shown_broker::*carry_out)(queue_look const&, parameters const&, web_request const&);
+    };
 
     result<queue_look> find_queue(std::string const& named)
     {
@@ -221,27 +219,22 @@ private:
     tick const began_at_;
 };
 
-door::door(server& of, door_options options, clock& time)
-    : state_(std::make_unique<state>(of, std::move(options), time))
-{}
+std::shared_ptr<net::live_view> view_of(server& of, door_options options, clock& time)
+{
+    net::live_view_options shown;
+    shown.web = options.web;
+    shown.web.max_body_bytes = options.admin ? largest_body : 0;
+    shown.page = page_text;
+    auto const all = std::make_shared<shown_broker>(of, std::move(options), time);
+    shown.picture = [all] { return all->picture(); };
+    shown.probe = [all](web_request const& r) { return all->probe(r); };
+    shown.metrics = [all](web_request const&) { return all->metrics(); };
+    shown.other = [all](web_request const& r, std::string_view token) { return all->serve(r, token); };
+    return std::make_shared<net::live_view>(of.get_executor(), std::move(shown), time);
+}
 
-door::~door() = default;
+} // namespace
 
-result<void> door::listen()
-{
-    return state_->view->listen();
-}
-std::uint16_t door::port() const
-{
-    return state_->view->web.port();
-}
-std::string door::url() const
-{
-    return state_->view->web.url();
-}
-void door::close()
-{
-    state_->view->close();
-}
+door::door(server& of, door_options options, clock& time) : live_door(view_of(of, std::move(options), time)) {}
 
 } // namespace quern::broker

@@ -1,12 +1,10 @@
 #pragma once
 
 #include <quern/broker/server.hpp>
+#include <quern/net/live_door.hpp>
 #include <quern/net/web_server.hpp>
 
-#include <cstdint>
 #include <functional>
-#include <memory>
-#include <string>
 #include <string_view>
 
 namespace quern::broker {
@@ -20,13 +18,7 @@ struct door_options {
     std::function<void(std::string_view action, std::string_view arn)> acted;
 };
 
-/// Server that shows over HTTP what a broker does, beside its own port:
-///
-///     /livez /readyz /startupz   200 or 503, with the reason
-///     /metrics                   for Prometheus
-///     /explain                   the queues as JSON
-///     /events                    the same once a second, as server-sent events
-///     /                          a page that shows them
+/// Server that shows over HTTP what a broker does, beside its own port.
 ///
 /// With `admin` as well, where QUEUE is a name, an ARN or a url:
 ///
@@ -41,24 +33,10 @@ struct door_options {
 ///
 /// Lifetime  the server outlives the door.
 /// Threads   those of the server's executor.
-class door {
+class door : public net::live_door {
 public:
     /// Throws boost::system::system_error when an option is invalid.
     door(server&, door_options, clock& = real_clock());
-    ~door();
-    door(door const&) = delete;
-    door& operator=(door const&) = delete;
-
-    [[nodiscard]] result<void> listen();
-    std::uint16_t port() const; ///< 0 before listen()
-    std::string url() const;    ///< "http://127.0.0.1:9090"
-
-    /// Closes all connections, and accepts no more.
-    void close();
-
-private:
-    class state;
-    std::unique_ptr<state> state_;
 };
 
 /// The page. What stands in it is all that its policy lets a browser run.

@@ -2,6 +2,7 @@
 #include <quern/consumer/detail/pipeline.hpp>
 #include <quern/core/detail/ask.hpp>
 #include <quern/core/detail/compact_strand.hpp>
+#include <quern/telemetry/detail/plain_numbers.hpp>
 
 #include <boost/asio/execution/context.hpp>
 #include <boost/asio/post.hpp>
@@ -258,11 +259,7 @@ void consumer::drain_on(std::initializer_list<int> signals, std::optional<std::c
 
 consumer_counters consumer::counters() const
 {
-    static_assert(sizeof(consumer_counters) == 17 * sizeof(std::uint64_t), "a number is missing below");
-    auto const& now = *counters_;
-    return {now.polls, now.empty_polls, now.failed_polls, now.repeated_polls, now.settle_calls, now.received,
-        now.adopted, now.damaged, now.acked, now.retried, now.released, now.rejected, now.discarded, now.malformed,
-        now.extended, now.spilled, now.lost};
+    return telemetry::plain_numbers(*counters_);
 }
 
 std::size_t consumer::in_flight() const

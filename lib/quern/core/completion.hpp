@@ -61,8 +61,8 @@ namespace detail {
 template <class Token>
 inline constexpr bool is_default_token = std::is_same_v<std::decay_t<Token>, boost::asio::use_awaitable_t<>>;
 
-/// Begins an operation of that object, as `make()` gives it, on a strand of the object's executor, and completes on the
-/// executor that is associated with the token's handler; where there is none, on the object's.
+/// Begins an operation of that object, as `make()` gives it, on a strand of the object's executor, and completes on
+/// the executor that is associated with the token's handler; where there is none, on the object's.
 template <class Object, class Make, class Token>
 auto complete(Object& of, Make make, Token&& token)
 {

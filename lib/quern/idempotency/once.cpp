@@ -3,6 +3,7 @@
 #include <quern/core/detail/what_thrown.hpp>
 #include <quern/idempotency/detail/batch_table.hpp>
 #include <quern/idempotency/detail/claim_lease.hpp>
+#include <quern/telemetry/detail/plain_numbers.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
@@ -379,8 +380,7 @@ handler once::wrap(handler inner)
 
 once_counters once::counters() const
 {
-    return {counters_.claimed, counters_.completed, counters_.duplicates, counters_.waited, counters_.released,
-        counters_.mismatched, counters_.abandoned, counters_.fenced, counters_.unavailable, counters_.unrecorded};
+    return telemetry::plain_numbers(counters_);
 }
 
 } // namespace quern::idempotency

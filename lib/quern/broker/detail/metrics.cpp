@@ -1,5 +1,7 @@
 #include <quern/broker/detail/metrics.hpp>
 
+#include <quern/core/detail/text/prometheus_page.hpp>
+
 #include <algorithm>
 
 namespace quern::broker {
@@ -27,53 +29,39 @@ constexpr metric all[] = {
     {"quern_broker_answer_bytes_total", "counter", "", "Bytes of the bodies of answers."},
 };
 
-class metrics_page {
-public:
-    void head(std::string_view name)
-    {
-        name_ = name;
-        auto const& m = *std::ranges::find(all, name, &metric::name);
-        out.append("# HELP ").append(name).append(1, ' ').append(m.help);
-        out.append("\n# TYPE ").append(name).append(1, ' ').append(m.kind).append(1, '\n');
-    }
-    /// Names of queues and operations hold nothing that would have to be escaped.
-    void line(std::string_view labels, std::uint64_t value)
-    {
-        out.append(name_);
-        if (!labels.empty()) out.append(1, '{').append(labels).append(1, '}');
-        out.append(1, ' ').append(std::to_string(value)).append(1, '\n');
-    }
-    void number(std::string_view name, std::uint64_t value)
-    {
-        head(name);
-        line({}, value);
-    }
+using text::prometheus_page;
 
-    std::string out;
-
-private:
-    std::string_view name_;
-};
+void begin_family(prometheus_page& to, std::string_view name)
+{
+    auto const& m = *std::ranges::find(all, name, &metric::name);
+    to.family(name, m.kind, m.help);
+}
 
 std::string labels_of(queue_look const& q)
 {
-    return "queue=\"" + q.name + "\",arn=\"" + q.arn + '"';
+    std::string out;
+    text::append_label(out, "queue", q.name);
+    text::append_label(out, "arn", q.arn);
+    return out;
 }
 
-void write_queues(metrics_page& to, std::vector<queue_look> const& queues, instant now)
+void write_queues(prometheus_page& to, std::vector<queue_look> const& queues, instant now)
 {
-    to.head("quern_broker_messages");
+    begin_family(to, "quern_broker_messages");
     for (auto const& q : queues) {
-        auto const labels = labels_of(q) + ",state=\"";
-        to.line(labels + "visible\"", q.visible);
-        to.line(labels + "delayed\"", q.delayed);
-        to.line(labels + "in_flight\"", q.in_flight);
+        std::pair<std::string_view, std::uint64_t> const states[] = {
+            {"visible", q.visible}, {"delayed", q.delayed}, {"in_flight", q.in_flight}};
+        for (auto const& [state, number] : states) {
+            auto labels = labels_of(q);
+            text::append_label(labels, "state", state);
+            to.sample(labels, number);
+        }
     }
-    to.head("quern_broker_oldest_message_age_seconds");
+    begin_family(to, "quern_broker_oldest_message_age_seconds");
     for (auto const& q : queues) {
         if (!q.oldest_sent_at) continue;
         auto const age = std::chrono::duration_cast<std::chrono::seconds>(now - *q.oldest_sent_at);
-        to.line(labels_of(q), static_cast<std::uint64_t>(std::max<std::int64_t>(age.count(), 0)));
+        to.sample(labels_of(q), static_cast<std::uint64_t>(std::max<std::int64_t>(age.count(), 0)));
     }
     std::pair<std::string_view, std::uint64_t queue_counts::*> const counts[] = {
         {"quern_broker_messages_sent_total", &queue_counts::sent},
@@ -81,9 +69,9 @@ void write_queues(metrics_page& to, std::vector<queue_look> const& queues, insta
         {"quern_broker_messages_deleted_total", &queue_counts::deleted},
         {"quern_broker_messages_moved_total", &queue_counts::moved}};
     for (auto const& [name, member] : counts) {
-        to.head(name);
+        begin_family(to, name);
         for (auto const& q : queues)
-            to.line(labels_of(q), q.counts.*member);
+            to.sample(labels_of(q), q.counts.*member);
     }
 }
 
@@ -97,22 +85,27 @@ std::span<metric const> metrics()
 std::string metrics_text(
     std::vector<queue_look> const& queues, answer_counts const& answers, server_counters const& counters, instant now)
 {
-    metrics_page to;
+    prometheus_page to;
     write_queues(to, queues, now);
-    to.head("quern_broker_requests_total");
+    begin_family(to, "quern_broker_requests_total");
     for (auto const& [what, number] : answers) {
         auto const& [operation, status] = what;
-        auto const text = status == 0 ? std::string("none") : std::to_string(status);
-        to.line("operation=\"" + std::string(operation) + "\",status=\"" + text + '"', number);
+        std::string labels;
+        text::append_label(labels, "operation", operation);
+        text::append_label(labels, "status", status == 0 ? "none" : std::to_string(status));
+        to.sample(labels, number);
     }
-    to.number("quern_broker_faults_total", counters.faults);
-    to.number("quern_broker_connections_total", counters.connections);
-    to.number("quern_broker_connections_cut_total", counters.cut_connections);
-    to.number("quern_broker_connections", counters.open_connections);
-    to.number("quern_broker_long_polls", counters.parked_polls);
-    to.number("quern_broker_request_bytes_total", counters.request_bytes);
-    to.number("quern_broker_answer_bytes_total", counters.answer_bytes);
-    return std::move(to.out);
+    std::pair<std::string_view, std::uint64_t> const alone[] = {{"quern_broker_faults_total", counters.faults},
+        {"quern_broker_connections_total", counters.connections},
+        {"quern_broker_connections_cut_total", counters.cut_connections},
+        {"quern_broker_connections", counters.open_connections}, {"quern_broker_long_polls", counters.parked_polls},
+        {"quern_broker_request_bytes_total", counters.request_bytes},
+        {"quern_broker_answer_bytes_total", counters.answer_bytes}};
+    for (auto const& [name, value] : alone) {
+        begin_family(to, name);
+        to.sample({}, value);
+    }
+    return to.take();
 }
 
 } // namespace quern::broker

@@ -69,26 +69,27 @@ void live_view::close()
 
 web_answer live_view::serve(web_request const& r) const
 {
-    if (r.method == "GET" && r.path == "/explain") return answer_of("application/json", options_.picture() + '\n');
-    if (r.method == "GET" && r.path == "/metrics" && options_.metrics)
-        return answer_of("text/plain; version=0.0.4; charset=utf-8", options_.metrics());
-    if (r.method == "GET" && r.path == "/events") {
+    bool const looks = r.method == "GET";
+    if (looks && r.path == "/explain") return answer_of("application/json", options_.picture() + '\n');
+    if (looks && (r.path == "/livez" || r.path == "/readyz" || r.path == "/startupz")) return options_.probe(r);
+    if (looks && r.path == "/metrics" && options_.metrics) return options_.metrics(r);
+    if (looks && r.path == "/events") {
         auto out = answer_of("text/event-stream", "retry: 2000\n\n" + event());
         out.follows = true;
         return out;
     }
-    if (r.method == "GET" && r.path == "/") {
+    if (looks && r.path == "/") {
         auto out = answer_of("text/html; charset=utf-8", std::string(options_.page));
         out.content_security = policy_;
         return out;
     }
     if (options_.other) {
-        auto said = options_.other(r);
+        auto said = options_.other(r, web.token());
         if (said.status != 404 || !said.body.empty()) return said;
     }
     web_answer none;
     none.status = 404;
-    none.body = "Here are /, " + std::string(options_.other_paths) + ", /explain and /events";
+    none.body = "Here are /, /livez, /readyz, /startupz, /explain and /events";
     none.body.append(options_.metrics ? ", and /metrics\n" : "\n");
     return none;
 }
@@ -106,6 +107,26 @@ asio::awaitable<void> live_view::tell()
             // A page must not end the program that it shows: nobody sees this second.
         }
     }
+}
+
+result<void> live_door::listen()
+{
+    return view_->listen();
+}
+
+std::uint16_t live_door::port() const
+{
+    return view_->web.port();
+}
+
+std::string live_door::url() const
+{
+    return view_->web.url();
+}
+
+void live_door::close()
+{
+    view_->close();
 }
 
 } // namespace quern::net

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/core/alarm.hpp>
+#include <quern/net/live_door.hpp>
 #include <quern/net/web_server.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -18,16 +19,14 @@ struct live_view_options {
     web_server_options web;
     std::string_view page;                ///< HTML with one style and one script; outlives the view
     std::function<std::string()> picture; ///< JSON on one line
+    web_server::answerer probe;           ///< for /livez, /readyz and /startupz
+    web_server::answerer metrics;         ///< for /metrics; null: there is no such page
 
-    /// Text for /metrics in Prometheus' format; null: there is no such page.
-    std::function<std::string()> metrics;
-
-    web_server::answerer other;   ///< for all other paths; null or 404 in the answer: a list of what is here
-    std::string_view other_paths; ///< for that list: "/livez, /readyz"
+    /// For the rest, with the token that actions have to bring; null, or 404 in the answer: a list of what is here.
+    std::function<web_answer(web_request const&, std::string_view token)> other;
 };
 
-/// A page that follows what goes on behind it: `/` is the page, `/explain` the picture, `/events` the same once a
-/// second as server-sent events, `/metrics` the metrics.
+/// A page that follows what goes on behind it, and what a live_door serves beside it.
 ///
 /// Lifetime  shared: its coroutine holds it until close().
 /// Threads   one at a time, on the executor.
