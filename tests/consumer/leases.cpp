@@ -256,13 +256,16 @@ BOOST_AUTO_TEST_CASE(a_lease_that_a_blocking_handler_has_lost_is_said_to_be)
     asio::co_spawn(io, pause(1min), [](std::exception_ptr) {});
     bool blocks = true;
     consume([&](delivery&) -> asio::awaitable<outcome> {
-        for (auto const end = time.now() + 1min; std::exchange(blocks, false) || time.now() < end;)
-            time.fire_next(end); // and nothing else has its turn
+        if (std::exchange(blocks, false)) {
+            auto const end = time.now() + 61s;
+            while (time.fire_next(end)) {
+            } // and nothing else has its turn
+        }
         co_await pause(1ms);
         co_return ack();
     });
     BOOST_REQUIRE(until(2min, [this] { return it->counters().lost == 1u; }));
-    auto const told = [](std::string const& line) { return line.find("thread was blocked for 60 s") != line.npos; };
+    auto const told = [](std::string const& line) { return line.find("thread was blocked for ") != line.npos; };
     BOOST_TEST(std::ranges::any_of(log, told));
     BOOST_TEST(until(5min, [this] { return empty(); }));
 }
