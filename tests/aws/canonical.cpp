@@ -1,4 +1,5 @@
 #include <quern/aws/detail/signing/canonical.hpp>
+#include <quern/core/detail/text/characters.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -37,9 +38,9 @@ BOOST_AUTO_TEST_CASE(a_query_is_sorted_by_what_is_encoded)
 
 BOOST_AUTO_TEST_CASE(a_percent_sign_that_encodes_nothing_stands_for_itself)
 {
-    BOOST_TEST(aws::uri_decode("100%") == "100%");
-    BOOST_TEST(aws::uri_decode("%4") == "%4");
-    BOOST_TEST(aws::uri_decode("%zz%41") == "%zzA");
+    BOOST_TEST(quern::text::percent_decoded("100%") == "100%");
+    BOOST_TEST(quern::text::percent_decoded("%4") == "%4");
+    BOOST_TEST(quern::text::percent_decoded("%zz%41") == "%zzA");
 }
 
 BOOST_AUTO_TEST_CASE(headers_are_folded_sorted_and_joined)

@@ -1,6 +1,7 @@
 #include "common/log_format.hpp"
 
 #include <quern/core/detail/printable.hpp>
+#include <quern/core/detail/text/characters.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
 
 #include <fmt/chrono.h>
@@ -117,10 +118,7 @@ void name_traces_in_log(namer who)
 std::string_view message_id_in(std::string_view text)
 {
     constexpr std::string_view shape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-    auto const fits = [](char c, char wanted) {
-        bool const is_digit = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-        return wanted == 'x' ? is_digit : c == wanted;
-    };
+    auto const fits = [](char c, char wanted) { return wanted == 'x' ? text::hex_digit(c) >= 0 : c == wanted; };
     for (std::size_t at = 0; at + shape.size() <= text.size(); ++at) {
         auto const here = text.substr(at, shape.size());
         if (std::ranges::equal(here, shape, fits)) return here;

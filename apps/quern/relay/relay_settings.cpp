@@ -3,6 +3,7 @@
 #include "common/duration_text.hpp"
 
 #include <quern/core/detail/printable.hpp>
+#include <quern/core/detail/text/characters.hpp>
 #include <quern/net/endpoint.hpp>
 
 #include <algorithm>
@@ -270,8 +271,7 @@ std::string set_header(relay_settings& s, std::string_view name, std::string_vie
     auto header = relay::header_template::parse(name, value);
     if (!header) return "is none that can be sent: " + printable(header.error().message);
     auto& all = s.relay.request.extra;
-    auto const lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-    std::erase_if(all, [&](auto const& other) { return std::ranges::equal(other.name, name, {}, lower, lower); });
+    std::erase_if(all, [&](auto const& other) { return quern::text::equal_ignoring_case(other.name, name); });
     all.push_back(std::move(*header));
     return fine;
 }

@@ -4,6 +4,7 @@
 #include <quern/aws/detail/error_reply.hpp>
 #include <quern/aws/detail/question.hpp>
 #include <quern/aws/detail/signing/sigv4.hpp>
+#include <quern/core/detail/text/characters.hpp>
 
 #include <boost/asio/this_coro.hpp>
 
@@ -26,7 +27,7 @@ net::web_hook_error not_signed(failure const& why)
 
 std::optional<signing_place> signing_place_of(std::string_view host)
 {
-    auto const found = service_host_of(lower_case(host));
+    auto const found = service_host_of(text::lower_case(host));
     if (!found) return {};
     return signing_place{found->signing_name, found->region};
 }

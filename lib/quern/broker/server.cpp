@@ -2,6 +2,7 @@
 
 #include <quern/broker/detail/server_core.hpp>
 #include <quern/broker/detail/server_tls.hpp>
+#include <quern/core/detail/throw_wrong.hpp>
 
 namespace quern::broker {
 
@@ -12,9 +13,7 @@ namespace {
 /// Throws the first setting that cannot work.
 server_options checked(server_options options)
 {
-    result<void> valid;
-    if (auto bad = options.validate()) valid = std::move(*bad);
-    valid.value();
+    throw_wrong(options.validate());
     return options;
 }
 

@@ -2,6 +2,7 @@
 #include <quern/consumer/detail/pipeline.hpp>
 #include <quern/core/detail/ask.hpp>
 #include <quern/core/detail/compact_strand.hpp>
+#include <quern/core/detail/throw_wrong.hpp>
 #include <quern/telemetry/detail/plain_numbers.hpp>
 
 #include <boost/asio/execution/context.hpp>
@@ -83,9 +84,7 @@ consumer::consumer(
     asio::any_io_executor ex, sqs::api* api, std::string queue_url, handlers handle, consumer_options options)
     : ex_(ex)
 {
-    if (auto const wrong = unusable(queue_url, handle, options)) {
-        throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
-    }
+    throw_wrong(unusable(queue_url, handle, options));
     auto places = api ? claim_places(*api, options) : sqs::lane_claim();
     home_ = lodgers::of(asio::query(ex, asio::execution::context));
     tenant_ = detail::pipeline::move_in(home_, std::move(places), std::move(ex), api, std::move(queue_url),

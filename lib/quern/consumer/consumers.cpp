@@ -1,6 +1,7 @@
 #include <quern/consumer/consumers.hpp>
 #include <quern/consumer/detail/crew.hpp>
 #include <quern/core/detail/ask.hpp>
+#include <quern/core/detail/throw_wrong.hpp>
 
 #include <boost/asio/execution/context.hpp>
 #include <boost/asio/post.hpp>
@@ -37,7 +38,7 @@ consumers::consumers(asio::any_io_executor ex, consumers_options options)
     : ex_(std::move(ex)), at_{lodgers::of(asio::query(ex_, asio::execution::context)), {}},
       max_in_flight_(options.max_in_flight)
 {
-    if (auto const wrong = options.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
+    throw_wrong(options.validate());
     auto const made = std::make_shared<crew>(ex_, options);
     auto moves_in = std::make_shared<lodger>(made);
     made->home = at_.home;

@@ -1,5 +1,6 @@
 #include <quern/idempotency/once.hpp>
 
+#include <quern/core/detail/throw_wrong.hpp>
 #include <quern/core/detail/what_thrown.hpp>
 #include <quern/idempotency/detail/batch_table.hpp>
 #include <quern/idempotency/detail/claim_lease.hpp>
@@ -78,7 +79,7 @@ once::once(std::shared_ptr<store> s, once_options options)
     : store_(std::move(s)), options_(std::move(options)), time_(options_.time ? *options_.time : real_clock()),
       log_(options_.log)
 {
-    if (auto const wrong = options_.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
+    throw_wrong(options_.validate());
 }
 
 void once::note(log_level level, char const* cause, delivery const& d, std::string const& text)

@@ -1,5 +1,6 @@
 #include <quern/net/client.hpp>
 
+#include <quern/core/detail/throw_wrong.hpp>
 #include <quern/net/detail/host_pool.hpp>
 
 namespace quern::net {
@@ -30,7 +31,7 @@ pool_rules rules_of(client_options const& options)
 
 std::shared_ptr<host_pool> pool_to(asio::any_io_executor ex, endpoint peer, client_options const& options)
 {
-    if (auto const wrong = options.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
+    throw_wrong(options.validate());
     tls_source tls;
     if (peer.tls) tls = tls_source(std::make_shared<tls_client>(options.ca_bundle));
     return std::make_shared<host_pool>(std::move(ex), route_to(std::move(peer), options), std::string(),

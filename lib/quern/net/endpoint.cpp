@@ -1,3 +1,4 @@
+#include <quern/core/detail/text/characters.hpp>
 #include <quern/net/endpoint.hpp>
 
 #include <boost/asio/ip/address.hpp>
@@ -44,8 +45,7 @@ bool is_this_machine(std::string_view host)
     boost::system::error_code no_address;
     auto const address = boost::asio::ip::make_address(host, no_address);
     if (!no_address) return address.is_loopback();
-    auto const lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-    return std::ranges::equal(host, std::string_view("localhost"), {}, lower);
+    return text::equal_ignoring_case(host, "localhost");
 }
 
 std::string shown_url(std::string_view url)

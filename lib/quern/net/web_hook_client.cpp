@@ -1,5 +1,6 @@
 #include <quern/net/web_hook_client.hpp>
 
+#include <quern/core/detail/throw_wrong.hpp>
 #include <quern/net/detail/host_pool.hpp>
 #include <quern/net/detail/web_hook_text.hpp>
 
@@ -76,7 +77,7 @@ struct web_hook_client::state {
 web_hook_client::state::state(asio::any_io_executor ex, web_hook_options o)
     : executor(std::move(ex)), options(std::move(o)), files(std::make_shared<tls_files>(material_of(options)))
 {
-    if (auto const wrong = options.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
+    throw_wrong(options.validate());
     files->load().value();
 }
 

@@ -1,5 +1,6 @@
 #include <quern/net/web_server.hpp>
 
+#include <quern/core/detail/throw_wrong.hpp>
 #include <quern/net/detail/http_rules.hpp>
 #include <quern/net/detail/web_server_core.hpp>
 
@@ -18,9 +19,7 @@ namespace {
 
 web_server_options checked(web_server_options options)
 {
-    result<void> valid;
-    if (auto bad = options.validate()) valid = std::move(*bad);
-    valid.value();
+    throw_wrong(options.validate());
     return options;
 }
 

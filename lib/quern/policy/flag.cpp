@@ -1,5 +1,6 @@
 #include <quern/policy/flag.hpp>
 
+#include <quern/core/detail/text/characters.hpp>
 #include <quern/core/detail/text/json_find.hpp>
 
 #include <algorithm>
@@ -15,8 +16,7 @@ constexpr std::size_t longest_word = 64 * 1024; // AppConfig allows 2 MB, for co
 
 bool is_one_of(std::string_view word, std::array<std::string_view, 5> const& words)
 {
-    auto const same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; };
-    return std::ranges::any_of(words, [&](std::string_view each) { return std::ranges::equal(word, each, same); });
+    return std::ranges::any_of(words, [&](std::string_view each) { return text::equal_ignoring_case(word, each); });
 }
 
 flag_word word_of(std::string_view text)

@@ -3,7 +3,9 @@
 #include <quern/core/alarm.hpp>
 #include <quern/core/detail/ask.hpp>
 #include <quern/core/detail/compact_strand.hpp>
+#include <quern/core/detail/random_part.hpp>
 #include <quern/core/detail/text/digest.hpp>
+#include <quern/core/detail/throw_wrong.hpp>
 #include <quern/core/detail/what_thrown.hpp>
 #include <quern/producer/detail/send_queue.hpp>
 #include <quern/sqs/batch.hpp>
@@ -38,11 +40,6 @@ struct onlooker {
     asker<std::size_t> sender;
 };
 using onlooker_ptr = std::shared_ptr<onlooker>;
-
-std::uint64_t seeded(std::uint64_t seed)
-{
-    return seed != 0 ? seed : std::random_device()();
-}
 
 /// 128 bits that no other producer has: all its deduplication ids begin with them.
 std::string own_prefix(std::uint64_t seed)
@@ -314,9 +311,7 @@ asio::awaitable<T> put_on_strand(std::shared_ptr<State> state, std::shared_ptr<W
 
 producer_options checked(producer_options options, std::string const& queue_url)
 {
-    if (auto const wrong = options.validate(queue_url.ends_with(".fifo"))) {
-        throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
-    }
+    throw_wrong(options.validate(queue_url.ends_with(".fifo")));
     return options;
 }
 

@@ -1,7 +1,9 @@
 #include <quern/relay/relay.hpp>
 
 #include <quern/core/detail/text/base64.hpp>
+#include <quern/core/detail/text/characters.hpp>
 #include <quern/core/detail/text/date.hpp>
+#include <quern/core/detail/throw_wrong.hpp>
 #include <quern/net/endpoint.hpp>
 #include <quern/relay/detail/ending.hpp>
 #include <quern/relay/detail/told_rate.hpp>
@@ -14,7 +16,6 @@
 #include <boost/asio/error.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 #include <span>
 #include <utility>
@@ -285,7 +286,7 @@ namespace {
 
 bool is_named(header_template const& header, std::string_view name)
 {
-    return std::ranges::equal(header.name, name, {}, [](unsigned char c) { return std::tolower(c); });
+    return text::equal_ignoring_case(header.name, name);
 }
 
 } // namespace
@@ -319,7 +320,7 @@ result<request_keys> read_keys(relay_options const& o)
 
 relay::relay(net::web_hook_sender& to, queue_name from, relay_options o)
 {
-    if (auto const wrong = o.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
+    throw_wrong(o.validate());
     core_ = std::make_shared<core>(to, std::move(from), std::move(o));
 }
 

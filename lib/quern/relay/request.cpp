@@ -1,6 +1,7 @@
 #include <quern/relay/request.hpp>
 
 #include <quern/core/detail/text/base64.hpp>
+#include <quern/core/detail/text/characters.hpp>
 #include <quern/core/detail/text/date.hpp>
 #include <quern/net/web_hook.hpp>
 #include <quern/relay/detail/body.hpp>
@@ -18,12 +19,6 @@ constexpr std::size_t longest_value = 4096; // a server takes 8 KiB of headers, 
 bool is_printable(char c)
 {
     return c >= ' ' && c <= '~';
-}
-
-bool same_name(std::string_view a, std::string_view b)
-{
-    auto const lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-    return std::ranges::equal(a, b, {}, lower, lower);
 }
 
 void append_percent(std::string& out, char c)
@@ -103,7 +98,7 @@ private:
     header_list::const_iterator find(std::string_view name) const
     {
         return std::ranges::find_if(
-            std::as_const(to_.headers), [&](auto const& h) { return same_name(h.first, name); });
+            std::as_const(to_.headers), [&](auto const& h) { return text::equal_ignoring_case(h.first, name); });
     }
 
     hook_request& to_;

@@ -3,7 +3,6 @@
 #include <quern/core/detail/text/json_writer.hpp>
 #include <quern/services/detail/call.hpp>
 
-#include <charconv>
 #include <utility>
 
 namespace quern::services {
@@ -18,12 +17,6 @@ aws::json_target target_of_cloudwatch()
     target.target_prefix = "GraniteServiceVersion20100801";
     target.query_compatible = false;
     return target;
-}
-
-void write_number(text::json_writer& to, double value)
-{
-    char out[32];
-    to.number({out, std::to_chars(out, out + sizeof out, value).ptr});
 }
 
 void write_metric(text::json_writer& to, queue_metric const& m)
@@ -65,8 +58,7 @@ std::string to_json(metric_alarm const& a)
     } else {
         write_expression(to, a);
     }
-    to.key("Threshold");
-    write_number(to, a.above);
+    to.key("Threshold").number(a.above);
     to.member("ComparisonOperator", "GreaterThanThreshold").member("EvaluationPeriods", a.periods);
     to.member("DatapointsToAlarm", a.periods).member("TreatMissingData", "notBreaching").end_object();
     return out;

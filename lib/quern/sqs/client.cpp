@@ -1,6 +1,7 @@
 #include <quern/sqs/client.hpp>
 
 #include <quern/aws/detail/host.hpp>
+#include <quern/core/detail/throw_wrong.hpp>
 #include <quern/sqs/detail/checksums.hpp>
 #include <quern/sqs/detail/decode.hpp>
 #include <quern/sqs/detail/encode.hpp>
@@ -179,7 +180,7 @@ answer<typename Request::response> client::carry_out(
 
 client::client(asio::any_io_executor ex, client_options options, clock& time)
 {
-    if (auto const wrong = options.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
+    throw_wrong(options.validate());
     address_ = std::make_shared<address const>(std::make_shared<state>(std::move(ex), options, time));
 }
 

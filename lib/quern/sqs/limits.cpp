@@ -1,3 +1,4 @@
+#include <quern/core/detail/text/characters.hpp>
 #include <quern/sqs/limits.hpp>
 
 #include <algorithm>
@@ -76,10 +77,9 @@ bool is_message_character(char32_t c)
     return c < 0xD800 || (c >= 0xE000 && c <= 0xFFFD) || (c >= 0x10000 && c <= 0x10FFFF);
 }
 
-bool begins_with_ignoring_case(std::string_view text, std::string_view lower_case)
+bool begins_with_ignoring_case(std::string_view text, std::string_view begin)
 {
-    auto const lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-    return std::ranges::equal(text.substr(0, lower_case.size()), lower_case, {}, lower);
+    return text::equal_ignoring_case(text.substr(0, begin.size()), begin);
 }
 
 problem check_range(std::string_view field, std::optional<seconds> value, seconds most)

@@ -68,16 +68,11 @@ std::string queue_of(reading const& r)
     return {};
 }
 
-void write_number(text::json_writer& to, double value)
-{
-    to.number(number_text(value));
-}
-
 void write_values(text::json_writer& json, weighted_values const& w)
 {
     json.key("Values").begin_array();
     for (auto const v : w.values)
-        write_number(json, v);
+        json.number(v);
     json.end_array().key("Counts").begin_array();
     for (auto const c : w.counts)
         json.integer(static_cast<std::int64_t>(c));
@@ -89,10 +84,10 @@ void write_statistics(text::json_writer& json, datum const& d)
     auto const w = weighted(d.spread);
     json.begin_object();
     write_values(json, w);
-    write_number(json.key("Min"), w.values.front());
-    write_number(json.key("Max"), w.values.back());
+    json.key("Min").number(w.values.front());
+    json.key("Max").number(w.values.back());
     json.member("Count", static_cast<std::int64_t>(d.spread.count()));
-    write_number(json.key("Sum"), d.spread.sum);
+    json.key("Sum").number(d.spread.sum);
     json.end_object();
 }
 
@@ -115,7 +110,7 @@ std::string emf_line(std::vector<datum> const& data, std::string const& queue, w
     for (auto const& d : data) {
         json.key(d.name);
         if (d.value)
-            write_number(json, *d.value);
+            json.number(*d.value);
         else
             write_statistics(json, d);
     }
@@ -131,7 +126,7 @@ std::string datum_text(datum const& d, std::string const& queue, wall_time at)
     json.member("Name", "QueueName").member("Value", queue).end_object().end_array();
     json.member("Timestamp", milliseconds(at) / 1'000).member("Unit", d.unit);
     if (d.value)
-        write_number(json.key("Value"), *d.value);
+        json.key("Value").number(*d.value);
     else
         write_values(json, weighted(d.spread));
     json.end_object();

@@ -1,10 +1,10 @@
+#include <quern/core/detail/text/characters.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
 #include <quern/core/detail/text/trimmed.hpp>
 #include <quern/telemetry/detail/otlp_json.hpp>
 #include <quern/telemetry/otlp.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <optional>
 
@@ -60,16 +60,16 @@ void write_point(
     if (i.what == kind::counter) {
         json.member("asInt", std::to_string(r.count(i.which, series)));
     } else if (i.what == kind::gauge) {
-        json.key("asDouble").number(number_text(*r.gauge(i.which, series)));
+        json.key("asDouble").number(*r.gauge(i.which, series));
     } else {
         auto const h = r.distribution(i.which, series);
-        json.member("count", std::to_string(h.count())).key("sum").number(number_text(h.sum));
+        json.member("count", std::to_string(h.count())).key("sum").number(h.sum);
         json.key("bucketCounts").begin_array();
         for (auto const n : h.buckets)
             json.string(std::to_string(n));
         json.end_array().key("explicitBounds").begin_array();
         for (auto const b : bounds)
-            json.number(number_text(b));
+            json.number(b);
         json.end_array();
     }
     json.end_object();
@@ -111,22 +111,13 @@ failure wrong(std::string_view variable, std::string_view why)
     return {errc::invalid_option, std::string(variable) + ": " + std::string(why)};
 }
 
-std::optional<std::string> percent_decoded(std::string_view text)
+std::optional<std::string> decoded(std::string_view text)
 {
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] != '%') {
-            out += text[i];
-            continue;
-        }
-        auto const digits = text.substr(i + 1, 2);
-        unsigned code = 0;
-        auto const [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
-        if (ec != std::errc() || end != digits.data() + 2) return {};
-        out += static_cast<char>(code);
-        i += 2;
+    for (auto at = text.find('%'); at != text.npos; at = text.find('%', at + 1)) {
+        auto const digits = text.substr(at + 1, 2);
+        if (digits.size() != 2 || text::hex_digit(digits[0]) < 0 || text::hex_digit(digits[1]) < 0) return {};
     }
-    return out;
+    return text::percent_decoded(text);
 }
 
 /// "a=b,c=d%20e", as W3C's baggage has it.
@@ -140,8 +131,8 @@ std::optional<attributes> pairs_of(std::string_view text)
         if (one.empty()) continue;
         auto const equals = one.find('=');
         if (equals == one.npos) return {};
-        auto name = percent_decoded(text::trimmed(one.substr(0, equals)));
-        auto value = percent_decoded(text::trimmed(one.substr(equals + 1)));
+        auto name = decoded(text::trimmed(one.substr(0, equals)));
+        auto value = decoded(text::trimmed(one.substr(equals + 1)));
         if (!name || name->empty() || !value) return {};
         out.emplace_back(std::move(*name), std::move(*value));
     }
@@ -216,9 +207,7 @@ result<otlp_options> otlp_options_from(environment const& variable, otlp_signal 
         set(out.resource, key, value);
     if (auto service = variable("OTEL_SERVICE_NAME"); !service.empty())
         set(out.resource, "service.name", std::move(service));
-    auto disabled = variable("OTEL_SDK_DISABLED");
-    std::ranges::transform(disabled, disabled.begin(), [](unsigned char c) { return std::tolower(c); });
-    out.disabled = disabled == "true";
+    out.disabled = text::equal_ignoring_case(variable("OTEL_SDK_DISABLED"), "true");
     return out;
 }
 

@@ -1,3 +1,4 @@
+#include <quern/core/detail/text/characters.hpp>
 #include <quern/core/detail/text/digest.hpp>
 #include <quern/core/detail/text/trimmed.hpp>
 #include <quern/telemetry/trace_context.hpp>
@@ -15,19 +16,16 @@ constexpr std::size_t longest_member = 128; // of those that stay longest
 constexpr std::size_t longest_key = 256, longest_value = 256;
 
 /// -1 where it is no digit.
-int hex_digit(char c, bool capitals)
+int digit(char c, bool capitals)
 {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (capitals && c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
+    return capitals || c < 'A' || c > 'F' ? text::hex_digit(c) : -1;
 }
 
 bool read_hex(std::string_view text, std::span<std::uint8_t> to, bool capitals = false)
 {
     if (text.size() != 2 * to.size()) return false;
     for (std::size_t i = 0; i < to.size(); ++i) {
-        auto const high = hex_digit(text[2 * i], capitals), low = hex_digit(text[2 * i + 1], capitals);
+        auto const high = digit(text[2 * i], capitals), low = digit(text[2 * i + 1], capitals);
         if (high < 0 || low < 0) return false;
         to[i] = static_cast<std::uint8_t>(high << 4 | low);
     }

@@ -1,5 +1,5 @@
 #include <quern/aws/config/environment.hpp>
-#include <quern/aws/detail/signing/canonical.hpp>
+#include <quern/core/detail/text/characters.hpp>
 
 #include <cstdlib>
 
@@ -21,7 +21,7 @@ std::string first_set(environment const& variable, std::initializer_list<char co
 
 bool says_true(std::string_view text)
 {
-    return lower_case(text) == "true";
+    return text::lower_case(text) == "true";
 }
 
 } // namespace quern::aws

@@ -1,5 +1,5 @@
 #include <quern/aws/config/profile.hpp>
-#include <quern/aws/detail/signing/canonical.hpp>
+#include <quern/core/detail/text/characters.hpp>
 #include <quern/core/detail/text/trimmed.hpp>
 
 #include <algorithm>
@@ -106,7 +106,7 @@ private:
         if (!said) return "expected an '=' sign that defines a property";
         if (said->name.empty()) return "the property has no name";
         auto& in = is_name(said->name) ? *section_ : ignored_;
-        value_ = &(in.values[lower_case(said->name)] = said->value);
+        value_ = &(in.values[text::lower_case(said->name)] = said->value);
         is_nested_ = said->value.empty();
         return nullptr;
     }
@@ -181,7 +181,7 @@ section nested_in(std::string_view value)
     while (!value.empty()) {
         auto const end = std::min(value.find('\n'), value.size());
         if (auto const said = split(value.substr(0, end)); said && !said->name.empty()) {
-            out.values[lower_case(said->name)] = said->value;
+            out.values[text::lower_case(said->name)] = said->value;
         }
         value.remove_prefix(std::min(end + 1, value.size()));
     }

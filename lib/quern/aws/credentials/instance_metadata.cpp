@@ -2,7 +2,7 @@
 #include <quern/aws/credentials/detail/refresh.hpp>
 #include <quern/aws/credentials/instance_metadata.hpp>
 #include <quern/aws/detail/error_reply.hpp>
-#include <quern/aws/detail/signing/canonical.hpp>
+#include <quern/core/detail/text/characters.hpp>
 
 #include <charconv>
 
@@ -91,7 +91,7 @@ result<std::optional<instance_service>> find_instance_service(
     if (out.url.empty()) {
         auto const mode = setting(
             choice.endpoint_mode, "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE", "ec2_metadata_service_endpoint_mode");
-        auto const kind = lower_case(mode);
+        auto const kind = text::lower_case(mode);
         if (!kind.empty() && kind != "ipv4" && kind != "ipv6") {
             return no_metadata("ec2_metadata_service_endpoint_mode (or the variable of that name): \"" + mode +
                 "\" is neither IPv4 nor IPv6");

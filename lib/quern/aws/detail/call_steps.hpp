@@ -8,6 +8,7 @@
 #include <quern/aws/detail/question.hpp>
 #include <quern/core/detail/and_then.hpp>
 #include <quern/core/detail/random_part.hpp>
+#include <quern/core/detail/throw_wrong.hpp>
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -68,7 +69,7 @@ signed_service<Signer>::signed_service(net::client& client, target where, std::s
       options_(options), jitter_(jitter ? std::move(jitter) : random_part), quotas_{retry_quota(options.quota),
                                                                                 retry_quota(options.quota)}
 {
-    if (auto const wrong = options_.validate()) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
+    throw_wrong(options_.validate());
 }
 
 template <class Signer>

@@ -3,6 +3,7 @@
 #include <quern/aws/config/detail/connecting.hpp>
 #include <quern/aws/config/files.hpp>
 #include <quern/aws/credentials/credential_chain.hpp>
+#include <quern/core/detail/throw_wrong.hpp>
 
 #include <boost/asio/this_coro.hpp>
 
@@ -21,11 +22,6 @@ compact_strand strand_on(asio::any_io_executor ex)
     return given ? *given : compact_strand::on(std::move(ex));
 }
 
-void must_work(std::optional<failure> const& wrong)
-{
-    if (wrong) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
-}
-
 } // namespace
 
 std::optional<failure> client_options::validate() const
@@ -41,7 +37,7 @@ struct host::plan {
     plan(asio::any_io_executor ex, service_name const& name, client_options given, clock& time)
         : strand(strand_on(std::move(ex))), options(std::move(given))
     {
-        must_work(options.validate());
+        throw_wrong(options.validate());
         environment const variables = process_environment;
         auto const config = load_shared_config(variables).value();
         auto const profile = settings_of(config, selected_profile(variables, options.profile), name);

@@ -1,6 +1,7 @@
 #include <quern/broker/detail/checks.hpp>
 
 #include <quern/broker/detail/errors.hpp>
+#include <quern/core/detail/text/characters.hpp>
 #include <quern/sqs/limits.hpp>
 
 #include <algorithm>
@@ -82,12 +83,7 @@ problem check_attribute(std::string const& name, sqs::attribute_value const& val
         if (name.size() > sqs::max_attribute_name) {
             return refuse("Message (user) attribute names must be shorter than 256 Bytes");
         }
-        auto const lower = [&] {
-            std::string out(name);
-            for (char& c : out)
-                c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-            return out;
-        }();
+        auto const lower = text::lower_case(name);
         if (lower.starts_with("aws.") || lower.starts_with("amazon.") || name.starts_with('.') ||
             name.ends_with('.')) {
             return refuse("You can't use message attribute names beginning with 'AWS.' or 'Amazon.'. These strings "

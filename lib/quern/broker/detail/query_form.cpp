@@ -1,8 +1,8 @@
 #include <quern/broker/detail/query_form.hpp>
 
-#include <quern/aws/detail/signing/canonical.hpp>
 #include <quern/broker/detail/errors.hpp>
 #include <quern/broker/detail/wire_decode.hpp>
+#include <quern/core/detail/text/characters.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
 
 #include <boost/beast/core/string.hpp>
@@ -154,7 +154,7 @@ std::string decoded(std::string_view text)
 {
     std::string spaced(text);
     std::ranges::replace(spaced, '+', ' ');
-    return aws::uri_decode(spaced);
+    return text::percent_decoded(spaced);
 }
 
 std::string_view query_of(std::string_view target)
@@ -226,7 +226,7 @@ result<query_call> read_query_call(net::http_request const& request)
 
     auto const path = std::string_view(request.target).substr(0, request.target.find('?'));
     if (!root.parts.contains("QueueUrl") && std::ranges::count(path, '/') >= 2)
-        root.parts["QueueUrl"].value = aws::uri_decode(path);
+        root.parts["QueueUrl"].value = text::percent_decoded(path);
 
     query_call out;
     out.action = root.text("Action");

@@ -1,8 +1,8 @@
 #include <quern/broker/detail/settings.hpp>
 
-#include <quern/aws/detail/signing/canonical.hpp>
 #include <quern/broker/detail/errors.hpp>
 #include <quern/broker/detail/redrive_policy.hpp>
+#include <quern/core/detail/text/characters.hpp>
 
 #include <boost/json.hpp>
 
@@ -205,7 +205,7 @@ problem reconcile_encryption(queue_settings& settings, sqs::string_map const& gi
 
 std::optional<bool> flag_of(std::string_view value)
 {
-    auto const lower = aws::lower_case(value);
+    auto const lower = text::lower_case(value);
     if (lower == "true") return true;
     if (lower == "false") return false;
     return {};

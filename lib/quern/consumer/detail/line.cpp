@@ -1,5 +1,6 @@
 #include <quern/consumer/detail/line.hpp>
 
+#include <quern/core/detail/random_part.hpp>
 #include <quern/core/detail/what_thrown.hpp>
 
 #include <boost/asio/co_spawn.hpp>
@@ -42,11 +43,6 @@ consumer_options with_tenant(consumer_options o)
 }
 
 } // namespace
-
-std::uint64_t seeded(std::uint64_t seed)
-{
-    return seed != 0 ? seed : std::random_device()();
-}
 
 result<void> too_late()
 {

@@ -186,6 +186,4 @@ message_end end_of(message_life::actions, bool was_lost, std::chrono::seconds po
 /// "The message is settled, or its lease is lost": errc::receipt_expired.
 [[nodiscard]] result<void> too_late();
 
-std::uint64_t seeded(std::uint64_t seed); ///< by the system where it is 0
-
 } // namespace quern::detail

@@ -10,4 +10,9 @@ double random_part()
     return std::uniform_real_distribution<double>(0, 1)(engine);
 }
 
+std::uint64_t seeded(std::uint64_t seed)
+{
+    return seed != 0 ? seed : std::random_device()();
+}
+
 } // namespace quern

@@ -1,5 +1,6 @@
 #include <quern/idempotency/detail/canonical.hpp>
 
+#include <quern/core/detail/text/characters.hpp>
 #include <quern/core/detail/text/json_find.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
 #include <quern/core/detail/text/large_integers.hpp>
@@ -160,14 +161,6 @@ void append_ascii(std::string& to, std::string_view utf8)
     }
 }
 
-std::string lower(std::string_view text)
-{
-    std::string out(text);
-    for (auto& c : out)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
-    return out;
-}
-
 /// The place among an object's members that JavaScript gives to a name by its number: 0 to 2^32 - 2.
 std::optional<std::uint32_t> index_in(std::string_view name)
 {
@@ -209,7 +202,7 @@ void append_object(std::string& to, dom::object what, dialect const& how)
     if (how.keys == dialect::order::bytes)
         std::ranges::stable_sort(members, {}, [](auto const& m) { return m.first; });
     if (how.keys == dialect::order::script) {
-        std::ranges::stable_sort(members, {}, [](auto const& m) { return lower(m.first); });
+        std::ranges::stable_sort(members, {}, [](auto const& m) { return text::lower_case(m.first); });
         std::ranges::stable_sort(members, {}, [](auto const& m) {
             return std::uint64_t(index_in(m.first).value_or(std::numeric_limits<std::uint32_t>::max()));
         });

@@ -2,6 +2,7 @@
 
 #include <quern/consumer/detail/message/ascii_excerpt.hpp>
 #include <quern/consumer/json.hpp>
+#include <quern/core/detail/throw_wrong.hpp>
 
 #include <utility>
 
@@ -36,7 +37,7 @@ otlp_post::otlp_post(net::web_hook_sender& web, telemetry::otlp_options const& o
     request_.headers.emplace_back("User-Agent", "quern");
     request_.timeout = o.timeout;
     request_.replay = true;
-    if (auto const wrong = net::problem_of(request_)) throw_exception_from_error(*wrong, BOOST_CURRENT_LOCATION);
+    throw_wrong(net::problem_of(request_));
 }
 
 boost::asio::awaitable<net::web_hook_result> otlp_post::send(std::string body)

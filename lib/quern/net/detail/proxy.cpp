@@ -1,3 +1,4 @@
+#include <quern/core/detail/text/characters.hpp>
 #include <quern/net/detail/proxy.hpp>
 
 #include <boost/asio/ip/address.hpp>
@@ -16,48 +17,12 @@ namespace {
 
 using error_code = boost::system::error_code;
 
-char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-std::string lower(std::string_view text)
-{
-    std::string out(text);
-    std::ranges::transform(out, out.begin(), [](char c) { return lower(c); });
-    return out;
-}
-
-int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') return c - '0';
-    c = lower(c);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/// A percent sign that no two digits follow stands for itself.
-std::string percent_decoded(std::string_view text)
-{
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        bool const encoded =
-            text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 && hex_digit(text[i + 2]) >= 0;
-        if (encoded) {
-            out.push_back(static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2])));
-            i += 2;
-        } else {
-            out.push_back(text[i]);
-        }
-    }
-    return out;
-}
-
 /// RFC 7617.
 std::string basic(std::string_view user_info)
 {
     auto const colon = std::min(user_info.find(':'), user_info.size());
     auto const password = user_info.substr(std::min(colon + 1, user_info.size()));
-    auto const plain = percent_decoded(user_info.substr(0, colon)) + ':' + percent_decoded(password);
+    auto const plain = text::percent_decoded(user_info.substr(0, colon)) + ':' + text::percent_decoded(password);
     std::string encoded((plain.size() + 2) / 3 * 4 + 1, '\0');
     auto const size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(encoded.data()),
         reinterpret_cast<unsigned char const*>(plain.data()), static_cast<int>(plain.size()));
@@ -126,7 +91,7 @@ failure wrong(std::string_view url, std::string_view why)
 result<proxy> parse_proxy(std::string_view url)
 {
     auto const scheme_end = url.find("://");
-    auto const scheme = scheme_end == url.npos ? "http" : lower(url.substr(0, scheme_end));
+    auto const scheme = scheme_end == url.npos ? "http" : text::lower_case(url.substr(0, scheme_end));
     auto rest = scheme_end == url.npos ? url : url.substr(scheme_end + 3);
     auto const slash = std::min(rest.find('/'), rest.size());
     auto const at_sign = rest.substr(0, slash).rfind('@');
@@ -159,17 +124,17 @@ std::string proxy_for(endpoint const& to, std::function<std::string(char const*)
         found = first("http_proxy", "HTTP_PROXY");
     else
         found = environment("http_proxy");
-    if (found.empty() || is_this_machine(to.host) || lower(to.host).ends_with(".localhost")) return {};
+    if (found.empty() || is_this_machine(to.host) || text::lower_case(to.host).ends_with(".localhost")) return {};
     return is_listed(first("no_proxy", "NO_PROXY"), to) ? std::string() : found;
 }
 
 bool is_listed(std::string_view no_proxy, endpoint const& to)
 {
-    auto const host = lower(to.host);
+    auto const host = text::lower_case(to.host);
     constexpr std::string_view between = ", \t";
     for (std::size_t at = no_proxy.find_first_not_of(between); at < no_proxy.size();) {
         auto const end = std::min(no_proxy.find_first_of(between, at), no_proxy.size());
-        if (names(lower(no_proxy.substr(at, end - at)), to, host)) return true;
+        if (names(text::lower_case(no_proxy.substr(at, end - at)), to, host)) return true;
         at = no_proxy.find_first_not_of(between, end);
     }
     return false;

@@ -1,6 +1,6 @@
 #include <quern/aws/credentials/detail/credential_json.hpp>
-#include <quern/aws/detail/signing/canonical.hpp>
 #include <quern/core/detail/printable.hpp>
+#include <quern/core/detail/text/characters.hpp>
 #include <quern/core/detail/text/date.hpp>
 #include <quern/core/simdjson.hpp>
 
@@ -48,7 +48,7 @@ std::optional<section> read_flat_json(std::string_view text, std::string_view in
     for (auto const member : object) {
         std::string_view said;
         std::int64_t number = 0;
-        auto const name = lower_case(member.key);
+        auto const name = text::lower_case(member.key);
         if (!member.value.get(said))
             out.values[name] = said;
         else if (!member.value.get(number))

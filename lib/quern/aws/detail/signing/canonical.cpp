@@ -1,9 +1,9 @@
 #include <quern/aws/detail/signing/canonical.hpp>
+#include <quern/core/detail/text/characters.hpp>
 
 #include <boost/beast/core/string.hpp>
 
 #include <algorithm>
-#include <optional>
 
 namespace quern::aws {
 namespace {
@@ -32,14 +32,6 @@ void append_encoded(std::string& out, std::string_view text, bool keep_slash)
         out.push_back(digits[byte >> 4]);
         out.push_back(digits[byte & 15]);
     }
-}
-
-std::optional<int> hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return {};
 }
 
 /// Trimmed, runs of white space as one space.
@@ -95,25 +87,6 @@ std::string uri_encode(std::string_view text)
     return out;
 }
 
-std::string uri_decode(std::string_view text)
-{
-    std::string out;
-    out.reserve(text.size());
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] == '%' && i + 2 < text.size()) {
-            auto const high = hex_digit(text[i + 1]);
-            auto const low = hex_digit(text[i + 2]);
-            if (high && low) {
-                out.push_back(static_cast<char>(*high << 4 | *low));
-                i += 2;
-                continue;
-            }
-        }
-        out.push_back(text[i]);
-    }
-    return out;
-}
-
 std::string canonical_path(std::string_view path, bool normalize)
 {
     std::string out;
@@ -133,8 +106,8 @@ query_parameters parse_query(std::string_view query)
         query.remove_prefix(std::min(end + 1, query.size()));
         if (item.empty()) continue;
         auto const equals = std::min(item.find('='), item.size());
-        found.emplace_back(
-            uri_decode(item.substr(0, equals)), uri_decode(item.substr(std::min(equals + 1, item.size()))));
+        found.emplace_back(text::percent_decoded(item.substr(0, equals)),
+            text::percent_decoded(item.substr(std::min(equals + 1, item.size()))));
     }
     return found;
 }
@@ -159,7 +132,7 @@ canonical_headers canonicalize(std::vector<header_view> const& headers)
     std::vector<std::pair<std::string, std::string_view>> sorted;
     sorted.reserve(headers.size());
     for (auto const& h : headers)
-        sorted.emplace_back(lower_case(h.name), h.value);
+        sorted.emplace_back(text::lower_case(h.name), h.value);
     std::ranges::stable_sort(sorted, {}, &std::pair<std::string, std::string_view>::first);
 
     canonical_headers out;
@@ -182,15 +155,6 @@ canonical_headers canonicalize(std::vector<header_view> const& headers)
 bool has_control_character(std::string_view text)
 {
     return std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
-}
-
-std::string lower_case(std::string_view ascii)
-{
-    std::string out(ascii);
-    for (auto& c : out) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return out;
 }
 
 } // namespace quern::aws

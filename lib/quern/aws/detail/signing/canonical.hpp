@@ -34,9 +34,6 @@ struct request_view {
 /// Every byte but the unreserved ones of RFC 3986 as %XX.
 std::string uri_encode(std::string_view);
 
-/// %XX to bytes. A '%' that no two hexadecimal digits follow stands for itself, and so does '+'.
-std::string uri_decode(std::string_view);
-
 /// Encoded again even where it is encoded already, as every service but S3 wants it. `normalize` takes "." and ".."
 /// segments and doubled slashes out first.
 std::string canonical_path(std::string_view path, bool normalize);
@@ -54,8 +51,6 @@ struct canonical_headers {
     std::string names; ///< "name;name"
 };
 canonical_headers canonicalize(std::vector<header_view> const&);
-
-std::string lower_case(std::string_view ascii);
 
 /// A line break or any other control character: it would end a header early.
 bool has_control_character(std::string_view);

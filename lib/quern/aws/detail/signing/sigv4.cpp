@@ -1,4 +1,5 @@
 #include <quern/aws/detail/signing/sigv4.hpp>
+#include <quern/core/detail/text/characters.hpp>
 
 #include <algorithm>
 #include <array>
@@ -13,7 +14,7 @@ bool is_signed(std::string_view name)
     static constexpr std::array<std::string_view, 12> left_out{"authorization", "connection", "expect", "keep-alive",
         "proxy-authenticate", "proxy-authorization", "te", "trailer", "transfer-encoding", "upgrade", "user-agent",
         "x-amzn-trace-id"};
-    return !std::binary_search(left_out.begin(), left_out.end(), lower_case(name));
+    return !std::binary_search(left_out.begin(), left_out.end(), text::lower_case(name));
 }
 
 std::vector<header_view> signed_part(std::vector<header_view> const& headers)

@@ -1,4 +1,5 @@
 #include <quern/aws/detail/signing/verify.hpp>
+#include <quern/core/detail/text/characters.hpp>
 #include <quern/core/detail/text/trimmed.hpp>
 
 #include <openssl/crypto.h>
@@ -221,7 +222,7 @@ result<signature_claim> verifier::examine(
         return mismatch("Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP");
     }
     for (auto const& h : request.headers) {
-        auto const name = lower_case(h.name);
+        auto const name = text::lower_case(h.name);
         if (name.starts_with("x-amz-") && !is_listed(told.names, name))
             return mismatch("There were headers present in the request which were not signed: " + name);
     }
@@ -259,7 +260,7 @@ result<caller> verifier::check(request_view const& request, wall_time now)
     }
     std::vector<header_view> headers;
     for (auto const& h : request.headers) {
-        if (is_listed(told.names, lower_case(h.name))) headers.push_back(h);
+        if (is_listed(told.names, text::lower_case(h.name))) headers.push_back(h);
     }
     auto const canonical = canonicalize(headers);
     auto const path = canonical_path(request.path(), true);

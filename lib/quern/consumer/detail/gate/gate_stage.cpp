@@ -2,6 +2,7 @@
 #include <quern/consumer/detail/gate/gate_stage.hpp>
 #include <quern/consumer/detail/gate/open_gate.hpp>
 #include <quern/consumer/detail/message/ascii_excerpt.hpp>
+#include <quern/core/detail/random_part.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,6 @@
 #include <quern/consumer/detail/gate/gate_stage.hpp>
 #include <quern/consumer/detail/intake/intake_stage.hpp>
+#include <quern/core/detail/random_part.hpp>
 
 #include <algorithm>
 #include <cstdint>

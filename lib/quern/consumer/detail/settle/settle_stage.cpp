@@ -1,6 +1,7 @@
 #include <quern/consumer/client_options.hpp>
 #include <quern/consumer/detail/settle/poison_copy.hpp>
 #include <quern/consumer/detail/settle/settle_stage.hpp>
+#include <quern/core/detail/random_part.hpp>
 #include <quern/sqs/batch.hpp>
 
 #include <algorithm>

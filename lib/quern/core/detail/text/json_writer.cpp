@@ -150,6 +150,12 @@ json_writer& json_writer::number(std::string_view literal)
     return *this;
 }
 
+json_writer& json_writer::number(double value)
+{
+    char out[32];
+    return number(std::string_view(out, std::to_chars(out, out + sizeof out, value).ptr));
+}
+
 json_writer& json_writer::boolean(bool value)
 {
     separate();

@@ -24,6 +24,7 @@ public:
     json_writer& integer(std::int64_t);
     json_writer& boolean(bool);
     json_writer& number(std::string_view literal); ///< as it is
+    json_writer& number(double);                   ///< in no more digits than it takes to read the same again
 
     json_writer& member(std::string_view name, std::string_view utf8) { return key(name).string(utf8); }
     json_writer& member(std::string_view name, char const* utf8) { return key(name).string(utf8); }
