@@ -105,25 +105,11 @@ void add_telling_options(command& to, redrive_options& o)
     add_admin_options(to, o.admin);
 }
 
-void add_redrive_options(command& to, redrive_options& o)
-{
-    to.add_option("--to QUEUE", o.to,
-          "Send all messages to this queue, URL or name; default: each to the queue that it came from")
-        ->check(is_given);
-    to.add_flag("--to-source", o.to_source, "Send each message to the queue that it came from, which is the default")
-        ->excludes("--to");
-    to.add_option("--poison-queue QUEUE", o.poison_queue,
-          "Move messages that have used up --max-attempts to this queue, URL or name; default: they stay")
-        ->check(is_given);
-    add_common_options(to, o);
-    to.add_option("--cutoff WHEN", o.cutoff,
-          "Whether what comes back during the run is sent again: now: it is left; off: it is sent")
-        ->one_of({"now", "off"})
-        ->capture_default_str();
+namespace {
 
-    to.add_option("--reason TEXT", o.chosen_reason,
-          "Take only messages with this text in the attribute QuernReason: those rejected or isolated for it")
-        ->check(is_given);
+/// Adds how fast a run goes, and what ends it.
+void add_pace_options(command& to, redrive_options& o)
+{
     to.add_option("--rate RATE", o.rate, "Send at most so many messages in a time: 10/s, 30/min; default: no limit")
         ->check(check_rate);
     to.add_option("--ramp RAMP", o.ramp,
@@ -141,7 +127,11 @@ void add_redrive_options(command& to, redrive_options& o)
     to.add_option("--stop-on-failure N/TIME", o.stop_on_failure,
           "Stop when so many sends fail within a time: 10/min; default: never")
         ->check(must_be(failure_limit_from, "number in a time: 10/min, or in s or h"));
+}
 
+/// Adds how often a message is sent, and when.
+void add_attempt_options(command& to, redrive_options& o)
+{
     to.add_option("--max-attempts N", o.max_attempts,
           "Send a message at most so often, counted over all runs; after that it is poison, see --poison-queue")
         ->range(1, 1'000)
@@ -158,6 +148,11 @@ void add_redrive_options(command& to, redrive_options& o)
           "--jitter PART", o.jitter, "Leave a part of each delay to chance, so that messages do not come all at once")
         ->one_of({"full", "half", "none"})
         ->capture_default_str();
+}
+
+/// Adds how a run is carried out, halted and resumed.
+void add_run_options(command& to, redrive_options& o)
+{
     to.add_option("--native WHEN", o.native,
           "Whether SQS itself moves the messages, which counts no attempts: never; auto: it does if no other "
           "option is given that it cannot follow; only: it does, or the run is refused")
@@ -187,6 +182,32 @@ void add_redrive_options(command& to, redrive_options& o)
           "name")
         ->check(is_given)
         ->needs("--journal");
+}
+
+} // namespace
+
+void add_redrive_options(command& to, redrive_options& o)
+{
+    to.add_option("--to QUEUE", o.to,
+          "Send all messages to this queue, URL or name; default: each to the queue that it came from")
+        ->check(is_given);
+    to.add_flag("--to-source", o.to_source, "Send each message to the queue that it came from, which is the default")
+        ->excludes("--to");
+    to.add_option("--poison-queue QUEUE", o.poison_queue,
+          "Move messages that have used up --max-attempts to this queue, URL or name; default: they stay")
+        ->check(is_given);
+    add_common_options(to, o);
+    to.add_option("--cutoff WHEN", o.cutoff,
+          "Whether what comes back during the run is sent again: now: it is left; off: it is sent")
+        ->one_of({"now", "off"})
+        ->capture_default_str();
+
+    to.add_option("--reason TEXT", o.chosen_reason,
+          "Take only messages with this text in the attribute QuernReason: those rejected or isolated for it")
+        ->check(is_given);
+    add_pace_options(to, o);
+    add_attempt_options(to, o);
+    add_run_options(to, o);
 }
 
 void add_isolate_options(command& to, redrive_options& o)
