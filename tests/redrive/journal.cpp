@@ -195,14 +195,14 @@ BOOST_AUTO_TEST_CASE(the_five_minutes_of_a_deduplication_id_count_from_the_first
     auto second = first;
     second.at = run_start + 4min;
     c.go(second).value();
-    bool const of_the_first = c.book.find("m")->sending_at == run_start;
+    bool const of_the_first = c.book.of("m").sending_at == run_start;
     BOOST_TEST(of_the_first);
     c.go(made(k::send_failed, "m")).value();
     auto third = first; // the first one is in doubt as before
     third.at = run_start + 8min;
     third.maybe_twice = true;
     c.go(third).value();
-    bool const of_the_third = c.book.find("m")->sending_at == run_start + 8min;
+    bool const of_the_third = c.book.of("m").sending_at == run_start + 8min;
     BOOST_TEST(of_the_third);
 }
 
@@ -212,21 +212,21 @@ BOOST_AUTO_TEST_CASE(a_send_in_doubt_stays_so_until_it_is_counted_or_confirmed)
     auto failed = made(k::send_failed, "m");
     failed.in_doubt = true;
     c.go(failed).value();
-    BOOST_TEST(c.book.find("m")->in_doubt);
+    BOOST_TEST(c.book.of("m").in_doubt);
     BOOST_TEST(c.book.counts().unknown == 1u);
     BOOST_TEST(c.book.counts().planned == 0u);
     c.go(made(k::planned, "m")).value();
     c.go(made(k::sending, "m")).value();
     c.go(made(k::send_failed, "m")).value(); // of this one it is known that it was not done
-    BOOST_TEST(c.book.find("m")->in_doubt);
+    BOOST_TEST(c.book.of("m").in_doubt);
     auto again = made(k::sending, "m");
     again.maybe_twice = true;
     c.go(again).value();
-    BOOST_TEST(!c.book.find("m")->in_doubt);
+    BOOST_TEST(!c.book.of("m").in_doubt);
     c.go(failed).value();
     c.go(made(k::sending, "m")).value();
     c.go(made(k::sent, "m")).value();
-    BOOST_TEST(!c.book.find("m")->in_doubt);
+    BOOST_TEST(!c.book.of("m").in_doubt);
     BOOST_TEST(c.book.counts().maybe_twice == 1u);
     BOOST_TEST(c.book.counts().unknown == 0u);
 
@@ -279,6 +279,72 @@ BOOST_AUTO_TEST_CASE(a_book_knows_until_when_it_waits_for_any_message)
     c.go(made(k::left, "n")).value();
     c.go(made(k::left, "m")).value();
     BOOST_TEST(!c.book.awaits(run_start));
+}
+
+BOOST_AUTO_TEST_CASE(a_message_that_was_let_go_is_awaited_until_something_becomes_of_it)
+{
+    course c(to_planned);
+    c.book.expect("n", run_start + 2h); // not known
+    BOOST_TEST(!c.book.awaits(run_start));
+    c.book.expect("m", run_start + 1h);
+    BOOST_TEST(c.book.awaits(run_start + 59min));
+    BOOST_TEST(!c.book.awaits(run_start + 1h));
+    c.go(made(k::sending, "m")).value();
+    BOOST_TEST(!c.book.awaits(run_start));
+    c.go(made(k::sent, "m")).value();
+    BOOST_TEST(!c.book.awaits(run_start));
+    c.book.expect("m", run_start + 1h); // its delete was not confirmed
+    BOOST_TEST(c.book.awaits(run_start));
+    BOOST_TEST(c.book.has_undeleted());
+    c.go(made(k::deleted, "m")).value();
+    BOOST_TEST(!c.book.awaits(run_start));
+    BOOST_TEST(!c.book.has_undeleted());
+}
+
+BOOST_AUTO_TEST_CASE(a_send_that_may_have_been_done_has_its_place_until_one_is_confirmed)
+{
+    course c(to_sending);
+    auto failed = made(k::send_failed, "m");
+    failed.maybe_twice = true;
+    c.go(failed).value();
+    BOOST_TEST(c.book.counts().maybe_sent == 1u);
+    BOOST_TEST(c.book.counts().unknown == 0u); // it was counted
+    c.go(made(k::resumed)).value();
+    BOOST_TEST(c.book.counts().maybe_sent == 1u);
+    c.go(made(k::sending, "m")).value();
+    c.go(made(k::send_failed, "m")).value();
+    BOOST_TEST(c.book.counts().maybe_sent == 1u);
+    c.go(made(k::sending, "m")).value();
+    c.go(made(k::sent, "m")).value();
+    BOOST_TEST(c.book.counts().maybe_sent == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_file_only_what_is_open_or_in_doubt_is_known)
+{
+    journal j;
+    j.write(made(k::started), run_start);
+    for (int i = 0; i < 1'000; ++i) {
+        for (auto const kind : to_done)
+            j.write(made(kind, "done " + std::to_string(i)), run_start);
+        j.write(made(k::left, "left " + std::to_string(i)), run_start);
+    }
+    for (auto const kind : to_sent)
+        j.write(made(kind, "undeleted"), run_start);
+    for (auto const kind : to_sending)
+        j.write(made(kind, "doubt"), run_start);
+    auto failed = made(k::send_failed, "doubt");
+    failed.in_doubt = true;
+    j.write(failed, run_start);
+    j.write(made(k::left, "doubt"), run_start);
+    BOOST_TEST(j.book().messages().size() == 2u);
+    BOOST_TEST(j.book().counts().deleted == 1'000u);
+    BOOST_TEST(j.book().counts().undeleted == 1u);
+    BOOST_TEST(j.book().counts().unknown == 1u);
+    BOOST_TEST(j.flush().has_value());
+    BOOST_TEST(j.flushed() == j.book().last_id());
+    BOOST_TEST(!j.is_cancelled());
+    j.write(made(k::sent, "done 1"), run_start); // it cannot
+    BOOST_TEST(j.is_broken());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

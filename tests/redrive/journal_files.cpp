@@ -196,8 +196,8 @@ BOOST_AUTO_TEST_CASE(a_run_that_goes_on_knows_what_is_open_and_of_what_is_done_t
     BOOST_TEST(counts.waiting == 1u);
     BOOST_TEST(book.awaits(run_start + 23h));
     BOOST_TEST(!book.awaits(run_start + 24h));
-    BOOST_TEST(book.find("m99999") != nullptr);
-    BOOST_TEST(book.find("m0") == nullptr);
+    BOOST_TEST(book.messages().contains("m99999"));
+    BOOST_TEST(!book.messages().contains("m0"));
     j.write(made(k::deleted, "m0"), run_start); // by a journal that has kept more
     BOOST_TEST(!j.is_broken());
     BOOST_TEST(book.counts().deleted == count);

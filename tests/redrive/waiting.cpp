@@ -169,6 +169,29 @@ BOOST_FIXTURE_TEST_CASE(a_limit_holds_over_a_restart, waiting_yard)
     BOOST_TEST(all(dead) == 5);
 }
 
+// Its place was free for the process that went on, and another message took it.
+BOOST_FIXTURE_TEST_CASE(a_message_that_may_be_there_keeps_its_place_in_the_limit_over_a_restart, waiting_yard)
+{
+    options.plan.delay_base = 0s;
+    options.speed.limit = 1;
+    options.speed.stop_on_failure = redrive::failure_limit{3, 1min};
+    send(dead, letter(dead, "first"));
+    api.after = fails("SendMessageBatch", errc::connection_lost, [&] { return reports.empty(); });
+    run(1h);
+    sqs::receive_message_request hold(dead);
+    hold.visibility_timeout = 60s;
+    hold.wait_time = 0s;
+    BOOST_REQUIRE(engine.receive_message(hold, time.wall()).value().answer.messages.size() == 1u);
+    send(dead, letter(dead, "second"));
+    start();
+    auto const got = finish(1h, 2);
+    BOOST_TEST(got.redriven == 1u);
+    auto const there = bodies(orders);
+    BOOST_TEST(there.size() == 1u);
+    BOOST_TEST(there.contains("first"));
+    BOOST_TEST(count(dead) == 1);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_send_in_doubt_is_marked_by_the_process_that_sends_it_minutes_later, waiting_fifo_yard)
 {
     kill(3);

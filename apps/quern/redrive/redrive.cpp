@@ -109,63 +109,60 @@ asio::awaitable<result<std::shared_ptr<flag_watch>>> watched_flag(session& s, re
     co_return out;
 }
 
-asio::awaitable<int> redrive_queue(session& s, redrive_options o)
+bool has_begun(std::optional<redrive::journal> const& it)
 {
-    auto opened_journal = journal_for(o);
-    if (!opened_journal) co_return complain(opened_journal.error());
-    auto& journal = *opened_journal;
-    auto const has_begun = journal && journal->book().now() != redrive::run_book::phase::none;
-    if (has_begun) {
+    return it && it->book().now() != redrive::run_book::phase::none;
+}
+
+/// The settings of the run but for its queues; what they mean by "2h ago" is as its journal has it.
+result<redrive::options> settings_for(redrive_options& o, std::optional<redrive::journal>& journal)
+{
+    if (has_begun(journal)) {
         auto const began_with = from_input(journal->book().start().input);
-        if (!began_with) co_return complain(began_with.error());
+        if (!began_with) return began_with.error();
         o.since_at = began_with->since_at;
         o.until_at = began_with->until_at;
     }
     fix_moments(o, real_clock().wall());
-    auto made = options_from(o);
-    if (!made) co_return complain(made.error());
-    auto settings = std::move(*made);
-    if (journal) {
-        auto const input = to_input(o);
-        if (!input) co_return complain(input.error());
-        settings.record = &*journal;
-        settings.record_input = *input;
-    }
-    auto const dlq = co_await settled(s, o.queue);
-    if (!dlq) co_return s.complain(dlq.error(), o.queue);
-    auto const to_name = o.isolate ? std::string() : o.to;
-    auto const poison_name = o.isolate ? o.to : o.poison_queue;
-    auto const to = co_await settled(s, to_name);
-    if (!to) co_return s.complain(to.error(), "--to " + to_name);
-    auto const poison = co_await settled(s, poison_name);
-    if (!poison) co_return s.complain(poison.error(), (o.isolate ? "--to " : "--poison-queue ") + poison_name);
-    settings.dlq_url = *dlq;
-    settings.to_url = *to;
-    settings.poison_url = *poison;
-    if (!aws::is_amazons(s.sqs.endpoint().host)) settings.speed.depth_lag = std::chrono::milliseconds(0);
-    if (auto const wrong = settings.validate()) co_return complain(*wrong);
-    auto const more = o.native == "never" ? std::string() : beyond_a_move_task(o);
-    if (o.native == "only" && !more.empty())
-        co_return complain("--native only: SQS moves all as they are, and knows no " + more, usage);
-    bool const natively = o.native != "never" && more.empty();
-    auto const depth = co_await queue_depth(s.sqs, *dlq);
-    auto const total = depth ? static_cast<std::size_t>(depth->total()) : 0;
+    auto out = options_from(o);
+    if (!out || !journal) return out;
+    auto const input = to_input(o);
+    if (!input) return input.error();
+    out->record = &*journal;
+    out->record_input = *input;
+    return out;
+}
 
-    auto report = open_report(o.report);
-    if (!report) co_return complain_of_report(o.report, report.error());
-    if (!has_begun && !agrees(o, settings, total)) co_return complain("nothing was done");
-    if (natively) {
-        auto const code = co_await move_natively(s, o, *dlq, *to);
-        co_return code;
+/// Finds the queues. Tells, and completes with the exit code, when one cannot be had.
+asio::awaitable<std::optional<int>> find_queues(session& s, redrive_options const& o, redrive::options& to)
+{
+    struct named {
+        std::string option, name;
+        std::string& url;
+    };
+    std::string const none;
+    named const all[] = {{"", o.queue, to.dlq_url}, {"--to ", o.isolate ? none : o.to, to.to_url},
+        {o.isolate ? "--to " : "--poison-queue ", o.isolate ? o.to : o.poison_queue, to.poison_url}};
+    for (auto const& one : all) {
+        auto const url = co_await settled(s, one.name);
+        if (!url) co_return s.complain(url.error(), one.option + one.name);
+        one.url = *url;
     }
+    if (!aws::is_amazons(s.sqs.endpoint().host)) to.speed.depth_lag = std::chrono::milliseconds(0);
+    co_return std::nullopt;
+}
 
+/// Runs the redriver, shown at work, and tells how it ended. `total`: the messages of the queue.
+asio::awaitable<int> run_redriver(
+    session& s, redrive_options const& o, redrive::options settings, std::size_t total, report_file* report)
+{
     auto const flag = co_await watched_flag(s, o);
     if (!flag) co_return complain(flag.error());
     if (*flag) settings.halted = [flag = *flag] { return flag->halted(); };
     auto const ex = s.io.get_executor();
     auto base = s.options;
     base.credentials = s.sqs.credentials();
-    auto const opened_door = redrive_door::open(s, o.admin, *dlq);
+    auto const opened_door = redrive_door::open(s, o.admin, settings.dlq_url);
     if (!opened_door) co_return complain(opened_door.error());
     auto const door = *opened_door;
     if (door) {
@@ -184,7 +181,31 @@ asio::awaitable<int> redrive_queue(session& s, redrive_options o)
     watch->end();
     if (*flag) (*flag)->end();
     if (!end) co_return s.complain(end.error(), o.queue);
-    co_return judge(o, *end, *report);
+    co_return judge(o, *end, report);
+}
+
+asio::awaitable<int> redrive_queue(session& s, redrive_options o)
+{
+    auto journal = journal_for(o);
+    if (!journal) co_return complain(journal.error());
+    auto settings = settings_for(o, *journal);
+    if (!settings) co_return complain(settings.error());
+    auto const unfound = co_await find_queues(s, o, *settings);
+    if (unfound) co_return *unfound;
+    if (auto const wrong = settings->validate()) co_return complain(*wrong);
+    auto const more = o.native == "never" ? std::string() : beyond_a_move_task(o);
+    if (o.native == "only" && !more.empty())
+        co_return complain("--native only: SQS moves all as they are, and knows no " + more, usage);
+    auto const depth = co_await queue_depth(s.sqs, settings->dlq_url);
+    auto const total = depth ? static_cast<std::size_t>(depth->total()) : 0;
+
+    auto report = open_report(o.report);
+    if (!report) co_return complain_of_report(o.report, report.error());
+    if (!has_begun(*journal) && !agrees(o, *settings, total)) co_return complain("nothing was done");
+    if (o.native != "never" && more.empty())
+        co_return co_await move_natively(s, o, settings->dlq_url, settings->to_url);
+    auto* const to = report ? &*report : nullptr;
+    co_return co_await run_redriver(s, o, std::move(*settings), total, to);
 }
 
 } // namespace

@@ -195,11 +195,8 @@ int cancel(journal_options const& o, command_line const&)
     }
     auto journal = redrive::journal::open(std::move(*file));
     if (!journal) return complain(journal.error());
-    redrive::event e;
-    e.kind = redrive::event_kind::cancelled;
-    e.reason = "on request";
     auto const phase = std::string(name_of(journal->book().now()));
-    journal->write(std::move(e), real_clock().wall());
+    journal->write({.kind = redrive::event_kind::cancelled, .reason = "on request"}, real_clock().wall());
     if (journal->is_broken()) return complain(fmt::format("{} cannot be cancelled: it is {}", name, phase));
     auto const kept = journal->flush();
     if (!kept) return complain(kept.error());

@@ -9,6 +9,7 @@
 #include <boost/crc.hpp>
 
 #include <array>
+#include <concepts>
 #include <cstdio>
 #include <optional>
 #include <utility>
@@ -62,15 +63,40 @@ std::optional<wall_time> moment(std::string_view text)
     return *at + std::chrono::milliseconds(ms);
 }
 
-void write(text::json_writer& to, std::string_view name, std::string const& text)
+/// Shows what an event says besides what every line does, in the order of a line.
+void each_detail(auto& e, auto const& with)
 {
-    if (!text.empty()) to.member(name, text);
+    with("version", e.version);
+    with("queue", e.queue);
+    with("input", e.input);
+    with("decision", e.decision);
+    with("attempt", e.attempt);
+    with("cause", e.reason);
+    with("deduplicationId", e.key);
+    with("possibleDuplicate", e.maybe_twice);
+    with("inDoubt", e.in_doubt);
+    with("due", e.due);
+    with("hiddenUntil", e.hidden_until);
+    with("messageId", e.new_id);
+    with("sequenceNumber", e.sequence);
 }
 
-void write(text::json_writer& to, std::string_view name, wall_time at)
-{
-    if (at != wall_time()) to.member(name, sqs::detail::rfc3339_ms(at));
-}
+struct writer {
+    text::json_writer& to;
+
+    void operator()(std::string_view name, std::string const& text) const
+    {
+        if (!text.empty()) to.member(name, name == "cause" ? printable(text) : text);
+    }
+    void operator()(std::string_view name, wall_time at) const
+    {
+        if (at != wall_time()) to.member(name, sqs::detail::rfc3339_ms(at));
+    }
+    void operator()(std::string_view name, auto value) const // a number or a truth
+    {
+        if (value) to.member(name, value);
+    }
+};
 
 struct reader {
     dom::object of;
@@ -92,8 +118,8 @@ struct reader {
         good = good && at.has_value();
         to = at.value_or(wall_time());
     }
-    template <class Integer>
-    void read_number(std::string_view name, Integer& to)
+    template <std::integral Integer>
+    void read(std::string_view name, Integer& to)
     {
         std::int64_t number = 0;
         auto const found = of[name].get(number);
@@ -124,21 +150,10 @@ std::string to_line(event const& e)
     to.member("previousEventId", static_cast<std::int64_t>(e.previous));
     to.member("timestamp", sqs::detail::rfc3339_ms(e.at));
     to.member("type", name_of(e.kind));
-    write(to, "message", e.message);
+    writer const say{to};
+    say("message", e.message);
     to.key(kinds[static_cast<std::size_t>(e.kind)].details).begin_object();
-    if (e.version != 0) to.member("version", e.version);
-    write(to, "queue", e.queue);
-    write(to, "input", e.input);
-    write(to, "decision", e.decision);
-    if (e.attempt != 0) to.member("attempt", e.attempt);
-    write(to, "cause", printable(e.reason));
-    write(to, "deduplicationId", e.key);
-    if (e.maybe_twice) to.member("possibleDuplicate", true);
-    if (e.in_doubt) to.member("inDoubt", true);
-    write(to, "due", e.due);
-    write(to, "hiddenUntil", e.hidden_until);
-    write(to, "messageId", e.new_id);
-    write(to, "sequenceNumber", e.sequence);
+    each_detail(e, say);
     to.end_object();
     text += crc_key;
     text += checksum(std::string_view(text).substr(0, text.size() - crc_key.size()));
@@ -168,26 +183,14 @@ result<event> parse_event(std::string_view line)
         if (one.type == type) known = &one;
     if (!known) return failure(errc::invalid_option, "\"" + printable(type) + "\" is no event that is known here");
     out.kind = known->kind;
-    from.read_number("id", out.id);
-    from.read_number("previousEventId", out.previous);
+    from.read("id", out.id);
+    from.read("previousEventId", out.previous);
     from.read("timestamp", out.at);
     from.read("message", out.message);
     dom::object details;
     if (!from.good || from.of[known->details].get(details) != simdjson::SUCCESS) return odd;
     from.of = details;
-    from.read_number("version", out.version);
-    from.read("queue", out.queue);
-    from.read("input", out.input);
-    from.read("decision", out.decision);
-    from.read_number("attempt", out.attempt);
-    from.read("cause", out.reason);
-    from.read("deduplicationId", out.key);
-    from.read("possibleDuplicate", out.maybe_twice);
-    from.read("inDoubt", out.in_doubt);
-    from.read("due", out.due);
-    from.read("hiddenUntil", out.hidden_until);
-    from.read("messageId", out.new_id);
-    from.read("sequenceNumber", out.sequence);
+    each_detail(out, [&from](std::string_view name, auto& member) { from.read(name, member); });
     if (!from.good) return odd;
     if (out.kind == event_kind::started && out.version != event::current_version)
         return failure(errc::invalid_option,

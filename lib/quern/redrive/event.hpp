@@ -39,21 +39,21 @@ struct event {
     std::uint64_t id = 0;       ///< 1, 2, 3, …
     std::uint64_t previous = 0; ///< the last one of the same message, or of the run itself; 0: none
     wall_time at{};
-    std::string message; ///< its id in the dead-letter queue; empty: it is about the run
+    std::string message{}; ///< its id in the dead-letter queue; empty: it is about the run
 
-    std::string queue;        ///< started: the dead-letter queue; planned and sending: where the message goes
-    std::string input;        ///< started: the settings, as whoever made them wrote them
+    std::string queue{};      ///< started: the dead-letter queue; planned and sending: where the message goes
+    std::string input{};      ///< started: the settings, as whoever made them wrote them
     int version = 0;          ///< started: of the journal
-    std::string decision;     ///< planned: send, isolate or skip
+    std::string decision{};   ///< planned: send, isolate or skip
     int attempt = 0;          ///< planned
-    std::string reason;       ///< planned, send_failed, left, stopped, cancelled, deleted
-    std::string key;          ///< sending: the deduplication id, on a FIFO queue
+    std::string reason{};     ///< planned, send_failed, left, stopped, cancelled, deleted
+    std::string key{};        ///< sending: the deduplication id, on a FIFO queue
     bool maybe_twice = false; ///< sending: an earlier one may have succeeded. send_failed: this one may have
     bool in_doubt = false;    ///< send_failed: likewise, and the queue takes no second one for some minutes
     wall_time due{};          ///< started: by the service's clock. planned, waiting: not before. Epoch: at once
     wall_time hidden_until{}; ///< waiting: when the message can be received again
-    std::string new_id;       ///< sent: the id that the next queue gave it
-    std::string sequence;     ///< sent: likewise its sequence number
+    std::string new_id{};     ///< sent: the id that the next queue gave it
+    std::string sequence{};   ///< sent: likewise its sequence number
 };
 
 /// One line of JSON, with its line feed. Its last member is a checksum of what stands before.

@@ -23,15 +23,13 @@ result<journal> journal::open(std::unique_ptr<journal_file> file)
 
 std::uint64_t journal::write(event e, wall_time now)
 {
-    if (broken_) return book_.last_id();
     e.id = book_.last_id() + 1;
     e.previous = book_.last_of(e.message);
     e.at = std::chrono::floor<std::chrono::milliseconds>(now);
     auto const fits = book_.apply(e);
-    if (!fits)
-        broken_ = fits.error();
-    else
-        pending_ += to_line(e);
+    if (!fits && !broken_) broken_ = fits.error();
+    if (!broken_ && file_) pending_ += to_line(e);
+    if (!broken_ && !file_) flushed_ = e.id;
     return book_.last_id();
 }
 
@@ -53,7 +51,7 @@ void journal::forget_cancel()
 {
     auto const phase = book_.now();
     auto const can_end = phase == run_book::phase::running || phase == run_book::phase::stopped;
-    if (!can_end && file_->is_cancelled()) file_->forget_cancel();
+    if (!can_end && is_cancelled()) file_->forget_cancel();
 }
 
 } // namespace quern::redrive

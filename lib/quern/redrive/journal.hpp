@@ -39,7 +39,7 @@ public:
     virtual void forget_cancel() = 0;
 };
 
-/// Writes down what a run decides, before it does it.
+/// The book of a run, and the file in which its events are written down before they are carried out.
 ///
 /// Threads  one strand. flush() blocks it for as long as the disk takes.
 class journal {
@@ -48,15 +48,21 @@ public:
     /// deliver what was just deleted. The earlier ones are forgotten.
     static constexpr std::size_t most_done = 20'000;
 
+    /// Without a file: a run that ends with its process. Of what is done it knows nothing any more.
+    journal() : book_(0) {}
+
     /// Reads what is there. The unfinished write of a process that was killed is cut away; see cut().
     [[nodiscard]] static result<journal> open(std::unique_ptr<journal_file>);
 
     run_book const& book() const { return book_; }
     std::size_t cut() const { return cut_; } ///< bytes
 
-    /// Writes with the next flush(). Numbers the event, and sets its time to `now`. An event that cannot follow is a
-    /// bug of the caller: it is not written, and the journal is broken.
+    /// Tells the book, and writes with the next flush(). Numbers the event, and sets its time to `now`. An event that
+    /// cannot follow is a bug of the caller: the book does not have it, and the journal is broken. Then nothing is
+    /// written any more, and the book goes on.
     std::uint64_t write(event, wall_time now);
+
+    void expect(std::string_view id, wall_time at) { book_.expect(id, at); } ///< see run_book
 
     /// Keeps everything that was written. After a failure there is no further success.
     [[nodiscard]] result<void> flush();
@@ -64,13 +70,13 @@ public:
     std::uint64_t flushed() const { return flushed_; } ///< id of the last event that is kept
     bool is_broken() const { return broken_.has_value(); }
     std::string why_broken() const { return broken_ ? describe(*broken_) : std::string(); }
-    bool is_cancelled() { return file_->is_cancelled(); }
+    bool is_cancelled() { return file_ && file_->is_cancelled(); }
 
 private:
     explicit journal(std::unique_ptr<journal_file> file) : file_(std::move(file)), book_(most_done) {}
     void forget_cancel();
 
-    std::unique_ptr<journal_file> file_;
+    std::unique_ptr<journal_file> file_; // or none
     run_book book_;
     std::string pending_;
     std::uint64_t flushed_ = 0;

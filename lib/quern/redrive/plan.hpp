@@ -26,7 +26,8 @@ struct plan_policy {
     /// The longest delay; at most 15 minutes, for which SQS delays a message, or 30 days where the run waits.
     std::chrono::milliseconds delay_max{900'000};
 
-    /// A longer delay is waited out before the send, which takes a journal.
+    /// A delay that is longer, or that a FIFO queue cannot give, is waited out hidden in the dead-letter queue rather
+    /// than held. Takes a journal.
     bool waits = false;
 
     policy::jitter jitter = policy::jitter::none;

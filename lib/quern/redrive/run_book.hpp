@@ -15,8 +15,9 @@
 
 namespace quern::redrive {
 
-/// Where a message of a recorded run is.
+/// Where a message of a run is.
 enum class stage {
+    unseen,  ///< or forgotten
     planned, ///< to be sent or isolated
     waiting, ///< likewise, and not due
     sending, ///< the request is under way
@@ -27,42 +28,39 @@ enum class stage {
 };
 std::string_view name_of(stage);
 
-/// Everything that the journal of a run says, as a state machine of its events.
-///
-///     planned  none, planned, waiting, unknown, left            -> planned; left when it is to be skipped
-///     waiting  planned, waiting                                 -> waiting
-///     sending  planned, waiting, unknown                        -> sending
-///     sent     sending                                          -> sent
-///     failed   sending                                          -> planned
-///     deleted  sent, done                                       -> done
-///     left     none, planned, waiting, unknown, left            -> left
-///     resumed  every message that was sending                   -> unknown
+/// Where each message of a run is and what was counted, as a state machine of its events. What may follow what stands
+/// in two tables, in the source; docs/design/redrive.md explains them.
 class run_book {
 public:
     enum class phase { none, running, succeeded, stopped, cancelled };
 
     struct entry {
-        stage where = stage::planned;
+        stage where = stage::unseen;
         bool isolated = false; ///< on its way to the poison queue
         int attempt = 0;
-        bool in_doubt = false; ///< a send may have been done, of which no second one was counted yet
-        wall_time due{}, hidden_until{};
-        wall_time sending_at{}; ///< the send in doubt, or the last one
-        std::uint64_t last = 0; ///< event of the message
+        bool maybe_sent = false; ///< a send may have been done, and none is confirmed: it has its place in the limit
+        bool in_doubt = false;   ///< likewise, and no second one was counted yet
+        wall_time due{};
+        wall_time hidden_until{}; ///< or when it was let go, see expect()
+        wall_time sending_at{};   ///< the send in doubt, or the last one
+        std::uint64_t last = 0;   ///< event of the message
         bool skipped = false;
         std::string queue, reason, key;
 
+        bool is_open() const { return where != stage::unseen && where != stage::done && where != stage::left; }
         bool is_unknown() const; ///< nobody knows whether a send of it was done
+        bool waits() const { return where == stage::waiting || where == stage::unknown; }
     };
 
     struct tally {
         std::size_t redriven = 0, isolated = 0, deleted = 0, skipped = 0, left = 0;
         std::size_t failures = 0;
         std::size_t maybe_twice = 0; ///< sends that may have made a second copy
-        std::size_t waiting = 0, unknown = 0, undeleted = 0, planned = 0;
+        std::size_t waiting = 0, unknown = 0, maybe_sent = 0, undeleted = 0, planned = 0;
     };
 
-    /// `most_done`: how many messages that are done it knows; the earlier ones are only counted.
+    /// `most_done`: how many messages that are done it knows; the earlier ones are only counted. 0: neither does it
+    /// know those that are left, unless one is in doubt.
     explicit run_book(std::size_t most_done = std::numeric_limits<std::size_t>::max()) : most_done_(most_done) {}
 
     /// Fails, and is unchanged, when the event cannot follow those before it.
@@ -76,16 +74,21 @@ public:
     std::string const& ended_because() const { return reason_; }
 
     std::unordered_map<std::string, entry> const& messages() const { return messages_; }
-    entry const* find(std::string_view id) const;
+    entry const& of(std::string_view id) const; ///< an empty one where it knows none
     tally counts() const;
+    bool has_undeleted() const { return redriven_ + isolated_ != deleted_; }
     std::map<std::string, std::size_t> redriven_to() const { return by_queue_; }
 
-    /// Whether a message waits that can be received later than `now`.
+    /// No event: a message on its way was let go at `at`, and comes again. Whatever becomes of it ends that.
+    void expect(std::string_view id, wall_time at);
+
+    /// Whether a message waits that can be received later than `now`, or was let go later.
     bool awaits(wall_time now) const;
 
 private:
     [[nodiscard]] result<void> apply_to_run(event const&);
     [[nodiscard]] result<void> apply_to_message(event const&);
+    void change(entry&, event const&);
     void keep(std::string const& id, entry now);
 
     phase phase_ = phase::none;

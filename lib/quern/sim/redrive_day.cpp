@@ -70,7 +70,6 @@ void settings(redrive::options& o, dice& d)
 void long_waits(redrive_day& day, dice& d)
 {
     auto& o = day.options;
-    o.plan.waits = true;
     o.plan.delay_base = std::chrono::hours(d.between(1, 5));
     o.plan.delay_max = 14h;
     o.plan.jitter = policy::jitter::full;
@@ -95,7 +94,7 @@ redrive_day draw_redrive(std::string_view name, std::uint64_t seed)
     out.seed = seed;
     settings(out.options, d);
     out.options.seed = seed * 2 + 1; // never 0, which would ask the system
-    out.journal = name == "redrive-journal";
+    out.journal = out.options.plan.waits = name == "redrive-journal";
     out.fifo = name == "redrive-fifo" || (out.journal && d.one_in(3));
     out.redrivers = out.journal ? 1 : static_cast<int>(d.between(1, 3));
     out.sources = static_cast<int>(d.between(1, 3));
