@@ -3,6 +3,7 @@
 #include "common/complaint.hpp"
 #include "common/progress.hpp"
 
+#include <quern/core/detail/text/reading.hpp>
 #include <quern/sim/redrive_day.hpp>
 #include <quern/sim/world.hpp>
 
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -36,12 +36,9 @@ span parse_seeds(std::string const& text)
 {
     auto const dots = text.find("..");
     auto const number = [&](std::string_view part) {
-        std::uint64_t out = 0;
-        auto const [end, ec] = std::from_chars(part.data(), part.data() + part.size(), out);
-        if (ec != std::errc() || end != part.data() + part.size()) {
-            throw usage_error("--seeds: wants A..B or one number, not " + text);
-        }
-        return out;
+        auto const out = text::number_in<std::uint64_t>(part);
+        if (!out) throw usage_error("--seeds: wants A..B or one number, not " + text);
+        return *out;
     };
     span out;
     out.first = number(std::string_view(text).substr(0, dots));

@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(the_token_of_the_file_wins_and_is_read_each_time)
     variables["AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"] = "/token";
     for (string const token : {"one", "two\n"}) {
         files.text["/token"] = token;
-        ask();
+        (void)ask();
         BOOST_TEST(web.header(web.asked.size() - 1, "authorization") == token.substr(0, 3));
     }
 }
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(a_token_that_is_absent_or_would_break_the_line_is_not_sent)
 
 BOOST_AUTO_TEST_CASE(without_a_token_none_is_sent)
 {
-    ask();
+    (void)ask();
     BOOST_TEST(web.header(0, "authorization") == "none");
     BOOST_TEST(web.header(0, "accept") == "application/json");
 }

@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(a_role_is_assumed_with_a_signature_that_holds)
 BOOST_AUTO_TEST_CASE(a_session_has_a_name)
 {
     web.add(200, answer("AssumeRole"));
-    assume({"a"});
+    (void)assume({"a"});
     BOOST_TEST(web.asked[0].body.ends_with("&RoleSessionName=quern-1767323045"));
 }
 

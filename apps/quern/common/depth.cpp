@@ -2,7 +2,7 @@
 
 #include "common/endpoint_options.hpp"
 
-#include <charconv>
+#include <quern/core/detail/text/reading.hpp>
 
 namespace quern::app {
 
@@ -18,11 +18,10 @@ sqs::answer<depth> queue_depth(sqs::api& sqs, std::string queue_url)
     std::int64_t counts[3]{};
     for (std::size_t i = 0; i < names.size(); ++i) {
         auto const at = got->attributes.find(names[i]);
-        auto const text = at == got->attributes.end() ? std::string_view() : std::string_view(at->second);
-        auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), counts[i]);
-        if (ec != std::errc() || end != text.data() + text.size()) {
-            co_return failure(errc::bad_reply, names[i] + " is missing or no number");
-        }
+        auto const count =
+            text::number_in<std::int64_t>(at == got->attributes.end() ? std::string_view() : at->second);
+        if (!count) co_return failure(errc::bad_reply, names[i] + " is missing or no number");
+        counts[i] = *count;
     }
     depth found;
     found.visible = counts[0];

@@ -1,10 +1,11 @@
 #include "common/log_format.hpp"
 
+#include "common/message_json.hpp"
+
 #include <quern/core/detail/printable.hpp>
 #include <quern/core/detail/text/characters.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
 
-#include <fmt/chrono.h>
 #include <spdlog/details/log_msg.h>
 #include <spdlog/pattern_formatter.h>
 
@@ -30,14 +31,6 @@ std::optional<telemetry::trace_context> trace_of(std::string_view message_id)
         ask = traces;
     }
     return ask ? ask(message_id) : std::nullopt;
-}
-
-/// "2026-11-22T12:00:00.000Z"
-std::string rfc3339_milliseconds(std::chrono::system_clock::time_point at)
-{
-    auto const seconds = std::chrono::floor<std::chrono::seconds>(at);
-    auto const ms = std::chrono::floor<std::chrono::milliseconds>(at - seconds).count();
-    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)), ms);
 }
 
 /// Texts of strangers may be part of it.
@@ -67,7 +60,7 @@ public:
         text::json_writer json(out);
         auto const level = spdlog::level::to_string_view(what.level);
         json.begin_object();
-        json.member(ecs_ ? "@timestamp" : "timestamp", rfc3339_milliseconds(what.time));
+        json.member(ecs_ ? "@timestamp" : "timestamp", iso_time(what.time));
         json.member(ecs_ ? "log.level" : "level", std::string_view(level.data(), level.size()));
         auto const text = printable_payload(what);
         json.member("message", text);

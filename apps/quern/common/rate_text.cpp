@@ -1,6 +1,7 @@
 #include "common/rate_text.hpp"
 
-#include <charconv>
+#include <quern/core/detail/text/reading.hpp>
+
 #include <chrono>
 #include <cmath>
 #include <map>
@@ -15,13 +16,10 @@ std::optional<policy::rate> rate_from(std::string_view text)
         {"s", 1s}, {"min", 1min}, {"h", std::chrono::hours(1)}};
     auto const slash = text.find('/');
     auto const unit = units.find(slash == text.npos ? "s" : text.substr(slash + 1));
-    auto const number = text.substr(0, slash);
-    double value = 0;
-    auto const [end, ec] = std::from_chars(number.data(), number.data() + number.size(), value);
-    if (ec != std::errc() || end != number.data() + number.size() || unit == units.end()) return {};
-    if (!(value >= 0.1 && value <= 1e6)) return {};
+    auto const value = text::number_in<double>(text.substr(0, slash));
+    if (unit == units.end() || !value || !(*value >= 0.1 && *value <= 1e6)) return {};
     policy::rate out; // in tens, so that parts of a message count as well
-    out.count = std::llround(value * 10);
+    out.count = std::llround(*value * 10);
     out.per = unit->second * 10;
     return out;
 }

@@ -1,9 +1,10 @@
 #include "common/service_manager.hpp"
 
+#include <quern/core/detail/text/reading.hpp>
+
 #include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -27,11 +28,8 @@ std::string variable(char const* name)
 
 std::optional<std::int64_t> number(std::string const& text)
 {
-    std::int64_t out = 0;
-    auto const* const end = text.data() + text.size();
-    auto const [read_to, ec] = std::from_chars(text.data(), end, out);
-    if (ec != std::errc() || read_to != end || out <= 0) return std::nullopt;
-    return out;
+    auto const out = text::number_in<std::int64_t>(text);
+    return out && *out > 0 ? out : std::nullopt;
 }
 
 void send(std::string const& socket, std::string_view news)

@@ -3,23 +3,14 @@
 #include "common/duration_text.hpp"
 #include "common/rate_text.hpp"
 
-#include <fmt/core.h>
+#include <quern/core/detail/text/reading.hpp>
 
-#include <charconv>
+#include <fmt/core.h>
 
 namespace quern::app {
 namespace {
 
 using namespace std::chrono_literals;
-
-template <class Number>
-std::optional<Number> number(std::string_view text)
-{
-    Number out{};
-    auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), out);
-    if (ec != std::errc() || end != text.data() + text.size()) return {};
-    return out;
-}
 
 /// Both sides of the first `between`.
 std::optional<std::pair<std::string_view, std::string_view>> cut(std::string_view text, std::string_view between)
@@ -57,7 +48,7 @@ std::optional<redrive::canary> canary_from(std::string_view text)
 {
     auto const parts = cut(text, ":");
     if (!parts) return {};
-    auto const count = number<std::size_t>(parts->first);
+    auto const count = text::number_in<std::size_t>(parts->first);
     auto const watch = duration_from(parts->second);
     if (!count || !watch) return {};
     redrive::canary out;
@@ -69,7 +60,7 @@ std::optional<redrive::canary> canary_from(std::string_view text)
 std::optional<double> ratio_from(std::string_view text)
 {
     if (!text.ends_with('%')) return {};
-    auto const percent = number<double>(text.substr(0, text.size() - 1));
+    auto const percent = text::number_in<double>(text.substr(0, text.size() - 1));
     if (!percent || !(*percent >= 0 && *percent <= 100)) return {};
     return *percent / 100;
 }
@@ -78,7 +69,7 @@ std::optional<redrive::failure_limit> failure_limit_from(std::string_view text)
 {
     auto const parts = cut(text, "/");
     if (!parts) return {};
-    auto const count = number<std::size_t>(parts->first);
+    auto const count = text::number_in<std::size_t>(parts->first);
     redrive::failure_limit out;
     if (parts->second == "s")
         out.per = 1s;

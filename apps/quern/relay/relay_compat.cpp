@@ -2,8 +2,9 @@
 
 #include "common/duration_text.hpp"
 
+#include <quern/core/detail/text/reading.hpp>
+
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <span>
 #include <unistd.h>
@@ -32,11 +33,8 @@ text set(settings& s, std::string_view key, text const& value)
 
 std::optional<int> whole(text const& value)
 {
-    int out = 0;
-    auto const* const last = value.data() + value.size();
-    auto const [end, ec] = std::from_chars(value.data(), last, out);
-    if (ec != std::errc() || end != last || out < 0) return {};
-    return out;
+    auto const out = quern::text::number_in<int>(value);
+    return out && *out >= 0 ? out : std::nullopt;
 }
 
 std::optional<bool> truth(text const& value)

@@ -4,10 +4,10 @@
 
 #include <quern/core/detail/printable.hpp>
 #include <quern/core/detail/text/characters.hpp>
+#include <quern/core/detail/text/reading.hpp>
 #include <quern/net/endpoint.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 namespace quern::app {
@@ -38,12 +38,10 @@ text set_statuses(relay::status_set& to, text const& value)
 
 text set_number(std::size_t& to, text const& value, std::size_t least, std::size_t most)
 {
-    std::size_t out = 0;
-    auto const* const last = value.data() + value.size();
-    auto const [end, ec] = std::from_chars(value.data(), last, out);
-    if (ec != std::errc() || end != last || out < least || out > most)
+    auto const out = quern::text::number_in<std::size_t>(value);
+    if (!out || *out < least || *out > most)
         return "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most);
-    to = out;
+    to = *out;
     return fine;
 }
 
@@ -90,11 +88,9 @@ text set_header_sets(settings& s, text const& value)
     std::vector<relay::header_set> chosen;
     std::string_view rest = value == "none" ? std::string_view() : std::string_view(value);
     while (!rest.empty()) {
-        auto const comma = rest.find(',');
-        auto const found = names.find(rest.substr(0, comma));
+        auto const found = names.find(quern::text::take_piece(rest, ','));
         if (found == names.end()) return "must be quern, carrier or sqsd, several with commas between, or none";
         chosen.push_back(found->second);
-        rest = comma == rest.npos ? std::string_view() : rest.substr(comma + 1);
     }
     s.relay.request.headers = std::move(chosen);
     return fine;
@@ -117,12 +113,11 @@ text set_dependency(settings& s, text const& value)
 
 text set_share(settings& s, text const& value)
 {
-    double share = 0;
-    auto const [end, ec] = std::from_chars(value.data(), value.data() + value.size(), share);
-    if (ec != std::errc() || end != value.data() + value.size() || !(share >= 0 && share <= 1))
+    auto const share = quern::text::number_in<double>(value);
+    if (!share || !(*share >= 0 && *share <= 1))
         return "must be a number from 0 to 1, the share of the usual requests that go on while an outage is "
                "suspected";
-    s.breaker.share = share;
+    s.breaker.share = *share;
     return fine;
 }
 

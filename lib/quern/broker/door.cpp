@@ -5,10 +5,10 @@
 #include <quern/broker/detail/picture.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
 #include <quern/core/detail/text/prometheus_page.hpp>
+#include <quern/core/detail/text/reading.hpp>
 #include <quern/net/detail/live_view.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <optional>
 
@@ -53,13 +53,10 @@ private:
     aws::query_parameters all_;
 };
 
-/// A whole number, and nothing beside it.
-std::optional<int> number_in(std::string_view text)
+std::optional<int> natural_in(std::string_view text)
 {
-    int out = 0;
-    auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), out);
-    if (ec != std::errc() || end != text.data() + text.size() || out < 0) return {};
-    return out;
+    auto const out = text::number_in<int>(text);
+    return out && *out >= 0 ? out : std::nullopt;
 }
 
 /// The caller who would find the queue by its name: of the region and the account in its ARN.
@@ -151,7 +148,7 @@ private:
         parameters const said(r.query);
         auto const q = find_queue(said.text("queue"));
         if (!q) return refused(404, q.error().message);
-        auto const most = number_in(said.find("most").value_or(std::to_string(usual_look)));
+        auto const most = natural_in(said.find("most").value_or(std::to_string(usual_look)));
         if (!most) return refused(400, "most is a whole number");
         auto const bounded = std::min<std::size_t>(static_cast<std::size_t>(*most), most_looked_at);
         auto const found = of_.queues().look_at_messages(q->arn, bounded, of_.now());
@@ -190,7 +187,7 @@ private:
         request.group_id = said.find("group");
         request.deduplication_id = said.find("deduplication_id");
         if (auto const text = said.find("delay")) {
-            auto const delay = number_in(*text);
+            auto const delay = natural_in(*text);
             if (!delay) return refused(400, "delay is a whole number of seconds");
             request.delay = std::chrono::seconds(*delay);
         }

@@ -1,7 +1,8 @@
 #include <quern/metrics/sampler.hpp>
 
+#include <quern/core/detail/text/reading.hpp>
+
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <utility>
 
@@ -47,12 +48,10 @@ std::optional<queue_depth> depth_of(sqs::string_map const& attributes)
 {
     bool good = true;
     auto const number = [&](char const* name) {
-        std::int64_t out = 0;
         auto const at = attributes.find(name);
-        auto const text = at == attributes.end() ? std::string_view() : std::string_view(at->second);
-        auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), out);
-        good = good && ec == std::errc() && end == text.data() + text.size() && out >= 0;
-        return out;
+        auto const out = text::number_in<std::int64_t>(at == attributes.end() ? std::string_view() : at->second);
+        good = good && out && *out >= 0;
+        return out.value_or(0);
     };
     queue_depth out;
     out.visible = number("ApproximateNumberOfMessages");

@@ -1,7 +1,6 @@
-#include <quern/core/detail/text/trimmed.hpp>
+#include <quern/core/detail/text/reading.hpp>
 #include <quern/relay/status_set.hpp>
 
-#include <charconv>
 #include <string>
 #include <utility>
 
@@ -12,10 +11,8 @@ namespace {
 std::pair<int, int> range_of(std::string_view text)
 {
     auto const number = [](std::string_view digits) {
-        int out = 0;
-        auto const [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
-        bool const whole = ec == std::errc() && end == digits.data() + digits.size() && digits.size() == 3;
-        return whole && out >= 100 ? out : 0;
+        auto const out = digits.size() == 3 ? text::number_in<int>(digits) : std::nullopt;
+        return out && *out >= 100 ? *out : 0;
     };
     if (text.size() == 3 && text.ends_with("xx") && text[0] >= '1' && text[0] <= '5')
         return {(text[0] - '0') * 100, (text[0] - '0') * 100 + 99};
@@ -32,9 +29,7 @@ result<status_set> status_set::parse(std::string_view text)
     status_set out;
     auto rest = text::trimmed(text);
     while (!rest.empty()) {
-        auto const comma = rest.find(',');
-        auto const part = text::trimmed(rest.substr(0, comma));
-        rest = comma == rest.npos ? std::string_view() : rest.substr(comma + 1);
+        auto const part = text::take_piece(rest, ',');
         auto const [first, last] = range_of(part);
         if (first == 0) {
             return failure(errc::invalid_option,

@@ -1,6 +1,6 @@
 #include <quern/core/detail/text/characters.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
-#include <quern/core/detail/text/trimmed.hpp>
+#include <quern/core/detail/text/reading.hpp>
 #include <quern/telemetry/detail/otlp_json.hpp>
 #include <quern/telemetry/otlp.hpp>
 
@@ -125,9 +125,7 @@ std::optional<attributes> pairs_of(std::string_view text)
 {
     attributes out;
     while (!text.empty()) {
-        auto const comma = text.find(',');
-        auto const one = text::trimmed(text.substr(0, comma));
-        text = comma == text.npos ? std::string_view() : text.substr(comma + 1);
+        auto const one = text::take_piece(text, ',');
         if (one.empty()) continue;
         auto const equals = one.find('=');
         if (equals == one.npos) return {};
@@ -177,11 +175,9 @@ result<otlp_options> otlp_options_from(environment const& variable, otlp_signal 
         return variable(name.c_str());
     };
     auto const duration = [&](std::string const& text, std::chrono::milliseconds& to) {
-        std::int64_t ms = 0;
-        auto const end = text.data() + text.size();
-        auto const [at, ec] = std::from_chars(text.data(), end, ms);
-        bool const good = ec == std::errc() && at == end && ms > 0 && ms <= 86'400'000;
-        if (good) to = std::chrono::milliseconds(ms);
+        auto const ms = text::number_in<std::int64_t>(text);
+        bool const good = ms && *ms > 0 && *ms <= 86'400'000;
+        if (good) to = std::chrono::milliseconds(*ms);
         return text.empty() || good;
     };
 

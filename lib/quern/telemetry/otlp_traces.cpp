@@ -1,9 +1,9 @@
 #include <quern/telemetry/otlp_traces.hpp>
 
+#include <quern/core/detail/text/reading.hpp>
 #include <quern/telemetry/detail/otlp_json.hpp>
 
 #include <algorithm>
-#include <charconv>
 
 namespace quern::telemetry {
 namespace {
@@ -67,11 +67,9 @@ failure wrong_variable(std::string_view variable, std::string_view why)
 bool read_size(std::string const& text, std::size_t& to)
 {
     if (text.empty()) return true;
-    std::size_t n = 0;
-    auto const end = text.data() + text.size();
-    auto const [at, ec] = std::from_chars(text.data(), end, n);
-    if (ec != std::errc() || at != end || n == 0 || n > 1'000'000) return false;
-    to = n;
+    auto const n = text::number_in<std::size_t>(text);
+    if (!n || *n == 0 || *n > 1'000'000) return false;
+    to = *n;
     return true;
 }
 
@@ -80,13 +78,7 @@ bool read_propagators(std::string_view text, propagators& to)
     if (text.empty()) return true;
     to.w3c = to.xray = false;
     while (!text.empty()) {
-        auto const comma = text.find(',');
-        auto one = text.substr(0, comma);
-        text = comma == text.npos ? std::string_view() : text.substr(comma + 1);
-        while (one.starts_with(' '))
-            one.remove_prefix(1);
-        while (one.ends_with(' '))
-            one.remove_suffix(1);
+        auto const one = text::take_piece(text, ',');
         if (one == "tracecontext")
             to.w3c = true;
         else if (one == "xray")

@@ -1,8 +1,7 @@
 #include <quern/core/detail/text/prometheus_page.hpp>
-#include <quern/core/detail/text/trimmed.hpp>
+#include <quern/core/detail/text/reading.hpp>
 #include <quern/telemetry/prometheus.hpp>
 
-#include <charconv>
 #include <utility>
 
 namespace quern::telemetry {
@@ -67,15 +66,6 @@ std::string written(snapshot const& all, prometheus_page::form how)
     return out.take();
 }
 
-/// Takes what stands before the first `mark`, and that with it.
-std::string_view next(std::string_view& rest, char mark)
-{
-    auto const end = rest.find(mark);
-    auto const out = rest.substr(0, end);
-    rest = end == rest.npos ? std::string_view() : rest.substr(end + 1);
-    return text::trimmed(out);
-}
-
 } // namespace
 
 std::string prometheus_text(snapshot const& all)
@@ -92,17 +82,14 @@ bool prefers_openmetrics(std::string_view accept)
 {
     double open = 0, plain = 0;
     while (!accept.empty()) {
-        auto range = next(accept, ',');
-        auto const type = next(range, ';');
+        auto range = text::take_piece(accept, ',');
+        auto const type = text::take_piece(range, ';');
         double weight = 1;
         bool fits = true;
         while (!range.empty()) {
-            auto parameter = next(range, ';');
-            auto const name = next(parameter, '=');
-            if (name == "q") {
-                auto const [end, ec] = std::from_chars(parameter.data(), parameter.data() + parameter.size(), weight);
-                if (ec != std::errc()) weight = 0;
-            }
+            auto parameter = text::take_piece(range, ';');
+            auto const name = text::take_piece(parameter, '=');
+            if (name == "q") weight = text::number_in<double>(parameter).value_or(0);
             if (name == "version") fits = parameter == "1.0.0" || parameter == "0.0.1" || parameter == "0.0.4";
         }
         if (!fits) continue;

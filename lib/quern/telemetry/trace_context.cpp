@@ -1,6 +1,6 @@
 #include <quern/core/detail/text/characters.hpp>
 #include <quern/core/detail/text/digest.hpp>
-#include <quern/core/detail/text/trimmed.hpp>
+#include <quern/core/detail/text/reading.hpp>
 #include <quern/telemetry/trace_context.hpp>
 
 #include <algorithm>
@@ -121,9 +121,7 @@ std::string read_tracestate(std::string_view text)
 {
     std::vector<std::string_view> members, keys;
     while (!text.empty()) {
-        auto const comma = text.find(',');
-        auto const one = text::trimmed(text.substr(0, comma));
-        text = comma == text.npos ? std::string_view() : text.substr(comma + 1);
+        auto const one = text::take_piece(text, ',');
         if (one.empty()) continue;
         auto const equals = one.find('=');
         if (equals == one.npos || !is_state_key(one.substr(0, equals)) || !is_state_value(one.substr(equals + 1)))
@@ -148,9 +146,7 @@ std::optional<trace_context> read_xray(std::string_view text)
     out.undecided = true;
     bool has_root = false, has_parent = false;
     while (!text.empty()) {
-        auto const end = text.find(';');
-        auto const one = text::trimmed(text.substr(0, end));
-        text = end == text.npos ? std::string_view() : text.substr(end + 1);
+        auto const one = text::take_piece(text, ';');
         auto const equals = one.find('=');
         if (equals == one.npos) continue;
         auto const name = text::trimmed(one.substr(0, equals)), value = text::trimmed(one.substr(equals + 1));

@@ -4,11 +4,11 @@
 #include <quern/broker/detail/wire_decode.hpp>
 #include <quern/core/detail/text/characters.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
+#include <quern/core/detail/text/reading.hpp>
 
 #include <boost/beast/core/string.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 
@@ -78,10 +78,8 @@ void write_members(node const& from, json_writer& out, std::string_view action);
 /// A number, or the text as it came: the decoder tells what is wrong with it.
 void write_number(std::string const& text, json_writer& out)
 {
-    std::int64_t number = 0;
-    auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (ec == std::errc() && end == text.data() + text.size())
-        out.integer(number);
+    if (auto const number = text::number_in<std::int64_t>(text))
+        out.integer(*number);
     else
         out.string(text);
 }

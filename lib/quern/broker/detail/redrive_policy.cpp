@@ -1,11 +1,11 @@
 #include <quern/broker/detail/redrive_policy.hpp>
 
 #include <quern/broker/detail/errors.hpp>
+#include <quern/core/detail/text/reading.hpp>
 
 #include <boost/json.hpp>
 
 #include <algorithm>
-#include <charconv>
 
 namespace quern::broker {
 namespace {
@@ -28,10 +28,7 @@ std::optional<int> whole_number(json::value const& value)
     }
     auto const* text = value.if_string();
     if (!text) return {};
-    int out = 0;
-    auto const [end, ec] = std::from_chars(text->data(), text->data() + text->size(), out);
-    if (ec != std::errc() || end != text->data() + text->size()) return {};
-    return out;
+    return text::number_in<int>(*text);
 }
 
 } // namespace

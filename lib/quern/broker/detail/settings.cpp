@@ -3,11 +3,11 @@
 #include <quern/broker/detail/errors.hpp>
 #include <quern/broker/detail/redrive_policy.hpp>
 #include <quern/core/detail/text/characters.hpp>
+#include <quern/core/detail/text/reading.hpp>
 
 #include <boost/json.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 
 namespace quern::broker {
@@ -31,12 +31,9 @@ problem bad_value(std::string_view name, std::string_view why = {})
 
 problem set_number(int& out, std::string_view name, std::string_view value, int least, int most)
 {
-    int number = 0;
-    auto const [end, ec] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (ec != std::errc() || end != value.data() + value.size() || number < least || number > most) {
-        return bad_value(name);
-    }
-    out = number;
+    auto const number = text::number_in<int>(value);
+    if (!number || *number < least || *number > most) return bad_value(name);
+    out = *number;
     return {};
 }
 

@@ -4,6 +4,7 @@
 #include <quern/core/detail/text/json_find.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
 #include <quern/core/detail/text/large_integers.hpp>
+#include <quern/core/detail/text/reading.hpp>
 #include <quern/core/simdjson.hpp>
 
 #include <algorithm>
@@ -164,11 +165,9 @@ void append_ascii(std::string& to, std::string_view utf8)
 /// The place among an object's members that JavaScript gives to a name by its number: 0 to 2^32 - 2.
 std::optional<std::uint32_t> index_in(std::string_view name)
 {
-    std::uint32_t out = 0;
-    auto const [end, ec] = std::from_chars(name.data(), name.data() + name.size(), out);
-    bool const is_whole = ec == std::errc() && end == name.data() + name.size();
-    bool const is_plain = is_whole && (name == "0" || name.front() != '0') && out != 0xffff'ffff;
-    return is_plain ? std::optional(out) : std::nullopt;
+    auto const out = text::number_in<std::uint32_t>(name);
+    bool const is_plain = out && (name == "0" || name.front() != '0') && *out != 0xffff'ffff;
+    return is_plain ? out : std::nullopt;
 }
 
 /// How one language writes JSON.
