@@ -142,6 +142,28 @@ BOOST_AUTO_TEST_CASE(a_connection_that_the_server_will_close_is_not_used_again)
     BOOST_TEST(c.counters().connects == 3u);
 }
 
+// It was waited for until the whole request was written, which the server never read, and the request timed out.
+BOOST_AUTO_TEST_CASE(an_answer_that_comes_before_the_request_is_written_is_read_and_the_connection_given_up)
+{
+    auto c = connect();
+    auto part = [](loopback& s) -> asio::awaitable<void> {
+        auto deaf = co_await s.accept();
+        co_await say(deaf, http_reply("too much", "HTTP/1.1 413 Content Too Large"));
+        auto socket = co_await s.accept(); // for the next request
+        co_await read_request(socket);
+        co_await say(socket, http_reply("fine"));
+    };
+    play(io, part(server));
+    std::string const body(16 * 1024 * 1024, 'x');
+    net::request const large(
+        "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+    auto const got = run(io, c.exchange(large)).value();
+    BOOST_TEST(got.status == 413);
+    BOOST_TEST(got.body == "too much");
+    BOOST_TEST(run(io, c.exchange(get())).value().body == "fine");
+    BOOST_TEST(c.counters().connects == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(an_answer_without_a_length_ends_with_the_connection)
 {
     auto c = connect();
