@@ -128,7 +128,7 @@ asio::awaitable<redriver::state::receipt> redriver::state::deliver(
     for (int tries = 1;; ++tries) {
         auto const again = book().of(id).maybe_sent; // it has its place in the limit
         auto const may = co_await gate_.turn(paced, again);
-        if (may == run_rule::answer::enough) out.reason = "enough";
+        if (may == run_rule::answer::enough && tries == 1) out.what = delivered::no_place; // else it comes again
         if (may != run_rule::answer::go) co_return out;
         auto const cancelled = co_await asio::this_coro::cancellation_state;
         // A lease that was lost during a send has told nobody.
@@ -192,20 +192,18 @@ redriver::state::outcome_of redriver::state::remove(delivery& d)
 redriver::state::outcome_of redriver::state::end_of_send(delivery& d, receipt const& r)
 {
     switch (r.what) {
+    case delivered::yes:
+        if (!o_.keep) co_return co_await remove(d);
+        record_.note(event_kind::deleted, d.id()); // it is done with
+        co_return hide(d, o_.hide_for);
     case delivered::again:
-        if (gate_.is_closed() || rule_.why_stopped()) break;
+        if (gate_.is_closed() || rule_.why_stopped()) co_return release();
         journal_.expect(d.id(), record_.now());
         co_return retry();
     case delivered::refused: co_return leave(d, r.reason);
-    case delivered::no: break;
-    case delivered::yes:
-        if (o_.keep) {
-            record_.note(event_kind::deleted, d.id()); // it is done with
-            co_return hide(d, o_.hide_for);
-        }
-        co_return co_await remove(d);
+    case delivered::no: co_return release();
+    case delivered::no_place: break;
     }
-    if (r.reason != "enough") co_return release();
     // A place that a send in doubt has may become free: until then the whole queue is not passed over in a hurry.
     auto const due = time_.now() + pass_over_every;
     co_await gate_.until(due);

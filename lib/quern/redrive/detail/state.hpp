@@ -30,7 +30,7 @@ private:
     using outcome_of = boost::asio::awaitable<outcome>;
 
     // The end of a send.
-    enum class delivered { yes, again, refused, no };
+    enum class delivered { yes, again, refused, no_place, no };
     struct receipt {
         delivered what = delivered::no;
         std::string reason; // of refused
