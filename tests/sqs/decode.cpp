@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(messages_outlive_the_body_and_the_answer_that_shared_their_
         storage = answer->storage;
         m = answer->messages[1];
     }
-    receive(full);
+    (void)receive(full);
     BOOST_TEST(m.receipt_handle == "r2");
 }
 
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(an_answer_with_any_byte_changed_neither_crashes_nor_invents
                 BOOST_TEST((!m.id.empty() && !m.receipt_handle.empty() && !m.body.empty()));
         }
         string shorter = full;
-        receive(shorter.erase(at, 1));
+        (void)receive(shorter.erase(at, 1));
     }
 }
 

@@ -153,8 +153,8 @@ asio::awaitable<std::optional<int>> find_queues(session& s, redrive_options cons
 }
 
 /// Runs the redriver, shown at work, and tells how it ended. `total`: the messages of the queue.
-asio::awaitable<int> run_redriver(
-    session& s, redrive_options const& o, redrive::options settings, std::size_t total, report_file* report)
+asio::awaitable<int> run_redriver(session& s, redrive_options const& o, redrive::options settings, std::size_t total,
+    std::optional<report_file>& report)
 {
     auto const flag = co_await watched_flag(s, o);
     if (!flag) co_return complain(flag.error());
@@ -204,8 +204,7 @@ asio::awaitable<int> redrive_queue(session& s, redrive_options o)
     if (!has_begun(*journal) && !agrees(o, *settings, total)) co_return complain("nothing was done");
     if (o.native != "never" && more.empty())
         co_return co_await move_natively(s, o, settings->dlq_url, settings->to_url);
-    auto* const to = report ? &*report : nullptr;
-    co_return co_await run_redriver(s, o, std::move(*settings), total, to);
+    co_return co_await run_redriver(s, o, std::move(*settings), total, *report);
 }
 
 } // namespace
