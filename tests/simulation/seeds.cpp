@@ -1,5 +1,7 @@
 #include <quern/sim/world.hpp>
 
+#include <support/sanitized.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -13,7 +15,8 @@ using namespace quern;
 namespace {
 
 /// A few seeds of each scenario; `quern sim` runs as many as one likes.
-constexpr std::uint64_t seeds = 6, seeds_run_twice = 2; // a day that is compared with another
+constexpr std::uint64_t seeds = test::sanitized ? 1 : 6;           // a sanitizer makes days ten times as long
+constexpr std::uint64_t seeds_run_twice = test::sanitized ? 1 : 2; // a day that is compared with another
 
 /// Days on which a promise was broken once, among many thousands.
 constexpr struct {
