@@ -142,7 +142,6 @@ BOOST_AUTO_TEST_CASE(a_consumer_that_was_moved_goes_on)
 BOOST_AUTO_TEST_CASE(a_handler_acknowledges_with_a_token)
 {
     send(1);
-    std::optional<result<void>> by_callback;
     consume([&](delivery& d) -> asio::awaitable<outcome> {
         auto const said = co_await d.ack(asio::deferred);
         BOOST_TEST(said.has_value());

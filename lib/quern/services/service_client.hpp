@@ -25,10 +25,10 @@ public:
     /// Ends every operation under way with errc::stopped and closes all connections.
     void close();
 
-    /// Its strand; none once its context has ended.
+    /// The client's strand; none once its context has ended.
     boost::asio::any_io_executor get_executor() const;
 
-    /// By the Date headers of the answers, read once a minute; within a second of ours it is zero.
+    /// Taken from the Date headers of the answers, once a minute; within a second of ours it is zero.
     std::chrono::milliseconds clock_offset() const;
 
     net::endpoint const& endpoint() const;

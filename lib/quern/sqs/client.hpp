@@ -70,7 +70,7 @@ public:
     /// itself. They end with this client unless they are the program's.
     std::shared_ptr<aws::credentials_provider> credentials() const;
 
-    /// By the Date headers of the answers, read once a minute; within a second of ours it is zero.
+    /// Taken from the Date headers of the answers, once a minute; within a second of ours it is zero.
     std::chrono::milliseconds clock_offset() const override;
 
     /// Against connections.data_connections and control_connections. Consumers do, so that none of their polls waits

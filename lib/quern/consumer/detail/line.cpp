@@ -107,10 +107,9 @@ void line::carry_out(held_ptr const& h, life::actions todo, tick at)
     }
 }
 
-void line::note_woken(tick wanted)
+void line::note_woken(tick wanted, tick at)
 {
     constexpr auto unusual = std::chrono::seconds(1);
-    auto const at = now();
     if (at - wanted < unusual) return;
     blocked_for_ = at - wanted;
     blocked_until_ = at;
@@ -125,7 +124,7 @@ void line::note_lost(held& h, tick at)
     if (blocked_for_ != tick::duration() && at - blocked_until_ < std::chrono::seconds(1)) {
         text += ": the consumer's thread was blocked for " +
             std::to_string(std::chrono::floor<std::chrono::seconds>(blocked_for_).count()) +
-            " s; a handler that blocks needs threads of its own, see consumer_options::handler_executor";
+            " s, unless the machine slept; a handler that blocks needs consumer_options::handler_executor";
     }
     log.write(log_level::error, "lease lost", text, at);
     observe(h, at, &observer::lease_lost);

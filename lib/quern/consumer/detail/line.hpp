@@ -158,8 +158,8 @@ struct line {
     };
     std::vector<notice> notices;
 
-    /// The loop wanted to go on at `wanted`, and does now: late when a handler has blocked its thread.
-    void note_woken(tick wanted);
+    /// The loop wanted to go on at `wanted`, and does at `at`: late when its thread was blocked or the machine slept.
+    void note_woken(tick wanted, tick at);
 
 private:
     void note_lost(held&, tick at);

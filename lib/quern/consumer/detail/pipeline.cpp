@@ -81,10 +81,11 @@ asio::awaitable<void> pipeline::run()
         settle_stage& of;
         ~last_act() { of.forget_asks(); }
     } const at_last{settle_};
-    for (auto time = line_.now(); !is_drained(time); time = line_.now()) {
+    for (auto time = line_.now(); !is_drained(time);) {
         auto const wake_at = turn(time);
         co_await line_.wake.wait(wake_at);
-        if (wake_at) line_.note_woken(*wake_at);
+        time = line_.now();
+        if (wake_at) line_.note_woken(*wake_at, time);
     }
     end();
 }

@@ -59,7 +59,7 @@ public:
     /// For a new connection: of the files as they are now. Null for none.
     [[nodiscard]] result<std::shared_ptr<tls_client>> newest();
 
-    /// It was the last to be made, and nothing else has been read since.
+    /// True for the last that was made, while nothing else has been read since.
     bool is_newest(std::shared_ptr<tls_client> const& one) const
     {
         return one == made_ && (!files_ || of_ == files_->current());

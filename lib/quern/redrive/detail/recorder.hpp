@@ -18,7 +18,7 @@ public:
     recorder(options const& o, sqs::api& api, clock& time, journal& in) : o_(o), api_(api), time_(time), journal_(in)
     {}
 
-    /// By the clock of the service.
+    /// The time by the clock of the service.
     wall_time now() const { return time_.wall() + api_.clock_offset(); }
 
     /// Begins the run, or goes on with it. Fails when it is over, is one of another queue, or cannot be written.

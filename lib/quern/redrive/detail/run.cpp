@@ -188,7 +188,7 @@ void redriver::state::end_unwritable()
 void redriver::state::look_at_journal()
 {
     told_.cancelled = journal_.is_cancelled();
-    // What no send waits for is kept here.
+    // The journal keeps here what no send waits for.
     if (journal_.flushed() < book().last_id()) (void)journal_.flush();
     if (journal_.is_broken()) end_unwritable();
 }
@@ -209,7 +209,7 @@ asio::awaitable<bool> redriver::state::is_empty(consumer const& c)
     if (seen < empty_polls_ + enough && !has_come_round) co_return false;
     empty_polls_ = seen;
     auto const now = co_await look(api_, o_.dlq_url);
-    // What a process hid that was killed comes to light; a record is not closed before.
+    // Messages that a killed process hid come to light first; a record is not closed before.
     if (o_.record && (!now || now->in_flight > hidden_.size())) co_return false;
     if (is_behind_ours) co_return true;
     co_return now && now->visible + now->delayed == 0 && c.in_flight() == 0 && !awaits();
