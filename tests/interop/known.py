@@ -42,11 +42,7 @@ SERVERS = {
 
 CLIENTS = {}
 
-BACKOFF = "a message that was refused eight times waits for minutes, by its backoff: longer than a check may take"
-RELAYS = {
-    "nginx": {"limit_req": BACKOFF},
-    "haproxy": {"flapping": BACKOFF},
-}
+RELAYS = {}
 
 TRACERS = {}
 

@@ -57,6 +57,7 @@ def too_many_requests(ground):
                           location="limit_req zone=all burst=5 nodelay;")
     bodies = [plan(n) for n in range(1500)]
     ground.send(bodies)
+    ground.rule = 'status = "429"\ndo = "retry"\nafter = "2s"\n'  # by its backoff a message refused eight times waits for minutes
     counts, _ = ground.relay(url, "--concurrency", "50")
     nothing_lost(ground, worker, bodies)
     statuses = [status for status, _ in ground.access_log()]
@@ -130,9 +131,9 @@ def full_queue(ground):
 
 
 def flapping(ground):
-    worker = ground.go_hook("-flap", "6,3")
+    worker = ground.go_hook("-flap", "9,2")  # rarely enough that no message fails eight times, and waits for minutes
     _, url = ground.haproxy(worker, server="check inter 100ms fall 1 rise 1", backend="option httpchk GET /ok")
-    bodies = [plan(n, {"wait": "10ms"}) for n in range(600)]
+    bodies = [plan(n, {"wait": "10ms"}) for n in range(1500)]
     ground.send(bodies)
     counts, _ = ground.relay(url, "--concurrency", "10")
     nothing_lost(ground, worker, bodies, counts.get("perhaps done and retried", 0))

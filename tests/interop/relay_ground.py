@@ -60,6 +60,7 @@ class Ground:
 
     def __init__(self, quern):
         self.program = str(quern)
+        self.rule = ""  # a [[relay.rule]] of the settings
         self.stack = ExitStack()
 
     def __enter__(self):
@@ -140,7 +141,8 @@ class Ground:
     @contextmanager
     def relaying(self, url, *options, **variables):
         settings = self.folder / "relay.toml"  # an outage slows nothing
-        settings.write_text('[relay]\n[relay.breaker]\nshare = 1\n')
+        settings.write_text('[relay]\n[relay.breaker]\nshare = 1\n'
+                            + (f"[[relay.rule]]\n{self.rule}" if self.rule else ""))
         words = ["relay", *(("orders", url) if url else ()), "--config", settings, "--wait-time", "1", *options]
         running = subprocess.Popen([self.program, *map(str, words)], text=True, env=self.variables(**variables),
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
