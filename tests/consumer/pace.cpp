@@ -103,6 +103,11 @@ BOOST_AUTO_TEST_CASE(a_slow_rate_receives_one_when_one_may_begin)
     BOOST_TEST(rule.room(0, t0 + 59s) == 1u);
     BOOST_TEST(!rule.wake_at().has_value());
     BOOST_TEST(rule.room(1, t0 + 1h) == 0u); // and one is coming
+    rule.started(t0 + 1h);
+    BOOST_TEST(rule.room(0, t0 + 1h) == 0u);
+    BOOST_TEST(rule.wake_at().has_value());
+    rule.no_room();
+    BOOST_TEST(!rule.wake_at().has_value());
 }
 
 // A time to wake that is past would be a loop without a pause.

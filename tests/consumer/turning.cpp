@@ -371,4 +371,19 @@ BOOST_AUTO_TEST_CASE(plain_functions_that_wait_for_a_thread_count)
     it.reset();
 }
 
+// The time at which it would have received again passes, and nobody looks.
+BOOST_AUTO_TEST_CASE(a_pause_while_a_rate_has_no_room_is_no_loop)
+{
+    options.rate = policy::rate{.count = 1, .per = 1min, .burst = 1};
+    send(3);
+    consume_slowly(10ms);
+    time.run_for(io, 1s);
+    it->pause();
+    time.run_for(io, 10min);
+    BOOST_TEST(starts.size() == 1u);
+    it->resume();
+    time.run_for(io, 5min);
+    BOOST_TEST(starts.size() == 3u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -67,7 +67,7 @@ void gate_stage::take(held_ptr h, bool blind, tick now)
 
 std::size_t gate_stage::room(tick now)
 {
-    if (is_stopped(now)) return 0;
+    if (is_stopped(now)) return pace_.no_room(), 0;
     auto const room = line_.gate->room(now);
     auto const left = room == std::numeric_limits<std::size_t>::max() ? room : room - std::min(room, line_.coming);
     return std::min({left, pace_.room(line_.coming + arrived_.size(), now),

@@ -42,6 +42,9 @@ public:
     /// that the receive would cost more than their wait.
     std::size_t room(std::size_t coming, tick now);
 
+    /// Nothing is asked for, whatever there is room for: no time makes that worth asking again.
+    void no_room() { room_at_.reset(); }
+
     /// When the next in line may begin, or room() is worth asking again.
     /// `other`: somebody who waits elsewhere may begin as soon as it has its turn.
     /// `held_up`: nobody may begin, whoever has a turn, until something else happens.
