@@ -79,4 +79,5 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/quern-config-version.cma
 install(FILES
     "${PROJECT_BINARY_DIR}/quern-config.cmake"
     "${PROJECT_BINARY_DIR}/quern-config-version.cmake"
+    "${CMAKE_CURRENT_LIST_DIR}/quern_simdjson.cmake"
     DESTINATION "${quern_package_dir}")

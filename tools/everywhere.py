@@ -102,6 +102,7 @@ exec chroot $r /bin/bash -c {shlex.quote(command)}"""
                 return False
             (self.root / "made").write_text(" ".join(self.packages))
         return self.run("cmake -S /src -B /build -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DQUERN_BENCH=OFF "
+            "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON "
             + " ".join(self.cmake))
 
     def build(self, targets):

@@ -288,4 +288,16 @@ BOOST_AUTO_TEST_CASE(a_drain_at_any_moment_leaves_nothing_hidden)
     }
 }
 
+BOOST_AUTO_TEST_CASE(what_fails_keeps_its_backoff_although_the_consumer_was_paused)
+{
+    options.backoff = policy::backoff::fixed({2min});
+    run(1, 10s, retry());
+    it->pause();
+    begin_drain(30s);
+    BOOST_TEST(until(30s, [this] { return report.has_value(); }));
+    BOOST_TEST(report->clean());
+    BOOST_TEST(visible() == 0);
+    BOOST_TEST(hidden() == 1);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -176,7 +176,7 @@ entry const catalogue[] = {
     {{"paced", "messages begin at a limited rate; processes are stopped, paused and killed"},
         [](scenario& s, dice& d) {
             crowd(s, d);
-            incidents(s, d, {kind::stop, kind::kill, kind::pause, kind::hurry});
+            incidents(s, d, {kind::stop, kind::kill, kind::pause, kind::hurry, kind::rest});
             if (d.one_in(2)) ordered(s, d);
             auto& rate = s.consumer.rate.emplace();
             rate.count = d.between(1, 30);
@@ -184,6 +184,7 @@ entry const catalogue[] = {
             rate.burst = d.between(1, 20);
             auto const tries = s.messages * (s.handlers.troubled_tries + 1) * 4;
             s.patience += std::chrono::duration_cast<milliseconds>(rate.per) * tries / rate.count;
+            if (s.groups != 0) s.patience += 5min * s.messages * s.handlers.troubled_tries / s.groups; // one by one
         }},
     {{"turned", "limits are turned while messages are received and handled; processes are stopped and killed"},
         [](scenario& s, dice& d) {

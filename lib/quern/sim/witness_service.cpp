@@ -321,6 +321,9 @@ private:
         if (mine.running != 0 || (mine.handled && !mine.late && !mine.anew) || mine.accepted) return false;
         if (sent_at >= mine.unwanted_at) return true;
         auto const early = sent_at < mine.since + w_.of(process_).lease / 2 && !mine.adopted;
+        // As long as nobody knows of a dead-letter queue; its backoff may be as long as a lease.
+        auto const just_rejected = mine.rejectable && sent_at >= mine.ended_at && sent_at < mine.ended_at + 1s;
+        if (just_rejected) return true;
         return timeout != w_.of(process_).lease || early || mine.ended_at == mine.arrived_at;
     }
 

@@ -177,7 +177,7 @@ void incidents(scenario& s, dice& d, std::initializer_list<incident::kind> kinds
         one.what = *(kinds.begin() + d.between(0, static_cast<std::int64_t>(kinds.size()) - 1));
         one.process = static_cast<int>(d.between(0, s.processes - 1));
         one.at = d.one_in(3) ? d.between(0ms, 2s) : d.between(0ms, 3min);
-        if (one.what == incident::kind::pause) one.by = d.between(100ms, 2min);
+        if (one.what == kind::pause || one.what == kind::rest) one.by = d.between(100ms, 2min);
         if (one.what == incident::kind::clock) one.by = d.between(-30min, 30min);
         if (one.what == incident::kind::hurry && !d.one_in(3)) one.then = d.between(0ms, 5s);
         if (one.what == kind::stop || one.what == kind::hurry || one.what == kind::start) {

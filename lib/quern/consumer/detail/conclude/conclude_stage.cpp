@@ -176,7 +176,7 @@ void conclude_stage::conclude(held_ptr h, outcome const& said, tick now, gate::a
         line_.halt();
     }
     if (where.to == way::wait_here && !line_.ending) return wait_here(std::move(h), now);
-    if (where.to == way::go_back) {
+    if (where.to == way::go_back && !line_.ending) { // else its own backoff holds, and nothing longer
         auto back = where;
         if (said.what() != outcome::kind::unavailable) back.delay = std::max(back.delay, what.delay);
         return stand_back(std::move(h), back, now);
