@@ -112,7 +112,7 @@ exec chroot $r /bin/bash -c {shlex.quote(command)}"""
         """Looks at every unit of libraries and program that is not compiled yet, without making code of it."""
         good = True
         for one in json.loads((self.root / "build/compile_commands.json").read_text()):
-            if not one["output"].startswith(("lib/CMakeFiles", "apps/")) or (self.root / "build" / one["output"]).exists():
+            if not one["output"].removeprefix("/build/").startswith(("lib/", "apps/")) or (self.root / "build" / one["output"].removeprefix("/build/")).exists():
                 continue
             command = shlex.split(one["command"])
             at = command.index("-o")

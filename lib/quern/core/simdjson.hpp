@@ -14,3 +14,18 @@
 #if SIMDJSON_DEVELOPMENT_CHECKS
 #error "Quern is compiled without the checks of simdjson's developers: define SIMDJSON_DEVELOPMENT_CHECKS=0"
 #endif
+
+namespace quern {
+
+/// True for a number that simdjson cannot read. Its newer versions, 4.6 for one, have an error of its own for an
+/// integer beyond 64 bits.
+template <class ErrorCode>
+constexpr bool is_number_error(ErrorCode e)
+{
+    if constexpr (requires { ErrorCode::BIGINT_ERROR; }) {
+        if (e == ErrorCode::BIGINT_ERROR) return true;
+    }
+    return e == ErrorCode::NUMBER_ERROR;
+}
+
+} // namespace quern

@@ -292,7 +292,7 @@ private:
     bool typed(ondemand::value in, simdjson::error_code ec, std::string_view expected)
     {
         if (!ec) return true;
-        if (ec == simdjson::INCORRECT_TYPE || ec == simdjson::NUMBER_ERROR)
+        if (ec == simdjson::INCORRECT_TYPE || is_number_error(ec))
             wrong("must be " + std::string(expected) + ", not " + std::string(type_name(in)));
         else
             wrong("is not valid JSON");

@@ -36,7 +36,7 @@ public:
     /// Whether the JSON around the fault is sound, so that what follows can be read.
     static bool is_local(error_code e)
     {
-        return e == simdjson::INCORRECT_TYPE || e == simdjson::STRING_ERROR || e == simdjson::NUMBER_ERROR ||
+        return e == simdjson::INCORRECT_TYPE || e == simdjson::STRING_ERROR || is_number_error(e) ||
             e == simdjson::NUMBER_OUT_OF_RANGE || e == simdjson::NO_SUCH_FIELD;
     }
 
