@@ -41,6 +41,15 @@ class Printing(ProgramTest):
         del self.variables["AWS_ENDPOINT_URL_SQS"]
         self.assertEqual([m["body"] for m in self.consume(self.url)], ["a"])
 
+    def test_an_arn_of_a_queue_does_as_well_and_says_the_region(self):
+        arn = "arn:aws:sqs:us-east-1:000000000000:"
+        self.create("poison")
+        self.quern("send", arn + "orders", stdin="a\nb\n")
+        self.assertEqual(sorted(m["body"] for m in self.consume(arn + "orders", "--poison-queue", arn + "poison")), ["a", "b"])
+        self.refuse("consume", arn + "orders", "--region", "eu-west-1", status=2, mentions=["us-east-1", "eu-west-1"])
+        self.refuse("consume", arn + "nothing", status=1, mentions=["nothing"])
+        self.refuse("consume", "arn:aws:sns:us-east-1:000000000000:orders", status=2, mentions=["ARN"])
+
     def test_what_cannot_be_written_is_not_acknowledged(self):
         self.send("orders", *(f"m{i}" for i in range(30)))
         read, write = os.pipe()

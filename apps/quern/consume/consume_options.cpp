@@ -111,7 +111,7 @@ void add_consumer_options(command& to, consume_options& o)
             "--poison-queue and dead-letter queue it is deleted",
             range(1, 1'209'600)},
         {"--poison-queue QUEUE", o.poison_queue,
-            "Move rejected messages to this queue, URL or name; default: the dead-letter queue of the redrive "
+            "Move rejected messages to this queue, URL, name or ARN; default: the dead-letter queue of the redrive "
             "policy; where there is none they are deleted"},
         {"--on-group-failure POLICY", o.on_group_failure,
             "FIFO queues: what becomes of a group whose first message fails, see below; default retry",
@@ -158,7 +158,7 @@ void add_consumer_options(command& to, consume_options& o)
 void add_options(command& to, consume_options& o)
 {
     to.add({
-        {"QUEUE", o.queues, "Queue to consume, URL or name; several share --max-in-flight", required()},
+        {"QUEUE", o.queues, "Queue to consume, URL, name or ARN; several share --max-in-flight", required()},
         {"--exec COMMAND", o.exec,
             "Run this shell command for each message, with the body on standard input; default: print the messages"},
         {"--max-in-flight N", o.max_in_flight,

@@ -112,9 +112,10 @@ struct consumer_options {
     /// apart from failures, with the message id.
     malformed_policy on_malformed = malformed_policy::retry;
 
-    /// Where rejected messages go. Empty: to the dead-letter queue of the queue's redrive policy, for which the keys
-    /// need sqs:SendMessage there; without it SQS moves the message once it was received too often. Where there is no
-    /// such queue they are deleted, with an error in the log, and a warning tells at the start.
+    /// Where rejected messages go: a queue's URL, its name or its ARN. Empty: to the dead-letter queue of the queue's
+    /// redrive policy, for which the keys need sqs:SendMessage there; without it SQS moves the message once it was
+    /// received too often. Where there is no such queue they are deleted, with an error in the log, and a warning
+    /// tells at the start.
     std::string poison_queue_url;
 
     /// Says what an exception of the handler means; return nothing to leave that to the defaults (parse_error is
