@@ -107,6 +107,18 @@ class Printing(ProgramTest):
         self.refuse("consume", "orders", "--on-group-failure", "skip", status=2, mentions=["--poison-queue"])
         self.refuse("consume", "orders", "--park-for", "9", status=2, mentions=["--on-group-failure park"])
 
+    def test_what_fails_too_often_is_rejected_to_the_poison_queue(self):
+        self.create("orders")
+        self.create("poison")
+        self.quern("send", "orders", stdin="bad\n")
+        self.quern("consume", "orders", "--until-empty", "--exec", "false", "--max-tries", "2", "--poison-queue", "poison")
+        poison = [json.loads(line) for line in self.quern("consume", "poison", "--until-empty")[0].splitlines()]
+        self.assertEqual([m["body"] for m in poison], ["bad"])
+        attributes = {name: one["value"] for name, one in poison[0]["attributes"].items()}
+        self.assertEqual(attributes["QuernReceiveCount"], "2")
+        self.assertIn("max_tries is 2", attributes["QuernReason"])
+        self.refuse("consume", "orders", "--max-tries", "0", status=2, mentions=["--max-tries"])
+
     def test_without_a_poison_queue_the_log_says_that_a_rejected_message_is_deleted(self):
         self.create("orders")
         self.send("orders", "bad")

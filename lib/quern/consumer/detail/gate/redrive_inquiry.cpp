@@ -77,7 +77,8 @@ void gate_stage::take_up(redrive_policy const& policy)
     // SQS wants a dead-letter queue in the same account and region.
     line_.rejected_go_to = name.empty() ? std::string() : sqs::sibling_of(line_.queue_url, name);
     auto const& o = line_.options;
-    auto const may_reject = run_.may_reject() || o.on_malformed == malformed_policy::reject || o.max_age.count() != 0;
+    auto const may_reject =
+        run_.may_reject() || o.on_malformed == malformed_policy::reject || o.max_age.count() != 0 || o.max_tries;
     if (is_new && name.empty() && may_reject) {
         log_throttle own(o.log); // explain() would tell it as the last problem for ever
         own.write(log_level::warning, "redrive policy",
