@@ -11,6 +11,7 @@
 #include <quern/metrics/collection.hpp>
 #include <quern/metrics/sampler.hpp>
 #include <quern/sqs/limits.hpp>
+#include <quern/sqs/queue_reference.hpp>
 
 #include <memory>
 #include <utility>
@@ -33,7 +34,7 @@ struct alarm_options {
 /// Name of the dead-letter queue; empty where the queue has none.
 asio::awaitable<result<std::string>> dead_letters_of(session& s, std::string queue)
 {
-    auto url = co_await queue_url(s.sqs, std::move(queue));
+    auto url = co_await sqs::find_queue_url(s.sqs, std::move(queue));
     if (!url) co_return url.error();
     sqs::get_queue_attributes_request request(std::move(*url));
     request.attribute_names.emplace_back("RedrivePolicy");
@@ -103,7 +104,9 @@ asio::awaitable<int> put_all(services::cloudwatch& client, std::vector<services:
 /// A queue's numbers are in its own region.
 endpoint_options with_region_of(endpoint_options where, std::string const& queue)
 {
-    if (where.region.empty() && is_url(queue)) where.region = aws::home_of(queue).region;
+    if (!where.region.empty()) return where;
+    if (auto const arn = sqs::queue_arn_in(queue)) where.region = arn->region;
+    if (sqs::is_queue_url(queue)) where.region = aws::home_of(queue).region;
     return where;
 }
 
@@ -182,7 +185,7 @@ void add_alarms(command& app, command_line& line)
         auto* const one = all->add_subcommand(name, what);
         one->footer(footer);
         one->add({
-            {"--queue QUEUE", o->queue, "The queue, its name or its URL", required()},
+            {"--queue QUEUE", o->queue, "The queue: URL, name or ARN", required()},
             {"--max-age DURATION", o->max_age, "Alarm when a message has waited for longer; default 15m",
                 check(is_duration)},
             {"--dead-letter-queue QUEUE", o->dead_letters, dead_letters},
@@ -196,8 +199,8 @@ void add_alarms(command& app, command_line& line)
         return one;
     };
     auto const add_for_cloudwatch = [&](char const* name, char const* what, auto run_it) {
-        auto* const one = add(
-            name, what, "The dead-letter queue, name or URL; default: that of the queue's redrive policy", run_it);
+        auto* const one = add(name, what,
+            "The dead-letter queue: URL, name or ARN; default: that of the queue's redrive policy", run_it);
         one->add({
             {"--poison-queue QUEUE", o->poison,
                 "Alarm for messages in this queue too, where rejected messages go; default: none"},

@@ -5,6 +5,7 @@
 
 #include <quern/core/detail/printable.hpp>
 #include <quern/sqs/detail/next_tokens.hpp>
+#include <quern/sqs/queue_reference.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -65,7 +66,7 @@ asio::awaitable<int> list(session& s, queue_options const& o)
 
 asio::awaitable<int> attributes(session& s, queue_options const& o)
 {
-    auto url = co_await queue_url(s.sqs, o.queue);
+    auto url = co_await sqs::find_queue_url(s.sqs, o.queue);
     if (!url) co_return s.complain(url.error());
     sqs::get_queue_attributes_request request(std::move(*url));
     auto const got = co_await s.sqs.get_queue_attributes(std::move(request));
@@ -85,7 +86,7 @@ asio::awaitable<int> attributes(session& s, queue_options const& o)
 template <class Request, sqs::answer<sqs::empty_response> (sqs::api::*operation)(Request)>
 asio::awaitable<int> apply(session& s, queue_options const& o)
 {
-    auto url = co_await queue_url(s.sqs, o.queue);
+    auto url = co_await sqs::find_queue_url(s.sqs, o.queue);
     if (!url) co_return s.complain(url.error());
     Request request(std::move(*url));
     sqs::api& api = s.sqs;
@@ -118,7 +119,7 @@ void add_queue(command& app, command_line& line)
     };
     auto const add_named = [&](char const* name, char const* what, action run_it) {
         auto* const one = add(name, what, run_it);
-        one->add({"QUEUE", o->queue, "URL or name", required()});
+        one->add({"QUEUE", o->queue, "URL, name or ARN", required()});
         return one;
     };
 

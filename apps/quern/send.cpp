@@ -10,6 +10,7 @@
 #include <quern/core/alarm.hpp>
 #include <quern/producer/producer.hpp>
 #include <quern/sqs/limits.hpp>
+#include <quern/sqs/queue_reference.hpp>
 #include <quern/tracing/sending.hpp>
 
 #include <boost/asio/co_spawn.hpp>
@@ -214,7 +215,7 @@ asio::awaitable<int> send_lines(session& s, job& messages)
 
 asio::awaitable<int> send(session& s, send_options const& options)
 {
-    auto url = co_await queue_url(s.sqs, options.queue);
+    auto url = co_await sqs::find_queue_url(s.sqs, options.queue);
     if (!url) co_return s.complain(url.error());
     if (url->ends_with(".fifo") && options.group.empty()) {
         co_return complain("--group: a FIFO queue wants one for each message", usage);
@@ -244,7 +245,7 @@ void add_send(command& app, command_line& line)
     auto const o = std::make_shared<send_options>();
     auto* const command = app.add_subcommand("send", "Send messages: the lines of standard input, or made-up ones");
     command->add({
-        {"QUEUE", o->queue, "Queue to send to, URL or name", required()},
+        {"QUEUE", o->queue, "Queue to send to, URL, name or ARN", required()},
         {"--count", o->count, "Send so many made-up messages; default: read standard input", positive()},
         {"--size", o->size, "With --count: the size of each message in bytes; default: a few bytes",
             range(std::size_t(1), sqs::max_message_bytes), needs("--count")},

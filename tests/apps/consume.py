@@ -41,6 +41,15 @@ class Printing(ProgramTest):
         del self.variables["AWS_ENDPOINT_URL_SQS"]
         self.assertEqual([m["body"] for m in self.consume(self.url)], ["a"])
 
+    def test_an_arn_of_a_queue_does_as_well_and_says_the_region(self):
+        arn = "arn:aws:sqs:us-east-1:000000000000:"
+        self.create("poison")
+        self.quern("send", arn + "orders", stdin="a\nb\n")
+        self.assertEqual(sorted(m["body"] for m in self.consume(arn + "orders", "--poison-queue", arn + "poison")), ["a", "b"])
+        self.refuse("consume", arn + "orders", "--region", "eu-west-1", status=2, mentions=["us-east-1", "eu-west-1"])
+        self.refuse("consume", arn + "nothing", status=1, mentions=["nothing"])
+        self.refuse("consume", "arn:aws:sns:us-east-1:000000000000:orders", status=2, mentions=["ARN"])
+
     def test_what_cannot_be_written_is_not_acknowledged(self):
         self.send("orders", *(f"m{i}" for i in range(30)))
         read, write = os.pipe()
@@ -97,6 +106,18 @@ class Printing(ProgramTest):
         self.assertIn("max_age", poison[0]["attributes"]["QuernReason"]["value"])
         self.refuse("consume", "orders", "--on-group-failure", "skip", status=2, mentions=["--poison-queue"])
         self.refuse("consume", "orders", "--park-for", "9", status=2, mentions=["--on-group-failure park"])
+
+    def test_what_fails_too_often_is_rejected_to_the_poison_queue(self):
+        self.create("orders")
+        self.create("poison")
+        self.quern("send", "orders", stdin="bad\n")
+        self.quern("consume", "orders", "--until-empty", "--exec", "false", "--max-tries", "2", "--poison-queue", "poison")
+        poison = [json.loads(line) for line in self.quern("consume", "poison", "--until-empty")[0].splitlines()]
+        self.assertEqual([m["body"] for m in poison], ["bad"])
+        attributes = {name: one["value"] for name, one in poison[0]["attributes"].items()}
+        self.assertEqual(attributes["QuernReceiveCount"], "2")
+        self.assertIn("max_tries is 2", attributes["QuernReason"])
+        self.refuse("consume", "orders", "--max-tries", "0", status=2, mentions=["--max-tries"])
 
     def test_without_a_poison_queue_the_log_says_that_a_rejected_message_is_deleted(self):
         self.create("orders")

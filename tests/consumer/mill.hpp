@@ -68,17 +68,29 @@ public:
         co_return co_await real_.get_queue_attributes(std::move(r));
     }
 
+    answer<sqs::queue_url_response> get_queue_url(sqs::get_queue_url_request r) override
+    {
+        looked_for.push_back(r);
+        if (auto f = on_look_up()) co_return *f;
+        co_await before_look_up();
+        co_return co_await real_.get_queue_url(std::move(r));
+    }
+
     std::chrono::milliseconds clock_offset() const override { return offset; }
+    std::string_view region() const override { return where; }
+
+    std::string where; // empty: not known
 
     std::chrono::milliseconds offset{}; // of the service's clock
     hook on_receive = [] { return std::optional<failure>(); }, on_delete = on_receive, on_change = on_receive,
-         on_send = on_receive, on_attributes = on_receive;
+         on_send = on_receive, on_attributes = on_receive, on_look_up = on_receive;
     std::function<bool()> lose_answer = [] { return false; };
     std::function<void(sqs::receive_message_response&)> on_received = [](auto&) {};
     std::function<asio::awaitable<void>(sqs::receive_message_response&)> before_received =
         [](auto&) -> asio::awaitable<void> { co_return; };
     std::function<asio::awaitable<void>()> before_answer = []() -> asio::awaitable<void> { co_return; },
-                                           before_deleted = before_answer;
+                                           before_deleted = before_answer, before_look_up = before_answer;
+    std::vector<sqs::get_queue_url_request> looked_for;
     int receives = 0, deletes = 0, changes = 0;
 
 private:

@@ -68,16 +68,16 @@ BOOST_AUTO_TEST_CASE(a_poison_queue_that_is_the_queue_itself)
 }
 
 // Each receive was refused, for ever, and without a log nobody knew why.
-BOOST_AUTO_TEST_CASE(a_name_where_the_url_of_a_queue_belongs)
+BOOST_AUTO_TEST_CASE(what_is_neither_url_nor_name_nor_arn_of_a_queue)
 {
-    for (std::string const name : {"orders", ""}) {
+    for (std::string const name : {"the orders", "", "arn:aws:sns:eu-west-1:123456789012:orders"}) {
         auto const why = refused([&] { consumer(io.get_executor(), api, name, fast, options); });
         BOOST_TEST(why.find("queue_url is \"" + name + "\"") != why.npos);
-        BOOST_TEST(why.find("get_queue_url()") != why.npos);
+        BOOST_TEST(why.find("ARN as arn:") != why.npos);
     }
-    options.poison_queue_url = "poison";
+    options.poison_queue_url = "my poison";
     auto const why = refused([&] { consumer(io.get_executor(), api, url, fast, options); });
-    BOOST_TEST(why.find("poison_queue_url is \"poison\"") != why.npos);
+    BOOST_TEST(why.find("poison_queue_url is \"my poison\"") != why.npos);
 }
 
 // It was thrown out of io_context::run(), after the other signals had been taken.

@@ -56,6 +56,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_work_is_refused_by_its_name)
     BOOST_TEST(refused([](auto& o) { o.max_settle_calls = 1'001; }) == "max_settle_calls");
     BOOST_TEST(refused([](auto& o) { o.handler_timeout = 12h + 1ms; }) == "handler_timeout");
     BOOST_TEST(refused([](auto& o) { o.max_age = 999ms; }) == "max_age");
+    BOOST_TEST(refused([](auto& o) { o.max_tries = 0; }) == "max_tries");
     BOOST_TEST(refused([](auto& o) { o.stall_after = 999ms; }) == "stall_after");
     BOOST_TEST(refused([](auto& o) { o.give_up_after = -1ms; }) == "give_up_after");
     BOOST_TEST(refused([](auto& o) { o.give_up_at_start_after = 25h; }) == "give_up_after");

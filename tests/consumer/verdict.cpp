@@ -116,6 +116,42 @@ BOOST_AUTO_TEST_CASE(what_is_too_old_is_rejected_and_the_last_try_falls_within_t
     BOOST_TEST(of(retry_after(1s)).what == kind::reject);
 }
 
+BOOST_AUTO_TEST_CASE(what_fails_in_its_last_try_is_rejected_and_nothing_else_is)
+{
+    auto const fails = [&](int tries, int receives, outcome const& said) {
+        options.max_tries = tries;
+        its.receive_count = receives;
+        return of(said).what == kind::reject;
+    };
+    BOOST_TEST(fails(1, 1, retry()));
+    BOOST_TEST(!fails(3, 2, retry()));
+    BOOST_TEST(fails(3, 3, retry()));
+    BOOST_TEST(fails(3, 3, retry_after(1s)));
+    BOOST_TEST(fails(3, 90, retry())); // received in an outage, say
+    BOOST_TEST(of(retry()).reason == "failed in receive 90, and max_tries is 3");
+    for (auto const& said : {ack(), unavailable(), unavailable("payments"), release(), retry_at(its.now + 5min)})
+        BOOST_TEST(!fails(3, 90, said));
+    its.fifo = true;
+    for (auto const policy : {group_policy::retry_head, group_policy::park_group, group_policy::halt}) {
+        options.on_group_failure = policy;
+        BOOST_TEST(fails(3, 3, retry()));
+        BOOST_TEST(!of(retry()).halts);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(of_tries_and_age_the_first_that_is_reached_decides)
+{
+    options.max_tries = 3;
+    options.max_age = 1min;
+    its.age = 58s;
+    BOOST_TEST(of(retry()).delay.count() == 2'000);
+    its.age = 2min;
+    BOOST_TEST(of(retry()).reason == "older than max_age");
+    its.age = 1s;
+    its.receive_count = 3;
+    BOOST_TEST(of(retry()).what == kind::reject);
+}
+
 // They merely stood back, and no handler of theirs has failed.
 // Ten messages made 60,000 runs and 12,000 requests a minute.
 BOOST_AUTO_TEST_CASE(what_comes_again_and_goes_at_once_waits_a_second)

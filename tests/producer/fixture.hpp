@@ -54,7 +54,16 @@ public:
         co_return said;
     }
 
+    answer<sqs::queue_url_response> get_queue_url(sqs::get_queue_url_request r) override
+    {
+        ++looked_for;
+        if (auto const why = before()) co_return *why;
+        co_return co_await real_.get_queue_url(std::move(r));
+    }
+    std::string_view region() const override { return "us-east-1"; }
+
     std::chrono::milliseconds latency{20};
+    int looked_for = 0;
     hook before = [] { return std::optional<failure>(); }, after = before;
     std::size_t calls = 0, under_way = 0, most_under_way = 0, messages_under_way = 0, most_messages = 0;
     std::map<std::string, std::vector<std::string>> ids; // body -> deduplication id of each attempt

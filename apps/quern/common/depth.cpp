@@ -3,6 +3,7 @@
 #include "common/endpoint_options.hpp"
 
 #include <quern/core/detail/text/reading.hpp>
+#include <quern/sqs/queue_reference.hpp>
 
 namespace quern::app {
 
@@ -30,9 +31,9 @@ sqs::answer<depth> queue_depth(sqs::api& sqs, std::string queue_url)
     co_return found;
 }
 
-sqs::answer<std::string> existing_queue(sqs::api& sqs, std::string url_or_name, bool must_count)
+sqs::answer<std::string> existing_queue(sqs::api& sqs, std::string queue, bool must_count)
 {
-    auto url = co_await queue_url(sqs, std::move(url_or_name));
+    auto url = co_await sqs::find_queue_url(sqs, std::move(queue));
     if (!url) co_return url;
     auto const there = co_await queue_depth(sqs, *url);
     bool const may_ask = there || !there.error().service_code.starts_with("AccessDenied");

@@ -19,7 +19,7 @@ struct depth {
 sqs::answer<depth> queue_depth(sqs::api&, std::string queue_url);
 
 /// The URL of a queue that is there. `must_count`: not being allowed to look at its messages is a failure as well.
-sqs::answer<std::string> existing_queue(sqs::api&, std::string url_or_name, bool must_count = false);
+sqs::answer<std::string> existing_queue(sqs::api&, std::string queue, bool must_count = false);
 
 /// Tells when a queue has run empty under its consumer: a receive came back empty, nothing is held here, and the
 /// queue counts no message, be it visible, in flight or delayed.

@@ -4,13 +4,9 @@
 
 #include <quern/aws/config/clear_text.hpp>
 #include <quern/aws/config/detail/partitions.hpp>
+#include <quern/sqs/queue_reference.hpp>
 
 namespace quern::app {
-
-bool is_url(std::string_view queue)
-{
-    return queue.find("://") != queue.npos;
-}
 
 result<aws::credentials> local_keys(aws::environment const& variable)
 {
@@ -25,7 +21,9 @@ result<sqs::client_options> client_options_from(
     sqs::client_options options;
     options.where.url = std::move(where.url);
     options.where.region = std::move(where.region);
-    if (is_url(queue)) {
+    if (auto const arn = sqs::queue_arn_in(queue); arn && options.where.region.empty())
+        options.where.region = arn->region;
+    if (sqs::is_queue_url(queue)) {
         if (auto const at = net::parse_endpoint(queue); !at)
             return failure(errc::invalid_option, "QUEUE_URL: " + at.error().message);
         options.where.queue_url = queue;
@@ -68,15 +66,6 @@ result<sqs::client_options> client_options_from(
     options.where.region = found->signing_region;
     if (auto const risk = aws::clear_text_warning(*at, key)) log_line(log_level::warning, *risk);
     return options;
-}
-
-sqs::answer<std::string> queue_url(sqs::api& sqs, std::string url_or_name)
-{
-    if (is_url(url_or_name)) co_return url_or_name;
-    sqs::get_queue_url_request request(std::move(url_or_name));
-    auto const found = co_await sqs.get_queue_url(std::move(request));
-    if (!found) co_return found.error();
-    co_return found->queue_url;
 }
 
 } // namespace quern::app

@@ -14,9 +14,6 @@ struct endpoint_options {
     std::string profile; ///< --profile
 };
 
-/// "https://…", rather than a queue's bare name.
-bool is_url(std::string_view queue);
-
 /// The keys of the environment; test/test where it has none. For a broker on this machine, and for those who talk to
 /// it.
 result<aws::credentials> local_keys(aws::environment const&);
@@ -24,15 +21,13 @@ result<aws::credentials> local_keys(aws::environment const&);
 /// Settles endpoint, region and keys, from what is most particular to what is most general:
 ///
 /// endpoint  --endpoint, else as aws::settled() says
-/// region    --region, else as aws::settled() says; us-east-1 for an endpoint that is not Amazon's
+/// region    --region, else that of the queue's ARN, else as aws::settled() says; us-east-1 for an endpoint that is
+///           not Amazon's
 /// profile   --profile; AWS_PROFILE; "default"
 /// keys      as aws::credential_chain finds them; for an endpoint that is not Amazon's, and no profile named,
 ///           local_keys()
 ///
-/// `queue`: the URL or the name that the command was given; empty when it takes none.
+/// `queue`: the URL, name or ARN that the command was given; empty when it takes none.
 result<sqs::client_options> client_options_from(endpoint_options, std::string_view queue, aws::environment const&);
-
-/// The URL of a queue that was named by its URL or by its name.
-sqs::answer<std::string> queue_url(sqs::api&, std::string url_or_name);
 
 } // namespace quern::app

@@ -55,7 +55,8 @@ asio::awaitable<int> consume(session& s, consume_options const& o)
     }
     make_work const make = [&](std::vector<std::string> const& urls, consumer_options& settings,
                                std::shared_ptr<consumer_news> heard) {
-        if (settings.max_age.count() == 0) settings.log = without_word_of_rejects(std::move(settings.log));
+        auto const rejects = settings.max_age.count() != 0 || settings.max_tries;
+        if (!rejects) settings.log = without_word_of_rejects(std::move(settings.log));
         return work_on(o, urls.size() != 1, s.io.get_executor(), heard);
     };
     auto const code = co_await consume_queues(s, o, make);

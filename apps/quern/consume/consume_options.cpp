@@ -73,6 +73,7 @@ consumer_options options_from(consume_options const& o)
     out.drain_deadline = std::chrono::seconds(o.drain_deadline);
     out.handler_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(o.handler_timeout * 1000));
     out.max_age = std::chrono::seconds(o.max_age);
+    out.max_tries = o.max_tries;
     if (!o.tenant.empty()) out.tenant = tenant_rule::parse(o.tenant).value();
     out.flag.name = o.flag_name;
     if (o.flag_interval) {
@@ -110,8 +111,12 @@ void add_consumer_options(command& to, consume_options& o)
             "Reject a message that fails again so long after its first receive; default: never. Without "
             "--poison-queue and dead-letter queue it is deleted",
             range(1, 1'209'600)},
+        {"--max-tries N", o.max_tries,
+            "Reject a message that fails again once SQS has counted so many receives of it; default: never. Without "
+            "--poison-queue and dead-letter queue it is deleted",
+            range(1, 1'000'000)},
         {"--poison-queue QUEUE", o.poison_queue,
-            "Move rejected messages to this queue, URL or name; default: the dead-letter queue of the redrive "
+            "Move rejected messages to this queue, URL, name or ARN; default: the dead-letter queue of the redrive "
             "policy; where there is none they are deleted"},
         {"--on-group-failure POLICY", o.on_group_failure,
             "FIFO queues: what becomes of a group whose first message fails, see below; default retry",
@@ -158,7 +163,7 @@ void add_consumer_options(command& to, consume_options& o)
 void add_options(command& to, consume_options& o)
 {
     to.add({
-        {"QUEUE", o.queues, "Queue to consume, URL or name; several share --max-in-flight", required()},
+        {"QUEUE", o.queues, "Queue to consume, URL, name or ARN; several share --max-in-flight", required()},
         {"--exec COMMAND", o.exec,
             "Run this shell command for each message, with the body on standard input; default: print the messages"},
         {"--max-in-flight N", o.max_in_flight,

@@ -32,6 +32,7 @@ struct consume_options {
     int drain_deadline = 30;
     double handler_timeout = 0;
     int max_age = 0;
+    std::optional<int> max_tries;
     std::string poison_queue;
     std::string on_group_failure = "retry";
     std::optional<int> park_for;

@@ -233,7 +233,7 @@ void add_redrive(command& app, command_line& line)
     auto* const command = app.add_subcommand("redrive", "Send the messages of a dead-letter queue back");
     command->one_subcommand_at_most();
     command->add({
-        {"DLQ", o->queue, "URL or name"}, // required, unless a subcommand is named
+        {"DLQ", o->queue, "URL, name or ARN"}, // required, unless a subcommand is named
     });
     add_redrive_options(*command, *o);
     command->footer(redrive_help);

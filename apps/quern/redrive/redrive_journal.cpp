@@ -224,7 +224,7 @@ int resume(journal_options const& o, command_line const& line)
 void add_export_of_messages(command& it, journal_options& o)
 {
     it.add({
-        {"DLQ", o.queue, "Export the messages of this queue instead, URL or name", needs("FILE"),
+        {"DLQ", o.queue, "Export the messages of this queue instead, URL, name or ARN", needs("FILE"),
             excludes("--journal")},
         {"FILE", o.file,
             "To this file, a line of JSON each; they stay in the queue. Only a complete copy replaces a file",

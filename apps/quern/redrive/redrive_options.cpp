@@ -124,12 +124,12 @@ void add_redrive_options(command& to, redrive_options& o)
 {
     to.add({
         {"--to QUEUE", o.to,
-            "Send all messages to this queue, URL or name; default: each to the queue that it came from",
+            "Send all messages to this queue, URL, name or ARN; default: each to the queue that it came from",
             check(is_given)},
         {"--to-source", o.to_source, "Send each message to the queue that it came from, which is the default",
             excludes("--to")},
         {"--poison-queue QUEUE", o.poison_queue,
-            "Move messages that have used up --max-attempts to this queue, URL or name; default: they stay",
+            "Move messages that have used up --max-attempts to this queue, URL, name or ARN; default: they stay",
             check(is_given)},
     });
     add_common_options(to, o);
@@ -183,8 +183,8 @@ void add_isolate_options(command& to, redrive_options& o)
 {
     o.isolate = true;
     to.add({
-        {"DLQ", o.queue, "URL or name", required()},
-        {"--to QUEUE", o.to, "Move the chosen messages to this poison queue, URL or name", required(),
+        {"DLQ", o.queue, "URL, name or ARN", required()},
+        {"--to QUEUE", o.to, "Move the chosen messages to this poison queue, URL, name or ARN", required(),
             check(is_given)},
         {"--reason TEXT", o.reason, "Give the messages this attribute QuernReason", check(is_given), shows_default()},
     });

@@ -12,6 +12,7 @@
 #include <quern/core/detail/printable.hpp>
 #include <quern/redrive/plan.hpp>
 #include <quern/sqs/limits.hpp>
+#include <quern/sqs/queue_reference.hpp>
 
 #include <charconv>
 #include <memory>
@@ -74,7 +75,7 @@ asio::awaitable<int> show_sample(session& s, sample_options const& o)
 {
     std::optional<redrive::part> by;
     if (!o.by.empty()) by = redrive::parse_part(o.by).value(); // it was checked
-    auto url = co_await queue_url(s.sqs, o.queue);
+    auto url = co_await sqs::find_queue_url(s.sqs, o.queue);
     if (!url) co_return s.complain(url.error(), o.queue);
     look l{redrive::sample(o.body, by), printable(std::string(redrive::queue_name(*url))), printable(o.by)};
     co_await ask_about(s, *url, l);
@@ -100,7 +101,7 @@ void add_sample(command& to, char const* name, command_line& line)
     auto* const command =
         to.add_subcommand(name, "Look at some messages of a dead-letter queue, and leave them there");
     command->add({
-        {"DLQ", o->queue, "URL or name", required()},
+        {"DLQ", o->queue, "URL, name or ARN", required()},
         {"--count N", o->count, "Look at no more than so many messages", range(1, 10'000), shows_default()},
         {"--body N", o->body, "Show the first bytes of each body, so many",
             range(std::size_t(0), sqs::max_message_bytes), shows_default()},

@@ -16,6 +16,7 @@
 #include <quern/redrive/saved.hpp>
 #include <quern/sqs/batch.hpp>
 #include <quern/sqs/limits.hpp>
+#include <quern/sqs/queue_reference.hpp>
 
 #include <fmt/core.h>
 
@@ -69,7 +70,7 @@ bool has_content(std::string const& path)
 
 asio::awaitable<int> export_messages(session& s, std::string queue, std::string path)
 {
-    auto const url = co_await queue_url(s.sqs, queue);
+    auto const url = co_await sqs::find_queue_url(s.sqs, queue);
     if (!url) co_return s.complain(url.error(), queue);
     auto const before = co_await queue_depth(s.sqs, *url);
     if (!before) co_return s.complain(before.error(), queue);
@@ -175,7 +176,7 @@ asio::awaitable<int> import_messages(session& s, std::string path, std::string q
 {
     std::ifstream file(path);
     if (!file) co_return complain(path + " cannot be read", usage);
-    auto const url = co_await queue_url(s.sqs, queue);
+    auto const url = co_await sqs::find_queue_url(s.sqs, queue);
     if (!url) co_return s.complain(url.error(), queue);
     import_run all{s, *url, url->ends_with(".fifo"), 0, {}};
     std::size_t number = 0;
@@ -218,7 +219,7 @@ void add_import(command& redrive, command_line& line)
     auto* const it = redrive.add_subcommand("import", "Send the messages of a file that `export` wrote");
     it->add({
         {"FILE", o->file, "As `export DLQ FILE` wrote it", required()},
-        {"QUEUE", o->queue, "Where they go, URL or name", required()},
+        {"QUEUE", o->queue, "Where they go, URL, name or ARN", required()},
     });
     it->footer("The messages are as they were, but for their ids and times. A line that cannot be sent is named, the "
                "others go (but to a FIFO queue none behind it of its group), and the status is 1. Twice imported is "

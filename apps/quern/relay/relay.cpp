@@ -10,6 +10,8 @@
 #include "relay/relay_settings.hpp"
 #include "relay/relay_work.hpp"
 
+#include <quern/sqs/queue_reference.hpp>
+
 #include <fmt/core.h>
 
 #include <csignal>
@@ -81,7 +83,7 @@ boost::asio::awaitable<int> relay_messages(
         if (why) co_return complain("--wait-healthy: not healthy yet: " + *why);
     }
     if (!how.reply_queue.empty()) {
-        auto const url = co_await queue_url(s.sqs, how.reply_queue);
+        auto const url = co_await sqs::find_queue_url(s.sqs, how.reply_queue);
         if (!url) co_return s.complain(url.error(), "--reply-queue " + how.reply_queue);
         how.relay.reply = [&s, url = *url](
                               delivery const& d, net::response const& a) { return send_reply(s.sqs, url, d, a); };
@@ -118,7 +120,7 @@ void add_relay(command& app, command_line& line)
     auto const said = std::make_shared<relay_line>();
     auto* const command = app.add_subcommand("relay", "Bring each message to a web service");
     command->add({
-        {"QUEUE", said->queue, "URL or name"},
+        {"QUEUE", said->queue, "URL, name or ARN"},
         {"URL", said->url, "The web service; https://host/path?query, with places to fill, see below"},
         {"--config FILE", said->config, "TOML file with settings, see docs/guide/relay.md"},
         {"--compat PROGRAM", said->compat, "Take the place of carrier or sqsd: read its variables, see below",

@@ -8,6 +8,7 @@
 #include <quern/aws/config/environment.hpp>
 #include <quern/core/detail/text/base64.hpp>
 #include <quern/core/detail/text/date.hpp>
+#include <quern/sqs/queue_reference.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -106,8 +107,12 @@ private:
 
 relay::queue_name name_of(relay_settings const& how)
 {
-    auto const region = how.region.empty() ? std::string("us-east-1") : how.region;
-    return relay::queue_name::from_url(is_url(how.queue) ? how.queue : "//000000000000/" + how.queue, region);
+    auto region = how.region.empty() ? std::string("us-east-1") : how.region;
+    if (sqs::is_queue_url(how.queue)) return relay::queue_name::from_url(how.queue, std::move(region));
+    auto const arn = sqs::queue_arn_in(how.queue);
+    auto const account = std::string(arn ? arn->account : "000000000000");
+    if (arn) region = arn->region;
+    return relay::queue_name::from_url("//" + account + '/' + std::string(sqs::queue_name_in(how.queue)), region);
 }
 
 } // namespace

@@ -219,7 +219,7 @@ constexpr relay_setting table[] = {
         "Statuses that say nothing of the message: the service is down; default 401,403,407,410,502-504",
         [](settings& s, text const& v) { return set_statuses(s.relay.outcome.unavailable, v); }},
     {"reply.queue", "--reply-queue", "QUEUE",
-        "Where bodies of answers go, before the message is deleted; URL or name",
+        "Where bodies of answers go, before the message is deleted; URL, name or ARN",
         [](settings& s, text const& v) { return set_path(s.reply_queue, v); }},
     {"concurrency", "--concurrency", "N", "Most requests at once; default 50",
         [](settings& s, text const& v) { return set_number(s.concurrency, v, 1, 10'000); }},

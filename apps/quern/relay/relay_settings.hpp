@@ -17,7 +17,7 @@ namespace quern::app {
 /// Settings of `quern relay`: from a file, from the variables of the program that it takes the place of, and from its
 /// command line, which has the last word.
 struct relay_settings {
-    std::string queue; ///< URL or name
+    std::string queue; ///< URL, name or ARN
     std::string url;   ///< as it was given; shown, never sent
     relay::relay_options relay;
     net::web_hook_options web;
@@ -26,7 +26,7 @@ struct relay_settings {
     bool checks_health = false;
     std::chrono::milliseconds wait_healthy{0};           ///< before the first receive
     relay::text_template dependency;                     ///< see relay::dependency_by()
-    std::string reply_queue;                             ///< URL or name; empty: none
+    std::string reply_queue;                             ///< URL, name or ARN; empty: none
     std::size_t concurrency = 50;                        ///< requests at once
     bool heeds_refusals = true;                          ///< answers of 429 may limit the rate, see relay::on_rate()
     std::size_t batch = 1;                               ///< messages in a request, at most

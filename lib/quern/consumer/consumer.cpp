@@ -3,6 +3,7 @@
 #include <quern/core/detail/ask.hpp>
 #include <quern/core/detail/compact_strand.hpp>
 #include <quern/core/detail/throw_wrong.hpp>
+#include <quern/sqs/queue_reference.hpp>
 #include <quern/telemetry/detail/plain_numbers.hpp>
 
 #include <boost/asio/execution/context.hpp>
@@ -19,17 +20,11 @@ namespace asio = boost::asio;
 
 namespace {
 
-bool is_url(std::string_view text)
+/// A bare name may be that of either, so with one of them equal names count.
+bool may_be_the_same(std::string_view a, std::string_view b)
 {
-    return text.find("://") != text.npos;
-}
-
-failure no_url(char const* option, std::string const& given)
-{
-    return failure(errc::invalid_option,
-        std::string(option) + " is \"" + given +
-            "\", which is no URL as https://sqs.eu-west-1.amazonaws.com/123456789012/orders is one; "
-            "sqs::client::get_queue_url() finds the URL of a name");
+    auto const is_bare = a == sqs::queue_name_in(a) || b == sqs::queue_name_in(b);
+    return a == b || (is_bare && sqs::queue_name_in(a) == sqs::queue_name_in(b));
 }
 
 std::optional<failure> unusable(std::string const& queue_url, handlers const& handle, consumer_options const& options)
@@ -38,12 +33,13 @@ std::optional<failure> unusable(std::string const& queue_url, handlers const& ha
     if (handle.is_empty()) {
         return wrong("the handler is an empty function: give the consumer one that can be called");
     }
-    if (!is_url(queue_url)) return no_url("queue_url", queue_url);
-    if (!options.poison_queue_url.empty() && !is_url(options.poison_queue_url)) {
-        return no_url("poison_queue_url", options.poison_queue_url);
-    }
-    if (!options.poison_queue_url.empty() && options.poison_queue_url == queue_url) {
-        return wrong("poison_queue_url is the queue that is consumed: rejected messages would come back for ever");
+    if (auto no_queue = sqs::check_queue("queue_url", queue_url)) return no_queue;
+    if (options.poison_queue_url.empty()) return options.validate();
+    if (auto no_queue = sqs::check_queue("poison_queue_url", options.poison_queue_url)) return no_queue;
+    if (may_be_the_same(options.poison_queue_url, queue_url)) {
+        return wrong(
+            "poison_queue_url is the queue that is consumed: rejected messages would come back for ever. For queues "
+            "of one name in two accounts give both URLs, or both ARNs");
     }
     return options.validate();
 }

@@ -55,8 +55,14 @@ public:
     /// A consumer with a client of its own: region, endpoint and keys from the environment, the profile and the
     /// queue's URL (docs/guide/connecting.md, credentials.md).
     ///
+    /// In place of the URL of a queue its name does, "orders", or its ARN,
+    /// "arn:aws:sqs:eu-west-1:123456789012:orders", of which the client takes its region. GetQueueUrl finds the URL
+    /// before the first receive, for which the keys need sqs:GetQueueUrl; where that fails, the receive has failed,
+    /// and is tried again.
+    ///
     /// Throws boost::system::system_error that names the option when one is wrong, when no region is known, for an
-    /// empty function, for a name where the URL of a queue belongs, and for a poison queue that is the queue itself.
+    /// empty function, for what can be no queue, an ARN of another region than the client's, and for a poison queue
+    /// that is the queue itself.
     /// Keys are looked for by the first request; where there are none, `options.log` is told, and it is tried again.
     template <class F>
     consumer(boost::asio::any_io_executor ex, std::string queue_url, F handle,

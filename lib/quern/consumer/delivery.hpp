@@ -9,6 +9,7 @@
 #include <boost/iterator/iterator_facade.hpp>
 
 #include <atomic>
+#include <cassert>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
@@ -40,7 +41,9 @@ public:
 
 /// A message in the hands of its handler, with the lease that comes with it.
 ///
-/// Everything is a view into the answer that brought the message; copy what must outlive the handler.
+/// Everything is a view into the answer that brought the message; copy what must outlive the handler. The object
+/// ends with the message: to use it after its handler has ended is undefined. A program that is compiled without
+/// NDEBUG asserts that no operation is begun then, for as long as the object is there.
 ///
 /// The three operations take a completion token, and are awaitables without one. They complete with
 /// void(result<void>), on the executor of the token's handler; one that has none is called on the consumer's strand,
@@ -107,6 +110,7 @@ public:
     template <class Token = boost::asio::use_awaitable_t<>>
     auto ack(Token&& token = {})
     {
+        must_be_handled();
         return detail::complete(
             *this, [this] { return ask_ack(); }, std::forward<Token>(token));
     }
@@ -118,6 +122,7 @@ public:
     template <class Token = boost::asio::use_awaitable_t<>>
     auto extend(std::chrono::seconds at_least, Token&& token = {})
     {
+        must_be_handled();
         return detail::complete(
             *this, [this, at_least] { return ask_extend(at_least); }, std::forward<Token>(token));
     }
@@ -128,6 +133,7 @@ public:
     template <class Token = boost::asio::use_awaitable_t<>>
     auto guard_lease(std::shared_ptr<lease_guard> guard, Token&& token = {})
     {
+        must_be_handled();
         return detail::complete(
             *this, [this, guard = std::move(guard)] { return ask_guard(guard); }, std::forward<Token>(token));
     }
@@ -145,6 +151,7 @@ public:
     }
 
     void note_last_receive(bool is_last) { last_receive_ = is_last; }
+    void note_handler_ended(bool has_ended) { handler_ended_.store(has_ended, std::memory_order_relaxed); }
 
     /// Frees everything but the id: nobody will handle it.
     void forget_all()
@@ -163,6 +170,12 @@ public:
 private:
     friend class detail::lease_book;
 
+    void must_be_handled() const
+    {
+        assert(!handler_ended_.load(std::memory_order_relaxed) &&
+            "a delivery is used after its handler has ended: copy what must outlive the handler");
+    }
+
     boost::asio::awaitable<result<void>> ask_ack();
     boost::asio::awaitable<result<void>> ask_extend(std::chrono::seconds at_least);
     boost::asio::awaitable<result<void>> ask_guard(std::shared_ptr<lease_guard>);
@@ -173,6 +186,7 @@ private:
     std::atomic<tick::rep> deadline_{0};
     int receive_count_;
     bool last_receive_ = false;
+    std::atomic<bool> handler_ended_{false}; // and has not begun again
     wall_time first_received_at_;
     keeper* keeper_ = nullptr;
     detail::held* held_ = nullptr;

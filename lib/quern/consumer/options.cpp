@@ -25,6 +25,7 @@ std::optional<failure> consumer_options::validate() const
     if (max_age != 0ms && (max_age < 1s || max_age > 14 * 24h)) {
         return wrong("max_age must be from 1 s to 14 days, for which SQS keeps a message, or 0 for any age");
     }
+    if (max_tries && *max_tries < 1) return wrong("max_tries must be at least 1, or absent for any number");
     if (park_for < 1s || park_for > 12h) return wrong("park_for must be from 1 s to 12 h");
     if (on_group_failure == group_policy::skip_head && poison_queue_url.empty()) {
         return wrong("on_group_failure = skip_head needs poison_queue_url: the skipped head must go somewhere");

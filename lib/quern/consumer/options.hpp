@@ -108,13 +108,22 @@ struct consumer_options {
     /// Zero: any age, the queue's redrive policy decides.
     std::chrono::milliseconds max_age{0};
 
+    /// How often a message may be received that fails again and again; then it is rejected, as with `max_age`, which
+    /// may be set too: whichever is reached first. It judges retry(), exceptions and retry_after(), and no other
+    /// outcome. It goes by SQS's own count, which counts each receive, those in an outage and of released messages
+    /// too: none of these has a message rejected, but the next failure may. The queue's maxReceiveCount counts the
+    /// same, and its dead-letter queue takes the message before one receive more: to have a say, `max_tries` is no
+    /// greater. At least 1, which is a single try. Absent: any number, the queue's redrive policy decides.
+    std::optional<int> max_tries;
+
     /// Retrying is the default because it loses nothing and lets the queue's own policy decide. Logged in any case,
     /// apart from failures, with the message id.
     malformed_policy on_malformed = malformed_policy::retry;
 
-    /// Where rejected messages go. Empty: to the dead-letter queue of the queue's redrive policy, for which the keys
-    /// need sqs:SendMessage there; without it SQS moves the message once it was received too often. Where there is no
-    /// such queue they are deleted, with an error in the log, and a warning tells at the start.
+    /// Where rejected messages go: a queue's URL, its name or its ARN. Empty: to the dead-letter queue of the queue's
+    /// redrive policy, for which the keys need sqs:SendMessage there; without it SQS moves the message once it was
+    /// received too often. Where there is no such queue they are deleted, with an error in the log, and a warning
+    /// tells at the start.
     std::string poison_queue_url;
 
     /// Says what an exception of the handler means; return nothing to leave that to the defaults (parse_error is

@@ -1,4 +1,5 @@
 #include <quern/metrics/collection.hpp>
+#include <quern/sqs/queue_reference.hpp>
 
 #include <algorithm>
 
@@ -99,8 +100,7 @@ telemetry::snapshot collection::snapshot() const
 
 std::string_view queue_name(std::string_view url_or_arn)
 {
-    auto const last = url_or_arn.find_last_of("/:");
-    return last == url_or_arn.npos ? url_or_arn : url_or_arn.substr(last + 1);
+    return sqs::queue_name_in(url_or_arn);
 }
 
 } // namespace quern::metrics

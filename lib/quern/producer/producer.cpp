@@ -10,6 +10,7 @@
 #include <quern/producer/detail/send_queue.hpp>
 #include <quern/sqs/batch.hpp>
 #include <quern/sqs/client.hpp>
+#include <quern/sqs/detail/named_queues.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
@@ -57,10 +58,18 @@ std::unique_ptr<sqs::client> make_client(
     asio::any_io_executor ex, std::string const& queue_url, std::shared_ptr<producer_observer> observer)
 {
     sqs::client_options settings;
-    settings.where.queue_url = queue_url;
+    if (sqs::is_queue_url(queue_url)) settings.where.queue_url = queue_url;
+    if (auto const arn = sqs::queue_arn_in(queue_url)) settings.where.region = arn->region;
     settings.retries.max_attempts = 1;
     settings.observer = std::move(observer);
     return std::make_unique<sqs::client>(std::move(ex), std::move(settings));
+}
+
+/// Finds the queue where it is not known by its URL; null when it is.
+std::unique_ptr<sqs::detail::named_queues> look_up(sqs::api& api, std::string const& queue)
+{
+    throw_wrong(sqs::check_region(queue, api.region()));
+    return sqs::is_queue_url(queue) ? nullptr : std::make_unique<sqs::detail::named_queues>(api);
 }
 
 } // namespace
@@ -74,11 +83,10 @@ public:
         : strand(compact_strand::on(std::move(ex))), fifo_(queue_url.ends_with(".fifo")),
           options_(std::move(settings)), time_(options_.time ? *options_.time : real_clock()),
           own_client_(given ? nullptr : make_client(strand, queue_url, options_.observer)),
-          shared_client_(given ? given->share() : nullptr), api_(shared_client_ ? *shared_client_
-                                                                    : given     ? *given
-                                                                                : *own_client_),
-          queue_url_(std::move(queue_url)), queue_(options_, fifo_, seeded(options_.seed)), log_(options_.log),
-          wake_(time_, strand), id_prefix_(own_prefix(options_.seed))
+          shared_client_(given ? given->share() : nullptr), names_(look_up(api_for(given), queue_url)),
+          api_(names_ ? *names_ : api_for(given)), queue_url_(std::move(queue_url)),
+          queue_(options_, fifo_, seeded(options_.seed)), log_(options_.log), wake_(time_, strand),
+          id_prefix_(own_prefix(options_.seed))
     {}
 
     void accept(outgoing_ptr);
@@ -90,6 +98,7 @@ public:
     compact_strand const strand;
 
 private:
+    sqs::api& api_for(sqs::api* given) { return shared_client_ ? *shared_client_ : given ? *given : *own_client_; }
     asio::awaitable<void> run();
     std::optional<tick> turn(tick now);
     asio::awaitable<void> call(std::vector<outgoing_ptr>);
@@ -105,7 +114,8 @@ private:
     producer_options const options_;
     clock& time_;
     std::unique_ptr<sqs::client> own_client_;
-    std::shared_ptr<sqs::api> shared_client_; // the one that was given may go before us
+    std::shared_ptr<sqs::api> shared_client_;          // the one that was given may go before us
+    std::unique_ptr<sqs::detail::named_queues> names_; // null: the queue is known by its URL
     sqs::api& api_;
     std::string const queue_url_;
     send_queue queue_;
@@ -311,6 +321,7 @@ asio::awaitable<T> put_on_strand(std::shared_ptr<State> state, std::shared_ptr<W
 
 producer_options checked(producer_options options, std::string const& queue_url)
 {
+    throw_wrong(sqs::check_queue("queue_url", queue_url));
     throw_wrong(options.validate(queue_url.ends_with(".fifo")));
     return options;
 }

@@ -42,6 +42,9 @@ public:
     /// A producer with a client of its own, set up from the environment (AWS_REGION, AWS_ENDPOINT_URL_SQS,
     /// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN).
     ///
+    /// `queue_url` may be a queue's name or its ARN as well, as for a consumer: sends wait until the URL is found,
+    /// and a failure of that is tried again as one of theirs.
+    ///
     /// Throws boost::system::system_error that names the option or the variable when one is missing or wrong.
     producer(boost::asio::any_io_executor, std::string queue_url, producer_options = producer_options());
     template <std::derived_from<boost::asio::execution_context> Context>

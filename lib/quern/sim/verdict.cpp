@@ -10,11 +10,16 @@ using std::chrono::milliseconds;
 
 namespace {
 
-verdict failed(scenario const& day, milliseconds delay)
+bool is_tried_out(scenario const& day, int receive_count)
+{
+    return day.consumer.max_tries && receive_count >= *day.consumer.max_tries;
+}
+
+verdict failed(scenario const& day, int receive_count, milliseconds delay)
 {
     verdict out;
     out.how = verdict::kind::failed;
-    out.may_be_rejected = day.consumer.max_age.count() != 0;
+    out.may_be_rejected = day.consumer.max_age.count() != 0 || is_tried_out(day, receive_count);
     if (!out.may_be_rejected) out.delay = delay; // its age may bring the next try forward
     return out;
 }
@@ -39,12 +44,13 @@ verdict retried(scenario const& day, int receive_count)
 {
     auto const& c = day.consumer;
     if (day.groups > 0 && c.on_group_failure == group_policy::skip_head) return {verdict::kind::rejected};
-    if (day.groups > 0 && c.on_group_failure == group_policy::park_group) return failed(day, c.park_for);
-    if (day.groups > 0 && c.on_group_failure == group_policy::halt) return failed(day, {});
+    if (day.groups > 0 && c.on_group_failure == group_policy::park_group)
+        return failed(day, receive_count, c.park_for);
+    if (day.groups > 0 && c.on_group_failure == group_policy::halt) return failed(day, receive_count, {});
     std::mt19937_64 unused;
     auto const longest = c.backoff.with(policy::jitter::none).delay(receive_count, unused);
-    return failed(
-        day, milliseconds(static_cast<std::int64_t>((1 - day.jitter) * static_cast<double>(longest.count()))));
+    return failed(day, receive_count,
+        milliseconds(static_cast<std::int64_t>((1 - day.jitter) * static_cast<double>(longest.count()))));
 }
 
 verdict malformed(scenario const& day, int receive_count)
@@ -90,7 +96,7 @@ verdict judge_by_its_end(scenario const& day, delivery const& d, ending const& e
         return out;
     }
     case outcome::kind::release: return {verdict::kind::failed};
-    case outcome::kind::retry_after: return failed(day, said->delay());
+    case outcome::kind::retry_after: return failed(day, d.receive_count(), said->delay());
     case outcome::kind::unavailable: return found_down();
     case outcome::kind::retry: break;
     }
@@ -102,7 +108,8 @@ verdict judge_by_its_end(scenario const& day, delivery const& d, ending const& e
 verdict judge(scenario const& day, delivery const& d, ending const& e)
 {
     auto out = judge_by_its_end(day, d, e);
-    if (day.counts_age && out.may_be_rejected) out.may_be_rejected = !out.found_down && is_too_old(day, d, e);
+    if (day.counts_age && out.may_be_rejected && !is_tried_out(day, d.receive_count()))
+        out.may_be_rejected = !out.found_down && is_too_old(day, d, e);
     return out;
 }
 

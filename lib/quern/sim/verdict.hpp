@@ -21,7 +21,7 @@ struct verdict {
     };
     kind how = kind::cancelled;
     std::chrono::milliseconds delay{}; ///< that passes at least before it may come again
-    bool may_be_rejected = false;      ///< though it only failed: because of its age
+    bool may_be_rejected = false;      ///< though it only failed: because of its age, or its tries
     bool unexplained = false;          ///< rejected, and its handler does not say why
     bool found_down = false;           ///< what it needs: its handler did not get to work
 

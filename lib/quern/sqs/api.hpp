@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <memory>
+#include <string_view>
 
 namespace quern::sqs {
 
@@ -29,6 +30,10 @@ public:
     /// The service's time minus ours, as far as is known; for points of the service's time, as that of a message's
     /// first receive. From any thread.
     virtual std::chrono::milliseconds clock_offset() const { return {}; }
+
+    /// The region that requests are signed for: a queue of another one is not known there. Empty: not known. From any
+    /// thread.
+    virtual std::string_view region() const { return {}; }
 
     /// Claims places for as many requests at once. From any thread. An implementation without lanes has room for all.
     virtual lane_claim claim(lane_places) { return {}; }

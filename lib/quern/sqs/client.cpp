@@ -218,6 +218,11 @@ std::chrono::milliseconds client::clock_offset() const
     return address_->theirs->offset();
 }
 
+std::string_view client::region() const
+{
+    return address_->region;
+}
+
 lane_claim client::claim(lane_places wanted)
 {
     return address_->lanes->claim(wanted);
@@ -247,6 +252,7 @@ public:
     explicit visitor(std::shared_ptr<address const> of) : of_(std::move(of)) {}
 
     std::chrono::milliseconds clock_offset() const override { return of_->theirs->offset(); }
+    std::string_view region() const override { return of_->region; }
     lane_claim claim(lane_places wanted) override { return of_->lanes->claim(wanted); }
     std::shared_ptr<api> share() const override { return std::make_shared<visitor>(of_); }
 

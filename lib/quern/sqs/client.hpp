@@ -73,6 +73,8 @@ public:
     /// Taken from the Date headers of the answers, once a minute; within a second of ours it is zero.
     std::chrono::milliseconds clock_offset() const override;
 
+    std::string_view region() const override;
+
     /// Against connections.data_connections and control_connections. Consumers do, so that none of their polls waits
     /// for a connection; what does not claim uses them all the same.
     lane_claim claim(lane_places) override;

@@ -39,6 +39,7 @@ public:
     sqs::answer<sqs::receive_message_response> carry(sqs::receive_message_request);
 
     std::chrono::milliseconds clock_offset() const override { return to_.clock_offset(); }
+    std::string_view region() const override { return to_.region(); }
     sqs::lane_claim claim(sqs::lane_places wanted) override { return to_.claim(wanted); }
 
 private:

@@ -1,5 +1,7 @@
 #include <quern/consumer/client_options.hpp>
 #include <quern/consumer/detail/pipeline.hpp>
+#include <quern/core/detail/throw_wrong.hpp>
+#include <quern/sqs/detail/named_queues.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -19,9 +21,27 @@ std::unique_ptr<sqs::client> make_client(
     asio::any_io_executor ex, consumer_options const& options, std::string const& queue_url)
 {
     auto settings = client_options_for(options);
-    if (settings.where.queue_url.empty()) settings.where.queue_url = queue_url;
+    auto& where = settings.where;
+    if (where.queue_url.empty() && sqs::is_queue_url(queue_url)) where.queue_url = queue_url;
+    if (auto const arn = sqs::queue_arn_in(queue_url); arn && where.region.empty()) where.region = arn->region;
     if (!settings.observer) settings.observer = options.observer;
     return std::make_unique<sqs::client>(std::move(ex), std::move(settings));
+}
+
+sqs::api* first_of(sqs::api* shared, sqs::api* given, sqs::client* own)
+{
+    if (shared) return shared;
+    return given ? given : own;
+}
+
+/// Finds the queues that are not known by their URLs; null when all are.
+std::unique_ptr<sqs::detail::named_queues> look_up(
+    sqs::api& api, std::string const& queue, std::string const& poison_queue)
+{
+    throw_wrong(sqs::check_region(queue, api.region()));
+    throw_wrong(sqs::check_region(poison_queue, api.region()));
+    auto const all_known = sqs::is_queue_url(queue) && (poison_queue.empty() || sqs::is_queue_url(poison_queue));
+    return all_known ? nullptr : std::make_unique<sqs::detail::named_queues>(api);
 }
 
 } // namespace
@@ -54,11 +74,10 @@ std::weak_ptr<lodgers::lodger> pipeline::move_in(std::shared_ptr<lodgers> home, 
 pipeline::pipeline(
     compact_strand strand, sqs::api* given, std::string queue_url, handlers handle, consumer_options options)
     : own_client_(given ? nullptr : make_client(strand, options, queue_url)),
-      shared_client_(given ? given->share() : nullptr), line_(std::move(strand),
-                                                            shared_client_ ? *shared_client_
-                                                                : given    ? *given
-                                                                           : *own_client_,
-                                                            std::move(queue_url), std::move(options)),
+      shared_client_(given ? given->share() : nullptr),
+      names_(look_up(*first_of(shared_client_.get(), given, own_client_.get()), queue_url, options.poison_queue_url)),
+      line_(std::move(strand), names_ ? *names_ : *first_of(shared_client_.get(), given, own_client_.get()),
+          std::move(queue_url), std::move(options)),
       settle_(line_), leases_(line_, settle_), conclude_(line_, settle_),
       run_(line_, conclude_, settle_, std::move(handle)), gate_(line_, run_, conclude_), intake_(line_, gate_, run_),
       polls_claimed_(line_.options.max_polls), explainer_(line_, gate_, run_, intake_)
@@ -165,6 +184,7 @@ void pipeline::end()
     line_.observe(&observer::drain_ended, line_.report);
     line_.watcher = nullptr; // handlers that still run are nobody's news
     signals_.reset();        // from now on they do what they did before
+    if (names_) names_->close();
     if (own_client_) own_client_->close();
     line_.in_flight.for_each([](held_ptr const& h) { tell_asks(*h, failure(errc::stopped, "the drain has ended")); });
     for (auto const& waiter : std::exchange(waiting_, {}))

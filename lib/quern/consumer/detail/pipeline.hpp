@@ -12,6 +12,7 @@
 #include <quern/core/detail/ask.hpp>
 #include <quern/core/lodgers.hpp>
 #include <quern/sqs/client.hpp>
+#include <quern/sqs/detail/named_queues.hpp>
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -121,7 +122,8 @@ private:
     std::weak_ptr<lodgers::lodger> tenant_;
     std::vector<sqs::lane_claim> places_; // in the client's lanes
     std::unique_ptr<sqs::client> own_client_;
-    std::shared_ptr<sqs::api> shared_client_; // the one that was given may go before us
+    std::shared_ptr<sqs::api> shared_client_;          // the one that was given may go before us
+    std::unique_ptr<sqs::detail::named_queues> names_; // null: all queues are known by URL
     line line_;
     settle_stage settle_;
     lease_stage leases_;

@@ -5,6 +5,7 @@
 #include <quern/policy/detail/age.hpp>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace quern::detail {
@@ -110,6 +111,10 @@ verdict verdict_of(
             return out;
         }
         break;
+    }
+    if (options.max_tries && its.receive_count >= *options.max_tries) {
+        return rejected("failed in receive " + std::to_string(its.receive_count) + ", and max_tries is " +
+            std::to_string(*options.max_tries));
     }
     if (options.max_age.count() != 0) {
         auto const within = policy::within_age(its.now - its.age, its.now, out.delay, options.max_age);

@@ -3,6 +3,7 @@
 #include <quern/consumer/detail/gate/gate_stage.hpp>
 
 #include <quern/core/simdjson.hpp>
+#include <quern/sqs/queue_reference.hpp>
 
 #include <charconv>
 #include <string_view>
@@ -41,11 +42,6 @@ redrive_policy redrive_policy_in(std::string_view text)
     return out;
 }
 
-std::string sibling_url(std::string_view queue_url, std::string_view name)
-{
-    return std::string(queue_url.substr(0, queue_url.rfind('/') + 1)).append(name);
-}
-
 /// As long as the policy cannot be read, no receive counts as the last, and without a poison queue nothing is
 /// rejected.
 asio::awaitable<void> gate_stage::learn_redrive_policy()
@@ -78,9 +74,11 @@ void gate_stage::take_up(redrive_policy const& policy)
     if (!line_.options.poison_queue_url.empty()) return;
     auto const is_new = !line_.rejected_go_to;
     auto const& name = policy.dead_letter_queue;
-    line_.rejected_go_to = name.empty() ? std::string() : sibling_url(line_.queue_url, name);
+    // SQS wants a dead-letter queue in the same account and region.
+    line_.rejected_go_to = name.empty() ? std::string() : sqs::sibling_of(line_.queue_url, name);
     auto const& o = line_.options;
-    auto const may_reject = run_.may_reject() || o.on_malformed == malformed_policy::reject || o.max_age.count() != 0;
+    auto const may_reject =
+        run_.may_reject() || o.on_malformed == malformed_policy::reject || o.max_age.count() != 0 || o.max_tries;
     if (is_new && name.empty() && may_reject) {
         log_throttle own(o.log); // explain() would tell it as the last problem for ever
         own.write(log_level::warning, "redrive policy",

@@ -19,10 +19,6 @@ struct redrive_policy {
 };
 redrive_policy redrive_policy_in(std::string_view text);
 
-/// The URL of a queue of the same account, as its sibling's is written. A dead-letter queue is one: SQS wants it in
-/// the same account and region.
-std::string sibling_url(std::string_view queue_url, std::string_view name);
-
 /// When the queue is asked for its redrive policy, which says where rejected messages go and which receive is the
 /// last: at the start, every ten minutes, and whenever an outage may begin, because then it decides which messages
 /// are kept from the dead-letter queue; and again after each failure until there is an answer.

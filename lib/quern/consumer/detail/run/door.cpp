@@ -45,6 +45,7 @@ bool door::lets_begin(held_ptr const& h, handler_turn::number turn, tick::durati
         return false;
     }
     if (!h->turn.begin(turn)) return false;
+    h->message.note_handler_ended(false); // an outage may have kept it, for another run
     if (tells) {
         h->started_at = tells->now();
         note_begun(h);
@@ -54,6 +55,7 @@ bool door::lets_begin(held_ptr const& h, handler_turn::number turn, tick::durati
 
 void door::come_home(finished one)
 {
+    one.what->message.note_handler_ended(true);
     std::lock_guard const lock(mutex_);
     if (!to_) return;
     home_.push_back(std::move(one));

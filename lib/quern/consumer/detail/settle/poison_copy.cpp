@@ -2,6 +2,7 @@
 #include <quern/sqs/batch.hpp>
 #include <quern/sqs/detail/copy.hpp>
 #include <quern/sqs/limits.hpp>
+#include <quern/sqs/queue_reference.hpp>
 
 #include <cstddef>
 #include <iterator>
@@ -13,7 +14,7 @@ namespace mark = sqs::detail::mark;
 using sqs::detail::set_if_it_fits;
 
 poison_copies::poison_copies(std::string_view queue_url, std::string_view poison_queue_url)
-    : source_(queue_url.substr(queue_url.rfind('/') + 1)), fifo_(poison_queue_url.ends_with(".fifo"))
+    : source_(sqs::queue_name_in(queue_url)), fifo_(poison_queue_url.ends_with(".fifo"))
 {}
 
 void poison_copies::add(held const& h)
