@@ -1,10 +1,9 @@
 // What regulators of concurrency are worth, in virtual time:
 //     regulators [--seeds N] [--seed FIRST] [--automatic] [--but MODEL] [--trace MODEL'S NUMBER]
 //
-// A saturated queue, and downstream of the handlers one of five models whose capacity is stepped each minute. For each
-// regulator and phase: throughput in per cent of what an oracle gets, and the mean time in the handler, from 10 s
-// after the step. The same seeds give the same figures to the digit.
-#include <quern/policy/concurrency.hpp>
+// A saturated queue, and downstream of the handlers one of five models whose capacity is stepped each minute. For
+// each regulator and phase: throughput in per cent of what an oracle gets, and the mean time in the handler, from
+// 10 s after the step. The same seeds give the same figures to the digit. clude <quern/policy/concurrency.hpp>
 
 #include <algorithm>
 #include <array>

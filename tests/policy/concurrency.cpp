@@ -35,7 +35,7 @@ struct downstream {
     }
 };
 
-/// So many servers, of 50 ms.
+/// Servers of 50 ms, so many.
 auto servers(std::size_t n)
 {
     return [n](std::size_t at_once) {

@@ -36,16 +36,17 @@ enum class call_end {
 
 /// Number of calls at once that keeps what is downstream busy, without a queue there: a hill climb on throughput.
 ///
-/// Time is cut into windows: at least 250 ms, two mean durations and 30 calls, at most 30 s. Most of them run a little
-/// above the middle of what was found, every fourth a little below, which tells what a call takes without a queue. That
-/// time and the throughput above give the calls that would have been enough. Where all above the middle was used, the
-/// middle follows, by steps that double at a start and when capacity returns; where it was not, the middle falls to
-/// what was enough, at once if no chance explains it. When calls take longer even below the middle, half as many tell
-/// whether messages are slower or too many run. In doubt the limit is a little higher rather than lower.
+/// Time is cut into windows: at least 250 ms, two mean durations and 30 calls, at most 30 s. Most of them run a
+/// little above the middle of what was found, every fourth a little below, which tells what a call takes without a
+/// queue. That time and the throughput above give the calls that would have been enough. Where all above the middle
+/// was used, the middle follows, by steps that double at a start and when capacity returns; where it was not, the
+/// middle falls to what was enough, at once if no chance explains it. When calls take longer even below the middle,
+/// half as many tell whether messages are slower or too many run. In doubt the limit is a little higher rather than
+/// lower.
 ///
-/// A window in which the limit was not reached, or work ran out, teaches nothing. Calls count as throughput when they
-/// are `ok`. If a quarter of the latest 32 or so are `unavailable`, `timed_out` or `throttled`, the limit falls to 0.7
-/// of itself, once in a window or mean duration; fewer may be single messages' own trouble.
+/// A window in which the limit was not reached, or work ran out, teaches nothing. Calls count as throughput when
+/// they are `ok`. If a quarter of the latest 32 or so are `unavailable`, `timed_out` or `throttled`, the limit
+/// falls to 0.7 of itself, once in a window or mean duration; fewer may be single messages' own trouble.
 ///
 /// Several processes in front of one downstream share it: of each a little too much is seen by all, and the one with
 /// more gives back more. No call allocates but explain().

@@ -314,17 +314,14 @@ private:
     }
 
     /// It goes back because of bad times, because the poison queue does not take it, or because its handler had said
-    /// so in the moment in which it came again. An extension, which may be as long, comes late in a lease, unless it
-    /// is one of the lease before that is tried again.
+    /// so in the moment in which it came again. An extension, as long, comes late in a lease or tries one again.
     bool is_put_off(share const& mine, std::chrono::seconds timeout, tick sent_at) const
     {
         if (mine.running != 0 || (mine.handled && !mine.late && !mine.anew) || mine.accepted) return false;
         if (sent_at >= mine.unwanted_at) return true;
         auto const early = sent_at < mine.since + w_.of(process_).lease / 2 && !mine.adopted;
-        // As long as nobody knows of a dead-letter queue; its backoff may be as long as a lease.
-        auto const just_rejected = mine.rejectable && sent_at >= mine.ended_at && sent_at < mine.ended_at + 1s;
-        if (just_rejected) return true;
-        return timeout != w_.of(process_).lease || early || mine.ended_at == mine.arrived_at;
+        auto const rejected = mine.rejectable && sent_at >= mine.ended_at && sent_at < mine.ended_at + 1s;
+        return timeout != w_.of(process_).lease || early || rejected || mine.ended_at == mine.arrived_at;
     }
 
     /// Lets pass a change that left at the moment at which the handler ended: it may be an extension of before.

@@ -36,8 +36,7 @@ std::optional<dom::element> parse(std::string_view text)
     thread_local dom::parser parser;
     dom::element out;
     auto error = parser.parse(text.data(), text.size()).get(out);
-    if (is_number_error(error))
-        error = parser.parse(text::with_large_integers_as_texts(text, "\\u0001")).get(out);
+    if (is_number_error(error)) error = parser.parse(text::with_large_integers_as_texts(text, "\\u0001")).get(out);
     return error == simdjson::SUCCESS ? std::optional(out) : std::nullopt;
 }
 
