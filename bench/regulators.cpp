@@ -3,7 +3,8 @@
 //
 // A saturated queue, and downstream of the handlers one of five models whose capacity is stepped each minute. For
 // each regulator and phase: throughput in per cent of what an oracle gets, and the mean time in the handler, from
-// 10 s after the step. The same seeds give the same figures to the digit. clude <quern/policy/concurrency.hpp>
+// 10 s after the step. The same seeds give the same figures to the digit.
+#include <quern/policy/concurrency.hpp>
 
 #include <algorithm>
 #include <array>
@@ -266,7 +267,9 @@ int main(int argc, char** argv)
                    2;
     }
     if (seeds < 1) seeds = 1;
-    std::printf("%llu seeds; median (worst); phases: 20, 5, 20, 80, 20 servers, from 10 s after the step\n\n"
+    std::printf("%llu seeds (static limits 3, no limit downstream 10 at most); median (worst); phases: 20, 5, 20, "
+                "80, 20 servers, "
+                "from 10 s after the step\n\n"
                 "| downstream | at once | throughput, %% of the oracle | time in the handler, of the least | back "
                 "after, s (5 to 20, 20 to 80) | Jain |\n"
                 "|---|---|---|---|---|---|\n",

@@ -118,6 +118,13 @@ class Relaying(ProgramTest):
         self.assertRegex(err, "acknowledged 40, retried 1,")
         self.assertEqual(self.counts("orders"), (0, 0, 0))
 
+    def test_the_number_of_requests_finds_itself(self):
+        self.send("orders", *(f"{n}" for n in range(200)))
+        with Service(lambda path, headers, body: (200, {}, b"")) as service:
+            _, err = self.relay("orders", service.url, "--concurrency", "auto")
+        self.assertEqual(len(service.requests), 200)
+        self.assertRegex(err, "acknowledged 200,")
+
     # A receive brings ten of a group, and those took the places of other groups.
     def test_as_many_groups_as_requests_may_run_are_brought_side_by_side(self):
         self.create("ledger", "--fifo")
@@ -423,6 +430,7 @@ class Looking(ProgramTest):
                 (["orders", "http://h", "--format", "xml"], ["--format", "raw"]),
                 (["orders", "http://h", "--headers", "nginx"], ["--headers"]),
                 (["orders", "http://h", "--concurrency", "0"], ["--concurrency"]),
+                (["orders", "http://h", "--concurrency", "automatic"], ["--concurrency"]),
                 (["orders", "http://h", "--client-key", "k.pem"], ["--client-cert"]),
                 (["orders", "http://h", "--wait-healthy", "1s"], ["--health-url"]),
                 (["orders", "http://h", "--batch", "10"], ["batch", "lambda"]),

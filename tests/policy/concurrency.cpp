@@ -35,7 +35,7 @@ struct downstream {
     }
 };
 
-/// Servers of 50 ms, so many.
+/// Calls that share `n` servers of 50 ms.
 auto servers(std::size_t n)
 {
     return [n](std::size_t at_once) {

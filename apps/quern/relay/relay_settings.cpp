@@ -221,8 +221,12 @@ constexpr relay_setting table[] = {
     {"reply.queue", "--reply-queue", "QUEUE",
         "Where bodies of answers go, before the message is deleted; URL, name or ARN",
         [](settings& s, text const& v) { return set_path(s.reply_queue, v); }},
-    {"concurrency", "--concurrency", "N", "Most requests at once; default 50",
-        [](settings& s, text const& v) { return set_number(s.concurrency, v, 1, 10'000); }},
+    {"concurrency", "--concurrency", "N",
+        "Most requests at once; auto: as many as bring more, 200 at most; default 50",
+        [](settings& s, text const& v) {
+            s.finds_concurrency = v == "auto";
+            return set_number(s.concurrency, s.finds_concurrency ? "200" : v, 1, 10'000);
+        }},
     {"batch", "--batch", "N",
         "With --format lambda: most messages in a request; URL and headers have no places then; default 1",
         [](settings& s, text const& v) {

@@ -28,6 +28,7 @@ struct relay_settings {
     relay::text_template dependency;                     ///< see relay::dependency_by()
     std::string reply_queue;                             ///< URL, name or ARN; empty: none
     std::size_t concurrency = 50;                        ///< requests at once
+    bool finds_concurrency = false;                      ///< as many of these as bring more
     bool heeds_refusals = true;                          ///< answers of 429 may limit the rate, see relay::on_rate()
     std::size_t batch = 1;                               ///< messages in a request, at most
     std::chrono::milliseconds batch_window{0};           ///< the first of them waits so long for others

@@ -153,6 +153,7 @@ result<consumer_work> relay_work(session& s, std::string const& queue_url, relay
     at->to.on_halt([heard](std::string const& why) { heard->end_with("a rule says halt: " + why); });
 
     settings.handler_concurrency = how.concurrency; // each has a connection
+    if (how.finds_concurrency) settings.concurrency.emplace();
 
     consumer_work out;
     out.program = "quern relay";

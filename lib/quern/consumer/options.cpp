@@ -11,6 +11,9 @@ std::optional<failure> consumer_options::validate() const
     if (rate && rate->count == 0) return rate->validate(); // for limits that are turned it means something
     if (auto const why = consumer_limits::of(*this).validate()) return why;
     if (auto const why = flag.validate()) return why;
+    if (concurrency) {
+        if (auto const why = concurrency->validate()) return why;
+    }
     if (wait_time < 0s || wait_time > 20s) return wrong("wait_time must be from 0 to 20 s");
     if (visibility_timeout < 3s || visibility_timeout > 12h) {
         return wrong("visibility_timeout must be from 3 s, so that it can be extended in time, to 12 h");

@@ -8,6 +8,7 @@
 #include <quern/core/error.hpp>
 #include <quern/policy/backoff.hpp>
 #include <quern/policy/breaker.hpp>
+#include <quern/policy/concurrency.hpp>
 #include <quern/policy/flag.hpp>
 #include <quern/policy/rate_limit.hpp>
 #include <quern/sqs/client.hpp>
@@ -60,6 +61,12 @@ struct consumer_options {
     /// ten connections of a database, while `max_in_flight` also bounds what is being settled. Zero: as many as
     /// `max_in_flight`.
     std::size_t handler_concurrency = 0;
+
+    /// Calls of the handler at once that find themselves, see policy::concurrency_rule: as many as keep what the
+    /// handlers use busy without a queue there, within these bounds, and never more than `handler_concurrency` and
+    /// `max_in_flight` say. ack() and reject() count as throughput; unavailable(), and a handler that was cancelled
+    /// for `handler_timeout`, as refusals. Absent: as many as those two allow, because who has set them means them.
+    std::optional<policy::automatic_concurrency> concurrency;
 
     /// How many messages may begin to be handled in a time: `policy::rate{.count = 50}` is 50 a second, and up to
     /// `burst` at once where none came before. No more are received than may begin within a second (of a FIFO queue

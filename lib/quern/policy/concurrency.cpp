@@ -8,7 +8,7 @@
 namespace quern::policy {
 namespace {
 
-using reals = std::chrono::duration<double>;
+using real_seconds = std::chrono::duration<double>;
 using std::chrono::nanoseconds;
 
 constexpr nanoseconds shortest_window = std::chrono::milliseconds(250);
@@ -59,7 +59,7 @@ void concurrency_rule::ended(call_end how, nanoseconds took, std::size_t in_flig
     ++now_.ended;
     if (how == call_end::ok) {
         ++now_.ok;
-        auto const t = std::max(reals(took).count(), 1e-6);
+        auto const t = std::max(real_seconds(took).count(), 1e-6);
         now_.took += t;
         now_.logs += std::log(t);
     }
@@ -82,7 +82,7 @@ bool concurrency_rule::is_over(tick now) const
     auto const elapsed = now - now_.from;
     if (now_.ended == 0) return false;
     if (elapsed >= longest_window) return true;
-    auto const wanted = std::max(shortest_window, std::chrono::duration_cast<nanoseconds>(reals(2 * mean_)));
+    auto const wanted = std::max(shortest_window, std::chrono::duration_cast<nanoseconds>(real_seconds(2 * mean_)));
     if (elapsed < wanted || now_.ended < fewest) return false;
     auto const calls = (step_ > smallest_step() ? 1.5 : 3.0) * fewest * noise();
     return now_.ended >= calls || elapsed >= long_enough;
@@ -97,7 +97,7 @@ void concurrency_rule::learn(call_end how, nanoseconds took)
 {
     auto const bad = how == call_end::unavailable || how == call_end::timed_out || how == call_end::throttled;
     refused_ += ((bad ? 1.0 : 0.0) - refused_) / 32;
-    auto const t = std::clamp(reals(took).count(), 0.0, 1e6);
+    auto const t = std::clamp(real_seconds(took).count(), 0.0, 1e6);
     durations_ = std::min(durations_ + 1, 200.0);
     mean_ += (t - mean_) / durations_;
     square_ += (t * t - square_) / durations_;
@@ -112,7 +112,7 @@ double concurrency_rule::noise() const
 
 void concurrency_rule::refuse(tick now)
 {
-    auto const mean = std::chrono::duration_cast<nanoseconds>(reals(mean_));
+    auto const mean = std::chrono::duration_cast<nanoseconds>(real_seconds(mean_));
     if (refused_at_ != tick::min() && now - refused_at_ < std::max(shortest_window, mean)) return;
     refused_at_ = now;
     refused_ = 0;
@@ -124,7 +124,7 @@ void concurrency_rule::refuse(tick now)
 
 void concurrency_rule::conclude(tick now)
 {
-    auto const elapsed = reals(now - now_.from).count();
+    auto const elapsed = real_seconds(now - now_.from).count();
     if (now_.ok == 0 || elapsed <= 0 || !is_saturated()) {
         now_ = {};
         now_.from = now;
@@ -137,8 +137,7 @@ void concurrency_rule::conclude(tick now)
     move(seen, knee(seen, elapsed), now);
 }
 
-/// Learns what a call takes while nothing queues downstream; returns by how much it changed, 0 where that may be
-/// chance.
+/// Time of a call while nothing queues downstream; returns by how much it changed, 0 where that may be chance.
 double concurrency_rule::learn_base(figures const& seen)
 {
     auto const chance = 3 * std::sqrt(1 / seen.weight + 1 / std::max(base_.weight, 1.0));
@@ -250,7 +249,8 @@ void concurrency_rule::set_limit(std::size_t limit, reason why, tick now)
     why_ = why;
     now_ = {};
     now_.from = now;
-    if (limit_ != before) now_.from += std::min(std::chrono::duration_cast<nanoseconds>(reals(mean_)), long_enough);
+    if (limit_ != before)
+        now_.from += std::min(std::chrono::duration_cast<nanoseconds>(real_seconds(mean_)), long_enough);
 }
 
 std::string concurrency_rule::explain() const

@@ -48,14 +48,14 @@ enum class call_end {
 /// they are `ok`. If a quarter of the latest 32 or so are `unavailable`, `timed_out` or `throttled`, the limit
 /// falls to 0.7 of itself, once in a window or mean duration; fewer may be single messages' own trouble.
 ///
-/// Several processes in front of one downstream share it: of each a little too much is seen by all, and the one with
-/// more gives back more. No call allocates but explain().
+/// Several processes in front of one downstream share it: of each a little too much is seen by all, and the one
+/// with more gives back more. No call allocates but explain().
 ///
 /// Threads  one strand.
 class concurrency_rule {
 public:
-    /// Reason of the limit that stands: the first one; more calls brought more; more would not; a part of them waited
-    /// downstream; calls take longer and half as many are tried; too many were refused.
+    /// Reason of the limit that stands: the first one; more calls brought more; more would not; a part of them
+    /// waited downstream; calls take longer and half as many are tried; too many were refused.
     enum class reason { start, more_helps, enough, fewer_do, unsure, refused };
 
     /// Requires  options.validate() found nothing.

@@ -66,6 +66,8 @@ explanation explainer::explain(bool started, tick time)
     }
     if (auto const turned = differences(out.limits, consumer_limits::of(line_.options)); !turned.empty())
         out.remarks.push_back("limits were turned: " + turned);
+    if (auto const& found = run_.places().rule())
+        out.remarks.push_back("concurrency finds itself: " + found->explain());
     if (line_.in_flight.size() >= ceiling) {
         out.remarks.push_back("SQS gives nothing more while " + std::to_string(ceiling) + " messages are in flight");
     }
@@ -128,8 +130,8 @@ std::vector<explanation::obstacle> explainer::obstacles(bool started, tick time)
         0) { // a receive that is open, and may bring as many, is nothing in the way
         out.push_back({"handler_concurrency",
             "handler_concurrency: " + std::to_string(line_.running) + " are being handled, no more than " +
-                std::to_string(line_.limits.handler_concurrency) + " at once, and " +
-                std::to_string(gate_.waiting()) + " wait for them"});
+                std::to_string(run_.places().most()) + " at once, and " + std::to_string(gate_.waiting()) +
+                " wait for them"});
     }
     if (auto const at = intake_.rule().pauses_until(); at > time) {
         auto const failures = intake_.rule().failures();

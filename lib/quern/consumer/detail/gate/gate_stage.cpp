@@ -120,6 +120,8 @@ std::optional<tick> gate_stage::turn(tick now)
     tell_of_changes(now);
     follow(now);
 
+    run_.note_waiting(pace_.waiting() != 0 || !arrived_.empty());
+
     auto gate_at = line_.gate->wake_at(now);
     auto const waits_for_turn = gate_at && *gate_at <= now && !may_start(now);
     if (waits_for_turn) gate_at.reset();

@@ -22,6 +22,8 @@ public:
         each_ = messages;
     }
 
+    std::size_t most() const { return most_; }
+
     bool is_none() const { return most_ == 0; }
 
     bool admits(std::size_t calls) const { return is_none() || calls < most_; }

@@ -3,10 +3,12 @@
 #include <quern/consumer/detail/line.hpp>
 #include <quern/consumer/detail/run/batches.hpp>
 #include <quern/consumer/detail/run/call_limit.hpp>
+#include <quern/policy/concurrency.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <optional>
 
 namespace quern::detail {
 
@@ -16,14 +18,22 @@ public:
     call_places(line const& l, bool takes_batches)
         : line_(l), takes_batches_(takes_batches), limit_(l.options.handler_concurrency, messages_a_call()),
           gathering(batch_size(), l.options.batch_bytes, l.options.batch_window)
-    {}
+    {
+        if (!l.options.concurrency) return;
+        auto bounds = *l.options.concurrency;
+        bounds.max = std::min(bounds.max, l.options.max_in_flight);
+        if (l.options.handler_concurrency != 0) bounds.max = std::min(bounds.max, l.options.handler_concurrency);
+        bounds.min = std::min(bounds.min, bounds.max);
+        rule_.emplace(bounds, l.now());
+        follow();
+    }
 
     bool takes_batches() const { return takes_batches_; }
 
     void limits_are_turned()
     {
         gathering.set_size(batch_size());
-        limit_.set(line_.limits.handler_concurrency, messages_a_call());
+        follow();
     }
 
     /// One more call may begin.
@@ -42,7 +52,43 @@ public:
     void batch_begins() { ++batch_calls_; }
     void batch_ends() { --batch_calls_; }
 
+    /// Calls at once, zero: no limit.
+    std::size_t most() const { return limit_.most(); }
+
+    /// The rule by which they find themselves, where there is one.
+    std::optional<policy::concurrency_rule> const& rule() const { return rule_; }
+
+    /// A call has begun, of those under_way().
+    void call_began(tick now)
+    {
+        if (rule_) rule_->began(under_way(), now);
+    }
+
+    /// A call has ended, and is no longer among those. `more_waits`: for a place.
+    void call_ended(policy::call_end how, std::chrono::nanoseconds took, bool more_waits, tick now)
+    {
+        if (!rule_) return;
+        rule_->ended(how, took, under_way(), more_waits || gathering.waiting() != 0, now);
+        follow();
+    }
+
+    /// Says when time alone may change the limit.
+    std::optional<tick> turn(tick now)
+    {
+        if (!rule_) return {};
+        rule_->poll(now);
+        follow();
+        return rule_->wake_at();
+    }
+
 private:
+    void follow()
+    {
+        auto most = line_.limits.handler_concurrency;
+        if (rule_) most = most == 0 ? rule_->limit() : std::min(most, rule_->limit());
+        limit_.set(most, messages_a_call());
+    }
+
     std::size_t under_way() const { return takes_batches_ ? batch_calls_ : line_.running; }
     std::size_t batch_size() const { return std::min(line_.options.batch_size, line_.limits.max_in_flight); }
     std::size_t messages_a_call() const { return takes_batches_ ? batch_size() : 1; }
@@ -50,6 +96,7 @@ private:
     line const& line_;
     bool const takes_batches_;
     call_limit limit_;
+    std::optional<policy::concurrency_rule> rule_;
     std::size_t batch_calls_ = 0; // of other handlers each message is one
 
 public:

@@ -1,11 +1,34 @@
 #include <quern/consumer/detail/run/run_stage.hpp>
 #include <quern/consumer/detail/settle/settle_stage.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace quern::detail {
 
 using life = message_life;
+
+namespace {
+
+/// End of a call as it tells of what handlers use; of a batch its last message speaks.
+policy::call_end how_ended(finished const& end)
+{
+    using policy::call_end;
+    if (end.what->life.is_overdue()) return call_end::timed_out;
+    if (!end.said) return call_end::failed;
+    if (end.said->tells() == outcome::news::down) return call_end::unavailable;
+    switch (end.said->what()) {
+    case outcome::kind::ack:
+    case outcome::kind::reject: return call_end::ok;
+    case outcome::kind::unavailable: return call_end::unavailable;
+    case outcome::kind::retry:
+    case outcome::kind::retry_after:
+    case outcome::kind::release: break;
+    }
+    return call_end::failed;
+}
+
+} // namespace
 
 run_stage::run_stage(line& l, conclude_stage& to, settle_stage& settle, handlers handle)
     : line_(l), conclude_(to), settle_(settle),
@@ -25,6 +48,7 @@ void run_stage::start(held_ptr h, bool hurries, tick now)
     h->began_at = now;
     if (!places_.takes_batches()) {
         note_started(*h, now);
+        places_.call_began(now);
         return launch_.begin(std::move(h));
     }
     h->life.on(life::event::gather);
@@ -49,8 +73,10 @@ void run_stage::note_begun(held& h, tick at)
 std::optional<tick> run_stage::turn(tick now)
 {
     stop_overdue(now);
+    auto const limit = places_.turn(now);
     run_batches(now);
     auto out = look_for_standstill(now);
+    if (limit) out = std::min(out.value_or(*limit), *limit);
     if (auto const at = places_.may_call() ? places_.gathering.wake_at() : std::nullopt)
         out = std::min(out.value_or(*at), *at);
     return out;
@@ -67,6 +93,7 @@ void run_stage::run_batches(tick now)
         auto due = places_.gathering.take(now, no_more);
         if (due.empty()) return;
         places_.batch_begins();
+        places_.call_began(now);
         for (auto const& h : due)
             note_started(*h, now);
         launch_.begin(std::move(due));
@@ -191,7 +218,10 @@ void run_stage::came_home(finished&& end, tick now)
     }
     if (h.asks) h.asks->guard.reset();
     auto const run = std::move(h.run);
-    if (run && places_.takes_batches() && --static_cast<batch_run&>(*run).away == 0) places_.batch_ends();
+    auto const ends_batch = run && places_.takes_batches() && --static_cast<batch_run&>(*run).away == 0;
+    if (ends_batch) places_.batch_ends();
+    if (end.has_run() && (ends_batch || !places_.takes_batches()) && !h.life.is_cancelled())
+        places_.call_ended(how_ended(end), now - std::max(h.began_at, h.started_at), any_wait_, now);
     if (!end.has_run() && run) { // the rest of its batch goes on without it
         --run->messages;
         if (h.life.is_told()) --run->told;

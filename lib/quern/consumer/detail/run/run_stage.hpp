@@ -37,6 +37,9 @@ public:
     call_places const& places() const { return places_; }
     void limits_are_turned() { places_.limits_are_turned(); }
 
+    /// Whether messages wait for a place at this moment.
+    void note_waiting(bool any) { any_wait_ = any; }
+
     /// Begins its handler, or has it gather with others. `hurries`: it waits for nobody.
     void start(held_ptr, bool hurries, tick now);
 
@@ -80,7 +83,8 @@ private:
     call_places places_;
     run_limit runs_;
     bool stuck_ = false;
-    tick ended_at_{}; // a handler, last
+    bool any_wait_ = false; // for a place
+    tick ended_at_{};       // a handler, last
 
     std::vector<finished> welcomed_; // being looked at; a member for its memory
     std::size_t looked_at_ = 0;      // of these
