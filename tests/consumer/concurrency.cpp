@@ -10,6 +10,7 @@ namespace {
 
 struct finding : mill {
     std::size_t servers = 8;
+    bool down = false; // handlers run on while the fixture ends
 
     /// Handlers that share so many servers of 100 ms, as fairly as may be.
     void consume_sharing()
@@ -61,9 +62,8 @@ BOOST_AUTO_TEST_CASE(unavailable_makes_them_few)
 {
     options.concurrency = policy::automatic_concurrency{.min = 2, .max = 40};
     options.breaker.reset();
-    bool down = false;
     send(8'000);
-    consume([&](delivery&) -> asio::awaitable<outcome> {
+    consume([this](delivery&) -> asio::awaitable<outcome> {
         co_await pause(100ms);
         if (down) co_return unavailable();
         co_return ack();
