@@ -115,7 +115,7 @@ void process::set_weather(spell const& now)
 void process::rest(bool on)
 {
     if (ended_) return;
-    books_.note("process " + std::to_string(id) + (on ? " is paused by its user" : " goes on"));
+    books_.rests(id, on);
     subject_->rest(on);
 }
 

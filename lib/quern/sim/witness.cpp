@@ -231,6 +231,15 @@ void witness::logged(int process, std::string_view text)
     complain("process " + std::to_string(process) + " floods its log");
 }
 
+void witness::rests(int process, bool on)
+{
+    note("process " + std::to_string(process) + (on ? " is paused by its user" : " goes on"));
+    if (on)
+        resting_.insert(process);
+    else
+        resting_.erase(process);
+}
+
 void witness::sleeps(int process)
 {
     asleep_.insert(process);

@@ -83,7 +83,8 @@ public:
     void turned(int process, consumer_limits const&); ///< it is told to obey these from now on
     void logged(int process, std::string_view text);
     void sleeps(int process);
-    void woke(int process); ///< from a pause, in which leases ran out unnoticed
+    void rests(int process, bool on); ///< its user has paused its consumer: what waits there goes back
+    void woke(int process);           ///< from a pause, in which leases ran out unnoticed
     void killed(int process);
     void stops(int process, std::chrono::milliseconds limit); ///< it is told to, first time only
     void hears(int process);                                  ///< of that, having its turn
@@ -204,7 +205,7 @@ private:
     std::map<int, std::size_t> running_, bytes_;          // process -> handlers, bytes that they work on
     std::map<int, tick> slept_at_, woke_at_, last_end_;   // the latter: of a handler
     std::map<int, stop> stops_;
-    std::set<int> asleep_, ended_, left_nothing_open_; // processes
+    std::set<int> asleep_, resting_, ended_, left_nothing_open_; // processes
     std::map<int, pace> log_lines_, failed_receives_;
     std::map<int, std::unique_ptr<view>> views_;
     std::map<int, std::unique_ptr<limit_book>> limits_;

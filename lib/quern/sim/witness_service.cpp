@@ -318,7 +318,7 @@ private:
     bool is_put_off(share const& mine, std::chrono::seconds timeout, tick sent_at) const
     {
         if (mine.running != 0 || (mine.handled && !mine.late && !mine.anew) || mine.accepted) return false;
-        if (sent_at >= mine.unwanted_at) return true;
+        if (sent_at >= mine.unwanted_at || w_.resting_.contains(process_)) return true;
         auto const early = sent_at < mine.since + w_.of(process_).lease / 2 && !mine.adopted;
         auto const rejected = mine.rejectable && sent_at >= mine.ended_at && sent_at < mine.ended_at + 1s;
         return timeout != w_.of(process_).lease || early || rejected || mine.ended_at == mine.arrived_at;
