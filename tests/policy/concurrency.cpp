@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(refusals_lower_it_once_a_window_and_a_few_do_not)
         world.run(5s);
         auto const before = rule.limit();
         BOOST_REQUIRE(before >= 80u);
-        for (int i = 0; i < 10; ++i)
+        for (int i = 0; i < 23; ++i)
             rule.ended(how, 1ms, before - 1, true, world.now);
         BOOST_TEST((rule.why() == concurrency_rule::reason::refused));
         auto const lower = rule.limit();
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(refusals_lower_it_once_a_window_and_a_few_do_not)
         for (int i = 0; i < 1'000; ++i)
             rule.ended(how, 1ms, lower - 1, true, world.now + 100ms);
         BOOST_TEST(rule.limit() == lower);
-        for (int i = 0; i < 10; ++i)
+        for (int i = 0; i < 23; ++i)
             rule.ended(how, 1ms, lower - 1, true, world.now + 1s);
         BOOST_TEST(rule.limit() < lower);
     }
@@ -151,11 +151,11 @@ BOOST_AUTO_TEST_CASE(refusals_lower_it_once_a_window_and_a_few_do_not)
     concurrency_rule rule({}, t0);
     downstream world{servers(20), rule};
     world.run(5s);
-    for (int i = 0; i < 2'000; ++i) { // one of twenty is told to come later
-        world.run(3ms, i % 20 == 0 ? call_end::throttled : call_end::ok);
+    for (int i = 0; i < 2'000; ++i) { // one of four: some tenants are down
+        world.run(3ms, i % 4 == 0 ? call_end::throttled : call_end::ok);
         BOOST_REQUIRE((rule.why() != concurrency_rule::reason::refused));
     }
-    BOOST_TEST(rule.limit() >= 15u, rule.explain());
+    BOOST_TEST(rule.limit() >= 12u, rule.explain());
 }
 
 BOOST_AUTO_TEST_CASE(an_outage_leaves_the_least_and_its_end_is_climbed)

@@ -24,7 +24,7 @@ constexpr double in_doubt = 0.4;      // more: so much of what may be chance
 constexpr double least_share = 0.25;  // of the way to where the knee seems to be
 constexpr double grows = 2.2;         // the step of a climb
 constexpr double backs_off = 0.7;
-constexpr double too_many_refused = 0.25;
+constexpr double too_many_refused = 0.5; // fewer may be the trouble of some tenants
 
 } // namespace
 

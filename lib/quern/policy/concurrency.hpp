@@ -45,8 +45,8 @@ enum class call_end {
 /// lower.
 ///
 /// A window in which the limit was not reached, or work ran out, teaches nothing. Calls count as throughput when
-/// they are `ok`. If a quarter of the latest 32 or so are `unavailable`, `timed_out` or `throttled`, the limit
-/// falls to 0.7 of itself, once in a window or mean duration; fewer may be single messages' own trouble.
+/// they are `ok`. If half of the latest 32 or so are `unavailable`, `timed_out` or `throttled`, the limit
+/// falls to 0.7 of itself, once in a window or mean duration; fewer may be messages' or tenants' own trouble.
 ///
 /// Several processes in front of one downstream share it: of each a little too much is seen by all, and the one
 /// with more gives back more. No call allocates but explain().
