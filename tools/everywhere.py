@@ -6,6 +6,7 @@ that a second run is short.
 """
 
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -110,16 +111,18 @@ exec chroot $r /bin/bash -c {shlex.quote(command)}"""
 
     def syntax(self):
         """Looks at every unit of libraries and program that is not compiled yet, without making code of it."""
-        good = True
-        for one in json.loads((self.root / "build/compile_commands.json").read_text()):
-            if not one["output"].removeprefix("/build/").startswith(("lib/", "apps/")) or (self.root / "build" / one["output"].removeprefix("/build/")).exists():
+        build = self.root / "build"
+        commands = []
+        for one in json.loads((build / "compile_commands.json").read_text()):
+            output = one["output"].removeprefix("/build/")
+            if not output.startswith(("lib/", "apps/")) or (build / output).exists():
                 continue
             command = shlex.split(one["command"])
             at = command.index("-o")
             del command[at:at + 2]
-            good = self.run(f"cd {one['directory']} && " + shlex.join([*command, "-fsyntax-only"]), 600) and good
-        return good
-
+            commands.append(f"cd {one['directory']} && " + shlex.join([*command, "-fsyntax-only"]))
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            return all(list(pool.map(lambda command: self.run(command, 600), commands)))
 
     def packages_work(self):
         """Makes the Debian packages, and tries them in a bare root."""
