@@ -121,7 +121,7 @@ void measure(int count, bool profile)
     asio::io_context io(1);
     counts seen;
     quern::consumer_options options;
-    options.max_in_flight = static_cast<std::size_t>(count);
+    options.limits.max_in_flight = static_cast<std::size_t>(count);
     quern::consumer orders(
         io, address + "/000000000000/orders", [&](quern::delivery& d) { return wait(seen, d); }, options);
     orders.start();

@@ -114,11 +114,11 @@ exec chroot $r /bin/bash -c {shlex.quote(command)}"""
         build = self.root / "build"
         commands = []
         for one in json.loads((build / "compile_commands.json").read_text()):
-            output = one["output"].removeprefix("/build/")
+            command = shlex.split(one["command"])
+            at = command.index("-o") # what stands behind it is from the build folder
+            output = command[at + 1]
             if not output.startswith(("lib/", "apps/")) or (build / output).exists():
                 continue
-            command = shlex.split(one["command"])
-            at = command.index("-o")
             del command[at:at + 2]
             commands.append(f"cd {one['directory']} && " + shlex.join([*command, "-fsyntax-only"]))
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

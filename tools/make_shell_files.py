@@ -48,7 +48,8 @@ class Command:
                 section = heading[1]
             elif section and entry and entry[1] != "":
                 name, text = line[2:].rstrip(), ""
-                if len(line) > TEXT_AT and line[TEXT_AT - 1] == " " and line[TEXT_AT] != " ":
+                short = line[:TEXT_AT] # not where a range of numbers, [1 - 9], reaches beyond it
+                if len(line) > TEXT_AT and short[-1] == " " and line[TEXT_AT] != " " and short.count("[") == short.count("]"):
                     name, text = line[2:TEXT_AT].rstrip(), line[TEXT_AT:]
                 name, _, value = name.partition(" ")
                 if section == "Options":

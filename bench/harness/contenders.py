@@ -63,7 +63,7 @@ def quern(program, threads):
 def relays(program):
     """Those that bring messages to a web service: ours, the plain one in Go, and carrier where somebody has it."""
     program = Path(program).with_name("quern")
-    told = ("relay", "{queue}", "{url}/hook", "--concurrency", "50", "--visibility-timeout", "60", "--stats", "0")
+    told = ("relay", "{queue}", "{url}/hook", "--concurrency", "50", "--visibility-timeout", "60", "--stats", "none")
     yield Contender("quern-relay", "this tree", (str(program), "--log-level", "warning", *told), relays=True, guess=20_000,
                     absent="" if program.exists() else f"{program} is not built")
     carrier = os.environ.get("BENCH_CARRIER", "")

@@ -54,9 +54,9 @@ struct worker {
     static quern::consumer_options options(settings const& all)
     {
         quern::consumer_options out;
-        out.max_in_flight = std::max<std::size_t>(1, all.in_flight / all.threads);
-        out.max_polls = std::clamp<std::size_t>(out.max_in_flight / 10, out.max_polls, 1000);
-        out.max_settle_calls = std::max(out.max_settle_calls, out.max_polls);
+        out.limits.max_in_flight = std::max<std::size_t>(1, all.in_flight / all.threads);
+        out.limits.max_polls = std::clamp<std::size_t>(out.limits.max_in_flight / 10, out.limits.max_polls, 1000);
+        out.settle.max_calls = std::max(out.settle.max_calls, out.limits.max_polls);
         return out;
     }
 

@@ -23,8 +23,8 @@ int main(int argc, char* argv[])
 {
     if (argc != 2) return 2;
     quern::consumer_options options;
-    options.batch_size = 100;
-    options.batch_window = 500ms;
+    options.batch.size = 100;
+    options.batch.window = 500ms;
 
     boost::asio::io_context io;
     quern::consumer orders(io, argv[1], insert, options);

@@ -22,8 +22,8 @@ int main(int argc, char* argv[])
     boost::asio::thread_pool workers(4);
     quern::consumer_options options;
     options.handler_executor = workers.get_executor();
-    options.max_in_flight = 16; // four at work, twelve waiting for a thread
-    options.wait_time = 2s;     // for a short drain while the queue is empty
+    options.limits.max_in_flight = 16; // four at work, twelve waiting for a thread
+    options.wait_time = 2s;            // for a short drain while the queue is empty
 
     boost::asio::io_context io; // receives, leases, deletes: never blocked
     quern::consumer orders(io, argv[1], handle, options);

@@ -42,7 +42,7 @@ int main(int argc, char* argv[])
     if (argc != 3) return 2;
     quern::consumer_options options;
     options.on_malformed = quern::malformed_policy::reject;
-    options.poison_queue_url = argv[2];
+    options.poison_queue = argv[2];
     options.wait_time = std::chrono::seconds(2); // for a short drain while the queue is empty
 
     asio::io_context io;

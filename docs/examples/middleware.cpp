@@ -56,8 +56,8 @@ int main(int argc, char* argv[])
 {
     if (argc != 2) return 2;
     quern::consumer_options options;
-    options.max_in_flight = 1; // or two of the same text would be in the chain at once
-    options.wait_time = 2s;    // for a short drain while the queue is empty
+    options.limits.max_in_flight = 1; // or two of the same text would be in the chain at once
+    options.wait_time = 2s;           // for a short drain while the queue is empty
     options.on_malformed = quern::malformed_policy::discard;
 
     asio::io_context io;

@@ -68,8 +68,8 @@ int main(int argc, char* argv[])
     if (argc != 4) return 2;
     shop const ours{argv[2], argv[3]};
     quern::consumer_options options;
-    options.max_in_flight = 50; // as many connections as the shop bears
-    options.wait_time = 2s;     // for a short drain while the queue is empty
+    options.limits.max_in_flight = 50; // as many connections as the shop bears
+    options.wait_time = 2s;            // for a short drain while the queue is empty
 
     asio::io_context io;
     quern::consumer orders(

@@ -42,7 +42,7 @@ int main()
             auto day = quern::sim::draw(name, seed); // its weather, its incidents, and
             quern::consumer_options mine;            // the settings that go into production
             mine.visibility_timeout = 20s;
-            mine.max_in_flight = 50;
+            mine.limits.max_in_flight = 50;
             mine.seed = seed;
             day.consumer = mine;
             day.max_receives = 0;

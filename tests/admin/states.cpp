@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_paused_consumer_is_alive_and_ready)
 
 BOOST_AUTO_TEST_CASE(a_consumer_whose_breaker_is_open_is_alive)
 {
-    options.breaker.emplace();
+    options.outage.breaker.emplace();
     run();
     it->report_outage(true);
     send_now(3);
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_consumer_whose_breaker_is_open_is_alive)
 
 BOOST_AUTO_TEST_CASE(a_full_house_is_alive_though_no_handler_ends)
 {
-    options.max_in_flight = 3;
+    options.limits.max_in_flight = 3;
     handle = [this](delivery&) -> asio::awaitable<outcome> {
         co_await pause(10h);
         co_return ack();
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(a_full_house_is_alive_though_no_handler_ends)
 
 BOOST_AUTO_TEST_CASE(a_consumer_that_lags_is_alive)
 {
-    options.max_in_flight = 2;
+    options.limits.max_in_flight = 2;
     handle = [this](delivery&) -> asio::awaitable<outcome> {
         co_await pause(5min);
         co_return ack();

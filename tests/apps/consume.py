@@ -33,7 +33,7 @@ class Printing(ProgramTest):
 
     def test_limits_hold_nothing_up(self):
         self.send("orders", *(f"{i} " + "x" * 200_000 for i in range(30)))
-        got = self.consume("orders", "--max-bytes", "1MiB", "--rate", "1000", "--burst", "1")
+        got = self.consume("orders", "--max-bytes-in-flight", "1MiB", "--rate", "1000", "--burst", "1")
         self.assertEqual(sorted(int(m["body"].split()[0]) for m in got), list(range(30)))
 
     def test_the_url_of_a_queue_says_where_to_go(self):

@@ -36,7 +36,7 @@ struct working : mill {
         return out.value();
     }
     bool limit(std::optional<policy::rate> rate) { return done(work->limit_rate(rate)); }
-    bool turn(policy::rate rate)
+    bool turn(std::optional<policy::rate> rate)
     {
         consumer_limits to;
         to.rate = rate;
@@ -49,8 +49,8 @@ struct working : mill {
         std::string out;
         for (auto const& q : work->queues()) {
             asio::co_spawn(io, q.of.explain(), [&](std::exception_ptr, explanation const& said) {
-                auto const& rate = said.limits.rate.value();
-                out += (out.empty() ? "" : "; ") + (rate.count == 0 ? "none" : to_string(rate));
+                auto const& rate = said.limits.rate;
+                out += (out.empty() ? "" : "; ") + (rate ? to_string(*rate) : "none");
             });
             time.run_for(io, 0s);
         }
@@ -64,23 +64,23 @@ BOOST_FIXTURE_TEST_SUITE(work_with_two_bounds_of_its_rate, working)
 
 BOOST_AUTO_TEST_CASE(keeps_to_the_lower_one_whichever_was_turned_last)
 {
-    options.rate = policy::rate{.count = 30};
+    options.limits.rate = policy::rate{.count = 30};
     begin({url});
     BOOST_TEST(rates() == "30 a second");
     BOOST_TEST(limit(policy::rate{.count = 550, .per = 10s}));
     BOOST_TEST(rates() == "30 a second");
     BOOST_TEST(limit(policy::rate{.count = 55, .per = 10s}));
     BOOST_TEST(rates() == "55 in 10 s");
-    BOOST_TEST(turn({.count = 5}));
+    BOOST_TEST(turn(policy::rate{.count = 5}));
     BOOST_TEST(rates() == "5 a second");
-    BOOST_TEST(turn({.count = 50}));
+    BOOST_TEST(turn(policy::rate{.count = 50}));
     BOOST_TEST(rates() == "55 in 10 s");
     BOOST_TEST(turn({})); // no rate, says the user
     BOOST_TEST(rates() == "55 in 10 s");
     BOOST_TEST(limit({}));
     BOOST_TEST(rates() == "none");
     BOOST_TEST(limit(policy::rate{.count = 100}));
-    BOOST_TEST(turn({.count = 50, .burst = 20}));
+    BOOST_TEST(turn(policy::rate{.count = 50, .burst = 20}));
     BOOST_TEST(limit({}));
     BOOST_TEST(rates() == "50 a second, 20 at once");
 }
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(keeps_to_the_lower_one_whichever_was_turned_last)
 BOOST_AUTO_TEST_CASE(lets_no_more_begin_at_once_than_the_user_allows)
 {
     begin({url});
-    BOOST_TEST(turn({.count = 50, .burst = 2}));
+    BOOST_TEST(turn(policy::rate{.count = 50, .burst = 2}));
     BOOST_TEST(limit(policy::rate{.count = 20}));
     BOOST_TEST(rates() == "20 a second, 2 at once");
 }
@@ -96,8 +96,8 @@ BOOST_AUTO_TEST_CASE(lets_no_more_begin_at_once_than_the_user_allows)
 BOOST_AUTO_TEST_CASE(stays_as_it_is_when_a_limit_cannot_work)
 {
     begin({url});
-    BOOST_TEST(turn({.count = 5}));
-    BOOST_TEST(!turn({.count = -1}));
+    BOOST_TEST(turn(policy::rate{.count = 5}));
+    BOOST_TEST(!turn(policy::rate{.count = -1}));
     BOOST_TEST(limit(policy::rate{.count = 20}));
     BOOST_TEST(rates() == "5 a second");
 }

@@ -73,8 +73,8 @@ struct stage_set {
     {
         options.log = nullptr;
         options.wait_time = 1s;
-        options.max_in_flight = 60;
-        options.max_polls = 4;
+        options.limits.max_in_flight = 60;
+        options.limits.max_polls = 4;
         options.drain_deadline = 2s;
     }
 
@@ -189,8 +189,8 @@ BOOST_AUTO_TEST_CASE(what_a_pool_took_along_has_not_failed)
 {
     stage_set s;
     s.url = s.broker.create("ledger.fifo");
-    s.options.on_group_failure = group_policy::skip_head;
-    s.options.poison_queue_url = s.broker.create("poison.fifo");
+    s.options.fifo.on_failure = group_policy::skip_head;
+    s.options.poison_queue = s.broker.create("poison.fifo");
     s.options.classify = [](std::exception_ptr const&) { return reject("nobody threw anything"); };
     s.send(30); // of seven groups
     s.consume([&s](delivery&) -> asio::awaitable<void> {
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(what_a_pool_took_along_has_not_failed)
     BOOST_TEST(report.clean(), to_json(report));
     BOOST_TEST(s.it->counters().rejected == 0u);
     BOOST_TEST(s.broker.depth(s.url) == s.sent);
-    BOOST_TEST(s.broker.depth(s.options.poison_queue_url) == 0u);
+    BOOST_TEST(s.broker.depth(*s.options.poison_queue) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(handlers_may_run_on_a_strand_of_a_pool_that_ends_first)

@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_delete_that_is_refused_is_tried_again_before_the_handler_
 BOOST_AUTO_TEST_CASE(a_handler_learns_that_its_lease_was_lost_before_the_delete_was_confirmed)
 {
     send(1);
-    options.max_in_flight = 1;
+    options.limits.max_in_flight = 1;
     api.on_delete = api.on_change = no_answer;
     std::optional<errc> said;
     auto worked = 0s;
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(an_extension_that_comes_after_the_delete_does_not_speak_for
 // What its handler says about its dependency counts although it comes too late for the message.
 BOOST_AUTO_TEST_CASE(handlers_that_acknowledge_first_do_not_hide_an_outage)
 {
-    options.max_in_flight = 10;
+    options.limits.max_in_flight = 10;
     send(300);
     consume([this](delivery& d) -> asio::awaitable<outcome> {
         auto const said = co_await d.ack();

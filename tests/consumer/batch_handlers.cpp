@@ -46,9 +46,9 @@ BOOST_AUTO_TEST_CASE(a_call_takes_what_a_receive_brought)
 
 BOOST_AUTO_TEST_CASE(a_window_gathers_what_comes_apart)
 {
-    options.batch_size = 25;
-    options.batch_window = 10s;
-    options.max_in_flight = 100;
+    options.batch.size = 25;
+    options.batch.window = 10s;
+    options.limits.max_in_flight = 100;
     consume_batches([](deliveries messages) -> asio::awaitable<std::vector<outcome>> { co_return all(messages); });
     for (int i = 0; i < 4; ++i) {
         send_now(10);
@@ -107,8 +107,8 @@ BOOST_AUTO_TEST_CASE(a_handler_may_return_nothing)
 
 BOOST_AUTO_TEST_CASE(what_waits_for_company_keeps_its_lease_and_goes_back_in_a_drain)
 {
-    options.batch_size = 100;
-    options.batch_window = 10min;
+    options.batch.size = 100;
+    options.batch.window = 10min;
     options.wait_time = 1s;
     send(3);
     consume_batches([](deliveries messages) -> asio::awaitable<std::vector<outcome>> { co_return all(messages); });
@@ -124,8 +124,8 @@ BOOST_AUTO_TEST_CASE(what_waits_for_company_keeps_its_lease_and_goes_back_in_a_d
 // Whoever pauses wants no handler to begin.
 BOOST_AUTO_TEST_CASE(what_waits_for_company_goes_back_when_the_consumer_is_paused)
 {
-    options.batch_size = 100;
-    options.batch_window = 10min;
+    options.batch.size = 100;
+    options.batch.window = 10min;
     send(3);
     consume_batches([](deliveries messages) -> asio::awaitable<std::vector<outcome>> { co_return all(messages); });
     time.run_for(io, 1s);
@@ -139,8 +139,8 @@ BOOST_AUTO_TEST_CASE(what_waits_for_company_goes_back_when_the_consumer_is_pause
 
 BOOST_AUTO_TEST_CASE(in_an_outage_a_message_does_not_wait_for_company)
 {
-    options.batch_size = 20;
-    options.batch_window = 10min;
+    options.batch.size = 20;
+    options.batch.window = 10min;
     consume_batches([](deliveries messages) -> asio::awaitable<std::vector<outcome>> {
         co_return std::vector<outcome>(messages.size(), unavailable());
     });
@@ -158,8 +158,8 @@ BOOST_AUTO_TEST_CASE(in_an_outage_a_message_does_not_wait_for_company)
 BOOST_AUTO_TEST_CASE(one_lost_lease_fences_one_outcome_and_all_cancel_the_handler)
 {
     send(2);
-    options.max_in_flight = 2;
-    options.batch_size = 2;
+    options.limits.max_in_flight = 2;
+    options.batch.size = 2;
     bool cancelled = false;
     consume_batches([&](deliveries messages) -> asio::awaitable<std::vector<outcome>> {
         auto const first = messages[0].receive_count() == 1;
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(one_lost_lease_fences_one_outcome_and_all_cancel_the_handle
 BOOST_AUTO_TEST_CASE(a_batch_that_runs_for_too_long_ends_also_where_a_lease_was_lost_before)
 {
     send(2);
-    options.batch_size = 2;
+    options.batch.size = 2;
     options.handler_timeout = 2min;
     api.on_receive = [this] { // it must not come back to us, who hold it
         return api.receives == 1 ? std::nullopt : std::optional(failure(errc::timed_out, "no answer", true));
@@ -244,8 +244,8 @@ BOOST_AUTO_TEST_CASE(of_a_group_one_message_is_in_a_batch)
 
 BOOST_AUTO_TEST_CASE(no_batch_waits_for_more_than_may_be_in_flight)
 {
-    options.max_in_flight = 5;
-    options.batch_window = 1h;
+    options.limits.max_in_flight = 5;
+    options.batch.window = 1h;
     send(10);
     consume_batches([](deliveries messages) -> asio::awaitable<std::vector<outcome>> { co_return all(messages); });
     BOOST_TEST(until(1s, [this] { return empty() && it->in_flight() == 0; }));

@@ -39,8 +39,7 @@ BOOST_FIXTURE_TEST_SUITE(boundaries, mill)
 // Two large messages went to the poison queue in two requests, the second of them through a client that was gone.
 BOOST_AUTO_TEST_CASE(the_api_is_not_used_after_the_drain)
 {
-    options.poison_queue_url =
-        engine.create_queue(sqs::create_queue_request("poison"), time.wall()).value().queue_url;
+    options.poison_queue = engine.create_queue(sqs::create_queue_request("poison"), time.wall()).value().queue_url;
     for (int i = 0; i < 2; ++i) {
         sqs::send_message_request large(url, std::string(600 * 1024, 'x'));
         engine.send_message(std::move(large), time.wall()).value();

@@ -65,9 +65,9 @@ BOOST_AUTO_TEST_CASE(a_message_larger_than_the_limit_comes_when_it_is_alone)
     BOOST_TEST(rule.room(1, 0) == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(zero_is_no_limit)
+BOOST_AUTO_TEST_CASE(absent_is_no_limit)
 {
-    byte_limit rule(0);
+    byte_limit rule(std::nullopt);
     BOOST_TEST(rule.room(std::numeric_limits<std::size_t>::max() / 2, 10) == std::numeric_limits<std::size_t>::max());
 }
 

@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(as_many_handlers_run_as_keep_downstream_busy)
 BOOST_AUTO_TEST_CASE(a_number_that_was_set_stays_the_most)
 {
     options.concurrency = policy::automatic_concurrency{};
-    options.handler_concurrency = 5;
+    options.limits.handler_concurrency = 5;
     servers = 100;
     send(1'000);
     consume_sharing();
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(a_number_that_was_set_stays_the_most)
 BOOST_AUTO_TEST_CASE(unavailable_makes_them_few)
 {
     options.concurrency = policy::automatic_concurrency{.min = 2, .max = 40};
-    options.breaker.reset();
+    options.outage.breaker.reset();
     send(8'000);
     consume([this](delivery&) -> asio::awaitable<outcome> {
         co_await pause(100ms);

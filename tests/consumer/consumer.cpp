@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(an_idle_consumer_costs_one_request_every_twenty_seconds_wha
 
 BOOST_AUTO_TEST_CASE(ten_thousand_messages_are_in_flight_at_once_on_one_thread)
 {
-    options.max_in_flight = 10'000;
+    options.limits.max_in_flight = 10'000;
     send(10'050);
     consume([this](delivery&) -> asio::awaitable<outcome> {
         co_await pause(2min); // several leases long
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(ten_thousand_messages_are_in_flight_at_once_on_one_thread)
 
 BOOST_AUTO_TEST_CASE(no_more_than_the_limit_is_ever_held)
 {
-    options.max_in_flight = 7;
+    options.limits.max_in_flight = 7;
     send(200);
     consume([this](delivery&) -> asio::awaitable<outcome> {
         co_await pause(50ms);
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(no_more_than_the_limit_is_ever_held)
 
 BOOST_AUTO_TEST_CASE(one_slow_message_does_not_hold_up_the_others)
 {
-    options.max_in_flight = 10;
+    options.limits.max_in_flight = 10;
     send(101);
     consume([this](delivery& d) -> asio::awaitable<outcome> {
         std::chrono::milliseconds const time_taken = d.body() == "m0" ? 1h : 10ms;

@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(when_one_is_stopped_the_others_work_on_with_its_places)
 
 BOOST_AUTO_TEST_CASE(when_one_is_refused_for_too_long_all_drain_and_the_end_says_why)
 {
-    options.give_up_after = 10s;
+    options.give_up.after = 10s;
     add("orders", 1s);
     send_to("orders", 100);
     auto const gone = engine.create_queue(sqs::create_queue_request("gone"), time.wall()).value().queue_url;

@@ -83,8 +83,8 @@ BOOST_AUTO_TEST_CASE(twenty_thousand_acknowledgements_a_second_do_not_wait_for_i
     consumer_options options;
     options.time = &time;
     options.seed = 7;
-    options.max_polls = idle_polls;
-    options.max_in_flight = messages + 10 * idle_polls;
+    options.limits.max_polls = idle_polls;
+    options.limits.max_in_flight = messages + 10 * idle_polls;
     stopwatch api(network, time);
     auto const first = time.now() + 5s; // by then all are here, and the polls found nothing more
     std::size_t running = 0;
@@ -127,8 +127,8 @@ BOOST_AUTO_TEST_CASE(acknowledgements_reach_the_service_while_every_connection_o
 
     asio::io_context io(1);
     consumer_options options;
-    options.max_polls = idle_polls; // and as many connections
-    options.max_in_flight = messages + 10 * idle_polls;
+    options.limits.max_polls = idle_polls; // and as many connections
+    options.limits.max_in_flight = messages + 10 * idle_polls;
     std::vector<asio::steady_timer*> handlers;
     auto handle = [&](delivery&) -> asio::awaitable<void> {
         auto const ex = co_await asio::this_coro::executor;

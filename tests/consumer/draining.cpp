@@ -273,7 +273,7 @@ BOOST_AUTO_TEST_CASE(a_drain_at_any_moment_leaves_nothing_hidden)
         {
             mill m;
             m.send(100);
-            m.options.max_in_flight = 30;
+            m.options.limits.max_in_flight = 30;
             m.consume([&m](delivery& d) -> asio::awaitable<outcome> {
                 co_await m.pause(20ms * d.receive_count());
                 auto const odd = d.body().back() % 2 == 1;

@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(an_idle_consumer_has_nothing_in_its_way_and_does_not_stall)
 
 BOOST_AUTO_TEST_CASE(full_of_messages_it_tells_which_is_the_oldest)
 {
-    options.max_in_flight = 5;
+    options.limits.max_in_flight = 5;
     send(10);
     consume_slowly(10min);
     time.run_for(io, 2min);
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(full_of_messages_it_tells_which_is_the_oldest)
 
 BOOST_AUTO_TEST_CASE(bytes_and_rate_are_named_by_their_options)
 {
-    options.max_bytes_in_flight = 1 << 20;
+    options.limits.max_bytes_in_flight = 1 << 20;
     engine.send_message(sqs::send_message_request(url, std::string(1'000'000, '.')), time.wall()).value();
     send(1);
     consume_slowly(10min);
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(bytes_and_rate_are_named_by_their_options)
     BOOST_TEST(obstacles() == names{"max_bytes_in_flight"}, boost::test_tools::per_element());
 
     questioned other;
-    other.options.rate = policy::rate{.count = 1, .per = 1h, .burst = 1};
+    other.options.limits.rate = policy::rate{.count = 1, .per = 1h, .burst = 1};
     other.send(3);
     other.consume_slowly(0ms);
     other.time.run_for(other.io, 10min);
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(the_beginning_and_the_end_are_obstacles)
 
 BOOST_AUTO_TEST_CASE(a_stall_is_logged_with_its_reason_and_not_every_minute)
 {
-    options.max_in_flight = 3;
+    options.limits.max_in_flight = 3;
     send(4);
     api.before_deleted = [this] { return pause(30min); };
     consume_slowly(0ms);

@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_message_whose_handler_ends_without_an_outcome_comes_again
 BOOST_AUTO_TEST_CASE(a_batch_whose_handler_ends_without_outcomes_comes_again)
 {
     send(5);
-    options.batch_size = 5;
+    options.batch.size = 5;
     it.emplace(io.get_executor(), api, url, all_only_second_time, options);
     it->start();
     BOOST_TEST(until(5min, [this] { return empty(); }));

@@ -145,8 +145,8 @@ BOOST_AUTO_TEST_CASE(a_group_whose_head_went_elsewhere_is_given_back)
 
 BOOST_AUTO_TEST_CASE(a_skipped_head_goes_to_the_poison_queue_and_the_group_goes_on)
 {
-    options.on_group_failure = group_policy::skip_head;
-    options.poison_queue_url = poison;
+    options.fifo.on_failure = group_policy::skip_head;
+    options.poison_queue = poison;
     send_to("a", {"1", "2", "3", "4"});
     consume_failing("2", 100);
     BOOST_TEST(until(1min, [this] { return empty(); }));
@@ -157,8 +157,8 @@ BOOST_AUTO_TEST_CASE(a_skipped_head_goes_to_the_poison_queue_and_the_group_goes_
 
 BOOST_AUTO_TEST_CASE(a_parked_group_waits_and_the_others_do_not)
 {
-    options.on_group_failure = group_policy::park_group;
-    options.park_for = 30min;
+    options.fifo.on_failure = group_policy::park_group;
+    options.fifo.park_for = 30min;
     send_to("a", {"1", "2"});
     send_to("b", {"x", "y"});
     consume_failing("1", 1);
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_parked_group_waits_and_the_others_do_not)
 
 BOOST_AUTO_TEST_CASE(a_halting_consumer_drains_and_leaves_the_group_as_it_was)
 {
-    options.on_group_failure = group_policy::halt;
+    options.fifo.on_failure = group_policy::halt;
     send_to("a", {"1", "2", "3"});
     consume_failing("1", 100);
     std::optional<drain_report> end;
@@ -318,8 +318,8 @@ BOOST_AUTO_TEST_CASE(a_drain_gives_back_what_waits_behind_a_running_head)
 BOOST_AUTO_TEST_CASE(groups_whose_dependency_is_down_leave_half_of_the_places_to_the_others)
 {
     dead_letters_to("poison.fifo", 3);
-    options.max_in_flight = 100;
-    options.dependency = [](delivery const& d) { return std::string(d.body().substr(0, 1)); };
+    options.limits.max_in_flight = 100;
+    options.outage.dependency = [](delivery const& d) { return std::string(d.body().substr(0, 1)); };
     int handled = 0;
     consume([&](delivery& d) -> asio::awaitable<outcome> {
         co_await pause(20ms);
@@ -375,7 +375,7 @@ BOOST_AUTO_TEST_CASE(a_dependency_that_comes_and_goes_sends_no_message_to_the_de
 BOOST_AUTO_TEST_CASE(a_message_that_rests_after_an_outage_grows_no_older_nor_does_its_group)
 {
     options.max_age = 20s;
-    options.max_in_flight = 16; // four may wait here, and full speed is four seconds away
+    options.limits.max_in_flight = 16; // four may wait here, and full speed is four seconds away
     dead_letters_to("poison.fifo", 1);
     auto down = true;
     std::map<std::string, int> failed;

@@ -32,7 +32,7 @@ struct refused_head : mill {
             engine.send_message(std::move(request), time.wall()).value();
         }
         options.visibility_timeout = 9s;
-        options.max_polls = 1;
+        options.limits.max_polls = 1;
         api.on_received = [this](sqs::receive_message_response& got) { handle = got.messages.at(0).receipt_handle; };
         api.on_change = [this]() -> std::optional<failure> { // somebody else has handled the head
             if (handle.empty()) return {};

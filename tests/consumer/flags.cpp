@@ -39,7 +39,7 @@ struct flagged : mill {
     std::string dead = allow_receives("3");
     std::shared_ptr<test_flag> flag = std::make_shared<test_flag>(time);
 
-    flagged() { options.flag.source = flag; }
+    flagged() { options.outage.flag.emplace().source = flag; }
 
     void begin()
     {
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_flag_that_cannot_be_read_is_loud_and_lets_it_run)
 // The line came within a second of that of the first reading, and was left out as one more like it.
 BOOST_AUTO_TEST_CASE(what_becomes_of_a_flag_that_cannot_be_read_is_in_the_log_however_soon)
 {
-    options.flag.interval = 1s;
+    options.outage.flag->interval = 1s;
     flag->text.reset();
     begin();
     time.run_for(io, 2s);
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(what_becomes_of_a_flag_that_cannot_be_read_is_in_the_log_ho
 
 BOOST_AUTO_TEST_CASE(a_flag_that_cannot_be_read_halts_where_that_was_asked_for)
 {
-    options.flag.halt_when_unknown = true;
+    options.outage.flag->halt_when_unknown = true;
     flag->throws = test_flag::fault::exception;
     send(20);
     begin();
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(a_halt_stands_while_nobody_can_be_asked)
 
 BOOST_AUTO_TEST_CASE(without_a_breaker_a_flag_halts_as_well_and_what_waits_grows_no_older)
 {
-    options.breaker.reset();
+    options.outage.breaker.reset();
     options.max_age = 1min;
     consume([this](delivery& d) -> asio::awaitable<outcome> {
         co_await pause(20ms);

@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(a_queue_that_is_gone_is_waited_for_by_default)
 
 BOOST_AUTO_TEST_CASE(it_gives_up_when_it_was_told_for_how_long_to_wait)
 {
-    options.give_up_after = 10min;
+    options.give_up.after = 10min;
     run();
     time.run_for(io, 1min);
     refuse(true);
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(it_gives_up_when_it_was_told_for_how_long_to_wait)
 
 BOOST_AUTO_TEST_CASE(what_was_never_right_may_end_at_once)
 {
-    options.give_up_at_start_after = 0s;
+    options.give_up.at_start_after = 0s;
     refuse(true);
     run();
     BOOST_TEST(until(1s, [this] { return over(); }));
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(what_was_never_right_may_end_at_once)
 
 BOOST_AUTO_TEST_CASE(what_was_right_once_does_not_end_by_the_limit_of_the_start)
 {
-    options.give_up_at_start_after = 0s;
+    options.give_up.at_start_after = 0s;
     send(1);
     run();
     BOOST_TEST(until(1min, [this] { return empty(); }));
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(what_was_right_once_does_not_end_by_the_limit_of_the_start)
 
 BOOST_AUTO_TEST_CASE(handlers_that_run_may_end_first)
 {
-    options.give_up_after = 0s;
+    options.give_up.after = 0s;
     send(4);
     bool handled = false;
     it.emplace(
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(it_tells_that_it_is_refused_and_that_it_is_not_ready)
         time.run_for(io, 0s);
         return out;
     };
-    options.give_up_after = 1h;
+    options.give_up.after = 1h;
     it.emplace(io.get_executor(), api, url, fast, options);
     BOOST_TEST(!asked().ready);
     await_end();

@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(the_lease_of_a_handler_that_does_not_listen_is_left_to_end)
 BOOST_AUTO_TEST_CASE(when_all_threads_hang_the_rest_goes_back_and_nothing_is_received)
 {
     options.handler_executor = threads.get_executor();
-    options.max_in_flight = 100;
+    options.limits.max_in_flight = 100;
     int done = 0;
     it.emplace(
         io.get_executor(), api, url,
@@ -102,9 +102,9 @@ BOOST_AUTO_TEST_CASE(while_one_thread_is_left_the_work_goes_on)
 
 BOOST_AUTO_TEST_CASE(handlers_that_run_for_long_are_no_standstill)
 {
-    options.handler_timeout = 0s;
+    options.handler_timeout.reset();
     options.stall_after = 60s;
-    options.max_in_flight = 5;
+    options.limits.max_in_flight = 5;
     consume([&](delivery&) -> asio::awaitable<outcome> {
         co_await pause(10min);
         co_return ack();
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(handlers_that_run_for_long_are_no_standstill)
 
 BOOST_AUTO_TEST_CASE(messages_that_wait_for_a_thread_are_one_though_polls_come_back_empty)
 {
-    options.handler_timeout = 0s;
+    options.handler_timeout.reset();
     options.stall_after = 60s;
     options.handler_executor = threads.get_executor();
     it.emplace(

@@ -28,7 +28,8 @@ BOOST_AUTO_TEST_CASE(a_long_handler_keeps_its_lease_and_runs_once)
 BOOST_AUTO_TEST_CASE(a_handler_that_lost_its_lease_is_cancelled_and_its_outcome_dropped)
 {
     send(1);
-    options.max_in_flight = 1; // no receive is open that could bring the message back here, where it would be adopted
+    options.limits.max_in_flight =
+        1; // no receive is open that could bring the message back here, where it would be adopted
     api.on_change = [] { return std::optional(failure(errc::timed_out, "no answer", true)); };
     std::optional<tick> ended;
     auto const t0 = time.now();
@@ -60,7 +61,7 @@ BOOST_AUTO_TEST_CASE(a_handler_that_lost_its_lease_is_cancelled_and_its_outcome_
 BOOST_AUTO_TEST_CASE(a_lease_that_is_lost_twice_is_not_revived_by_a_late_answer)
 {
     options.visibility_timeout = 9s;
-    options.max_in_flight = 4;
+    options.limits.max_in_flight = 4;
     send(1);
     auto const t0 = time.now();
     api.on_change = [&] {
@@ -114,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_redelivery_of_a_message_held_here_is_adopted_not_run)
 // The postpone waits for company when the lease falls due: the extension would arrive later and undo it.
 BOOST_AUTO_TEST_CASE(a_lease_is_not_extended_once_its_message_is_being_given_back)
 {
-    options.settle_linger = 50ms;
+    options.settle.linger = 50ms;
     send(2);
     std::vector<tick> runs_of_m0;
     consume([&](delivery& d) -> asio::awaitable<outcome> {

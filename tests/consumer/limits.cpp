@@ -56,7 +56,7 @@ BOOST_FIXTURE_TEST_SUITE(limits, limited)
 
 BOOST_AUTO_TEST_CASE(large_messages_fill_the_bytes_before_the_places)
 {
-    options.max_bytes_in_flight = 2 << 20;
+    options.limits.max_bytes_in_flight = 2 << 20;
     send_large(40, 300'000);
     consume_weighing();
     BOOST_TEST(until(1min, [this] { return empty(); }));
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(large_messages_fill_the_bytes_before_the_places)
 
 BOOST_AUTO_TEST_CASE(small_messages_do_not_feel_the_limit)
 {
-    options.max_bytes_in_flight = 1 << 20;
+    options.limits.max_bytes_in_flight = 1 << 20;
     send(500);
     consume_weighing();
     BOOST_TEST(until(10s, [this] { return empty(); }));
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(small_messages_do_not_feel_the_limit)
 // With its receipt handle it is larger than the limit.
 BOOST_AUTO_TEST_CASE(the_largest_message_goes_through_the_smallest_limit)
 {
-    options.max_bytes_in_flight = 1 << 20;
+    options.limits.max_bytes_in_flight = 1 << 20;
     send_large(5, sqs::max_message_bytes);
     consume_weighing();
     BOOST_TEST(until(1min, [this] { return empty(); }));
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(the_largest_message_goes_through_the_smallest_limit)
 
 BOOST_AUTO_TEST_CASE(no_limit_of_bytes)
 {
-    options.max_bytes_in_flight = 0;
+    options.limits.max_bytes_in_flight.reset();
     send_large(30, 1'000'000);
     consume_weighing();
     BOOST_TEST(until(10s, [this] { return empty(); }));
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(no_limit_of_bytes)
 
 BOOST_AUTO_TEST_CASE(handlers_begin_at_the_rate_and_receives_are_full)
 {
-    options.rate = policy::rate{.count = 20, .burst = 10};
+    options.limits.rate = policy::rate{.count = 20, .burst = 10};
     options.visibility_timeout = 3s;
     send(2'000);
     auto const t0 = time.now();
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(any_rate_is_reached_and_none_exceeded)
     for (auto const& r : {policy::rate{.count = 1}, {.count = 5, .burst = 1}, {.count = 7, .per = 13s, .burst = 3},
              {.count = 1'000, .burst = 1}}) {
         limited m;
-        m.options.rate = r;
+        m.options.limits.rate = r;
         m.send(3'000);
         m.api.before_received = [&m](auto&) { return m.pause(30ms); }; // a network
         m.consume_timing(200ms);
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(any_rate_is_reached_and_none_exceeded)
 
 BOOST_AUTO_TEST_CASE(a_group_keeps_its_order_at_a_rate_slower_than_leases)
 {
-    options.rate = policy::rate{.count = 1, .per = 10s, .burst = 5};
+    options.limits.rate = policy::rate{.count = 1, .per = 10s, .burst = 5};
     options.visibility_timeout = 3s;
     sqs::create_queue_request wanted("ledger.fifo");
     wanted.attributes["FifoQueue"] = "true";
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_group_keeps_its_order_at_a_rate_slower_than_leases)
 // It waits for better times first, and for its turn when they have come: nothing else wakes the consumer then.
 BOOST_AUTO_TEST_CASE(a_probe_takes_its_turn_when_it_comes)
 {
-    options.rate = policy::rate{.count = 1, .per = 1min, .burst = 1};
+    options.limits.rate = policy::rate{.count = 1, .per = 1min, .burst = 1};
     options.visibility_timeout = 1h;
     send(10);
     consume([this](delivery&) -> asio::awaitable<outcome> {
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(a_probe_takes_its_turn_when_it_comes)
 // After a pause of the process there is a turn for the first in line, and no lease any more.
 BOOST_AUTO_TEST_CASE(a_process_that_stood_still_begins_nothing_whose_lease_is_over)
 {
-    options.rate = policy::rate{.count = 5, .burst = 1};
+    options.limits.rate = policy::rate{.count = 5, .burst = 1};
     options.visibility_timeout = 3s;
     send(20);
     consume([](delivery& d) -> asio::awaitable<outcome> {
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_process_that_stood_still_begins_nothing_whose_lease_is_ov
 
 BOOST_AUTO_TEST_CASE(an_idle_consumer_with_a_rate_costs_what_one_without_costs)
 {
-    options.rate = policy::rate{.count = 1, .per = 1min};
+    options.limits.rate = policy::rate{.count = 1, .per = 1min};
     consume_timing();
     time.run_for(io, 10min);
     BOOST_TEST(api.receives <= 31);
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(an_idle_consumer_with_a_rate_costs_what_one_without_costs)
 
 BOOST_AUTO_TEST_CASE(a_drain_gives_back_what_waits_for_its_turn)
 {
-    options.rate = policy::rate{.count = 10, .burst = 1};
+    options.limits.rate = policy::rate{.count = 10, .burst = 1};
     send(50);
     consume_timing();
     time.run_for(io, 50ms);
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(a_drain_gives_back_what_waits_for_its_turn)
 
 BOOST_AUTO_TEST_CASE(paused_it_gives_back_what_waits_for_its_turn)
 {
-    options.rate = policy::rate{.count = 10, .burst = 1};
+    options.limits.rate = policy::rate{.count = 10, .burst = 1};
     send(50);
     consume_timing();
     time.run_for(io, 50ms);
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(a_message_that_comes_alone_is_deleted_at_once)
 
 BOOST_AUTO_TEST_CASE(a_drain_waits_for_no_company)
 {
-    options.settle_linger = 2s;
+    options.settle.linger = 2s;
     consume(fast);
     for (int i = 0; i < 100; ++i) {
         send_now(1);

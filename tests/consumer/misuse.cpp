@@ -62,9 +62,9 @@ BOOST_AUTO_TEST_CASE(a_handler_that_is_no_function)
 // A rejected message came back as a new one, for ever.
 BOOST_AUTO_TEST_CASE(a_poison_queue_that_is_the_queue_itself)
 {
-    options.poison_queue_url = url;
+    options.poison_queue = url;
     auto const why = refused([&] { consumer(io.get_executor(), api, url, fast, options); });
-    BOOST_TEST(why.find("poison_queue_url") != why.npos);
+    BOOST_TEST(why.find("poison_queue") != why.npos);
 }
 
 // Each receive was refused, for ever, and without a log nobody knew why.
@@ -75,9 +75,9 @@ BOOST_AUTO_TEST_CASE(what_is_neither_url_nor_name_nor_arn_of_a_queue)
         BOOST_TEST(why.find("queue_url is \"" + name + "\"") != why.npos);
         BOOST_TEST(why.find("ARN as arn:") != why.npos);
     }
-    options.poison_queue_url = "my poison";
+    options.poison_queue = "my poison";
     auto const why = refused([&] { consumer(io.get_executor(), api, url, fast, options); });
-    BOOST_TEST(why.find("poison_queue_url is \"my poison\"") != why.npos);
+    BOOST_TEST(why.find("poison_queue is \"my poison\"") != why.npos);
 }
 
 // It was thrown out of io_context::run(), after the other signals had been taken.
@@ -126,11 +126,11 @@ BOOST_AUTO_TEST_CASE(a_client_with_too_few_connections_left)
         sqs::lane_claim claim(sqs::lane_places wanted) override { return lanes->claim(wanted); }
     } shared;
     auto const refused_beside = [&](std::size_t polls, std::size_t settle_calls) {
-        options.max_polls = 16;
-        options.max_settle_calls = 32;
+        options.limits.max_polls = 16;
+        options.settle.max_calls = 32;
         consumer const first(io.get_executor(), shared, url, fast, options);
-        options.max_polls = polls;
-        options.max_settle_calls = settle_calls;
+        options.limits.max_polls = polls;
+        options.settle.max_calls = settle_calls;
         return refused([&] { consumer(io.get_executor(), shared, url, fast, options); });
     };
     auto const polls = refused_beside(4, 32);
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_client_with_too_few_connections_left)
     time.run_for(io, 0s); // the first one has ended
     auto const calls = refused_beside(3, 39);
     BOOST_TEST(
-        calls.find("max_settle_calls 39 needs 39 control connections of the client, 38 are free") != calls.npos);
+        calls.find("settle.max_calls 39 needs 39 control connections of the client, 38 are free") != calls.npos);
     time.run_for(io, 0s);
     BOOST_TEST(refused_beside(3, 38) == "");
     time.run_for(io, 0s);

@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(rejected_messages_go_where_a_name_says)
 {
     auto const poison = engine.create_queue(sqs::create_queue_request("poison"), time.wall()).value().queue_url;
     for (std::string const name : {"poison", "arn:aws:sqs:us-east-1:000000000000:poison"}) {
-        options.poison_queue_url = name;
+        options.poison_queue = name;
         auto const before = in(poison);
         send_bad();
         consume_by("orders");
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_look_up_that_fails_is_tried_again_as_a_receive_is)
 
 BOOST_AUTO_TEST_CASE(a_name_that_no_queue_has_ends_as_a_queue_that_is_gone)
 {
-    options.give_up_after = 0ms;
+    options.give_up.after = 0ms;
     consume_by("odrers");
     BOOST_TEST(until(1min, [this] { return end.has_value(); }));
     BOOST_TEST(end->error().service_code == "AWS.SimpleQueueService.NonExistentQueue");
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(a_queue_of_another_region_is_refused_at_once)
     BOOST_TEST(why.find("us-east-1") != why.npos);
     BOOST_TEST(why.find("eu-central-1") != why.npos);
     BOOST_TEST(refused("orders") == "");
-    options.poison_queue_url = arn("us-east-1", "poison");
+    options.poison_queue = arn("us-east-1", "poison");
     BOOST_TEST(refused(url).find("us-east-1") != why.npos);
 }
 
@@ -187,10 +187,10 @@ BOOST_AUTO_TEST_CASE(a_poison_queue_that_may_be_the_queue_itself)
 {
     for (auto const& [queue, poison] : {std::pair(url, std::string("orders")), std::pair(std::string("orders"), url),
              std::pair(std::string("orders"), std::string("orders"))}) {
-        options.poison_queue_url = poison;
-        BOOST_TEST(refused(queue).find("poison_queue_url") != std::string::npos);
+        options.poison_queue = poison;
+        BOOST_TEST(refused(queue).find("poison_queue") != std::string::npos);
     }
-    options.poison_queue_url = "arn:aws:sqs:us-east-1:111111111111:orders";
+    options.poison_queue = "arn:aws:sqs:us-east-1:111111111111:orders";
     BOOST_TEST(refused(arn("us-east-1", "orders")) == ""); // another account's
 }
 

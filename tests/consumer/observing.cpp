@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(each_life_has_its_events_in_order)
                 "ended returned ack", "settled deleted"}},
         {"loses its lease once",
             [](observed& m) {
-                m.options.max_in_flight = 1; // no receive is open that could bring it back here
+                m.options.limits.max_in_flight = 1; // no receive is open that could bring it back here
                 m.api.on_change = [] { return std::optional(failure(errc::connect_failed, "refused", true)); };
             },
             [](observed& m, delivery& d) -> asio::awaitable<outcome> {
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(a_message_tells_how_long_each_part_of_its_life_was)
     send(1);
     time.run_for(io, 7s); // it waits in the queue
     send(1);
-    options.batch_window = 4s; // and here, for company
+    options.batch.window = 4s; // and here, for company
     it.emplace(
         io.get_executor(), api, url, [this](deliveries) -> asio::awaitable<void> { co_await pause(3s); }, options);
     it->start();
@@ -283,7 +283,7 @@ BOOST_AUTO_TEST_CASE(receives_that_fail_and_breakers_are_told)
         return fails-- > 0 ? std::optional(failure(errc::connect_failed, "refused", true)) : std::nullopt;
     };
     bool down = true;
-    options.dependency = [](delivery const&) { return std::string("payments"); };
+    options.outage.dependency = [](delivery const&) { return std::string("payments"); };
     send(20);
     consume([&](delivery&) -> asio::awaitable<outcome> {
         co_await pause(200ms);

@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(one_message_that_is_always_unavailable_stops_nobody_and_end
 
 BOOST_AUTO_TEST_CASE(one_message_that_is_always_unavailable_is_tried_as_often_as_its_backoff_says)
 {
-    options.max_in_flight = 2'000;
+    options.limits.max_in_flight = 2'000;
     consume_some_bad();
     work(1s, 200);
     send_now("bad");
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(half_of_all_messages_may_be_unavailable_and_the_others_keep
     for (auto const named : {false, true}) {
         mixed m;
         auto const dead = m.allow_receives("5");
-        if (named) m.options.dependency = [](delivery const& d) { return std::string(d.body().substr(0, 3)); };
+        if (named) m.options.outage.dependency = [](delivery const& d) { return std::string(d.body().substr(0, 3)); };
         m.consume_some_bad();
         int healthy = 0;
         for (int i = 0; i < 10'000; ++i) {
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(what_nobody_can_read_says_nothing_about_what_handlers_need)
 BOOST_AUTO_TEST_CASE(what_nobody_can_read_ends_no_outage)
 {
     options.on_malformed = malformed_policy::discard;
-    options.max_in_flight = 10;
+    options.limits.max_in_flight = 10;
     consume([this](delivery& d) -> asio::awaitable<outcome> {
         if (d.body().ends_with("9")) throw parse_error("no JSON");
         ++tries;

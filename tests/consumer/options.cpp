@@ -37,32 +37,32 @@ BOOST_AUTO_TEST_CASE(the_defaults_are_valid)
 
 BOOST_AUTO_TEST_CASE(what_cannot_work_is_refused_by_its_name)
 {
-    BOOST_TEST(refused([](auto& o) { o.max_in_flight = 0; }) == "max_in_flight");
-    BOOST_TEST(refused([](auto& o) { o.max_in_flight = 120'001; }) == "max_in_flight");
-    BOOST_TEST(refused([](auto& o) { o.max_bytes_in_flight = 1'048'575; }) == "max_bytes_in_flight");
-    BOOST_TEST(refused([](auto& o) { o.rate = policy::rate{}; }) == "rate.count");
-    BOOST_TEST(refused([](auto& o) { o.rate = policy::rate{.count = 1, .per = 25h}; }) == "rate.per");
-    BOOST_TEST(refused([](auto& o) { o.rate = policy::rate{.count = 1, .burst = 0}; }) == "rate.burst");
-    BOOST_TEST(refused([](auto& o) { o.max_polls = 0; }) == "max_polls");
-    BOOST_TEST(refused([](auto& o) { o.max_polls = 1'001; }) == "max_polls");
-    BOOST_TEST(refused([](auto& o) { o.handler_concurrency = 120'001; }) == "handler_concurrency");
+    BOOST_TEST(refused([](auto& o) { o.limits.max_in_flight = 0; }) == "max_in_flight");
+    BOOST_TEST(refused([](auto& o) { o.limits.max_in_flight = 120'001; }) == "max_in_flight");
+    BOOST_TEST(refused([](auto& o) { o.limits.max_bytes_in_flight = 1'048'575; }) == "max_bytes_in_flight");
+    BOOST_TEST(refused([](auto& o) { o.limits.rate = policy::rate{}; }) == "rate.count");
+    BOOST_TEST(refused([](auto& o) { o.limits.rate = policy::rate{.count = 1, .per = 25h}; }) == "rate.per");
+    BOOST_TEST(refused([](auto& o) { o.limits.rate = policy::rate{.count = 1, .burst = 0}; }) == "rate.burst");
+    BOOST_TEST(refused([](auto& o) { o.limits.max_polls = 0; }) == "max_polls");
+    BOOST_TEST(refused([](auto& o) { o.limits.max_polls = 1'001; }) == "max_polls");
+    BOOST_TEST(refused([](auto& o) { o.limits.handler_concurrency = 120'001; }) == "handler_concurrency");
     BOOST_TEST(refused([](auto& o) { o.wait_time = 21s; }) == "wait_time");
     BOOST_TEST(refused([](auto& o) { o.wait_time = -1s; }) == "wait_time");
     BOOST_TEST(refused([](auto& o) { o.visibility_timeout = 2s; }) == "visibility_timeout");
     BOOST_TEST(refused([](auto& o) { o.visibility_timeout = 12h + 1s; }) == "visibility_timeout");
-    BOOST_TEST(refused([](auto& o) { o.settle_linger = -1ms; }) == "settle_linger");
-    BOOST_TEST(refused([](auto& o) { o.settle_linger = 11s; }) == "settle_linger");
-    BOOST_TEST(refused([](auto& o) { o.max_settle_calls = 1; }) == "max_settle_calls");
-    BOOST_TEST(refused([](auto& o) { o.max_settle_calls = 1'001; }) == "max_settle_calls");
+    BOOST_TEST(refused([](auto& o) { o.settle.linger = -1ms; }) == "settle.linger");
+    BOOST_TEST(refused([](auto& o) { o.settle.linger = 11s; }) == "settle.linger");
+    BOOST_TEST(refused([](auto& o) { o.settle.max_calls = 1; }) == "settle.max_calls");
+    BOOST_TEST(refused([](auto& o) { o.settle.max_calls = 1'001; }) == "settle.max_calls");
     BOOST_TEST(refused([](auto& o) { o.handler_timeout = 12h + 1ms; }) == "handler_timeout");
     BOOST_TEST(refused([](auto& o) { o.max_age = 999ms; }) == "max_age");
     BOOST_TEST(refused([](auto& o) { o.max_tries = 0; }) == "max_tries");
     BOOST_TEST(refused([](auto& o) { o.stall_after = 999ms; }) == "stall_after");
-    BOOST_TEST(refused([](auto& o) { o.give_up_after = -1ms; }) == "give_up_after");
-    BOOST_TEST(refused([](auto& o) { o.give_up_at_start_after = 25h; }) == "give_up_after");
+    BOOST_TEST(refused([](auto& o) { o.give_up.after = -1ms; }) == "give_up.after");
+    BOOST_TEST(refused([](auto& o) { o.give_up.at_start_after = 25h; }) == "give_up.at_start_after");
     BOOST_TEST(refused([](auto& o) { o.stall_after = 24h + 1ms; }) == "stall_after");
     BOOST_TEST(refused([](auto& o) { o.max_age = 14 * 24h + 1ms; }) == "max_age");
-    BOOST_TEST(refused([](auto& o) { o.park_for = 12h + 1ms; }) == "park_for");
+    BOOST_TEST(refused([](auto& o) { o.fifo.park_for = 12h + 1ms; }) == "fifo.park_for");
     BOOST_TEST(refused([](auto& o) { o.drain_deadline = 12h + 1ms; }) == "drain_deadline");
     BOOST_TEST(refused([](auto& o) { o.drain_deadline = 999ms; }) == "drain_deadline");
     BOOST_TEST(refused([](auto& o) { o.backoff = policy::backoff::exponential(-1ms); }) == "backoff.base");
@@ -70,11 +70,23 @@ BOOST_AUTO_TEST_CASE(what_cannot_work_is_refused_by_its_name)
     BOOST_TEST(refused([](auto& o) { o.backoff = policy::backoff::exponential(1s, 0.5); }) == "backoff.factor");
 }
 
-BOOST_AUTO_TEST_CASE(zero_is_no_limit_where_the_header_says_so)
+BOOST_AUTO_TEST_CASE(absent_is_off_and_zero_is_refused)
 {
-    BOOST_TEST(refused([](auto& o) { o.max_bytes_in_flight = 0; }) == "");
-    BOOST_TEST(refused([](auto& o) { o.max_age = 0ms; }) == "");
-    BOOST_TEST(refused([](auto& o) { o.handler_timeout = 0ms; }) == "");
+    BOOST_TEST(refused([](auto& o) {
+        o.limits.max_bytes_in_flight.reset();
+        o.settle.linger.reset();
+        o.stall_after.reset();
+    }) == "");
+    BOOST_TEST(refused([](auto& o) { o.limits.max_bytes_in_flight = 0; }) == "max_bytes_in_flight");
+    BOOST_TEST(refused([](auto& o) { o.limits.handler_concurrency = 0; }) == "handler_concurrency");
+    BOOST_TEST(refused([](auto& o) { o.handler_timeout = 0ms; }) == "handler_timeout");
+    BOOST_TEST(refused([](auto& o) { o.max_age = 0ms; }) == "max_age");
+    BOOST_TEST(refused([](auto& o) { o.batch.window = 0ms; }) == "batch.window");
+    BOOST_TEST(refused([](auto& o) { o.batch.bytes = 0; }) == "batch.bytes");
+    BOOST_TEST(refused([](auto& o) { o.settle.linger = 0ms; }) == "settle.linger");
+    BOOST_TEST(refused([](auto& o) { o.stall_after = 0ms; }) == "stall_after");
+    BOOST_TEST(refused([](auto& o) { o.outage.flag.emplace(); }) == "outage.flag.source");
+    BOOST_TEST(refused([](auto& o) { o.give_up.after = o.give_up.at_start_after = 0ms; }) == ""); // the first refusal
 }
 
 // A client with its own defaults tries three times for 10 s: no lease of 30 s survives a server that hangs.
@@ -82,8 +94,8 @@ BOOST_AUTO_TEST_CASE(a_client_for_a_consumer_leaves_it_the_time_for_two_attempts
 {
     consumer_options options;
     options.visibility_timeout = 18s;
-    options.max_polls = 100;
-    options.max_settle_calls = 70;
+    options.limits.max_polls = 100;
+    options.settle.max_calls = 70;
     sqs::client_options base;
     base.where.region = "eu-west-1";
     auto const fit = client_options_for(options, base);
@@ -104,23 +116,23 @@ BOOST_AUTO_TEST_CASE(a_client_for_a_consumer_leaves_it_the_time_for_two_attempts
 BOOST_AUTO_TEST_CASE(hostile_values_are_refused_by_name)
 {
     using std::chrono::milliseconds, std::chrono::seconds;
+    BOOST_TEST(refused([](auto& o) { o.limits.max_in_flight = std::numeric_limits<std::size_t>::max(); }) ==
+        "max_in_flight");
+    BOOST_TEST(refused([](auto& o) { o.limits.max_polls = std::numeric_limits<std::size_t>::max(); }) == "max_polls");
     BOOST_TEST(
-        refused([](auto& o) { o.max_in_flight = std::numeric_limits<std::size_t>::max(); }) == "max_in_flight");
-    BOOST_TEST(refused([](auto& o) { o.max_polls = std::numeric_limits<std::size_t>::max(); }) == "max_polls");
-    BOOST_TEST(
-        refused([](auto& o) { o.max_settle_calls = std::numeric_limits<std::size_t>::max(); }) == "max_settle_calls");
+        refused([](auto& o) { o.settle.max_calls = std::numeric_limits<std::size_t>::max(); }) == "settle.max_calls");
     for (auto const n : {std::size_t(0), std::size_t(100'001), std::numeric_limits<std::size_t>::max()})
-        BOOST_TEST(refused([n](auto& o) { o.max_dependencies = n; }) == "max_dependencies");
+        BOOST_TEST(refused([n](auto& o) { o.outage.max_dependencies = n; }) == "outage.max_dependencies");
     for (auto const d : {milliseconds::max(), milliseconds::min()}) {
         BOOST_TEST(refused([&](auto& o) { o.handler_timeout = d; }) == "handler_timeout");
         BOOST_TEST(refused([&](auto& o) { o.max_age = d; }) == "max_age");
         BOOST_TEST(refused([&](auto& o) { o.stall_after = d; }) == "stall_after");
-        BOOST_TEST(refused([&](auto& o) { o.park_for = d; }) == "park_for");
-        BOOST_TEST(refused([&](auto& o) { o.settle_linger = d; }) == "settle_linger");
+        BOOST_TEST(refused([&](auto& o) { o.fifo.park_for = d; }) == "fifo.park_for");
+        BOOST_TEST(refused([&](auto& o) { o.settle.linger = d; }) == "settle.linger");
         BOOST_TEST(refused([&](auto& o) { o.drain_deadline = d; }) == "drain_deadline");
     }
     for (auto const share : {-0.1, 1.1, std::numeric_limits<double>::quiet_NaN()})
-        BOOST_TEST(refused([&](auto& o) { o.breaker->share = share; }) == "breaker.share");
+        BOOST_TEST(refused([&](auto& o) { o.outage.breaker->share = share; }) == "breaker.share");
     for (auto const d : {seconds::max(), seconds::min()}) {
         BOOST_TEST(refused([&](auto& o) { o.wait_time = d; }) == "wait_time");
         BOOST_TEST(refused([&](auto& o) { o.visibility_timeout = d; }) == "visibility_timeout");

@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(half_an_hour_of_outage_sends_no_message_to_the_dead_letter_
 // What the breaker is for.
 BOOST_AUTO_TEST_CASE(without_a_breaker_the_same_half_hour_fills_the_dead_letter_queue)
 {
-    options.breaker.reset();
+    options.outage.breaker.reset();
     half_an_hour_of_outage();
     BOOST_TEST(in(dead) > 200);
     BOOST_TEST(it->counters().acked + static_cast<std::size_t>(in(dead)) == 300u);
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(without_a_breaker_the_same_half_hour_fills_the_dead_letter_
 // It ran again and again, as fast as its handler could say so.
 BOOST_AUTO_TEST_CASE(without_a_breaker_what_finds_its_dependency_down_is_put_off)
 {
-    options.breaker.reset();
+    options.outage.breaker.reset();
     send(1);
     consume([this](delivery& d) -> asio::awaitable<outcome> {
         auto const long_enough = runs.at(std::string(d.body())) == 100;
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(without_a_breaker_what_finds_its_dependency_down_is_put_off
 BOOST_AUTO_TEST_CASE(the_redrive_policy_is_asked_for_until_it_can_be_read)
 {
     allow_receives("1");
-    options.max_in_flight = 2'000; // so that all may wait here
+    options.limits.max_in_flight = 2'000; // so that all may wait here
     auto const t0 = time.now();
     int asked = 0;
     api.on_attributes = [&]() -> std::optional<failure> {
@@ -276,8 +276,8 @@ BOOST_AUTO_TEST_CASE(a_gate_of_ones_own_decides)
 {
     auto const own = std::make_shared<later_gate>();
     own->until = time.now() + 10min;
-    options.gate = own;
-    options.dependency = [](delivery const& d) { return std::string(d.body() == "m1" ? "later" : ""); };
+    options.outage.gate = own;
+    options.outage.dependency = [](delivery const& d) { return std::string(d.body() == "m1" ? "later" : ""); };
     send(3);
     consume_what_depends();
     time.run_for(io, 9min);
@@ -295,8 +295,8 @@ BOOST_AUTO_TEST_CASE(what_waits_here_leaves_its_turn_to_the_next_receive)
     auto const own = std::make_shared<later_gate>();
     own->until = time.now() + 10min;
     own->a_second = 1.8;
-    options.gate = own;
-    options.dependency = [](delivery const& d) { return std::string(d.body() == "m40" ? "" : "later"); };
+    options.outage.gate = own;
+    options.outage.dependency = [](delivery const& d) { return std::string(d.body() == "m40" ? "" : "later"); };
     api.before_received = [this](auto&) { return pause(20ms); };
     send(41);
     consume_what_depends();
@@ -310,7 +310,7 @@ namespace {
 struct backlogged : stricken {
     void an_hour_of_outage(int messages, std::size_t max_in_flight)
     {
-        options.max_in_flight = max_in_flight;
+        options.limits.max_in_flight = max_in_flight;
         api.before_received = [this](auto&) { return pause(10ms); };
         down_from = time.now();
         down_until = time.now() + 1h;

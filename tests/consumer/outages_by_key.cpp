@@ -17,7 +17,7 @@ struct partly_down : mill {
 
     partly_down()
     {
-        options.dependency = [](delivery const& d) { return std::string(d.body().substr(0, 1)); };
+        options.outage.dependency = [](delivery const& d) { return std::string(d.body().substr(0, 1)); };
     }
 
     void consume_what_depends()
@@ -42,7 +42,7 @@ struct partly_down : mill {
 
     void check_tenants(tenant_rule rule)
     {
-        options.dependency = nullptr;
+        options.outage.dependency = nullptr;
         options.tenant = std::move(rule);
         options.attributes.clear();
         consume_what_depends();
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(half_an_hour_without_one_of_two_sends_no_message_to_the_dea
 BOOST_AUTO_TEST_CASE(what_does_not_fit_into_a_quarter_of_the_places_is_spilled_and_counted)
 {
     auto const dead = allow_receives("3");
-    options.max_in_flight = 40;
+    options.limits.max_in_flight = 40;
     consume_what_depends();
     work(5s, "ab");
     down = "a";
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(all_of_them_down_a_tenth_goes_on_and_finds_out)
 // What is down is known only when the handler gets there.
 BOOST_AUTO_TEST_CASE(a_handler_may_name_what_is_down)
 {
-    options.dependency = nullptr;
+    options.outage.dependency = nullptr;
     consume([this](delivery& d) -> asio::awaitable<outcome> {
         auto const needs = d.body()[0];
         auto const is_down = down.find(needs) != std::string::npos;
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(a_handler_may_name_what_is_down)
 
 BOOST_AUTO_TEST_CASE(a_function_that_throws_costs_a_line_in_the_log_and_no_message)
 {
-    options.dependency = [](delivery const& d) -> std::string {
+    options.outage.dependency = [](delivery const& d) -> std::string {
         if (d.body()[0] == 'x') throw std::runtime_error("no such tenant");
         return "a";
     };
@@ -195,8 +195,8 @@ BOOST_AUTO_TEST_CASE(a_function_that_throws_costs_a_line_in_the_log_and_no_messa
 
 BOOST_AUTO_TEST_CASE(what_gathers_for_a_batch_goes_back_when_what_it_needs_goes_down)
 {
-    options.batch_size = 50;
-    options.batch_window = 10s;
+    options.batch.size = 50;
+    options.batch.window = 10s;
     auto handle = [this](deliveries all) -> asio::awaitable<std::vector<outcome>> {
         std::vector<outcome> said;
         for (delivery& d : all) {
@@ -285,7 +285,7 @@ BOOST_AUTO_TEST_CASE(only_failures_are_judged_by_age)
 BOOST_AUTO_TEST_CASE(one_that_alone_found_something_down_is_no_older_for_it)
 {
     options.max_age = 5min;
-    options.dependency = nullptr;
+    options.outage.dependency = nullptr;
     consume([this](delivery& d) -> asio::awaitable<outcome> {
         co_await pause(20ms);
         if (down == d.body()) co_return unavailable();
@@ -340,7 +340,7 @@ BOOST_AUTO_TEST_CASE(an_age_is_told_by_the_clock_of_the_service)
 BOOST_AUTO_TEST_CASE(an_outage_of_what_is_known_no_longer_makes_no_message_too_old)
 {
     options.max_age = 5min;
-    options.max_dependencies = 4;
+    options.outage.max_dependencies = 4;
     consume([this](delivery& d) -> asio::awaitable<outcome> {
         auto const needs = d.body()[0];
         co_await pause(20ms);
@@ -365,7 +365,7 @@ BOOST_AUTO_TEST_CASE(an_outage_of_what_is_known_no_longer_makes_no_message_too_o
 BOOST_AUTO_TEST_CASE(an_outage_that_a_handler_named_makes_no_message_too_old)
 {
     for (bool const keyed : {true, false}) {
-        if (!keyed) options.dependency = nullptr;
+        if (!keyed) options.outage.dependency = nullptr;
         options.max_age = 5min;
         failed.clear();
         acked.clear();

@@ -73,8 +73,8 @@ BOOST_AUTO_TEST_CASE(an_explanation_is_a_sentence_and_json)
     explanation e;
     BOOST_TEST(to_string(e) == "0 receives open, 0 messages in flight; nothing is in the way");
     BOOST_TEST(to_json(e) ==
-        R"({"ready":false,"polls":0,"in_flight":0,"running":0,"settling":0,"bytes":0,"quiet_ms":0,"limits":{},)"
-        R"("obstacles":[],"remarks":[]})");
+        R"({"ready":false,"polls":0,"in_flight":0,"running":0,"settling":0,"bytes":0,"quiet_ms":0,"limits":)"
+        R"({"max_in_flight":1000,"max_polls":16,"max_bytes_in_flight":268435456},"obstacles":[],"remarks":[]})");
     e.polls = 1;
     e.in_flight = 2;
     e.running = 1;
@@ -90,7 +90,8 @@ BOOST_AUTO_TEST_CASE(an_explanation_is_a_sentence_and_json)
         "its "
         "handler runs; SQS is silent; the last problem, 3 s ago: receive failed: refused");
     BOOST_TEST(to_json(e) ==
-        R"({"ready":false,"polls":1,"in_flight":2,"running":1,"settling":1,"bytes":300,"quiet_ms":61500,"limits":{},)"
+        R"({"ready":false,"polls":1,"in_flight":2,"running":1,"settling":1,"bytes":300,"quiet_ms":61500,"limits":)"
+        R"({"max_in_flight":1000,"max_polls":16,"max_bytes_in_flight":268435456},)"
         R"("obstacles":[{"name":"paused","text":"paused: \"deploy\""}],"remarks":["SQS is silent"],)"
         R"("oldest":{"message_id":"m-1","age_ms":95900,"state":"running"},)"
         R"("last_problem":{"text":"receive failed: refused","ago_ms":3000}})");

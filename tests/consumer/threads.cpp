@@ -82,10 +82,10 @@ struct crowd {
         options.observer = seen;
         options.log = nullptr; // thousands of failures, as told by the test
         options.wait_time = 1s;
-        options.max_in_flight = 200;
+        options.limits.max_in_flight = 200;
         options.handler_timeout = 100ms;
         options.backoff = policy::backoff::fixed({0ms});
-        options.breaker.emplace().share = 1;
+        options.outage.breaker.emplace().share = 1;
     }
 
     void send(int count)
@@ -172,7 +172,8 @@ struct crowd {
     void turn_limits()
     {
         static constexpr consumer_limits some[] = {{.max_in_flight = 40, .max_polls = 2},
-            {.max_in_flight = 400, .max_polls = 8}, {.handler_concurrency = 30}, {.handler_concurrency = 0}};
+            {.max_in_flight = 400, .max_polls = 8}, {.max_in_flight = 400, .handler_concurrency = 30},
+            {.max_in_flight = 200}};
         auto const said =
             asio::co_spawn(threads.pool, it->set_limits(some[turns++ % std::size(some)]), asio::use_future).get();
         if (said.has_error() && said.error().code != errc::stopped) ++refused;
@@ -232,7 +233,7 @@ struct crowd {
     void lost_leases(where place)
     {
         options.visibility_timeout = 3s;
-        options.handler_timeout = 0s;
+        options.handler_timeout.reset();
         broker.ask([](broker::engine& queues, broker::instant) {
             broker::fault_settings faults;
             faults.by_operation["ChangeMessageVisibilityBatch"].receipt_expired = 1;
@@ -285,7 +286,7 @@ BOOST_AUTO_TEST_CASE(batches_are_handled_on_a_pool)
 {
     crowd c;
     c.send(1'000);
-    c.options.breaker.reset(); // every call fails once
+    c.options.outage.breaker.reset(); // every call fails once
     c.options.handler_executor = c.threads.pool.get_executor();
     auto handle = [](deliveries all) -> asio::awaitable<void> {
         co_await rest(1ms);

@@ -12,7 +12,7 @@ struct trying : mill {
     std::string const poison =
         engine.create_queue(sqs::create_queue_request("poison"), time.wall()).value().queue_url;
 
-    trying() { options.poison_queue_url = poison; }
+    trying() { options.poison_queue = poison; }
 };
 
 } // namespace

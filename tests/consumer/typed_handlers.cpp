@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(a_lost_lease_cancels_what_runs_within)
         auto const said = co_await next(d);
         co_return said;
     };
-    options.max_in_flight = 1; // no receive is open that could bring it back here
+    options.limits.max_in_flight = 1; // no receive is open that could bring it back here
     api.on_change = [] { return std::optional(failure(errc::connect_failed, "refused", true)); };
     post(rolls);
     open(chain(looks_on, [this, ended](delivery&) -> asio::awaitable<void> {

@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(an_operation_that_is_begun_after_the_end_of_the_handler_ass
 
 BOOST_AUTO_TEST_CASE(a_message_that_an_outage_has_kept_is_handled_again)
 {
-    options.gate = std::make_shared<keeping_gate>();
+    options.outage.gate = std::make_shared<keeping_gate>();
     send(1);
     int times = 0;
     consume([&](delivery& d) -> asio::awaitable<outcome> {

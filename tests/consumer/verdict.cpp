@@ -93,15 +93,15 @@ BOOST_AUTO_TEST_CASE(those_behind_a_head_wait_here_for_a_short_pause_only)
 
 BOOST_AUTO_TEST_CASE(a_failed_head_goes_the_way_of_its_policy)
 {
-    options.poison_queue_url = "http://localhost/1/poison";
+    options.poison_queue = "http://localhost/1/poison";
     for (bool const fifo : {false, true}) {
         its.fifo = fifo;
-        options.on_group_failure = group_policy::skip_head;
+        options.fifo.on_failure = group_policy::skip_head;
         BOOST_TEST((of(retry()).what == kind::reject) == fifo);
-        options.on_group_failure = group_policy::park_group;
-        options.park_for = 1h;
+        options.fifo.on_failure = group_policy::park_group;
+        options.fifo.park_for = 1h;
         BOOST_TEST((of(retry()).delay == 1h) == fifo);
-        options.on_group_failure = group_policy::halt;
+        options.fifo.on_failure = group_policy::halt;
         BOOST_TEST(of(retry()).halts == fifo);
     }
 }
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(what_fails_in_its_last_try_is_rejected_and_nothing_else_is)
         BOOST_TEST(!fails(3, 90, said));
     its.fifo = true;
     for (auto const policy : {group_policy::retry_head, group_policy::park_group, group_policy::halt}) {
-        options.on_group_failure = policy;
+        options.fifo.on_failure = policy;
         BOOST_TEST(fails(3, 3, retry()));
         BOOST_TEST(!of(retry()).halts);
     }

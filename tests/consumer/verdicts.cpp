@@ -38,7 +38,7 @@ BOOST_FIXTURE_TEST_SUITE(verdicts, judged)
 
 BOOST_AUTO_TEST_CASE(a_rejected_message_goes_to_the_poison_queue_with_its_reason)
 {
-    options.poison_queue_url = poison;
+    options.poison_queue = poison;
     sqs::send_message_request request(url, "m0");
     request.attributes["kind"] = {"String", "order"};
     engine.send_message(std::move(request), time.wall()).value();
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_dead_letter_queue_that_takes_nothing_from_us_gets_it_by_t
 // Copied first, deleted then: a poison queue that cannot be reached loses nothing.
 BOOST_AUTO_TEST_CASE(a_message_is_deleted_only_after_the_poison_queue_has_it)
 {
-    options.poison_queue_url = poison;
+    options.poison_queue = poison;
     send(1);
     auto const t0 = time.now();
     api.on_send = [&]() -> std::optional<failure> {
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_settlement_that_fails_names_the_queue_that_refused_it)
     };
     for (bool const hands_off : {true, false}) {
         judged m;
-        m.options.poison_queue_url = m.poison;
+        m.options.poison_queue = m.poison;
         m.send(1);
         (hands_off ? m.api.on_send : m.api.on_delete) = refused(m);
         m.consume([=](delivery&) -> asio::awaitable<outcome> { co_return hands_off ? reject("bad") : ack(); });
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_settlement_that_fails_names_the_queue_that_refused_it)
 // No retry would help, and to delete it would lose it: it goes the way of a message that failed.
 BOOST_AUTO_TEST_CASE(what_the_poison_queue_will_never_take_comes_back)
 {
-    options.poison_queue_url = poison;
+    options.poison_queue = poison;
     send(1);
     api.on_send = [] {
         failure why(errc::service_error, "no such queue");
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(what_the_poison_queue_will_never_take_comes_back)
 // A reason is whatever some exception said, and a body may leave no room for it.
 BOOST_AUTO_TEST_CASE(no_reason_and_no_size_keeps_a_message_from_the_poison_queue)
 {
-    options.poison_queue_url = poison;
+    options.poison_queue = poison;
     std::string const large(1'048'576 - 5, 'x'), half(600'000, 'y');
     for (auto const& body : {std::string("a"), std::string("b"), large, half, half}) {
         sqs::send_message_request request(url, body);
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(a_parse_error_is_logged_apart_and_treated_by_policy)
 {
     for (auto const policy : {malformed_policy::retry, malformed_policy::reject, malformed_policy::discard}) {
         judged m;
-        m.options.poison_queue_url = m.poison;
+        m.options.poison_queue = m.poison;
         m.options.on_malformed = policy;
         m.options.log_bodies = true;
         m.send(1);
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_message_is_logged_with_its_id_and_treated_by_the_
 {
     for (auto const policy : {malformed_policy::retry, malformed_policy::reject, malformed_policy::discard}) {
         judged m;
-        m.options.poison_queue_url = m.poison;
+        m.options.poison_queue = m.poison;
         m.options.on_malformed = policy;
         m.options.log_bodies = true;
         std::string id;
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_message_is_logged_with_its_id_and_treated_by_the_
 // A queue full of them: each comes as often as its backoff says, and the log says it once a second at most.
 BOOST_AUTO_TEST_CASE(messages_that_nobody_can_read_are_no_hot_loop)
 {
-    options.breaker.reset(); // it would stop all this
+    options.outage.breaker.reset(); // it would stop all this
     send(200);
     consume([](delivery&) -> asio::awaitable<outcome> {
         co_await asio::post(asio::use_awaitable);
@@ -332,7 +332,7 @@ BOOST_AUTO_TEST_CASE(the_user_says_what_an_exception_means)
 BOOST_AUTO_TEST_CASE(what_fails_for_longer_than_max_age_is_rejected)
 {
     options.max_age = 1min;
-    options.poison_queue_url = poison;
+    options.poison_queue = poison;
     send(1);
     auto const t0 = time.now();
     consume([](delivery&) -> asio::awaitable<outcome> { co_return retry(); });

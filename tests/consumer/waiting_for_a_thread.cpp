@@ -37,7 +37,7 @@ struct blocking : mill {
         workers.emplace(threads);
         options.handler_executor = workers->get_executor();
         options.drain_deadline = 10s; // for which the receive under way is short enough
-        options.batch_size = 1;
+        options.batch.size = 1;
         send(messages);
         auto const block = [this] {
             ++begun;

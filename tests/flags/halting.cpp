@@ -37,8 +37,8 @@ struct halting {
         auto const client = std::make_shared<services::app_config>(io.get_executor(), options);
         services::configuration_name what("shop", "prod", "flags");
         consumer_options how;
-        how.flag.source = flags::in_app_config(client, std::move(what), "/orders", 0s);
-        how.flag.interval = 1s;
+        how.outage.flag.emplace().source = flags::in_app_config(client, std::move(what), "/orders", 0s);
+        how.outage.flag->interval = 1s;
         how.wait_time = 0s;
         how.log = nullptr;
         it.emplace(

@@ -11,7 +11,7 @@ void settings(std::string_view bytes)
     auto const told = [](auto const& read) {
         must(read || read.error().message.find("a.toml") != std::string::npos, "a complaint names the file");
     };
-    auto const limits = app::limits_from(bytes, "a.toml");
+    auto const limits = app::limits_from(bytes, "a.toml", consumer_limits());
     told(limits);
     must(!limits || !limits->validate(), "limits that are taken can be set");
 

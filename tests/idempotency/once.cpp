@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(is_cancelled_and_acknowledges_nothing_when_its_claim_is_los
 {
     put("a");
     bool is_cancelled = false;
-    options.max_in_flight = 1;
+    options.limits.max_in_flight = 1;
     work([&](delivery& d, receipt&) -> asio::awaitable<outcome> {
         if (d.receive_count() > 1) co_return ack();
         rows->forget(key_of("a"));

@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(a_slow_claim_still_covers_the_lease)
 BOOST_AUTO_TEST_CASE(is_cancelled_when_the_store_does_not_let_it_extend_its_claim)
 {
     put("a");
-    options.max_in_flight = 1;
+    options.limits.max_in_flight = 1;
     bool down = false;
     store->on = [&](std::string_view) { return way{down ? fate::not_sent : fate::carried_out}; };
     std::optional<tick> ended;

@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(what_was_received_handled_and_settled_is_counted_with_its_d
 BOOST_AUTO_TEST_CASE(what_is_held_and_what_runs_is_known_at_any_time)
 {
     send(5);
-    options.max_in_flight = 10;
+    options.limits.max_in_flight = 10;
     consume_measured([this](delivery&) -> asio::awaitable<outcome> {
         co_await pause(10s);
         co_return ack();
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(handlers_that_fail_are_told_apart)
 BOOST_AUTO_TEST_CASE(what_only_a_look_can_tell_is_told_by_a_look)
 {
     send(2);
-    options.max_in_flight = 2;
+    options.limits.max_in_flight = 2;
     consume_measured([this](delivery&) -> asio::awaitable<outcome> {
         co_await pause(1min);
         co_return ack();
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(what_only_a_look_can_tell_is_told_by_a_look)
 BOOST_AUTO_TEST_CASE(the_time_at_which_a_flag_was_read_stands_still_while_it_cannot_be_read)
 {
     auto const flag = std::make_shared<raised_flag>();
-    options.flag.source = flag;
+    options.outage.flag.emplace().source = flag;
     consume_measured([](delivery&) -> asio::awaitable<outcome> { co_return ack(); });
     auto const look = [this] {
         asio::co_spawn(

@@ -72,9 +72,8 @@ asio::awaitable<void> live(quern::consumers& all, quern::consumer& orders, end& 
     auto const no = co_await orders.set_limits(wrong);
     how.refused = no ? "" : describe(no.error());
 
-    quern::consumer_limits fewer;
-    fewer.handler_concurrency = 2;
-    auto const yes = co_await orders.set_limits(fewer);
+    auto const two = [](quern::consumer_limits& l) { l.handler_concurrency = 2; };
+    auto const yes = co_await orders.set_limits(two);
     if (!yes) co_return;
 
     auto const said = co_await all.run();

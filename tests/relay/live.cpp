@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(whatever_the_service_answers_nothing_is_lost)
     how.timeout = 500ms; // ends those whose answer is never whole
     broker.send(url, 80);
     consumer_options options;
-    options.breaker.reset();
+    options.outage.breaker.reset();
     auto const report = run(80, options);
     BOOST_TEST(report.clean());
     BOOST_TEST(web.times.size() == 80u);

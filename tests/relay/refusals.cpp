@@ -22,9 +22,8 @@ struct refused : relayed {
         begin();
         to->on_rate([this](std::optional<policy::rate> rate) {
             rates.push_back(rate);
-            consumer_limits limits;
-            limits.rate = rate.value_or(policy::rate());
-            asio::co_spawn(io, it->set_limits(limits), [](std::exception_ptr bug, result<void> const& said) {
+            auto const turn = [rate](consumer_limits& l) { l.rate = rate; };
+            asio::co_spawn(io, it->set_limits(turn), [](std::exception_ptr bug, result<void> const& said) {
                 BOOST_TEST(!bug);
                 BOOST_TEST(said.has_value());
             });
@@ -107,7 +106,8 @@ BOOST_AUTO_TEST_CASE(a_service_that_admits_fifty_a_second_gets_hardly_more_and_e
 {
     for (auto const* const retry_after : {"", "2"}) {
         refused one;
-        one.options.max_in_flight = one.options.handler_concurrency = 10;
+        one.options.limits.max_in_flight = 10;
+        one.options.limits.handler_concurrency = 10;
         one.admit([] { return 50; }, retry_after);
         one.send(5'000);
         one.begin_and_keep_to_its_rate();
@@ -125,7 +125,8 @@ BOOST_AUTO_TEST_CASE(a_service_that_admits_fifty_a_second_gets_hardly_more_and_e
 
 BOOST_AUTO_TEST_CASE(once_the_service_takes_more_again_it_is_soon_asked_as_often_as_before)
 {
-    options.max_in_flight = options.handler_concurrency = 10;
+    options.limits.max_in_flight = 10;
+    options.limits.handler_concurrency = 10;
     auto const well_at = time.now() + 20s;
     admit([&] { return time.now() < well_at ? 20 : 1'000'000; }, "1");
     send(4'000);
@@ -140,7 +141,8 @@ BOOST_AUTO_TEST_CASE(once_the_service_takes_more_again_it_is_soon_asked_as_often
 // Those that waited within their handlers for the relay's own pace held the drain up.
 BOOST_AUTO_TEST_CASE(a_drain_gives_back_at_once_what_the_rate_holds_back)
 {
-    options.max_in_flight = options.handler_concurrency = 10;
+    options.limits.max_in_flight = 10;
+    options.limits.handler_concurrency = 10;
     admit([] { return 20; }, "1");
     send(2'000);
     begin_and_keep_to_its_rate();
@@ -154,7 +156,8 @@ BOOST_AUTO_TEST_CASE(a_drain_gives_back_at_once_what_the_rate_holds_back)
 
 BOOST_AUTO_TEST_CASE(whoever_does_not_ask_for_a_rate_gets_none)
 {
-    options.max_in_flight = options.handler_concurrency = 10;
+    options.limits.max_in_flight = 10;
+    options.limits.handler_concurrency = 10;
     admit([] { return 20; }, "1");
     send(2'000);
     begin();

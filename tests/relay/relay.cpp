@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_service_that_answers_500_to_all_is_an_outage)
 BOOST_AUTO_TEST_CASE(one_tenant_of_ten_is_down_and_the_others_are_none_the_wiser)
 {
     how.request.url = relay::url_template::parse("http://service/{{body:/tenant}}").value();
-    options.dependency = relay::dependency_by(
+    options.outage.dependency = relay::dependency_by(
         relay::text_template::parse("{{body:/tenant}}").value(), relay::queue_name::from_url(url, "us-east-1"));
     service.answer = [](net::web_hook_request const& r) {
         return r.to.path == "/t3" ? paper_service::fault(net::web_hook_fault::not_connected)
@@ -110,7 +110,8 @@ BOOST_AUTO_TEST_CASE(a_slow_request_keeps_its_message_and_holds_up_nobody_else)
 
 BOOST_AUTO_TEST_CASE(a_request_whose_lease_is_lost_is_cancelled)
 {
-    options.max_in_flight = 1; // no receive is open that could bring the message back here, where it would be adopted
+    options.limits.max_in_flight =
+        1; // no receive is open that could bring the message back here, where it would be adopted
     api.on_change = [] { return std::optional(failure(errc::timed_out, "no answer", true)); };
     service.takes = 10min;
     send(1);
@@ -135,12 +136,11 @@ BOOST_AUTO_TEST_CASE(with_a_poison_queue_it_goes_there)
 {
     how.request.url = relay::url_template::parse("http://service/{{attr.tenant}}").value();
     how.keeps_rejected = true;
-    options.poison_queue_url =
-        engine.create_queue(sqs::create_queue_request("poison"), time.wall()).value().queue_url;
+    options.poison_queue = engine.create_queue(sqs::create_queue_request("poison"), time.wall()).value().queue_url;
     send(1);
     begin();
     BOOST_TEST(until(10s, [this] { return empty(); }));
-    BOOST_TEST(in(options.poison_queue_url) == 1);
+    BOOST_TEST(in(*options.poison_queue) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_rule_that_says_halt_is_told_once_and_gives_the_message_back)

@@ -97,11 +97,11 @@ constexpr expectation expectations[] = {
 void simplify(consumer_options& c, sim::flaws const& f)
 {
     c.classify = nullptr;
-    c.rate.reset();
+    c.limits.rate.reset();
     if (!f.counts_standing_back) c.max_age = {};
-    c.on_group_failure = group_policy::retry_head;
+    c.fifo.on_failure = group_policy::retry_head;
     c.on_malformed = f.overtakes_discarded ? malformed_policy::discard : malformed_policy::retry;
-    c.poison_queue_url.clear();
+    c.poison_queue.reset();
 }
 
 /// From a third of the day on nobody can read one message in ten, which the dead-letter queue takes in the end.

@@ -207,7 +207,7 @@ private:
         options.time = &time_;
         options.seed = 1 + number;
         options.log = nullptr;
-        options.max_in_flight = 8;
+        options.limits.max_in_flight = 8;
         options.visibility_timeout = 30s;
         idempotency::once::worker const work = [this](delivery& d, idempotency::receipt&) { return handle(d); };
         p.consumes = std::make_unique<consumer>(io_.get_executor(), *p.api, url_, p.guard->around(work), options);

@@ -9,13 +9,13 @@ namespace quern::sim {
 /// Half of what is in flight may run; the other half waits here.
 void naive_worker::run_next()
 {
-    auto half = std::max<std::size_t>(1, options_.max_in_flight / 2);
-    if (options_.handler_concurrency != 0) half = std::min(half, options_.handler_concurrency);
+    auto half = std::max<std::size_t>(1, options_.limits.max_in_flight / 2);
+    half = std::min(half, options_.limits.handler_concurrency.value_or(half));
     auto const most = flaws_.asks_for_ten ? 1'000 : slow_ ? at_a_time_ : half;
     std::erase_if(waiting_, [](job_ptr const& j) { return j->gone || j->lost; });
     while (!stopping_) {
         std::vector<job_ptr> batch;
-        while (running_ < most && batch.size() < (handle_.many ? options_.batch_size : 1)) {
+        while (running_ < most && batch.size() < (handle_.many ? options_.batch.size : 1)) {
             auto const at = std::ranges::find_if(waiting_, [this](job_ptr const& j) { return may_run(j); });
             if (at == waiting_.end()) break;
             batch.push_back(*at);
@@ -35,7 +35,7 @@ void naive_worker::begin(std::vector<job_ptr> batch)
     auto const cancel = std::make_shared<asio::cancellation_signal>();
     for (auto const& j : batch) {
         j->cancel = cancel;
-        if (options_.handler_timeout.count() != 0 && !flaws_.never_times_out) spawn(time_out(j));
+        if (options_.handler_timeout && !flaws_.never_times_out) spawn(time_out(j));
     }
     auto done = [self = shared_from_this(), batch](std::exception_ptr thrown, std::vector<outcome> const& said) {
         for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -105,13 +105,13 @@ void naive_worker::note_outage(std::exception_ptr const& thrown)
     if ((flaws_.stays_slow || flaws_.relapses_at_one) && down_in_a_row_ == 3) slow_ = true;
     if (flaws_.stays_slow && good_in_a_row_ == 20) slow_ = false;
     if (slow_) at_a_time_ = thrown || flaws_.stays_slow ? 1 : 2 * at_a_time_;
-    if (flaws_.relapses_at_one && at_a_time_ >= options_.max_in_flight / 2) slow_ = false;
+    if (flaws_.relapses_at_one && at_a_time_ >= options_.limits.max_in_flight / 2) slow_ = false;
 }
 
 bool naive_worker::is_old(job const& j) const
 {
     auto const first = j.given.first_received_at();
-    return first && options_.time->wall() - *first > options_.max_age;
+    return first && options_.time->wall() - *first > *options_.max_age;
 }
 
 asio::awaitable<void> naive_worker::run_again(job_ptr j)
@@ -222,7 +222,7 @@ asio::awaitable<void> naive_worker::remove()
     for (;;) {
         while (to_delete_.empty())
             co_await deletes_wait_.wait();
-        if (to_delete_.size() < 10) co_await rest(options_.settle_linger);
+        if (to_delete_.size() < 10) co_await rest(options_.settle.linger.value_or(0ms));
         std::vector<job_ptr> batch;
         std::vector<std::string> handles;
         sqs::delete_message_batch_request request(url_, {});
@@ -263,9 +263,7 @@ void naive_worker::removed(job_ptr const& j, std::string const& handle,
 void naive_worker::turn(consumer_limits const& to)
 {
     if (flaws_.keeps_old_limits) return;
-    options_.max_in_flight = to.max_in_flight.value_or(options_.max_in_flight);
-    options_.max_bytes_in_flight = to.max_bytes_in_flight.value_or(options_.max_bytes_in_flight);
-    options_.handler_concurrency = to.handler_concurrency.value_or(options_.handler_concurrency);
+    options_.limits = to;
     room_.ring();
     run_next();
 }

@@ -120,8 +120,8 @@ private:
                 co_await room_.wait(stopped_until_);
                 continue;
             }
-            auto const taken = std::min(jobs_.size() + leaked_, options_.max_in_flight);
-            auto ask = std::min<std::size_t>(options_.max_in_flight - taken, 10);
+            auto const taken = std::min(jobs_.size() + leaked_, options_.limits.max_in_flight);
+            auto ask = std::min<std::size_t>(options_.limits.max_in_flight - taken, 10);
             if (ask == 0 || is_full()) {
                 co_await room_.wait();
                 continue;
@@ -161,7 +161,7 @@ private:
         std::size_t bytes = 0;
         for (auto const& j : jobs_)
             bytes += j->given.body().size();
-        return bytes >= options_.max_bytes_in_flight && !flaws_.ignores_bytes;
+        return bytes >= options_.limits.max_bytes_in_flight.value_or(bytes + 1) && !flaws_.ignores_bytes;
     }
 
     asio::awaitable<result<sqs::receive_message_response>> answer_to(sqs::receive_message_request);
@@ -213,7 +213,7 @@ private:
 
     asio::awaitable<void> time_out(job_ptr j)
     {
-        co_await rest(options_.handler_timeout);
+        co_await rest(*options_.handler_timeout);
         if (!j->running) co_return;
         j->overdue = true;
         if (flaws_.abandons_overdue)

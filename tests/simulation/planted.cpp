@@ -97,7 +97,7 @@ private:
 subject_factory consumer_with(planted which)
 {
     return [which](asio::io_context& io, sqs::api& api, std::string url, handlers handle, consumer_options options) {
-        if (which == planted::stops_at_a_streak) options.gate = std::make_shared<streak_gate>();
+        if (which == planted::stops_at_a_streak) options.outage.gate = std::make_shared<streak_gate>();
         return std::make_unique<spoilt>(which, io, api, std::move(url), std::move(handle), std::move(options));
     };
 }

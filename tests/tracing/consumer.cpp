@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(a_failure_is_the_status_and_each_try_has_its_spans)
 BOOST_AUTO_TEST_CASE(a_handler_of_several_has_a_span_for_each)
 {
     trace();
-    options.batch_size = 5;
+    options.batch.size = 5;
     send_from(sender);
     send(4);
     std::size_t known = 0;
@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(a_lease_that_is_lost_fails_the_settling)
 {
     trace();
     options.visibility_timeout = 10s;
-    options.max_in_flight =
+    options.limits.max_in_flight =
         1; // or a receive that is open could bring the message back here, where it would be adopted
     send_from(sender);
     api.on_change = [] { return std::optional<failure>(failure(errc::timed_out, "no answer", true)); };

@@ -21,7 +21,7 @@ API_AT = "reference/api/"  # in the site
 # Pages outside of docs/: where each is in the site.
 OUTSIDE = {"README.md": "readme.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 
-WIDE = ("index.md", "reference/metrics.md")  # tables that need the place of the table of contents
+WIDE = ("index.md", "reference/metrics.md", "reference/options.md")  # tables that need the place of the table of contents
 STATIC = (".png", ".svg")
 FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"(?<=\]\()([^)#\s]+)((?:#[^)]*)?)(?=\))")
@@ -149,7 +149,7 @@ SCOPES = {
 }
 # Pages whose names are rather those of files of settings, of other programs, or of metrics.
 QUALIFIED_ALONE = ("guide/relay.md", "guide/alarms.md", "guide/credentials.md", "guide/local-broker.md", "guide/from-",
-    "reference/metrics.md", "guide/dead-letters.md", "design/structure.md", "design/servers.md", "interop.md", "benchmarks.md")
+    "reference/metrics.md", "reference/options.md", "guide/dead-letters.md", "design/structure.md", "design/servers.md", "interop.md", "benchmarks.md")
 # Pages about the inside, whose functions Doxygen does not know.
 INSIDE = ("design/consumer.md", "design/memory.md")
 # Scopes with names that were there before: those of profiles.

@@ -1,10 +1,47 @@
 #include "common/command_line.hpp"
 
 #include "common/commands.hpp"
+#include "common/duration_text.hpp"
 
 #include <CLI/CLI.hpp>
 
 namespace quern::app {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr char const* none = "none";
+
+// The text is one that the option's traits have let through.
+
+void store(milliseconds& to, std::string const& text)
+{
+    to = duration_from(text).value();
+}
+
+void store(std::optional<milliseconds>& to, std::string const& text)
+{
+    to = text == none ? std::nullopt : duration_from(text);
+}
+
+void store(byte_count& to, std::string const& text)
+{
+    to.most = text == none ? std::nullopt : bytes_from(text);
+}
+
+std::string shown(std::optional<milliseconds> const& is)
+{
+    return is ? duration_text(*is) : none;
+}
+
+std::string shown(byte_count const& is)
+{
+    return is.most ? std::to_string(*is.most) : none;
+}
+
+} // namespace
+
 trait required()
 {
     return [](CLI::Option& it) { it.required(); };
@@ -52,9 +89,24 @@ trait one_of_told(std::initializer_list<char const*> values)
                CLI::Option& it) { it.check(all); };
 }
 
-trait size_value()
+trait duration_within(milliseconds lowest, milliseconds highest, bool or_none)
 {
-    return [](CLI::Option& it) { it.transform(CLI::AsSizeValue(false).description("")); };
+    return check([=](std::string const& text) -> std::string {
+        if (or_none && text == none) return {};
+        auto const is = duration_from(text);
+        if (is && *is >= lowest && *is <= highest) return {};
+        return "must be a duration, as 30s or 5m, from " + duration_text(lowest) + " to " + duration_text(highest) +
+            (or_none ? ", or none" : "");
+    });
+}
+
+trait size_or_none(std::uint64_t lowest)
+{
+    return check([=](std::string const& text) -> std::string {
+        auto const is = bytes_from(text);
+        if (text == none || (is && *is >= lowest)) return {};
+        return "must be a size, as 64MiB, of at least " + std::to_string(lowest) + ", or none";
+    });
 }
 
 trait needs(char const* other)
@@ -86,6 +138,11 @@ void command::add(std::initializer_list<option> all)
         auto const add = [&](auto* to) {
             if constexpr (std::is_same_v<decltype(to), bool*>)
                 return it_->add_flag(word, *to, one.help);
+            else if constexpr (requires { store(*to, word); })
+                return it_
+                    ->add_option_function<std::string>(
+                        word, [to](std::string const& s) { store(*to, s); }, one.help)
+                    ->default_function([to] { return shown(*to); });
             else
                 return it_->add_option(word, *to, one.help);
         };

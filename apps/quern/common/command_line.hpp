@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -47,12 +48,15 @@ trait parsed_by(Parse parse)
 trait range(int lowest, int highest);
 trait range(std::uint64_t lowest, std::uint64_t highest);
 trait range(double lowest, double highest);
+/// A duration, "30s" or "5m", within these bounds; where `or_none`, the word none as well, which makes the variable
+/// absent.
+trait duration_within(std::chrono::milliseconds lowest, std::chrono::milliseconds highest, bool or_none = false);
 trait positive();
 trait one_of(std::initializer_list<char const*> values);
 /// The same, where the help's text has these values already.
 trait one_of_told(std::initializer_list<char const*> values);
-/// Reads a number of bytes: 64MiB, 1GiB.
-trait size_value();
+/// A number of bytes, "64MiB" or "1GiB", of at least so many; or none, which makes the variable absent.
+trait size_or_none(std::uint64_t lowest);
 
 /// Both name an option of the same command that is there already, or comes in the same list.
 trait needs(char const* other);
@@ -63,12 +67,18 @@ trait one_each_time();
 /// The same, though what follows a value belongs to the list too; the help shows it as a single value.
 trait any_number();
 
+/// A number of bytes, or any.
+struct byte_count {
+    std::optional<std::uint64_t> most;
+};
+
 /// A line in the table of a command: an option, or a positional argument. The variable outlives the reading of the
 /// command line; a bool is a flag.
 struct option {
     using variable =
         std::variant<bool*, std::string*, int*, std::int64_t*, std::uint64_t*, double*, std::optional<int>*,
-            std::optional<std::uint16_t>*, std::optional<std::uint64_t>*, std::uint16_t*, std::vector<std::string>*>;
+            std::optional<std::uint16_t>*, std::optional<std::uint64_t>*, std::uint16_t*, std::vector<std::string>*,
+            std::chrono::milliseconds*, std::optional<std::chrono::milliseconds>*, byte_count*>;
 
     /// `name`: "--wait-time SECONDS", with what its value is called in the help, or "QUEUE", a positional argument.
     template <class T, class... Traits>

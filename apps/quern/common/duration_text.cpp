@@ -29,7 +29,6 @@ std::optional<std::chrono::milliseconds> duration_from(std::string_view text)
     constexpr unit units[] = {
         {"ms", 1}, {"min", 60'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"d", 86'400'000}};
     constexpr double year = 366.0 * 24 * 3'600'000;
-    if (text == "0") return std::chrono::milliseconds(0);
     if (text.empty()) return {};
     double sum = 0;
     while (!text.empty()) {
@@ -42,6 +41,7 @@ std::optional<std::chrono::milliseconds> duration_from(std::string_view text)
                 text.remove_prefix(u.name.size());
             }
         }
+        if (size == 0 && text.empty() && sum == 0) size = 1'000;
         if (size == 0) return {};
         sum += *number * size;
         if (!(sum <= year)) return {};
@@ -55,7 +55,8 @@ std::string duration_text(std::chrono::milliseconds of)
     if (ms % 1000 != 0) return std::to_string(ms) + "ms";
     auto const s = ms / 1000;
     std::string out;
-    if (s >= 60) out = std::to_string(s / 60) + "m";
+    if (s >= 3600) out = std::to_string(s / 3600) + "h";
+    if (s / 60 % 60 != 0) out += std::to_string(s / 60 % 60) + "m";
     if (s % 60 != 0 || s == 0) out += std::to_string(s % 60) + "s";
     return out;
 }

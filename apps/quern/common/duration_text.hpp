@@ -8,11 +8,11 @@
 
 namespace quern::app {
 
-/// "30s", "250ms", "1m30s", "1.5h": numbers with units, as Go writes durations; h, m or min, s, ms. Nothing when it
-/// is none, or longer than a year.
+/// "30s", "250ms", "1m30s", "1.5h": numbers with units, as Go writes durations; d, h, m or min, s, ms. A number alone
+/// counts seconds, as SQS does. Nothing when it is none, or longer than a year.
 std::optional<std::chrono::milliseconds> duration_from(std::string_view);
 
-/// "30s", "1m30s", "250ms"
+/// "30s", "1m30s", "12h", "250ms"
 std::string duration_text(std::chrono::milliseconds);
 
 /// "65536", "64KiB", "1MiB", "1GiB"; nothing when it is none.

@@ -39,8 +39,7 @@ result<consumer_work> work_on(
     } else {
         // A handler is cancelled at nine tenths of a drain: the command has to be gone before its end.
         out.handle = [&o, heard](std::string const& url) {
-            return run_for_each(
-                o.exec, url, std::chrono::milliseconds(o.drain_deadline * 1000 / 20), traces_of(heard->traces));
+            return run_for_each(o.exec, url, o.drain_deadline / 20, traces_of(heard->traces));
         };
     }
     return out;
@@ -55,7 +54,7 @@ asio::awaitable<int> consume(session& s, consume_options const& o)
     }
     make_work const make = [&](std::vector<std::string> const& urls, consumer_options& settings,
                                std::shared_ptr<consumer_news> heard) {
-        auto const rejects = settings.max_age.count() != 0 || settings.max_tries;
+        auto const rejects = settings.max_age || settings.max_tries;
         if (!rejects) settings.log = without_word_of_rejects(std::move(settings.log));
         return work_on(o, urls.size() != 1, s.io.get_executor(), heard);
     };

@@ -1,11 +1,13 @@
 #pragma once
 
 #include "common/admin_port.hpp"
+#include "common/command_line.hpp"
 #include "common/idempotency_work.hpp"
 #include "common/trace_export.hpp"
 
 #include <quern/consumer/options.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,33 +15,31 @@
 
 namespace quern::app {
 
-class command;
-
 /// The command line of `quern consume`.
 struct consume_options {
     std::vector<std::string> queues;
     std::string settings;
-    std::size_t handler_concurrency = 0;
+    std::optional<std::uint64_t> handler_concurrency;
     std::string exec;
     bool until_empty = false;
     std::optional<std::size_t> max_in_flight;
-    std::uint64_t max_bytes = consumer_options().max_bytes_in_flight;
+    byte_count max_bytes_in_flight{consumer_limits().max_bytes_in_flight};
     std::string rate;
     std::int64_t burst = policy::rate().burst;
-    int stall_after = 60;
-    int visibility_timeout = 30;
-    std::optional<int> wait_time;
-    int drain_deadline = 30;
-    double handler_timeout = 0;
-    int max_age = 0;
+    std::optional<std::chrono::milliseconds> stall_after = consumer_options().stall_after;
+    std::chrono::milliseconds visibility_timeout = consumer_options().visibility_timeout;
+    std::optional<std::chrono::milliseconds> wait_time;
+    std::chrono::milliseconds drain_deadline = consumer_options().drain_deadline;
+    std::optional<std::chrono::milliseconds> handler_timeout;
+    std::optional<std::chrono::milliseconds> max_age;
     std::optional<int> max_tries;
     std::string poison_queue;
     std::string on_group_failure = "retry";
-    std::optional<int> park_for;
+    std::optional<std::chrono::milliseconds> park_for;
     std::string tenant;
     std::string flag;
     std::string flag_name;
-    std::optional<int> flag_interval;
+    std::optional<std::chrono::milliseconds> flag_interval;
     std::string on_unknown_flag = "run";
     std::string report;
     std::string metrics;
@@ -58,7 +58,10 @@ void add_consumer_options(command& to, consume_options&);
 /// Why they do not fit together; empty when they do.
 std::string conflict(consume_options const&);
 
-/// The consumer's options, but for the flag's source.
+/// Settings of the flag, but for its source.
+policy::flag_options flag_options_from(consume_options const&);
+
+/// The consumer's options, but for the flag.
 consumer_options options_from(consume_options const&);
 
 } // namespace quern::app

@@ -12,7 +12,7 @@ consume_work::consume_work(asio::io_context& io, sqs::api& api, std::vector<std:
     std::function<handler(std::string const& url)> const& handle,
     std::function<batch_handler(std::string const& url)> const& many,
     std::function<std::shared_ptr<observer>(std::string const& url)> const& watch, consumer_options options)
-    : rate_(options.rate.value_or(policy::rate()))
+    : limits_(options.limits)
 {
     if (urls.size() == 1) {
         if (watch) options.observer = watch(urls.front());
@@ -24,9 +24,9 @@ consume_work::consume_work(asio::io_context& io, sqs::api& api, std::vector<std:
         return;
     }
     consumers_options together;
-    together.max_in_flight = options.max_in_flight;
+    together.max_in_flight = options.limits.max_in_flight;
     auto each = options;
-    each.max_in_flight = 120'000; // what all share is the limit
+    each.limits.max_in_flight = 120'000; // what all share is the limit
     several_.emplace(io.get_executor(), together);
     for (auto const& url : urls) {
         if (watch) each.observer = watch(url);
@@ -63,20 +63,21 @@ void consume_work::drain_on(std::initializer_list<int> signals, std::chrono::mil
 
 asio::awaitable<result<void>> consume_work::set_limits(consumer_limits to)
 {
-    if (several_ && to.max_in_flight) {
-        auto const said = co_await several_->set_max_in_flight(*to.max_in_flight);
+    if (several_) {
+        auto const said = co_await several_->set_max_in_flight(to.max_in_flight);
         if (!said) co_return said;
-        to.max_in_flight.reset();
     }
-    auto const before = rate_;
-    if (to.rate) {
-        rate_ = *to.rate;
-        to.rate = rate_in_force();
-    }
+    auto const before = std::exchange(limits_, to);
+    to.rate = rate_in_force();
+    auto const turn = [this, to](consumer_limits& l) {
+        auto const its_share = l.max_in_flight;
+        l = to;
+        if (several_) l.max_in_flight = its_share;
+    };
     for (auto const& q : queues_) {
-        auto const said = co_await q.of.set_limits(to);
+        auto const said = co_await q.of.set_limits(turn);
         if (said) continue;
-        rate_ = before;
+        limits_ = before;
         co_return said;
     }
     co_return result<void>();
@@ -85,21 +86,20 @@ asio::awaitable<result<void>> consume_work::set_limits(consumer_limits to)
 asio::awaitable<result<void>> consume_work::limit_rate(std::optional<policy::rate> bound)
 {
     bound_ = bound;
-    consumer_limits to;
-    to.rate = rate_;
-    auto const said = co_await set_limits(std::move(to));
+    auto const said = co_await set_limits(limits_);
     co_return said;
 }
 
-policy::rate consume_work::rate_in_force() const
+std::optional<policy::rate> consume_work::rate_in_force() const
 {
-    if (!bound_) return rate_;
+    auto const& its = limits_.rate;
+    if (!bound_) return its;
     auto const a_second = [](policy::rate const& r) {
         return static_cast<double>(r.count) / std::chrono::duration<double>(r.per).count();
     };
-    if (rate_.count != 0 && a_second(rate_) <= a_second(*bound_)) return rate_;
+    if (its && a_second(*its) <= a_second(*bound_)) return its;
     auto out = *bound_;
-    if (rate_.count != 0) out.burst = std::min(out.burst, rate_.burst);
+    if (its) out.burst = std::min(out.burst, its->burst);
     return out;
 }
 

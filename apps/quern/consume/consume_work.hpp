@@ -42,9 +42,9 @@ public:
     boost::asio::awaitable<result<void>> limit_rate(std::optional<policy::rate>);
 
 private:
-    policy::rate rate_in_force() const;
+    std::optional<policy::rate> rate_in_force() const;
 
-    policy::rate rate_; // without limit_rate()
+    consumer_limits limits_; // without limit_rate()
     std::optional<policy::rate> bound_;
     std::optional<consumer> one_;
     std::optional<consumers> several_;

@@ -36,8 +36,8 @@ sqs::client_options client_options_from(
     auto options = s.options;
     options.credentials = s.sqs.credentials();
     auto& lanes = options.connections;
-    lanes.data_connections = std::max(lanes.data_connections, queues * (may_be_turned ? 1'000 : o.max_polls));
-    lanes.control_connections = std::max(lanes.control_connections, queues * o.max_settle_calls);
+    lanes.data_connections = std::max(lanes.data_connections, queues * (may_be_turned ? 1'000 : o.limits.max_polls));
+    lanes.control_connections = std::max(lanes.control_connections, queues * o.settle.max_calls);
     return client_options_for(o, std::move(options));
 }
 
@@ -69,9 +69,8 @@ asio::awaitable<void> turn(consume_work& of, std::string path, consumer_limits t
 class consume_run {
 public:
     consume_run(session& s, consume_options const& o)
-        : s_(s), o_(o), limit_(std::chrono::seconds(o.drain_deadline)), settings_(options_from(o)),
-          base_(consumer_limits::of(settings_)), at_first_(base_),
-          heard_(std::make_shared<consumer_news>(s.io.get_executor()))
+        : s_(s), o_(o), limit_(o.drain_deadline), settings_(options_from(o)), base_(settings_.limits),
+          at_first_(base_), heard_(std::make_shared<consumer_news>(s.io.get_executor()))
     {}
 
     asio::awaitable<int> find_queues();
@@ -125,22 +124,23 @@ asio::awaitable<int> consume_run::find_queues()
     if (!poison) co_return s_.complain(poison.error(), "--poison-queue " + o_.poison_queue);
     if (std::ranges::find(urls_, *poison) != urls_.end())
         co_return complain("--poison-queue is the queue itself: what is rejected would come again", usage);
-    settings_.poison_queue_url = *poison;
+    settings_.poison_queue = *poison;
     co_return ok;
 }
 
 int consume_run::read_files()
 {
     if (!o_.settings.empty()) {
-        auto const found = load_limits(o_.settings);
+        auto const found = load_limits(o_.settings, base_);
         if (!found) return complain(found.error());
-        at_first_ = found->over(base_);
+        at_first_ = *found;
     }
     if (!o_.flag.empty()) {
-        auto const interval = std::chrono::duration_cast<std::chrono::seconds>(settings_.flag.interval);
-        auto flag = open_flag(s_, "--flag", o_.flag, interval);
-        if (!flag) return complain(flag.error());
-        settings_.flag.source = std::move(*flag);
+        auto& flag = settings_.outage.flag.emplace(flag_options_from(o_));
+        auto source =
+            open_flag(s_, "--flag", o_.flag, std::chrono::duration_cast<std::chrono::seconds>(flag.interval));
+        if (!source) return complain(source.error());
+        flag.source = std::move(*source);
     }
     auto opened = open_report(o_.report);
     if (!opened) return complain_of_report(o_.report, opened.error());
@@ -178,7 +178,7 @@ int consume_run::open_doors()
     auto client = client_options_from(s_, settings_, urls_.size(), !o_.settings.empty());
     if (numbers_) client.observer = numbers_->of_client();
     s_.consumers.emplace(s_.io.get_executor(), std::move(client));
-    if (urls_.size() > *at_first_.max_in_flight)
+    if (urls_.size() > at_first_.max_in_flight)
         return complain(fmt::format("--max-in-flight must be at least {}, one for each queue", urls_.size()), usage);
     std::function<telemetry::snapshot()> page;
     if (numbers_) page = [numbers = numbers_.get()] { return numbers->all().snapshot(); };
@@ -240,13 +240,13 @@ void consume_run::follow_signals()
 
 void consume_run::read_limits_again()
 {
-    auto const found = load_limits(o_.settings);
+    auto const found = load_limits(o_.settings, base_);
     if (!found) {
         log_line(
             log_level::error, fmt::format("the settings stay as they are: {}", printable(found.error().message)));
         return;
     }
-    asio::co_spawn(s_.io, turn(*all_, o_.settings, found->over(base_)), [](std::exception_ptr bug) {
+    asio::co_spawn(s_.io, turn(*all_, o_.settings, *found), [](std::exception_ptr bug) {
         if (bug) std::rethrow_exception(bug);
     });
 }
@@ -275,16 +275,16 @@ asio::awaitable<void> consume_run::until_drained()
     manager_.ready("consuming " + (has_one() ? urls_.front() : std::to_string(urls_.size()) + " queues"));
 
     bool draining = false;
-    bool const tells = job_.statistics_every.count() != 0;
-    auto tell_at = real_clock().now() + job_.statistics_every;
+    auto const every = job_.statistics_every;
+    auto tell_at = real_clock().now() + every.value_or(0s);
     while (!heard_->end) {
         std::optional<tick> look_at, wake_at;
         if (o_.until_empty && !draining) wake_at = look_at = real_clock().now() + 100ms;
-        if (tells) wake_at = std::min(tell_at, look_at.value_or(tell_at));
+        if (every) wake_at = std::min(tell_at, look_at.value_or(tell_at));
         co_await heard_->arrived.wait(wake_at);
 
-        if (tells && real_clock().now() >= tell_at) {
-            tell_at = real_clock().now() + job_.statistics_every;
+        if (every && real_clock().now() >= tell_at) {
+            tell_at = real_clock().now() + *every;
             log_line(log_level::info, job_.statistics());
         }
         bool enough = heard_->complaint.has_value();

@@ -46,7 +46,7 @@ struct consumer_work {
     std::function<handler(std::string const& url)> handle;            ///< makes the handler of a queue
     std::function<batch_handler(std::string const& url)> handle_many; ///< that, for several messages at once; or null
     std::function<std::string()> statistics;                          ///< a line for the log; null: none
-    std::chrono::seconds statistics_every{0};                         ///< zero: never
+    std::optional<std::chrono::milliseconds> statistics_every;        ///< absent: never
     std::function<void(consume_work&)> started;                       ///< once they run; null: nothing
     std::function<void()> ended;                                      ///< before the consumers go; null: nothing
     std::shared_ptr<void> keeps;                                      ///< alive as long as the consumers

@@ -7,7 +7,7 @@
 
 namespace quern::app {
 
-/// Limits that a TOML document sets; what it leaves out is absent.
+/// These limits, but for those that a TOML document names; "none" takes one away.
 ///
 ///     max_in_flight = 200
 ///     max_bytes_in_flight = 67_108_864
@@ -19,9 +19,9 @@ namespace quern::app {
 /// `file` is its name in complaints.
 ///
 /// Fails with  errc::invalid_option  a sentence that names file, line, column and key, and what would do instead
-result<consumer_limits> limits_from(std::string_view document, std::string_view file);
+result<consumer_limits> limits_from(std::string_view document, std::string_view file, consumer_limits const& base);
 
 /// The same, of a file.
-result<consumer_limits> load_limits(std::string const& path);
+result<consumer_limits> load_limits(std::string const& path, consumer_limits const& base);
 
 } // namespace quern::app

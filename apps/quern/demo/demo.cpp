@@ -72,7 +72,7 @@ public:
             self->all_sent_ = true;
         });
         consumer_options settings;
-        settings.max_in_flight = options_.max_in_flight;
+        settings.limits.max_in_flight = options_.max_in_flight;
         settings.wait_time = 1s; // an empty queue is noticed within it
         settings.log = without_word_of_rejects(to_stderr());
         settings.observer = admin ? admin->observe(queue_url_, self) : self;

@@ -78,7 +78,7 @@ boost::asio::awaitable<int> relay_messages(
             how.relay.trace = [traces](delivery const& d) { return traces->context_of(d.id()); };
         return relay_work(s, urls.front(), how, settings, std::move(heard), reread, told);
     };
-    if (how.checks_health && how.wait_healthy.count() != 0) {
+    if (how.checks_health && how.wait_healthy) {
         auto const why = co_await wait_until_healthy(s.io.get_executor(), how);
         if (why) co_return complain("--wait-healthy: not healthy yet: " + *why);
     }
@@ -104,7 +104,7 @@ int run_relay(command_line const& line, relay_line const& said)
     if (how.batch > 1 && !consume.idempotency.store.empty())
         return complain("--batch does not go with --idempotency, which guards one message at a time", usage);
     consume.max_in_flight = how.concurrency * how.batch;
-    if (how.wait_time && !consume.wait_time) consume.wait_time = how.wait_time;
+    if (how.wait_time && !consume.wait_time) consume.wait_time = std::chrono::seconds(*how.wait_time);
     how.relay.keeps_rejected = !consume.poison_queue.empty();
     reread_settings const reread = [&] { return settings_from(said); };
     auto where = line.where;

@@ -19,7 +19,8 @@ using namespace std::chrono_literals;
 
 constexpr auto fine = "";
 
-text set_duration(std::chrono::milliseconds& to, text const& value, std::chrono::milliseconds least)
+template <class Duration>
+text set_duration(Duration& to, text const& value, std::chrono::milliseconds least)
 {
     auto const duration = duration_from(value);
     if (!duration || *duration < least || *duration > std::chrono::hours(12))
@@ -123,11 +124,8 @@ text set_share(settings& s, text const& value)
 
 text set_statistics(settings& s, text const& value)
 {
-    auto const every = duration_from(value);
-    if (!every || (every->count() != 0 && *every < std::chrono::seconds(1)))
-        return "must be a duration of 1s at least, or 0 for never";
-    s.statistics_every = *every;
-    return fine;
+    s.statistics_every.reset();
+    return value == "none" ? fine : set_duration(s.statistics_every, value, 1s);
 }
 
 text set_size(std::size_t& to, text const& value)
@@ -235,8 +233,8 @@ constexpr relay_setting table[] = {
             return wrong;
         }},
     {"batch_window", "--batch-window", "DURATION",
-        "With --batch: time for which the first message waits for others; default 0",
-        [](settings& s, text const& v) { return set_duration(s.batch_window, v, 0ms); }},
+        "With --batch: time for which the first message waits for others; default: none",
+        [](settings& s, text const& v) { return set_duration(s.batch_window, v, 1ms); }},
     {"batch_bytes", "--batch-bytes", "SIZE",
         "With --batch: most bytes of bodies in a request; a longer one goes alone; default 4MiB",
         [](settings& s, text const& v) { return set_size(s.batch_bytes, v); }},
@@ -258,9 +256,10 @@ constexpr relay_setting table[] = {
     {"health.up_after", "", "", "",
         [](settings& s, text const& v) { return set_number(s.health.up_after, v, 1, 1'000); }},
     {"health.wait", "--wait-healthy", "DURATION",
-        "Wait at most so long for a good check at the start, else end; default 0: no wait",
-        [](settings& s, text const& v) { return set_duration(s.wait_healthy, v, 0ms); }},
-    {"stats", "--stats", "DURATION", "Log a line of what was done, so often; 0: never; default 2m", set_statistics},
+        "Wait at most so long for a good check at the start, else end; default: no wait",
+        [](settings& s, text const& v) { return set_duration(s.wait_healthy, v, 1ms); }},
+    {"stats", "--stats", "DURATION", "Log a line of what was done, so often; none: never; default 2m",
+        set_statistics},
 };
 
 } // namespace
@@ -287,13 +286,13 @@ std::string relay_settings::conflict() const
     if (!web.key_file.empty() && web.certificate_file.empty()) return "--client-key needs --client-cert";
     if (auto const wrong = relay.validate()) return wrong->message;
     if (auto const wrong = web.validate()) return wrong->message;
-    if (batch_window.count() != 0 && batch == 1) return "--batch-window needs --batch";
+    if (batch_window && batch == 1) return "--batch-window needs --batch";
     if (batch > 1 && !dependency.is_empty())
         return "--batch does not go with --dependency: one request goes to one service";
     if (batch > 1 && !reply_queue.empty())
         return "--batch does not go with --reply-queue: its answer says which messages have failed";
     if (batch * concurrency > 120'000) return "--batch x --concurrency must be 120000 at most";
-    if (wait_healthy.count() != 0 && !checks_health) return "--wait-healthy needs --health-url";
+    if (wait_healthy && !checks_health) return "--wait-healthy needs --health-url";
     return fine;
 }
 

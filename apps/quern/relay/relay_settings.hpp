@@ -24,16 +24,16 @@ struct relay_settings {
     policy::breaker_options breaker;
     relay::health_options health;
     bool checks_health = false;
-    std::chrono::milliseconds wait_healthy{0};           ///< before the first receive
-    relay::text_template dependency;                     ///< see relay::dependency_by()
-    std::string reply_queue;                             ///< URL, name or ARN; empty: none
-    std::size_t concurrency = 50;                        ///< requests at once
-    bool finds_concurrency = false;                      ///< as many of these as bring more
-    bool heeds_refusals = true;                          ///< answers of 429 may limit the rate, see relay::on_rate()
-    std::size_t batch = 1;                               ///< messages in a request, at most
-    std::chrono::milliseconds batch_window{0};           ///< the first of them waits so long for others
-    std::size_t batch_bytes = 4 << 20;                   ///< of bodies: an event of 6 MB is the most for Lambda
-    std::chrono::milliseconds statistics_every{120'000}; ///< zero: never
+    std::optional<std::chrono::milliseconds> wait_healthy; ///< before the first receive
+    relay::text_template dependency;                       ///< see relay::dependency_by()
+    std::string reply_queue;                               ///< URL, name or ARN; empty: none
+    std::size_t concurrency = 50;                          ///< requests at once
+    bool finds_concurrency = false;                        ///< as many of these as bring more
+    bool heeds_refusals = true; ///< answers of 429 may limit the rate, see relay::on_rate()
+    std::size_t batch = 1;      ///< messages in a request, at most
+    std::optional<std::chrono::milliseconds> batch_window; ///< the first of them waits so long for others
+    std::size_t batch_bytes = 4 << 20;                     ///< of bodies: an event of 6 MB is the most for Lambda
+    std::optional<std::chrono::milliseconds> statistics_every{120'000};
 
     // Only variables say these; on the command line they are options of every consumer, or of the program.
     std::optional<int> wait_time;

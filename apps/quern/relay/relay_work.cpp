@@ -144,15 +144,15 @@ result<consumer_work> relay_work(session& s, std::string const& queue_url, relay
     } catch (std::exception const& e) {
         return failure(errc::invalid_option, e.what());
     }
-    settings.breaker = how.breaker;
+    settings.outage.breaker = how.breaker;
     if (!how.dependency.is_empty()) {
-        settings.dependency =
+        settings.outage.dependency =
             relay::dependency_by(how.dependency, relay::queue_name::from_url(queue_url, s.options.where.region));
     }
     settings.system_attributes = relay::system_attributes_for(how.relay.request);
     at->to.on_halt([heard](std::string const& why) { heard->end_with("a rule says halt: " + why); });
 
-    settings.handler_concurrency = how.concurrency; // each has a connection
+    settings.limits.handler_concurrency = how.concurrency; // each has a connection
     if (how.finds_concurrency) settings.concurrency.emplace();
 
     consumer_work out;
@@ -160,16 +160,16 @@ result<consumer_work> relay_work(session& s, std::string const& queue_url, relay
     out.handle = [at](std::string const&) { return at->to.handler(); };
     if (queue_url.ends_with(".fifo") &&
         how.batch == 1) { // a receive may bring ten of one group, of which one may run
-        settings.max_in_flight = std::min<std::size_t>(10 * how.concurrency, most_in_flight_of_fifo);
+        settings.limits.max_in_flight = std::min<std::size_t>(10 * how.concurrency, most_in_flight_of_fifo);
     }
     if (how.batch > 1) {
         out.handle_many = [at](std::string const&) { return at->to.batch_handler(); };
-        settings.batch_size = how.batch;
-        settings.batch_window = how.batch_window;
-        settings.batch_bytes = how.batch_bytes;
+        settings.batch.size = how.batch;
+        settings.batch.window = how.batch_window;
+        settings.batch.bytes = how.batch_bytes;
     }
     out.statistics = [at] { return relay_statistics(at->to.counters(), at->to.rate(), at->web.counters().open); };
-    out.statistics_every = std::chrono::ceil<std::chrono::seconds>(how.statistics_every);
+    out.statistics_every = how.statistics_every;
     at->told = std::move(told);
     reload_on_signal(at, reread);
     out.started = [at, ex, paced = how.heeds_refusals](consume_work& all) {
@@ -191,7 +191,7 @@ asio::awaitable<std::optional<std::string>> wait_until_healthy(asio::any_io_exec
     auto options = how.health;
     options.unix_socket = how.relay.unix_socket;
     relay::health_check health(ex, web, std::move(options), real_clock());
-    auto const why = co_await health.well_within(how.wait_healthy);
+    auto const why = co_await health.well_within(*how.wait_healthy);
     co_return why;
 }
 

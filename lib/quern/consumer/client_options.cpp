@@ -10,8 +10,8 @@ sqs::client_options client_options_for(consumer_options const& options, sqs::cli
     auto& pool = base.connections;
     base.retries.max_attempts = 1;
     base.request_timeout = std::min(base.request_timeout, milliseconds(options.visibility_timeout) / 6);
-    pool.data_connections = std::max(pool.data_connections, options.max_polls);
-    pool.control_connections = std::max(pool.control_connections, options.max_settle_calls);
+    pool.data_connections = std::max(pool.data_connections, options.limits.max_polls);
+    pool.control_connections = std::max(pool.control_connections, options.settle.max_calls);
     return base;
 }
 

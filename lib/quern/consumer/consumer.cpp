@@ -34,11 +34,11 @@ std::optional<failure> unusable(std::string const& queue_url, handlers const& ha
         return wrong("the handler is an empty function: give the consumer one that can be called");
     }
     if (auto no_queue = sqs::check_queue("queue_url", queue_url)) return no_queue;
-    if (options.poison_queue_url.empty()) return options.validate();
-    if (auto no_queue = sqs::check_queue("poison_queue_url", options.poison_queue_url)) return no_queue;
-    if (may_be_the_same(options.poison_queue_url, queue_url)) {
+    if (!options.poison_queue) return options.validate();
+    if (auto no_queue = sqs::check_queue("poison_queue", *options.poison_queue)) return no_queue;
+    if (may_be_the_same(*options.poison_queue, queue_url)) {
         return wrong(
-            "poison_queue_url is the queue that is consumed: rejected messages would come back for ever. For queues "
+            "poison_queue is the queue that is consumed: rejected messages would come back for ever. For queues "
             "of one name in two accounts give both URLs, or both ARNs");
     }
     return options.validate();
@@ -47,7 +47,7 @@ std::optional<failure> unusable(std::string const& queue_url, handlers const& ha
 /// Throws when the client has too few connections left for one more consumer.
 sqs::lane_claim claim_places(sqs::api& api, consumer_options const& options)
 {
-    auto out = api.claim({options.max_polls, options.max_settle_calls});
+    auto out = api.claim({options.limits.max_polls, options.settle.max_calls});
     if (!out.refused) return out;
     auto const too_few = [](std::string option, std::size_t wanted, std::string lane, std::size_t free) {
         throw_exception_from_error(
@@ -58,8 +58,9 @@ sqs::lane_claim claim_places(sqs::api& api, consumer_options const& options)
                     "_connections, see client_options_for(), or give the consumer a client of its own"),
             BOOST_CURRENT_LOCATION);
     };
-    if (out.refused->data < options.max_polls) too_few("max_polls", options.max_polls, "data", out.refused->data);
-    too_few("max_settle_calls", options.max_settle_calls, "control", out.refused->control);
+    if (out.refused->data < options.limits.max_polls)
+        too_few("max_polls", options.limits.max_polls, "data", out.refused->data);
+    too_few("settle.max_calls", options.settle.max_calls, "control", out.refused->control);
     return out;
 }
 
@@ -229,10 +230,10 @@ void consumer::halt()
     post(home_, tenant_, [](detail::pipeline& p) { p.halt(); });
 }
 
-asio::awaitable<result<void>> consumer::turn_limits(consumer_limits to)
+asio::awaitable<result<void>> consumer::turn_limits(std::function<void(consumer_limits&)> change)
 {
-    return ask<result<void>>([home = home_, tenant = tenant_, to](asker<result<void>> who) {
-        post(home, tenant, [who = std::move(who), to](detail::pipeline& p) { who.tell(p.set_limits(to)); });
+    return ask<result<void>>([home = home_, tenant = tenant_, change = std::move(change)](asker<result<void>> who) {
+        post(home, tenant, [who = std::move(who), change](detail::pipeline& p) { who.tell(p.set_limits(change)); });
     });
 }
 

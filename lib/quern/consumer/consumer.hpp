@@ -33,7 +33,7 @@ namespace quern {
 /// `awaitable<outcome>(delivery&)`; or a plain function that returns void or outcome, which cannot be cancelled and
 /// while it runs occupies a thread (see consumer_options::handler_executor); or a coroutine that takes several
 /// messages at once, `awaitable<void>(deliveries)` or `awaitable<std::vector<outcome>>(deliveries)`, see
-/// consumer_options::batch_size. Delivery is at least once: a crash, a lost lease or the service itself may bring a
+/// batch_options::size. Delivery is at least once: a crash, a lost lease or the service itself may bring a
 /// message again, so handlers must bear a repetition.
 ///
 /// A handler whose lease is lost is cancelled (terminal cancellation of its coroutine) and its outcome is
@@ -79,8 +79,8 @@ public:
     /// A consumer that speaks through `api`, which is safe to call on the consumer's strand, as an sqs::client is.
     ///
     /// An sqs::client needs settings that fit the leases: client_options_for(options). The consumer claims
-    /// connections of it, until its drain has ended: options.max_polls and max_settle_calls. Several that share a
-    /// client need the sum.
+    /// connections of it, until its drain has ended: options.limits.max_polls and settle.max_calls. Several that
+    /// share a client need the sum.
     ///
     /// `api` outlives the drain, unless it is an sqs::client (see sqs::api::share()): once the report is there no
     /// call begins any more, and one that is still under way ends as it may. options.time, where given, outlives the
@@ -111,7 +111,7 @@ public:
     /// began that.
     ///
     /// Fails with    what refused the receives, once it has given up and drained; see
-    ///               consumer_options::give_up_after. drained() has the report of that drain.
+    ///               consumer_options::give_up. drained() has the report of that drain.
     ///               errc::stopped      it has drained: the client was closed, or handler_executor's context ended
     ///               operation_aborted  the wait was cancelled
     /// Cancellation  terminal: ends the wait, and nothing else.
@@ -160,13 +160,14 @@ public:
     void resume();
 
     /// A flag from outside: what the handlers depend on is known to be down. No handler begins until it is false
-    /// again; messages on their last receive wait here meanwhile, where options.breaker is set.
+    /// again; messages on their last receive wait here meanwhile, where options.outage.breaker is set.
     void report_outage(bool down);
 
-    /// Turns limits while it runs; those that `to` leaves out stay as they are. Completes when they are in force,
-    /// which takes a moment. Messages in flight, handlers and receives under way are left alone: after a limit was
-    /// lowered below what there is, nothing new begins until there is less. It can only become less than the receives
-    /// under way have asked for.
+    /// Turns limits while it runs: `change` is given those in force, on the consumer's strand, and sets what is to be
+    /// otherwise, as `[](consumer_limits& l) { l.rate.reset(); }`; it must not throw. Completes when they are in
+    /// force, which takes a moment. Messages in flight, handlers and receives under way are left alone: after a limit
+    /// was lowered below what there is, nothing new begins until there is less. It can only become less than the
+    /// receives under way have asked for.
     ///
     /// Fails with    errc::invalid_option  one cannot work, by name, or the client has too few connections for
     ///                                     max_polls; nothing is turned. What was claimed for more stays claimed.
@@ -174,10 +175,17 @@ public:
     /// Cancellation  none.
     /// Completion    void(result<void>)
     template <class Token = boost::asio::use_awaitable_t<>>
-    auto set_limits(consumer_limits to, Token&& token = {})
+    auto set_limits(std::function<void(consumer_limits&)> change, Token&& token = {})
     {
         return detail::complete(
-            *this, [this, to] { return turn_limits(to); }, std::forward<Token>(token));
+            *this, [this, change = std::move(change)] { return turn_limits(change); }, std::forward<Token>(token));
+    }
+
+    /// The same with all of them.
+    template <class Token = boost::asio::use_awaitable_t<>>
+    auto set_limits(consumer_limits const& to, Token&& token = {})
+    {
+        return set_limits([to](consumer_limits& l) { l = to; }, std::forward<Token>(token));
     }
 
     /// Completes with what it does, and why no more. to_string() makes one line of it: "0 receives open, 1000
@@ -225,7 +233,7 @@ private:
     boost::asio::awaitable<result<drain_report>> run_to_end();
     boost::asio::awaitable<drain_report> drain_within(std::chrono::milliseconds);
     boost::asio::awaitable<drain_report> end_of_drain();
-    boost::asio::awaitable<result<void>> turn_limits(consumer_limits);
+    boost::asio::awaitable<result<void>> turn_limits(std::function<void(consumer_limits&)> change);
     boost::asio::awaitable<explanation> explained() const;
     void halt(); ///< as stop(), and nothing when it drains already
 

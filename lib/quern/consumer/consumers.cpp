@@ -85,7 +85,7 @@ consumer& consumers::add(
     if (members_.size() == max_in_flight_)
         refuse("max_in_flight " + std::to_string(max_in_flight_) + " is less than one for each queue: raise it");
 
-    auto const most = options.max_in_flight;
+    auto const most = options.limits.max_in_flight;
     std::unique_ptr<consumer> made(new consumer(ex_, api, queue_url, std::move(handle), std::move(options)));
     auto& out = *made;
     lodgers::visit const at(*at_.home, at_.tenant);

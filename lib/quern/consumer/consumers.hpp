@@ -21,7 +21,7 @@ namespace quern {
 
 /// Settings of several consumers together.
 struct consumers_options {
-    /// Messages held at once by all of them, as consumer_options::max_in_flight is for each. Each gets its share by
+    /// Messages held at once by all of them, as consumer_limits::max_in_flight is for each. Each gets its share by
     /// weight while all are busy; what one does not need is lent to the others, and comes back as their messages end.
     /// At least one for each queue.
     std::size_t max_in_flight = 1'000;
@@ -46,7 +46,7 @@ struct consumers_options {
 ///     all.drain_on({SIGINT, SIGTERM});
 ///     auto const end = co_await all.run();
 ///
-/// When the receives of one are refused for too long (consumer_options::give_up_after) all drain, and run() fails
+/// When the receives of one are refused for too long (consumer_options::give_up) all drain, and run() fails
 /// with the reason. One that only drains, because it was stopped or has halted, leaves the others at work, and its
 /// places to them.
 ///
@@ -72,8 +72,8 @@ public:
     executor_type get_executor() const { return ex_; }
 
     /// Adds a consumer with a client of its own, on the same executor; the reference holds as long as this object.
-    /// options.max_in_flight is the most that it ever gets of what all share; turn the other limits as you like.
-    /// `weight`: its part when all are busy, 1 to 1000.
+    /// options.limits.max_in_flight is the most that it ever gets of what all share; turn the other limits as you
+    /// like. `weight`: its part when all are busy, 1 to 1000.
     ///
     /// Requires  start() was not called yet.
     /// Throws    as the constructor of consumer; also for a queue that is there already, a weight out of bounds, and

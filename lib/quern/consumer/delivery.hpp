@@ -77,7 +77,7 @@ public:
     std::string_view body() const { return message_.body; }
     int receive_count() const { return receive_count_; } ///< 1 on the first receive, across all consumers
     /// Given back now, the message would go to the dead-letter queue; as far as the queue's policy is known, which is
-    /// asked for where there is consumer_options::breaker.
+    /// asked for where there is outage_options::breaker.
     bool is_last_receive() const { return last_receive_; }
     std::optional<wall_time> first_received_at() const
     {

@@ -64,14 +64,10 @@ std::string to_json(explanation const& e)
         .member("quiet_ms", static_cast<std::int64_t>(e.quiet.count()));
     json.key("limits").begin_object();
     auto const& limits = e.limits;
-    auto const limit = [&](char const* name, std::optional<std::size_t> n) {
-        if (n) json.member(name, number(*n));
-    };
-    limit("max_in_flight", limits.max_in_flight);
-    limit("max_bytes_in_flight", limits.max_bytes_in_flight);
-    limit("max_polls", limits.max_polls);
-    limit("handler_concurrency", limits.handler_concurrency);
-    if (limits.rate && limits.rate->count != 0) json.member("rate", policy::to_string(*limits.rate));
+    json.member("max_in_flight", number(limits.max_in_flight)).member("max_polls", number(limits.max_polls));
+    if (auto const& n = limits.max_bytes_in_flight) json.member("max_bytes_in_flight", number(*n));
+    if (auto const& n = limits.handler_concurrency) json.member("handler_concurrency", number(*n));
+    if (limits.rate) json.member("rate", policy::to_string(*limits.rate));
     json.end_object().key("obstacles").begin_array();
     for (auto const& o : e.obstacles)
         json.begin_object().member("name", o.name).member("text", o.text).end_object();

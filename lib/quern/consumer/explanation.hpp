@@ -41,7 +41,7 @@ struct explanation {
     std::size_t in_flight = 0; ///< messages
     std::size_t running = 0;   ///< of these, with a handler at work
     std::size_t settling = 0;  ///< of these, handled, and SQS is being told
-    std::size_t bytes = 0;     ///< see consumer_options::max_bytes_in_flight
+    std::size_t bytes = 0;     ///< see consumer_limits::max_bytes_in_flight
 
     consumer_limits limits; ///< in force, each of them
 
@@ -55,7 +55,7 @@ struct explanation {
     /// The last warning or error, whether or not it was logged; its cause may be over.
     std::optional<problem> last_problem;
 
-    std::optional<flag_state> flag; ///< see consumer_options::flag; absent: there is none
+    std::optional<flag_state> flag; ///< see outage_options::flag; absent: there is none
 
     /// Since the last receive that was answered, or the last message that was settled.
     std::chrono::milliseconds quiet{};

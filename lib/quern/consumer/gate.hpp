@@ -15,8 +15,8 @@
 namespace quern {
 
 /// Decides which messages may begin while something is wrong with what their handlers need, and where the others
-/// wait. The consumer's own has breakers, see consumer_options::breaker; one of yours goes into
-/// consumer_options::gate.
+/// wait. The consumer's own has breakers, see outage_options::breaker; one of yours goes into
+/// outage_options::gate.
 ///
 /// Pausing, flags, rate limits and handler_concurrency are asked beside it, and need nothing of it.
 ///
@@ -34,7 +34,7 @@ public:
     struct subject {
         std::uint64_t number = 0;      ///< as long as it is here
         std::uint64_t id = 0;          ///< the same whenever it comes again
-        std::string_view key;          ///< see consumer_options::dependency; empty: it has none
+        std::string_view key;          ///< see outage_options::dependency; empty: it has none
         int receives_left = unlimited; ///< until the dead-letter queue takes it; 0: this is the last
         tick began_at{};               ///< of its handler, in ended()
     };

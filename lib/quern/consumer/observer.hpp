@@ -94,7 +94,7 @@ public:
 
     virtual void receive_failed(failure const&, int /*in_a_row*/) {}
 
-    /// `dependency`: its name, empty where consumer_options::dependency gives none.
+    /// `dependency`: its name, empty where outage_options::dependency gives none.
     virtual void breaker_changed(
         std::string_view /*dependency*/, policy::breaker::phase /*from*/, policy::breaker::phase /*to*/)
     {}

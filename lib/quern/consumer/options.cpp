@@ -1,4 +1,3 @@
-#include <quern/consumer/limits.hpp>
 #include <quern/consumer/options.hpp>
 
 namespace quern {
@@ -7,10 +6,13 @@ using namespace std::chrono_literals;
 
 std::optional<failure> consumer_options::validate() const
 {
-    auto const wrong = [](char const* what) { return failure(errc::invalid_option, what); };
-    if (rate && rate->count == 0) return rate->validate(); // for limits that are turned it means something
-    if (auto const why = consumer_limits::of(*this).validate()) return why;
-    if (auto const why = flag.validate()) return why;
+    using duration = std::optional<std::chrono::milliseconds>;
+    auto const wrong = [](std::string what) { return failure(errc::invalid_option, std::move(what)); };
+    auto const is_outside = [](duration const& it, auto least, auto most) {
+        return it && (*it < least || *it > most);
+    };
+
+    if (auto const why = limits.validate()) return why;
     if (concurrency) {
         if (auto const why = concurrency->validate()) return why;
     }
@@ -18,36 +20,45 @@ std::optional<failure> consumer_options::validate() const
     if (visibility_timeout < 3s || visibility_timeout > 12h) {
         return wrong("visibility_timeout must be from 3 s, so that it can be extended in time, to 12 h");
     }
-    if (settle_linger < 0ms || settle_linger > std::chrono::milliseconds(visibility_timeout) / 12) {
-        return wrong(
-            "settle_linger must be from 0 to a twelfth of visibility_timeout, so that leases are extended in time");
+    if (is_outside(handler_timeout, 1ms, 12h)) {
+        return wrong("handler_timeout must be above 0, 12 h at most, or absent for no limit");
     }
-    if (handler_timeout < 0ms || handler_timeout > 12h) return wrong("handler_timeout must be from 0 to 12 h");
-    if (batch_size == 0) return wrong("batch_size must be at least 1");
-    if (batch_window < 0ms || batch_window > 12h) return wrong("batch_window must be from 0 to 12 h");
-    if (max_age != 0ms && (max_age < 1s || max_age > 14 * 24h)) {
-        return wrong("max_age must be from 1 s to 14 days, for which SQS keeps a message, or 0 for any age");
+    if (batch.size == 0) return wrong("batch.size must be at least 1");
+    if (is_outside(batch.window, 1ms, 12h)) {
+        return wrong("batch.window must be above 0, 12 h at most, or absent for what is there");
+    }
+    if (batch.bytes == 0u) return wrong("batch.bytes must be at least 1, or absent for any number");
+    if (is_outside(max_age, 1s, 14 * 24h)) {
+        return wrong("max_age must be from 1 s to 14 days, for which SQS keeps a message, or absent for any age");
     }
     if (max_tries && *max_tries < 1) return wrong("max_tries must be at least 1, or absent for any number");
-    if (park_for < 1s || park_for > 12h) return wrong("park_for must be from 1 s to 12 h");
-    if (on_group_failure == group_policy::skip_head && poison_queue_url.empty()) {
-        return wrong("on_group_failure = skip_head needs poison_queue_url: the skipped head must go somewhere");
+    if (fifo.park_for < 1s || fifo.park_for > 12h) return wrong("fifo.park_for must be from 1 s to 12 h");
+    if (fifo.on_failure == group_policy::skip_head && !poison_queue) {
+        return wrong("fifo.on_failure = skip_head needs poison_queue: the skipped head must go somewhere");
     }
-    if (max_settle_calls < 2 || max_settle_calls > 1'000) {
-        return wrong("max_settle_calls must be from 2, one of them for leases, to 1000");
+    if (is_outside(settle.linger, 1ms, std::chrono::milliseconds(visibility_timeout) / 12)) {
+        return wrong("settle.linger must be above 0 and a twelfth of visibility_timeout at most, so that leases are "
+                     "extended in time, or absent for none");
+    }
+    if (settle.max_calls < 2 || settle.max_calls > 1'000) {
+        return wrong("settle.max_calls must be from 2, one of them for leases, to 1000");
     }
     if (drain_deadline < 1s || drain_deadline > 12h) return wrong("drain_deadline must be from 1 s to 12 h");
-    if (stall_after != 0ms && (stall_after < 1s || stall_after > 24h)) {
-        return wrong("stall_after must be from 1 s to 24 h, or 0 for never");
+    if (is_outside(stall_after, 1s, 24h)) return wrong("stall_after must be from 1 s to 24 h, or absent for never");
+    if (is_outside(give_up.after, 0s, 24h)) return wrong("give_up.after must be from 0 to 24 h, or absent for never");
+    if (is_outside(give_up.at_start_after, 0s, 24h)) {
+        return wrong("give_up.at_start_after must be from 0 to 24 h, or absent for give_up.after");
     }
-    for (auto const& limit : {give_up_after, give_up_at_start_after}) {
-        if (limit && (*limit < 0ms || *limit > 24h))
-            return wrong("give_up_after and give_up_at_start_after must be from 0 to 24 h, or absent for never");
+    if (outage.breaker) {
+        if (auto const why = outage.breaker->validate()) return why;
     }
-    if (breaker) {
-        if (auto const why = breaker->validate()) return why;
+    if (outage.flag) {
+        if (!outage.flag->source) return wrong("outage.flag.source must be set: what is to be read");
+        if (auto const why = outage.flag->validate()) return why;
     }
-    if (max_dependencies < 1 || max_dependencies > 100'000) return wrong("max_dependencies must be from 1 to 100000");
+    if (outage.max_dependencies < 1 || outage.max_dependencies > 100'000) {
+        return wrong("outage.max_dependencies must be from 1 to 100000");
+    }
     return backoff.validate();
 }
 

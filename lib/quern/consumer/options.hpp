@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/consumer/gate.hpp>
+#include <quern/consumer/limits.hpp>
 #include <quern/consumer/observer.hpp>
 #include <quern/consumer/outcome.hpp>
 #include <quern/consumer/tenant.hpp>
@@ -10,7 +11,6 @@
 #include <quern/policy/breaker.hpp>
 #include <quern/policy/concurrency.hpp>
 #include <quern/policy/flag.hpp>
-#include <quern/policy/rate_limit.hpp>
 #include <quern/sqs/client.hpp>
 #include <quern/telemetry/log.hpp>
 
@@ -43,40 +43,89 @@ enum class group_policy {
     halt,       ///< the head is released and the consumer drains: somebody must look
 };
 
-/// Settings of a consumer. Every default is meant for production. Limits can be turned later, see consumer_limits.
+/// Calls of a batch handler. On a FIFO queue each message of a call is of another group.
+struct batch_options {
+    /// The most messages that share a call; never more than limits.max_in_flight. At least 1.
+    std::size_t size = 10;
+
+    /// How long the first of a call waits for others, its lease extended; above 0, at most 12 h. Absent: a call takes
+    /// what is there, at most what one receive brought when nothing else waits.
+    std::optional<std::chrono::milliseconds> window;
+
+    /// The most bytes of bodies that share a call; a longer body has a call for itself. Absent: any number.
+    std::optional<std::size_t> bytes;
+};
+
+/// FIFO queues.
+struct fifo_options {
+    /// The conduct of a group whose head failed. Retrying the head is what the order of the queue promises.
+    group_policy on_failure = group_policy::retry_head;
+
+    /// For group_policy::park_group; 1 s to 12 h.
+    std::chrono::milliseconds park_for{3'600'000};
+};
+
+/// The conduct while something that handlers need is down.
+struct outage_options {
+    /// When message after message fails, or finds down what it needs, work goes on at a tenth of its usual speed
+    /// until one succeeds; it never stops, for what fails may be a part. What fails meanwhile waits here, within a
+    /// quarter of max_in_flight, or comes again after 30 s to ten minutes; messages on their last receive wait first.
+    /// Absent: receive whatever happens. What is unavailable() comes again after `backoff` otherwise.
+    std::optional<policy::breaker_options> breaker = policy::breaker_options();
+
+    /// A rule of yours in place of the breakers; see quern::gate. Null: these.
+    std::shared_ptr<quern::gate> gate;
+
+    /// A flag from outside (a parameter, a file) that halts the work, as if all that handlers depend on were down,
+    /// until it is lowered again. explain() says `flag` meanwhile. Absent: none.
+    std::optional<policy::flag_options> flag;
+
+    /// The thing that a message's handler depends on, where that is not its tenant: a database that several share, a
+    /// partner's address. Each name has a breaker of its own. Called on the consumer's strand, once for each message
+    /// received. Absent: the tenant.
+    std::function<std::string(delivery const&)> dependency;
+
+    /// Names told apart, at most: 1,000, which is a few hundred kilobytes. A new one takes the place of the one that
+    /// was not used for longest. 1 to 100,000.
+    std::size_t max_dependencies = 1'000;
+};
+
+/// Requests that acknowledge messages and change their visibility.
+struct settle_options {
+    /// How long an acknowledgement may wait for others of its request: while a handler runs, or messages arrive fast.
+    /// 10 ms is about what a request within a region takes, and nothing beside a lease. Above 0, at most a twelfth of
+    /// visibility_timeout, so that leases are extended in time. Absent: each goes at once.
+    std::optional<std::chrono::milliseconds> linger{10};
+
+    /// Batch requests under way at once; 2 to 1000, because the last one is kept for visibility changes: deletes that
+    /// hang must not let leases run out. 32, so that even at 20 ms a request the deletes keep up with what
+    /// limits.max_polls receives bring.
+    std::size_t max_calls = 32;
+};
+
+/// When the consumer ends by itself, because its receives are refused: the queue is gone, access is denied, or the
+/// keys are not accepted. It drains then, and consumer::run() completes with the failure. A client that was closed
+/// ends it in any case.
+struct give_up_options {
+    /// How long receives may be refused; an answer begins it anew. 0, which is the first refusal, to 24 h. Absent:
+    /// for ever, because a permission that was taken away may be granted again; explain() tells meanwhile.
+    std::optional<std::chrono::milliseconds> after;
+
+    /// The same while no receive has been answered yet, so that it is a setting rather than an accident. Absent: as
+    /// `after`. Zero is for programs that somebody has just started; permissions just granted take SQS some seconds.
+    std::optional<std::chrono::milliseconds> at_start_after;
+};
+
+/// Settings of a consumer. Every default is meant for production; what is absent is off, so no zero means that.
 struct consumer_options {
-    /// Messages held at once: handlers running, and messages whose delete is not confirmed yet. This is the
-    /// back-pressure: no receive asks for more than is free.
-    std::size_t max_in_flight = 1'000;
-
-    /// Bytes held at once, of bodies, attributes and receipt handles, so that large messages cannot fill the memory
-    /// that `max_in_flight` was meant for: 256 MiB. The messages of one receive share a buffer, and all of it counts
-    /// until the last of them is gone. A receive asks for as many messages as fit if they are as large as the largest
-    /// of late; those under way may bring larger ones, 10 MiB each at the most. Nothing held: one message is
-    /// received, of any size. At least 1 MiB, the largest message. Zero: no limit.
-    std::size_t max_bytes_in_flight = std::size_t(256) << 20;
-
-    /// Calls of the handler at once, of a batch handler with several messages each; what is received beyond them
-    /// waits, its lease extended, so no more is than they can take next. For handlers that share something scarce, as
-    /// ten connections of a database, while `max_in_flight` also bounds what is being settled. Zero: as many as
-    /// `max_in_flight`.
-    std::size_t handler_concurrency = 0;
+    /// How much is done at once, and in a time. They can be turned while the consumer runs: consumer::set_limits().
+    consumer_limits limits;
 
     /// Calls of the handler at once that find themselves, see policy::concurrency_rule: as many as keep what the
     /// handlers use busy without a queue there, within these bounds, and never more than `handler_concurrency` and
     /// `max_in_flight` say. ack() and reject() count as throughput; unavailable(), and a handler that was cancelled
     /// for `handler_timeout`, as refusals. Absent: as many as those two allow, because who has set them means them.
     std::optional<policy::automatic_concurrency> concurrency;
-
-    /// How many messages may begin to be handled in a time: `policy::rate{.count = 50}` is 50 a second, and up to
-    /// `burst` at once where none came before. No more are received than may begin within a second (of a FIFO queue
-    /// the heads of groups count); what still has to wait has its lease extended. Absent: as many as come.
-    std::optional<policy::rate> rate;
-
-    /// Long polls at once, at most; 1 to 1000. The number adapts: full answers double it, one with a single message
-    /// takes one away, an empty one returns it to one, so that an idle queue costs one request every `wait_time`. 16,
-    /// because sixteen full answers every 10 ms are 16,000 messages a second, more than most handlers take.
-    std::size_t max_polls = 16;
 
     /// How long a receive waits for a message; 0 to 20 s, 20 is the cheapest. Shortened to two thirds of
     /// `drain_deadline`, because a drain lets the receives under way finish.
@@ -88,32 +137,22 @@ struct consumer_options {
 
     /// The longest that one handler may run; then it is cancelled and its message tried again as one that failed. One
     /// that runs on all the same, and a plain function, which cannot be cancelled, keeps the lease for another
-    /// visibility_timeout; then another consumer gets the message. Zero: as long as the lease can be extended, 12
-    /// hours at most.
-    std::chrono::milliseconds handler_timeout{0};
+    /// visibility_timeout; then another consumer gets the message. Above 0, at most 12 h. Absent: as long as the
+    /// lease can be extended, 12 hours at most.
+    std::optional<std::chrono::milliseconds> handler_timeout;
 
-    /// The most messages that share a call of a batch handler; not more than max_in_flight. On a FIFO queue each is
-    /// of another group.
-    std::size_t batch_size = 10;
-
-    /// How long the first of a batch waits for others, its lease extended. Zero: a call takes what is there, at most
-    /// what one receive brought when nothing else waits.
-    std::chrono::milliseconds batch_window{0};
-
-    /// The most bytes of bodies that share a call of a batch handler; a longer body has a call for itself. Zero: any
-    /// number.
-    std::size_t batch_bytes = 0;
+    batch_options batch;
 
     /// When a message whose handler failed is tried again.
     policy::backoff backoff;
 
     /// How old a message may get that fails again and again, from its first receive; then it is rejected: deleted for
-    /// good where there is neither a `poison_queue_url` nor a dead-letter queue. The last try falls within the age.
+    /// good where there is neither a `poison_queue` nor a dead-letter queue. The last try falls within the age.
     /// It judges retry(), exceptions and retry_after(), and no other outcome; time in which this consumer stood back
     /// (paused, an outage of what the message needs, waits after its own unavailable()) does not count, nor what is
-    /// not known of it, the time until a retry_at() does. At most 14 days, for which SQS keeps a message at most.
-    /// Zero: any age, the queue's redrive policy decides.
-    std::chrono::milliseconds max_age{0};
+    /// not known of it, the time until a retry_at() does. 1 s to 14 days, for which SQS keeps a message at most.
+    /// Absent: any age, the queue's redrive policy decides.
+    std::optional<std::chrono::milliseconds> max_age;
 
     /// How often a message may be received that fails again and again; then it is rejected, as with `max_age`, which
     /// may be set too: whichever is reached first. It judges retry(), exceptions and retry_after(), and no other
@@ -127,57 +166,28 @@ struct consumer_options {
     /// apart from failures, with the message id.
     malformed_policy on_malformed = malformed_policy::retry;
 
-    /// Where rejected messages go: a queue's URL, its name or its ARN. Empty: to the dead-letter queue of the queue's
-    /// redrive policy, for which the keys need sqs:SendMessage there; without it SQS moves the message once it was
-    /// received too often. Where there is no such queue they are deleted, with an error in the log, and a warning
-    /// tells at the start.
-    std::string poison_queue_url;
+    /// Where rejected messages go: a queue's URL, its name or its ARN. Absent: to the dead-letter queue of the
+    /// queue's redrive policy, for which the keys need sqs:SendMessage there; without it SQS moves the message once
+    /// it was received too often. Where there is no such queue they are deleted, with an error in the log, and a
+    /// warning tells at the start.
+    std::optional<std::string> poison_queue;
 
     /// Says what an exception of the handler means; return nothing to leave that to the defaults (parse_error is
     /// malformed, anything else is retry()). Called on the consumer's strand; must not throw.
     std::function<std::optional<outcome>(std::exception_ptr)> classify;
 
-    /// Outage mode. When message after message fails, or finds down what it needs, work goes on at a tenth of its
-    /// usual speed until one succeeds; it never stops, for what fails may be a part. What fails meanwhile waits here,
-    /// within a quarter of max_in_flight, or comes again after 30 s to ten minutes; messages on their last receive
-    /// wait first. Absent: receive whatever happens. What is unavailable() comes again after `backoff` otherwise.
-    std::optional<policy::breaker_options> breaker = policy::breaker_options();
-
-    /// A rule of yours in place of the breakers; see quern::gate. Null: these.
-    std::shared_ptr<quern::gate> gate;
-
-    /// A flag from outside (a parameter, a file) that halts the work, as if all that handlers depend on were down,
-    /// until it is lowered again. explain() says `flag` meanwhile. Without a source: none.
-    policy::flag_options flag;
+    outage_options outage;
 
     /// The tenant that a message belongs to: by_group(), by_attribute("tenant"), by_body("/customer/id"), or a
     /// function. Each tenant has a breaker of its own, unless `dependency` says otherwise: while what one needs is
     /// down, the others go on. Absent: all messages are alike.
     tenant_rule tenant;
 
-    /// The thing that a message's handler depends on, where that is not its tenant: a database that several share, a
-    /// partner's address. Each name has a breaker of its own. Called on the consumer's strand, once for each message
-    /// received. Absent: the tenant.
-    std::function<std::string(delivery const&)> dependency;
+    fifo_options fifo;
 
-    /// Names told apart, at most: 1,000, which is a few hundred kilobytes. A new one takes the place of the one that
-    /// was not used for longest. 1 to 100,000.
-    std::size_t max_dependencies = 1'000;
+    settle_options settle;
 
-    /// FIFO queues. Retrying the head is what the order of the queue promises.
-    group_policy on_group_failure = group_policy::retry_head;
-
-    /// For group_policy::park_group; at most 12 h.
-    std::chrono::milliseconds park_for{3'600'000};
-
-    /// How long an acknowledgement may wait for others of its request: while a handler runs, or messages arrive fast.
-    /// 10 ms is about what a request within a region takes, and nothing beside a lease.
-    std::chrono::milliseconds settle_linger{10};
-
-    /// Batch requests for deletes and visibility changes under way at once; 2 to 1000, because the last one is kept
-    /// for visibility changes: deletes that hang must not let leases run out. 32, so that even at 20 ms a request the
-    /// deletes keep up with what `max_polls` receives bring.
-    std::size_t max_settle_calls = 32;
+    give_up_options give_up;
 
     /// Budget of a drain that a signal starts, unless drain_on() is given another. At nine tenths of it, handlers
     /// still running are cancelled. 30 s, because Kubernetes grants a pod as much between SIGTERM and SIGKILL.
@@ -210,20 +220,8 @@ struct consumer_options {
     std::shared_ptr<quern::observer> observer;
 
     /// Nothing received and nothing settled for so long: it says why in the log, and again after twice that, no more
-    /// than a line a minute. A minute: an idle queue answers three times in it. 1 s to 24 h; zero: never.
-    std::chrono::milliseconds stall_after{60'000};
-
-    /// How long receives may be refused, because the queue is gone, access is denied or the keys are not accepted,
-    /// before the consumer gives up: it drains, and consumer::run() completes with the failure. An answer begins it
-    /// anew. Absent: never, because whoever took a permission away may grant it again; explain() tells meanwhile. A
-    /// client that was closed ends it in any case.
-    /// Zero: at the first one. At most 24 h.
-    std::optional<std::chrono::milliseconds> give_up_after;
-
-    /// The same while no receive has been answered yet, so that it is a setting rather than an accident. Absent: as
-    /// give_up_after. Zero is for programs that somebody has just started; permissions just granted take SQS some
-    /// seconds.
-    std::optional<std::chrono::milliseconds> give_up_at_start_after;
+    /// than a line a minute. A minute: an idle queue answers three times in it. 1 s to 24 h. Absent: never.
+    std::optional<std::chrono::milliseconds> stall_after{60'000};
 
     /// The client that the consumer makes for itself where it is given none: region, endpoint, keys, proxy. See
     /// client_options_for() for what the consumer sets itself; where.queue_url is the queue consumed unless it is

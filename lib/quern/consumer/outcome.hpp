@@ -103,7 +103,7 @@ inline outcome release()
     return outcome(outcome::kind::release);
 }
 
-/// Trying again cannot help: off to options.poison_queue_url, without one to the dead-letter queue, or deleted when
+/// Trying again cannot help: off to options.poison_queue, without one to the dead-letter queue, or deleted when
 /// there is neither. `reason` is logged and goes along as a message attribute.
 inline outcome reject(std::string reason)
 {
@@ -113,13 +113,13 @@ inline outcome reject(std::string reason)
 /// A dependency of the handler is down: no fault of the message, which comes again after consumer_options::backoff;
 /// while the breaker is open after 30 s, or after as long as the outage has lasted, 15 minutes at most. When ten
 /// or more new messages in a row say so, a tenth of those that need the same goes on until one succeeds; see
-/// consumer_options::breaker and dependency.
+/// consumer_options::outage.
 inline outcome unavailable()
 {
     return outcome(outcome::kind::unavailable);
 }
 
-/// The same, of something else than what consumer_options::dependency has named for the message, on whose own
+/// The same, of something else than what outage_options::dependency has named for the message, on whose own
 /// dependency this is no news. The message counts as one that needs `key` until it has been put off.
 inline outcome unavailable(std::string key)
 {

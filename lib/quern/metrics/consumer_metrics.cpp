@@ -183,7 +183,7 @@ void consumer_metrics::explained(explanation const& e, wall_time now)
         looks_.set(id::oldest_in_flight, 0, in_seconds(now - e.oldest->age));
     else
         looks_.take_away(id::oldest_in_flight);
-    max_in_flight_.store(e.limits.max_in_flight.value_or(0), std::memory_order_relaxed);
+    max_in_flight_.store(e.limits.max_in_flight, std::memory_order_relaxed);
     set_limit(looks_, bytes, e.limits.max_bytes_in_flight);
     set_limit(looks_, handlers, e.limits.handler_concurrency);
     for (std::size_t s = 0; s < std::size(telemetry::values::obstacle); ++s) {

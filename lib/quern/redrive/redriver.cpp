@@ -15,18 +15,18 @@ using namespace std::chrono_literals;
 consumer_options consumer_settings(options const& o)
 {
     consumer_options out;
-    out.max_in_flight = o.concurrency;
+    out.limits.max_in_flight = o.concurrency;
     out.wait_time = o.wait_time;
     out.visibility_timeout = o.visibility_timeout;
     out.drain_deadline = o.drain_deadline;
     out.system_attributes = {"SentTimestamp", "MessageGroupId", "DeadLetterQueueSourceArn", "AWSTraceHeader"};
     out.backoff = policy::backoff::exponential(1s, 2.0, 30s);
-    out.settle_linger = 2ms; // sends that shared a request end together, and so do their deletes begin
-    out.breaker.reset();     // the rules of the run decide
-    out.stall_after = 0ms;   // a canary is watched for longer
-    out.give_up_at_start_after = 0ms;
-    out.give_up_after = 60s;
-    out.poison_queue_url = o.dlq_url + "-none"; // nothing is rejected here, so nobody need ask where that would go
+    out.settle.linger = 2ms;    // sends that shared a request end together, and so do their deletes begin
+    out.outage.breaker.reset(); // the rules of the run decide
+    out.stall_after.reset();    // a canary is watched for longer
+    out.give_up.at_start_after = 0ms;
+    out.give_up.after = 60s;
+    out.poison_queue = o.dlq_url + "-none"; // nothing is rejected here, so nobody need ask where that would go
     out.observer = o.observer;
     out.log = o.log;
     out.time = o.time;

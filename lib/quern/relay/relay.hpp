@@ -122,7 +122,7 @@ private:
     std::shared_ptr<core> core_;
 };
 
-/// Names what a message depends on, for consumer_options::dependency: what the template makes of it, the empty name
+/// Names what a message depends on, for outage_options::dependency: what the template makes of it, the empty name
 /// where the message lacks a place. With "{{attr.tenant}}" the outage of a tenant's service is no matter to the
 /// others.
 std::function<std::string(delivery const&)> dependency_by(text_template, queue_name);

@@ -45,7 +45,7 @@ process::process(surroundings const& s, int number, int its_slot)
 {
     auto options = day_.consumer;
     options.time = &clock_;
-    if (!options.poison_queue_url.empty()) options.poison_queue_url = s.poison_url;
+    if (options.poison_queue) options.poison_queue = s.poison_url;
     options.seed += static_cast<std::uint64_t>(id) * 2;
     options.log = [this](log_level, std::string_view text) { books_.logged(id, text); };
     if (day_.on_a_pool) options.handler_executor = pool_.get_executor();
@@ -54,7 +54,7 @@ process::process(surroundings const& s, int number, int its_slot)
         options.handler_executor = threads_->get_executor();
     }
     if (day_.keyed)
-        options.dependency = [this](delivery const& d) {
+        options.outage.dependency = [this](delivery const& d) {
             return "tenant " + std::to_string(tenant_of(day_, books_.number_of(d.body())));
         };
     handlers mine;
@@ -131,7 +131,7 @@ void process::drain(milliseconds limit)
     if (!std::exchange(draining_, true)) {
         // One that halts by itself may have begun before, with a limit of its own.
         auto const halts =
-            (day_.groups > 0 && day_.consumer.on_group_failure == group_policy::halt) || day_.consumer.give_up_after;
+            (day_.groups > 0 && day_.consumer.fifo.on_failure == group_policy::halt) || day_.consumer.give_up.after;
         books_.stops(id, halts ? std::max(limit, day_.consumer.drain_deadline) : limit);
         limit_ = halts ? std::min(limit, day_.consumer.drain_deadline) : limit;
         drain_began_ = clock_.now();

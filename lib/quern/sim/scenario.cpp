@@ -63,8 +63,8 @@ entry const catalogue[] = {
             trouble(s, d);
             outages(s, d);
             // A call that nobody answers extends twenty leases in time; deletes want their share too.
-            auto const most_held = std::min(s.consumer.max_in_flight, static_cast<std::size_t>(s.messages));
-            s.consumer.max_settle_calls = std::max(s.consumer.max_settle_calls, 2 + most_held / 20);
+            auto const most_held = std::min(s.consumer.limits.max_in_flight, static_cast<std::size_t>(s.messages));
+            s.consumer.settle.max_calls = std::max(s.consumer.settle.max_calls, 2 + most_held / 20);
         }},
     {{"damaged", "messages arrive unreadable, receive after receive; some answers hold nothing that can be settled"},
         [](scenario& s, dice& d) {
@@ -81,7 +81,7 @@ entry const catalogue[] = {
         [](scenario& s, dice& d) {
             trouble(s, d);
             blackouts(s, d, &spell::credentials_expired, 3min);
-            if (d.one_in(3)) s.consumer.give_up_after = d.between(0ms, 2min); // another takes its place
+            if (d.one_in(3)) s.consumer.give_up.after = d.between(0ms, 2min); // another takes its place
         }},
     {{"asks", "handlers await their deletes and longer leases; their processes are stopped, paused and killed"},
         [](scenario& s, dice& d) {
@@ -110,8 +110,8 @@ entry const catalogue[] = {
                 s.patience *= 2; // heads that fail come again after a quarter of an hour, one after the other
             }
             s.longest_body = static_cast<std::size_t>(d.between(100'000, 900'000));
-            s.consumer.max_in_flight = 200;
-            s.consumer.max_bytes_in_flight = static_cast<std::size_t>(d.between(1, 4)) << 20;
+            s.consumer.limits.max_in_flight = 200;
+            s.consumer.limits.max_bytes_in_flight = static_cast<std::size_t>(d.between(1, 4)) << 20;
             s.handlers.slow = 0.2 + d.up_to(0.4);
         }},
     {{"batches", "handlers take several messages at once; some of these fail"},
@@ -121,8 +121,8 @@ entry const catalogue[] = {
             if (d.one_in(3)) ordered(s, d);
             if (d.one_in(2)) incidents(s, d, every_incident);
             s.batches = true;
-            s.consumer.batch_size = static_cast<std::size_t>(d.between(2, 20));
-            if (d.one_in(2)) s.consumer.batch_window = d.between(1ms, 5s);
+            s.consumer.batch.size = static_cast<std::size_t>(d.between(2, 20));
+            if (d.one_in(2)) s.consumer.batch.window = d.between(1ms, 5s);
             s.patience *= 4; // one slow message holds up all of its batch
         }},
     {{"functions", "handlers are plain functions, which nothing can stop; they wait for a few threads"},
@@ -178,7 +178,7 @@ entry const catalogue[] = {
             crowd(s, d);
             incidents(s, d, {kind::stop, kind::kill, kind::pause, kind::hurry, kind::rest});
             if (d.one_in(2)) ordered(s, d);
-            auto& rate = s.consumer.rate.emplace();
+            auto& rate = s.consumer.limits.rate.emplace();
             rate.count = d.between(1, 30);
             rate.per = d.between(1s, 10s);
             rate.burst = d.between(1, 20);

@@ -19,7 +19,7 @@ verdict failed(scenario const& day, int receive_count, milliseconds delay)
 {
     verdict out;
     out.how = verdict::kind::failed;
-    out.may_be_rejected = day.consumer.max_age.count() != 0 || is_tried_out(day, receive_count);
+    out.may_be_rejected = day.consumer.max_age || is_tried_out(day, receive_count);
     if (!out.may_be_rejected) out.delay = delay; // its age may bring the next try forward
     return out;
 }
@@ -37,16 +37,16 @@ verdict found_down()
 bool is_too_old(scenario const& day, delivery const& d, ending const& e)
 {
     auto const first = d.first_received_at();
-    return !first || e.at - *first - e.excused > day.consumer.max_age - std::chrono::seconds(2);
+    return !first || e.at - *first - e.excused > *day.consumer.max_age - std::chrono::seconds(2);
 }
 
 verdict retried(scenario const& day, int receive_count)
 {
     auto const& c = day.consumer;
-    if (day.groups > 0 && c.on_group_failure == group_policy::skip_head) return {verdict::kind::rejected};
-    if (day.groups > 0 && c.on_group_failure == group_policy::park_group)
-        return failed(day, receive_count, c.park_for);
-    if (day.groups > 0 && c.on_group_failure == group_policy::halt) return failed(day, receive_count, {});
+    if (day.groups > 0 && c.fifo.on_failure == group_policy::skip_head) return {verdict::kind::rejected};
+    if (day.groups > 0 && c.fifo.on_failure == group_policy::park_group)
+        return failed(day, receive_count, c.fifo.park_for);
+    if (day.groups > 0 && c.fifo.on_failure == group_policy::halt) return failed(day, receive_count, {});
     std::mt19937_64 unused;
     auto const longest = c.backoff.with(policy::jitter::none).delay(receive_count, unused);
     return failed(day, receive_count,
@@ -75,8 +75,8 @@ namespace {
 
 verdict judge_by_its_end(scenario const& day, delivery const& d, ending const& e)
 {
-    auto const limit = day.consumer.handler_timeout;
-    auto const overdue = limit.count() != 0 && e.took >= limit;
+    auto const& limit = day.consumer.handler_timeout;
+    auto const overdue = limit && e.took >= *limit;
     auto said = e.said;
     if (e.thrown && e.cancelled && overdue) { // or by a drain at the same moment, which releases it
         auto out = retried(day, d.receive_count());

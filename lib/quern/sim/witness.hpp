@@ -34,7 +34,7 @@ class limit_book;
 class witness {
 public:
     struct rules {
-        consumer_limits limits;         ///< of one process, as limit_book has them; absent or 0: any number
+        consumer_limits limits;         ///< of one process, as limit_book has them; absent: any number
         bool ordered = false;           ///< a FIFO queue
         bool keeps_rejected = false;    ///< there is a poison queue, or a dead-letter queue; else it is deleted
         int max_receives = 0;           ///< then the dead-letter queue takes it; 0: never

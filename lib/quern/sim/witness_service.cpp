@@ -144,7 +144,7 @@ public:
         auto& limits = w_.limits_of(process_);
         auto const limit = limits.bytes(now());
         auto const repeated = asked.attempt_id && w_.attempts_.contains(*asked.attempt_id);
-        if (limit != 0 && held >= limit && !repeated) {
+        if (limit && held >= *limit && !repeated) {
             w_.complain("process " + std::to_string(process_) + " asks for more while its handlers hold " +
                 std::to_string(held) + " bytes");
         }

@@ -94,7 +94,7 @@ private:
             wanted.queue_name = "orders" + (i == 0 ? "" : "-" + std::to_string(i)) + suffix;
             urls_.push_back(engine_.create_queue(wanted, time_.wall()).value().queue_url);
         }
-        auto const rejects = [](scenario const& day) { return !day.consumer.poison_queue_url.empty(); };
+        auto const rejects = [](scenario const& day) { return day.consumer.poison_queue.has_value(); };
         if (std::ranges::none_of(days_, rejects)) return;
         wanted.queue_name = "poison" + suffix;
         wanted.attributes.erase(redrive_policy);
@@ -386,7 +386,7 @@ run_result run(scenario const& day, run_options const& options)
     auto out = world(day, options).run();
     if (!day.healthy) return out;
     auto without = day;
-    without.consumer.breaker.reset();
+    without.consumer.outage.breaker.reset();
     auto const more = worse_for_the_healthy(day, world(without, {}).run().handled, out.handled);
     out.violations.insert(out.violations.end(), more.begin(), more.end());
     return out;

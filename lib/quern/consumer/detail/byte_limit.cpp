@@ -19,10 +19,10 @@ std::size_t bytes_of(sqs::message const& m)
 
 std::size_t byte_limit::room(std::size_t held_bytes, std::size_t coming) const
 {
-    if (most_ == 0) return std::numeric_limits<std::size_t>::max();
+    if (!most_) return std::numeric_limits<std::size_t>::max();
     auto const taken = held_bytes + coming * expected_;
-    if (taken == 0) return std::max<std::size_t>(most_ / expected_, 1);
-    return taken < most_ ? (most_ - taken) / expected_ : 0;
+    if (taken == 0) return std::max<std::size_t>(*most_ / expected_, 1);
+    return taken < *most_ ? (*most_ - taken) / expected_ : 0;
 }
 
 void byte_limit::seen(std::size_t largest)

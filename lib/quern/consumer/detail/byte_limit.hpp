@@ -4,6 +4,7 @@
 #include <quern/sqs/message.hpp>
 
 #include <cstddef>
+#include <optional>
 
 namespace quern::detail {
 
@@ -15,10 +16,10 @@ std::size_t bytes_of(sqs::message const&);
 /// Each is taken to be as large as the largest of late; before the first, as large as SQS allows.
 class byte_limit {
 public:
-    /// Zero: no limit.
-    explicit byte_limit(std::size_t most) : most_(most) {}
+    /// Absent: no limit.
+    explicit byte_limit(std::optional<std::size_t> most) : most_(most) {}
 
-    void set(std::size_t most) { most_ = most; }
+    void set(std::optional<std::size_t> most) { most_ = most; }
 
     /// How many messages may be asked for besides those that are `coming`, with so many bytes held. Never none when
     /// there are neither: one message may be larger than the limit, and has to be handled all the same.
@@ -29,7 +30,7 @@ public:
     void seen(std::size_t largest);
 
 private:
-    std::size_t most_;
+    std::optional<std::size_t> most_;
     std::size_t expected_ = sqs::max_message_bytes; // of a message
     bool seen_any_ = false;
 };

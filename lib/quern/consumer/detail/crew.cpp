@@ -106,9 +106,9 @@ asio::awaitable<std::vector<detail::sharer>> consumers::crew::look()
 /// One that has ended needs none.
 asio::awaitable<void> consumers::crew::turn(colleague& which, std::size_t limit)
 {
-    consumer_limits to;
-    to.max_in_flight = which.limit = limit;
-    auto const said = co_await which.it->set_limits(to);
+    which.limit = limit;
+    auto const change = [limit](consumer_limits& l) { l.max_in_flight = limit; };
+    auto const said = co_await which.it->set_limits(change);
     (void)said;
 }
 

@@ -39,7 +39,7 @@ explanation explainer::explain(bool started, tick time)
     out.bytes = line_.in_flight.bytes();
     out.quiet = between(stall_.since(), time);
     out.running = line_.running;
-    out.limits = line_.limits.told();
+    out.limits = line_.limits;
     out.obstacles = obstacles(started, time);
     out.ready = started && !line_.ending && intake_.rule().failures() == 0;
     if (auto const& last = line_.log.last_problem()) out.last_problem = {last->text, between(last->at, time)};
@@ -64,13 +64,29 @@ explanation explainer::explain(bool started, tick time)
         out.remarks.push_back("SQS gives nothing of " + std::to_string(groups.size()) +
             " message groups while they have messages in flight");
     }
-    if (auto const turned = differences(out.limits, consumer_limits::of(line_.options)); !turned.empty())
-        out.remarks.push_back("limits were turned: " + turned);
+    if (auto const turned = turned_limits(); !turned.empty()) out.remarks.push_back("limits were turned: " + turned);
     if (auto const& found = run_.places().rule())
         out.remarks.push_back("concurrency finds itself: " + found->explain());
     if (line_.in_flight.size() >= ceiling) {
         out.remarks.push_back("SQS gives nothing more while " + std::to_string(ceiling) + " messages are in flight");
     }
+    return out;
+}
+
+/// "max_in_flight 50, no rate": what is otherwise than the options say.
+std::string explainer::turned_limits() const
+{
+    auto const &now = line_.limits, &base = line_.options.limits;
+    std::string out;
+    auto const add = [&out](std::string part) { out += (out.empty() ? "" : ", ") + part; };
+    auto const number = [&add](char const* name, std::optional<std::size_t> is, std::optional<std::size_t> was) {
+        if (is != was) add(is ? name + (' ' + std::to_string(*is)) : std::string("no ") + name);
+    };
+    number("max_in_flight", now.max_in_flight, base.max_in_flight);
+    number("max_bytes_in_flight", now.max_bytes_in_flight, base.max_bytes_in_flight);
+    number("max_polls", now.max_polls, base.max_polls);
+    number("handler_concurrency", now.handler_concurrency, base.handler_concurrency);
+    if (now.rate != base.rate) add(now.rate ? "rate " + to_string(*now.rate) : "no rate");
     return out;
 }
 
@@ -84,7 +100,7 @@ std::string explainer::why_receives_fail(int failures, tick time) const
         return std::to_string(std::chrono::floor<std::chrono::seconds>(d).count()) + " s";
     };
     auto text = "receives are refused for " + seconds(time - *since) + in_a_row;
-    if (auto const& limit = line_.options.give_up_after) text += "; it gives up after " + seconds(*limit);
+    if (auto const& limit = line_.options.give_up.after) text += "; it gives up after " + seconds(*limit);
     return text;
 }
 
@@ -117,8 +133,8 @@ std::vector<explanation::obstacle> explainer::obstacles(bool started, tick time)
     if (line_.bytes_room() == 0) {
         out.push_back({"max_bytes_in_flight",
             "max_bytes_in_flight leaves no room: " + std::to_string(line_.in_flight.bytes()) + " bytes of " +
-                std::to_string(line_.limits.max_bytes_in_flight) + " are held, " + std::to_string(coming) +
-                " messages may come"});
+                std::to_string(line_.limits.max_bytes_in_flight.value_or(0)) + " are held, " +
+                std::to_string(coming) + " messages may come"});
     }
     if (!slows(time) && pace.room(coming, time) == 0) {
         auto const at = pace.wake_at();

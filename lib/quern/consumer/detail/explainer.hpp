@@ -18,8 +18,8 @@ namespace quern::detail {
 class explainer {
 public:
     explainer(line& l, gate_stage& gate, run_stage const& run, intake_stage const& intake)
-        : line_(l), gate_(gate), run_(run), intake_(intake), stall_(l.options.stall_after, l.now()),
-          stall_log_(l.options.log)
+        : line_(l), gate_(gate), run_(run), intake_(intake),
+          stall_(l.options.stall_after.value_or(std::chrono::milliseconds(0)), l.now()), stall_log_(l.options.log)
     {}
 
     explanation explain(bool started, tick now);
@@ -30,6 +30,7 @@ public:
 private:
     bool slows(tick now);
     std::vector<explanation::obstacle> obstacles(bool started, tick now);
+    std::string turned_limits() const;
     std::string why_receives_fail(int failures, tick now) const;
     bool all_is_being_handled(tick now) const;
 

@@ -58,12 +58,13 @@ void tell_asks(held& h, result<void> const& deleted)
 
 line::line(compact_strand on, sqs::api& to, std::string url, consumer_options settings)
     : strand(std::move(on)), handlers_run_on(std::exchange(settings.handler_executor, {})),
-      options(with_tenant(std::move(settings))), limits(options), time(options.time ? *options.time : real_clock()),
-      api(to), queue_url(std::move(url)), fifo(queue_url.ends_with(".fifo")), watcher(options.observer.get()),
+      options(with_tenant(std::move(settings))), limits(options.limits),
+      time(options.time ? *options.time : real_clock()), api(to), queue_url(std::move(url)),
+      fifo(queue_url.ends_with(".fifo")), watcher(options.observer.get()),
       tells_queued(watcher && watcher->wants_queued()), leases(options.visibility_timeout),
-      random(seeded(options.seed)), log(options.log), wake(time, strand), bytes(options.max_bytes_in_flight)
+      random(seeded(options.seed)), log(options.log), wake(time, strand), bytes(limits.max_bytes_in_flight)
 {
-    if (!options.poison_queue_url.empty()) rejected_go_to = options.poison_queue_url;
+    rejected_go_to = options.poison_queue;
 }
 
 void line::spawn(asio::awaitable<void> work)

@@ -4,7 +4,6 @@
 #include <quern/consumer/detail/byte_limit.hpp>
 #include <quern/consumer/detail/drain.hpp>
 #include <quern/consumer/detail/lease_book.hpp>
-#include <quern/consumer/detail/limits_in_force.hpp>
 #include <quern/consumer/detail/message/ledger.hpp>
 #include <quern/consumer/drain_report.hpp>
 #include <quern/consumer/gate.hpp>
@@ -95,9 +94,8 @@ struct line {
     /// True while the handler runs on, a visibility timeout after handler_timeout.
     bool hangs(held const& h, tick at) const
     {
-        auto const limit = options.handler_timeout;
-        return limit.count() != 0 && h.run_hook::is_linked() &&
-            h.started_at + limit + options.visibility_timeout <= at;
+        auto const& limit = options.handler_timeout;
+        return limit && h.run_hook::is_linked() && h.started_at + *limit + options.visibility_timeout <= at;
     }
 
     /// A message as the gate knows it.
@@ -114,7 +112,7 @@ struct line {
     compact_strand const strand;
     std::optional<boost::asio::any_io_executor> handlers_run_on; ///< of the options, until a stage has taken it
     consumer_options const options;                              ///< but for that
-    limits_in_force limits;                                      ///< of these options, or what has been made of them
+    consumer_limits limits;                                      ///< of these options, or what has been made of them
     clock& time;
     sqs::api& api;
     std::string const queue_url;

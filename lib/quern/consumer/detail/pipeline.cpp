@@ -61,7 +61,7 @@ std::weak_ptr<lodgers::lodger> pipeline::move_in(std::shared_ptr<lodgers> home, 
     made->line_.owner = made;
     made->run_.open();
     auto const& settings = made->line_.options;
-    if (!given) places = made->line_.api.claim({settings.max_polls, settings.max_settle_calls});
+    if (!given) places = made->line_.api.claim({settings.limits.max_polls, settings.settle.max_calls});
     made->places_.push_back(std::move(places));
     auto lodger = std::make_shared<tenant>(made);
     made->tenant_ = lodger;
@@ -75,12 +75,13 @@ pipeline::pipeline(
     compact_strand strand, sqs::api* given, std::string queue_url, handlers handle, consumer_options options)
     : own_client_(given ? nullptr : make_client(strand, options, queue_url)),
       shared_client_(given ? given->share() : nullptr),
-      names_(look_up(*first_of(shared_client_.get(), given, own_client_.get()), queue_url, options.poison_queue_url)),
+      names_(look_up(*first_of(shared_client_.get(), given, own_client_.get()), queue_url,
+          options.poison_queue.value_or(std::string()))),
       line_(std::move(strand), names_ ? *names_ : *first_of(shared_client_.get(), given, own_client_.get()),
           std::move(queue_url), std::move(options)),
       settle_(line_), leases_(line_, settle_), conclude_(line_, settle_),
       run_(line_, conclude_, settle_, std::move(handle)), gate_(line_, run_, conclude_), intake_(line_, gate_, run_),
-      polls_claimed_(line_.options.max_polls), explainer_(line_, gate_, run_, intake_)
+      polls_claimed_(line_.options.limits.max_polls), explainer_(line_, gate_, run_, intake_)
 {
     line_.halt = [this] {
         if (!line_.ending) begin_drain(line_.options.drain_deadline);
@@ -213,22 +214,20 @@ void pipeline::context_ends()
     waiting_.clear();
 }
 
-result<void> pipeline::set_limits(consumer_limits const& to)
+result<void> pipeline::set_limits(std::function<void(consumer_limits&)> const& change)
 {
     if (line_.ended) return failure(errc::stopped, "the drain has ended");
+    auto to = line_.limits;
+    change(to);
     if (auto const wrong = to.validate()) return *wrong;
-    if (to.max_polls) {
-        if (auto const wrong = claim_polls(*to.max_polls)) return *wrong;
-    }
-    auto const before = line_.limits.told();
-    line_.limits.turn(to);
-    auto const now = line_.limits.told();
-    if (now == before) return {};
+    if (auto const wrong = claim_polls(to.max_polls)) return *wrong;
+    if (to == line_.limits) return {};
+    line_.limits = to;
     line_.bytes.set(line_.limits.max_bytes_in_flight);
     run_.limits_are_turned();
     gate_.limits_are_turned(line_.now());
     intake_.limits_are_turned();
-    line_.observe(&observer::limits_set, now);
+    line_.observe(&observer::limits_set, to);
     line_.wake.ring();
     return {};
 }

@@ -82,7 +82,7 @@ public:
     void resume() { gate_.resume(); }
     void report_outage(bool down) { gate_.report_outage(down); }
     void halt() { line_.halt(); }
-    [[nodiscard]] result<void> set_limits(consumer_limits const&);
+    [[nodiscard]] result<void> set_limits(std::function<void(consumer_limits&)> const& change);
 
     /// Messages in flight, those that open receives may bring, and whether it takes no more.
     std::tuple<std::size_t, std::size_t, bool> burden() const

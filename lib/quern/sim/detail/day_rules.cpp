@@ -21,15 +21,15 @@ std::vector<scenario> days_of(scenario const& day)
 witness::rules rules_of(scenario const& day, bool acks_unseen)
 {
     witness::rules out;
-    out.limits = seen_limits(day, consumer_limits::of(day.consumer));
+    out.limits = seen_limits(day, day.consumer.limits);
     out.ordered = day.groups > 0;
-    out.keeps_rejected = !day.consumer.poison_queue_url.empty() || day.max_receives > 0;
+    out.keeps_rejected = day.consumer.poison_queue.has_value() || day.max_receives > 0;
     out.max_receives = day.max_receives;
     out.most_dead = day.most_dead;
     out.damaged = judge_damaged(day);
     out.acks_unseen = acks_unseen;
     out.lease = day.consumer.visibility_timeout;
-    out.handler_timeout = day.consumer.handler_timeout;
+    out.handler_timeout = day.consumer.handler_timeout.value_or(std::chrono::milliseconds(0));
     out.age_counts = day.counts_age;
     out.tenant = [&day](int number) { return tenant_of(day, number); };
     out.speeds = day.speeds;

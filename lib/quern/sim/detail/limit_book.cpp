@@ -20,10 +20,11 @@ limit_book::limit_book(consumer_limits const& all)
     : before_(all), now_(all), bound_(limit(&consumer_limits::max_in_flight, tick::max()))
 {}
 
-/// Zero where it is none of the old or of the new.
-std::size_t limit_book::limit(std::optional<std::size_t> consumer_limits::*which, tick now) const
+/// The greater one of the old and the new at the moment at which they were turned.
+template <class Which>
+std::size_t limit_book::limit(Which consumer_limits::*which, tick now) const
 {
-    auto const one = [](std::optional<std::size_t> const& n) { return n.value_or(0) == 0 ? any : *n; };
+    auto const one = [](std::optional<std::size_t> n) { return n.value_or(any); };
     auto const is = one(now_.*which);
     return now == turned_at_ ? std::max(is, one(before_.*which)) : is;
 }
@@ -31,7 +32,7 @@ std::size_t limit_book::limit(std::optional<std::size_t> consumer_limits::*which
 void limit_book::turn(consumer_limits const& to, tick now)
 {
     before_ = now_;
-    now_ = to.over(now_);
+    now_ = to;
     turned_at_ = now;
     bound_ = std::max(bound_, limit(&consumer_limits::max_in_flight, tick::max()));
     started_ = 0;
@@ -77,7 +78,7 @@ std::string limit_book::starts(std::size_t running, tick now)
     if (now == turned_at_) return {};
     if (!counts_from_) counts_from_ = now;
     ++started_;
-    if (!now_.rate || now_.rate->count == 0) return {};
+    if (!now_.rate) return {};
     auto const& rate = *now_.rate;
     auto const times = std::chrono::duration<double>(now - *counts_from_) / std::chrono::duration<double>(rate.per);
     auto const allowed = static_cast<double>(rate.burst) + times * static_cast<double>(rate.count) + 1;
@@ -87,7 +88,7 @@ std::string limit_book::starts(std::size_t running, tick now)
 
 consumer_limits seen_limits(scenario const& day, consumer_limits limits)
 {
-    if (limits.handler_concurrency && day.batches) *limits.handler_concurrency *= day.consumer.batch_size;
+    if (limits.handler_concurrency && day.batches) *limits.handler_concurrency *= day.consumer.batch.size;
     auto const stands_still = [](incident const& i) { return i.what == incident::kind::pause; };
     auto const late = day.batches || day.threads != 0 || day.handlers.blocks > 0 ||
         std::ranges::any_of(day.incidents, stands_still); // a handler may start later than it is let
@@ -95,10 +96,10 @@ consumer_limits seen_limits(scenario const& day, consumer_limits limits)
     return limits;
 }
 
-std::size_t limit_book::bytes(tick now) const
+std::optional<std::size_t> limit_book::bytes(tick now) const
 {
     auto const most = limit(&consumer_limits::max_bytes_in_flight, now);
-    return most == any ? 0 : most;
+    return most == any ? std::optional<std::size_t>() : most;
 }
 
 } // namespace quern::sim

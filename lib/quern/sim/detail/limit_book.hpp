@@ -16,7 +16,7 @@ namespace quern::sim {
 /// Slack  at the moment at which limits are turned, the old ones are as good: the process may have acted before.
 class limit_book {
 public:
-    /// Absent, or zero: any number. `handler_concurrency`: messages in handlers. `rate`: absent as well where
+    /// `handler_concurrency`: messages in handlers. `rate`: absent as well where
     /// handlers may start later than the consumer lets them.
     explicit limit_book(consumer_limits const& all);
 
@@ -34,10 +34,11 @@ public:
     /// A handler starts, and so many run with it.
     std::string starts(std::size_t running, tick now);
 
-    std::size_t bytes(tick now) const; ///< 0: no limit
+    std::optional<std::size_t> bytes(tick now) const; ///< absent: no limit
 
 private:
-    std::size_t limit(std::optional<std::size_t> consumer_limits::*which, tick now) const;
+    template <class Which>
+    std::size_t limit(Which consumer_limits::*, tick now) const;
 
     consumer_limits before_, now_;
     tick turned_at_ = tick::min();

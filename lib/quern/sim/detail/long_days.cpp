@@ -22,13 +22,13 @@ void roomy(scenario& s, dice& d)
     s.handlers = {};
     s.longest_body = 0;
     auto& c = s.consumer;
-    c.max_in_flight = static_cast<std::size_t>(d.between(40, 200));
-    c.max_polls = static_cast<std::size_t>(d.between(2, 16));
-    c.max_bytes_in_flight = consumer_options().max_bytes_in_flight;
+    c.limits.max_in_flight = static_cast<std::size_t>(d.between(40, 200));
+    c.limits.max_polls = static_cast<std::size_t>(d.between(2, 16));
+    c.limits.max_bytes_in_flight = consumer_limits().max_bytes_in_flight;
     c.wait_time = std::chrono::seconds(d.between(1, 20));
     c.visibility_timeout = std::chrono::seconds(d.between(10, 60));
     c.handler_timeout = 5min;
-    c.rate.reset();
+    c.limits.rate.reset();
     c.classify = classify;
 }
 
@@ -80,10 +80,10 @@ void tenants_in_order(scenario& s, dice& d)
 {
     tenants(s, d);
     s.groups = s.tenants * static_cast<int>(d.between(1, 5)); // each of one tenant
-    s.consumer.on_group_failure = d.one_in(2) ? group_policy::retry_head : group_policy::park_group;
-    s.consumer.park_for = d.between(1s, 20s);
+    s.consumer.fifo.on_failure = d.one_in(2) ? group_policy::retry_head : group_policy::park_group;
+    s.consumer.fifo.park_for = d.between(1s, 20s);
     short_leases(s);
-    s.consumer.max_in_flight = static_cast<std::size_t>(d.between(20, 60));
+    s.consumer.limits.max_in_flight = static_cast<std::size_t>(d.between(20, 60));
     s.max_receives = static_cast<int>(d.between(2, 3));
     s.messages *= 3;
 }
@@ -144,8 +144,8 @@ void orders_of_tenants(scenario& s, dice& d)
     }
     if (!fifo) return;
     s.groups = s.tenants * static_cast<int>(d.between(1, 5));
-    s.consumer.on_group_failure = d.one_in(2) ? group_policy::retry_head : group_policy::park_group;
-    s.consumer.park_for = d.between(1s, 20s);
+    s.consumer.fifo.on_failure = d.one_in(2) ? group_policy::retry_head : group_policy::park_group;
+    s.consumer.fifo.park_for = d.between(1s, 20s);
     short_leases(s);
 }
 
@@ -157,8 +157,8 @@ void stubborn(scenario& s, dice& d)
     s.handlers.troubled_tries = 1'000'000;
     s.jitter = 0;
     s.consumer.backoff = policy::backoff::fixed({d.between(1s, 5s)}).with(policy::jitter::none);
-    s.consumer.max_in_flight = static_cast<std::size_t>(d.between(8, 40));
-    s.takes = 500ms * s.processes * static_cast<int>(s.consumer.max_in_flight);
+    s.consumer.limits.max_in_flight = static_cast<std::size_t>(d.between(8, 40));
+    s.takes = 500ms * s.processes * static_cast<int>(s.consumer.limits.max_in_flight);
     spell down{first_trouble, first_trouble + d.between(5min, 45min), {}};
     down.dependency_down = true;
     speed_promise after{settled, first_trouble, down.until + 5min, down.until + 11min, 0.8};
@@ -195,7 +195,7 @@ void aged(scenario& s, dice& d)
     s.handlers.fails = d.up_to(0.5);
     s.handlers.troubled_tries = static_cast<int>(d.between(3, 30));
     s.consumer.max_age = d.between(3min, 15min);
-    if (d.one_in(2)) s.consumer.poison_queue_url = "poison";
+    if (d.one_in(2)) s.consumer.poison_queue = "poison";
     s.counts_age = true;
     auto at = d.between(1min, 5min);
     for (auto times = d.between(1, 4); times > 0; --times) {
@@ -219,7 +219,7 @@ void share_client(scenario& s, dice& d)
     s.processes = static_cast<int>(d.between(1, 2));
     s.queues = static_cast<int>(d.between(1, s.together));
     s.connections = static_cast<std::size_t>(d.between(s.together / 2, s.together));
-    s.consumer.max_polls = static_cast<std::size_t>(d.between(2, 16));
+    s.consumer.limits.max_polls = static_cast<std::size_t>(d.between(2, 16));
     s.consumer.wait_time = std::chrono::seconds(d.between(1, 5)); // it may stand in line for as long
     s.consumer.visibility_timeout = std::chrono::seconds(d.between(30, 60));
 }
@@ -235,13 +235,14 @@ void differ(scenario& s, dice& d)
         auto& c = one.consumer;
         c.handler_timeout = s.consumer.handler_timeout;
         c.on_malformed = static_cast<malformed_policy>(d.between(0, 2));
-        c.on_group_failure = s.consumer.on_group_failure;
-        c.park_for = s.consumer.park_for;
-        c.poison_queue_url = s.consumer.poison_queue_url;
-        c.batch_size = one.batches ? static_cast<std::size_t>(d.between(2, 20)) : c.batch_size;
+        c.fifo.on_failure = s.consumer.fifo.on_failure;
+        c.fifo.park_for = s.consumer.fifo.park_for;
+        c.poison_queue = s.consumer.poison_queue;
+        c.batch.size = one.batches ? static_cast<std::size_t>(d.between(2, 20)) : c.batch.size;
         if (d.one_in(2)) c.classify = classify;
-        if (d.one_in(2)) c.breaker.reset();
-        if (s.groups == 0 && d.one_in(2)) c.poison_queue_url = c.poison_queue_url.empty() ? "poison" : "";
+        if (d.one_in(2)) c.outage.breaker.reset();
+        if (s.groups == 0 && d.one_in(2))
+            c.poison_queue = c.poison_queue ? std::nullopt : std::optional<std::string>("poison");
         s.versions.push_back(std::move(one));
     }
     s.patience *= 4;

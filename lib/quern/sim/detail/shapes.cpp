@@ -35,19 +35,20 @@ scenario common(dice& d, std::string_view name, std::uint64_t seed)
     s.latency = d.between(1ms, 60ms);
     auto& c = s.consumer;
     c.seed = seed * 2 + 1; // never 0, which would ask the system
-    c.max_in_flight = static_cast<std::size_t>(d.between(1, d.one_in(3) ? 10 : 200));
-    c.max_polls = static_cast<std::size_t>(d.between(1, 16));
+    c.limits.max_in_flight = static_cast<std::size_t>(d.between(1, d.one_in(3) ? 10 : 200));
+    c.limits.max_polls = static_cast<std::size_t>(d.between(1, 16));
     c.wait_time = std::chrono::seconds(d.between(0, 20));
     c.visibility_timeout = std::chrono::seconds(d.one_in(3) ? d.between(3, 10) : d.between(10, 60));
-    c.settle_linger = d.one_in(4) ? 0ms : d.between(1ms, 200ms);
-    c.max_settle_calls = static_cast<std::size_t>(d.between(2, 32));
+    c.settle.linger = d.one_in(4) ? std::nullopt : std::optional(d.between(1ms, 200ms));
+    c.settle.max_calls = static_cast<std::size_t>(d.between(2, 32));
     c.drain_deadline = d.between(3s, 40s);
     patient(s, d);
     s.handlers.slow = d.up_to(0.2);
     s.on_a_pool = d.one_in(4);
-    if (d.one_in(10)) c.rate = policy::rate{.count = d.between(1, 50)};
+    if (d.one_in(10)) c.limits.rate = policy::rate{.count = d.between(1, 50)};
     s.longest_body = d.one_in(3) ? 0 : static_cast<std::size_t>(d.between(0, d.one_in(10) ? 100'000 : 2'000));
-    if (s.longest_body > 0 && d.one_in(5)) c.max_bytes_in_flight = static_cast<std::size_t>(d.between(1, 10)) << 20;
+    if (s.longest_body > 0 && d.one_in(5))
+        c.limits.max_bytes_in_flight = static_cast<std::size_t>(d.between(1, 10)) << 20;
     return s;
 }
 
@@ -65,13 +66,13 @@ void trouble(scenario& s, dice& d)
     } else {
         s.consumer.handler_timeout = d.between(1s, 3min);
     }
-    if (d.one_in(2)) s.consumer.poison_queue_url = "poison";
+    if (d.one_in(2)) s.consumer.poison_queue = "poison";
     if (d.one_in(2)) s.consumer.classify = classify;
     if (d.one_in(5)) s.consumer.max_age = d.between(30s, 10min);
     s.consumer.on_malformed = static_cast<malformed_policy>(d.between(0, 2));
     auto const one_by_one = s.messages * (h.troubled_tries + 1) *
-        std::max<milliseconds>(s.consumer.handler_timeout, 3 * s.consumer.visibility_timeout);
-    s.patience += one_by_one / s.consumer.max_in_flight;
+        std::max<milliseconds>(s.consumer.handler_timeout.value_or(0ms), 3 * s.consumer.visibility_timeout);
+    s.patience += one_by_one / s.consumer.limits.max_in_flight;
     if (h.unavailable > 0) s.patience += one_by_one; // one probe at a time
 }
 
@@ -100,7 +101,8 @@ void dependency(scenario& s, dice& d)
     s.max_receives = 3;
     s.consumer.classify = classify;
     s.consumer.handler_timeout = 5min;
-    s.consumer.max_in_flight = 4 * static_cast<std::size_t>(s.messages); // those on their last receive take a quarter
+    s.consumer.limits.max_in_flight =
+        4 * static_cast<std::size_t>(s.messages); // those on their last receive take a quarter
     blackouts(s, d, &spell::dependency_down, 45min);
     if (d.one_in(3)) { // before the first outage, so that no message has been received as often by then
         s.receives_before = static_cast<int>(d.between(20, 100));
@@ -123,8 +125,9 @@ void backlog(scenario& s, dice& d)
     auto& c = s.consumer;
     c.classify = classify;
     c.handler_timeout = 5min;
-    c.rate.reset();
-    c.max_in_flight = static_cast<std::size_t>(d.between(s.messages, 2 * s.messages)); // a quarter may wait here
+    c.limits.rate.reset();
+    c.limits.max_in_flight =
+        static_cast<std::size_t>(d.between(s.messages, 2 * s.messages)); // a quarter may wait here
     spell down{0ms, d.between(5min, 1h), {}};
     down.dependency_down = true;
     s.spells.push_back(std::move(down));
@@ -139,10 +142,10 @@ void flapping(scenario& s, dice& d)
     s.messages = static_cast<int>(d.between(200, 600));
     s.max_receives = static_cast<int>(d.between(3, 4));
     s.longest_body = 0; // there is room for whole groups to wait here
-    s.consumer.max_in_flight = static_cast<std::size_t>(2 * s.messages);
+    s.consumer.limits.max_in_flight = static_cast<std::size_t>(2 * s.messages);
     // All leases end together: two calls, 48 ms each, could not extend 430 of them within a second.
-    s.consumer.max_settle_calls =
-        std::max(s.consumer.max_settle_calls, 2 + static_cast<std::size_t>(s.messages) / 20);
+    s.consumer.settle.max_calls =
+        std::max(s.consumer.settle.max_calls, 2 + static_cast<std::size_t>(s.messages) / 20);
     s.spells.clear();
     auto from = d.between(0ms, 30s);
     for (auto outages = d.between(3, 30); outages > 0; --outages) {
@@ -161,7 +164,7 @@ void backlog_of_tenants(scenario& s, dice& d)
     backlog(s, d);
     s.tenants = 10;
     s.keyed = true;
-    s.consumer.max_in_flight = static_cast<std::size_t>(d.between(2 * s.messages, 4 * s.messages));
+    s.consumer.limits.max_in_flight = static_cast<std::size_t>(d.between(2 * s.messages, 4 * s.messages));
     auto& down = s.spells.front();
     down.dependency_down = false;
     for (auto wanted = d.between(1, s.tenants / 2); wanted > 0; --wanted)
@@ -191,10 +194,10 @@ void incidents(scenario& s, dice& d, std::initializer_list<incident::kind> kinds
 void ordered(scenario& s, dice& d)
 {
     s.groups = static_cast<int>(d.one_in(3) ? 1 : d.between(1, 20));
-    s.consumer.on_group_failure = static_cast<group_policy>(d.between(0, 3));
-    if (s.consumer.on_group_failure == group_policy::skip_head) s.consumer.poison_queue_url = "poison.fifo";
-    if (!s.consumer.poison_queue_url.empty()) s.consumer.poison_queue_url = "poison.fifo";
-    s.consumer.park_for = d.between(1s, 5min);
+    s.consumer.fifo.on_failure = static_cast<group_policy>(d.between(0, 3));
+    if (s.consumer.fifo.on_failure == group_policy::skip_head) s.consumer.poison_queue = "poison.fifo";
+    if (s.consumer.poison_queue) s.consumer.poison_queue = "poison.fifo";
+    s.consumer.fifo.park_for = d.between(1s, 5min);
     s.patience *= 2;
 }
 
@@ -209,11 +212,17 @@ namespace {
 
 consumer_limits some_limits(scenario const& s, dice& d)
 {
-    consumer_limits out;
+    auto out = s.consumer.limits;
     if (d.one_in(2)) out.max_in_flight = static_cast<std::size_t>(d.between(1, d.one_in(2) ? 12 : 200));
     if (d.one_in(2)) out.max_polls = static_cast<std::size_t>(d.between(1, 16));
-    if (d.one_in(2)) out.handler_concurrency = static_cast<std::size_t>(d.between(0, 30));
-    if (d.one_in(3)) out.rate = policy::rate{.count = d.between(0, 20), .burst = d.between(1, 15)};
+    if (d.one_in(2)) {
+        auto const n = static_cast<std::size_t>(d.between(0, 30));
+        out.handler_concurrency = n == 0 ? std::nullopt : std::optional(n);
+    }
+    if (d.one_in(3)) {
+        auto const rate = policy::rate{.count = d.between(0, 20), .burst = d.between(1, 15)};
+        out.rate = rate.count == 0 ? std::nullopt : std::optional(rate);
+    }
     if (s.longest_body > 0 && d.one_in(3)) out.max_bytes_in_flight = static_cast<std::size_t>(d.between(1, 10)) << 20;
     return out;
 }
@@ -224,25 +233,25 @@ consumer_limits some_limits(scenario const& s, dice& d)
 void turns(scenario& s, dice& d)
 {
     s.handlers.blocks = 0;
-    s.consumer.rate.reset();
-    if (d.one_in(2)) s.consumer.handler_concurrency = static_cast<std::size_t>(d.between(1, 20));
+    s.consumer.limits.rate.reset();
+    if (d.one_in(2)) s.consumer.limits.handler_concurrency = static_cast<std::size_t>(d.between(1, 20));
     if (d.one_in(4)) {
         s.batches = true;
-        s.consumer.batch_size = static_cast<std::size_t>(d.between(2, 20));
-        if (d.one_in(2)) s.consumer.batch_window = d.between(1ms, 3s);
+        s.consumer.batch.size = static_cast<std::size_t>(d.between(2, 20));
+        if (d.one_in(2)) s.consumer.batch.window = d.between(1ms, 3s);
     }
     auto const length = s.sent_within + d.between(10s, 5min);
-    consumer_limits roomy;
+    auto roomy = s.consumer.limits;
     roomy.max_in_flight = 200;
-    roomy.handler_concurrency = 0;
-    roomy.rate = policy::rate();
+    roomy.handler_concurrency.reset();
     for (int process = 0; process < s.processes; ++process) {
         for (auto times = d.between(1, 12); times > 0; --times)
             s.incidents.push_back({kind::turn, process, d.between(0ms, length), {}, {}, some_limits(s, d)});
         s.incidents.push_back({kind::turn, process, length + 1ms, {}, {}, roomy});
     }
     auto const tries = s.messages * (s.handlers.troubled_tries + 1); // of a process that begins anew, one by one
-    s.patience += tries * std::max<milliseconds>(s.consumer.handler_timeout, 3 * s.consumer.visibility_timeout);
+    s.patience +=
+        tries * std::max<milliseconds>(s.consumer.handler_timeout.value_or(0ms), 3 * s.consumer.visibility_timeout);
 }
 
 /// All leases end together: half of what the calls can extend in the last third of one is held, for deletes want
@@ -251,12 +260,12 @@ void few_calls(scenario& s, dice& d)
 {
     crowd(s, d);
     auto& c = s.consumer;
-    c.max_settle_calls = static_cast<std::size_t>(d.between(2, 4));
+    c.settle.max_calls = static_cast<std::size_t>(d.between(2, 4));
     c.visibility_timeout = std::chrono::seconds(d.between(3, 6));
     auto const calls =
-        milliseconds(c.visibility_timeout) / 3 / s.latency * static_cast<std::int64_t>(c.max_settle_calls);
-    c.max_in_flight = static_cast<std::size_t>(std::clamp<std::int64_t>(calls * 10 / 2, 10, 400));
-    c.rate.reset();
+        milliseconds(c.visibility_timeout) / 3 / s.latency * static_cast<std::int64_t>(c.settle.max_calls);
+    c.limits.max_in_flight = static_cast<std::size_t>(std::clamp<std::int64_t>(calls * 10 / 2, 10, 400));
+    c.limits.rate.reset();
     s.messages = static_cast<int>(d.between(50, 600));
     s.handlers.slow = 0.3 + d.up_to(0.7);
     s.patience *= 4;

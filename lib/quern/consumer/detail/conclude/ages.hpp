@@ -12,7 +12,7 @@ namespace quern::detail {
 /// max_age is not set nothing is kept.
 class ages {
 public:
-    explicit ages(line& l) : line_(l), wanted_(l.options.max_age.count() != 0) {}
+    explicit ages(line& l) : line_(l), wanted_(l.options.max_age.has_value()) {}
 
     /// Looks at the clocks, so that a step of the calendar is seen as one; once a turn.
     void look()

@@ -93,11 +93,11 @@ verdict verdict_of(
         out.waits_for_head = out.delay <= longest_wait_for_head;
         return out;
     case kind::retry:
-        if (group_fails && options.on_group_failure == group_policy::skip_head)
+        if (group_fails && options.fifo.on_failure == group_policy::skip_head)
             return rejected("failed at the head of its group");
         out.delay = options.backoff.delay(its.receive_count, random);
-        if (group_fails && options.on_group_failure == group_policy::park_group) out.delay = options.park_for;
-        if (group_fails && options.on_group_failure == group_policy::halt) {
+        if (group_fails && options.fifo.on_failure == group_policy::park_group) out.delay = options.fifo.park_for;
+        if (group_fails && options.fifo.on_failure == group_policy::halt) {
             out.delay = {};
             out.halts = true;
         }
@@ -116,8 +116,8 @@ verdict verdict_of(
         return rejected("failed in receive " + std::to_string(its.receive_count) + ", and max_tries is " +
             std::to_string(*options.max_tries));
     }
-    if (options.max_age.count() != 0) {
-        auto const within = policy::within_age(its.now - its.age, its.now, out.delay, options.max_age);
+    if (options.max_age) {
+        auto const within = policy::within_age(its.now - its.age, its.now, out.delay, *options.max_age);
         if (!within) return rejected("older than max_age");
         out.delay = *within;
     }

@@ -28,7 +28,7 @@ asio::awaitable<void> gate_stage::read_flag()
 {
     result<policy::flag_reading> got = policy::flag_reading();
     try {
-        got = co_await line_.options.flag.source->read();
+        got = co_await line_.options.outage.flag->source->read();
     } catch (...) {
         got = failure(errc::service_error, what_thrown(std::current_exception()));
     }

@@ -35,17 +35,17 @@ double a_second(policy::rate const& r)
 
 std::shared_ptr<gate> make_gate(consumer_options const& o, tick now)
 {
-    if (o.gate) return o.gate;
-    if (!o.breaker) return std::make_shared<open_gate>();
-    return std::make_shared<breaker_gate>(*o.breaker, o.max_dependencies, seeded(o.seed), now);
+    if (o.outage.gate) return o.outage.gate;
+    if (!o.outage.breaker) return std::make_shared<open_gate>();
+    return std::make_shared<breaker_gate>(*o.outage.breaker, o.outage.max_dependencies, seeded(o.seed), now);
 }
 
 } // namespace
 
 gate_stage::gate_stage(line& l, run_stage& to, conclude_stage& back)
-    : line_(l), run_(to), conclude_(back), pace_(l.options.rate, l.now()),
-      redrive_(l.options.breaker.has_value() || l.options.gate || !l.rejected_go_to, l.now()),
-      flag_(l.options.flag, l.now()), flag_was_(flag_.at(l.now()))
+    : line_(l), run_(to), conclude_(back), pace_(l.options.limits.rate, l.now()),
+      redrive_(l.options.outage.breaker.has_value() || l.options.outage.gate || !l.rejected_go_to, l.now()),
+      flag_(l.options.outage.flag.value_or(policy::flag_options()), l.now()), flag_was_(flag_.at(l.now()))
 {
     line_.gate = make_gate(line_.options, line_.now());
     line_.gate->set_places(line_.places_to_wait());
@@ -163,11 +163,11 @@ void gate_stage::name(held& h)
 {
     if (std::exchange(h.is_named, true)) return;
     auto const& o = line_.options;
-    if (!o.dependency && !o.tenant) return;
+    if (!o.outage.dependency && !o.tenant) return;
     try {
-        h.key = o.dependency ? o.dependency(h.message) : o.tenant(h.message);
+        h.key = o.outage.dependency ? o.outage.dependency(h.message) : o.tenant(h.message);
     } catch (...) {
-        line_.log.write(log_level::error, o.dependency ? "dependency" : "tenant",
+        line_.log.write(log_level::error, o.outage.dependency ? "dependency" : "tenant",
             std::string(h.message.id()) + ": the function threw; the message counts as one without a name",
             line_.now());
     }

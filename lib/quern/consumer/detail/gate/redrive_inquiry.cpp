@@ -63,27 +63,26 @@ asio::awaitable<void> gate_stage::learn_redrive_policy()
     line_.log.write(log_level::warning, "redrive policy",
         line_.queue_url +
             ": cannot be read (sqs:GetQueueAttributes), so until it can an outage may fill the dead-letter queue" +
-            (line_.options.poison_queue_url.empty() ? ", and rejected messages are put off: " : ": ") +
-            describe(got.error()),
+            (!line_.options.poison_queue ? ", and rejected messages are put off: " : ": ") + describe(got.error()),
         line_.now());
 }
 
 void gate_stage::take_up(redrive_policy const& policy)
 {
     line_.max_receives = policy.max_receives;
-    if (!line_.options.poison_queue_url.empty()) return;
+    if (line_.options.poison_queue) return;
     auto const is_new = !line_.rejected_go_to;
     auto const& name = policy.dead_letter_queue;
     // SQS wants a dead-letter queue in the same account and region.
     line_.rejected_go_to = name.empty() ? std::string() : sqs::sibling_of(line_.queue_url, name);
     auto const& o = line_.options;
     auto const may_reject =
-        run_.may_reject() || o.on_malformed == malformed_policy::reject || o.max_age.count() != 0 || o.max_tries;
+        run_.may_reject() || o.on_malformed == malformed_policy::reject || o.max_age || o.max_tries;
     if (is_new && name.empty() && may_reject) {
         log_throttle own(o.log); // explain() would tell it as the last problem for ever
         own.write(log_level::warning, "redrive policy",
             line_.queue_url +
-                " has no dead-letter queue, and there is no poison_queue_url: rejected messages will be deleted",
+                " has no dead-letter queue, and there is no poison_queue: rejected messages will be deleted",
             line_.now());
     }
 }

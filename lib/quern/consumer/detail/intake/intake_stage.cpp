@@ -45,9 +45,9 @@ std::int32_t milliseconds_since(std::optional<wall_time> sent, wall_time now)
 } // namespace
 
 intake_stage::intake_stage(line& l, gate_stage& to, run_stage& run)
-    : line_(l), to_(to), run_(run),
-      rule_(l.options.max_in_flight, l.options.max_polls, seeded(l.options.seed), l.options.wait_time.count() != 0),
-      patience_(l.options.give_up_after, l.options.give_up_at_start_after), drain_budget_(l.options.drain_deadline)
+    : line_(l), to_(to), run_(run), rule_(l.options.limits.max_in_flight, l.options.limits.max_polls,
+                                        seeded(l.options.seed), l.options.wait_time.count() != 0),
+      patience_(l.options.give_up.after, l.options.give_up.at_start_after), drain_budget_(l.options.drain_deadline)
 {}
 
 std::optional<tick> intake_stage::turn(tick now)

@@ -149,7 +149,7 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
     tick ended_at = not_begun;              ///< of its handler, where there is an observer
     std::chrono::seconds postponed{};       ///< of the postpone that waits for an extension's answer, or is confirmed
     std::unique_ptr<trouble> rare;
-    std::string key;                    ///< what it belongs to, see consumer_options::dependency
+    std::string key;                    ///< what it belongs to, see outage_options::dependency
     tick began_at{};                    ///< of its handler, as the gate has let it pass
     tick started_at{};                  ///< likewise, as that tells or as we hear of it
     std::shared_ptr<handler_run> run;   ///< while a coroutine handles it

@@ -16,15 +16,17 @@ namespace quern::detail {
 class call_places {
 public:
     call_places(line const& l, bool takes_batches)
-        : line_(l), takes_batches_(takes_batches), limit_(l.options.handler_concurrency, messages_a_call()),
-          gathering(batch_size(), l.options.batch_bytes, l.options.batch_window)
+        : line_(l), takes_batches_(takes_batches), limit_(0, messages_a_call()),
+          gathering(batch_size(), l.options.batch.bytes.value_or(0),
+              l.options.batch.window.value_or(std::chrono::milliseconds(0)))
     {
-        if (!l.options.concurrency) return;
-        auto bounds = *l.options.concurrency;
-        bounds.max = std::min(bounds.max, l.options.max_in_flight);
-        if (l.options.handler_concurrency != 0) bounds.max = std::min(bounds.max, l.options.handler_concurrency);
-        bounds.min = std::min(bounds.min, bounds.max);
-        rule_.emplace(bounds, l.now());
+        if (auto bounds = l.options.concurrency) {
+            auto const& limits = l.options.limits;
+            bounds->max =
+                std::min({bounds->max, limits.max_in_flight, limits.handler_concurrency.value_or(bounds->max)});
+            bounds->min = std::min(bounds->min, bounds->max);
+            rule_.emplace(*bounds, l.now());
+        }
         follow();
     }
 
@@ -84,13 +86,13 @@ public:
 private:
     void follow()
     {
-        auto most = line_.limits.handler_concurrency;
+        auto most = line_.limits.handler_concurrency.value_or(0);
         if (rule_) most = most == 0 ? rule_->limit() : std::min(most, rule_->limit());
         limit_.set(most, messages_a_call());
     }
 
     std::size_t under_way() const { return takes_batches_ ? batch_calls_ : line_.running; }
-    std::size_t batch_size() const { return std::min(line_.options.batch_size, line_.limits.max_in_flight); }
+    std::size_t batch_size() const { return std::min(line_.options.batch.size, line_.limits.max_in_flight); }
     std::size_t messages_a_call() const { return takes_batches_ ? batch_size() : 1; }
 
     line const& line_;

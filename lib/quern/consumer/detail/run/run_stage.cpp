@@ -33,9 +33,9 @@ policy::call_end how_ended(finished const& end)
 run_stage::run_stage(line& l, conclude_stage& to, settle_stage& settle, handlers handle)
     : line_(l), conclude_(to), settle_(settle),
       launch_(std::move(handle), l.strand, std::exchange(l.handlers_run_on, {}), l.time,
-          l.options.handler_timeout.count() != 0 || l.watcher),
+          l.options.handler_timeout || l.watcher),
       places_(l, static_cast<bool>(launch_.handle().many)),
-      runs_(l.options.handler_timeout, l.options.visibility_timeout)
+      runs_(l.options.handler_timeout.value_or(std::chrono::milliseconds(0)), l.options.visibility_timeout)
 {}
 
 void run_stage::open()

@@ -16,7 +16,7 @@ using life = message_life;
 using purpose = settlement::purpose;
 
 settle_stage::settle_stage(line& l)
-    : line_(l), queue_(l.options.settle_linger, l.options.visibility_timeout,
+    : line_(l), queue_(l.options.settle.linger.value_or(std::chrono::milliseconds(0)), l.options.visibility_timeout,
                     client_options_for(l.options).request_timeout, seeded(l.options.seed))
 {}
 
@@ -80,7 +80,7 @@ std::optional<tick> settle_stage::turn(tick now, bool more_to_come)
         for (auto& h : std::exchange(kept_back_, {}))
             if (h->life.is(life::state::kept_back)) postpone(std::move(h), now);
     }
-    while (calls_ < line_.options.max_settle_calls) {
+    while (calls_ < line_.options.settle.max_calls) {
         auto due = queue_.take(now, more_to_come, only_changes());
         if (!due) break;
         ++calls_;
@@ -93,7 +93,7 @@ std::optional<tick> settle_stage::turn(tick now, bool more_to_come)
             break;
         }
     }
-    if (calls_ >= line_.options.max_settle_calls) return {};
+    if (calls_ >= line_.options.settle.max_calls) return {};
     return queue_.wake_at(only_changes());
 }
 

@@ -60,7 +60,7 @@ private:
     void answered(settlement, result<void> const&, tick sent_at, tick time);
     void extension_answered(settlement, settled, tick sent_at, tick time);
 
-    bool only_changes() const { return calls_ - change_calls_ + 1 >= line_.options.max_settle_calls; }
+    bool only_changes() const { return calls_ - change_calls_ + 1 >= line_.options.settle.max_calls; }
 
     line& line_;
     settle_queue queue_;
