@@ -26,6 +26,7 @@ struct leases {
         m.id = names.emplace_back(std::to_string(names.size()));
         auto h = make_held(m, nullptr, time, at);
         book.hold(*h, at);
+        h->life.on(message_life::event::begin); // what waits for its turn has other leases
         return h;
     }
 
@@ -46,6 +47,48 @@ BOOST_AUTO_TEST_CASE(a_lease_is_extended_when_a_third_is_left_and_not_before)
     BOOST_TEST(due.extend[0].what == a);
     BOOST_TEST(due.extend[0].timeout == 30s);
     BOOST_TEST(book.poll(t0 + 21s).extend.empty()); // asked for once
+}
+
+BOOST_AUTO_TEST_CASE(what_waits_for_its_turn_has_leases_that_grow_with_its_wait)
+{
+    sqs::message m;
+    m.id = "waits";
+    auto const h = make_held(m, nullptr, time, t0);
+    book.hold(*h, t0);
+    std::vector<std::int64_t> leases;
+    auto now = t0;
+    while (leases.size() < 7) {
+        auto const due = book.poll(now);
+        BOOST_REQUIRE(due.lost.empty());
+        for (auto const& one : due.extend) {
+            leases.push_back(one.timeout.count());
+            book.extended(*h, now, one.timeout);
+        }
+        now = book.poll(now).wake_at.value();
+    }
+    BOOST_TEST(leases == (std::vector<std::int64_t>{80, 360, 900, 900, 900, 900, 900}));
+    h->life.on(message_life::event::begin);
+    BOOST_TEST(book.poll(now).extend.at(0).timeout == 30s); // as of any that is handled
+}
+
+BOOST_AUTO_TEST_CASE(what_is_expected_to_wait_for_long_has_a_long_lease_at_once)
+{
+    auto const h = hold(t0);
+    h->life.on(message_life::event::lease_lost);
+    sqs::message m;
+    m.id = "waits";
+    auto const waits = make_held(m, nullptr, time, t0);
+    book.hold(*waits, t0);
+    book.expect_wait(500s);
+    BOOST_TEST(book.poll(t0 + 20s).extend.back().timeout == 500s);
+}
+
+BOOST_AUTO_TEST_CASE(a_receive_may_hide_for_longer)
+{
+    auto const a = hold(t0);
+    book.hold(*a, t0, 600s);
+    BOOST_TEST(book.poll(t0 + 20s).extend.empty());
+    BOOST_TEST(*book.poll(t0 + 20s).wake_at == t0 + 590s);
 }
 
 BOOST_AUTO_TEST_CASE(leases_of_one_receive_are_extended_together)

@@ -6,6 +6,7 @@
 #include "common/rate_text.hpp"
 #include "consume/consume_help.hpp"
 
+#include <quern/core/detail/text/reading.hpp>
 #include <quern/sqs/limits.hpp>
 
 #include <algorithm>
@@ -23,6 +24,15 @@ namespace {
 
 std::map<std::string, group_policy> const group_policies{{"retry", group_policy::retry_head},
     {"skip", group_policy::skip_head}, {"park", group_policy::park_group}, {"halt", group_policy::halt}};
+
+result<std::pair<std::string, double>> tenant_weight_from(std::string_view text)
+{
+    auto const equals = text.rfind('=');
+    auto const weight = equals == text.npos ? std::nullopt : quern::text::number_in<double>(text.substr(equals + 1));
+    if (!weight || !(*weight > 0 && *weight <= 1e6))
+        return failure(errc::invalid_option, "must be TENANT=WEIGHT, as shop-7=2, the weight a number above 0");
+    return std::pair(std::string(text.substr(0, equals)), *weight);
+}
 
 void add_flag_options(command& to, consume_options& o)
 {
@@ -64,6 +74,32 @@ policy::flag_options flag_options_from(consume_options const& o)
     return out;
 }
 
+namespace {
+
+/// What waits comes on top of what is handled, and of as much that is being acknowledged.
+void set_fairness(consumer_options& to, consume_options const& o)
+{
+    to.fairness.tenant_concurrency = o.tenant_concurrency;
+    if (o.look_ahead) {
+        auto& limits = to.limits;
+        to.fairness.look_ahead = o.look_ahead;
+        limits.handler_concurrency = limits.handler_concurrency.value_or(limits.max_in_flight);
+        limits.max_in_flight = std::min<std::size_t>(120'000, *o.look_ahead + 2 * *limits.handler_concurrency);
+    }
+    std::map<std::string, double> weights;
+    for (auto const& text : o.tenant_weights) {
+        auto const one = tenant_weight_from(text).value();
+        weights.insert_or_assign(one.first, one.second);
+    }
+    if (weights.empty()) return;
+    to.fairness.weight = [weights = std::move(weights)](std::string const& tenant) {
+        auto const found = weights.find(tenant);
+        return found == weights.end() ? 1 : found->second;
+    };
+}
+
+} // namespace
+
 consumer_options options_from(consume_options const& o)
 {
     consumer_options out;
@@ -83,6 +119,7 @@ consumer_options options_from(consume_options const& o)
     out.max_age = o.max_age;
     out.max_tries = o.max_tries;
     if (!o.tenant.empty()) out.tenant = tenant_rule::parse(o.tenant).value();
+    set_fairness(out, o);
     out.fifo.on_failure = group_policies.at(o.on_group_failure);
     out.fifo.park_for = o.park_for.value_or(out.fifo.park_for);
     out.system_attributes = {"SentTimestamp", "MessageGroupId"};
@@ -136,6 +173,18 @@ void add_consumer_options(command& to, consume_options& o)
             "Whom a message belongs to: group, attribute:NAME or body:/json/pointer. While what the messages of one "
             "need is down, those of the others go on; default: all messages are alike",
             parsed_by(tenant_rule::parse)},
+        {"--look-ahead N", o.look_ahead,
+            "With --tenant: let so many messages wait here for their turn, so that what tenants send behind a burst "
+            "of one "
+            "is seen; default: as many as handlers take next",
+            range(1, 100'000), needs("--tenant")},
+        {"--tenant-concurrency N", o.tenant_concurrency,
+            "With --tenant: run at most so many handlers of one tenant at once; default: any number",
+            range(1, 120'000), needs("--tenant")},
+        {"--tenant-weight TENANT=WEIGHT", o.tenant_weights,
+            "With --tenant: give this tenant so many times the part of the others; may be given again; default 1 "
+            "each",
+            parsed_by(tenant_weight_from), one_each_time(), needs("--tenant")},
     });
     add_flag_options(to, o);
     to.add({

@@ -37,6 +37,8 @@ struct consume_options {
     std::string on_group_failure = "retry";
     std::optional<std::chrono::milliseconds> park_for;
     std::string tenant;
+    std::optional<std::uint64_t> look_ahead, tenant_concurrency;
+    std::vector<std::string> tenant_weights;
     std::string flag;
     std::string flag_name;
     std::optional<std::chrono::milliseconds> flag_interval;

@@ -158,8 +158,8 @@ result<consumer_work> relay_work(session& s, std::string const& queue_url, relay
     consumer_work out;
     out.program = "quern relay";
     out.handle = [at](std::string const&) { return at->to.handler(); };
-    if (queue_url.ends_with(".fifo") &&
-        how.batch == 1) { // a receive may bring ten of one group, of which one may run
+    if (queue_url.ends_with(".fifo") && how.batch == 1 &&
+        !settings.fairness.look_ahead) { // a receive may bring ten of one group, of which one may run
         settings.limits.max_in_flight = std::min<std::size_t>(10 * how.concurrency, most_in_flight_of_fifo);
     }
     if (how.batch > 1) {

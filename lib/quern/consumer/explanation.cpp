@@ -75,6 +75,18 @@ std::string to_json(explanation const& e)
     for (auto const& remark : e.remarks)
         json.string(remark);
     json.end_array();
+    if (!e.tenants.empty()) {
+        json.key("tenants").begin_array();
+        for (auto const& t : e.tenants) {
+            json.begin_object()
+                .member("name", t.name)
+                .member("waiting", number(t.waiting))
+                .member("running", number(t.running))
+                .member("capped", t.capped)
+                .end_object();
+        }
+        json.end_array();
+    }
     if (e.oldest) {
         json.key("oldest")
             .begin_object()

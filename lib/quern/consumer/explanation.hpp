@@ -34,6 +34,12 @@ struct explanation {
         std::optional<std::chrono::milliseconds> age{}; ///< since its last word was read; absent: none was
     };
 
+    struct tenant_state {
+        std::string name; ///< empty: of messages that belong to nobody
+        std::size_t waiting = 0, running = 0;
+        bool capped = false; ///< its messages wait because as many of them run as may: fairness_options
+    };
+
     /// It has been started, is not draining, and its last receive did not fail: the answer for a probe of readiness.
     bool ready = false;
 
@@ -56,6 +62,9 @@ struct explanation {
     std::optional<problem> last_problem;
 
     std::optional<flag_state> flag; ///< see outage_options::flag; absent: there is none
+
+    /// The busiest twenty of which something waits for its turn, or runs; none where consumer_options::tenant is absent.
+    std::vector<tenant_state> tenants;
 
     /// Since the last receive that was answered, or the last message that was settled.
     std::chrono::milliseconds quiet{};

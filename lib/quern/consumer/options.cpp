@@ -59,6 +59,22 @@ std::optional<failure> consumer_options::validate() const
     if (outage.max_dependencies < 1 || outage.max_dependencies > 100'000) {
         return wrong("outage.max_dependencies must be from 1 to 100000");
     }
+    if (fairness.tenant_concurrency == 0u) {
+        return wrong("fairness.tenant_concurrency must be at least 1, or absent for any number");
+    }
+    if ((fairness.look_ahead || fairness.weight || fairness.tenant_concurrency) && !tenant) {
+        return wrong("fairness needs tenant, which says whom a message belongs to");
+    }
+    if (fairness.look_ahead) {
+        if (!limits.handler_concurrency && !concurrency) {
+            return wrong("fairness.look_ahead needs limits.handler_concurrency, or every message would run at once");
+        }
+        auto const at_once = limits.handler_concurrency ? *limits.handler_concurrency : concurrency->max;
+        if (*fairness.look_ahead == 0 || *fairness.look_ahead + at_once > limits.max_in_flight) {
+            return wrong("fairness.look_ahead must be at least 1, and fit into limits.max_in_flight beside as many "
+                         "messages as run");
+        }
+    }
     return backoff.validate();
 }
 

@@ -53,10 +53,13 @@ process::process(surroundings const& s, int number, int its_slot)
         threads_.emplace(io_, clock_, static_cast<std::size_t>(day_.threads));
         options.handler_executor = threads_->get_executor();
     }
-    if (day_.keyed)
-        options.outage.dependency = [this](delivery const& d) {
-            return "tenant " + std::to_string(tenant_of(day_, books_.number_of(d.body())));
-        };
+    auto const tenant = [this](delivery const& d) {
+        return "tenant " + std::to_string(tenant_of(day_, books_.number_of(d.body())));
+    };
+    if (day_.takes_turns)
+        options.tenant = tenant;
+    else if (day_.keyed)
+        options.outage.dependency = tenant;
     handlers mine;
     if (day_.batches)
         mine.many = [this](deliveries all) { return handle(all); };

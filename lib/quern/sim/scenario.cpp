@@ -186,6 +186,13 @@ entry const catalogue[] = {
             s.patience += std::chrono::duration_cast<milliseconds>(rate.per) * tries / rate.count;
             if (s.groups != 0) s.patience += 5min * s.messages * s.handlers.troubled_tries / s.groups; // one by one
         }},
+    {{"fair", "tenants have turns, some a cap, a weight, a look-ahead; processes are stopped, paused and killed"},
+        [](scenario& s, dice& d) {
+            crowd(s, d);
+            incidents(s, d, {kind::stop, kind::kill, kind::pause, kind::hurry});
+            if (d.one_in(3)) ordered(s, d);
+            fair_turns(s, d);
+        }},
     {{"turned", "limits are turned while messages are received and handled; processes are stopped and killed"},
         [](scenario& s, dice& d) {
             crowd(s, d);

@@ -130,6 +130,7 @@ struct scenario {
     int in_a_row = 1;                  ///< so many messages of one tenant, then as many of another
     bool in_turn = true;               ///< the tenants follow each other; else each row has one that is drawn
     bool keyed = false;                ///< the consumer is told the tenant, if it can be
+    bool takes_turns = false;          ///< and told so as one who has turns
     bool healthy = false; ///< those that are not down are promised nine tenths of this day without a breaker
     int poisoned = 0;     ///< so many messages, from a third of the day on, always find what they need down
     std::chrono::milliseconds

@@ -78,6 +78,7 @@ void witness::started(int process, int number)
     complain_of(process, limits_of(process).starts(++running_[process], time_.now()));
     bytes_[process] += m.bytes;
     mine.began_at = time_.now();
+    mine.postponed = false; // what hid it was an extension while it waited
     mine.covered = tick::max();
     mine.handled = mine.rejectable = mine.discarded = mine.failed = mine.lapsed = false;
     mine.accepted = mine.gone = mine.settling = mine.anew = false;

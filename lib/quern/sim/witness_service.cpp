@@ -1,5 +1,6 @@
 // The witness's view of the service, and of the network in between.
 
+#include <quern/consumer/detail/lease_book.hpp>
 #include <quern/sim/detail/earlier_life.hpp>
 #include <quern/sim/detail/limit_book.hpp>
 #include <quern/sim/witness.hpp>
@@ -320,8 +321,16 @@ private:
         if (mine.running != 0 || (mine.handled && !mine.late && !mine.anew) || mine.accepted) return false;
         if (sent_at >= mine.unwanted_at || w_.resting_.contains(process_)) return true;
         auto const early = sent_at < mine.since + w_.of(process_).lease / 2 && !mine.adopted;
+        if (!early && mine.began_at < mine.since && is_wait(timeout, sent_at - mine.since)) return false;
         auto const rejected = mine.rejectable && sent_at >= mine.ended_at && sent_at < mine.ended_at + 1s;
         return timeout != w_.of(process_).lease || early || rejected || mine.ended_at == mine.arrived_at;
+    }
+
+    /// An extension of a message that waits for its turn: as long as a few times what it has waited.
+    bool is_wait(std::chrono::seconds timeout, tick::duration waited) const
+    {
+        return timeout > w_.of(process_).lease && timeout <= detail::lease_book::longest_wait &&
+            timeout <= 4 * waited + 1s;
     }
 
     /// Lets pass a change that left at the moment at which the handler ended: it may be an extension of before.

@@ -65,6 +65,7 @@ explanation explainer::explain(bool started, tick time)
             " message groups while they have messages in flight");
     }
     if (auto const turned = turned_limits(); !turned.empty()) out.remarks.push_back("limits were turned: " + turned);
+    out.tenants = line_.turns.busiest(20);
     if (auto const& found = run_.places().rule())
         out.remarks.push_back("concurrency finds itself: " + found->explain());
     if (line_.in_flight.size() >= ceiling) {
@@ -136,13 +137,13 @@ std::vector<explanation::obstacle> explainer::obstacles(bool started, tick time)
                 std::to_string(line_.limits.max_bytes_in_flight.value_or(0)) + " are held, " +
                 std::to_string(coming) + " messages may come"});
     }
-    if (!slows(time) && pace.room(coming, time) == 0) {
-        auto const at = pace.wake_at();
+    if (!slows(time) && pace.room(coming + line_.turns.waiting(), time) == 0) {
+        auto const at = pace.wake_at(line_.turns.any_may_begin());
         out.push_back({"rate",
-            "rate: " + std::to_string(pace.waiting()) + " messages wait for their turn, the next " +
+            "rate: " + std::to_string(line_.turns.waiting()) + " messages wait for their turn, the next " +
                 (at ? in_seconds(*at, time) : "when one that was asked for has come")});
     }
-    if (run_.places().room_beside(pace.waiting()) ==
+    if (run_.places().room_beside(line_.turns.waiting()) ==
         0) { // a receive that is open, and may bring as many, is nothing in the way
         out.push_back({"handler_concurrency",
             "handler_concurrency: " + std::to_string(line_.running) + " are being handled, no more than " +
@@ -178,7 +179,8 @@ void explainer::watch_for_stall(bool started, tick time)
     auto const empty_polls_count = line_.in_flight.size() == 0;
     auto const progress = c.received + (empty_polls_count ? c.polls - c.failed_polls : 0) + c.acked + c.retried +
         c.released + c.rejected + c.lost;
-    auto const on_purpose = line_.ending || (gate_.is_stopped(time) && !run_.is_stuck()) || gate_.speed().wake_at();
+    auto const on_purpose = line_.ending || (gate_.is_stopped(time) && !run_.is_stuck()) ||
+        gate_.speed().wake_at(line_.turns.any_may_begin());
     if (!stall_.due(progress, on_purpose, time) || all_is_being_handled(time)) return;
     auto const quiet = std::chrono::floor<std::chrono::seconds>(time - stall_.since()).count();
     stall_log_.write(log_level::warning, "stalled",

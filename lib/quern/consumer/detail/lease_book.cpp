@@ -36,9 +36,9 @@ held* leases_by_end::first()
     return listed && listed->message.lease_deadline() <= end ? listed : h.get();
 }
 
-void lease_book::hold(held& h, tick received_at)
+void lease_book::hold(held& h, tick received_at, seconds timeout)
 {
-    file(h, received_at, visibility_);
+    file(h, received_at, timeout);
 }
 
 void lease_book::extended(held& h, tick sent_at, seconds timeout)
@@ -69,6 +69,15 @@ void lease_book::file(held& h, tick from, seconds timeout)
         fresh_.file_apart(h);
 }
 
+/// What waits for its turn has leases that grow with its wait, so that waiting costs few requests, and a crash hides a
+/// message for no more than some times the wait that it has behind it.
+seconds lease_book::wanted(held const& h, tick now) const
+{
+    if (!h.life.is(message_life::state::waiting)) return visibility_;
+    auto const grown = std::chrono::floor<seconds>(4 * (now - h.received_at));
+    return std::max(visibility_, std::min(std::max(grown, expected_), longest_wait));
+}
+
 lease_book::plan lease_book::poll(tick now)
 {
     plan out;
@@ -87,7 +96,7 @@ lease_book::plan lease_book::poll(tick now)
             continue;
         }
         extending_.file(*h);
-        auto const timeout = std::min(visibility_, left);
+        auto const timeout = std::min(wanted(*h, now), left);
         if (now + timeout > deadline) out.extend.push_back({std::move(h), timeout});
     }
     while (auto* const first = extending_.first()) {

@@ -52,6 +52,10 @@ public:
     /// before the answer reached us.
     static constexpr std::chrono::seconds horizon = std::chrono::hours(12) - std::chrono::seconds(10);
 
+    /// The longest lease of a message that waits for its turn. Beyond it an extension a message saves next to nothing,
+    /// and after a crash such messages stay hidden for as long.
+    static constexpr std::chrono::seconds longest_wait{900};
+
     explicit lease_book(std::chrono::seconds visibility_timeout)
         : visibility_(visibility_timeout), margin_(std::chrono::duration_cast<tick::duration>(visibility_timeout) / 3)
     {}
@@ -66,8 +70,9 @@ public:
         std::optional<tick> wake_at;
     };
 
-    /// Starts, or restarts, the lease of a message just received.
-    void hold(held&, tick received_at);
+    /// Starts, or restarts, the lease of a message just received; hidden for visibility_timeout, or for so long.
+    void hold(held& h, tick received_at) { hold(h, received_at, visibility_); }
+    void hold(held&, tick received_at, std::chrono::seconds timeout);
 
     /// The extension sent at that time for that long was confirmed.
     void extended(held&, tick sent_at, std::chrono::seconds timeout);
@@ -81,15 +86,20 @@ public:
     /// It must be extended by now.
     bool is_due(held const& h, tick now) const { return due(h) <= now; }
 
+    /// A message that came now would wait for its turn for so long; zero: nobody knows.
+    void expect_wait(std::chrono::nanoseconds d) { expected_ = std::chrono::ceil<std::chrono::seconds>(d); }
+
     /// The only place where a decision is made.
     plan poll(tick now);
 
 private:
     void file(held&, tick from, std::chrono::seconds timeout);
+    std::chrono::seconds wanted(held const&, tick now) const;
     tick due(held const& h) const { return h.message.lease_deadline() - margin_; }
 
     std::chrono::seconds visibility_;
     tick::duration margin_;
+    std::chrono::seconds expected_{};
     leases_by_end fresh_;     // to be extended
     leases_by_end extending_; // asked for, not yet confirmed
 };

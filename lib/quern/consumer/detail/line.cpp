@@ -62,7 +62,8 @@ line::line(compact_strand on, sqs::api& to, std::string url, consumer_options se
       time(options.time ? *options.time : real_clock()), api(to), queue_url(std::move(url)),
       fifo(queue_url.ends_with(".fifo")), watcher(options.observer.get()),
       tells_queued(watcher && watcher->wants_queued()), leases(options.visibility_timeout),
-      random(seeded(options.seed)), log(options.log), wake(time, strand), bytes(limits.max_bytes_in_flight)
+      random(seeded(options.seed)), log(options.log), wake(time, strand), bytes(limits.max_bytes_in_flight),
+      turns(options)
 {
     rejected_go_to = options.poison_queue;
 }

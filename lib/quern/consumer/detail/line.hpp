@@ -3,6 +3,7 @@
 #include <quern/consumer/counters.hpp>
 #include <quern/consumer/detail/byte_limit.hpp>
 #include <quern/consumer/detail/drain.hpp>
+#include <quern/consumer/detail/gate/turns.hpp>
 #include <quern/consumer/detail/lease_book.hpp>
 #include <quern/consumer/detail/message/ledger.hpp>
 #include <quern/consumer/drain_report.hpp>
@@ -136,6 +137,7 @@ struct line {
     std::vector<held_ptr> again;                            ///< called back before they began, to be admitted
 
     byte_limit bytes;
+    detail::turns turns;    ///< of those that wait to be handled
     std::size_t coming = 0; ///< messages that the open receives may bring
     std::size_t open_receives = 0;
     std::size_t running = 0; ///< handlers

@@ -254,6 +254,28 @@ void turns(scenario& s, dice& d)
         tries * std::max<milliseconds>(s.consumer.handler_timeout.value_or(0ms), 3 * s.consumer.visibility_timeout);
 }
 
+/// What waits has leases of up to ten minutes, for which a process that is killed leaves it hidden.
+void fair_turns(scenario& s, dice& d)
+{
+    s.tenants = static_cast<int>(d.between(2, 20));
+    s.in_turn = d.one_in(2);
+    s.keyed = s.takes_turns = true;
+    if (s.groups != 0) s.groups = s.tenants * static_cast<int>(d.between(1, 3));
+    auto& c = s.consumer;
+    c.limits.rate.reset();
+    auto const handlers = static_cast<std::size_t>(d.between(1, 20));
+    c.limits.handler_concurrency = handlers;
+    if (d.one_in(2)) c.fairness.tenant_concurrency = static_cast<std::size_t>(d.between(1, 5));
+    if (d.one_in(2)) c.fairness.weight = [](std::string const& name) { return name.ends_with('1') ? 3.0 : 1.0; };
+    if (d.one_in(2)) {
+        auto const ahead = static_cast<std::size_t>(d.between(5, 150));
+        c.fairness.look_ahead = ahead;
+        c.limits.max_in_flight = ahead + handlers + static_cast<std::size_t>(d.between(1, 50));
+    }
+    auto const kills = std::ranges::count(s.incidents, incident::kind::kill, &incident::what);
+    s.patience += 10min * (kills + 1) + s.messages * (s.handlers.troubled_tries + 1) * 10s;
+}
+
 /// All leases end together: half of what the calls can extend in the last third of one is held, for deletes want
 /// their share.
 void few_calls(scenario& s, dice& d)

@@ -17,6 +17,7 @@ void asking(scenario&, dice&);
 void incidents(scenario&, dice&, std::initializer_list<incident::kind>);
 void ordered(scenario&, dice&);
 void short_leases(scenario&);
+void fair_turns(scenario&, dice&);
 void turns(scenario&, dice&); ///< of limits, up to a dozen of each process
 void functions(scenario&, dice&);
 void few_calls(scenario&, dice&);

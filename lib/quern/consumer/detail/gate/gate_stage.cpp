@@ -3,6 +3,7 @@
 #include <quern/consumer/detail/gate/open_gate.hpp>
 #include <quern/consumer/detail/message/ascii_excerpt.hpp>
 #include <quern/core/detail/random_part.hpp>
+#include <quern/sqs/limits.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -32,6 +33,8 @@ double a_second(policy::rate const& r)
 {
     return static_cast<double>(r.count) / std::chrono::duration<double>(r.per).count();
 }
+
+constexpr int receives_kept = 2; // of a message that goes back for others' sake
 
 std::shared_ptr<gate> make_gate(consumer_options const& o, tick now)
 {
@@ -70,8 +73,8 @@ std::size_t gate_stage::room(tick now)
     if (is_stopped(now)) return pace_.no_room(), 0;
     auto const room = line_.gate->room(now);
     auto const left = room == std::numeric_limits<std::size_t>::max() ? room : room - std::min(room, line_.coming);
-    return std::min({left, pace_.room(line_.coming + arrived_.size(), now),
-        run_.places().room_beside(line_.coming + arrived_.size() + pace_.waiting())});
+    auto const before = line_.coming + arrived_.size() + line_.turns.waiting();
+    return std::min({left, pace_.room(before, now), run_.places().room_beside(before)});
 }
 
 void gate_stage::limits_are_turned(tick now)
@@ -120,13 +123,15 @@ std::optional<tick> gate_stage::turn(tick now)
     tell_of_changes(now);
     follow(now);
 
-    run_.note_waiting(pace_.waiting() != 0 || !arrived_.empty());
+    give_surplus_back(now);
+    run_.note_waiting(line_.turns.waiting() != 0 || !arrived_.empty());
 
     auto gate_at = line_.gate->wake_at(now);
     auto const waits_for_turn = gate_at && *gate_at <= now && !may_start(now);
     if (waits_for_turn) gate_at.reset();
     std::optional<tick> wake_at;
-    for (auto const& at : {pace_.wake_at(waits_for_turn, !run_.places().may_place()), gate_at, handlers, forsaken,
+    auto const waits_for_rate = run_.places().may_place() && (waits_for_turn || line_.turns.any_may_begin());
+    for (auto const& at : {pace_.wake_at(waits_for_rate), gate_at, handlers, forsaken,
              line_.ending ? std::nullopt : redrive_.wake_at(), line_.ending ? std::nullopt : flag_.wake_at(now)}) {
         if (at) wake_at = std::min(wake_at.value_or(*at), *at);
     }
@@ -146,13 +151,15 @@ void gate_stage::admit(held_ptr h, tick now, bool its_turn)
     case way::go_back: return conclude_.stand_back(std::move(h), where, now);
     case way::on: break;
     }
-    if (!its_turn && (!pace_.admits(now) || !run_.places().may_place())) return pace_.wait(std::move(h));
+    if (!its_turn && (!pace_.has_turn(now) || !run_.places().may_place() || !line_.turns.admits(*h)))
+        return line_.turns.wait(std::move(h));
     start(std::move(h), where.hurries, now);
 }
 
 void gate_stage::start(held_ptr h, bool hurries, tick now)
 {
     pace_.started(now);
+    line_.turns.began(*h);
     line_.gate->started(line_.subject_of(*h), now);
     run_.start(std::move(h), hurries, now);
 }
@@ -183,14 +190,14 @@ void gate_stage::admit_waiting(tick now)
     for (auto& h : std::exchange(line_.again, {}))
         if (h->life.is(life::state::waiting)) admit(std::move(h), now);
     if (stopped_) {
-        for (auto& h : pace_.take_waiting())
+        for (auto& h : line_.turns.take_waiting())
             admit(std::move(h), now);
     }
     for (;;) {
         auto const may = may_start(now);
         auto const fresh_first = may && gentle_rate_;
         if (fresh_first) {
-            if (auto h = pace_.next()) {
+            if (auto h = line_.turns.next()) {
                 admit(std::move(h), now, true);
                 continue;
             }
@@ -199,7 +206,7 @@ void gate_stage::admit_waiting(tick now)
             take_leave(*one, now);
             continue;
         }
-        auto h = may && !fresh_first ? pace_.next() : nullptr;
+        auto h = may && !fresh_first ? line_.turns.next() : nullptr;
         if (!h) return;
         admit(std::move(h), now, true);
     }
@@ -214,6 +221,24 @@ void gate_stage::take_leave(gate::leave const& one, tick now)
     conclude_.its_ages().waited(*h, h->in_trouble().waits_since);
     if (one.what.to == way::on) return start(std::move(h), one.what.hurries, now);
     conclude_.stand_back(std::move(h), one.what, now);
+}
+
+/// A look-ahead that is full of one tenant's shows nothing of the others: once a second ten of its newest go back, for
+/// as long as those that stay are at work, while a dead-letter queue does not come near.
+void gate_stage::give_surplus_back(tick now)
+{
+    auto const& most = line_.options.fairness.look_ahead;
+    if (!most || line_.turns.waiting() < *most || now < surplus_at_ + std::chrono::seconds(1)) return;
+    surplus_at_ = now;
+    auto const wait = std::chrono::ceil<std::chrono::milliseconds>(line_.turns.expected_wait());
+    auto const delay =
+        std::clamp<std::chrono::milliseconds>(wait, std::chrono::seconds(30), std::chrono::minutes(10));
+    for (auto& h : line_.turns.surplus(sqs::max_batch_messages)) {
+        if (line_.max_receives == 0 || h->receive_count + receives_kept < line_.max_receives)
+            conclude_.stand_back(std::move(h), {way::go_back, delay}, now);
+        else
+            line_.turns.wait(std::move(h));
+    }
 }
 
 void gate_stage::tell_of_changes(tick now)
@@ -237,7 +262,7 @@ void gate_stage::begin_drain(tick now)
 {
     conclude_.begin_drain(now);
     run_.begin_drain(now);
-    for (auto& h : pace_.take_waiting())
+    for (auto& h : line_.turns.take_waiting())
         conclude_.give_back(std::move(h), now);
     for (auto& [number, h] : std::exchange(line_.waits_here, {}))
         if (h->life.is(life::state::waiting)) conclude_.give_back(std::move(h), now);

@@ -30,7 +30,10 @@ public:
     std::size_t room(tick now);
 
     /// Messages that wait for their turn.
-    std::size_t waiting() const { return arrived_.size() + pace_.waiting() + run_.places().gathering.waiting(); }
+    std::size_t waiting() const
+    {
+        return arrived_.size() + line_.turns.waiting() + run_.places().gathering.waiting();
+    }
 
     void limits_are_turned(tick now);
 
@@ -60,6 +63,7 @@ private:
     bool may_start(tick now) { return !is_stopped(now) && pace_.has_turn(now) && run_.places().may_place(); }
     void name(held&);
     void take_leave(gate::leave const&, tick now);
+    void give_surplus_back(tick now);
     void follow(tick now);
     void tell_of_changes(tick now);
     void heed_flag(tick now);
@@ -83,6 +87,7 @@ private:
     bool paused_ = false;
     std::string why_paused_; // for a human; may be empty
     std::vector<held_ptr> arrived_;
+    tick surplus_at_{}; // when the look-ahead was looked at last
 };
 
 } // namespace quern::detail

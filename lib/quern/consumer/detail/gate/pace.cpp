@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
 
 namespace quern::detail {
 
@@ -34,38 +33,19 @@ void pace::started(tick now)
     if (limit_) limit_->take(1, now);
 }
 
-held_ptr pace::next()
-{
-    while (!line_.empty()) {
-        auto h = std::move(line_.front());
-        line_.pop_front();
-        if (h->life.is(message_life::state::waiting)) return h;
-    }
-    return nullptr;
-}
-
-std::vector<held_ptr> pace::take_waiting()
-{
-    std::vector<held_ptr> out;
-    while (auto h = next())
-        out.push_back(std::move(h));
-    return out;
-}
-
 std::size_t pace::room(std::size_t coming, tick now)
 {
     room_at_.reset();
     if (!limit_) return std::numeric_limits<std::size_t>::max();
-    auto const before = line_.size() + coming;
     auto const in_time = limit_->expected(now, ahead);
-    if (in_time >= before + worth_it_) return in_time - before;
-    room_at_ = limit_->wake_at(before + worth_it_, ahead);
+    if (in_time >= coming + worth_it_) return in_time - coming;
+    room_at_ = limit_->wake_at(coming + worth_it_, ahead);
     return 0;
 }
 
-std::optional<tick> pace::wake_at(bool other, bool held_up) const
+std::optional<tick> pace::wake_at(bool somebody) const
 {
-    if (!limit_ || held_up || (line_.empty() && !other)) return room_at_;
+    if (!limit_ || !somebody) return room_at_;
     auto const turn = limit_->wake_at(1);
     return std::min(room_at_.value_or(turn), turn);
 }

@@ -82,9 +82,8 @@ seconds intake_stage::wait_time() const
 
 asio::awaitable<void> intake_stage::poll(int ask)
 {
-    auto started = line_.now();
-    auto wait = wait_time();
-    auto got = co_await receive(ask, started, wait);
+    asked how{ask, line_.now(), wait_time(), lease()};
+    auto got = co_await receive(how);
     auto const time = line_.now();
     --line_.open_receives;
     ++line_.counters.polls;
@@ -92,12 +91,11 @@ asio::awaitable<void> intake_stage::poll(int ask)
         patience_.answered();
         auto const count = got->messages.size() + got->damaged.size();
         if (count == 0) ++line_.counters.empty_polls;
-        // SQS answers when the wait is over at the latest: what lay here unread for longer has used up its lease.
-        auto const usable = accept(std::move(*got), std::min(time, started + wait), time);
+        auto const usable = accept(std::move(*got), how, time);
         if (usable == 0 && count != 0)
             rule_.failed(ask, time); // nothing of it can be settled: asking at once would bring the same again
         else
-            rule_.answered(ask, static_cast<int>(count), started, time);
+            rule_.answered(ask, static_cast<int>(count), how.at, time);
     } else {
         failed(ask, got.error(), time);
     }
@@ -121,13 +119,22 @@ void intake_stage::failed(int asked, failure const& why, tick time)
     line_.halt();
 }
 
-sqs::receive_message_request intake_stage::request_for(int ask, seconds wait)
+/// As long as messages wait for their turn, where many may.
+seconds intake_stage::lease() const
+{
+    auto const usual = line_.options.visibility_timeout;
+    if (!line_.options.fairness.look_ahead) return usual;
+    auto const wait = std::chrono::ceil<seconds>(line_.turns.expected_wait());
+    return std::max(usual, std::min(usual + wait, lease_book::longest_wait));
+}
+
+sqs::receive_message_request intake_stage::request_for(asked const& how)
 {
     auto const& options = line_.options;
     sqs::receive_message_request request(line_.queue_url);
-    request.max_messages = ask;
-    request.visibility_timeout = options.visibility_timeout;
-    request.wait_time = wait;
+    request.max_messages = how.most;
+    request.visibility_timeout = how.lease;
+    request.wait_time = how.wait;
     auto& wanted = request.system_attribute_names;
     wanted = options.system_attributes;
     wanted.reserve(wanted.size() + 5);
@@ -145,15 +152,15 @@ sqs::receive_message_request intake_stage::request_for(int ask, seconds wait)
 
 /// One receive; of a FIFO queue, repeated under one attempt id when its answer is lost: SQS then answers once more
 /// with the same messages, which nobody else can have until their visibility timeout (ReceiveRequestAttemptId).
-/// `started` and `wait` become those of the request that was answered.
-asio::awaitable<result<sqs::receive_message_response>> intake_stage::receive(int ask, tick& started, seconds& wait)
+/// `how` becomes what the request that was answered had.
+asio::awaitable<result<sqs::receive_message_response>> intake_stage::receive(asked& how)
 {
-    auto request = request_for(ask, wait);
+    auto request = request_for(how);
     auto const fifo = line_.fifo;
     bool lost = false; // an answer: a repeat that is refused changes nothing about what it held
     for (int attempt = 1;; ++attempt) {
         auto copy = fifo ? request : std::move(request); // only that of a FIFO queue goes out again
-        started = line_.now();
+        how.at = line_.now();
         auto got = co_await line_.api.receive_message(std::move(copy));
         lost = lost || (!got && may_have_received(got.error()));
         if (got || !fifo || attempt == attempts || !lost) co_return got;
@@ -161,7 +168,7 @@ asio::awaitable<result<sqs::receive_message_response>> intake_stage::receive(int
         auto const pause = line_.time.make_timer(line_.strand);
         co_await pause->wait_until(line_.now() + between_attempts);
         if (line_.ended) co_return got; // nobody may use the api any more
-        if (rule_.stopped()) request.wait_time = wait = seconds(0);
+        if (rule_.stopped()) request.wait_time = how.wait = seconds(0);
     }
 }
 
@@ -183,12 +190,14 @@ std::shared_ptr<answer> intake_stage::weighed(response& got, tick received_at)
 }
 
 /// Hands each message on, in the order of the answer. Returns how many of them can be settled at all.
-std::size_t intake_stage::accept(response got, tick received_at, tick now)
+std::size_t intake_stage::accept(response got, asked const& how, tick now)
 {
+    // SQS answers when the wait is over at the latest: what lay here unread for longer has used up its lease.
+    auto const received_at = std::min(now, how.at + how.wait);
     auto const count = got.messages.size() + got.damaged.size();
     line_.counters.received += count;
     auto const service_time = line_.tells_queued ? line_.time.wall() + line_.api.clock_offset() : wall_time();
-    arrival const with{weighed(got, received_at), now, service_time};
+    arrival const with{weighed(got, received_at), now, how.lease, service_time};
     auto whole = got.messages.begin();
     auto damaged = got.damaged.begin();
     bool blind = false; // a message of a FIFO queue is missing, and nobody knows of which group
@@ -216,7 +225,7 @@ held_ptr intake_stage::take_in(sqs::message&& message, arrival const& with)
             ++line_.counters.adopted;
             if (overtaken) return nullptr;
             ledger::adopt(*known, message, from->received_at);
-            line_.leases.hold(*known, from->received_at);
+            line_.leases.hold(*known, from->received_at, with.lease);
             line_.carry_out(known, known->life.on(life::event::received_again), with.at);
             return nullptr;
         }
@@ -232,7 +241,7 @@ held_ptr intake_stage::take_in(sqs::message&& message, arrival const& with)
         h->message.forget_system_attributes();
     h->came_in = from;
     line_.in_flight.add(h, id);
-    line_.leases.hold(*h, from->received_at);
+    line_.leases.hold(*h, from->received_at, with.lease);
     line_.observe(*h, with.at, &observer::received);
     return h;
 }

@@ -44,21 +44,29 @@ private:
     /// Part that the messages of an answer have in common.
     struct arrival {
         std::shared_ptr<answer> from;
-        tick at;                ///< now
+        tick at; ///< now
+        std::chrono::seconds lease;
         wall_time service_time; ///< now, where the observer is told since when each was in the queue
     };
 
     boost::asio::awaitable<void> poll(int ask);
-    boost::asio::awaitable<result<response>> receive(int ask, tick& started, std::chrono::seconds& wait);
+    /// A receive, as it was asked for.
+    struct asked {
+        int most;
+        tick at;
+        std::chrono::seconds wait, lease;
+    };
+    boost::asio::awaitable<result<response>> receive(asked&);
     /// A message may be sent to another queue, and its trace header with it: there is one, or nobody knows yet.
     bool may_go_along() const { return !line_.rejected_go_to || !line_.rejected_go_to->empty(); }
-    sqs::receive_message_request request_for(int ask, std::chrono::seconds wait);
+    sqs::receive_message_request request_for(asked const&);
     void failed(int asked, failure const&, tick now);
-    std::size_t accept(response, tick received_at, tick now);
+    std::size_t accept(response, asked const&, tick now);
     held_ptr take_in(sqs::message&&, arrival const&);
     held_ptr take_in(sqs::damaged_message&&, arrival const&);
     std::shared_ptr<answer> weighed(response&, tick received_at);
     std::chrono::seconds wait_time() const;
+    std::chrono::seconds lease() const;
     void tell_limits();
 
     line& line_;

@@ -9,6 +9,7 @@ namespace quern::detail {
 
 std::optional<tick> lease_stage::turn(tick now)
 {
+    line_.leases.expect_wait(line_.turns.expected_wait());
     auto plan = line_.leases.poll(now);
     for (auto& due : plan.extend) {
         if (due.what->life.is_extending())

@@ -24,6 +24,8 @@
 
 namespace quern::detail {
 
+struct tenant_in_turn;
+
 /// A place in the lease book, and one among the running handlers: gone with the message.
 using lease_hook = boost::intrusive::list_base_hook<boost::intrusive::tag<class lease_book>,
     boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
@@ -156,6 +158,7 @@ struct held : boost::intrusive_ref_counter<held>, lease_hook, run_hook {
     std::unique_ptr<handler_asks> asks; ///< null: nothing yet
     std::shared_ptr<answer> came_in;    ///< null in tests: then it counts for nothing
     bool is_named = false;              ///< somebody has asked for its key
+    tenant_in_turn* in_turn = nullptr;  ///< while it counts among those that run
     handler_turn turn;
     message_life life;
 };

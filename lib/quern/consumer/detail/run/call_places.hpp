@@ -48,6 +48,7 @@ public:
     std::size_t room_beside(std::size_t coming) const
     {
         if (limit_.is_none()) return std::numeric_limits<std::size_t>::max();
+        if (auto const& ahead = line_.options.fairness.look_ahead) return *ahead - std::min(*ahead, coming);
         return limit_.room(under_way(), coming + gathering.waiting());
     }
 

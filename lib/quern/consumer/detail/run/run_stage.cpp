@@ -85,7 +85,8 @@ std::optional<tick> run_stage::turn(tick now)
 /// Hands full batches on.
 void run_stage::run_batches(tick now)
 {
-    places_.gathering.take_lost();
+    for (auto const& h : places_.gathering.take_lost())
+        line_.turns.not_begun(*h);
     auto const full =
         line_.in_flight.size() >= line_.limits.max_in_flight || line_.bytes.room(line_.in_flight.bytes(), 0) == 0;
     auto const no_more = full && line_.running == 0;
@@ -159,6 +160,7 @@ void run_stage::call_off(std::optional<std::string_view> key)
     auto const is_meant = [&](held const& h) { return !key || h.key == *key; };
     for (auto& h : places_.gathering.take_if(is_meant)) {
         h->life.on(life::event::keep);
+        line_.turns.not_begun(*h);
         line_.again.push_back(std::move(h));
     }
     line_.wake.ring();
@@ -173,8 +175,10 @@ void run_stage::begin_drain(tick now)
     line_.in_flight.for_each([this](held_ptr const& h) {
         if (h->life.is_running()) launch_.call_off(*h);
     });
-    for (auto& h : places_.gathering.take_waiting())
+    for (auto& h : places_.gathering.take_waiting()) {
+        line_.turns.not_begun(*h);
         conclude_.give_back(std::move(h), now);
+    }
 }
 
 void run_stage::cancel(held& h)
@@ -212,16 +216,20 @@ void run_stage::came_home(finished&& end, tick now)
     auto& h = *end.what;
     if (--line_.running == 0) launch_.keep_busy(false);
     run_limit::ended(h);
+    auto const took = now - std::max(h.began_at, h.started_at);
     if (end.has_run()) {
         ended_at_ = now;
         stuck_ = false;
+        line_.turns.ended(h, took);
+    } else {
+        line_.turns.not_begun(h);
     }
     if (h.asks) h.asks->guard.reset();
     auto const run = std::move(h.run);
     auto const ends_batch = run && places_.takes_batches() && --static_cast<batch_run&>(*run).away == 0;
     if (ends_batch) places_.batch_ends();
     if (places_.rule() && end.has_run() && (ends_batch || !places_.takes_batches()) && !h.life.is_cancelled())
-        places_.call_ended(how_ended(end), now - std::max(h.began_at, h.started_at), any_wait_, now);
+        places_.call_ended(how_ended(end), took, any_wait_, now);
     if (!end.has_run() && run) { // the rest of its batch goes on without it
         --run->messages;
         if (h.life.is_told()) --run->told;
