@@ -29,7 +29,9 @@ constexpr bounds numbers[] = {{"DelaySeconds", "0 to 900"}, {"KmsDataKeyReusePer
 /// Reads one document.
 class queues_file_reader : private toml_reader {
 public:
-    queues_file_reader(std::string_view file, std::string_view arn_prefix) : toml_reader(file), arn_prefix_(arn_prefix) {}
+    queues_file_reader(std::string_view file, std::string_view arn_prefix)
+        : toml_reader(file), arn_prefix_(arn_prefix)
+    {}
 
     std::vector<planned> read(std::string_view document)
     {

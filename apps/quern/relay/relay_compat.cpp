@@ -120,7 +120,8 @@ constexpr variable sqsd[] = {
     {"SQSD_SLEEP_SECONDS", {}, number_only}, // receives wait for messages
     {"SQSD_RUN_DAEMONIZED", {},
         [](settings&, string const& v) {
-            return string(v == "1" ? "" : "must be 1; to end when the queue is empty unset it, and say --until-empty");
+            return string(
+                v == "1" ? "" : "must be 1; to end when the queue is empty unset it, and say --until-empty");
         }},
     {"SQSD_WAIT_TIME_SECONDS", {}, set_wait_time},
     {"SQSD_QUEUE_WAIT_TIME", {}, set_wait_time},

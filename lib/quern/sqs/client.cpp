@@ -147,10 +147,7 @@ struct client::errand_of final : errand {
     Request const request;
     typename Request::response out;
 
-    explicit errand_of(Request what) : request(std::move(what))
-    {
-        operation = Request::operation;
-    }
+    explicit errand_of(Request what) : request(std::move(what)) { operation = Request::operation; }
 
     aws::call_options travels(std::chrono::milliseconds timeout, std::chrono::milliseconds slack) const override
     {
