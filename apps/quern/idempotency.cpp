@@ -155,9 +155,9 @@ asio::awaitable<int> forget(table_session& s, table_options const& o)
     co_return ok;
 }
 
-using action = asio::awaitable<int> (*)(table_session&, table_options const&);
+using table_action = asio::awaitable<int> (*)(table_session&, table_options const&);
 
-int run_on(endpoint_options const& where, table_options const& o, action what)
+int run_on(endpoint_options const& where, table_options const& o, table_action what)
 {
     services::dynamodb_options options;
     auto const settled = settle(options, aws::dynamodb_service, where, aws::process_environment);
@@ -170,7 +170,7 @@ int run_on(endpoint_options const& where, table_options const& o, action what)
     return code;
 }
 
-constexpr char const* footer =
+constexpr char const* table_footer =
     R"(A table remembers what `quern consume --idempotency ddb:NAME` has done, and functions of Powertools where they share it.
 The endpoint is that of DynamoDB here: --endpoint, AWS_ENDPOINT_URL_DYNAMODB or AWS_ENDPOINT_URL, else the region's own.
 
@@ -191,17 +191,17 @@ void add_idempotency(command& app, command_line& line)
     auto const o = std::make_shared<table_options>();
     auto* const all = app.add_subcommand("idempotency", "The table behind handlers that must not repeat");
     all->one_subcommand_at_most(); // see main()
-    all->footer(footer);
+    all->footer(table_footer);
     auto* const table = all->add_subcommand("table", "Create a table, show it, get or forget a row");
     table->one_subcommand_at_most();
-    table->footer(footer);
-    auto const add = [&](char const* name, char const* what, action run_it) {
+    table->footer(table_footer);
+    auto const add = [&](char const* name, char const* what, table_action run_it) {
         auto* const one = table->add_subcommand(name, what);
         one->add({"NAME", o->table, "The table", required()});
         when_named(*one, line, [o, &line, run_it] { return run_on(line.where, *o, run_it); });
         return one;
     };
-    auto const add_for_row = [&](char const* name, char const* what, action run_it) {
+    auto const add_for_row = [&](char const* name, char const* what, table_action run_it) {
         auto* const one = add(name, what, run_it);
         one->add({
             {"KEY", o->key, "A row's key, or with --name what it is made of", required()},

@@ -27,9 +27,11 @@ constexpr bounds numbers[] = {{"DelaySeconds", "0 to 900"}, {"KmsDataKeyReusePer
     {"ReceiveMessageWaitTimeSeconds", "0 to 20"}, {"VisibilityTimeout", "0 to 43200"}};
 
 /// Reads one document.
-class reader : private toml_reader {
+class queues_file_reader : private toml_reader {
 public:
-    reader(std::string_view file, std::string_view arn_prefix) : toml_reader(file), arn_prefix_(arn_prefix) {}
+    queues_file_reader(std::string_view file, std::string_view arn_prefix)
+        : toml_reader(file), arn_prefix_(arn_prefix)
+    {}
 
     std::vector<planned> read(std::string_view document)
     {
@@ -178,7 +180,7 @@ private:
 result<std::vector<planned>> plan_queues(
     std::string_view document, std::string_view file, std::string_view arn_prefix)
 {
-    return read_toml("--queues", [&] { return reader(file, arn_prefix).read(document); });
+    return read_toml("--queues", [&] { return queues_file_reader(file, arn_prefix).read(document); });
 }
 
 result<void> make_queues(std::vector<planned> plan, broker::engine& in, broker::instant now, log_sink const& log)

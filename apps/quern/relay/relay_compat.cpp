@@ -13,31 +13,31 @@ namespace quern::app {
 namespace {
 
 using settings = relay_settings;
-using text = std::string;
+using std::string;
 
 /// A variable: a setting, or what `take` makes of it, which returns what is wrong as the end of a sentence. One that
 /// has neither asks for what this relay does not do, and is refused.
 struct variable {
     std::string_view name;
     std::string_view key = {}; ///< of the setting
-    text (*take)(settings&, text const& value) = nullptr;
+    string (*take)(settings&, string const& value) = nullptr;
     char const* refusal = nullptr;
 };
 
 /// Sets it as the table of settings would from a file.
-text set(settings& s, std::string_view key, text const& value)
+string set(settings& s, std::string_view key, string const& value)
 {
     auto const all = all_relay_settings();
     return std::ranges::find(all, key, &relay_setting::key)->set(s, value);
 }
 
-std::optional<int> whole(text const& value)
+std::optional<int> whole(string const& value)
 {
-    auto const out = quern::text::number_in<int>(value);
+    auto const out = text::number_in<int>(value);
     return out && *out >= 0 ? out : std::nullopt;
 }
 
-std::optional<bool> truth(text const& value)
+std::optional<bool> truth(string const& value)
 {
     for (auto const* yes : {"1", "t", "T", "TRUE", "true", "True"})
         if (value == yes) return true;
@@ -47,23 +47,23 @@ std::optional<bool> truth(text const& value)
 }
 
 /// "60000" with the unit "ms"
-text set_time(settings& s, std::string_view key, text const& value, char const* unit)
+string set_time(settings& s, std::string_view key, string const& value, char const* unit)
 {
     if (!whole(value)) return "must be a whole number";
     return set(s, key, value + unit);
 }
 
-text number_only(settings&, text const& value)
+string number_only(settings&, string const& value)
 {
     return whole(value) ? "" : "must be a whole number";
 }
 
-text truth_only(settings&, text const& value)
+string truth_only(settings&, string const& value)
 {
     return truth(value) ? "" : "must be true or false";
 }
 
-text insecure_if(settings& s, text const& value, bool meant)
+string insecure_if(settings& s, string const& value, bool meant)
 {
     auto const said = truth(value);
     if (!said) return "must be true or false";
@@ -71,19 +71,19 @@ text insecure_if(settings& s, text const& value, bool meant)
     return "";
 }
 
-text set_endpoint(settings& s, text const& value)
+string set_endpoint(settings& s, string const& value)
 {
     s.endpoint = value;
     return "";
 }
 
-text set_region(settings& s, text const& value)
+string set_region(settings& s, string const& value)
 {
     s.region = value;
     return "";
 }
 
-text set_wait_time(settings& s, text const& value)
+string set_wait_time(settings& s, string const& value)
 {
     s.wait_time = whole(value);
     return s.wait_time && *s.wait_time <= 20 ? "" : "must be a whole number from 0 to 20";
@@ -99,7 +99,7 @@ constexpr variable carrier[] = {
     {"CARRIER_WEBHOOK_ENDPOINT", "url"}, {"CARRIER_WEBHOOK_REQUEST_TIMEOUT", "timeout"},
     {"CARRIER_WEBHOOK_DEFAULT_CONTENT_TYPE", "content_type"},
     {"CARRIER_WEBHOOK_TLS_INSECURE_SKIP_VERIFY", {},
-        [](settings& s, text const& v) { return insecure_if(s, v, true); }},
+        [](settings& s, string const& v) { return insecure_if(s, v, true); }},
     {"CARRIER_WEBHOOK_HEALTH_CHECK_ENDPOINT", "health.url"},
     {"CARRIER_WEBHOOK_HEALTH_CHECK_INTERVAL", "health.interval"},
     {"CARRIER_WEBHOOK_HEALTH_CHECK_TIMEOUT", "health.timeout"},
@@ -119,8 +119,9 @@ constexpr variable sqsd[] = {
     {"SQSD_QUEUE_MAX_MSGS", {}, number_only},
     {"SQSD_SLEEP_SECONDS", {}, number_only}, // receives wait for messages
     {"SQSD_RUN_DAEMONIZED", {},
-        [](settings&, text const& v) {
-            return text(v == "1" ? "" : "must be 1; to end when the queue is empty unset it, and say --until-empty");
+        [](settings&, string const& v) {
+            return string(
+                v == "1" ? "" : "must be 1; to end when the queue is empty unset it, and say --until-empty");
         }},
     {"SQSD_WAIT_TIME_SECONDS", {}, set_wait_time},
     {"SQSD_QUEUE_WAIT_TIME", {}, set_wait_time},
@@ -128,29 +129,29 @@ constexpr variable sqsd[] = {
     {"SQSD_HTTP_URL", "url"},
     {"SQSD_WORKER_HTTP_REQUEST_CONTENT_TYPE", "content_type"},
     {"SQSD_HTTP_CONTENT_TYPE", "content_type"},
-    {"SQSD_WORKER_TIMEOUT", {}, [](settings& s, text const& v) { return set_time(s, "timeout", v, "ms"); }},
-    {"SQSD_HTTP_TIMEOUT", {}, [](settings& s, text const& v) { return set_time(s, "timeout", v, "s"); }},
+    {"SQSD_WORKER_TIMEOUT", {}, [](settings& s, string const& v) { return set_time(s, "timeout", v, "ms"); }},
+    {"SQSD_HTTP_TIMEOUT", {}, [](settings& s, string const& v) { return set_time(s, "timeout", v, "s"); }},
     {"SQSD_WORKER_CONCURRENCY", "concurrency"},
     {"SQSD_HTTP_MAX_CONNS", "concurrency"},
-    {"SQSD_HTTP_USER_AGENT", {}, [](settings& s, text const& v) { return set_header(s, "User-Agent", v); }},
-    {"SQSD_HTTP_SSL_VERIFY", {}, [](settings& s, text const& v) { return insecure_if(s, v, false); }},
+    {"SQSD_HTTP_USER_AGENT", {}, [](settings& s, string const& v) { return set_header(s, "User-Agent", v); }},
+    {"SQSD_HTTP_SSL_VERIFY", {}, [](settings& s, string const& v) { return insecure_if(s, v, false); }},
     {"SQSD_HTTP_AUTHORIZATION_HEADER", {},
-        [](settings& s, text const& v) { return set_header(s, "Authorization", v); }},
+        [](settings& s, string const& v) { return set_header(s, "Authorization", v); }},
     {"SQSD_HTTP_HMAC_HEADER", {}, nullptr, no_such_signature},
     {"SQSD_HMAC_SECRET_KEY", {}, nullptr, no_such_signature},
     {"SQSD_HTTP_AUTHORIZATION_HEADER_NAME", {}, nullptr,
         "names another header; unset both, and give the header with --header"},
     {"SQSD_WORKER_HEALTH_URL", "health.url"},
     {"SQSD_WORKER_HEALTH_WAIT_TIME", {},
-        [](settings& s, text const& v) { return set_time(s, "health.interval", v, "ms"); }},
+        [](settings& s, string const& v) { return set_time(s, "health.interval", v, "ms"); }},
     {"SQSD_HTTP_HEALTH_PATH", {}, nullptr, "is a path; unset it, and give the whole URL with --health-url"},
     {"SQSD_CRON_FILE", {}, nullptr,
         "asks for periodic tasks; unset it, and let a scheduler send their messages to the queue"},
 };
 
-failure wrong(std::string_view name, text const& why)
+failure wrong(std::string_view name, string const& why)
 {
-    return {errc::invalid_option, text(name) + " " + why};
+    return {errc::invalid_option, string(name) + " " + why};
 }
 
 /// Requests at once, as carrier counts them: loops of receives, and in each as many as it says, or as one receive
@@ -193,7 +194,7 @@ result<void> read_compat(std::string const& profile, aws::environment const& fro
         into.relay.outcome.usual_delay = std::chrono::seconds(2);
     }
     for (auto const& one : known) {
-        auto const value = from(text(one.name).c_str());
+        auto const value = from(string(one.name).c_str());
         if (value.empty()) continue;
         if (one.refusal) return wrong(one.name, one.refusal);
         auto const why = one.take ? one.take(into, value) : set(into, one.key, value);

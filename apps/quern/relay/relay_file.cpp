@@ -15,9 +15,9 @@ std::map<std::string_view, relay::action> const actions{{"ack", relay::action::a
     {"reject", relay::action::reject}, {"unavailable", relay::action::unavailable}, {"halt", relay::action::halt}};
 
 /// Reads one document.
-class reader : private toml_reader {
+class relay_file_reader : private toml_reader {
 public:
-    reader(std::string_view file, relay_settings& into) : toml_reader(file), into_(into) {}
+    relay_file_reader(std::string_view file, relay_settings& into) : toml_reader(file), into_(into) {}
 
     void read(std::string_view document)
     {
@@ -133,7 +133,7 @@ private:
 
 result<void> read_relay_settings(std::string_view document, std::string_view file, relay_settings& into)
 {
-    return read_toml("--config", [&] { reader(file, into).read(document); });
+    return read_toml("--config", [&] { relay_file_reader(file, into).read(document); });
 }
 
 result<void> load_relay_settings(std::string const& path, relay_settings& into)

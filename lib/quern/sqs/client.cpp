@@ -61,24 +61,25 @@ aws::call_options travel(
 }
 
 template <class Request, class Response>
-void verify_answer(Request const& request, result<Response>& answer)
+std::optional<failure> verify_answer(Request const& request, Response& answer)
 {
-    if constexpr (requires { verify(request, *answer); }) verify(request, *answer);
+    if constexpr (requires { verify(request, answer); }) verify(request, answer);
+    return {};
 }
-void verify_answer(send_message_request const& request, result<send_message_response>& answer)
+std::optional<failure> verify_answer(send_message_request const& request, send_message_response& answer)
 {
-    if (auto wrong = verify(request, *answer)) answer = std::move(*wrong);
+    return verify(request, answer);
 }
-void verify_answer(receive_message_request const&, result<receive_message_response>& answer)
+std::optional<failure> verify_answer(receive_message_request const&, receive_message_response& answer)
 {
-    verify(*answer);
+    verify(answer);
+    return {};
 }
 
-failure from(net::response const& reply, failure why)
+void note(net::response const& reply, failure& why)
 {
     why.http_status = reply.status;
     why.request_id = reply.fields.find("x-amzn-requestid");
-    return why;
 }
 
 } // namespace
@@ -126,13 +127,16 @@ struct client::errand : aws::errand {
     void ended(aws::host& in, result<net::response> reply) final
     {
         auto& own = static_cast<state&>(in);
-        auto const wrong = read(own.in, reply, own.verify_checksums);
+        wrong = reply ? read(own.in, reply->body, own.verify_checksums) : refine(reply.error());
+        if (wrong && reply) note(*reply, *wrong);
         if (wrong) seen->failed(*wrong);
         if (!wrong) seen->answered(*reply);
     }
 
     virtual aws::call_options travels(std::chrono::milliseconds timeout, std::chrono::milliseconds slack) const = 0;
-    virtual std::optional<failure> read(decoder&, result<net::response>&, bool verify_checksums) = 0;
+    virtual std::optional<failure> read(decoder&, std::string& body, bool verify_checksums) = 0;
+
+    std::optional<failure> wrong = failure(errc::stopped, "the client is gone");
 
 private:
     std::optional<request_watch> seen;
@@ -141,26 +145,22 @@ private:
 template <class Request>
 struct client::errand_of final : errand {
     Request const request;
-    result<typename Request::response> out;
+    typename Request::response out;
 
-    explicit errand_of(Request what) : request(std::move(what)), out(failure(errc::stopped, "the client is gone"))
-    {
-        operation = Request::operation;
-    }
+    explicit errand_of(Request what) : request(std::move(what)) { operation = Request::operation; }
 
     aws::call_options travels(std::chrono::milliseconds timeout, std::chrono::milliseconds slack) const override
     {
         return travel(request, timeout, slack);
     }
 
-    std::optional<failure> read(decoder& in, result<net::response>& reply, bool verify_checksums) override
+    std::optional<failure> read(decoder& in, std::string& body, bool verify_checksums) override
     {
-        if (!reply) out = refine(reply.error());
-        if (reply) out = in.template read<typename Request::response>(reply->body);
-        if (out && verify_checksums) verify_answer(request, out);
-        if (out) return {};
-        if (reply) out = from(*reply, out.error());
-        return out.error();
+        auto answered = in.template read<typename Request::response>(body);
+        if (!answered) return std::move(answered).error();
+        out = std::move(*answered);
+        if (verify_checksums) return verify_answer(request, out);
+        return {};
     }
 };
 
@@ -175,6 +175,7 @@ answer<typename Request::response> client::carry_out(
     auto work = aws::carry_out(std::move(to), one);
     auto const done = co_await std::move(work);
     if (!done) co_return done.error();
+    if (one->wrong) co_return std::move(*one->wrong);
     co_return std::move(one->out);
 }
 
