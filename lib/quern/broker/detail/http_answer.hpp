@@ -1,5 +1,6 @@
 #pragma once
 
+#include <quern/broker/detail/wire_encode.hpp>
 #include <quern/net/detail/http_session.hpp>
 
 #include <string>
@@ -23,6 +24,7 @@ struct http_answer : net::http_answer {
         xml = false;
     }
 
+    answer_form form(std::string_view action) const { return {action, request_id, xml}; }
     std::string_view error_code() const { return std::string_view(query_error).substr(0, query_error.find(';')); }
 
 private:
