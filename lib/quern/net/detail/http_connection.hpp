@@ -1,7 +1,7 @@
 #pragma once
 
 #include <quern/net/detail/http_server.hpp>
-#include <quern/net/detail/request_parser.hpp>
+#include <quern/net/detail/message_parser.hpp>
 #include <quern/net/detail/tls.hpp>
 
 #include <boost/asio/ip/tcp.hpp>

@@ -48,8 +48,8 @@ struct http_counters {
 class http_server : public std::enable_shared_from_this<http_server> {
 public:
     /// `tls`: null for http.
-    http_server(boost::asio::any_io_executor, http_limits const&, std::shared_ptr<boost::asio::ssl::context> tls,
-        clock&);
+    http_server(
+        boost::asio::any_io_executor, http_limits const&, std::shared_ptr<boost::asio::ssl::context> tls, clock&);
     http_server(http_server const&) = delete;
     http_server& operator=(http_server const&) = delete;
     virtual ~http_server() = default;
