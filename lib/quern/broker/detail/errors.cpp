@@ -1,5 +1,7 @@
 #include <quern/broker/detail/errors.hpp>
 
+#include <quern/core/detail/text/utf8.hpp>
+
 #include <algorithm>
 #include <iterator>
 
@@ -82,30 +84,12 @@ constexpr bool in_order()
 static_assert(in_order());
 static_assert(std::size(shapes) == static_cast<std::size_t>(error::unrecognized_client) + 1);
 
-/// Length of the character that the text begins with; 0: it is none.
-std::size_t character(std::string_view text)
-{
-    auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    auto const first = byte(0);
-    if (first < 0x80) return 1;
-    std::size_t const size = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
-    if (size == 0 || text.size() < size) return 0;
-    for (std::size_t i = 1; i != size; ++i) {
-        if ((byte(i) & 0xC0) != 0x80) return 0;
-    }
-    // Longer than need be, half of a pair, and beyond the last.
-    bool const bad = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F) ||
-        (first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F);
-    return bad ? 0 : size;
-}
-
-/// The beginning of a text, no character cut in two, and dots where something is left out.
+/// The beginning of a text, and dots where something is left out.
 std::string shortened(std::string_view text, std::size_t most)
 {
-    if (text.size() <= most) return std::string(text);
-    while (most != 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80)
-        --most;
-    return std::string(text.substr(0, most)) + "...";
+    auto out = std::string(text::beginning(text, most));
+    if (out.size() != text.size()) out += "...";
+    return out;
 }
 
 } // namespace
@@ -121,18 +105,6 @@ error_shape const* find_error(std::string_view query_code) noexcept
     return at == std::end(shapes) ? nullptr : &*at;
 }
 
-std::string as_utf8(std::string_view text)
-{
-    std::string out;
-    out.reserve(text.size());
-    while (!text.empty()) {
-        auto const size = character(text);
-        out.append(size == 0 ? "\uFFFD" : text.substr(0, size));
-        text.remove_prefix(std::max<std::size_t>(size, 1));
-    }
-    return out;
-}
-
 std::string brief(std::string_view text)
 {
     auto out = shortened(text, 80);
@@ -145,7 +117,7 @@ std::string brief(std::string_view text)
 failure fail(error which, std::string message)
 {
     constexpr std::size_t most_of_message = 4096;
-    message = as_utf8(shortened(message, most_of_message));
+    message = text::valid_utf8(shortened(message, most_of_message));
     auto const& shape = shape_of(which);
     bool const slow_down = which == error::request_throttled || which == error::kms_throttled;
     failure out(

@@ -70,9 +70,6 @@ error_shape const& shape_of(error) noexcept;
 /// The shape of a failure that an engine made, by failure::service_code; nullptr when it is none of ours.
 error_shape const* find_error(std::string_view query_code) noexcept;
 
-/// The text with U+FFFD for each byte that is no UTF-8: a JSON or XML document with such a byte cannot be read.
-std::string as_utf8(std::string_view);
-
 /// A name that a caller sent, fit to be repeated where it ends in terminals and logs: 80 bytes and dots for the rest,
 /// and a question mark for each byte that is not printable ASCII.
 std::string brief(std::string_view);

@@ -4,6 +4,7 @@
 #include <quern/broker/detail/errors.hpp>
 #include <quern/broker/detail/query_form.hpp>
 #include <quern/broker/detail/wire_encode.hpp>
+#include <quern/core/detail/text/utf8.hpp>
 #include <quern/net/detail/http_rules.hpp>
 #include <quern/sqs/limits.hpp>
 
@@ -353,7 +354,7 @@ void write_failure(failure const& why, http_answer& answer)
 {
     auto const* known = find_error(why.service_code);
     auto const& shape = known ? *known : shape_of(error::internal_failure);
-    auto const text = as_utf8(why.message); // others make failures too, of what they were sent
+    auto const text = text::valid_utf8(why.message); // others make failures too, of what they were sent
     answer.status = shape.http_status;
     answer.query_error.assign(shape.query_code).append(shape.sender_fault ? ";Sender" : ";Receiver");
     if (answer.xml) {

@@ -2,6 +2,7 @@
 
 #include <quern/core/detail/text/date.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
+#include <quern/core/detail/text/utf8.hpp>
 
 #include <algorithm>
 
@@ -57,15 +58,6 @@ void write_queue(json_writer& to, queue_look const& q, instant now)
     to.member("moved", number(q.counts.moved)).end_object().end_object();
 }
 
-/// The beginning of a text, as long as may be, and no character cut in two.
-std::string_view beginning(std::string_view text, std::size_t most)
-{
-    if (text.size() <= most) return text;
-    while (most != 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80)
-        --most;
-    return text.substr(0, most);
-}
-
 } // namespace
 
 std::string picture_of(server& of, bool admin, tick began_at, clock& time)
@@ -96,7 +88,7 @@ void write_messages(std::vector<message_look> const& all, std::size_t most_of_bo
     json_writer out(to);
     out.begin_object().key("messages").begin_array();
     for (auto const& m : all) {
-        out.begin_object().member("id", std::string_view(m.id)).member("body", beginning(m.body, most_of_body));
+        out.begin_object().member("id", std::string_view(m.id)).member("body", text::beginning(m.body, most_of_body));
         if (m.body.size() > most_of_body) out.member("bytes", number(m.body.size()));
         out.member("state", m.state).member("receive_count", m.receive_count);
         out.member("sent_at_ms", milliseconds(m.sent_at.time_since_epoch()));
