@@ -147,17 +147,17 @@ bool is_message_text(std::string_view text)
 bool is_attribute_name(std::string_view name)
 {
     auto const allowed = [](char c) { return is_word(c) || c == '.' || static_cast<unsigned char>(c) >= 0x80; };
-    return !name.empty() && text::count_characters(name) <= max_attribute_name && std::ranges::all_of(name, allowed) &&
-        !name.starts_with('.') && !name.ends_with('.') && name.find("..") == name.npos &&
-        !begins_with_ignoring_case(name, "aws.") && !begins_with_ignoring_case(name, "amazon.") &&
-        is_message_text(name);
+    return !name.empty() && text::count_characters(name) <= max_attribute_name &&
+        std::ranges::all_of(name, allowed) && !name.starts_with('.') && !name.ends_with('.') &&
+        name.find("..") == name.npos && !begins_with_ignoring_case(name, "aws.") &&
+        !begins_with_ignoring_case(name, "amazon.") && is_message_text(name);
 }
 
 bool is_attribute_type(std::string_view type)
 {
     auto const base = type.substr(0, type.find('.'));
-    return (base == "String" || base == "Number" || base == "Binary") && text::count_characters(type) <= max_attribute_name &&
-        is_message_text(type);
+    return (base == "String" || base == "Number" || base == "Binary") &&
+        text::count_characters(type) <= max_attribute_name && is_message_text(type);
 }
 
 bool is_entry_id(std::string_view id)

@@ -17,10 +17,10 @@ void write_queues(std::vector<queue_look> const& all, std::string& to)
     text::json_writer out(to);
     out.begin_object().key("queues").begin_array();
     for (auto const& q : all) {
-        out.begin_object().member("name", std::string_view(q.name)).member("arn", std::string_view(q.arn));
-        out.member("visible", static_cast<std::int64_t>(q.visible));
-        out.member("delayed", static_cast<std::int64_t>(q.delayed));
-        out.member("in_flight", static_cast<std::int64_t>(q.in_flight)).end_object();
+        out.begin_object().member("name", q.name).member("arn", q.arn);
+        out.member("visible", q.visible);
+        out.member("delayed", q.delayed);
+        out.member("in_flight", q.in_flight).end_object();
     }
     out.end_array().end_object();
 }

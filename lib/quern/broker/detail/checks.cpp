@@ -231,7 +231,8 @@ std::optional<failure> check_tags(sqs::string_map const& all)
 {
     if (all.size() > 50) return refuse("Too many tags: a queue can have 50.");
     for (auto const& [key, value] : all) {
-        if (key.empty() || text::count_characters(key) > 128) return refuse("A tag key must have 1 to 128 characters.");
+        if (key.empty() || text::count_characters(key) > 128)
+            return refuse("A tag key must have 1 to 128 characters.");
         if (key.starts_with("aws:")) return refuse("System tags cannot be added or changed: " + key);
         if (text::count_characters(value) > 256) return refuse("A tag value can have 256 characters at most.");
     }

@@ -26,7 +26,7 @@ struct live_view_options {
     web_server_options web;
     std::string_view page;                ///< HTML with one style and one script; outlives the view
     std::function<std::string()> picture; ///< JSON on one line
-    std::vector<live_route> routes;            ///< beside those to the page, its picture and its events
+    std::vector<live_route> routes;       ///< beside those to the page, its picture and its events
 };
 
 /// A page that follows what goes on behind it, and what a live_door serves beside it.
