@@ -356,12 +356,12 @@ void write_failure(failure const& why, http_answer& answer)
     auto const& shape = known ? *known : shape_of(error::internal_failure);
     auto const text = text::valid_utf8(why.message); // others make failures too, of what they were sent
     answer.status = shape.http_status;
-    answer.query_error.assign(shape.query_code).append(shape.sender_fault ? ";Sender" : ";Receiver");
+    answer.query_error.assign(shape.query_code).append(shape.sender_fault() ? ";Sender" : ";Receiver");
     if (answer.xml) {
-        auto const type = shape.sender_fault ? "Sender" : "Receiver";
+        auto const type = shape.sender_fault() ? "Sender" : "Receiver";
         encode_xml_error(type, shape.query_code, text, answer.request_id, answer.body);
     } else {
-        encode_error(shape.json_type, text, answer.body);
+        encode_error(shape.json_type(), text, answer.body);
     }
 }
 
