@@ -15,7 +15,7 @@
 
 namespace quern::net {
 
-/// What is answered under a path, on the view's executor. `token`: what an action has to bring.
+/// Answer to those who ask for a path, made on the view's executor. `token`: what an action has to bring.
 struct live_route {
     std::string_view path;
     std::function<web_answer(web_request const&, std::string_view token)> answer;
