@@ -197,13 +197,10 @@ std::optional<web_answer> web_server::core::refusal(http_request const& request)
 
 web_answer web_server::core::answer(http_request const& request) const
 {
-    std::string_view const target = request.target;
-    auto const path = target.substr(0, target.find('?'));
-    auto const query = target.substr(std::min(path.size() + 1, target.size()));
     bool const acts = request.method == "POST";
     if (!acts && !request.body.empty()) return refused(413, "Who looks has no body.");
     try {
-        return serve_({acts ? "POST" : "GET", path, query, request.fields, request.body});
+        return serve_({acts ? "POST" : "GET", request.path(), request.query(), request.fields, request.body});
     } catch (std::exception const&) {
         return refused(500, "This could not be answered.");
     }
