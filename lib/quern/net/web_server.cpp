@@ -1,5 +1,6 @@
 #include <quern/net/web_server.hpp>
 
+#include <quern/core/detail/text/digest.hpp>
 #include <quern/core/detail/throw_wrong.hpp>
 #include <quern/net/detail/http_rules.hpp>
 #include <quern/net/detail/http_server.hpp>
@@ -7,6 +8,7 @@
 #include <boost/asio/ip/address.hpp>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <random>
 #include <utility>
@@ -59,10 +61,9 @@ constexpr std::string_view token_header = "x-quern-token";
 std::string new_token()
 {
     std::random_device system;
-    std::string out;
-    for (int i = 0; i != 32; ++i)
-        out += "0123456789abcdef"[system() % 16];
-    return out;
+    std::array<std::byte, 16> out;
+    std::ranges::generate(out, [&] { return static_cast<std::byte>(system()); });
+    return text::hex(out);
 }
 
 } // namespace
