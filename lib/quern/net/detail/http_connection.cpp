@@ -1,8 +1,5 @@
 #include <quern/net/detail/http_connection.hpp>
 
-#include <quern/net/detail/as_values.hpp>
-
-#include <boost/asio/write.hpp>
 #include <boost/beast/core/string.hpp>
 
 #include <algorithm>
@@ -23,13 +20,10 @@ constexpr std::size_t most_unwritten = 256 * 1024; // answers to pipelined reque
 } // namespace
 
 http_connection::http_connection(std::shared_ptr<http_server> core, tcp::socket socket)
-    : core_(std::move(core)), socket_(std::move(socket)), hurries_(core_->limits.first_at_once),
-      since_(core_->time.now())
+    : core_(std::move(core)), wire_(std::move(socket), core_->tls.get()), hurries_(core_->limits.first_at_once)
 {
-    boost::system::error_code ignored;
-    socket_.set_option(tcp::no_delay(true), ignored);
-    socket_.non_blocking(true, ignored); // for write_at_once()
-    if (core_->tls) tls_.emplace(socket_, *core_->tls);
+    is_.since = core_->time.now();
+    is_.deadline = is_.since + core_->limits.handshake_timeout;
     session_ = core_->greet(*this);
     core_->enter(*this);
 }
@@ -39,23 +33,15 @@ http_connection::~http_connection()
     if (turn_.later) session_->gone(false);
     core_->bodies.hold(held_, 0);
     set_unsent(0);
-    if (follows_) core_->count_follower(-1);
+    if (is_.follows) core_->count_follower(-1);
     core_->leave(*this);
-}
-
-std::string http_connection::peer() const
-{
-    boost::system::error_code ignored;
-    auto const end = socket_.remote_endpoint(ignored);
-    return end.address().to_string() + ":" + std::to_string(end.port());
 }
 
 asio::awaitable<void> http_connection::run()
 {
     auto& answer = session_->answer();
-    bool go_on = true;
-    if (tls_) go_on = co_await shake_hands();
-    while (go_on && !closed_) {
+    bool go_on = co_await wire_.shake_hands();
+    while (go_on && !is_.closed) {
         auto const found = parse();
         if (found == parsed::request) {
             begin();
@@ -65,49 +51,31 @@ asio::awaitable<void> http_connection::run()
                 append_answer();
                 go_on = answer.keep_alive;
             }
-            if (go_on && out_.size() < most_unwritten) continue;
+            if (go_on && wire_.out.size() < most_unwritten) continue;
         }
-        if (!out_.empty() && core_->holds_back()) co_await kept();
-        if (closed_) break;
-        if (!write_at_once()) {
+        if (!wire_.out.empty() && core_->holds_back()) co_await kept();
+        if (is_.closed) break;
+        if (!wire_.write_at_once()) {
             answer.trim();
             auto const sent = co_await write();
             if (!sent) break;
         }
-        if (follows_) co_await follow();
-        bool const ends = !go_on && answer.lingers && !follows_;
+        if (is_.follows) co_await follow();
+        bool const ends = !go_on && answer.lingers && !is_.follows;
         if (found == parsed::refused || ends) {
             // With bytes unread a close would reset the connection, and the client might never see why.
-            boost::system::error_code ignored;
-            socket_.shutdown(tcp::socket::shutdown_send, ignored);
-            deadline_ = core_->time.now() + core_->limits.write_timeout;
+            wire_.stop_sending();
+            is_.deadline = core_->time.now() + core_->limits.write_timeout;
             co_await swallow();
             break;
         }
         if (found != parsed::incomplete) continue;
         answer.trim();
-        if (!proven_ && core_->bodies.crowded(held_)) co_await room();
-        if (closed_) break;
+        if (!is_.proven && core_->bodies.crowded(held_)) co_await room();
+        if (is_.closed) break;
         go_on = co_await read();
     }
     close();
-}
-
-asio::awaitable<bool> http_connection::shake_hands()
-{
-    deadline_ = core_->time.now() + core_->limits.handshake_timeout;
-    auto const [ec] = co_await tls_->async_handshake(asio::ssl::stream_base::server, as_values);
-    co_return !ec;
-}
-
-http_connection::transfer http_connection::read_some(asio::mutable_buffer room)
-{
-    return tls_ ? tls_->async_read_some(room, as_values) : socket_.async_read_some(room, as_values);
-}
-
-http_connection::transfer http_connection::write_all(asio::const_buffer bytes)
-{
-    return tls_ ? asio::async_write(*tls_, bytes, as_values) : asio::async_write(socket_, bytes, as_values);
 }
 
 http_connection::parsed http_connection::parse()
@@ -115,7 +83,7 @@ http_connection::parsed http_connection::parse()
     auto const& limits = core_->limits;
     if (!parser_) {
         request_.clear();
-        if (!proven_) {
+        if (!is_.proven) {
             request_.body.shrink_to_fit(); // what nobody counts must not stay
             hold(0);
         }
@@ -143,7 +111,7 @@ http_connection::parsed http_connection::parse()
     bool const body = parser_->is_header_done() && limits.body_timeout.count() != 0;
     wait_for(!in_request_ && !hurries_ ? waiting_for::request : body ? waiting_for::body : waiting_for::header);
     if (parser_->is_header_done() && !std::exchange(header_seen_, true) && !look_at_header()) return parsed::refused;
-    if (!proven_) hold(request_.body.capacity() == std::string().capacity() ? 0 : request_.body.capacity());
+    if (!is_.proven) hold(request_.body.capacity() == std::string().capacity() ? 0 : request_.body.capacity());
     return parsed::incomplete;
 }
 
@@ -153,7 +121,7 @@ bool http_connection::look_at_header()
     bool const asks = boost::beast::iequals(request_.fields.find("expect"), "100-continue");
     auto const gate = session_->look(request_);
     if (gate == http_session::gate::open) {
-        if (asks) out_ += "HTTP/1.1 100 Continue\r\n\r\n";
+        if (asks) wire_.out += "HTTP/1.1 100 Continue\r\n\r\n";
         return true;
     }
     request_.body.clear();
@@ -174,10 +142,10 @@ void http_connection::wait_for(waiting_for what)
     if (std::exchange(waiting_for_, what) == what) return;
     auto const& limits = core_->limits;
     switch (what) {
-    case waiting_for::nothing: deadline_ = tick::max(); break;
-    case waiting_for::request: deadline_ = core_->time.now() + limits.idle_timeout; break;
-    case waiting_for::header: deadline_ = core_->time.now() + limits.header_timeout; break;
-    case waiting_for::body: deadline_ = core_->time.now() + limits.body_timeout; break;
+    case waiting_for::nothing: is_.deadline = tick::max(); break;
+    case waiting_for::request: is_.deadline = core_->time.now() + limits.idle_timeout; break;
+    case waiting_for::header: is_.deadline = core_->time.now() + limits.header_timeout; break;
+    case waiting_for::body: is_.deadline = core_->time.now() + limits.body_timeout; break;
     }
 }
 
@@ -189,8 +157,8 @@ void http_connection::hold(std::size_t bytes)
 
 void http_connection::set_unsent(std::size_t bytes)
 {
-    core_->unsent_bytes = core_->unsent_bytes - unsent_ + bytes;
-    unsent_ = bytes;
+    core_->unsent_bytes = core_->unsent_bytes - is_.unsent + bytes;
+    is_.unsent = bytes;
 }
 
 void http_connection::refuse(boost::system::error_code why)
@@ -215,50 +183,31 @@ void http_connection::begin()
     auto& answer = session_->answer();
     if (!parser_->keep_alive() || core_->stopping() || answer.follows) answer.keep_alive = false;
     if (answer.follows && request_.method != "HEAD") {
-        follows_ = true;
+        is_.follows = true;
         core_->count_follower(1);
     }
-    if (turn_.proven && !std::exchange(proven_, true)) hold(0);
+    if (turn_.proven && !std::exchange(is_.proven, true)) hold(0);
     parser_.reset();
 }
 
 void http_connection::append_answer()
 {
     session_->conclude(request_);
-    write_answer(out_, session_->answer(), core_->date(), request_.method == "HEAD");
-}
-
-/// True when nothing is left to write: the kernel takes a usual answer at once, without a turn of the event loop.
-bool http_connection::write_at_once()
-{
-    if (tls_) return out_.empty();
-    boost::system::error_code ec;
-    while (written_ != out_.size() && !ec) {
-        written_ += socket_.write_some(asio::buffer(out_.data() + written_, out_.size() - written_), ec);
-    }
-    if (written_ != out_.size()) return false;
-    out_.clear();
-    if (out_.capacity() > http_answer::kept) out_.shrink_to_fit();
-    written_ = 0;
-    return true;
+    write_answer(wire_.out, session_->answer(), core_->date(), request_.method == "HEAD");
 }
 
 /// Writes what is left. A client that has proved nothing, and does not take it, is counted.
 asio::awaitable<bool> http_connection::write()
 {
-    auto const left = asio::buffer(out_.data() + written_, out_.size() - written_);
-    auto const after = std::exchange(deadline_, core_->time.now() + core_->limits.write_timeout);
-    if (!proven_) {
-        set_unsent(out_.size());
+    auto const after = std::exchange(is_.deadline, core_->time.now() + core_->limits.write_timeout);
+    if (!is_.proven) {
+        set_unsent(wire_.out.size());
         core_->limit_unsent(*this);
     }
-    auto const [ec, size] = co_await write_all(left);
+    auto const taken = co_await wire_.write();
     set_unsent(0);
-    deadline_ = after;
-    out_.clear();
-    out_.shrink_to_fit(); // it was a large one
-    written_ = 0;
-    co_return !ec;
+    is_.deadline = after;
+    co_return taken;
 }
 
 asio::awaitable<bool> http_connection::read()
@@ -266,24 +215,23 @@ asio::awaitable<bool> http_connection::read()
     if (core_->stopping() && !in_request_) co_return false;
     if (in_.size() == 0 && in_.capacity() > largest_piece) in_.shrink_to_fit();
     auto const expected = parser_->is_header_done() ? parser_->content_length_remaining().value_or(0) : 0;
-    auto const room = std::clamp<std::size_t>(expected, usual_request, proven_ ? largest_piece : usual_request);
-    auto const [ec, size] = co_await read_some(in_.prepare(room));
+    auto const room = std::clamp<std::size_t>(expected, usual_request, is_.proven ? largest_piece : usual_request);
+    auto const [ec, size] = co_await wire_.read_some(in_.prepare(room));
     in_.commit(size);
     co_return !ec;
 }
 
 void http_connection::finish()
 {
-    if (!in_request_ && out_.empty()) close();
+    if (!in_request_ && wire_.out.empty()) close();
 }
 
 void http_connection::close()
 {
-    closed_ = true;
+    is_.closed = true;
     set_unsent(0);
     hold(0);
-    boost::system::error_code ignored;
-    socket_.close(ignored);
+    wire_.close();
     wake();
 }
 

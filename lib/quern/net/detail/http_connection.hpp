@@ -1,18 +1,26 @@
 #pragma once
 
 #include <quern/net/detail/http_server.hpp>
+#include <quern/net/detail/http_wire.hpp>
 #include <quern/net/detail/message_parser.hpp>
-#include <quern/net/detail/tls.hpp>
 
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 
 namespace quern::net {
+
+/// How a connection stands, for the server to see.
+struct http_standing {
+    tick since{};
+    tick deadline = tick::max(); ///< when its client will have taken too long over what it is at
+    bool proven = false;
+    bool follows = false;   ///< its answer goes on
+    std::size_t unsent = 0; ///< bytes of answers that are not taken, while nothing is proved
+    bool closed = false;
+};
 
 /// One client: reads requests, has them answered one after the other, writes the answers.
 ///
@@ -30,17 +38,11 @@ public:
 
     /// The answer that was still to come is there.
     void ready();
-    std::string peer() const; ///< "127.0.0.1:40312"
+    std::string peer() const { return wire_.peer(); } ///< "127.0.0.1:40312"
 
     // for its server
 
-    /// When its client will have taken too long over what it is at.
-    tick deadline() const { return deadline_; }
-    bool proven() const { return proven_; }
-    bool follows() const { return follows_; }
-    bool closed() const { return closed_; }
-    tick since() const { return since_; }
-    std::size_t unsent_bytes() const { return unsent_; } ///< of answers that are not taken, while nothing is proved
+    http_standing const& standing() const { return is_; }
 
     /// The answers may go that were held back.
     void released();
@@ -56,7 +58,6 @@ private:
     enum class parsed { request, incomplete, refused };
     enum class waiting_for { nothing, request, header, body };
 
-    boost::asio::awaitable<bool> shake_hands();
     void wait_for(waiting_for);
     void hold(std::size_t bytes);
     void set_unsent(std::size_t bytes);
@@ -66,7 +67,6 @@ private:
     void refuse(boost::system::error_code);
     void begin();
     void append_answer();
-    void leave_unanswered();
     boost::asio::awaitable<bool> finish_slowly();
 
     boost::asio::awaitable<bool> news(std::optional<tick> until = {});
@@ -78,16 +78,11 @@ private:
     boost::asio::awaitable<void> swallow();
     void watch_for_disconnect();
 
-    bool write_at_once();
     boost::asio::awaitable<bool> write();
     boost::asio::awaitable<bool> read();
-    using transfer = boost::asio::awaitable<std::tuple<boost::system::error_code, std::size_t>>;
-    transfer read_some(boost::asio::mutable_buffer);
-    transfer write_all(boost::asio::const_buffer);
 
     std::shared_ptr<http_server> core_;
-    boost::asio::ip::tcp::socket socket_;
-    std::optional<tls_stream> tls_;
+    http_wire wire_;
     std::unique_ptr<http_session> session_;
 
     boost::beast::flat_buffer in_;
@@ -99,20 +94,12 @@ private:
     http_request request_;
     http_turn turn_;
     std::uint64_t turns_ = 0;
-    std::string out_;
-    std::size_t written_ = 0;
 
     std::optional<alarm> news_;
-    bool owed_ = false;    ///< the answers in out_ are held back
-    bool follows_ = false; ///< its answer goes on
-    bool closed_ = false;
-
-    tick const since_;
+    bool owed_ = false; ///< the answers that are to be written are held back
     waiting_for waiting_for_ = waiting_for::nothing;
-    tick deadline_ = tick::max();
-    bool proven_ = false;
+    http_standing is_;
     body_budget::share held_{this}; ///< for a body, while nothing is proved
-    std::size_t unsent_ = 0;
 };
 
 } // namespace quern::net

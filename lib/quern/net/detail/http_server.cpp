@@ -53,7 +53,7 @@ bool http_server::look(tick now)
 {
     look_around();
     for (auto* const c : open_) {
-        if (c->deadline() <= now && !c->closed()) cut(*c);
+        if (c->standing().deadline <= now && !c->standing().closed) cut(*c);
     }
     return !open_.empty();
 }
@@ -64,8 +64,8 @@ bool http_server::make_room()
 {
     http_connection* oldest = nullptr;
     for (auto* const c : open_) {
-        bool const stays = c->proven() || c->follows() || c->closed();
-        if (!stays && (!oldest || c->since() < oldest->since())) oldest = c;
+        bool const stays = c->standing().proven || c->standing().follows || c->standing().closed;
+        if (!stays && (!oldest || c->standing().since < oldest->standing().since)) oldest = c;
     }
     if (oldest) cut(*oldest);
     return oldest != nullptr;
@@ -86,10 +86,10 @@ void http_server::limit_unsent(http_connection const& latest)
 {
     // It must not cost those their connection who hold next to nothing.
     auto const spared = limits.max_unsent_bytes / 4;
-    while (unsent_bytes > limits.max_unsent_bytes && unsent_bytes - latest.unsent_bytes() > spared) {
+    while (unsent_bytes > limits.max_unsent_bytes && unsent_bytes - latest.standing().unsent > spared) {
         http_connection* largest = nullptr;
         for (auto* const c : open_) {
-            if (c != &latest && (!largest || c->unsent_bytes() > largest->unsent_bytes())) largest = c;
+            if (c != &latest && (!largest || c->standing().unsent > largest->standing().unsent)) largest = c;
         }
         cut(*largest);
     }
