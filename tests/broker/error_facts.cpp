@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(every_recorded_error_has_its_status_code_and_text)
                 } else {
                     auto const* shape = broker::find_error(got.code);
                     BOOST_REQUIRE(shape);
-                    BOOST_TEST(shape->name() == std::string_view(detail.as_string()));
+                    BOOST_TEST(shape->name == std::string_view(detail.as_string()));
                 }
             }
         }

@@ -21,8 +21,8 @@ BOOST_AUTO_TEST_CASE(a_failure_carries_the_shape_and_is_found_again_by_its_code)
     BOOST_TEST(!why.retryable);
     auto const* shape = broker::find_error(why.service_code);
     BOOST_REQUIRE(shape);
-    BOOST_TEST(shape->json_type == "com.amazonaws.sqs#QueueDoesNotExist");
-    BOOST_TEST(shape->name() == "QueueDoesNotExist");
+    BOOST_TEST(shape->json_type() == "com.amazonaws.sqs#QueueDoesNotExist");
+    BOOST_TEST(shape->name == "QueueDoesNotExist");
     BOOST_TEST(!broker::find_error("Unknown"));
 }
 
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(every_error_of_the_service_model_has_its_status_and_code)
         BOOST_TEST_CONTEXT(type)
         {
             BOOST_REQUIRE(shape);
-            BOOST_TEST(shape->json_type == type);
+            BOOST_TEST(shape->json_type() == type);
             if (status) BOOST_TEST(shape->http_status == status->as_int64());
         }
         ++compared;

@@ -1,5 +1,5 @@
 #include <quern/broker/detail/query_form.hpp>
-#include <quern/broker/detail/xml_encode.hpp>
+#include <quern/broker/detail/wire_encode.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -28,7 +28,7 @@ template <class Response>
 std::string xml_of(std::string_view action, Response const& response)
 {
     std::string out;
-    encode_xml({action, "id"}, response, out);
+    encode({action, "id", true}, response, out);
     std::string const begin = "<?xml version=\"1.0\"?><" + std::string(action) +
         "Response xmlns=\"http://queue.amazonaws.com/doc/2012-11-05/\">";
     std::string const end =
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(answers_stand_in_an_envelope_and_text_is_escaped)
     BOOST_TEST(xml_of("SendMessageBatch", sent) ==
         "<SendMessageBatchResult><SendMessageBatchResultEntry><Id>1</Id><MessageId>m</MessageId>"
         "<MD5OfMessageBody>d</MD5OfMessageBody></SendMessageBatchResultEntry><BatchResultErrorEntry><Id>2</Id>"
-        "<Code>Code</Code><Message>why</Message><SenderFault>true</SenderFault></BatchResultErrorEntry>"
+        "<SenderFault>true</SenderFault><Code>Code</Code><Message>why</Message></BatchResultErrorEntry>"
         "</SendMessageBatchResult>");
     sqs::receive_message_response got;
     got.messages.resize(1);

@@ -95,7 +95,7 @@ json::value as_recorded(failure const& why)
 {
     auto const* shape = broker::find_error(why.service_code);
     BOOST_REQUIRE(shape);
-    json::object error{{"Code", why.service_code}, {"Message", why.message}, {"QueryErrorCode", shape->name()},
+    json::object error{{"Code", why.service_code}, {"Message", why.message}, {"QueryErrorCode", shape->name},
         {"Type", why.sender_fault ? "Sender" : "Receiver"}};
     return with_status({{"Error", error}}, why.http_status);
 }

@@ -10,7 +10,7 @@ template <class Response>
 std::string json(Response const& r)
 {
     std::string out;
-    broker::encode(r, out);
+    broker::encode({}, r, out);
     return out;
 }
 
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(queues_are_listed_under_the_name_that_the_operation_has_for
     r.next_token = "t";
     BOOST_TEST(json(r) == R"({"QueueUrls":["http://h/1/a","http://h/1/b"],"NextToken":"t"})");
     std::string out;
-    broker::encode(r, out, "queueUrls");
+    broker::encode({"ListDeadLetterSourceQueues"}, r, out);
     BOOST_TEST(out == R"({"queueUrls":["http://h/1/a","http://h/1/b"],"NextToken":"t"})");
 }
 

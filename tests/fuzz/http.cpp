@@ -2,9 +2,8 @@
 
 #include <quern/net/detail/http_request.hpp>
 #include <quern/net/detail/http_rules.hpp>
+#include <quern/net/detail/message_parser.hpp>
 #include <quern/net/detail/proxy.hpp>
-#include <quern/net/detail/reply_parser.hpp>
-#include <quern/net/detail/request_parser.hpp>
 #include <quern/net/detail/web_hook_text.hpp>
 #include <quern/net/endpoint.hpp>
 #include <quern/net/message.hpp>

@@ -1,5 +1,4 @@
-#include <quern/net/detail/reply_parser.hpp>
-#include <quern/net/detail/request_parser.hpp>
+#include <quern/net/detail/message_parser.hpp>
 
 #include <boost/test/unit_test.hpp>
 

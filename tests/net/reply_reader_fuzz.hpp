@@ -1,7 +1,7 @@
 #pragma once
 
+#include <quern/net/detail/message_parser.hpp>
 #include <quern/net/detail/plain_reply.hpp>
-#include <quern/net/detail/reply_parser.hpp>
 
 #include <boost/asio/buffer.hpp>
 

@@ -71,8 +71,9 @@ std::shared_ptr<net::live_view> view_of(
     bool const measures = options.metrics != nullptr;
     auto const all = std::make_shared<shown_program const>(std::move(options), std::move(of), time);
     shown.picture = [all] { return all->picture(); };
-    shown.probe = [all](net::web_request const& r) { return all->probe(r); };
-    if (measures) shown.metrics = [all](net::web_request const& r) { return all->metrics(r); };
+    for (auto const* path : {"/livez", "/readyz", "/startupz"})
+        shown.routes.push_back({path, [all](auto& r, auto) { return all->probe(r); }});
+    if (measures) shown.routes.push_back({"/metrics", [all](auto& r, auto) { return all->metrics(r); }});
     return std::make_shared<net::live_view>(std::move(ex), std::move(shown), time);
 }
 

@@ -10,11 +10,6 @@ namespace {
 
 using text::json_writer;
 
-std::int64_t number(std::uint64_t n)
-{
-    return static_cast<std::int64_t>(n);
-}
-
 std::int64_t milliseconds(tick::duration d)
 {
     return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
@@ -29,7 +24,7 @@ void write(json_writer& to, char const* name, duration_counts const& of)
 {
     to.key(name).begin_array();
     for (auto const n : of)
-        to.integer(number(n));
+        to.integer(static_cast<std::int64_t>(n));
     to.end_array();
 }
 
@@ -42,7 +37,7 @@ void write_counts(json_writer& to, consumer_counters const& c)
         {"extended", c.extended}, {"spilled", c.spilled}, {"lost", c.lost}};
     to.key("counts").begin_object();
     for (auto const& [name, n] : all)
-        to.member(name, number(n));
+        to.member(name, n);
     to.end_object();
 }
 
@@ -51,9 +46,9 @@ void write_queue(std::string& text, json_writer& to, queue_picture const& q)
     auto const& said = q.said;
     auto const busy = said.running + said.settling;
     to.begin_object().member("name", q.name).member("text", to_string(said));
-    to.key("stages").begin_object().member("receiving", number(said.polls));
-    to.member("waiting", number(said.in_flight - std::min(said.in_flight, busy)));
-    to.member("handling", number(said.running)).member("settling", number(said.settling)).end_object();
+    to.key("stages").begin_object().member("receiving", said.polls);
+    to.member("waiting", said.in_flight - std::min(said.in_flight, busy));
+    to.member("handling", said.running).member("settling", said.settling).end_object();
     write_counts(to, q.counts);
     to.key("durations").begin_object();
     write(to, "queued", q.seen.queued);

@@ -21,6 +21,14 @@ using net::web_request;
 constexpr std::size_t largest_body = 2 * 1024 * 1024; ///< a message of 1 MiB, and SQS's own words for a larger one
 constexpr std::size_t usual_look = 100, most_looked_at = 1000, most_of_body = 16 * 1024;
 
+web_answer in_text(int status, std::string_view text)
+{
+    web_answer out;
+    out.status = status;
+    out.body = text;
+    return out;
+}
+
 web_answer in_json(int status, std::string_view name, std::string_view value)
 {
     web_answer out;
@@ -88,17 +96,7 @@ public:
 
     std::string picture() const { return picture_of(of_, options_.admin, began_at_, time_); }
 
-    web_answer probe(web_request const& r) const
-    {
-        bool const stops = r.path == "/readyz" && of_.stopping();
-        web_answer out;
-        out.status = stops ? 503 : 200;
-        out.body = stops          ? "it stops\n"
-            : r.path == "/livez"  ? "alive\n"
-            : r.path == "/readyz" ? "ready\n"
-                                  : "started\n";
-        return out;
-    }
+    web_answer readiness() const { return of_.stopping() ? in_text(503, "it stops\n") : in_text(200, "ready\n"); }
 
     web_answer metrics()
     {
@@ -109,42 +107,15 @@ public:
         return out;
     }
 
-    /// `token`: what an action has to bring.
-    web_answer serve(web_request const& r, std::string_view token)
+    web_answer token(std::string_view text) const
     {
-        static constexpr action actions[] = {
-            {"/send", &shown_broker::send}, {"/purge", &shown_broker::purge}, {"/redrive", &shown_broker::redrive}};
-        auto const at = std::ranges::find(actions, r.path, &action::path);
-        if (at != std::end(actions)) return act(*at, r);
-        if (r.method != "GET") return refused(405, "Nothing can be changed here.");
-        if (r.path == "/messages" || r.path == "/token") {
-            if (of_.stopping()) return refused(503, "The broker stops.");
-            if (!options_.admin) return refused(403, "This is for administrators: quern broker --admin.");
-            if (r.path == "/messages") return look(r);
-            web_answer out;
-            out.body = token;
-            return out;
-        }
-        web_answer none;
-        none.status = 404;
-        return none;
-    }
-
-private:
-    struct action {
-        std::string_view path;
-        web_answer (shown_broker::*carry_out)(queue_look const&, parameters const&, web_request const&);
-    };
-
-    result<queue_look> find_queue(std::string const& named)
-    {
-        auto found = of_.queues().find_queue(named, of_.now());
-        of_.settle();
-        return found;
+        auto const why_not = refusal();
+        return why_not ? *why_not : in_text(200, text);
     }
 
     web_answer look(web_request const& r)
     {
+        if (auto const why_not = refusal()) return *why_not;
         parameters const said(r.query);
         auto const q = find_queue(said.text("queue"));
         if (!q) return refused(404, q.error().message);
@@ -160,24 +131,22 @@ private:
         return out;
     }
 
+    /// Part of the door that carries an action out on a queue.
+    using action = web_answer (shown_broker::*)(queue_look const&, parameters const&, web_request const&);
+
     /// Whoever comes here has brought the token, which the server below has looked at.
-    web_answer act(action const& what, web_request const& r)
+    web_answer act(std::string_view name, action carry_out, web_request const& r)
     {
-        if (r.method != "POST") {
-            auto out = refused(405, "An action is a POST.");
-            out.allow = options_.admin ? "POST" : "";
-            return out;
-        }
         if (of_.stopping()) return refused(503, "The broker stops.");
         parameters const said(r.query);
         auto const q = find_queue(said.text("queue"));
         if (!q) return refused(404, q.error().message);
         of_.queues().set_caller(owner_of(q->arn));
-        auto out = (this->*what.carry_out)(*q, said, r);
+        auto out = (this->*carry_out)(*q, said, r);
         auto const kept = of_.queues().save();
         of_.settle();
         if (!kept) return refused(500, kept.error().message); // the server finds the same, and ends
-        if (out.status == 200 && options_.acted) options_.acted(what.path.substr(1), q->arn);
+        if (out.status == 200 && options_.acted) options_.acted(name, q->arn);
         return out;
     }
 
@@ -210,6 +179,21 @@ private:
         return begun ? in_json(200, "task", begun->task_handle) : refused(400, begun.error().message);
     }
 
+private:
+    std::optional<web_answer> refusal() const
+    {
+        if (of_.stopping()) return refused(503, "The broker stops.");
+        if (!options_.admin) return refused(403, "This is for administrators: quern broker --admin.");
+        return {};
+    }
+
+    result<queue_look> find_queue(std::string const& named)
+    {
+        auto found = of_.queues().find_queue(named, of_.now());
+        of_.settle();
+        return found;
+    }
+
     server& of_;
     door_options options_;
     clock& time_;
@@ -224,9 +208,17 @@ std::shared_ptr<net::live_view> view_of(server& of, door_options options, clock&
     shown.page = page_text;
     auto const all = std::make_shared<shown_broker>(of, std::move(options), time);
     shown.picture = [all] { return all->picture(); };
-    shown.probe = [all](web_request const& r) { return all->probe(r); };
-    shown.metrics = [all](web_request const&) { return all->metrics(); };
-    shown.other = [all](web_request const& r, std::string_view token) { return all->serve(r, token); };
+    shown.routes = {
+        {"/livez", [](auto&, auto) { return in_text(200, "alive\n"); }},
+        {"/readyz", [all](auto&, auto) { return all->readiness(); }},
+        {"/startupz", [](auto&, auto) { return in_text(200, "started\n"); }},
+        {"/metrics", [all](auto&, auto) { return all->metrics(); }},
+        {"/messages", [all](auto& r, auto) { return all->look(r); }},
+        {"/token", [all](auto&, auto token) { return all->token(token); }},
+        {"/send", [all](auto& r, auto) { return all->act("send", &shown_broker::send, r); }, true},
+        {"/purge", [all](auto& r, auto) { return all->act("purge", &shown_broker::purge, r); }, true},
+        {"/redrive", [all](auto& r, auto) { return all->act("redrive", &shown_broker::redrive, r); }, true},
+    };
     return std::make_shared<net::live_view>(of.get_executor(), std::move(shown), time);
 }
 

@@ -75,7 +75,7 @@ std::uint16_t server::port() const
 }
 std::string server::url() const
 {
-    return core_->origin;
+    return core_->base;
 }
 asio::awaitable<void> server::stop(std::chrono::milliseconds limit)
 {

@@ -1,20 +1,21 @@
 #include <quern/net/web_server.hpp>
 
+#include <quern/core/detail/text/digest.hpp>
 #include <quern/core/detail/throw_wrong.hpp>
 #include <quern/net/detail/http_rules.hpp>
-#include <quern/net/detail/web_server_core.hpp>
+#include <quern/net/detail/http_server.hpp>
 
-#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/ip/address.hpp>
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <random>
 #include <utility>
 
 namespace quern::net {
 
 namespace asio = boost::asio;
-using asio::ip::tcp;
-
 namespace {
 
 web_server_options checked(web_server_options options)
@@ -39,16 +40,30 @@ bool is_from_another_site(headers const& fields)
     return elsewhere && fields.find("sec-fetch-mode") != "navigate";
 }
 
+http_limits limits_of(web_server_options const& o)
+{
+    http_limits out{};
+    out.max_header_bytes = o.max_header_bytes;
+    out.max_body_bytes = o.max_body_bytes;
+    out.max_connections = o.max_connections;
+    out.max_held_bytes = std::numeric_limits<std::size_t>::max(); // few connections, with small bodies
+    out.max_unsent_bytes = o.max_unsent_bytes;
+    out.handshake_timeout = out.header_timeout = o.header_timeout;
+    out.write_timeout = o.write_timeout;
+    out.idle_timeout = o.idle_timeout;
+    out.first_at_once = true;
+    return out;
+}
+
 constexpr std::string_view token_header = "x-quern-token";
 
 /// 128 bits of the system, in hexadecimal digits.
 std::string new_token()
 {
     std::random_device system;
-    std::string out;
-    for (int i = 0; i != 32; ++i)
-        out += "0123456789abcdef"[system() % 16];
-    return out;
+    std::array<std::byte, 16> out;
+    std::ranges::generate(out, [&] { return static_cast<std::byte>(system()); });
+    return text::hex(out);
 }
 
 } // namespace
@@ -74,68 +89,84 @@ std::optional<failure> web_server_options::validate() const
     return {};
 }
 
-web_server::core::core(asio::any_io_executor ex, web_server_options opts, answerer serve, clock& t)
-    : options(std::move(opts)), time(t), token(options.max_body_bytes == 0 ? "" : new_token()), executor_(ex),
-      listener_(ex, t), serve_(std::move(serve)), on_loopback_(is_loopback(options.address))
-{}
+/// Server of HTTP with what a web_server answers by itself: who may ask, and what browsers are told.
+class web_server::core final : public http_server {
+public:
+    core(asio::any_io_executor ex, web_server_options opts, answerer serve, clock& t)
+        : http_server(std::move(ex), limits_of(opts), nullptr, t), options(std::move(opts)),
+          token(options.max_body_bytes == 0 ? "" : new_token()), serve_(std::move(serve)),
+          on_loopback_(is_loopback(options.address))
+    {}
 
-result<void> web_server::core::listen()
-{
-    if (auto const bound = listener_.listen(options.address, options.port); !bound) return bound.error();
-    auto const& o = options;
-    listener::host host;
-    host.owner = shared_from_this();
-    host.take = [this](tcp::socket s) { take(std::move(s)); };
-    host.look = [this](tick now) { return look(now); };
-    host.look_every = listener::interval_for({o.header_timeout, o.idle_timeout, o.write_timeout});
-    listener_.begin(std::move(host));
-    return {};
-}
+    void close();
+    std::unique_ptr<http_session> greet(http_connection&) override;
 
-void web_server::core::take(tcp::socket socket)
-{
-    ++counters.connections;
-    if (open_.size() >= options.max_connections) make_room();
-    auto const client = std::make_shared<connection>(shared_from_this(), std::move(socket));
-    auto const ended = [client](std::exception_ptr) { client->close(); };
-    asio::co_spawn(executor_, client->run(), ended);
-}
+    /// Why a request is refused whatever its body is, as its header shows.
+    std::optional<web_answer> refusal(http_request const&) const;
+    /// The answer to a request that is whole, and was not refused.
+    web_answer answer(http_request const&) const;
 
-bool web_server::core::look(tick now)
-{
-    for (auto* const c : open_) {
-        if (c->deadline() > now) continue;
-        ++counters.cut;
-        c->close();
+    web_server_options const options;
+    std::string const token;
+
+private:
+    class visit;
+
+    answerer serve_;
+    bool const on_loopback_;
+};
+
+/// Talk with one client.
+class web_server::core::visit final : public http_session {
+public:
+    explicit visit(core const& of) : core_(of) { answer_.lingers = true; }
+
+    gate look(http_request const& r) override { return core_.refusal(r) ? gate::shut : gate::open; }
+    http_turn serve(http_request const& r) override
+    {
+        auto why_not = core_.refusal(r);
+        bool const refused = why_not.has_value();
+        give(refused ? std::move(*why_not) : core_.answer(r));
+        if (refused) answer_.keep_alive = false;
+        return {};
     }
-    return !open_.empty();
+    void refuse(http_request const& r, int status, std::string const& why) override
+    {
+        bool const looks = r.method == "GET" || r.method == "HEAD";
+        bool const may_not = status == 413 && !looks && core_.options.max_body_bytes == 0;
+        give(refused(may_not ? 405 : status, "The request is none that is answered here: " + why + "."));
+    }
+    http_answer& answer() override { return answer_; }
+
+private:
+    void give(web_answer said);
+
+    core const& core_;
+    http_answer answer_;
+};
+
+void web_server::core::visit::give(web_answer said)
+{
+    auto const& limits = core_.options;
+    auto const others = core_.counters().followers;
+    if (said.follows && (others >= limits.max_followers || others + 1 >= limits.max_connections))
+        said = refused(503, "Others follow already, as many as may.");
+    answer_.clear();
+    answer_.status = said.status;
+    answer_.content_type = said.content_type;
+    answer_.body = std::move(said.body);
+    answer_.follows = said.follows;
+    answer_.keep_alive = said.status < 400 || said.status == 404 || said.status == 503;
+    auto& to = answer_.more_headers;
+    to.append("\r\nContent-Security-Policy: ").append(said.content_security);
+    to.append("\r\nX-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin"
+              "\r\nReferrer-Policy: no-referrer\r\nCache-Control: no-store");
+    if (said.status == 405) to.append("\r\nAllow: ").append(said.allow);
 }
 
-/// Closes the oldest. Followers stay: they are few, and somebody looks at them.
-void web_server::core::make_room()
+std::unique_ptr<http_session> web_server::core::greet(http_connection&)
 {
-    connection* oldest = nullptr;
-    for (auto* const c : open_) {
-        if (!c->follows() && (!oldest || c->since() < oldest->since())) oldest = c;
-    }
-    if (!oldest) return;
-    ++counters.cut;
-    oldest->close();
-    open_.erase(oldest); // its coroutine ends later
-}
-
-/// It must not cost those their connection who leave next to nothing.
-void web_server::core::limit_unsent(connection const& latest)
-{
-    auto const spared = options.max_unsent_bytes / 4;
-    while (unsent > options.max_unsent_bytes && unsent - latest.unsent() > spared) {
-        connection* largest = nullptr;
-        for (auto* const c : open_) {
-            if (c != &latest && (!largest || c->unsent() > largest->unsent())) largest = c;
-        }
-        ++counters.cut;
-        largest->close();
-    }
+    return std::make_unique<visit>(*this);
 }
 
 std::optional<web_answer> web_server::core::refusal(http_request const& request) const
@@ -167,41 +198,19 @@ std::optional<web_answer> web_server::core::refusal(http_request const& request)
 
 web_answer web_server::core::answer(http_request const& request) const
 {
-    std::string_view const target = request.target;
-    auto const path = target.substr(0, target.find('?'));
-    auto const query = target.substr(std::min(path.size() + 1, target.size()));
     bool const acts = request.method == "POST";
     if (!acts && !request.body.empty()) return refused(413, "Who looks has no body.");
     try {
-        return serve_({acts ? "POST" : "GET", path, query, request.fields, request.body});
+        return serve_({acts ? "POST" : "GET", request.path(), request.query(), request.fields, request.body});
     } catch (std::exception const&) {
         return refused(500, "This could not be answered.");
     }
 }
 
-void web_server::core::enter(connection& c)
-{
-    open_.insert(&c);
-}
-
-void web_server::core::leave(connection& c)
-{
-    open_.erase(&c);
-    if (c.follows()) --counters.followers;
-}
-
-void web_server::core::tell(std::string_view piece)
-{
-    for (auto* const c : open_)
-        c->tell(piece);
-}
-
 void web_server::core::close()
 {
     serve_ = [](web_request const&) { return refused(503, "closed"); };
-    listener_.close();
-    for (auto* const c : open_)
-        c->close();
+    shut();
 }
 
 web_server::web_server(asio::any_io_executor ex, web_server_options options, answerer serve, clock& time)
@@ -215,7 +224,7 @@ web_server::~web_server()
 
 result<void> web_server::listen()
 {
-    return core_->listen();
+    return core_->listen(core_->options.address, core_->options.port);
 }
 std::uint16_t web_server::port() const
 {
@@ -223,7 +232,7 @@ std::uint16_t web_server::port() const
 }
 std::string web_server::url() const
 {
-    return core_->url();
+    return core_->origin();
 }
 std::string_view web_server::token() const
 {
@@ -239,7 +248,8 @@ void web_server::close()
 }
 web_server_counters web_server::counters() const
 {
-    return core_->counters;
+    auto const& seen = core_->counters();
+    return {seen.connections, seen.cut, core_->open(), seen.followers};
 }
 
 } // namespace quern::net

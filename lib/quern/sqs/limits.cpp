@@ -1,4 +1,5 @@
 #include <quern/core/detail/text/characters.hpp>
+#include <quern/core/detail/text/utf8.hpp>
 #include <quern/sqs/limits.hpp>
 
 #include <algorithm>
@@ -37,44 +38,11 @@ bool is_plain_ascii(char c)
     return code >= 0x20 && code < 0x80;
 }
 
-bool is_continuation(char c)
+/// One character of UTF-8: XML's, of which some are no text.
+bool is_message_character(std::string_view c)
 {
-    return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
-}
-
-std::size_t characters(std::string_view utf8)
-{
-    return static_cast<std::size_t>(std::ranges::count_if(utf8, [](char c) { return !is_continuation(c); }));
-}
-
-/// Takes a character off the front; absent when it is not UTF-8 in its shortest form.
-std::optional<char32_t> next_character(std::string_view& utf8)
-{
-    auto const first = static_cast<unsigned char>(utf8.front());
-    std::size_t const size = first < 0x80 ? 1
-        : first < 0xC0                    ? 0
-        : first < 0xE0                    ? 2
-        : first < 0xF0                    ? 3
-        : first < 0xF8                    ? 4
-                                          : 0;
-    if (size == 0 || utf8.size() < size) return {};
-
-    constexpr char32_t lead_bits[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
-    constexpr char32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-    char32_t out = first & lead_bits[size];
-    for (char const c : utf8.substr(1, size - 1)) {
-        if (!is_continuation(c)) return {};
-        out = out << 6 | (static_cast<unsigned char>(c) & 0x3F);
-    }
-    if (out < smallest[size]) return {};
-    utf8.remove_prefix(size);
-    return out;
-}
-
-bool is_message_character(char32_t c)
-{
-    if (c < 0x20) return c == '\t' || c == '\n' || c == '\r';
-    return c < 0xD800 || (c >= 0xE000 && c <= 0xFFFD) || (c >= 0x10000 && c <= 0x10FFFF);
+    if (c.size() == 1) return static_cast<unsigned char>(c[0]) >= 0x20 || c == "\t" || c == "\n" || c == "\r";
+    return c != "\xEF\xBF\xBE" && c != "\xEF\xBF\xBF";
 }
 
 bool begins_with_ignoring_case(std::string_view text, std::string_view begin)
@@ -169,8 +137,9 @@ bool is_message_text(std::string_view text)
         auto const other = std::ranges::find_if_not(text, is_plain_ascii);
         text.remove_prefix(static_cast<std::size_t>(other - text.begin()));
         if (text.empty()) break;
-        auto const c = next_character(text);
-        if (!c || !is_message_character(*c)) return false;
+        auto const size = text::character_size(text);
+        if (size == 0 || !is_message_character(text.substr(0, size))) return false;
+        text.remove_prefix(size);
     }
     return true;
 }
@@ -178,17 +147,17 @@ bool is_message_text(std::string_view text)
 bool is_attribute_name(std::string_view name)
 {
     auto const allowed = [](char c) { return is_word(c) || c == '.' || static_cast<unsigned char>(c) >= 0x80; };
-    return !name.empty() && characters(name) <= max_attribute_name && std::ranges::all_of(name, allowed) &&
-        !name.starts_with('.') && !name.ends_with('.') && name.find("..") == name.npos &&
-        !begins_with_ignoring_case(name, "aws.") && !begins_with_ignoring_case(name, "amazon.") &&
-        is_message_text(name);
+    return !name.empty() && text::count_characters(name) <= max_attribute_name &&
+        std::ranges::all_of(name, allowed) && !name.starts_with('.') && !name.ends_with('.') &&
+        name.find("..") == name.npos && !begins_with_ignoring_case(name, "aws.") &&
+        !begins_with_ignoring_case(name, "amazon.") && is_message_text(name);
 }
 
 bool is_attribute_type(std::string_view type)
 {
     auto const base = type.substr(0, type.find('.'));
-    return (base == "String" || base == "Number" || base == "Binary") && characters(type) <= max_attribute_name &&
-        is_message_text(type);
+    return (base == "String" || base == "Number" || base == "Binary") &&
+        text::count_characters(type) <= max_attribute_name && is_message_text(type);
 }
 
 bool is_entry_id(std::string_view id)

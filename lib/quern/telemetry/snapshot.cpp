@@ -1,3 +1,4 @@
+#include <quern/core/detail/text/utf8.hpp>
 #include <quern/telemetry/snapshot.hpp>
 
 #include <algorithm>
@@ -88,41 +89,9 @@ std::string_view otel_name(std::string_view source_label)
     return source_label;
 }
 
-namespace {
-
-/// Bytes of the character that begins here; 0 when none does.
-std::size_t character(std::string_view rest)
-{
-    auto const byte = [&](std::size_t i) { return i < rest.size() ? static_cast<unsigned char>(rest[i]) : 0u; };
-    auto const follows = [&](std::size_t i) { return (byte(i) & 0xc0) == 0x80; };
-    auto const first = byte(0);
-    if (first < 0x80) return 1;
-    if (first >= 0xc2 && first < 0xe0) return follows(1) ? 2 : 0;
-    if (first >= 0xe0 && first < 0xf0) {
-        if (!follows(1) || !follows(2) || (first == 0xe0 && byte(1) < 0xa0)) return 0;
-        return first == 0xed && byte(1) >= 0xa0 ? 0 : 3;
-    }
-    if (first >= 0xf0 && first < 0xf5) {
-        if (!follows(1) || !follows(2) || !follows(3) || (first == 0xf0 && byte(1) < 0x90)) return 0;
-        return first == 0xf4 && byte(1) >= 0x90 ? 0 : 4;
-    }
-    return 0;
-}
-
-} // namespace
-
 std::string valid_utf8(std::string_view text)
 {
-    std::string out;
-    while (!text.empty()) {
-        auto const size = character(text);
-        if (size == 0)
-            out += "\xEF\xBF\xBD";
-        else
-            out.append(text.substr(0, size));
-        text.remove_prefix(std::max<std::size_t>(size, 1));
-    }
-    return out;
+    return text::valid_utf8(text);
 }
 
 std::string number_text(double value)

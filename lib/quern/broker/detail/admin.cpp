@@ -17,32 +17,26 @@ void write_queues(std::vector<queue_look> const& all, std::string& to)
     text::json_writer out(to);
     out.begin_object().key("queues").begin_array();
     for (auto const& q : all) {
-        out.begin_object().member("name", std::string_view(q.name)).member("arn", std::string_view(q.arn));
-        out.member("visible", static_cast<std::int64_t>(q.visible));
-        out.member("delayed", static_cast<std::int64_t>(q.delayed));
-        out.member("in_flight", static_cast<std::int64_t>(q.in_flight)).end_object();
+        out.begin_object().member("name", q.name).member("arn", q.arn);
+        out.member("visible", q.visible);
+        out.member("delayed", q.delayed);
+        out.member("in_flight", q.in_flight).end_object();
     }
     out.end_array().end_object();
-}
-
-std::string_view path_of(std::string_view target)
-{
-    return target.substr(0, target.find('?'));
 }
 
 } // namespace
 
 bool is_look(net::http_request const& request)
 {
-    auto const path = path_of(request.target);
+    auto const path = request.path();
     return request.method == "GET" && (path == "/metrics" || path == "/_quern/queues" || path == "/_quern/messages");
 }
 
 void serve_admin(net::http_request const& request, engine& queues, std::function<std::string()> const& metrics,
     instant now, http_answer& answer)
 {
-    std::string_view const target = request.target;
-    auto const path = path_of(target);
+    auto const path = request.path();
     if (path == "/metrics") {
         answer.content_type = "text/plain; version=0.0.4";
         answer.body = metrics();
@@ -54,7 +48,7 @@ void serve_admin(net::http_request const& request, engine& queues, std::function
         write_queues(queues.look_at_queues(now), answer.body);
         return;
     }
-    auto const parameters = aws::parse_query(target.substr(std::min(path.size() + 1, target.size())));
+    auto const parameters = aws::parse_query(request.query());
     auto const parameter = [&](std::string_view name) {
         auto const at =
             std::ranges::find(parameters, name, [](auto const& one) -> std::string_view { return one.first; });

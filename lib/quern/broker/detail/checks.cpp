@@ -2,6 +2,7 @@
 
 #include <quern/broker/detail/errors.hpp>
 #include <quern/core/detail/text/characters.hpp>
+#include <quern/core/detail/text/utf8.hpp>
 #include <quern/sqs/limits.hpp>
 
 #include <algorithm>
@@ -14,13 +15,6 @@ using problem = std::optional<failure>;
 problem refuse(std::string why)
 {
     return fail(error::invalid_parameter_value, std::move(why));
-}
-
-/// The number of characters in UTF-8: bytes that continue one do not count.
-std::size_t characters(std::string_view utf8)
-{
-    auto const begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
-    return static_cast<std::size_t>(std::ranges::count_if(utf8, begins));
 }
 
 problem check_token(std::string_view name, std::optional<std::string> const& value)
@@ -237,9 +231,10 @@ std::optional<failure> check_tags(sqs::string_map const& all)
 {
     if (all.size() > 50) return refuse("Too many tags: a queue can have 50.");
     for (auto const& [key, value] : all) {
-        if (key.empty() || characters(key) > 128) return refuse("A tag key must have 1 to 128 characters.");
+        if (key.empty() || text::count_characters(key) > 128)
+            return refuse("A tag key must have 1 to 128 characters.");
         if (key.starts_with("aws:")) return refuse("System tags cannot be added or changed: " + key);
-        if (characters(value) > 256) return refuse("A tag value can have 256 characters at most.");
+        if (text::count_characters(value) > 256) return refuse("A tag value can have 256 characters at most.");
     }
     return {};
 }

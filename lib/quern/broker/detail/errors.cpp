@@ -1,5 +1,7 @@
 #include <quern/broker/detail/errors.hpp>
 
+#include <quern/core/detail/text/utf8.hpp>
+
 #include <algorithm>
 #include <iterator>
 
@@ -9,67 +11,49 @@ namespace {
 // Status and query code: service model of SQS (smithy.api#httpError, aws.protocols#awsQueryError). The front end's
 // errors: recorded answers of SQS, and "Common error types" of the API reference.
 constexpr error_shape shapes[] = {
-    {error::batch_entry_ids_not_distinct, "com.amazonaws.sqs#BatchEntryIdsNotDistinct",
-        "AWS.SimpleQueueService.BatchEntryIdsNotDistinct", 400, true},
-    {error::batch_request_too_long, "com.amazonaws.sqs#BatchRequestTooLong",
-        "AWS.SimpleQueueService.BatchRequestTooLong", 400, true},
-    {error::empty_batch_request, "com.amazonaws.sqs#EmptyBatchRequest", "AWS.SimpleQueueService.EmptyBatchRequest",
-        400, true},
-    {error::invalid_address, "com.amazonaws.sqs#InvalidAddress", "InvalidAddress", 404, true},
-    {error::invalid_attribute_name, "com.amazonaws.sqs#InvalidAttributeName", "InvalidAttributeName", 400, true},
-    {error::invalid_attribute_value, "com.amazonaws.sqs#InvalidAttributeValue", "InvalidAttributeValue", 400, true},
-    {error::invalid_batch_entry_id, "com.amazonaws.sqs#InvalidBatchEntryId",
-        "AWS.SimpleQueueService.InvalidBatchEntryId", 400, true},
-    {error::invalid_id_format, "com.amazonaws.sqs#InvalidIdFormat", "InvalidIdFormat", 400, true},
-    {error::invalid_message_contents, "com.amazonaws.sqs#InvalidMessageContents", "InvalidMessageContents", 400,
-        true},
-    {error::invalid_security, "com.amazonaws.sqs#InvalidSecurity", "InvalidSecurity", 403, true},
-    {error::kms_access_denied, "com.amazonaws.sqs#KmsAccessDenied", "KMS.AccessDeniedException", 400, true},
-    {error::kms_disabled, "com.amazonaws.sqs#KmsDisabled", "KMS.DisabledException", 400, true},
-    {error::kms_invalid_key_usage, "com.amazonaws.sqs#KmsInvalidKeyUsage", "KMS.InvalidKeyUsageException", 400, true},
-    {error::kms_invalid_state, "com.amazonaws.sqs#KmsInvalidState", "KMS.InvalidStateException", 400, true},
-    {error::kms_not_found, "com.amazonaws.sqs#KmsNotFound", "KMS.NotFoundException", 400, true},
-    {error::kms_opt_in_required, "com.amazonaws.sqs#KmsOptInRequired", "KMS.OptInRequired", 403, true},
-    {error::kms_throttled, "com.amazonaws.sqs#KmsThrottled", "KMS.ThrottlingException", 400, true},
-    {error::message_not_inflight, "com.amazonaws.sqs#MessageNotInflight", "AWS.SimpleQueueService.MessageNotInflight",
-        400, true},
-    {error::over_limit, "com.amazonaws.sqs#OverLimit", "OverLimit", 403, true},
-    {error::purge_queue_in_progress, "com.amazonaws.sqs#PurgeQueueInProgress",
-        "AWS.SimpleQueueService.PurgeQueueInProgress", 403, true},
-    {error::queue_deleted_recently, "com.amazonaws.sqs#QueueDeletedRecently",
-        "AWS.SimpleQueueService.QueueDeletedRecently", 400, true},
-    {error::queue_does_not_exist, "com.amazonaws.sqs#QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue",
-        400, true},
-    {error::queue_name_exists, "com.amazonaws.sqs#QueueNameExists", "QueueAlreadyExists", 400, true},
-    {error::receipt_handle_is_invalid, "com.amazonaws.sqs#ReceiptHandleIsInvalid", "ReceiptHandleIsInvalid", 404,
-        true},
-    {error::request_throttled, "com.amazonaws.sqs#RequestThrottled", "RequestThrottled", 403, true},
-    {error::resource_not_found, "com.amazonaws.sqs#ResourceNotFoundException", "ResourceNotFoundException", 404,
-        true},
-    {error::too_many_entries_in_batch_request, "com.amazonaws.sqs#TooManyEntriesInBatchRequest",
-        "AWS.SimpleQueueService.TooManyEntriesInBatchRequest", 400, true},
-    {error::unsupported_operation, "com.amazonaws.sqs#UnsupportedOperation",
-        "AWS.SimpleQueueService.UnsupportedOperation", 400, true},
+    {error::batch_entry_ids_not_distinct, "BatchEntryIdsNotDistinct",
+        "AWS.SimpleQueueService.BatchEntryIdsNotDistinct", 400},
+    {error::batch_request_too_long, "BatchRequestTooLong", "AWS.SimpleQueueService.BatchRequestTooLong", 400},
+    {error::empty_batch_request, "EmptyBatchRequest", "AWS.SimpleQueueService.EmptyBatchRequest", 400},
+    {error::invalid_address, "InvalidAddress", "InvalidAddress", 404},
+    {error::invalid_attribute_name, "InvalidAttributeName", "InvalidAttributeName", 400},
+    {error::invalid_attribute_value, "InvalidAttributeValue", "InvalidAttributeValue", 400},
+    {error::invalid_batch_entry_id, "InvalidBatchEntryId", "AWS.SimpleQueueService.InvalidBatchEntryId", 400},
+    {error::invalid_id_format, "InvalidIdFormat", "InvalidIdFormat", 400},
+    {error::invalid_message_contents, "InvalidMessageContents", "InvalidMessageContents", 400},
+    {error::invalid_security, "InvalidSecurity", "InvalidSecurity", 403},
+    {error::kms_access_denied, "KmsAccessDenied", "KMS.AccessDeniedException", 400},
+    {error::kms_disabled, "KmsDisabled", "KMS.DisabledException", 400},
+    {error::kms_invalid_key_usage, "KmsInvalidKeyUsage", "KMS.InvalidKeyUsageException", 400},
+    {error::kms_invalid_state, "KmsInvalidState", "KMS.InvalidStateException", 400},
+    {error::kms_not_found, "KmsNotFound", "KMS.NotFoundException", 400},
+    {error::kms_opt_in_required, "KmsOptInRequired", "KMS.OptInRequired", 403},
+    {error::kms_throttled, "KmsThrottled", "KMS.ThrottlingException", 400},
+    {error::message_not_inflight, "MessageNotInflight", "AWS.SimpleQueueService.MessageNotInflight", 400},
+    {error::over_limit, "OverLimit", "OverLimit", 403},
+    {error::purge_queue_in_progress, "PurgeQueueInProgress", "AWS.SimpleQueueService.PurgeQueueInProgress", 403},
+    {error::queue_deleted_recently, "QueueDeletedRecently", "AWS.SimpleQueueService.QueueDeletedRecently", 400},
+    {error::queue_does_not_exist, "QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue", 400},
+    {error::queue_name_exists, "QueueNameExists", "QueueAlreadyExists", 400},
+    {error::receipt_handle_is_invalid, "ReceiptHandleIsInvalid", "ReceiptHandleIsInvalid", 404},
+    {error::request_throttled, "RequestThrottled", "RequestThrottled", 403},
+    {error::resource_not_found, "ResourceNotFoundException", "ResourceNotFoundException", 404},
+    {error::too_many_entries_in_batch_request, "TooManyEntriesInBatchRequest",
+        "AWS.SimpleQueueService.TooManyEntriesInBatchRequest", 400},
+    {error::unsupported_operation, "UnsupportedOperation", "AWS.SimpleQueueService.UnsupportedOperation", 400},
 
-    {error::access_denied, "com.amazon.coral.service#AccessDeniedException", "AccessDenied", 403, true},
-    {error::expired_token, "com.amazon.coral.service#ExpiredTokenException", "ExpiredToken", 403, true},
-    {error::incomplete_signature, "com.amazon.coral.service#IncompleteSignatureException", "IncompleteSignature", 400,
-        true},
-    {error::internal_failure, "com.amazon.coral.service#InternalFailure", "InternalFailure", 500, false},
-    {error::invalid_action, "com.amazon.coral.service#UnknownOperationException", "InvalidAction", 400, true},
-    {error::invalid_parameter_value, "com.amazon.coral.service#InvalidParameterValueException",
-        "InvalidParameterValue", 400, true},
-    {error::invalid_signature, "com.amazon.coral.service#InvalidSignatureException", "SignatureDoesNotMatch", 403,
-        true},
-    {error::missing_authentication_token, "com.amazon.coral.service#MissingAuthenticationTokenException",
-        "MissingAuthenticationToken", 403, true},
-    {error::missing_parameter, "com.amazon.coral.service#MissingRequiredParameterException", "MissingParameter", 400,
-        true},
-    {error::serialization, "com.amazon.coral.service#SerializationException", "MalformedInput", 400, true},
-    {error::service_unavailable, "com.amazon.coral.service#ServiceUnavailableException", "ServiceUnavailable", 503,
-        false},
-    {error::unrecognized_client, "com.amazon.coral.service#UnrecognizedClientException", "InvalidClientTokenId", 403,
-        true},
+    {error::access_denied, "AccessDeniedException", "AccessDenied", 403},
+    {error::expired_token, "ExpiredTokenException", "ExpiredToken", 403},
+    {error::incomplete_signature, "IncompleteSignatureException", "IncompleteSignature", 400},
+    {error::internal_failure, "InternalFailure", "InternalFailure", 500},
+    {error::invalid_action, "UnknownOperationException", "InvalidAction", 400},
+    {error::invalid_parameter_value, "InvalidParameterValueException", "InvalidParameterValue", 400},
+    {error::invalid_signature, "InvalidSignatureException", "SignatureDoesNotMatch", 403},
+    {error::missing_authentication_token, "MissingAuthenticationTokenException", "MissingAuthenticationToken", 403},
+    {error::missing_parameter, "MissingRequiredParameterException", "MissingParameter", 400},
+    {error::serialization, "SerializationException", "MalformedInput", 400},
+    {error::service_unavailable, "ServiceUnavailableException", "ServiceUnavailable", 503},
+    {error::unrecognized_client, "UnrecognizedClientException", "InvalidClientTokenId", 403},
 };
 
 constexpr bool in_order()
@@ -82,30 +66,12 @@ constexpr bool in_order()
 static_assert(in_order());
 static_assert(std::size(shapes) == static_cast<std::size_t>(error::unrecognized_client) + 1);
 
-/// Length of the character that the text begins with; 0: it is none.
-std::size_t character(std::string_view text)
-{
-    auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    auto const first = byte(0);
-    if (first < 0x80) return 1;
-    std::size_t const size = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
-    if (size == 0 || text.size() < size) return 0;
-    for (std::size_t i = 1; i != size; ++i) {
-        if ((byte(i) & 0xC0) != 0x80) return 0;
-    }
-    // Longer than need be, half of a pair, and beyond the last.
-    bool const bad = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F) ||
-        (first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F);
-    return bad ? 0 : size;
-}
-
-/// The beginning of a text, no character cut in two, and dots where something is left out.
+/// The beginning of a text, and dots where something is left out.
 std::string shortened(std::string_view text, std::size_t most)
 {
-    if (text.size() <= most) return std::string(text);
-    while (most != 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80)
-        --most;
-    return std::string(text.substr(0, most)) + "...";
+    auto out = std::string(text::beginning(text, most));
+    if (out.size() != text.size()) out += "...";
+    return out;
 }
 
 } // namespace
@@ -121,18 +87,6 @@ error_shape const* find_error(std::string_view query_code) noexcept
     return at == std::end(shapes) ? nullptr : &*at;
 }
 
-std::string as_utf8(std::string_view text)
-{
-    std::string out;
-    out.reserve(text.size());
-    while (!text.empty()) {
-        auto const size = character(text);
-        out.append(size == 0 ? "\uFFFD" : text.substr(0, size));
-        text.remove_prefix(std::max<std::size_t>(size, 1));
-    }
-    return out;
-}
-
 std::string brief(std::string_view text)
 {
     auto out = shortened(text, 80);
@@ -145,14 +99,14 @@ std::string brief(std::string_view text)
 failure fail(error which, std::string message)
 {
     constexpr std::size_t most_of_message = 4096;
-    message = as_utf8(shortened(message, most_of_message));
+    message = text::valid_utf8(shortened(message, most_of_message));
     auto const& shape = shape_of(which);
     bool const slow_down = which == error::request_throttled || which == error::kms_throttled;
     failure out(
         slow_down ? errc::throttled : errc::service_error, std::move(message), slow_down || shape.http_status >= 500);
     out.service_code = shape.query_code;
     out.http_status = shape.http_status;
-    out.sender_fault = shape.sender_fault;
+    out.sender_fault = shape.sender_fault();
     return out;
 }
 

@@ -53,25 +53,27 @@ enum class error {
     unrecognized_client,
 };
 
-/// How an error looks on the wire. JSON: the body's `__type` is json_type, the header x-amzn-query-error is
-/// "<query_code>;Sender" (";Receiver" without sender_fault). XML: <Code> is query_code.
+/// How an error looks on the wire. JSON: the body's `__type` is json_type(), the header x-amzn-query-error is
+/// "<query_code>;Sender" (";Receiver" without sender_fault()). XML: <Code> is query_code.
 struct error_shape {
     error which;
-    std::string_view json_type;  ///< "com.amazonaws.sqs#QueueDoesNotExist"
+    std::string_view name;       ///< "QueueDoesNotExist"
     std::string_view query_code; ///< "AWS.SimpleQueueService.NonExistentQueue": failure::service_code
     int http_status;
-    bool sender_fault;
 
-    std::string_view name() const { return json_type.substr(json_type.find('#') + 1); }
+    bool sender_fault() const { return http_status < 500; }
+    /// "com.amazonaws.sqs#QueueDoesNotExist"; those of the front end have another namespace.
+    std::string json_type() const
+    {
+        return (which < error::access_denied ? "com.amazonaws.sqs#" : "com.amazon.coral.service#") +
+            std::string(name);
+    }
 };
 
 error_shape const& shape_of(error) noexcept;
 
 /// The shape of a failure that an engine made, by failure::service_code; nullptr when it is none of ours.
 error_shape const* find_error(std::string_view query_code) noexcept;
-
-/// The text with U+FFFD for each byte that is no UTF-8: a JSON or XML document with such a byte cannot be read.
-std::string as_utf8(std::string_view);
 
 /// A name that a caller sent, fit to be repeated where it ends in terminals and logs: 80 bytes and dots for the rest,
 /// and a question mark for each byte that is not printable ASCII.

@@ -4,7 +4,7 @@
 #include <quern/broker/detail/errors.hpp>
 #include <quern/broker/detail/query_form.hpp>
 #include <quern/broker/detail/wire_encode.hpp>
-#include <quern/broker/detail/xml_encode.hpp>
+#include <quern/core/detail/text/utf8.hpp>
 #include <quern/net/detail/http_rules.hpp>
 #include <quern/sqs/limits.hpp>
 
@@ -101,20 +101,12 @@ std::optional<poll_id> front_end::carry_out(call& c)
     }
     if constexpr (std::is_same_v<response, received>) {
         if (done->parked) return done->parked;
-        if (c.answer.xml)
-            encode_xml({c.operation, c.answer.request_id}, done->answer, c.answer.body);
-        else
-            encode(done->answer, c.answer.body);
+        encode(c.answer.form(c.operation), done->answer, c.answer.body);
     } else {
         constexpr bool has_urls =
             std::is_same_v<response, sqs::queue_url_response> || std::is_same_v<response, sqs::queue_urls_response>;
         if constexpr (has_urls) rebase(*done, c.queues.options().base_url, c.origin());
-        if (c.answer.xml)
-            encode_xml({c.operation, c.answer.request_id}, *done, c.answer.body);
-        else if constexpr (std::is_same_v<request_type, sqs::list_dead_letter_source_queues_request>)
-            encode(*done, c.answer.body, "queueUrls");
-        else
-            encode(*done, c.answer.body);
+        encode(c.answer.form(c.operation), *done, c.answer.body);
     }
     return {};
 }
@@ -354,26 +346,22 @@ std::optional<poll_id> front_end::serve_operation(operation const& wanted, net::
 
 void front_end::finish_poll(result<sqs::receive_message_response> const& messages, http_answer& answer)
 {
-    if (!messages)
-        write_failure(messages.error(), answer);
-    else if (answer.xml)
-        encode_xml({"ReceiveMessage", answer.request_id}, *messages, answer.body);
-    else
-        encode(*messages, answer.body);
+    if (!messages) return write_failure(messages.error(), answer);
+    encode(answer.form("ReceiveMessage"), *messages, answer.body);
 }
 
 void write_failure(failure const& why, http_answer& answer)
 {
     auto const* known = find_error(why.service_code);
     auto const& shape = known ? *known : shape_of(error::internal_failure);
-    auto const text = as_utf8(why.message); // others make failures too, of what they were sent
+    auto const text = text::valid_utf8(why.message); // others make failures too, of what they were sent
     answer.status = shape.http_status;
-    answer.query_error.assign(shape.query_code).append(shape.sender_fault ? ";Sender" : ";Receiver");
+    answer.query_error.assign(shape.query_code).append(shape.sender_fault() ? ";Sender" : ";Receiver");
     if (answer.xml) {
-        auto const type = shape.sender_fault ? "Sender" : "Receiver";
+        auto const type = shape.sender_fault() ? "Sender" : "Receiver";
         encode_xml_error(type, shape.query_code, text, answer.request_id, answer.body);
     } else {
-        encode_error(shape.json_type, text, answer.body);
+        encode_error(shape.json_type(), text, answer.body);
     }
 }
 

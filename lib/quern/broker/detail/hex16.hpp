@@ -1,8 +1,11 @@
 #pragma once
 
+#include <quern/core/detail/text/characters.hpp>
+#include <quern/core/detail/text/digest.hpp>
+
 #include <array>
 #include <cstddef>
-#include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace quern::broker {
@@ -16,42 +19,32 @@ public:
     hex16() = default;
 
     /// Reads lower case text with so many digits; everything else in it is skipped.
-    explicit hex16(std::string_view text)
+    explicit hex16(std::string_view from)
     {
         std::size_t at = 0;
-        for (char const c : text) {
-            bool const letter = c >= 'a' && c <= 'f';
-            if ((!letter && (c < '0' || c > '9')) || at == digits) continue;
-            auto const value = static_cast<std::uint8_t>(letter ? c - 'a' + 10 : c - '0');
-            bytes_[at / 2] = static_cast<std::uint8_t>(bytes_[at / 2] << 4 | value);
+        for (char const c : from) {
+            auto const value = text::hex_digit(c);
+            if (value < 0 || at == digits) continue;
+            bytes_[at / 2] = bytes_[at / 2] << 4 | static_cast<std::byte>(value);
             ++at;
         }
     }
 
-    void write(char* out) const
-    {
-        for (std::size_t i = 0; i != bytes_.size(); ++i)
-            out = write_byte(i, out);
-    }
+    void write(char* out) const { text::write_hex(out, bytes_); }
+
     /// "f47ac10b-58cc-4372-a567-0e02b2c3d479"
     void write_uuid(char* out) const
     {
-        for (std::size_t i = 0; i != bytes_.size(); ++i) {
-            if (i == 4 || i == 6 || i == 8 || i == 10) *out++ = '-';
-            out = write_byte(i, out);
+        for (std::span<std::byte const> left = bytes_; std::size_t const size : {4, 2, 2, 2, 6}) {
+            text::write_hex(out, left.first(size));
+            left = left.subspan(size);
+            out += 2 * size;
+            if (!left.empty()) *out++ = '-';
         }
     }
 
 private:
-    char* write_byte(std::size_t i, char* out) const
-    {
-        constexpr std::string_view letters = "0123456789abcdef";
-        *out++ = letters[bytes_[i] >> 4];
-        *out++ = letters[bytes_[i] & 15];
-        return out;
-    }
-
-    std::array<std::uint8_t, 16> bytes_{};
+    std::array<std::byte, 16> bytes_{};
 };
 
 } // namespace quern::broker

@@ -2,6 +2,7 @@
 
 #include <quern/core/detail/text/date.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
+#include <quern/core/detail/text/utf8.hpp>
 
 #include <algorithm>
 
@@ -14,11 +15,6 @@ template <class Duration>
 std::int64_t milliseconds(Duration d)
 {
     return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
-}
-
-std::int64_t number(std::uint64_t n)
-{
-    return static_cast<std::int64_t>(n);
 }
 
 void write(json_writer& to, char const* probe, bool good, char const* reason)
@@ -37,33 +33,24 @@ void write_traffic(json_writer& to, server_counters const& c)
         {"answer_bytes", c.answer_bytes}};
     to.key("traffic").begin_object();
     for (auto const& [name, n] : all)
-        to.member(name, number(n));
+        to.member(name, n);
     to.end_object();
 }
 
 void write_queue(json_writer& to, queue_look const& q, instant now)
 {
-    to.begin_object().member("name", std::string_view(q.name)).member("arn", std::string_view(q.arn));
-    to.member("fifo", q.fifo).member("visible", number(q.visible)).member("in_flight", number(q.in_flight));
-    to.member("delayed", number(q.delayed));
+    to.begin_object().member("name", q.name).member("arn", q.arn);
+    to.member("fifo", q.fifo).member("visible", q.visible).member("in_flight", q.in_flight);
+    to.member("delayed", q.delayed);
     if (q.oldest_sent_at)
         to.member("oldest_age_ms", std::max<std::int64_t>(milliseconds(now - *q.oldest_sent_at), 0));
     if (!q.dead_letter_arn.empty()) {
-        to.member("dead_letter_arn", std::string_view(q.dead_letter_arn));
+        to.member("dead_letter_arn", q.dead_letter_arn);
         to.member("max_receive_count", q.max_receive_count);
     }
-    to.key("counts").begin_object().member("sent", number(q.counts.sent));
-    to.member("received", number(q.counts.received)).member("deleted", number(q.counts.deleted));
-    to.member("moved", number(q.counts.moved)).end_object().end_object();
-}
-
-/// The beginning of a text, as long as may be, and no character cut in two.
-std::string_view beginning(std::string_view text, std::size_t most)
-{
-    if (text.size() <= most) return text;
-    while (most != 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80)
-        --most;
-    return text.substr(0, most);
+    to.key("counts").begin_object().member("sent", q.counts.sent);
+    to.member("received", q.counts.received).member("deleted", q.counts.deleted);
+    to.member("moved", q.counts.moved).end_object().end_object();
 }
 
 } // namespace
@@ -96,11 +83,11 @@ void write_messages(std::vector<message_look> const& all, std::size_t most_of_bo
     json_writer out(to);
     out.begin_object().key("messages").begin_array();
     for (auto const& m : all) {
-        out.begin_object().member("id", std::string_view(m.id)).member("body", beginning(m.body, most_of_body));
-        if (m.body.size() > most_of_body) out.member("bytes", number(m.body.size()));
+        out.begin_object().member("id", m.id).member("body", text::beginning(m.body, most_of_body));
+        if (m.body.size() > most_of_body) out.member("bytes", m.body.size());
         out.member("state", m.state).member("receive_count", m.receive_count);
         out.member("sent_at_ms", milliseconds(m.sent_at.time_since_epoch()));
-        if (!m.group_id.empty()) out.member("group", std::string_view(m.group_id));
+        if (!m.group_id.empty()) out.member("group", m.group_id);
         out.end_object();
     }
     out.end_array().end_object();

@@ -155,12 +155,6 @@ std::string decoded(std::string_view text)
     return text::percent_decoded(spaced);
 }
 
-std::string_view query_of(std::string_view target)
-{
-    auto const mark = target.find('?');
-    return mark == target.npos ? std::string_view() : target.substr(mark + 1);
-}
-
 /// Adds "a.1.b=c&…". False when there is too much of it.
 bool add_parameters(std::string_view form, node& root, std::size_t& count)
 {
@@ -190,7 +184,7 @@ bool is_query_call(net::http_request const& request)
     constexpr std::string_view form = "application/x-www-form-urlencoded";
     auto const type = request.fields.find("content-type");
     if (request.method == "POST") return boost::beast::iequals(type.substr(0, form.size()), form);
-    auto const query = query_of(request.target);
+    auto const query = request.query();
     return request.method == "GET" && (query.starts_with("Action=") || query.find("&Action=") != query.npos);
 }
 
@@ -209,7 +203,7 @@ std::string action_of(net::http_request const& request)
             if (one.starts_with("Action=")) out = decoded(one.substr(7, most_of_action));
         }
     };
-    look_at(query_of(request.target));
+    look_at(request.query());
     if (request.method != "GET") look_at(request.body);
     return out;
 }
@@ -218,11 +212,11 @@ result<query_call> read_query_call(net::http_request const& request)
 {
     node root;
     std::size_t count = 0;
-    bool const fits = add_parameters(query_of(request.target), root, count) &&
+    bool const fits = add_parameters(request.query(), root, count) &&
         (request.method == "GET" || add_parameters(request.body, root, count));
     if (!fits) return fail(error::serialization, "The request has too many parameters, or one of too many parts.");
 
-    auto const path = std::string_view(request.target).substr(0, request.target.find('?'));
+    auto const path = request.path();
     if (!root.parts.contains("QueueUrl") && std::ranges::count(path, '/') >= 2)
         root.parts["QueueUrl"].value = text::percent_decoded(path);
 

@@ -2,7 +2,7 @@
 
 #include <quern/net/detail/as_values.hpp>
 #include <quern/net/detail/connection.hpp>
-#include <quern/net/detail/reply_parser.hpp>
+#include <quern/net/detail/message_parser.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/error.hpp>

@@ -2,8 +2,10 @@
 
 #include <quern/net/message.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace quern::net {
 
@@ -13,6 +15,12 @@ struct http_request {
     std::string target; ///< "/000000000000/orders?x=1"
     headers fields;
     std::string body; ///< capacity exceeds size by at least `padding`, as SIMD parsers want it
+
+    std::string_view path() const { return std::string_view(target).substr(0, target.find('?')); }
+    std::string_view query() const ///< behind the question mark
+    {
+        return std::string_view(target).substr(std::min(path().size() + 1, target.size()));
+    }
 
     void clear()
     {

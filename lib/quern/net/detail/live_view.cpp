@@ -5,6 +5,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 
+#include <algorithm>
 #include <exception>
 #include <new>
 #include <utility>
@@ -27,9 +28,10 @@ std::string source_of(std::string_view page, std::string_view tag)
     return "'sha256-" + text::base64_encode(text::bytes_of(digest)) + '\'';
 }
 
-web_answer answer_of(std::string_view type, std::string body)
+web_answer answer_of(std::string_view type, std::string body, int status = 200)
 {
     web_answer out;
+    out.status = status;
     out.content_type = type;
     out.body = std::move(body);
     return out;
@@ -47,7 +49,21 @@ live_view::live_view(asio::any_io_executor ex, live_view_options options, clock&
     : web(
           ex, options.web, [this](web_request const& r) { return serve(r); }, time),
       options_(std::move(options)), time_(time), executor_(ex), policy_(page_policy(options_.page)), again_(time, ex)
-{}
+{
+    auto& routes = options_.routes;
+    routes.push_back(
+        {"/explain", [this](auto&, auto) { return answer_of("application/json", options_.picture() + '\n'); }});
+    routes.push_back({"/events", [this](auto&, auto) {
+                          auto out = answer_of("text/event-stream", "retry: 2000\n\n" + event());
+                          out.follows = true;
+                          return out;
+                      }});
+    routes.push_back({"/", [this](auto&, auto) {
+                          auto out = answer_of("text/html; charset=utf-8", std::string(options_.page));
+                          out.content_security = policy_;
+                          return out;
+                      }});
+}
 
 result<void> live_view::listen()
 {
@@ -69,29 +85,19 @@ void live_view::close()
 
 web_answer live_view::serve(web_request const& r) const
 {
-    bool const looks = r.method == "GET";
-    if (looks && r.path == "/explain") return answer_of("application/json", options_.picture() + '\n');
-    if (looks && (r.path == "/livez" || r.path == "/readyz" || r.path == "/startupz")) return options_.probe(r);
-    if (looks && r.path == "/metrics" && options_.metrics) return options_.metrics(r);
-    if (looks && r.path == "/events") {
-        auto out = answer_of("text/event-stream", "retry: 2000\n\n" + event());
-        out.follows = true;
-        return out;
+    auto const at = std::ranges::find(options_.routes, r.path, &live_route::path);
+    if (at == options_.routes.end()) {
+        std::string known;
+        for (auto const& one : options_.routes)
+            known.append(known.empty() ? "Here are " : ", ").append(one.path);
+        return answer_of("text/plain; charset=utf-8", known + '\n', 404);
     }
-    if (looks && r.path == "/") {
-        auto out = answer_of("text/html; charset=utf-8", std::string(options_.page));
-        out.content_security = policy_;
-        return out;
-    }
-    if (options_.other) {
-        auto said = options_.other(r, web.token());
-        if (said.status != 404 || !said.body.empty()) return said;
-    }
-    web_answer none;
-    none.status = 404;
-    none.body = "Here are /, /livez, /readyz, /startupz, /explain and /events";
-    none.body.append(options_.metrics ? ", and /metrics\n" : "\n");
-    return none;
+    bool const acts = r.method == "POST";
+    if (acts == at->acts) return at->answer(r, web.token());
+    auto out =
+        answer_of("text/plain; charset=utf-8", acts ? "This is to be looked at.\n" : "An action is a POST.\n", 405);
+    if (at->acts) out.allow = web.token().empty() ? "" : "POST";
+    return out;
 }
 
 asio::awaitable<void> live_view::tell()

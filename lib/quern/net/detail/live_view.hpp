@@ -11,19 +11,22 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace quern::net {
 
-/// Contents of a live view. All functions are called on its executor.
+/// Answer to those who ask for a path, made on the view's executor. `token`: what an action has to bring.
+struct live_route {
+    std::string_view path;
+    std::function<web_answer(web_request const&, std::string_view token)> answer;
+    bool acts = false; ///< it changes something: asked for by POST, by whoever has the token
+};
+
 struct live_view_options {
     web_server_options web;
     std::string_view page;                ///< HTML with one style and one script; outlives the view
     std::function<std::string()> picture; ///< JSON on one line
-    web_server::answerer probe;           ///< for /livez, /readyz and /startupz
-    web_server::answerer metrics;         ///< for /metrics; null: there is no such page
-
-    /// For the rest, with the token that actions have to bring; null, or 404 in the answer: a list of what is here.
-    std::function<web_answer(web_request const&, std::string_view token)> other;
+    std::vector<live_route> routes;       ///< beside those to the page, its picture and its events
 };
 
 /// A page that follows what goes on behind it, and what a live_door serves beside it.
@@ -45,7 +48,7 @@ private:
     std::string event() const { return "data: " + options_.picture() + "\n\n"; }
     boost::asio::awaitable<void> tell();
 
-    live_view_options const options_;
+    live_view_options options_;
     clock& time_;
     boost::asio::any_io_executor executor_;
     std::string const policy_;

@@ -1,11 +1,10 @@
+#include <quern/core/detail/text/base64.hpp>
 #include <quern/core/detail/text/characters.hpp>
 #include <quern/net/detail/proxy.hpp>
 
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/network_v4.hpp>
 #include <boost/asio/ip/network_v6.hpp>
-
-#include <openssl/evp.h>
 
 #include <algorithm>
 
@@ -23,11 +22,7 @@ std::string basic(std::string_view user_info)
     auto const colon = std::min(user_info.find(':'), user_info.size());
     auto const password = user_info.substr(std::min(colon + 1, user_info.size()));
     auto const plain = text::percent_decoded(user_info.substr(0, colon)) + ':' + text::percent_decoded(password);
-    std::string encoded((plain.size() + 2) / 3 * 4 + 1, '\0');
-    auto const size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(encoded.data()),
-        reinterpret_cast<unsigned char const*>(plain.data()), static_cast<int>(plain.size()));
-    encoded.resize(static_cast<std::size_t>(size));
-    return "Basic " + encoded;
+    return "Basic " + text::base64_encode(plain);
 }
 
 /// "example.com:443", an IPv6 address in brackets; always with the port.

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <quern/core/error.hpp>
-#include <quern/net/detail/reply_parser.hpp>
+#include <quern/net/detail/message_parser.hpp>
 
 #include <boost/beast/core/flat_buffer.hpp>
 

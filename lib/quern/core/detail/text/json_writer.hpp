@@ -29,6 +29,7 @@ public:
     json_writer& member(std::string_view name, std::string_view utf8) { return key(name).string(utf8); }
     json_writer& member(std::string_view name, char const* utf8) { return key(name).string(utf8); }
     json_writer& member(std::string_view name, std::int64_t value) { return key(name).integer(value); }
+    json_writer& member(std::string_view name, std::uint64_t count) { return member(name, std::int64_t(count)); }
     json_writer& member(std::string_view name, int value) { return key(name).integer(value); }
     json_writer& member(std::string_view name, bool value) { return key(name).boolean(value); }
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <map>
 
-namespace quern::broker {
+namespace quern::net {
 
-class connection;
+class http_connection;
 
 /// Memory for the bodies that are under way from clients that have proved nothing yet: who has to wait with the
 /// next piece, and who is the first to go. Those who send slowly to keep others out are the oldest, whatever they
@@ -16,16 +16,16 @@ public:
     /// Part of one connection.
     class share {
     public:
-        explicit share(connection* whose = nullptr) : whose_(whose) {}
+        explicit share(http_connection* whose = nullptr) : whose_(whose) {}
         share(share const&) = delete;
         share& operator=(share const&) = delete;
 
-        connection* whose() const { return whose_; }
+        http_connection* whose() const { return whose_; }
         std::size_t bytes() const { return bytes_; }
 
     private:
         friend class body_budget;
-        connection* whose_;
+        http_connection* whose_;
         std::size_t bytes_ = 0;
         std::uint64_t place_ = 0; ///< by age
     };
@@ -75,4 +75,4 @@ private:
     std::map<std::uint64_t, share*> large_;
 };
 
-} // namespace quern::broker
+} // namespace quern::net

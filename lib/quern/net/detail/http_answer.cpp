@@ -1,9 +1,9 @@
-#include <quern/broker/detail/http_answer.hpp>
+#include <quern/net/detail/http_session.hpp>
 
 #include <charconv>
 #include <iterator>
 
-namespace quern::broker {
+namespace quern::net {
 namespace {
 
 std::string_view status_line(int status)
@@ -13,6 +13,7 @@ std::string_view status_line(int status)
     case 400: return "HTTP/1.1 400 Bad Request\r\n";
     case 403: return "HTTP/1.1 403 Forbidden\r\n";
     case 404: return "HTTP/1.1 404 Not Found\r\n";
+    case 405: return "HTTP/1.1 405 Method Not Allowed\r\n";
     case 413: return "HTTP/1.1 413 Content Too Large\r\n";
     case 431: return "HTTP/1.1 431 Request Header Fields Too Large\r\n";
     case 501: return "HTTP/1.1 501 Not Implemented\r\n";
@@ -23,21 +24,18 @@ std::string_view status_line(int status)
 
 } // namespace
 
-void write_answer(std::string& wire, http_answer const& answer, std::string_view date)
+void write_answer(std::string& wire, http_answer const& answer, std::string_view date, bool to_head)
 {
     char digits[20];
     auto const end = std::to_chars(std::begin(digits), std::end(digits), answer.body.size()).ptr;
 
-    wire.append(status_line(answer.status));
-    wire.append("x-amzn-RequestId: ").append(answer.request_id);
-    wire.append("\r\nDate: ").append(date);
+    wire.append(status_line(answer.status)).append("Date: ").append(date);
     wire.append("\r\nContent-Type: ").append(answer.content_type);
-    wire.append("\r\nContent-Length: ").append(digits, end);
-    if (!answer.query_error.empty() && !answer.xml)
-        wire.append("\r\nx-amzn-query-error: ").append(answer.query_error);
+    if (!answer.follows) wire.append("\r\nContent-Length: ").append(digits, end);
     wire.append(answer.more_headers);
     if (!answer.keep_alive) wire.append("\r\nConnection: close");
-    wire.append("\r\n\r\n").append(answer.body);
+    wire.append("\r\n\r\n");
+    if (!to_head) wire.append(answer.body);
 }
 
-} // namespace quern::broker
+} // namespace quern::net

@@ -1,10 +1,10 @@
-#include <quern/broker/detail/body_budget.hpp>
+#include <quern/net/detail/body_budget.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <vector>
 
-using quern::broker::body_budget;
+using quern::net::body_budget;
 using share = body_budget::share;
 
 namespace {
