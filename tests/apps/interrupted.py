@@ -49,6 +49,7 @@ class Interrupted(ProgramTest):
         journal = ("--journal", f"{self.folder}/journal", "--name", f"run-{self.runs}")
         return {
             "look": ("dead-letters", "dead", "--count", "10000"),
+            "edit": ("dead-letters", "edit", "missing", "--queue", "dead", "--to", "orders", "--attribute", "by=hand"),
             "copy": ("redrive", "export", "dead", file),
             "pass over": (*back, "--where", 'attr.none = "x"'),
             "try": (*back, "--dry-run"),
