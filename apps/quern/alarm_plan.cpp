@@ -154,6 +154,17 @@ std::vector<metric_alarm> cloudwatch_alarms(alarm_plan const& p)
     return out;
 }
 
+std::vector<std::string> names_of_alarms(std::string const& queue)
+{
+    alarm_plan all;
+    all.queue = queue;
+    all.dead_letters = all.poison = queue; // whichever they were
+    std::vector<std::string> out;
+    for (auto const& one : cloudwatch_alarms(all))
+        out.push_back(one.name);
+    return out;
+}
+
 std::string cloudformation(std::vector<metric_alarm> const& alarms)
 {
     std::string out = "{\"AWSTemplateFormatVersion\":\"2010-09-09\",\"Resources\":{";

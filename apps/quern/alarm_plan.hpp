@@ -22,6 +22,9 @@ struct alarm_plan {
 /// Alarms of CloudWatch, named "quern <queue>: dead letters" and so on.
 std::vector<services::metric_alarm> cloudwatch_alarms(alarm_plan const&);
 
+/// Names of all that may be set for a queue of that name.
+std::vector<std::string> names_of_alarms(std::string const& queue);
+
 /// These alarms as a template of CloudFormation, in JSON.
 std::string cloudformation(std::vector<services::metric_alarm> const&);
 

@@ -13,6 +13,7 @@
 #include <quern/sqs/limits.hpp>
 #include <quern/sqs/queue_reference.hpp>
 
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -50,6 +51,9 @@ std::string problem_of(alarm_options const& o)
 {
     constexpr std::size_t most_topics = 5; // of an alarm's state
     if (o.topics.size() > most_topics) return "--topic: an alarm tells five at most";
+    for (auto const& topic : o.topics)
+        if (!topic.starts_with("arn:"))
+            return "--topic: \"" + topic + "\" is no ARN, as arn:aws:sns:eu-west-1:111122223333:on-call is one";
     for (auto const& [option, name] : {std::pair("--queue", &o.queue),
              std::pair("--dead-letter-queue", &o.dead_letters), std::pair("--poison-queue", &o.poison)}) {
         if (!name->empty() && !sqs::is_queue_name(metrics::queue_name(*name)))
@@ -101,6 +105,22 @@ asio::awaitable<int> put_all(services::cloudwatch& client, std::vector<services:
     co_return ok;
 }
 
+/// Deletes what put_all() may ever have set for that queue. One by one: of several of which one is missing,
+/// CloudWatch may refuse all.
+asio::awaitable<int> delete_all(services::cloudwatch& client, std::vector<std::string> names)
+{
+    for (auto const& name : names) {
+        std::vector<std::string> one{name};
+        services::delete_alarms_request request(std::move(one));
+        auto const done = co_await client.delete_alarms(std::move(request));
+        auto const was_missing = !done && done.error().service_code.starts_with("ResourceNotFound");
+        if (!done && !was_missing)
+            co_return complain(name + ", at " + client.endpoint().authority() + ": " + describe(done.error()));
+        if (done) say(stdout, "{}\n", printable(name));
+    }
+    co_return ok;
+}
+
 /// A queue's numbers are in its own region.
 endpoint_options with_region_of(endpoint_options where, std::string const& queue)
 {
@@ -123,21 +143,36 @@ int show(endpoint_options const& where, alarm_options const& o)
     return ok;
 }
 
-int put(endpoint_options const& where, alarm_options const& o)
+/// Has the work done by a client of CloudWatch in the queue's region.
+int run_client(endpoint_options const& where, alarm_options const& o,
+    std::function<asio::awaitable<int>(services::cloudwatch&)> const& work)
 {
-    if (o.dry_run) return show(where, o);
-    auto plan = plan_of(o);
-    if (int const code = complete(plan, where, o); code != ok) return code;
     aws::client_options options;
     auto const settled =
         settle(options, aws::cloudwatch_service, with_region_of(where, o.queue), aws::process_environment);
     if (!settled) return complain(settled.error());
     asio::io_context io(1);
     services::cloudwatch client(io.get_executor(), std::move(options));
-    int const code = run(io, put_all(client, cloudwatch_alarms(plan)));
+    int const code = run(io, work(client));
     client.close();
     io.run();
     return code;
+}
+
+int put(endpoint_options const& where, alarm_options const& o)
+{
+    if (o.topics.empty())
+        say(stderr, "quern: no --topic: the alarms tell nobody, and are to be seen in CloudWatch alone\n");
+    if (o.dry_run) return show(where, o);
+    auto plan = plan_of(o);
+    if (int const code = complete(plan, where, o); code != ok) return code;
+    return run_client(where, o, [&](services::cloudwatch& at) { return put_all(at, cloudwatch_alarms(plan)); });
+}
+
+int delete_set(endpoint_options const& where, alarm_options const& o)
+{
+    auto const names = names_of_alarms(std::string(metrics::queue_name(o.queue)));
+    return run_client(where, o, [&](services::cloudwatch& at) { return delete_all(at, names); });
 }
 
 int rules(endpoint_options const&, alarm_options const& o)
@@ -153,7 +188,8 @@ constexpr char const* footer =
     R"(Four alarms in CloudWatch: messages in the dead-letter queue, messages in the poison queue, messages that wait for longer
 than --max-age, and redrives of which more than --max-redrive-failures percent fail (by the counts of `quern redrive
 --metrics emf`). A queue that is not used sets none off. Each tells the --topic when it begins and when it is over; one that is
-there already is changed. It takes cloudwatch:PutMetricAlarm, and sqs:GetQueueAttributes to find the dead-letter queue.
+there already is changed. It takes cloudwatch:PutMetricAlarm, and sqs:GetQueueAttributes to find the dead-letter queue. `delete`
+takes all four away (cloudwatch:DeleteAlarms): before a `put` without --poison-queue for one, which leaves an earlier alarm as it is.
 
 `rules` writes alerting rules for Prometheus instead, over what `quern consume --admin-port` shows: dead letters, rejected and
 spilled messages, a queue that nobody empties, a breaker that stays open, receives that fail, leases lost, damaged messages;
@@ -163,6 +199,7 @@ The endpoint is that of CloudWatch here: --endpoint, AWS_ENDPOINT_URL_CLOUDWATCH
 
 Examples:
   quern alarms put --queue orders --topic arn:aws:sns:eu-west-1:111122223333:on-call
+  quern alarms delete --queue orders
   quern alarms show --queue orders --poison-queue orders-poison > alarms.json
   quern alarms rules --queue orders --dead-letter-queue orders-dead > orders.rules.yml && promtool check rules orders.rules.yml)";
 
@@ -216,6 +253,13 @@ void add_alarms(command& app, command_line& line)
             "Print a CloudFormation template, or as JSON what PutMetricAlarm takes, one a line; default "
             "cloudformation",
             one_of({"cloudformation", "json"})});
+    auto* const gone = all->add_subcommand("delete", "Delete the alarms that `put` has set for a queue");
+    gone->footer(footer);
+    gone->add({"--queue QUEUE", o->queue, "The queue: URL, name or ARN", required()});
+    when_named(*gone, line, [o, &line] {
+        auto const wrong = problem_of(*o);
+        return wrong.empty() ? delete_set(line.where, *o) : complain(wrong, usage);
+    });
     add("rules", "Write alerting rules for Prometheus",
         "The dead-letter queue, for a rule for failed redrives; default: no such rule", rules);
 }

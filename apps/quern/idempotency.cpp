@@ -10,12 +10,14 @@
 #include <quern/core/detail/printable.hpp>
 #include <quern/core/detail/text/date.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
+#include <quern/idempotency/detail/canonical.hpp>
 #include <quern/idempotency/dynamodb_store.hpp>
 
 #include <boost/asio/io_context.hpp>
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace quern::app {
 namespace {
@@ -109,12 +111,25 @@ asio::awaitable<result<std::shared_ptr<idempotency::dynamodb_store>>> open(table
     co_return std::make_shared<idempotency::dynamodb_store>(s.client, std::move(how));
 }
 
-std::string stored_key(table_options const& o)
+/// The keys that may be meant: of what the work's name and KEY make, KEY as a text, and as the JSON that it is too.
+std::vector<std::string> stored_keys(table_options const& o)
 {
-    if (o.name.empty()) return o.key;
-    std::string value;
-    text::append_json_string(value, o.key);
-    return idempotency::make_key(idempotency::flavour_named(o.flavour).value(), o.name, value);
+    if (o.name.empty()) return {o.key};
+    auto const as = idempotency::flavour_named(o.flavour).value();
+    std::string text;
+    text::append_json_string(text, o.key);
+    std::vector<std::string> out{idempotency::make_key(as, o.name, text)};
+    auto const json = idempotency::detail::json_at(o.key, ""); // a number, or the list of several parts
+    if (json && !json->starts_with('"')) out.push_back(idempotency::make_key(as, o.name, *json));
+    return out;
+}
+
+exit_code complain_of_none(table_options const& o, std::vector<std::string> const& keys)
+{
+    std::string all;
+    for (auto const& key : keys)
+        all += (all.empty() ? "" : " or ") + key;
+    return complain("there is no row " + printable(all) + " in " + o.table);
 }
 
 std::string as_json(std::string const& key, idempotency::record const& row)
@@ -136,11 +151,15 @@ asio::awaitable<int> get(table_session& s, table_options const& o)
 {
     auto const store = co_await open(s, o);
     if (!store) co_return complain_of(s, o, store.error());
-    auto const key = stored_key(o);
-    auto const row = co_await (*store)->get(key);
-    if (!row) co_return complain_of(s, o, row.error());
-    if (!*row) co_return complain("there is no row " + key + " in " + o.table);
-    say(stdout, "{}\n", harmless(as_json(key, **row)));
+    auto const keys = stored_keys(o);
+    bool is_there = false;
+    for (auto const& key : keys) {
+        auto const row = co_await (*store)->get(key);
+        if (!row) co_return complain_of(s, o, row.error());
+        if (*row) say(stdout, "{}\n", harmless(as_json(key, **row)));
+        is_there = is_there || *row;
+    }
+    if (!is_there) co_return complain_of_none(o, keys);
     co_return ok;
 }
 
@@ -148,10 +167,14 @@ asio::awaitable<int> forget(table_session& s, table_options const& o)
 {
     auto const store = co_await open(s, o);
     if (!store) co_return complain_of(s, o, store.error());
-    auto const key = stored_key(o);
-    auto const done = co_await (*store)->forget(key);
-    if (!done) co_return complain_of(s, o, done.error());
-    if (!*done) co_return complain("there is no row " + key + " in " + o.table);
+    auto const keys = stored_keys(o);
+    bool was_there = false;
+    for (auto const& key : keys) {
+        auto const done = co_await (*store)->forget(key);
+        if (!done) co_return complain_of(s, o, done.error());
+        was_there = was_there || *done;
+    }
+    if (!was_there) co_return complain_of_none(o, keys);
     co_return ok;
 }
 
@@ -174,7 +197,8 @@ constexpr char const* table_footer =
     R"(A table remembers what `quern consume --idempotency ddb:NAME` has done, and functions of Powertools where they share it.
 The endpoint is that of DynamoDB here: --endpoint, AWS_ENDPOINT_URL_DYNAMODB or AWS_ENDPOINT_URL, else the region's own.
 
-KEY is a row's key as it is stored, "orders#1f2e…". With --name it is what such a key is made of, a message id for one.
+KEY is a row's key as it is stored, "orders#1f2e…". With --name it is what such a key is made of: a message id, an order number, of
+several parts the list of them as JSON, of a whole body that body. What could be a number and a text is looked for as both.
 
 Forget a key to have its message handled again; of one that is in progress its handler loses the claim and is cancelled.
 
@@ -182,6 +206,7 @@ Examples:
   quern idempotency table create seen
   quern idempotency table show seen
   quern idempotency table get seen 059f36b4-87a3-44ab-83d2-661975830a7d --name orders
+  quern idempotency table get seen '["EU", 17]' --name orders
   quern idempotency table forget seen 059f36b4-87a3-44ab-83d2-661975830a7d --name orders)";
 
 } // namespace

@@ -14,6 +14,7 @@ class CloudWatch(Server):
     def __init__(self):
         self.status = 200
         self.alarms = []
+        self.deleted = []
         self.signed = []
         super().__init__(Answer)
 
@@ -26,13 +27,16 @@ class Answer(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        known = self.headers["X-Amz-Target"] == "GraniteServiceVersion20100801.PutMetricAlarm"
+        operation = self.headers["X-Amz-Target"].removeprefix("GraniteServiceVersion20100801.")
+        known = operation in ("PutMetricAlarm", "DeleteAlarms")
         self.server.signed.append(self.headers["Authorization"])
         text = b"{}"
         if self.server.status != 200 or not known:
             text = b'{"__type":"LimitExceeded","message":"too many alarms"}'
-        else:
+        elif operation == "PutMetricAlarm":
             self.server.alarms.append(json.loads(body))
+        else:
+            self.server.deleted += json.loads(body)["AlarmNames"]
         self.send_response(self.server.status if known else 404)
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
@@ -63,6 +67,19 @@ class Alarms(ProgramTest):
         self.assertEqual(dead["AlarmActions"], [TOPIC, TOPIC + "2"])
         self.assertEqual(poison["Dimensions"], [{"Name": "QueueName", "Value": "orders-poison"}])
         self.assertEqual(age["Threshold"], 7200)
+
+    # Alarms without a topic told nobody, and nothing said so; what was set once stayed for ever.
+    def test_alarms_that_tell_nobody_are_told_of_and_what_was_set_can_be_deleted(self):
+        _, err = self.quern("alarms", "put", "--queue", "orders")
+        self.assertIn("no --topic: the alarms tell nobody", err)
+        _, err = self.quern("alarms", "put", "--queue", "orders", "--topic", TOPIC)
+        self.assertEqual(err, "")
+        out, _ = self.quern("alarms", "delete", "--queue", "orders")
+        self.assertEqual(out.splitlines(), ["quern orders: dead letters", "quern orders: poison", "quern orders: age",
+                                            "quern orders: failed redrives"])
+        self.assertEqual(self.cloudwatch.deleted, out.splitlines())
+        _, err = self.quern("alarms", "put", "--queue", "orders", "--topic", "on-call", status=2)
+        self.assertIn('"on-call" is no ARN', err)
 
     def test_a_queue_without_dead_letters_is_told_of(self):
         out, err = self.quern("alarms", "put", "--queue", "orders-dead")

@@ -7,8 +7,9 @@ import signal
 import subprocess
 import time
 import unittest
+import urllib.request
 
-from program import LIMIT, ProgramTest, wait_for
+from program import LIMIT, ProgramTest, until, wait_for
 
 FAKE = os.path.join(os.environ["QUERN_BIN_DIR"], "fake_dynamodb")
 
@@ -75,6 +76,42 @@ class Once(ProgramTest):
         self.send("orders", '{"id":"a"}')
         self.work(*options)
         self.assertEqual(self.done(), ['{"id":"a"}', '{"id":"a"}'])
+
+    # Only texts were found, since KEY was always quoted.
+    def test_rows_of_numbers_and_of_several_parts_are_found_and_forgotten(self):
+        self.rows("create", "seen")
+        for pointers, key in (("/id", "17"), ("/eu,/id", '["EU", 17]'), ("/id", '17.50')):
+            with self.subTest(key=key):
+                number = "17.50" if key == "17.50" else "17"
+                self.send("orders", f'{{"id":{number},"eu":"EU"}}')
+                self.work("--idempotency", "ddb:seen", "--idempotency-key", "body:" + pointers, "--idempotency-name", "n")
+                row = json.loads(self.rows("get", "seen", key, "--name", "n"))
+                self.assertEqual(row["status"], "COMPLETED")
+                self.rows("forget", "seen", key, "--name", "n")
+                self.refuse("idempotency", "table", "get", "seen", key, "--name", "n", status=1, mentions=["there is no row n#", " or n#"])
+
+    def test_what_the_guard_does_is_told_in_metrics_and_in_the_log(self):
+        self.send("orders", '{"id":1}', '{"id":1}')
+        running = self.start("consume", "orders", "--exec", "cat", "--admin-port", "0", "--idempotency", "memory", "--idempotency-key",
+                             "body:/id", "--log-level", "debug", "--wait-time", "1")
+        seen = []
+
+        def next_line(text):
+            seen.append(wait_for(running.stderr, text))
+            return seen[-1]
+
+        url = next_line("watch it at ").split()[-1]
+        self.assertIn("the work of its key was done before: orders#", next_line("done before"))
+
+        def page():
+            with urllib.request.urlopen(url + "metrics", timeout=LIMIT) as answer:
+                return answer.read().decode()
+
+        for result, count in (("claimed", 1), ("completed", 1), ("duplicate", 1), ("unrecorded", 0)):
+            line = f'quern_idempotency_messages_total{{queue="orders",result="{result}"}} {count}'
+            until(page, lambda text, line=line: line in text)
+        running.send_signal(signal.SIGTERM)
+        running.communicate(timeout=LIMIT)
 
     def test_a_command_that_fails_gives_its_key_free(self):
         self.send("orders", "m")

@@ -109,6 +109,54 @@ class Redriving(ProgramTest):
             self.assertEqual([m["body"] == body for m in got], [True])
             self.assertEqual(len(got[0]["attributes"]), 3 if where == "orders" else 0)
 
+    # It was 0, which a script took for an empty queue.
+    def test_the_status_tells_of_messages_that_somebody_has_hidden(self):
+        self.send("dead", "a", "b")
+        self.sqs("ReceiveMessage", "dead", VisibilityTimeout=600)
+        report, err = self.redrive("--to", "orders", status=1)
+        self.assertEqual((report["redriven"], report["elsewhere"]), (1, 1))
+        self.assertIn("1 messages were in flight elsewhere", err)
+
+    def test_rules_name_the_queues_of_some(self):
+        self.create("legacy")
+        self.send("dead", '{"a":1}', '{"a":2}', '{"b":3}')
+        report, _ = self.redrive("--to", "orders", "--rule", "/a = 1 -> billing", "--rule", '/a != 2 -> legacy')
+        self.assertEqual(report["by_queue"], {"billing": 1, "legacy": 1, "orders": 1})
+        self.refuse("redrive", "dead", "--rule", "/a = 1", status=2, mentions=["--rule", "CONDITION -> QUEUE"])
+        self.refuse("redrive", "dead", "--rule", "/a = 1 -> none", "--to", "orders", status=1, mentions=["--rule: none", "NonExistentQueue"])
+
+    def edit(self, identity, *options, status=0):
+        return self.quern("dead-letters", "edit", identity, "--queue", "dead", *options, status=status)[1]
+
+    def test_a_message_is_edited_and_sent_back_to_where_it_came_from(self):
+        self.die("orders", "wrong", *(f"m{i}" for i in range(20)))
+        look = [json.loads(line) for line in self.quern("dead-letters", "dead", "--json", "--count", "100")[0].splitlines()]
+        wrong = next(m["message_id"] for m in look if m["body"] == "wrong")
+        self.variables["EDITOR"] = "sed -i s/wrong/right/"
+        self.assertRegex(self.edit(wrong), f"{wrong}: edited, sent to orders as .*, deleted from dead")
+        self.assertEqual(self.counts("dead"), (20, 0, 0))
+        got = self.consume("orders")
+        self.assertEqual([m["body"] for m in got], ["right"])
+        self.assertEqual(got[0]["attributes"]["QuernOriginalId"]["value"], wrong)
+        self.assertEqual(got[0]["attributes"]["x-redrive-attempt"]["value"], "1")
+        self.assertIn("no message " + wrong, self.edit(wrong, status=1))
+        other = next(m["message_id"] for m in look if m["body"] != "wrong")
+        for editor, said in (("true", "it is as it was"), ("false", "it was not edited")):
+            self.variables["EDITOR"] = editor
+            self.assertIn(said, self.edit(other, status=1))
+        body = self.folder + "/body"
+        with open(body, "w", encoding="utf-8") as text:
+            text.write("new\n")
+        self.edit(other, "--body", body, "--to", "billing", "--attribute", "by=hand")
+        got = self.consume("billing")
+        self.assertEqual([(m["body"], m["attributes"]["by"]["value"]) for m in got], [("new", "hand")])
+        self.assertEqual(self.counts("dead"), (19, 0, 0))
+        other = next(m["message_id"] for m in look if m["message_id"] not in (wrong, other))
+        with open(body, "w", encoding="utf-8") as text:
+            text.write("x" * 2**20 + "x")
+        self.assertIn("stays as it was", self.edit(other, "--body", body, status=1))
+        self.assertEqual(self.counts("dead"), (19, 0, 0))
+
     def test_a_dry_run_moves_nothing(self):
         self.send("dead", "a", "b")
         report, err = self.redrive("--to", "orders", "--dry-run")

@@ -131,8 +131,70 @@ class Journal(ProgramTest):
             first = text.readline()
         with open(path, "w", encoding="utf-8") as text:
             text.write("broken\n" + first)
+        os.unlink(self.journal + "/dead.size")  # as beside one of an older version
         self.refuse("redrive", "status", "--journal", self.journal, status=1,
                     mentions=["dead.jsonl: line 1 is damaged, and whole ones follow"])
+
+    # What had been sent was gone from its end, so it was sent again and nobody knew.
+    def test_a_journal_that_was_cut_is_refused_with_a_way_out(self):
+        self.send("dead", *(f"m{i}" for i in range(20)))
+        self.redrive("--limit", "10")
+        path = self.journal + "/dead.jsonl"
+        with open(path, encoding="utf-8") as text:
+            lines = text.readlines()
+        for kept in (0, 1, len(lines) - 1):
+            with open(path, "w", encoding="utf-8") as text:
+                text.writelines(lines[:kept])
+            for command in (("status",), ("resume",), ("cancel",), ("history",)):
+                only_read = command != ("history",) and (command != ("resume",) or kept == 0)
+                _, err = self.quern("redrive", *command, "--journal", self.journal, status=1 if only_read else 2)
+                self.assertIn("dead.jsonl: its end is missing or damaged", err)
+                self.assertIn("begin anew with another --name", err)
+        self.redrive("--name", "second")
+        self.assertEqual((self.counts("dead"), self.counts("orders")), ((0, 0, 0), (20, 0, 0)))
+
+    # A run in a folder kept every other run out of it.
+    def test_a_folder_has_several_runs_at_a_time_over_different_queues(self):
+        running = self.start_waiting(1)
+        self.send("poison", "m")
+        self.quern("redrive", "poison", "--to", "orders", "--delay-base", "0", "--journal", self.journal)
+        status = self.ask("status")
+        self.assertIn("poison: succeeded", status)
+        self.assertIn("dead: running", status)
+        self.assertIn("what waits is hidden until", status)
+        running.kill()
+
+    # It took twelve hours until somebody could receive it.
+    def test_cancelling_gives_back_what_a_killed_run_has_hidden(self):
+        running = self.start_waiting(3)
+        running.kill()
+        running.communicate(timeout=LIMIT)
+        self.assertEqual(self.counts("dead"), (0, 3, 0))
+        _, err = self.quern("redrive", "cancel", "--journal", self.journal)
+        self.assertIn("3 of 3 that wait are visible again", err)
+        # The open receive of the process that was killed may have taken them at once, for the length of a lease.
+        until(lambda: self.counts("dead"), lambda told: told == (3, 0, 0))
+
+    def test_a_run_is_begun_again_under_the_next_number_once_it_is_over(self):
+        for number in range(3):
+            self.send("dead", "m")
+            self.redrive("--again")
+            self.assertEqual(self.counts("dead"), (0, 0, 0))
+            self.assertIn(f"{['dead', 'dead-2', 'dead-3'][number]}: succeeded", self.ask("status"))
+        flag = self.folder + "/flag"
+        for status in (5, 5):  # the one that is not over goes on
+            self.send("dead", "m")
+            self.redrive("--again", "--breaker-flag", "file:" + flag, status=status)
+        self.assertIn("dead-4: stopped", self.ask("status"))
+        self.assertNotIn("dead-5", self.ask("status"))
+
+    def test_a_message_with_ten_attributes_goes_and_is_counted(self):
+        self.sqs("SendMessage", "dead", MessageBody="full",
+                 MessageAttributes={f"a{i}": {"DataType": "String", "StringValue": "x"} for i in range(10)})
+        _, err = self.redrive()
+        self.assertIn("redriven 1", err)
+        self.assertEqual([len(m["attributes"]) for m in self.consume("orders")], [10])
+        self.assertEqual([e["taskSucceededEventDetails"]["attempt"] for e in self.events() if e["type"] == "TaskSucceeded"], [1])
 
     def test_the_flag_stops_a_run_which_is_resumed_when_it_is_closed(self):
         self.send("dead", "a", "b")
@@ -162,6 +224,7 @@ class Journal(ProgramTest):
         first = first[:first.rindex(',"crc"')]
         older = first.replace(r',\"on_open\":\"stop\"', "")
         self.assertLess(len(older), len(first))
+        os.unlink(self.journal + "/dead.size")
         with open(path, "w", encoding="utf-8") as text:
             text.write(f'{older},"crc":"{zlib.crc32(older.encode()):08x}"}}\n{rest}')
         self.quern("redrive", "resume", "--journal", self.journal, status=5)

@@ -86,11 +86,39 @@ class Deployed(ProgramTest):
         self.assertEqual(relay.wait(LIMIT), 0)
 
     @unittest.skipUnless(shutil.which("systemd-analyze"), "no systemd-analyze")
-    def test_systemd_takes_the_unit(self):
-        unit = Path(self.folder) / "quern-relay@orders.service"
-        unit.write_text((EXAMPLES / "quern-relay@.service").read_text().replace("/usr/bin/quern", os.path.abspath(QUERN)))
-        said = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True, timeout=LIMIT)
-        self.assertEqual([line for line in said.stderr.splitlines() if "quern-relay" in line], [])
+    def test_systemd_takes_the_units(self):
+        for name, suffixes in (("quern-relay@", [".service"]), ("quern-redrive@", [".service", ".timer"])):
+            units = [Path(self.folder) / (name + "orders" + suffix) for suffix in suffixes]
+            for unit, suffix in zip(units, suffixes):
+                unit.write_text((EXAMPLES / (name + suffix)).read_text().replace("/usr/bin/quern", os.path.abspath(QUERN)))
+            said = subprocess.run(["systemd-analyze", "verify", "--man=no", *units], capture_output=True, text=True, timeout=LIMIT)
+            self.assertEqual([line for line in said.stderr.splitlines() if name in line], [])
+
+    def redrive_by_timer(self):
+        text = (EXAMPLES / "quern-redrive@.service").read_text()
+        return shlex.split(re.search(r"^ExecStart=(.*)$", text, re.M)[1].replace("%i", "orders-dead").replace("%%", "%").replace("$OPTIONS", ""))
+
+    def redrive_by_cron_job(self):
+        text = (EXAMPLES / "redrive-cronjob.yaml").read_text()
+        return ["/usr/bin/quern", *re.findall(r"^ +- (\S+)$", text[text.index("args:"):text.index("env:")], re.M)]
+
+    def test_a_redrive_on_a_timer_runs_again_and_again(self):
+        self.create("orders-dead")
+        policy = {"deadLetterTargetArn": "arn:aws:sqs:us-east-1:000000000000:orders-dead", "maxReceiveCount": 1}
+        self.create("failing", "--attribute", "RedrivePolicy=" + json.dumps(policy))
+        for number, example in enumerate((self.redrive_by_timer, self.redrive_by_cron_job)):
+            command = " ".join(shlex.quote(word) for word in example()[1:])
+            command = re.sub(r"/var/lib/quern[-\w]*", f"{self.folder}/{number}", command).replace("5:2m", "5:1s")
+            for run in range(2):
+                with self.subTest(example=example.__name__, run=run):
+                    self.send("failing", "m")
+                    while self.counts("failing")[0]:
+                        self.quern("dead-letters", "failing")
+                    self.quern(*shlex.split(command), "--delay-base", "0")
+                    self.assertEqual(self.counts("orders-dead"), (0, 0, 0))
+                    self.quern("consume", "failing", "--until-empty", "--wait-time", "1")
+            self.assertEqual(sorted(path.name for path in Path(f"{self.folder}/{number}").glob("*.jsonl")),
+                             ["orders-dead-2.jsonl", "orders-dead.jsonl"])
 
 
 if __name__ == "__main__":

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <optional>
 #include <unistd.h>
 
 using namespace quern;
@@ -25,17 +27,58 @@ struct folder {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(one_writer_has_the_folder_and_the_next_is_told_who)
+BOOST_AUTO_TEST_CASE(a_journal_has_one_writer_and_a_queue_one_run_and_the_next_is_told_who)
 {
     folder f;
-    auto first = open_journal_file(f.path, "a");
+    auto first = open_journal_file(f.path, "a", "dead");
     BOOST_REQUIRE(first.has_value());
-    auto const second = open_journal_file(f.path, "b");
+    auto const who = " is in use by process " + std::to_string(::getpid()) + ", for a";
+    auto const second = open_journal_file(f.path, "a", "other");
     BOOST_REQUIRE(!second);
-    BOOST_TEST(second.error().message == f.path + " is in use by process " + std::to_string(::getpid()) + ", for a");
+    BOOST_TEST(second.error().message == f.path + "/a.jsonl" + who);
+    auto const same_queue = open_journal_file(f.path, "b", "dead");
+    BOOST_REQUIRE(!same_queue);
+    BOOST_TEST(same_queue.error().message == f.path + ", for dead," + who);
+    BOOST_TEST(open_journal_file(f.path, "b", "other").has_value()); // a folder has any number of runs
     first->reset();
-    BOOST_TEST(open_journal_file(f.path, "b").has_value());
+    BOOST_TEST(open_journal_file(f.path, "b", "dead").has_value());
     BOOST_TEST(!open_journal_file(f.path, "../b"));
+}
+
+// The lines that said what was being sent were gone, so it was sent again and nobody knew.
+BOOST_AUTO_TEST_CASE(a_journal_whose_end_is_missing_or_damaged_is_refused)
+{
+    folder f;
+    auto const path = f.path + "/a.jsonl";
+    auto j = std::make_optional(journal::open(open_journal_file(f.path, "a").value()).value());
+    j->write(made(k::started), run_start);
+    j->write(made(k::planned, "m"), run_start);
+    j->write(made(k::sending, "m"), run_start);
+    BOOST_REQUIRE(j->flush().has_value());
+    j.reset();
+    auto const whole = read_journal_file(f.path, "a").value();
+    auto const put = [&path](std::string const& text) { std::ofstream(path, std::ios::trunc) << text; };
+    auto const opens = [&f] { return journal::open(open_journal_file(f.path, "a").value()); };
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+        put(whole.substr(0, size));
+        auto const got = opens();
+        BOOST_REQUIRE(!got);
+        BOOST_TEST(got.error().message.find("it had " + std::to_string(whole.size())) != std::string::npos);
+        BOOST_TEST(!read_journal_file(f.path, "a"));
+    }
+    put("");
+    BOOST_TEST(!read_journal_start(f.path, "a"));
+    for (auto const at : {whole.size() - 2, whole.size() - 40}) { // a whole line, and a wrong one
+        auto flipped = whole;
+        flipped[at] = '!';
+        put(flipped);
+        BOOST_TEST(!opens());
+    }
+    put(whole + "{\"id\":4,\"prev");
+    BOOST_TEST(opens().value().cut() == 13u);
+    std::filesystem::remove(f.path + "/a.size"); // of an older version
+    put(whole.substr(0, whole.size() - 1));
+    BOOST_TEST(opens().value().book().last_id() == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(what_was_flushed_is_there_for_the_next_process_and_a_torn_end_is_gone)
@@ -47,13 +90,10 @@ BOOST_AUTO_TEST_CASE(what_was_flushed_is_there_for_the_next_process_and_a_torn_e
         j.write(made(k::planned, "m"), run_start);
         j.write(made(k::planned, "n"), run_start);
         BOOST_REQUIRE(j.flush().has_value());
-        auto const file = open_journal_file(f.path, "b");
-        BOOST_TEST(!file);
     }
     {
-        auto file = open_journal_file(f.path, "a").value();
-        file->append("{\"id\":4,\"prev").value();
-        auto j = journal::open(std::move(file)).value();
+        std::ofstream(f.path + "/a.jsonl", std::ios::app) << "{\"id\":4,\"prev"; // of a process that was killed
+        auto j = journal::open(open_journal_file(f.path, "a").value()).value();
         BOOST_TEST(j.cut() == 13u);
         BOOST_TEST(j.book().last_id() == 3u);
         BOOST_TEST(j.write(made(k::sending, "m"), run_start) == 4u);
@@ -107,6 +147,26 @@ BOOST_AUTO_TEST_CASE(a_wish_to_cancel_an_earlier_run_of_the_name_is_not_about_th
     j.write(made(k::started), run_start);
     j.flush().value();
     BOOST_TEST(!j.is_cancelled());
+}
+
+BOOST_AUTO_TEST_CASE(attempts_without_a_place_are_found_in_all_journals_of_the_folder)
+{
+    folder f;
+    BOOST_TEST(counted_attempts(f.path + "/none").value().empty());
+    int attempt = 0;
+    for (auto const* name : {"a", "b"}) {
+        auto sent = made(k::sent, "m");
+        sent.new_id = std::string("new-") + name;
+        sent.attempt = ++attempt;
+        auto marked = made(k::sent, "n");
+        marked.new_id = "marked";
+        auto file = open_journal_file(f.path, name).value();
+        file->append(lines_of({made(k::started), sent}) + "damaged\n" + lines_of({marked})).value();
+    }
+    auto const got = counted_attempts(f.path).value();
+    BOOST_TEST(got.size() == 2u);
+    BOOST_TEST(got.at("new-a") == 1);
+    BOOST_TEST(got.at("new-b") == 2);
 }
 
 BOOST_AUTO_TEST_CASE(how_a_run_began_is_read_without_the_rest)

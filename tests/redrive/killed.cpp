@@ -47,6 +47,24 @@ struct graveyard : yard {
         return out;
     }
 
+    /// Kills the run at each of its points, and wants the rest to be done as soon as a lease has ended.
+    void end_soon_everywhere()
+    {
+        auto const soon = options.visibility_timeout + 10s;
+        for (int at = 0, points = 1; at <= points; ++at) {
+            BOOST_TEST_CONTEXT("killed at point " << at)
+            {
+                kill(10);
+                auto const got = live(at);
+                if (at == 0) points = got.points;
+                if (got.goes_on) BOOST_TEST(got.end.took < soon);
+                BOOST_TEST(got.end.elsewhere == 0u);
+                BOOST_TEST(all(dead) == 0);
+                BOOST_TEST(bodies(orders).size() == 10u);
+            }
+        }
+    }
+
     /// Kills the run at each of its points. `bear`: the messages that die first.
     void kill_everywhere(std::function<void()> const& bear, std::size_t messages)
     {
@@ -141,6 +159,37 @@ BOOST_FIXTURE_TEST_CASE(a_kill_at_any_point_loses_nothing_and_marks_what_may_be_
         send(dead, worn);
     };
     kill_everywhere(bear, 11);
+}
+
+// It went on for up to two minutes after the last message: what it had deleted before the kill might have come again.
+BOOST_FIXTURE_TEST_CASE(a_run_that_goes_on_ends_when_its_queue_is_known_to_be_empty, graveyard)
+{
+    options.concurrency = 4;
+    end_soon_everywhere();
+}
+
+// It stayed hidden for twelve hours, whoever went on with the run and cancelled it.
+BOOST_FIXTURE_TEST_CASE(what_a_killed_process_hid_is_given_back_by_the_next, graveyard)
+{
+    options.plan.waits = true;
+    options.plan.delay_base = 24h;
+    options.plan.delay_max = 24h;
+    kill(3);
+    disk d;
+    {
+        life first(engine, time, d, options, 0);
+        time.run_for(first.io, 5min);
+    }
+    time.run_for(io, options.wait_time + 1s); // the receive that it had begun, which would take them
+    BOOST_TEST(in_flight(dead) == 3);
+    BOOST_TEST(redrive::read_journal(d.text).value().hidden(time.wall()).size() == 3u);
+    life second(engine, time, d, options, 0);
+    second.driver.stop();
+    BOOST_REQUIRE(time.run_until_done(second.io, 2min, [&] { return second.report.has_value(); }));
+    BOOST_REQUIRE(second.report->has_value());
+    BOOST_TEST(second.report->value().still_hidden == 0u);
+    BOOST_TEST(in_flight(dead) == 0);
+    BOOST_TEST(count(dead) == 3);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_fifo_queue_has_each_message_once_wherever_the_kill_comes, fifo_graveyard)

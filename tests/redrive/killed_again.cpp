@@ -62,19 +62,23 @@ BOOST_AUTO_TEST_CASE(a_thousand_messages_survive_kills_at_every_point_of_their_w
 
     disk d;
     int killed = 0, left_at_half = 0;
+    std::optional<redrive::report> end;
     for (int i = 0; i < lives; ++i) {
         life one(engine, time, d, options, 1 + i % 60);
         BOOST_REQUIRE(time.run_until_done(one.io, 2h, [&] { return one.end.is_dead || one.report.has_value(); }));
-        if (!one.end.is_dead) break;
+        if (!one.end.is_dead) end = one.report->value();
+        if (end) break;
         ++killed;
         if (killed == lives / 4) left_at_half = all(dead);
     }
     BOOST_TEST(killed >= lives / 4); // not all was done before it was killed at its thirtieth point
     BOOST_TEST(left_at_half > 0);
-    life last(engine, time, d, options, 0);
-    BOOST_REQUIRE(time.run_until_done(last.io, 24h, [&] { return last.report.has_value(); }));
-    BOOST_REQUIRE(last.report->has_value());
-    auto const& told = last.report->value();
+    if (!end) {
+        life last(engine, time, d, options, 0);
+        BOOST_REQUIRE(time.run_until_done(last.io, 24h, [&] { return last.report.has_value(); }));
+        end = last.report->value();
+    }
+    auto const& told = *end;
 
     auto there = bodies(orders);
     auto const in_billing = bodies(billing), in_poison = bodies(poison);

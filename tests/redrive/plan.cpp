@@ -241,6 +241,27 @@ BOOST_AUTO_TEST_CASE(a_message_of_full_size_is_isolated_unchanged)
     BOOST_TEST(made().copy.attributes.size() == 3u);
 }
 
+BOOST_AUTO_TEST_CASE(what_has_no_room_goes_unchanged_where_a_journal_counts_it)
+{
+    for (int i = 0; i < 10; ++i)
+        add("a" + std::to_string(i), "String", "x");
+    auto const made_with = [this](std::optional<int> counted) { return plan_for(m, way, policy, random, counted); };
+    BOOST_TEST(made_with({}).what == action::isolate);
+    sent_at("1700000000000"); // as the run began
+    auto const first = made_with(0);
+    BOOST_TEST(first.what == action::send);
+    BOOST_TEST(first.attempt == 1);
+    BOOST_TEST(first.is_unmarked);
+    BOOST_TEST(first.copy.attributes.size() == 10u);
+    BOOST_TEST(!first.has_come_back);
+    BOOST_TEST(made_with(3).has_come_back);
+    policy.cutoff.reset();
+    BOOST_TEST(made_with(3).attempt == 4);
+    BOOST_TEST(made_with(5).what == action::isolate); // its attempts are used up
+    m.attributes.pop_back();
+    BOOST_TEST(!made_with(0).is_unmarked);
+}
+
 BOOST_AUTO_TEST_CASE(attributes_of_every_type_are_copied_as_they_are)
 {
     std::vector<std::pair<std::string, std::string>> const values{{"String", "\xC3\xA4 \t\n<&>\""},

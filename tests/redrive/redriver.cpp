@@ -37,6 +37,26 @@ BOOST_AUTO_TEST_CASE(messages_of_several_sources_each_go_to_their_own)
     BOOST_TEST(all(mail) == 9);
 }
 
+BOOST_AUTO_TEST_CASE(the_first_rule_that_holds_names_the_queue)
+{
+    auto const urgent = create("urgent"), legacy = create("legacy");
+    options.targets = {{redrive::parse_where("attr.type = \"legacy\"").value(), legacy},
+        {redrive::parse_where_body("/urgent = true").value(), urgent}};
+    for (auto const* body : {"{\"urgent\":true}", "{\"urgent\":false}", "no JSON"})
+        send(orders, letter(orders, body));
+    auto both = letter(orders, "{\"urgent\":true,\"old\":1}");
+    both.attributes["type"] = {"String", "legacy"};
+    send(orders, both);
+    fail_all(orders);
+    auto const got = run();
+    BOOST_TEST(got.redriven == 4u);
+    BOOST_TEST(all(orders) == 2);
+    BOOST_TEST(bodies(legacy).contains("{\"urgent\":true,\"old\":1}"));
+    BOOST_TEST(bodies(urgent).contains("{\"urgent\":true}"));
+    options.targets.front().url = dead;
+    BOOST_TEST(options.validate()->message.starts_with("targets: one is the dead-letter queue itself"));
+}
+
 BOOST_AUTO_TEST_CASE(what_nobodys_policy_moved_goes_to_the_only_source_or_stays)
 {
     send(dead, letter(dead, "by hand"));

@@ -278,6 +278,37 @@ BOOST_FIXTURE_TEST_CASE(what_was_sent_when_the_disk_was_full_is_counted_as_maybe
     BOOST_TEST(got.maybe_twice > 0u);
 }
 
+// A message with ten attributes was isolated, or left, whatever the journal.
+BOOST_FIXTURE_TEST_CASE(a_message_without_room_for_a_count_is_counted_by_the_journal, waiting_yard)
+{
+    options.plan.waits = false;
+    options.plan.delay_max = 15min;
+    options.plan.max_attempts = 2;
+    options.poison_url = poison;
+    options.cutoff = false;
+    auto full = letter(orders, "full");
+    for (int i = 0; i < 10; ++i)
+        full.attributes["a" + std::to_string(i)] = {"String", "x"};
+    send(orders, full);
+    fail_all(orders);
+    for (std::size_t run = 1; run <= 2; ++run) {
+        disk.text.clear(); // another journal
+        start();
+        auto const got = finish(1h, run);
+        BOOST_TEST(got.redriven == 1u);
+        BOOST_TEST(all(orders) == 1);
+        for (auto const& e : events())
+            if (e.attempt != 0 && e.kind == redrive::event_kind::sent) options.counted_before[e.new_id] = e.attempt;
+        fail_all(orders);
+    }
+    disk.text.clear();
+    start();
+    BOOST_TEST(finish(1h, 3).isolated == 1u);
+    auto const seen = take(poison);
+    BOOST_REQUIRE(seen.size() == 1u);
+    BOOST_TEST(seen.front().attributes.size() == 10u);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_deleted_message_that_comes_again_is_counted_once, waiting_yard)
 {
     options.plan.delay_base = 0s;

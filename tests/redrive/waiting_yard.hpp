@@ -76,6 +76,16 @@ struct waiting_yard : yard {
         return finish(limit);
     }
     redrive::run_book book() const { return redrive::read_journal(disk.text).value(); }
+    std::vector<redrive::event> events() const
+    {
+        std::vector<redrive::event> out;
+        auto const take = [&out](redrive::event&& e) {
+            out.push_back(std::move(e));
+            return result<void>();
+        };
+        redrive::read_events(disk.text, take).value();
+        return out;
+    }
 };
 struct waiting_fifo_yard : waiting_yard {
     waiting_fifo_yard() : waiting_yard(".fifo") {}

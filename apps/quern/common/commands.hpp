@@ -31,6 +31,6 @@ void add_top(command&, command_line&);
 void add_health(command&, command_line&);
 void add_init(command&, command_line&);
 void add_redrive(command&, command_line&);
-void add_sample(command& to, char const* name, command_line&);
+command& add_sample(command& to, char const* name, command_line&);
 
 } // namespace quern::app

@@ -5,6 +5,7 @@
 
 #include <quern/idempotency/dynamodb_store.hpp>
 #include <quern/idempotency/memory_store.hpp>
+#include <quern/telemetry/numbers.hpp>
 
 #include <fmt/core.h>
 
@@ -28,6 +29,29 @@ std::string name_of_queue(std::string const& url)
 {
     return url.substr(url.rfind('/') + 1);
 }
+
+/// The counts of a guard, as a source of metrics.
+class guard_numbers final : public metrics::source {
+public:
+    guard_numbers(std::shared_ptr<idempotency::once const> of, telemetry::source_labels labels)
+        : of_(std::move(of)), labels_(std::move(labels))
+    {}
+
+    void add_to(std::vector<telemetry::reading>& to) const override
+    {
+        auto const n = of_->counters();
+        telemetry::numbers out(telemetry::part::idempotency, labels_);
+        std::size_t series = 0;
+        for (auto const count : {n.claimed, n.completed, n.duplicates, n.released, n.abandoned, n.mismatched,
+                 n.fenced, n.unavailable, n.unrecorded})
+            out.add(telemetry::id::idempotency_messages, series++, count);
+        to.push_back(out.read());
+    }
+
+private:
+    std::shared_ptr<idempotency::once const> const of_;
+    telemetry::source_labels const labels_;
+};
 
 failure no_table(std::string const& table, failure const& why)
 {
@@ -113,6 +137,12 @@ handler idempotency_work::wrap(std::string const& queue_url, handler inner)
     auto const guard = std::make_shared<idempotency::once>(store_, std::move(how));
     guards_[queue_url] = guard;
     return guard->wrap(std::move(inner));
+}
+
+void idempotency_work::show(
+    std::string const& queue_url, telemetry::source_labels const& labels, metrics::collection& in) const
+{
+    in.add(std::make_shared<guard_numbers>(guards_.at(queue_url), labels));
 }
 
 std::string idempotency_work::statistics() const

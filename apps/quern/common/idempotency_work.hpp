@@ -4,6 +4,7 @@
 
 #include <quern/consumer/options.hpp>
 #include <quern/idempotency/once.hpp>
+#include <quern/metrics/collection.hpp>
 
 #include <boost/asio/awaitable.hpp>
 
@@ -41,6 +42,9 @@ public:
     void add_attributes(consumer_options&) const;
 
     handler wrap(std::string const& queue_url, handler);
+
+    /// Adds the numbers of this queue's guard, which has to be there, under the labels of its consumer.
+    void show(std::string const& queue_url, telemetry::source_labels const&, metrics::collection& in) const;
 
     /// "claimed 10, completed 10, duplicates 0, …", of all queues.
     std::string statistics() const;

@@ -11,16 +11,19 @@ namespace quern::app {
 
 using namespace std::chrono_literals;
 
-std::string progress_line(std::string const& what, std::size_t done, std::size_t total, tick::duration took)
+namespace {
+
+/// "sent 4000 of 10000 (40 %), 8000/s"
+std::string progress_line(std::string const& what, std::size_t done, std::size_t total, double per_second)
 {
-    auto const seconds = std::chrono::duration<double>(took).count();
-    auto const rate = seconds > 0 ? static_cast<double>(done) / seconds : 0.0;
-    if (total == 0) return fmt::format("{} {}, {:.0f}/s", what, done, rate);
-    return fmt::format("{} {} of {} ({} %), {:.0f}/s", what, done, total, done * 100 / total, rate);
+    if (total == 0) return fmt::format("{} {}, {:.0f}/s", what, done, per_second);
+    return fmt::format("{} {} of {} ({} %), {:.0f}/s", what, done, total, done * 100 / total, per_second);
 }
 
-progress::progress(std::string what, std::size_t total, tick now)
-    : what_(std::move(what)), total_(total), terminal_(::isatty(STDERR_FILENO) == 1), began_at_(now),
+} // namespace
+
+progress::progress(std::string what, std::size_t total, tick now, std::size_t before)
+    : what_(std::move(what)), total_(total), before_(before), terminal_(::isatty(STDERR_FILENO) == 1), began_at_(now),
       due_at_(now + (terminal_ ? 100ms : 2000ms))
 {}
 
@@ -28,7 +31,10 @@ void progress::show(std::size_t done, tick now, std::string const& more)
 {
     if (now < due_at_) return;
     due_at_ = now + (terminal_ ? 100ms : 2000ms);
-    auto line = progress_line(what_, done, total_, now - began_at_);
+    if (total_ != 0) total_ = std::max(total_, done); // more have come since
+    auto const seconds = std::chrono::duration<double>(now - began_at_).count();
+    auto const now_done = static_cast<double>(done - std::min(before_, done));
+    auto line = progress_line(what_, done, total_, seconds > 0 ? now_done / seconds : 0.0);
     if (!more.empty()) line += ": " + more;
     if (!terminal_) {
         say(stderr, "{}\n", line);

@@ -11,8 +11,8 @@ namespace quern::app {
 /// line every two seconds elsewhere.
 class progress {
 public:
-    /// `what`: "sent"; `total`: 0 when it is not known.
-    progress(std::string what, std::size_t total, tick now);
+    /// `what`: "sent"; `total`: 0 when it is not known; `before`: what was done of it before `now`.
+    progress(std::string what, std::size_t total, tick now, std::size_t before = 0);
 
     /// Draws when it is time to; `more` behind the rest.
     void show(std::size_t done, tick now, std::string const& more = {});
@@ -22,13 +22,10 @@ public:
 
 private:
     std::string what_;
-    std::size_t total_;
+    std::size_t total_, before_;
     bool terminal_;
     tick began_at_, due_at_;
     bool drawn_ = false;
 };
-
-/// "sent 4000 of 10000 (40 %), 8000/s"
-std::string progress_line(std::string const& what, std::size_t done, std::size_t total, tick::duration took);
 
 } // namespace quern::app

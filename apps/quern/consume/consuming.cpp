@@ -217,6 +217,8 @@ asio::awaitable<int> consume_run::consume()
 void consume_run::begin()
 {
     if (numbers_) numbers_->begin(*all_);
+    for (auto const& url : urls_)
+        if (numbers_ && once_) once_->show(url, numbers_->labels_of(url), numbers_->all());
     if (heard_->traces) heard_->traces->begin(numbers_ ? numbers_->count_dropped() : nullptr);
     if (admin_) {
         for (auto const& q : all_->queues())

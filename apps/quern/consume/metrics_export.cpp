@@ -95,6 +95,11 @@ std::shared_ptr<sqs::request_observer> metrics_export::of_client()
     return at_->all.client();
 }
 
+telemetry::source_labels const& metrics_export::labels_of(std::string const& url) const
+{
+    return at_->queues.at(url)->labels();
+}
+
 void metrics_export::begin(consume_work const& consumers)
 {
     auto const ex = at_->io.get_executor();

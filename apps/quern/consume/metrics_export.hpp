@@ -36,6 +36,9 @@ public:
     std::shared_ptr<observer> of_queue(std::string const& url);
     std::shared_ptr<sqs::request_observer> of_client();
 
+    /// Labels of the numbers of that consumer, which has an observer from here.
+    telemetry::source_labels const& labels_of(std::string const& url) const;
+
     void begin(consume_work const&);
 
     /// Completes when all is sent, and within the limit. The consumers may go then.

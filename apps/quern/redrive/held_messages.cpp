@@ -45,6 +45,14 @@ void held_messages::not_extended(std::string const& id)
     turns_.erase({all_.at(id).extend_at, id});
 }
 
+void held_messages::forget(std::string const& id)
+{
+    auto const at = all_.find(id);
+    if (at == all_.end()) return;
+    turns_.erase({at->second.extend_at, id});
+    all_.erase(at);
+}
+
 std::vector<std::string> held_messages::handles(tick now) const
 {
     std::vector<std::string> out;

@@ -41,6 +41,8 @@ public:
     void extended(std::string const& id, tick asked_at, std::chrono::seconds lease);
     void not_extended(std::string const& id); ///< it comes to light by itself
 
+    void forget(std::string const& id); ///< it is deleted
+
     /// Handles of all whose lease has not ended.
     std::vector<std::string> handles(tick now) const;
 

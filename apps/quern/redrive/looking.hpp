@@ -26,6 +26,9 @@ public:
     /// Extends what is due, and receives up to so many; waits a second for the first. Empty as well when it is over.
     sqs::answer<sqs::receive_message_response> receive(std::size_t most);
 
+    /// Gives back no more what is deleted.
+    void forget(std::string const& id) { held_.forget(id); }
+
     /// Makes all visible again. The number of those of which that was not confirmed.
     boost::asio::awaitable<std::size_t> give_back();
 

@@ -7,6 +7,7 @@
 #include "common/standard_streams.hpp"
 #include "redrive/flag_watch.hpp"
 #include "redrive/redrive_door.hpp"
+#include "redrive/redrive_edit.hpp"
 #include "redrive/redrive_help.hpp"
 #include "redrive/redrive_journal.hpp"
 #include "redrive/redrive_native.hpp"
@@ -72,7 +73,7 @@ int judge(redrive_options const& o, redrive::report const& r, std::optional<repo
     tell(r);
     if (!o.metrics.empty()) say(stdout, "{}", metrics_line(r, redrive::queue_name(o.queue), real_clock().wall()));
     int code = ok;
-    if (r.left != 0 || r.unknown != 0 || r.interrupted) code = failed; // the rest SQS tells only roughly
+    if (r.left != 0 || r.unknown != 0 || r.interrupted || r.elsewhere != 0) code = failed;
     if (!r.drain.clean())
         code = complain("the drain left messages behind that come again later: " + to_json(r.drain), not_drained);
     if (r.stopped) code = complain("stopped: " + printable(*r.stopped), r.journal_failed ? usage : halted);
@@ -128,6 +129,9 @@ result<redrive::options> settings_for(redrive_options& o, std::optional<redrive:
     if (!out || !journal) return out;
     auto const input = to_input(o);
     if (!input) return input.error();
+    auto counted = redrive::counted_attempts(o.journal);
+    if (!counted) return counted.error();
+    out->counted_before = std::move(*counted);
     out->record = &*journal;
     out->record_input = *input;
     return out;
@@ -148,11 +152,17 @@ asio::awaitable<std::optional<int>> find_queues(session& s, redrive_options cons
         if (!url) co_return s.complain(url.error(), one.option + one.name);
         one.url = *url;
     }
+    for (auto& one : to.targets) {
+        auto const url = co_await settled(s, one.url);
+        if (!url) co_return s.complain(url.error(), "--rule: " + one.url);
+        one.url = *url;
+    }
     if (!aws::is_amazons(s.sqs.endpoint().host)) to.speed.depth_lag = std::chrono::milliseconds(0);
     co_return std::nullopt;
 }
 
-/// Runs the redriver, shown at work, and tells how it ended. `total`: the messages of the queue.
+/// Runs the redriver, shown at work, and tells how it ended. `total`: the messages of the queue; they and those that
+/// the run has settled in processes before this one are what it is about.
 asio::awaitable<int> run_redriver(session& s, redrive_options const& o, redrive::options settings, std::size_t total,
     std::optional<report_file>& report)
 {
@@ -170,12 +180,14 @@ asio::awaitable<int> run_redriver(session& s, redrive_options const& o, redrive:
         door->watch(settings);
     }
     auto& client = s.consumers.emplace(ex, redrive::client_options_for(settings, std::move(base)));
-    auto const limit = settings.speed.limit.value_or(total);
-    auto const expected = settings.which.chooses_all() ? std::min(limit, total) : 0;
+    auto const before = settings.record ? settings.record->book().counts() : redrive::run_book::tally();
+    auto const settled = before.redriven + before.isolated;
+    auto const all = total + settled - std::min(before.undeleted, total);
+    auto const expected = settings.which.chooses_all() ? std::min(settings.speed.limit.value_or(all), all) : 0;
     redrive::redriver driver(ex, client, std::move(settings));
     std::function<void(redrive::report const&)> also;
     if (door) also = [door](redrive::report const& r) { door->tell(r); };
-    auto const watch = std::make_shared<redrive_watch>(s.io, driver, expected, std::move(also));
+    auto const watch = std::make_shared<redrive_watch>(s.io, driver, expected, settled, std::move(also));
     watch->begin();
     auto const end = co_await driver.run();
     watch->end();
@@ -247,7 +259,9 @@ void add_redrive(command& app, command_line& line)
     add_redrive_journal(*command, line);
     add_import(*command, line);
     add_sample(*command, "sample", line);
-    add_sample(app, "dead-letters", line);
+    auto& look = add_sample(app, "dead-letters", line);
+    look.one_subcommand_at_most();
+    add_edit(look, line);
 }
 
 } // namespace quern::app

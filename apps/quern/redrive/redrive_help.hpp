@@ -27,16 +27,18 @@ Messages are found by receiving, so each look at one counts as a receive of it.
 
 --journal DIR writes every decision to DIR/NAME.jsonl before it is carried out. A run that was killed, stopped or drained goes on
 with `quern redrive resume`; what may have been sent twice is named. Delays may then be 30 days: the messages stay in the queue,
-hidden for up to 12 hours at a time. One process at a time has DIR. See status, history, export and cancel.
+hidden for up to 12 hours at a time. What has no room for the count goes unchanged, and DIR counts it. Any number of runs may be in
+DIR, one at a time over each queue. See status, history, export and cancel.
 
-SIGTERM and SIGINT drain. Exit status: 0 when all that was chosen went; 1 when something was left or failed, the run was ended early
-by a signal, or nobody knows whether something was sent; 2 also when the journal cannot be written; 3 when the drain left something behind; 5 when a rule, the flag
+SIGTERM and SIGINT drain. Exit status: 0 when all that was chosen went; 1 when something was left or failed, others had hidden
+messages when the end of the queue was reached, the run was ended early by a signal, or nobody knows whether something was sent; 2 also when the journal cannot be written; 3 when the drain left something behind; 5 when a rule, the flag
 or `cancel` stopped the run, or a refusal that would not pass.
 
 Examples:
   quern redrive sample orders-dlq
   quern redrive orders-dlq --dry-run --where 'attr.type = "legacy"'
   quern redrive orders-dlq --canary 10:5m --ramp 1/s..50/s:10m --stop-on-return 5% --poison-queue orders-poison
+  quern redrive orders-dlq --rule 'attr.type = "legacy" -> orders-legacy'
   quern redrive orders-dlq --id 30ea7123-59df-46d6-8b66-037694bbd9dc
   quern redrive orders-dlq --journal /var/lib/quern --delay-base 1d --delay-max 14d --breaker-flag ssm:/orders/halt
   quern redrive status --journal /var/lib/quern

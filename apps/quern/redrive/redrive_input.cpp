@@ -26,6 +26,7 @@ void each_setting(Options& o, Visit const& visit)
     visit("to", o.to);
     visit("to_source", o.to_source);
     visit("poison_queue", o.poison_queue);
+    visit("rule", o.rules);
     visit("limit", o.limit);
     visit("id", o.id);
     visit("group", o.group);

@@ -5,10 +5,13 @@
 #include "common/command_line.hpp"
 #include "common/complaint.hpp"
 #include "common/message_json.hpp"
+#include "common/session.hpp"
 #include "common/standard_streams.hpp"
 #include "redrive/redrive_saved.hpp"
 
 #include <quern/core/detail/printable.hpp>
+#include <quern/core/detail/text/reading.hpp>
+#include <quern/redrive/detail/give_back.hpp>
 
 #include <fmt/core.h>
 
@@ -18,6 +21,8 @@
 
 namespace quern::app {
 namespace {
+
+namespace asio = boost::asio;
 
 struct journal_options {
     std::string folder, name, message, format = "json";
@@ -39,17 +44,28 @@ result<std::vector<std::string>> names_from(journal_options const& o, bool one)
     return failure(errc::invalid_option, "which one? --name and one of" + list);
 }
 
+/// Words about a journal that cannot be read, and the way out.
+std::string unreadable(std::string const& folder, std::string const& name, failure const& why)
+{
+    auto text = fmt::format("{}/{}.jsonl: {}", folder, name, why.message);
+    if (why.code == errc::bad_reply)
+        text +=
+            "; begin anew with another --name: what had been sent and not deleted, --concurrency messages at most, "
+            "is sent again";
+    return text;
+}
+
 /// Shows each event that is asked for.
 result<void> each_event(
     journal_options const& o, std::string const& name, std::function<void(redrive::event const&)> const& show)
 {
     auto const text = redrive::read_journal_file(o.folder, name);
-    if (!text) return text.error();
+    if (!text) return failure(errc::invalid_option, unreadable(o.folder, name, text.error()));
     auto const read = redrive::read_events(*text, [&](redrive::event&& e) {
         if (o.message.empty() || e.message == o.message) show(e);
         return result<void>();
     });
-    if (!read) return read.error();
+    if (!read) return failure(errc::invalid_option, unreadable(o.folder, name, read.error()));
     return {};
 }
 
@@ -67,6 +83,15 @@ std::string open_text(redrive::run_book::tally const& n)
     return out.empty() ? "nothing is open" : "open: " + out;
 }
 
+/// When the last message that waits can be received again, whatever becomes of the run.
+wall_time hidden_until(redrive::run_book const& book)
+{
+    wall_time out{};
+    for (auto const& [id, one] : book.messages())
+        if (one.where == redrive::stage::waiting) out = std::max(out, one.hidden_until);
+    return out;
+}
+
 /// How far the run is, and how it may go on.
 void print_counts(std::string const& folder, std::string const& name, redrive::run_book const& book)
 {
@@ -82,6 +107,10 @@ void print_counts(std::string const& folder, std::string const& name, redrive::r
     say(stdout, "  redriven {}, isolated {}, deleted {}, skipped {}, left {}, failed sends {}, maybe twice {}\n",
         n.redriven, n.isolated, n.deleted, n.skipped, n.left, n.failures, n.maybe_twice);
     say(stdout, "  {}\n", open_text(n));
+    if (auto const until = hidden_until(book); until > real_clock().wall())
+        say(stdout,
+            "  what waits is hidden until {} at the latest: nobody else receives it, and no alarm counts it\n",
+            iso_time(until));
     using phase = redrive::run_book::phase;
     if (book.now() != phase::running && book.now() != phase::stopped) return;
     say(stdout, "  {} on with: quern redrive resume --journal {} --name {}\n",
@@ -105,15 +134,18 @@ int show_status(journal_options const& o, command_line const&)
 {
     auto const names = names_from(o, false);
     if (!names) return complain(names.error());
+    int code = ok;
     for (auto const& name : *names) {
         auto const text = redrive::read_journal_file(o.folder, name);
-        if (!text) return complain(text.error());
-        auto const book = redrive::read_journal(*text);
-        if (!book) return complain(fmt::format("{}/{}.jsonl: {}", o.folder, name, book.error().message));
+        auto const book = text ? redrive::read_journal(*text) : result<redrive::run_book>(text.error());
+        if (!book) {
+            code = complain(unreadable(o.folder, name, book.error()));
+            continue;
+        }
         print_counts(o.folder, name, *book);
         print_open(*book, o.message);
     }
-    return ok;
+    return code;
 }
 
 std::string detail_of(redrive::event const& e)
@@ -178,7 +210,17 @@ int export_history(journal_options const& o, command_line const& line)
     return done ? ok : complain(done.error());
 }
 
-int cancel(journal_options const& o, command_line const&)
+/// Makes visible what the messages of a run that is over were hidden for.
+asio::awaitable<int> show_again(session& s, std::string name, std::string queue_url, std::vector<std::string> handles)
+{
+    auto const count = handles.size();
+    auto const hidden = co_await redrive::give_back(s.sqs, real_clock(), std::move(queue_url), std::move(handles));
+    say(stderr, "{}: cancelled; {} of {} that wait are visible again\n", printable(name), count - hidden, count);
+    if (hidden == 0) co_return ok;
+    co_return complain("the others are so within 12 hours: that they shall be was not confirmed");
+}
+
+int cancel(journal_options const& o, command_line const& line)
 {
     auto const names = names_from(o, true);
     if (!names) return complain(names.error());
@@ -194,13 +236,20 @@ int cancel(journal_options const& o, command_line const&)
         return ok;
     }
     auto journal = redrive::journal::open(std::move(*file));
-    if (!journal) return complain(journal.error());
+    if (!journal) return complain(unreadable(o.folder, name, journal.error()));
+    auto const hidden = journal->book().hidden(real_clock().wall());
     auto const phase = std::string(name_of(journal->book().now()));
     journal->write({.kind = redrive::event_kind::cancelled, .reason = "on request"}, real_clock().wall());
     if (journal->is_broken()) return complain(fmt::format("{} cannot be cancelled: it is {}", name, phase));
     auto const kept = journal->flush();
     if (!kept) return complain(kept.error());
-    say(stderr, "{}: cancelled; what waits is visible again within 12 hours\n", printable(name));
+    std::vector<std::string> handles;
+    for (auto const& [id, handle] : hidden)
+        handles.push_back(handle);
+    auto const queue = journal->book().start().queue;
+    if (!handles.empty())
+        return run(line.where, queue, [&](session& s) { return show_again(s, name, queue, std::move(handles)); });
+    say(stderr, "{}: cancelled\n", printable(name));
     return ok;
 }
 
@@ -209,7 +258,7 @@ int resume(journal_options const& o, command_line const& line)
     auto const names = names_from(o, true);
     if (!names) return complain(names.error());
     auto const began = redrive::read_journal_start(o.folder, names->front());
-    if (!began) return complain(began.error());
+    if (!began) return complain(unreadable(o.folder, names->front(), began.error()));
     if (!*began) return complain(names->front() + " has not begun", usage);
     auto settings = from_input((*began)->input);
     if (!settings) return complain(settings.error());
@@ -234,21 +283,38 @@ void add_export_of_messages(command& it, journal_options& o)
     });
 }
 
+/// NAME, NAME-2, NAME-3, …: the last one there, or the one behind it when that one is over.
+std::string next_name(std::string const& folder, std::string const& name)
+{
+    std::size_t last = 0;
+    auto const all = redrive::journal_names(folder);
+    for (auto const& one : all ? *all : std::vector<std::string>()) {
+        if (one == name) last = std::max<std::size_t>(last, 1);
+        if (one.starts_with(name + '-'))
+            last = std::max(last, text::number_in<std::size_t>(one.substr(name.size() + 1)).value_or(0));
+    }
+    auto const numbered = [&](std::size_t n) { return n < 2 ? name : fmt::format("{}-{}", name, n); };
+    auto const text = redrive::read_journal_file(folder, numbered(last));
+    auto const book = text ? redrive::read_journal(*text) : result<redrive::run_book>(redrive::run_book());
+    using phase = redrive::run_book::phase;
+    auto const is_over = book && (book->now() == phase::succeeded || book->now() == phase::cancelled);
+    return numbered(is_over ? last + 1 : last);
+}
+
 } // namespace
 
 result<std::optional<redrive::journal>> journal_for(redrive_options const& o)
 {
     std::optional<redrive::journal> none;
     if (o.journal.empty()) return none;
-    auto const name = journal_name(o);
-    auto file = redrive::open_journal_file(o.journal, name);
+    auto const name = o.again ? next_name(o.journal, journal_name(o)) : journal_name(o);
+    auto file = redrive::open_journal_file(o.journal, name, std::string(redrive::queue_name(o.queue)));
     if (!file) return file.error();
     auto out = redrive::journal::open(std::move(*file));
-    auto const where = o.journal + '/' + name + ".jsonl: ";
-    if (!out) return failure(errc::invalid_option, where + describe(out.error()));
+    if (!out) return failure(errc::invalid_option, unreadable(o.journal, name, out.error()));
     if (out->cut() != 0)
-        log_line(
-            log_level::warning, fmt::format("{}cut {} bytes of a write that was not finished", where, out->cut()));
+        log_line(log_level::warning,
+            fmt::format("{}/{}.jsonl: cut {} bytes of a write that was not finished", o.journal, name, out->cut()));
     auto const& book = out->book();
     using phase = redrive::run_book::phase;
     if (book.now() == phase::none) return std::optional(std::move(*out));

@@ -88,9 +88,9 @@ std::string named_if(char const* name, Value const& now, Value const& otherwise)
 std::string beyond_a_move_task(redrive_options const& o)
 {
     redrive_options const none;
-    for (auto const& found : {named_if("--limit", o.limit, none.limit), named_if("--id", o.id, none.id),
-             named_if("--group", o.group, none.group), named_if("--where", o.where, none.where),
-             named_if("--reason", o.chosen_reason, none.chosen_reason),
+    for (auto const& found : {named_if("--limit", o.limit, none.limit), named_if("--rule", o.rules, none.rules),
+             named_if("--id", o.id, none.id), named_if("--group", o.group, none.group),
+             named_if("--where", o.where, none.where), named_if("--reason", o.chosen_reason, none.chosen_reason),
              named_if("--where-body", o.where_body, none.where_body), named_if("--since", o.since, none.since),
              named_if("--until", o.until, none.until), named_if("--ramp", o.ramp, none.ramp),
              named_if("--canary", o.canary, none.canary),

@@ -131,6 +131,10 @@ void add_redrive_options(command& to, redrive_options& o)
         {"--poison-queue QUEUE", o.poison_queue,
             "Move messages that have used up --max-attempts to this queue, URL, name or ARN; default: they stay",
             check(is_given)},
+        {"--rule TEXT", o.rules,
+            "Send messages with such a part to this queue: 'attr.type = \"x\" -> QUEUE', '/order/state = \"new\" -> "
+            "QUEUE', or with !=; the first of several that holds counts, and the others go as --to says",
+            one_each_time(), parsed_by(rule_from)},
     });
     add_common_options(to, o);
     to.add({
@@ -176,6 +180,10 @@ void add_redrive_options(command& to, redrive_options& o)
             "With --journal: the name of the run; one of that name that is not over goes on; default: the queue's "
             "name",
             check(is_given), needs("--journal")},
+        {"--again", o.again,
+            "With --journal, of a run that is started on a timer: one of the name that is not over goes on, and when "
+            "it is over a new one begins: NAME-2, NAME-3 and so on",
+            needs("--journal")},
     });
 }
 
@@ -223,6 +231,8 @@ result<redrive::options> options_from(redrive_options const& o)
         which.where.push_back(redrive::parse_where_body(text).value());
     if (!o.since_at.empty()) which.since = redrive::parse_moment(o.since_at, wall_time()).value();
     if (!o.until_at.empty()) which.until = redrive::parse_moment(o.until_at, wall_time()).value();
+    for (auto const& text : o.rules)
+        out.targets.push_back(rule_from(text).value());
     which.id = o.id;
     which.group = o.group;
     which.reason = o.chosen_reason;

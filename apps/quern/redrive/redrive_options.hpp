@@ -19,6 +19,7 @@ struct redrive_options {
     std::string to;
     bool to_source = false;
     std::string poison_queue;
+    std::vector<std::string> rules; ///< see rule_from()
 
     std::optional<std::size_t> limit;
     std::string id, group, chosen_reason, since, until;
@@ -40,6 +41,7 @@ struct redrive_options {
     std::string breaker_flag; // see parse_flag()
     std::string on_open = "stop";
     std::string journal, name;
+    bool again = false;
 
     bool dry_run = false, yes = false;
     std::string report, metrics;

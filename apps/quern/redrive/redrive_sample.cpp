@@ -95,13 +95,13 @@ asio::awaitable<int> show_sample(session& s, sample_options const& o)
 
 } // namespace
 
-void add_sample(command& to, char const* name, command_line& line)
+command& add_sample(command& to, char const* name, command_line& line)
 {
     auto const o = std::make_shared<sample_options>();
     auto* const command =
         to.add_subcommand(name, "Look at some messages of a dead-letter queue, and leave them there");
     command->add({
-        {"DLQ", o->queue, "URL, name or ARN", required()},
+        {"DLQ", o->queue, "URL, name or ARN"}, // required, unless a subcommand is named
         {"--count N", o->count, "Look at no more than so many messages", range(1, 10'000), shows_default()},
         {"--body N", o->body, "Show the first bytes of each body, so many",
             range(std::size_t(0), sqs::max_message_bytes), shows_default()},
@@ -117,8 +117,12 @@ void add_sample(command& to, char const* name, command_line& line)
         "consumer's log has it. Each look is a receive, and a queue with a redrive policy of its own counts them. "
         "While this runs, nobody else sees the messages; then they are visible again, also after Ctrl-C. When it is "
         "killed by SIGKILL, they are so after 30 s, or after as long again as it has run, 15 minutes at most.");
-    when_named(*command, line,
-        [o, &line] { return run(line.where, o->queue, [o](session& s) { return show_sample(s, *o); }); });
+    command->callback([command, o, &line] {
+        if (command->names_subcommand()) return;
+        if (o->queue.empty()) throw usage_error("DLQ is required");
+        line.run = [o, &line] { return run(line.where, o->queue, [o](session& s) { return show_sample(s, *o); }); };
+    });
+    return *command;
 }
 
 } // namespace quern::app

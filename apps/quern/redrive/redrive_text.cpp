@@ -7,6 +7,8 @@
 
 #include <fmt/core.h>
 
+#include <utility>
+
 namespace quern::app {
 namespace {
 
@@ -79,6 +81,23 @@ std::optional<redrive::failure_limit> failure_limit_from(std::string_view text)
         out.per = 1h;
     if (!count || *count == 0 || out.per.count() == 0) return {};
     out.count = *count;
+    return out;
+}
+
+result<redrive::target> rule_from(std::string_view text)
+{
+    constexpr std::string_view arrow = "->";
+    auto const at = text.rfind(arrow);
+    auto const queue = at == text.npos ? std::string_view() : text::trimmed(text.substr(at + arrow.size()));
+    if (queue.empty())
+        return failure(
+            errc::invalid_option, "it is no rule: write CONDITION -> QUEUE, as attr.type = \"x\" -> orders");
+    auto const condition = text::trimmed(text.substr(0, at));
+    auto of = condition.starts_with('/') ? redrive::parse_where_body(condition) : redrive::parse_where(condition);
+    if (!of) return of.error();
+    redrive::target out;
+    out.of = std::move(*of);
+    out.url = queue;
     return out;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <quern/core/error.hpp>
+#include <quern/redrive/redriver.hpp>
 #include <quern/redrive/run_rule.hpp>
 
 #include <chrono>
@@ -25,6 +27,9 @@ std::optional<double> ratio_from(std::string_view);
 
 /// "10/min"
 std::optional<redrive::failure_limit> failure_limit_from(std::string_view);
+
+/// "attr.type = \"x\" -> QUEUE", "/order/state != \"new\" -> QUEUE"; the target's url is QUEUE as it stands there.
+[[nodiscard]] result<redrive::target> rule_from(std::string_view);
 
 /// "45 s", "12 min", "3 h 20 min"
 std::string time_text(std::chrono::seconds);

@@ -53,9 +53,9 @@ std::string metrics_line(redrive::report const& r, std::string_view queue, wall_
 }
 
 redrive_watch::redrive_watch(boost::asio::io_context& io, redrive::redriver& of, std::size_t expected,
-    std::function<void(redrive::report const&)> also)
-    : of_(of), timer_(io), told_(io, SIGINT, SIGTERM), expected_(expected), also_(std::move(also)),
-      began_at_(real_clock().now()), bar_("settled", expected, began_at_)
+    std::size_t settled, std::function<void(redrive::report const&)> also)
+    : of_(of), timer_(io), told_(io, SIGINT, SIGTERM), expected_(expected), settled_(settled), also_(std::move(also)),
+      began_at_(real_clock().now()), bar_("settled", expected, began_at_, settled)
 {}
 
 void redrive_watch::begin()
@@ -82,8 +82,8 @@ void redrive_watch::show_soon()
         auto const done = r.redriven + r.isolated + r.left;
         auto const now = real_clock().now();
         auto more = counts_text(r);
-        if (done != 0 && self->expected_ > done) {
-            auto const each = (now - self->began_at_) / static_cast<tick::rep>(done);
+        if (done > self->settled_ && self->expected_ > done) {
+            auto const each = (now - self->began_at_) / static_cast<tick::rep>(done - self->settled_);
             auto const rest = each * static_cast<tick::rep>(self->expected_ - done);
             more += ", " + time_text(std::chrono::ceil<std::chrono::seconds>(rest)) + " to go";
         }

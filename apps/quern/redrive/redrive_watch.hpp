@@ -19,9 +19,9 @@ namespace quern::app {
 /// Threads  the context's only one.
 class redrive_watch : public std::enable_shared_from_this<redrive_watch> {
 public:
-    /// `expected`: how many messages it is likely to take; 0 when nobody knows. `also` is told the counts now and
-    /// then, where it is not null.
-    redrive_watch(boost::asio::io_context&, redrive::redriver&, std::size_t expected,
+    /// `expected`: how many messages the run is likely to take, 0 when nobody knows; `settled`: by processes before
+    /// this one. `also` is told the counts now and then, where it is not null.
+    redrive_watch(boost::asio::io_context&, redrive::redriver&, std::size_t expected, std::size_t settled,
         std::function<void(redrive::report const&)> also = {});
 
     void begin();
@@ -34,7 +34,7 @@ private:
     redrive::redriver& of_;
     boost::asio::steady_timer timer_;
     boost::asio::signal_set told_;
-    std::size_t const expected_;
+    std::size_t const expected_, settled_;
     std::function<void(redrive::report const&)> const also_;
     tick const began_at_;
     progress bar_;

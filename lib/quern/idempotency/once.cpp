@@ -150,6 +150,9 @@ asio::awaitable<std::optional<outcome>> once::meet(
     if (!next || !may_wait) {
         ++counters_.released;
         auto const rest = std::chrono::ceil<milliseconds>(until - now);
+        auto const left = std::to_string(std::chrono::ceil<seconds>(rest).count());
+        note(log_level::debug, "idempotency claim", d,
+            "given back for " + left + " s, when the claim of who works on its key ends: " + ours.key());
         co_return retry_after(std::max(rest, milliseconds(1'000))).telling(outcome::news::none);
     }
     ++counters_.waited;

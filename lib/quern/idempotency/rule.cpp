@@ -71,7 +71,6 @@ std::optional<milliseconds> wait_rule::next_look(
     constexpr milliseconds first{250}, most{5'000};
     auto const rest = std::max(std::chrono::ceil<milliseconds>(until - now) + milliseconds(2), milliseconds(2));
     if (!last_receive && waited + std::min(rest, first) > longest) return {};
-    if (!last_receive && waited.count() == 0 && rest > longest) return {};
     // It may be completed long before its claim ends; each look costs a write.
     auto const pause = std::clamp(waited, first, most);
     return std::min(rest, pause);

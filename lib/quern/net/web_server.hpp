@@ -55,7 +55,7 @@ struct web_server_options {
 
     std::size_t max_header_bytes = 8 * 1024;         ///< browsers send one or two KiB
     std::size_t max_connections = 64;                ///< a page, a scraper and probes need ten; the oldest gives way
-    std::size_t max_followers = 8;                   ///< answers that go on, all but one connection; the rest get 503
+    std::size_t max_followers = 32;                  ///< answers that go on, all but one connection; the rest get 503
     std::size_t max_unsent_bytes = 16 * 1024 * 1024; ///< of answers that are not taken; who leaves most has to go
     std::chrono::milliseconds header_timeout{5000};  ///< from the connection, or a request's first byte, to its last
     std::chrono::milliseconds idle_timeout{75'000};  ///< between requests: scrapers come once a minute

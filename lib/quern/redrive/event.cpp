@@ -77,6 +77,7 @@ void each_detail(auto& e, auto const& with)
     with("inDoubt", e.in_doubt);
     with("due", e.due);
     with("hiddenUntil", e.hidden_until);
+    with("receiptHandle", e.handle);
     with("messageId", e.new_id);
     with("sequenceNumber", e.sequence);
 }
@@ -197,6 +198,14 @@ result<event> parse_event(std::string_view line)
             "the journal is of version " + std::to_string(out.version) + "; known here is version " +
                 std::to_string(event::current_version));
     return out;
+}
+
+std::optional<failure> shorter_than(std::size_t least, std::size_t whole)
+{
+    if (whole >= least) return {};
+    return failure(errc::bad_reply,
+        "its end is missing or damaged: " + std::to_string(whole) + " bytes are whole, and it had " +
+            std::to_string(least));
 }
 
 result<void> event_reader::read(std::string_view piece)

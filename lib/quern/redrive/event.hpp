@@ -45,13 +45,14 @@ struct event {
     std::string input{};      ///< started: the settings, as whoever made them wrote them
     int version = 0;          ///< started: of the journal
     std::string decision{};   ///< planned: send, isolate or skip
-    int attempt = 0;          ///< planned
+    int attempt = 0;          ///< planned; sent: of a copy that has no room for it
     std::string reason{};     ///< planned, send_failed, left, stopped, cancelled, deleted
     std::string key{};        ///< sending: the deduplication id, on a FIFO queue
     bool maybe_twice = false; ///< sending: an earlier one may have succeeded. send_failed: this one may have
     bool in_doubt = false;    ///< send_failed: likewise, and the queue takes no second one for some minutes
     wall_time due{};          ///< started: by the service's clock. planned, waiting: not before. Epoch: at once
     wall_time hidden_until{}; ///< waiting: when the message can be received again
+    std::string handle{};     ///< waiting: makes it visible before
     std::string new_id{};     ///< sent: the id that the next queue gave it
     std::string sequence{};   ///< sent: likewise its sequence number
 };
@@ -68,6 +69,9 @@ struct journal_extent {
     std::size_t whole = 0; ///< bytes up to the end of the last whole line
     std::size_t torn = 0;  ///< bytes after it: a write that was not finished
 };
+
+/// Failure of a journal of which so many bytes are whole where it had at least so many.
+std::optional<failure> shorter_than(std::size_t least, std::size_t whole);
 
 /// Reads the text of a journal piece by piece and shows each event to `take`, whose failure ends the reading. A line
 /// that is not whole is the end, unless a whole one follows: then the file was damaged, and nothing is cut.

@@ -12,6 +12,7 @@ result<journal> journal::open(std::unique_ptr<journal_file> file)
     if (!read) return read.error();
     auto const extent = reader.end();
     if (!extent) return extent.error();
+    if (auto const wrong = shorter_than(out.file_->least_size(), extent->whole)) return *wrong;
     out.cut_ = extent->torn;
     out.flushed_ = out.book_.last_id();
     out.forget_cancel();

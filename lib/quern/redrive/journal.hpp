@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +33,9 @@ public:
     /// Keeps the first so many bytes.
     [[nodiscard]] virtual result<void> cut(std::size_t) = 0;
 
+    /// Bytes that it had at least when something was appended last; 0: nobody knows.
+    virtual std::size_t least_size() { return 0; }
+
     /// True once somebody has asked for the end of this run.
     virtual bool is_cancelled() = 0;
 
@@ -51,7 +55,8 @@ public:
     /// Without a file: a run that ends with its process. Of what is done it knows nothing any more.
     journal() : book_(0) {}
 
-    /// Reads what is there. The unfinished write of a process that was killed is cut away; see cut().
+    /// Reads what is there. The unfinished write of a process that was killed is cut away; see cut(). Fails when what
+    /// was kept before is damaged or gone.
     [[nodiscard]] static result<journal> open(std::unique_ptr<journal_file>);
 
     run_book const& book() const { return book_; }
@@ -84,14 +89,18 @@ private:
     std::optional<failure> broken_;
 };
 
-/// Takes the only place of a writer in this folder, which it makes, and opens the journal of that name:
-/// FOLDER/NAME.jsonl. Fails while another process has the place, and names it. The place is given up with the last
-/// journal_file.
+/// Takes the only place of a writer of that journal, FOLDER/NAME.jsonl, and where a queue is named that of the only
+/// run over it in this folder, which it makes; and opens the journal. FOLDER/NAME.size has its size. Fails while
+/// another process has the place, and names it. The place is given up with the last journal_file.
 [[nodiscard]] result<std::unique_ptr<journal_file>> open_journal_file(
-    std::string const& folder, std::string const& name);
+    std::string const& folder, std::string const& name, std::string const& queue = {});
 
-/// The text of that journal, for those who only read.
+/// The text of that journal, for those who only read. Fails when it has been cut.
 [[nodiscard]] result<std::string> read_journal_file(std::string const& folder, std::string const& name);
+
+/// Attempts of messages whose copies had no room for them, by the ids that the copies got, from all journals of the
+/// folder; none where there is no such folder. What is damaged is passed over.
+[[nodiscard]] result<std::map<std::string, int, std::less<>>> counted_attempts(std::string const& folder);
 
 /// How the run of that journal began, without reading what follows; nothing while it has not.
 [[nodiscard]] result<std::optional<event>> read_journal_start(std::string const& folder, std::string const& name);

@@ -115,9 +115,14 @@ sqs::send_message_entry isolated_copy(sqs::message const& m, route const& way, s
     return copy;
 }
 
-plan plan_for(sqs::message const& m, route const& way, plan_policy const& policy, std::mt19937_64& random)
+plan plan_for(sqs::message const& m, route const& way, plan_policy const& policy, std::mt19937_64& random,
+    std::optional<int> counted)
 {
-    auto const its = history_of(m);
+    auto its = history_of(m);
+    if (!its.is_marked && counted.value_or(0) > 0) {
+        its.attempts = *counted;
+        its.is_marked = true;
+    }
     auto const sent = m.sent_at();
     plan out;
     out.attempt = its.attempts;
@@ -140,7 +145,10 @@ plan plan_for(sqs::message const& m, route const& way, plan_policy const& policy
 
     auto const attempt = its.attempts + 1;
     auto copy = marked_copy(m, its, attempt);
-    if (!copy) return isolate("it leaves no room for the attribute x-redrive-attempt");
+    if (!copy && !counted)
+        return isolate("it leaves no room for the attribute x-redrive-attempt, and there is no journal to count it");
+    out.is_unmarked = !copy;
+    if (!copy) copy = sqs::detail::copy_of(m);
     out.what = action::send;
     out.attempt = attempt;
     out.copy = std::move(*copy);

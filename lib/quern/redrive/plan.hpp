@@ -60,6 +60,7 @@ struct plan {
     int attempt = 0;            ///< of this send: 1 for the first; otherwise how many there have been
     std::chrono::milliseconds delay{0};
     std::optional<wall_time> not_before; ///< of send, where the queue cannot delay the message so: wait first
+    bool is_unmarked = false;            ///< of send: the copy has no count, which the journal has to keep
     sqs::send_message_entry copy;        ///< of send and isolate
 };
 
@@ -76,14 +77,17 @@ struct route {
 ///     no count             |           |               | isolate
 ///     max_attempts or more |           |               | isolate
 ///     fewer, or none       | yes       |               | skip
-///     fewer, or none       | no        | no            | isolate, unchanged
+///     fewer, or none       | no        | no            | isolate, unchanged; with `counted` send, unchanged
 ///     n, or none: n = 0    | no        | yes           | send as attempt n + 1
 ///
 /// A copy has the body, the attributes of every type, the trace header and the group. To these come x-redrive-attempt
 /// (Number) and, where it has none, x-original-first-receive-timestamp (String, RFC 3339) and QuernOriginalId. With
 /// less room, the time is in the first: "2 2026-01-02T03:04:05.678Z", a String; with room for one attribute, the id
 /// is left out.
-plan plan_for(sqs::message const&, route const&, plan_policy const&, std::mt19937_64&);
+///
+/// `counted`: the attempts that a journal has counted of a message without the attribute. Absent: nobody counts so.
+plan plan_for(sqs::message const&, route const&, plan_policy const&, std::mt19937_64&,
+    std::optional<int> counted = std::nullopt);
 
 /// The copy for the poison queue: the message, and as far as there is room why it is there, its id, its source and
 /// its first receive, under the names that a consumer's own poison copies have.

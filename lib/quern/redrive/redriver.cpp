@@ -43,6 +43,12 @@ std::optional<failure> options::validate() const
         return wrong("poison_url is the dead-letter queue itself: what is isolated would come again");
     if (!to_url.empty() && poison_url == to_url)
         return wrong("poison_url is to_url: what is isolated would be tried again");
+    for (auto const& one : targets) {
+        if (one.url.empty()) return wrong("targets: a url is empty");
+        if (one.url == dlq_url)
+            return wrong("targets: one is the dead-letter queue itself: what is sent would come again");
+        if (one.url == poison_url) return wrong("targets: one is poison_url: what is isolated would be tried again");
+    }
     if (record && (keep || dry_run)) return wrong("a journal is of what was done: not with keep or dry_run");
     if (plan.waits && !record) return wrong("plan.waits needs a journal");
     if (plan.isolate_all && plan.isolate_all->empty()) return wrong("isolate_all: a reason must not be empty");

@@ -18,9 +18,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace quern {
 
@@ -31,10 +33,20 @@ class observer;
 
 namespace quern::redrive {
 
+/// A queue for some of the messages.
+struct target {
+    predicate of;
+    std::string url;
+};
+
 /// Settings of a run over one dead-letter queue.
 struct options {
     std::string dlq_url;
-    std::string to_url;     ///< where all go; empty: each to the queue that it came from
+    std::string to_url; ///< where all go; empty: each to the queue that it came from
+
+    /// Queues for some: the first whose condition holds for a message is its own. to_url is for the others.
+    std::vector<target> targets;
+
     std::string poison_url; ///< where poison goes; empty: it is left, and reported
 
     plan_policy plan;   ///< its began_at and cutoff are set by the run
@@ -58,13 +70,17 @@ struct options {
     std::chrono::seconds hide_for{900};
 
     std::chrono::seconds wait_time{1};           ///< of a receive; the run ends no sooner after the last message
-    std::chrono::seconds visibility_timeout{60}; ///< likewise
+    std::chrono::seconds visibility_timeout{30}; ///< likewise; a process that is killed leaves what it held hidden
     std::chrono::milliseconds drain_deadline{30'000};
 
     /// Where every decision is written before it is carried out; null: nowhere. A run that it has begun goes on.
     /// Outlives run(). Not with keep or dry_run.
     journal* record = nullptr;
     std::string record_input; ///< settings of the run, for those who resume it
+
+    /// Attempts that journals of earlier runs have counted of messages that have no room for the attribute, by id;
+    /// see counted_attempts(). With a journal such a message goes unchanged.
+    std::map<std::string, int, std::less<>> counted_before;
 
     /// For who looks at a run from outside, where not null: the observer of the consumer of the dead-letter queue,
     /// what is given that consumer before it begins, and what is awaited when it has ended, before it goes.

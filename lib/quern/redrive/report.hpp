@@ -40,7 +40,7 @@ struct report {
     std::size_t waiting = 0;            ///< messages that are not due: resume the run
     std::size_t unknown = 0; ///< messages that may have been sent before the run was resumed, and were not seen since
     std::size_t depth = 0;   ///< messages in the queue when it began
-    std::size_t elsewhere = 0; ///< messages in flight when it ended, held by others
+    std::size_t elsewhere = 0; ///< messages in flight when it had come to the end of the queue, held by others
     std::size_t behind = 0;    ///< of a FIFO queue: behind messages of their group that were not chosen, never seen
     std::size_t still_hidden = 0; ///< messages that could not be made visible again: they become so by themselves
     bool interrupted = false;     ///< told to end before it had come to the end of the queue

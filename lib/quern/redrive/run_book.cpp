@@ -164,6 +164,7 @@ void run_book::change(entry& now, event const& e)
     case E::waiting:
         now.due = e.due;
         now.hidden_until = e.hidden_until;
+        now.handle = e.handle;
         break;
     case E::sending:
         now.in_doubt = now.in_doubt && !e.maybe_twice;
@@ -175,6 +176,8 @@ void run_book::change(entry& now, event const& e)
     case E::sent:
         ++(now.isolated ? isolated_ : redriven_);
         if (!now.isolated) ++by_queue_[std::string(queue_name(now.queue))];
+        if (e.attempt != 0) counted_[e.new_id] = e.attempt;
+        counted_.erase(e.message);
         now.maybe_sent = now.in_doubt = false;
         now.hidden_until = {};
         break;
@@ -247,6 +250,20 @@ run_book::tally run_book::counts() const
         else if (one.where == stage::planned)
             ++out.planned;
     }
+    return out;
+}
+
+int run_book::counted(std::string_view id) const
+{
+    auto const at = counted_.find(id);
+    return at == counted_.end() ? 0 : at->second;
+}
+
+std::unordered_map<std::string, std::string> run_book::hidden(wall_time now) const
+{
+    std::unordered_map<std::string, std::string> out;
+    for (auto const& [id, one] : messages_)
+        if (one.where == stage::waiting && one.hidden_until > now && !one.handle.empty()) out.emplace(id, one.handle);
     return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -46,6 +47,7 @@ public:
         std::uint64_t last = 0;   ///< event of the message
         bool skipped = false;
         std::string queue, reason, key;
+        std::string handle; ///< of the receive since which it waits
 
         bool is_open() const { return where != stage::unseen && where != stage::done && where != stage::left; }
         bool is_unknown() const; ///< nobody knows whether a send of it was done
@@ -78,6 +80,10 @@ public:
     tally counts() const;
     bool has_undeleted() const { return redriven_ + isolated_ != deleted_; }
     std::map<std::string, std::size_t> redriven_to() const { return by_queue_; }
+    int counted(std::string_view id) const; ///< attempts of a message that has no room for them; 0: none is known
+
+    /// Receipt handles of the messages that are hidden while they wait, by id.
+    std::unordered_map<std::string, std::string> hidden(wall_time now) const;
 
     /// No event: a message on its way was let go at `at`, and comes again. Whatever becomes of it ends that.
     void expect(std::string_view id, wall_time at);
@@ -101,6 +107,7 @@ private:
     std::deque<std::string> done_;     // in this order
     std::multiset<wall_time> awaited_; // when those that wait can be received
     std::map<std::string, std::size_t> by_queue_;
+    std::map<std::string, int, std::less<>> counted_; // by the id that the next queue gave, which a move by SQS keeps
     std::size_t redriven_ = 0, isolated_ = 0, deleted_ = 0, failures_ = 0, maybe_twice_ = 0;
 };
 

@@ -75,4 +75,16 @@ asio::awaitable<result<void>> cloudwatch::put_metric_alarm(put_metric_alarm_requ
     return detail::call(host_, "PutMetricAlarm", to_json(r.alarm), read);
 }
 
+asio::awaitable<result<void>> cloudwatch::delete_alarms(delete_alarms_request r)
+{
+    std::string body;
+    text::json_writer to(body);
+    to.begin_object().key("AlarmNames").begin_array();
+    for (auto const& name : r.names)
+        to.string(name);
+    to.end_array().end_object();
+    auto const read = [](detail::reply const& end) { return end.refused ? *end.refused : result<void>(); };
+    return detail::call(host_, "DeleteAlarms", std::move(body), read);
+}
+
 } // namespace quern::services

@@ -48,11 +48,17 @@ struct put_metric_alarm_request {
     explicit put_metric_alarm_request(metric_alarm a) : alarm(std::move(a)) {}
 };
 
+struct delete_alarms_request {
+    std::vector<std::string> names; ///< a hundred at most
+
+    explicit delete_alarms_request(std::vector<std::string> all) : names(std::move(all)) {}
+};
+
 /// CloudWatch, as far as alarms need it.
 ///
 /// Fails with  as aws::service::call().
 /// Cancellation  terminal, of each call.
-/// Source      Amazon CloudWatch API reference, "PutMetricAlarm".
+/// Source      Amazon CloudWatch API reference, "PutMetricAlarm", "DeleteAlarms".
 class cloudwatch final : public service_client {
 public:
     /// Throws boost::system::system_error when an option is invalid, no region is found, or the CA bundle or the
@@ -64,6 +70,11 @@ public:
     ///
     /// Fails with  LimitExceeded, InvalidParameterValue, AccessDenied (cloudwatch:PutMetricAlarm).
     boost::asio::awaitable<result<void>> put_metric_alarm(put_metric_alarm_request);
+
+    /// Deletes these alarms, as far as they are there.
+    ///
+    /// Fails with  ResourceNotFound, AccessDenied (cloudwatch:DeleteAlarms).
+    boost::asio::awaitable<result<void>> delete_alarms(delete_alarms_request);
 };
 
 } // namespace quern::services

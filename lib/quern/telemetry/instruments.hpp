@@ -42,6 +42,7 @@ enum class id : std::uint8_t {
     redrive_messages,
     redrive_returns,
     redrive_failures,
+    idempotency_messages,
     requests,
     request_duration,
     telemetry_dropped,
@@ -57,6 +58,7 @@ enum class part : std::uint8_t {
     queue,        ///< as GetQueueAttributes tells, now and then
     dead_letters, ///< the same of the queue's dead-letter queue
     redrive,      ///< of a run over a dead-letter queue
+    idempotency,  ///< of the guard of a queue's handlers
     client,       ///< requests to SQS, of all who share the client
     exporter,     ///< of these numbers
     program,
@@ -110,6 +112,8 @@ inline constexpr text obstacle[] = {"max_in_flight", "max_bytes_in_flight", "rat
     "receives_fail", "empty_answers", "paused", "breaker", "flag", "not_started", "draining", "ended"};
 inline constexpr text queue_state[] = {"visible", "not_visible", "delayed"};
 inline constexpr text redriven[] = {"redriven", "isolated", "skipped", "left"};
+inline constexpr text guarded[] = {"claimed", "completed", "duplicate", "released", "abandoned", "mismatched",
+    "fenced", "unavailable", "unrecorded"};
 inline constexpr text request_result[] = {"ok", "throttled", "error", "timeout"};
 inline constexpr text signal[] = {"metrics", "traces"};
 
@@ -223,6 +227,10 @@ inline constexpr std::array<instrument, instrument_count> instruments{{
     {id::redrive_failures, part::redrive, kind::counter,
      "quern_redrive_failures_total", "quern.redrive.failures", "", "{send}", {},
      "Sends of a redrive that failed or were refused; most are tried again."},
+    {id::idempotency_messages, part::idempotency, kind::counter,
+     "quern_idempotency_messages_total", "quern.idempotency.messages", "", "{message}",
+     {{{"result", "", values::guarded}}},
+     "Messages whose handler must not repeat, by what became of them: claimed, and then completed, abandoned, fenced or unrecorded; deleted as a duplicate; released since somebody else works on the key; mismatched with the payload of their key; or the store was unavailable."},
     {id::requests, part::client, kind::counter,
      "quern_requests_total", "quern.requests", "", "{request}",
      {{{"operation", "messaging.operation.name", values::operation}, {"result", "", values::request_result}}},

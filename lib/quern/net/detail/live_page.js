@@ -26,8 +26,9 @@ function follow(show) {
   const events = new EventSource('/events');
   events.onmessage = e => show(JSON.parse(e.data));
   events.onerror = () => {
-    say('health', 'the connection is lost; trying again', 'bad');
-    if (events.readyState !== EventSource.CLOSED) return; // else it was refused, and does not come back by itself
+    const refused = events.readyState === EventSource.CLOSED; // which does not come back by itself
+    say('health', refused ? 'as many look at this page as may; trying again' : 'the connection is lost; trying again', 'bad');
+    if (!refused) return;
     setTimeout(follow, 3000, show);
   };
 }

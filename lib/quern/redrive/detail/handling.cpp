@@ -82,7 +82,7 @@ outcome redriver::state::put_off(delivery& d, wall_time due)
     auto const left = std::chrono::ceil<std::chrono::seconds>(due - record_.now());
     auto const hold = std::clamp<std::chrono::seconds>(left, 1s, longest_hold);
     // An unknown end of a send stays so: the message is sent again, marked, when it is due.
-    if (book().of(d.id()).where != stage::unknown) record_.put_off(d.id(), due, hold);
+    if (book().of(d.id()).where != stage::unknown) record_.put_off(d, due, hold);
     return hide(d, hold);
 }
 
@@ -120,7 +120,7 @@ redriver::state::receipt redriver::state::judge(failure const& why, bool fifo)
 
 /// Sends, and again where that may help. What begins here is not cancelled any more: its end must be known.
 asio::awaitable<redriver::state::receipt> redriver::state::deliver(
-    delivery& d, sqs::send_message_entry copy, std::string to, bool paced)
+    delivery& d, sqs::send_message_entry copy, std::string to, bool paced, int counted)
 {
     auto& through = producer_for(to);
     std::string const id(d.id());
@@ -147,7 +147,7 @@ asio::awaitable<redriver::state::receipt> redriver::state::deliver(
         if (kept) {
             auto once = copy;
             sent = co_await through.send(std::move(once));
-            record_.end_send(id, to, sent);
+            record_.end_send(id, to, sent, counted);
             kept = co_await record_.kept();
         }
         auto const all = asio::enable_terminal_cancellation();
@@ -214,7 +214,8 @@ redriver::state::outcome_of redriver::state::carry_out(delivery& d, plan p, std:
 {
     auto const sends = p.what == action::send;
     auto copy = p.copy;
-    auto const got = co_await deliver(d, std::move(copy), to, sends);
+    auto const counted = p.is_unmarked ? p.attempt : 0;
+    auto const got = co_await deliver(d, std::move(copy), to, sends, counted);
     if (got.what == delivered::refused && sends && !o_.poison_url.empty()) {
         p.reason = "refused by " + std::string(queue_name(to)) + ": " + got.reason;
         p.copy = isolated_copy(d.message(), {queue_name(o_.dlq_url), to, o_.poison_url}, p.reason);
@@ -257,6 +258,23 @@ redriver::state::outcome_of redriver::state::handle(delivery& d)
     co_return co_await decide(d);
 }
 
+/// The queue that a message is to go to: that of the first rule that holds, else the one for all, else its source.
+std::optional<std::string> redriver::state::target_of(sqs::message const& m) const
+{
+    auto const meant = std::ranges::find_if(o_.targets, [&](target const& t) { return t.of.holds(m) == match::yes; });
+    if (meant != o_.targets.end()) return meant->url;
+    return o_.to_url.empty() ? source_of(m, sources_) : o_.to_url;
+}
+
+/// Attempts that the journal, or an earlier one, has counted of a message that does not say them.
+std::optional<int> redriver::state::counted_of(sqs::message const& m) const
+{
+    if (!o_.record) return {};
+    if (auto const here = book().counted(m.id); here != 0) return here;
+    auto const before = o_.counted_before.find(m.id);
+    return before == o_.counted_before.end() ? 0 : before->second;
+}
+
 redriver::state::outcome_of redriver::state::decide(delivery& d)
 {
     auto const& m = d.message();
@@ -268,11 +286,11 @@ redriver::state::outcome_of redriver::state::decide(delivery& d)
         record_.plan(d, none, {}, retention_);
         co_return hide(d, o_.hide_for);
     }
-    auto const to = o_.to_url.empty() ? source_of(m, sources_) : o_.to_url;
+    auto const to = target_of(m);
     if (!to && !policy_.isolate_all)
         co_return leave(d, "the queue that it came from is not known; say where to send it");
     route const way{queue_name(o_.dlq_url), to ? *to : std::string_view(), o_.poison_url};
-    auto p = plan_for(m, way, policy_, random_);
+    auto p = plan_for(m, way, policy_, random_, counted_of(m));
     if (p.has_come_back) {
         ++told_.came_back;
         // Those of a process before this one have had their say about it.

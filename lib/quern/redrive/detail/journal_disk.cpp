@@ -1,6 +1,7 @@
 // Journals in a folder.
 
 #include <quern/core/detail/descriptor.hpp>
+#include <quern/core/detail/text/reading.hpp>
 #include <quern/redrive/journal.hpp>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace quern::redrive {
 namespace {
@@ -57,10 +59,27 @@ std::string path_of(std::string const& folder, std::string const& name, char con
     return folder + '/' + name + kind;
 }
 
+constexpr std::size_t size_digits = 20; // always as many, so that a shorter one leaves nothing behind
+
+/// The size that stands beside a journal; 0 where there is none, as beside those of older versions.
+std::size_t size_in(std::string const& path)
+{
+    descriptor const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    auto const text = file.get() < 0 ? result<std::string>() : read_all(file.get(), path);
+    return text ? text::number_in<std::size_t>(text->substr(0, size_digits)).value_or(0) : 0;
+}
+
+/// Locks of a writer, held while it is there.
+struct place {
+    std::vector<descriptor> locks; ///< on the folder, and on the queue
+    descriptor run;                ///< and the size, before who has it
+};
+
 class disk_file final : public journal_file {
 public:
-    disk_file(descriptor lock, descriptor file, std::string path, std::string cancel_path)
-        : lock_(std::move(lock)), file_(std::move(file)), path_(std::move(path)), cancel_path_(std::move(cancel_path))
+    disk_file(place held, descriptor file, std::string const& folder, std::string const& name)
+        : place_(std::move(held)), file_(std::move(file)), path_(path_of(folder, name, ".jsonl")),
+          size_path_(path_of(folder, name, ".size")), cancel_path_(path_of(folder, name, ".cancel"))
     {}
 
     result<void> read(piece_reader const& take) override { return read_pieces(file_.get(), path_, take); }
@@ -68,39 +87,77 @@ public:
     result<void> append(std::string_view text) override
     {
         if (!write_all(file_.get(), text) || ::fsync(file_.get()) != 0) return system_failure(errno, path_);
-        return {};
+        return tell_size();
     }
 
     result<void> cut(std::size_t size) override
     {
         if (::ftruncate(file_.get(), static_cast<off_t>(size)) != 0 || ::fsync(file_.get()) != 0)
             return system_failure(errno, path_);
-        return {};
+        return tell_size();
     }
+
+    std::size_t least_size() override { return size_in(size_path_); }
 
     bool is_cancelled() override { return ::access(cancel_path_.c_str(), F_OK) == 0; }
     void forget_cancel() override { ::unlink(cancel_path_.c_str()); }
 
 private:
-    descriptor const lock_, file_;
-    std::string const path_, cancel_path_;
+    /// Tells whoever reads it next how long it was, after what it tells of: then it is never too much, and need not
+    /// be kept on the disk by itself.
+    result<void> tell_size()
+    {
+        struct ::stat is {};
+        if (::fstat(file_.get(), &is) != 0) return system_failure(errno, path_);
+        auto text = std::to_string(is.st_size);
+        text.insert(0, size_digits - std::min(size_digits, text.size()), '0');
+        if (::pwrite(place_.run.get(), text.data(), text.size(), 0) < 0) return system_failure(errno, path_);
+        return {};
+    }
+
+    place const place_;
+    descriptor const file_;
+    std::string const path_, size_path_, cancel_path_;
 };
 
-/// The writer's place; the file says who has it.
-result<descriptor> take_place(std::string const& folder, std::string const& name)
+/// A lock on that file, which says who has it behind so many bytes.
+result<descriptor> locked(std::string const& path, std::string const& what, std::string const& name, std::size_t at)
 {
-    auto const path = folder + "/lock";
     descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (lock.get() < 0) return system_failure(errno, path);
     if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK) return system_failure(errno, path);
-        auto const holder = read_all(lock.get(), path);
+        auto const text = read_all(lock.get(), path);
         return failure(errc::invalid_option,
-            folder + " is in use by " + (holder && !holder->empty() ? *holder : std::string("another process")));
+            what + " is in use by " +
+                (text && text->size() > at ? text->substr(at) : std::string("another process")));
     }
     auto const text = "process " + std::to_string(::getpid()) + ", for " + name;
-    if (::ftruncate(lock.get(), 0) != 0 || !write_all(lock.get(), text)) return system_failure(errno, path);
+    if (at == 0 && ::ftruncate(lock.get(), 0) != 0) return system_failure(errno, path);
+    if (::pwrite(lock.get(), text.data(), text.size(), static_cast<off_t>(at)) < 0)
+        return system_failure(errno, path);
     return lock;
+}
+
+/// The place of the only writer of this journal, and of the only run in this folder over that queue.
+result<place> take_place(std::string const& folder, std::string const& name, std::string const& queue)
+{
+    std::vector<descriptor> locks;
+    auto const path = folder + "/lock"; // which older versions have alone
+    auto const& whole = locks.emplace_back(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (whole.get() < 0) return system_failure(errno, path);
+    if (::flock(whole.get(), LOCK_SH | LOCK_NB) != 0) {
+        auto const holder = read_all(whole.get(), path);
+        return failure(errc::invalid_option, folder + " is in use by " + (holder ? *holder : std::string("another")));
+    }
+    if (!queue.empty()) {
+        auto of_queue = locked(path_of(folder, queue, ".queue"), folder + ", for " + queue + ',', name, 0);
+        if (!of_queue) return of_queue.error();
+        locks.push_back(std::move(*of_queue));
+    }
+    auto of_run = locked(path_of(folder, name, ".size"), path_of(folder, name, ".jsonl"), name, size_digits);
+    if (!of_run) return of_run.error();
+    return place{std::move(locks), std::move(*of_run)};
 }
 
 } // namespace
@@ -114,7 +171,8 @@ bool is_journal_name(std::string_view name)
     return !name.empty() && name.front() != '.' && name.size() <= 80 && std::ranges::all_of(name, is_plain);
 }
 
-result<std::unique_ptr<journal_file>> open_journal_file(std::string const& folder, std::string const& name)
+result<std::unique_ptr<journal_file>> open_journal_file(
+    std::string const& folder, std::string const& name, std::string const& queue)
 {
     if (!is_journal_name(name))
         return failure(errc::invalid_option,
@@ -126,23 +184,27 @@ result<std::unique_ptr<journal_file>> open_journal_file(std::string const& folde
     } else if (errno != EEXIST) {
         return system_failure(errno, folder);
     }
-    auto lock = take_place(folder, name);
-    if (!lock) return lock.error();
+    auto held = take_place(folder, name, queue);
+    if (!held) return held.error();
     auto const path = path_of(folder, name, ".jsonl");
     descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     if (file.get() < 0) return system_failure(errno, path);
     auto const synced = sync_folder(folder);
     if (!synced) return synced.error();
     return std::unique_ptr<journal_file>(
-        std::make_unique<disk_file>(std::move(*lock), std::move(file), path, path_of(folder, name, ".cancel")));
+        std::make_unique<disk_file>(std::move(*held), std::move(file), folder, name));
 }
 
 result<std::string> read_journal_file(std::string const& folder, std::string const& name)
 {
     auto const path = path_of(folder, name, ".jsonl");
+    auto const least = size_in(path_of(folder, name, ".size")); // before: who writes it goes on
     descriptor const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (file.get() < 0) return system_failure(errno, path);
-    return read_all(file.get(), path);
+    auto text = read_all(file.get(), path);
+    if (!text) return text;
+    if (auto const wrong = shorter_than(least, text->rfind('\n') + 1)) return *wrong;
+    return text;
 }
 
 result<std::optional<event>> read_journal_start(std::string const& folder, std::string const& name)
@@ -161,6 +223,7 @@ result<std::optional<event>> read_journal_start(std::string const& folder, std::
     if (!read) return read.error();
     auto const extent = reader.end();
     if (!extent) return extent.error();
+    if (auto const wrong = shorter_than(size_in(path_of(folder, name, ".size")), extent->whole)) return *wrong;
     return out;
 }
 
@@ -180,6 +243,37 @@ result<std::vector<std::string>> journal_names(std::string const& folder)
         if (at->path().extension() == ".jsonl") out.push_back(at->path().stem().string());
     if (wrong) return system_failure(wrong.value(), folder);
     std::ranges::sort(out);
+    return out;
+}
+
+result<std::map<std::string, int, std::less<>>> counted_attempts(std::string const& folder)
+{
+    std::map<std::string, int, std::less<>> out;
+    if (::access(folder.c_str(), F_OK) != 0) return out;
+    auto const names = journal_names(folder);
+    if (!names) return names.error();
+    auto const take = [&out](std::string_view line) {
+        if (line.find(name_of(event_kind::sent)) == line.npos || line.find("\"attempt\":") == line.npos) return;
+        auto const e = parse_event(line);
+        if (e && e->kind == event_kind::sent && e->attempt != 0) out[e->new_id] = e->attempt;
+    };
+    for (auto const& name : *names) {
+        auto const path = path_of(folder, name, ".jsonl");
+        descriptor const file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        if (file.get() < 0) return system_failure(errno, path);
+        std::string begun;
+        auto const read = read_pieces(file.get(), path, [&](std::string_view piece) -> result<void> {
+            for (auto end = piece.find('\n'); end != piece.npos; end = piece.find('\n')) {
+                begun += piece.substr(0, end);
+                take(begun);
+                begun.clear();
+                piece.remove_prefix(end + 1);
+            }
+            begun += piece;
+            return {};
+        });
+        if (!read) return read.error();
+    }
     return out;
 }
 

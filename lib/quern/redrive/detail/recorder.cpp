@@ -86,9 +86,13 @@ void recorder::plan(delivery const& d, redrive::plan& p, std::string const& to, 
         .due = p.not_before.value_or(wall_time())});
 }
 
-void recorder::put_off(std::string_view id, wall_time due, std::chrono::seconds hidden_for)
+void recorder::put_off(delivery const& d, wall_time due, std::chrono::seconds hidden_for)
 {
-    write({.kind = event_kind::waiting, .message = std::string(id), .due = due, .hidden_until = now() + hidden_for});
+    write({.kind = event_kind::waiting,
+        .message = std::string(d.id()),
+        .due = due,
+        .hidden_until = now() + hidden_for,
+        .handle = std::string(d.message().receipt_handle)});
 }
 
 bool recorder::begin_send(std::string_view id, sqs::send_message_entry const& copy, std::string const& to)
@@ -105,12 +109,14 @@ bool recorder::begin_send(std::string_view id, sqs::send_message_entry const& co
 
 /// A copy that may be in a FIFO queue is in doubt: for five minutes the queue takes no second one with the same
 /// deduplication id, and after that it does.
-void recorder::end_send(std::string_view id, std::string const& to, result<sqs::send_message_response> const& end)
+void recorder::end_send(
+    std::string_view id, std::string const& to, result<sqs::send_message_response> const& end, int counted)
 {
     event e{.kind = end ? event_kind::sent : event_kind::send_failed, .message = std::string(id)};
     if (end) {
         e.new_id = end->message_id;
         e.sequence = end->sequence_number;
+        e.attempt = counted;
     } else {
         e.reason = describe(end.error());
         (to.ends_with(".fifo") ? e.in_doubt : e.maybe_twice) = may_be_there(end.error());

@@ -30,11 +30,13 @@ public:
     /// Writes the plan, unless the message was planned so before: then it is changed to what was left to chance.
     void plan(delivery const&, redrive::plan&, std::string const& to, std::chrono::seconds retention);
 
-    void put_off(std::string_view id, wall_time due, std::chrono::seconds hidden_for);
+    void put_off(delivery const&, wall_time due, std::chrono::seconds hidden_for);
 
     /// True when a second copy is counted from now on, because an earlier send may have been done.
     bool begin_send(std::string_view id, sqs::send_message_entry const& copy, std::string const& to);
-    void end_send(std::string_view id, std::string const& to, result<sqs::send_message_response> const&);
+
+    /// `counted`: the attempt, where the copy does not say it; else 0.
+    void end_send(std::string_view id, std::string const& to, result<sqs::send_message_response> const&, int counted);
 
     /// Completes when all of it is kept. Others who have something to write are let before, so that it is written at
     /// once. False: nothing may be sent any more.

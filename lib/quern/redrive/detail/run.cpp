@@ -2,7 +2,7 @@
 
 #include <quern/redrive/detail/state.hpp>
 
-#include <quern/sqs/batch.hpp>
+#include <quern/redrive/detail/give_back.hpp>
 #include <quern/sqs/detail/next_tokens.hpp>
 
 #include <boost/asio/co_spawn.hpp>
@@ -27,6 +27,8 @@ struct depth {
     std::size_t visible = 0, in_flight = 0, delayed = 0;
     std::chrono::seconds retention{0};
     bool has_policy = false; // of its own: it gives messages away after some receives
+
+    std::size_t total() const { return visible + in_flight + delayed; }
 };
 
 sqs::answer<depth> look(sqs::api& api, std::string url)
@@ -76,31 +78,6 @@ sqs::answer<std::set<std::string>> find_sources(sqs::api& api, std::string url)
         std::string(queue_name(url)) + " is the dead-letter queue of no queue: say where to send its messages");
 }
 
-/// Makes visible again what was passed over; the number of those that could not be. They become visible by
-/// themselves; after a batch of which nothing could be told twice, nothing more is tried.
-asio::awaitable<std::size_t> give_back(
-    sqs::api& api, clock& time, std::string url, std::unordered_map<std::string, std::string> const& hidden)
-{
-    alarm later(time, co_await asio::this_coro::executor);
-    std::size_t told = 0;
-    for (auto at = hidden.begin(); at != hidden.end();) {
-        std::vector<sqs::change_visibility_entry> some;
-        for (; at != hidden.end() && some.size() < sqs::max_batch_entries; ++at)
-            some.emplace_back("", at->second, 0s);
-        auto failed = some.size();
-        for (int tries = 1; tries <= 2 && failed != 0; ++tries) {
-            auto const soon = time.now() + 1s;
-            if (tries == 2) co_await later.wait(soon);
-            auto again = some;
-            auto const ends = co_await sqs::change_visibility_batch(api, url, std::move(again));
-            failed = static_cast<std::size_t>(std::ranges::count_if(ends, [](auto const& end) { return !end; }));
-        }
-        told += some.size() - failed;
-        if (failed == some.size()) break;
-    }
-    co_return hidden.size() - told;
-}
-
 } // namespace
 
 redriver::state::state(asio::any_io_executor ex, sqs::api& api, options o)
@@ -115,7 +92,7 @@ asio::awaitable<std::optional<failure>> redriver::state::prepare()
     auto const now = co_await look(api_, o_.dlq_url);
     if (!now) co_return now.error();
     told_.dry_run = o_.dry_run;
-    told_.depth = now->visible + now->in_flight + now->delayed;
+    told_.depth = now->total();
     rule_.depth_is(told_.depth, 0, time_.now());
     process_began_ = std::chrono::floor<std::chrono::milliseconds>(record_.now());
     retention_ = now->retention;
@@ -147,7 +124,8 @@ void redriver::state::take_up()
     told_.maybe_twice = counts.maybe_twice;
     told_.by_queue = book().redriven_to();
     rule_.begin_with(counts.redriven + counts.isolated + counts.maybe_sent);
-    look_at_journal(); // somebody may have asked for the end while no process was there
+    hidden_ = book().hidden(record_.now()); // by the process before this one, which had no time to give it back
+    look_at_journal();                      // somebody may have asked for the end while no process was there
     if (told_.cancelled) gate_.close();
 }
 
@@ -193,15 +171,36 @@ void redriver::state::look_at_journal()
     if (journal_.is_broken()) end_unwritable();
 }
 
+/// The queue counts no message, and has for as long as such a count may be old. Then nothing that is awaited comes: a
+/// process that was killed may have deleted it and not written that down.
+asio::awaitable<bool> redriver::state::has_none()
+{
+    auto const asked_at = time_.now();
+    if (asked_at - none_at_ < look_every) co_return false;
+    none_at_ = asked_at;
+    auto const now = co_await look(api_, o_.dlq_url);
+    if (!now || now->total() != 0) none_since_.reset();
+    if (!now || now->total() != 0) co_return false;
+    if (!none_since_) none_since_ = asked_at;
+    auto const is_known = asked_at - *none_since_ >= o_.speed.depth_lag;
+    if (is_known) hidden_.clear();
+    co_return is_known;
+}
+
 /// Nothing is held or awaited here, the queue has nothing that could be received, and receives came back empty: or
 /// brought only what is hidden, until each had its turn, where one of many comes to light every few seconds. A FIFO
 /// queue goes on counting what is behind a message that we hide; there, the receives have to do.
 asio::awaitable<bool> redriver::state::is_empty(consumer const& c)
 {
     auto const seen = c.counters().empty_polls;
-    if (c.in_flight() != 0 || awaits()) {
+    if (c.in_flight() != 0) {
         empty_polls_ = seen;
+        none_since_.reset();
         co_return false;
+    }
+    if (awaits()) {
+        empty_polls_ = seen;
+        co_return co_await has_none();
     }
     auto const is_behind_ours = o_.dlq_url.ends_with(".fifo") && !hidden_.empty();
     std::uint64_t const enough = is_behind_ours ? 2 : 1; // one may have begun while a message was held
@@ -209,8 +208,13 @@ asio::awaitable<bool> redriver::state::is_empty(consumer const& c)
     if (seen < empty_polls_ + enough && !has_come_round) co_return false;
     empty_polls_ = seen;
     auto const now = co_await look(api_, o_.dlq_url);
+    auto const are_elsewhere = now && now->in_flight > hidden_.size();
     // Messages that a killed process hid come to light first; a record is not closed before.
-    if (o_.record && (!now || now->in_flight > hidden_.size())) co_return false;
+    if (o_.record && (!now || are_elsewhere)) co_return false;
+    if (!are_elsewhere) others_since_.reset();
+    if (are_elsewhere && !others_since_) others_since_ = time_.now();
+    // SQS may count for a while what was just deleted here.
+    if (are_elsewhere && time_.now() - *others_since_ < o_.speed.depth_lag) co_return false;
     if (is_behind_ours) co_return true;
     co_return now && now->visible + now->delayed == 0 && c.in_flight() == 0 && !awaits();
 }
@@ -228,7 +232,7 @@ asio::awaitable<void> redriver::state::watch(consumer& c, std::optional<result<d
         if (looks && rule_.wants_depth()) {
             auto const before = rule_.removed_count();
             auto const now = co_await look(api_, o_.dlq_url);
-            if (now) rule_.depth_is(now->visible + now->in_flight + now->delayed, before, time_.now());
+            if (now) rule_.depth_is(now->total(), before, time_.now());
             told_.came_back = std::max(told_.came_back, rule_.wants_depth() ? rule_.came_back_count() : 0);
             gate_.wake();
         }
@@ -252,7 +256,9 @@ void redriver::state::settle_missing()
     auto const blocks_groups = o_.dlq_url.ends_with(".fifo") && !hidden_.empty();
     std::vector<std::pair<std::string, stage>> open;
     for (auto const& [id, one] : book().messages()) {
-        if (!one.is_open() || one.is_unknown() || hidden_.contains(id)) continue;
+        if (!one.is_open() || one.is_unknown()) continue;
+        if (hidden_.contains(id) && !one.waits())
+            continue; // one that waits would have come: nothing is awaited any more
         // A message of the group that was sent would have come before what is hidden.
         if (blocks_groups && one.where != stage::sent) continue;
         open.emplace_back(id, one.where);
@@ -313,14 +319,17 @@ asio::awaitable<result<report>> redriver::state::run()
     for (auto& [url, one] : producers_)
         co_await one->close(o_.drain_deadline);
     auto const left = co_await look(api_, o_.dlq_url);
-    if (left) told_.elsewhere = left->in_flight - std::min(left->in_flight, hidden_.size());
+    if (left && !has_enough()) told_.elsewhere = left->in_flight - std::min(left->in_flight, hidden_.size());
     if (left && is_finished_ && !has_enough() && told_.skipped != 0 && o_.dlq_url.ends_with(".fifo"))
         told_.behind = left->visible + left->delayed;
     told_.stopped = rule_.why_stopped();
     if (over->has_error() && !told_.stopped) told_.stopped = describe(over->error());
     close_book();
     told_.interrupted = is_told_to_end_ && !is_finished_ && !told_.stopped && !told_.cancelled;
-    told_.still_hidden = co_await give_back(api_, time_, o_.dlq_url, hidden_);
+    std::vector<std::string> handles;
+    for (auto const& [id, handle] : hidden_)
+        handles.push_back(handle);
+    told_.still_hidden = co_await give_back(api_, time_, o_.dlq_url, std::move(handles));
     told_.took = std::chrono::duration_cast<std::chrono::milliseconds>(time_.now() - began);
     co_return told_;
 }

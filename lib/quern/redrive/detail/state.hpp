@@ -44,7 +44,10 @@ private:
     outcome_of carry_out(delivery&, plan, std::string to);
     outcome_of end_of_send(delivery&, receipt const&);
     outcome_of remove(delivery&);
-    boost::asio::awaitable<receipt> deliver(delivery&, sqs::send_message_entry, std::string to, bool paced);
+    boost::asio::awaitable<receipt> deliver(
+        delivery&, sqs::send_message_entry, std::string to, bool paced, int counted);
+    std::optional<std::string> target_of(sqs::message const&) const;
+    std::optional<int> counted_of(sqs::message const&) const;
     receipt judge(failure const&, bool fifo);
     void count(plan const&, std::string const& to);
     outcome hide(delivery&, std::chrono::seconds);
@@ -58,6 +61,7 @@ private:
     void take_up();
     boost::asio::awaitable<void> watch(consumer&, std::optional<result<drain_report>> const& end);
     boost::asio::awaitable<bool> is_empty(consumer const&);
+    boost::asio::awaitable<bool> has_none();
     bool awaits() const;
     bool has_enough() const;
     void look_at_journal();
@@ -87,6 +91,9 @@ private:
     std::map<std::string, std::unique_ptr<producer>> producers_;
     std::unordered_map<std::string, std::string> hidden_; // by this process: id -> receipt handle
     std::uint64_t empty_polls_ = 0;                       // seen
+    std::optional<tick> none_since_;                      // the queue counts no message
+    std::optional<tick> others_since_;                    // it counts more in flight than this process has hidden
+    tick none_at_{};                                      // when it was asked for none_since_
     std::chrono::seconds retention_{0};
     bool is_finished_ = false; // there is nothing left to do
     std::size_t refused_ = 0;
