@@ -1,0 +1,44 @@
+#pragma once
+
+#include <quern/core/clock.hpp>
+#include <quern/policy/concurrency.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+
+namespace quern {
+
+/// Requests of a producer that may be under way at once: as many as `most` where that is 16 or less. Otherwise 16 are
+/// always allowed, and beyond them a policy::concurrency_rule finds how many bring more.
+class send_calls {
+public:
+    static constexpr std::size_t always = 16;
+
+    explicit send_calls(std::size_t most) : most_(most) {}
+
+    bool is_free() const { return under_way_ < limit(); }
+    std::size_t limit() const;
+    std::size_t most() const { return most_; }
+    std::size_t under_way() const { return under_way_; }
+
+    void began(tick now);
+
+    /// A request of so many messages ended. `more_waits`: a full one waits for its place.
+    void ended(policy::call_end, tick::duration took, std::size_t messages, bool more_waits, tick now);
+
+    /// The rule has found that more would bring nothing, or the service has refused too many.
+    bool is_service_bound() const;
+
+    /// Of the latest requests: what one took, and how many messages it had; zero before the first has ended.
+    std::chrono::nanoseconds took() const;
+    double messages_each() const { return messages_; }
+
+private:
+    std::size_t const most_;
+    std::size_t under_way_ = 0;
+    std::optional<policy::concurrency_rule> rule_;
+    double took_ = 0, messages_ = 0; // means that forget: nanoseconds, and messages
+};
+
+} // namespace quern
