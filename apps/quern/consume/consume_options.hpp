@@ -25,6 +25,8 @@ struct consume_options {
     std::optional<std::size_t> max_in_flight;
     std::uint64_t max_bytes = consumer_options().max_bytes_in_flight;
     std::string rate;
+    std::string fleet; ///< empty: the rate is this process's own
+    std::size_t fleet_concurrency = 0;
     std::int64_t burst = policy::rate().burst;
     int stall_after = 60;
     int visibility_timeout = 30;

@@ -12,7 +12,7 @@ consume_work::consume_work(asio::io_context& io, sqs::api& api, std::vector<std:
     std::function<handler(std::string const& url)> const& handle,
     std::function<batch_handler(std::string const& url)> const& many,
     std::function<std::shared_ptr<observer>(std::string const& url)> const& watch, consumer_options options)
-    : rate_(options.rate.value_or(policy::rate()))
+    : rate_(options.rate.value_or(policy::rate())), handlers_(options.handler_concurrency)
 {
     if (urls.size() == 1) {
         if (watch) options.observer = watch(urls.front());
@@ -91,15 +91,35 @@ asio::awaitable<result<void>> consume_work::limit_rate(std::optional<policy::rat
     co_return said;
 }
 
+void consume_work::begin_with_slice()
+{
+    slice_ = std::exchange(rate_, policy::rate());
+}
+
+asio::awaitable<result<void>> consume_work::set_slice(consumer_limits slice)
+{
+    slice_ = slice.rate;
+    consumer_limits to;
+    to.rate = rate_;
+    to.handler_concurrency = slice.handler_concurrency;
+    if (to.handler_concurrency && handlers_ != 0)
+        to.handler_concurrency = std::min(*to.handler_concurrency, handlers_);
+    auto const said = co_await set_limits(std::move(to));
+    co_return said;
+}
+
 policy::rate consume_work::rate_in_force() const
 {
-    if (!bound_) return rate_;
     auto const a_second = [](policy::rate const& r) {
         return static_cast<double>(r.count) / std::chrono::duration<double>(r.per).count();
     };
-    if (rate_.count != 0 && a_second(rate_) <= a_second(*bound_)) return rate_;
-    auto out = *bound_;
-    if (rate_.count != 0) out.burst = std::min(out.burst, rate_.burst);
+    auto out = rate_;
+    for (auto const& bound : {bound_, slice_}) {
+        if (!bound || bound->count == 0) continue;
+        auto const burst = out.count == 0 ? bound->burst : std::min(bound->burst, out.burst);
+        if (out.count == 0 || a_second(*bound) < a_second(out)) out = *bound;
+        out.burst = burst;
+    }
     return out;
 }
 

@@ -3,6 +3,7 @@
 #include "common/complaint.hpp"
 #include "common/depth.hpp"
 #include "common/flag_source.hpp"
+#include "common/fleet_work.hpp"
 #include "common/on_signal.hpp"
 #include "common/report_file.hpp"
 #include "common/service_manager.hpp"
@@ -105,6 +106,7 @@ private:
     consumer_work job_;
     std::shared_ptr<idempotency_work> once_;
     std::unique_ptr<metrics_export> numbers_; // null: nobody wants them
+    std::unique_ptr<fleet_work> fleet_;       // null: limits are this process's own
     std::unique_ptr<admin_port> admin_;       // null: none is wanted
     std::optional<consume_work> all_;
     service_manager manager_{s_.io.get_executor()};
@@ -141,6 +143,11 @@ int consume_run::read_files()
         auto flag = open_flag(s_, "--flag", o_.flag, interval);
         if (!flag) return complain(flag.error());
         settings_.flag.source = std::move(*flag);
+    }
+    if (!o_.fleet.empty()) {
+        auto leased = fleet_work::to(s_, o_.fleet, fleet_budget_of(o_.rate, o_.fleet_concurrency));
+        if (!leased) return complain(leased.error());
+        fleet_ = std::move(*leased);
     }
     auto opened = open_report(o_.report);
     if (!opened) return complain_of_report(o_.report, opened.error());
@@ -201,6 +208,7 @@ asio::awaitable<int> consume_run::consume()
     sqs::api& api = heard_->traces ? heard_->traces->around(*s_.consumers) : *s_.consumers;
     auto const watch = [this](std::string const& url) { return observer_of(url); };
     all_.emplace(s_.io, api, urls_, job_.handle, job_.handle_many, watch, settings_);
+    if (fleet_) all_->begin_with_slice();
     if (!o_.settings.empty()) {
         auto const said = co_await all_->set_limits(at_first_);
         if (!said) co_return complain(said.error());
@@ -218,6 +226,7 @@ void consume_run::begin()
 {
     if (numbers_) numbers_->begin(*all_);
     if (heard_->traces) heard_->traces->begin(numbers_ ? numbers_->count_dropped() : nullptr);
+    if (fleet_) fleet_->begin(*all_);
     if (admin_) {
         for (auto const& q : all_->queues())
             admin_->watch(q.url, q.of);
@@ -315,6 +324,7 @@ asio::awaitable<void> consume_run::end()
     signals_.clear();
     if (job_.ended) job_.ended();
     heard_->report = co_await all_->drained();
+    if (fleet_) co_await fleet_->finish();
     if (admin_) co_await admin_->end();
     auto const sent_by =
         real_clock().now() + std::clamp<std::chrono::milliseconds>(limit_ - heard_->report.took, 500ms, 5s);
