@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(as_many_as_bring_more_and_at_least_sixteen)
         {
             BOOST_TEST(rate >= row.least);
             BOOST_TEST(calls.limit() >= 16u);
-            BOOST_TEST(calls.limit() <= std::max<std::size_t>(16, std::min(row.most, 2 * row.of.best)));
+            BOOST_TEST(calls.limit() <= std::max<std::size_t>(20, std::min(row.most, 2 * row.of.best)));
             BOOST_TEST(calls.is_service_bound() == row.service_bound);
         }
     }

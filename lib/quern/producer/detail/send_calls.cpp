@@ -4,7 +4,11 @@
 
 namespace quern {
 
-using policy::concurrency_rule;
+namespace {
+
+constexpr auto long_enough = std::chrono::seconds(5); // a climb doubles in less
+
+} // namespace
 
 std::size_t send_calls::limit() const
 {
@@ -26,13 +30,13 @@ void send_calls::ended(
     auto const share = took_ == 0 ? 1.0 : 1.0 / 16;
     took_ += share * (ns - took_);
     messages_ += share * (static_cast<double>(messages) - messages_);
-    if (rule_) rule_->ended(how, took, under_way_, more_waits, now);
-}
-
-bool send_calls::is_service_bound() const
-{
-    if (!rule_ || rule_->limit() == most_) return false;
-    return rule_->why() != concurrency_rule::reason::start && rule_->why() != concurrency_rule::reason::more_helps;
+    if (!rule_) return;
+    rule_->ended(how, took, under_way_, more_waits, now);
+    if (!marked_at_) marked_at_ = now;
+    if (now - *marked_at_ < long_enough) return;
+    grows_ = rule_->limit() > mark_ + mark_ / 4;
+    mark_ = rule_->limit();
+    marked_at_ = now;
 }
 
 std::chrono::nanoseconds send_calls::took() const

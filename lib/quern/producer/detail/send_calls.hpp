@@ -27,8 +27,8 @@ public:
     /// A request of so many messages ended. `more_waits`: a full one waits for its place.
     void ended(policy::call_end, tick::duration took, std::size_t messages, bool more_waits, tick now);
 
-    /// The rule has found that more would bring nothing, or the service has refused too many.
-    bool is_service_bound() const;
+    /// More would bring nothing, or are refused: the rule has stayed below `most` for five seconds at least.
+    bool is_service_bound() const { return rule_ && limit() < most_ && !grows_; }
 
     /// Of the latest requests: what one took, and how many messages it had; zero before the first has ended.
     std::chrono::nanoseconds took() const;
@@ -38,6 +38,9 @@ private:
     std::size_t const most_;
     std::size_t under_way_ = 0;
     std::optional<policy::concurrency_rule> rule_;
+    std::size_t mark_ = always; // the limit some seconds ago
+    std::optional<tick> marked_at_;
+    bool grows_ = true;
     double took_ = 0, messages_ = 0; // means that forget: nanoseconds, and messages
 };
 
