@@ -235,9 +235,10 @@ void add_idempotency(command& app, command_line& line)
     };
     add("create", "Create it on demand with a time to live, or find the one that is there", create);
     add("show", "Print its state, its keys and its time to live, NAME=VALUE a line", show);
-    add("fleet", "Print the processes that share a budget, and their slices, as JSON", show_fleet)->add({
-        {"FLEET", o->key, "Its name, as in --fleet-limit ddb:NAME/FLEET", required()},
-    });
+    add("fleet", "Print the processes that share a budget, and their slices, as JSON", show_fleet)
+        ->add({
+            {"FLEET", o->key, "Its name, as in --fleet-limit ddb:NAME/FLEET", required()},
+        });
     add_for_row("get", "Print a row as JSON", get);
     add_for_row("forget", "Take a row away, whoever has it", forget);
 }

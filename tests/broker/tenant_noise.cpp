@@ -11,7 +11,7 @@ namespace {
 
 broker::instant const t0{std::chrono::seconds(1'700'000'000)};
 
-/// So many in flight since then.
+/// A queue or tenant with so many in flight since then.
 busy_time busy(int in_flight, broker::instant since)
 {
     busy_time out;

@@ -78,7 +78,10 @@ public:
     std::int64_t least_rate = budget_.rate; // in use; set it back at will
 
 private:
-    void later(std::chrono::nanoseconds in, std::function<void()> what) { events_.emplace(now_ + in, std::move(what)); }
+    void later(std::chrono::nanoseconds in, std::function<void()> what)
+    {
+        events_.emplace(now_ + in, std::move(what));
+    }
     std::chrono::nanoseconds some(std::chrono::nanoseconds most)
     {
         return std::chrono::nanoseconds(random_() % static_cast<std::uint64_t>(most.count()));

@@ -73,11 +73,11 @@ BOOST_AUTO_TEST_CASE(table)
         {100, {}, {}},
         {100, {-1}, {100}},
         {100, {-1, -1}, {50, 50}},
-        {10, {-1, -1, -1}, {4, 3, 3}},         // what cannot be divided goes to the first
-        {100, {10, -1, -1}, {10, 45, 45}},     // who wants little leaves the rest
-        {100, {-1, 10, -1}, {45, 10, 45}},     // wherever it stands
-        {100, {70, -1}, {50, 50}},             // nobody gets more than its share while another wants it
-        {100, {10, 20, 60}, {13, 23, 64}},     // what nobody wants is divided
+        {10, {-1, -1, -1}, {4, 3, 3}},     // what cannot be divided goes to the first
+        {100, {10, -1, -1}, {10, 45, 45}}, // who wants little leaves the rest
+        {100, {-1, 10, -1}, {45, 10, 45}}, // wherever it stands
+        {100, {70, -1}, {50, 50}},         // nobody gets more than its share while another wants it
+        {100, {10, 20, 60}, {13, 23, 64}}, // what nobody wants is divided
         {2, {-1, -1, -1}, {1, 1, 0}},
         {0, {-1, -1}, {0, 0}},
     };

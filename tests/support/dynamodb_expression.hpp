@@ -69,8 +69,8 @@ private:
     std::size_t at_ = 0;
 };
 
-/// Evaluates conditions, and the SET and the REMOVE of updates, as DynamoDB does: `a = :b`, `<`, attribute_exists(a), AND, OR,
-/// brackets.
+/// Evaluates conditions, and the SET and the REMOVE of updates, as DynamoDB does: `a = :b`, `<`, attribute_exists(a),
+/// AND, OR, brackets.
 class expressions {
 public:
     expressions(json::object const& names, json::object const& values) : names_(names), values_(values) {}

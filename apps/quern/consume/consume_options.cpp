@@ -3,9 +3,9 @@
 #include "common/command_line.hpp"
 #include "common/complaint.hpp"
 #include "common/flag_text.hpp"
-#include "common/fleet_work.hpp"
 #include "common/rate_text.hpp"
 #include "consume/consume_help.hpp"
+#include "consume/fleet_work.hpp"
 
 #include <quern/sqs/limits.hpp>
 
@@ -67,9 +67,7 @@ consumer_options options_from(consume_options const& o)
         o.max_in_flight.value_or(o.exec.empty() ? 1'000 : 2 * std::max(1u, std::thread::hardware_concurrency()));
     out.max_bytes_in_flight = o.max_bytes;
     out.handler_concurrency = o.handler_concurrency;
-    if (!o.fleet.empty()) {
-        out.rate = fleet::limits_of({}, fleet_budget_of(o.rate, o.fleet_concurrency)).rate; // until there is a slice
-    } else if (!o.rate.empty()) {
+    if (!o.rate.empty() && o.fleet.empty()) {
         out.rate = rate_from(o.rate);
         out.rate->burst = o.burst;
     }

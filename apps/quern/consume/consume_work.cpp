@@ -1,7 +1,10 @@
 #include "consume/consume_work.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
+#include <string_view>
 #include <utility>
 
 namespace quern::app {
@@ -68,6 +71,11 @@ asio::awaitable<result<void>> consume_work::set_limits(consumer_limits to)
         if (!said) co_return said;
         to.max_in_flight.reset();
     }
+    if (to.handler_concurrency) {
+        handlers_ = *to.handler_concurrency;
+        if (handlers_of_slice_)
+            to.handler_concurrency = handlers_ == 0 ? *handlers_of_slice_ : std::min(handlers_, *handlers_of_slice_);
+    }
     auto const before = rate_;
     if (to.rate) {
         rate_ = *to.rate;
@@ -101,11 +109,26 @@ asio::awaitable<result<void>> consume_work::set_slice(consumer_limits slice)
     slice_ = slice.rate;
     consumer_limits to;
     to.rate = rate_;
-    to.handler_concurrency = slice.handler_concurrency;
-    if (to.handler_concurrency && handlers_ != 0)
-        to.handler_concurrency = std::min(*to.handler_concurrency, handlers_);
+    handlers_of_slice_ = slice.handler_concurrency;
+    if (handlers_of_slice_) to.handler_concurrency = handlers_;
     auto const said = co_await set_limits(std::move(to));
     co_return said;
+}
+
+std::string consume_work::report(drain_report const& how) const
+{
+    auto text = to_json(how);
+    if (one_) return text;
+    text.pop_back();
+    std::string_view before = ",\"queues\":[";
+    for (auto const& q : queues_) {
+        auto const done = q.of.counters();
+        text += fmt::format(
+            R"({}{{"queue_url":"{}","received":{},"acknowledged":{},"put_off":{},"released":{},"rejected":{},"lost":{}}})",
+            before, q.url, done.received, done.acked, done.retried, done.released, done.rejected, done.lost);
+        before = ",";
+    }
+    return text + "]}";
 }
 
 policy::rate consume_work::rate_in_force() const

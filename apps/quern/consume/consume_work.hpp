@@ -46,12 +46,16 @@ public:
     /// The next slice: a bound of the rate besides the others, and of handlers at once besides that of the options.
     boost::asio::awaitable<result<void>> set_slice(consumer_limits);
 
+    /// The report of all as JSON, and where there are several queues what became of the messages of each.
+    std::string report(drain_report const&) const;
+
 private:
     policy::rate rate_in_force() const;
 
     policy::rate rate_; // without its bounds
     std::optional<policy::rate> bound_, slice_;
-    std::size_t handlers_; // of the options; 0: any number
+    std::size_t handlers_; // without those of the slice; 0: any number
+    std::optional<std::size_t> handlers_of_slice_;
     std::optional<consumer> one_;
     std::optional<consumers> several_;
     std::vector<queue> queues_;

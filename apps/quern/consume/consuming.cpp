@@ -3,12 +3,12 @@
 #include "common/complaint.hpp"
 #include "common/depth.hpp"
 #include "common/flag_source.hpp"
-#include "common/fleet_work.hpp"
 #include "common/on_signal.hpp"
 #include "common/report_file.hpp"
 #include "common/service_manager.hpp"
 #include "common/standard_streams.hpp"
 #include "consume/consume_work.hpp"
+#include "consume/fleet_work.hpp"
 #include "consume/metrics_export.hpp"
 #include "consume/settings_file.hpp"
 
@@ -90,7 +90,6 @@ private:
     asio::awaitable<bool> all_empty(std::vector<empty_watch>&);
     asio::awaitable<void> end();
     int judge();
-    std::string whole_report() const;
     asio::awaitable<int> complain_of_end();
     bool has_one() const { return urls_.size() == 1; }
 
@@ -207,7 +206,9 @@ asio::awaitable<int> consume_run::consume()
 {
     sqs::api& api = heard_->traces ? heard_->traces->around(*s_.consumers) : *s_.consumers;
     auto const watch = [this](std::string const& url) { return observer_of(url); };
-    all_.emplace(s_.io, api, urls_, job_.handle, job_.handle_many, watch, settings_);
+    auto first = settings_;
+    if (fleet_) fleet_->limit(first);
+    all_.emplace(s_.io, api, urls_, job_.handle, job_.handle_many, watch, first);
     if (fleet_) all_->begin_with_slice();
     if (!o_.settings.empty()) {
         auto const said = co_await all_->set_limits(at_first_);
@@ -356,28 +357,11 @@ int consume_run::judge()
                 deleted);
     }
     if (report_) {
-        if (auto const written = report_->write(whole_report() + '\n'); !written)
+        if (auto const written = report_->write(all_->report(report) + '\n'); !written)
             code = complain_of_report(o_.report, written.error());
     }
     if (heard_->complaint) code = complain(*heard_->complaint);
     return code;
-}
-
-/// The report of all, and where there are several queues what became of the messages of each.
-std::string consume_run::whole_report() const
-{
-    auto text = to_json(heard_->report);
-    if (has_one()) return text;
-    text.pop_back();
-    std::string_view before = ",\"queues\":[";
-    for (auto const& q : all_->queues()) {
-        auto const done = q.of.counters();
-        text += fmt::format(
-            R"({}{{"queue_url":"{}","received":{},"acknowledged":{},"put_off":{},"released":{},"rejected":{},"lost":{}}})",
-            before, q.url, done.received, done.acked, done.retried, done.released, done.rejected, done.lost);
-        before = ",";
-    }
-    return text + "]}";
 }
 
 /// Which queue was refused, and why. Where there are several, its name goes along.

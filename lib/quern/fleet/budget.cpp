@@ -38,7 +38,8 @@ consumer_limits limits_of(amounts const& slice, budget const& all)
     if (all.rate || all.concurrency != 0) out.rate = all.rate ? none : policy::rate();
     if (nothing) out.rate = none;
     if (all.rate && slice.rate > 0 && !nothing)
-        out.rate = policy::rate{slice.rate, std::chrono::seconds(1'000), std::max<std::int64_t>(1, slice.rate / 20'000)};
+        out.rate =
+            policy::rate{slice.rate, std::chrono::seconds(1'000), std::max<std::int64_t>(1, slice.rate / 20'000)};
     if (all.concurrency != 0)
         out.handler_concurrency = static_cast<std::size_t>(std::max<std::int64_t>(1, slice.concurrency));
     return out;
@@ -49,7 +50,8 @@ std::string to_string(amounts const& a)
     std::array<char, 80> text{};
     auto const rate = static_cast<double>(a.rate) / 1000;
     if (a.rate != 0 && a.concurrency != 0)
-        std::snprintf(text.data(), text.size(), "%.4g/s and %lld at once", rate, static_cast<long long>(a.concurrency));
+        std::snprintf(
+            text.data(), text.size(), "%.4g/s and %lld at once", rate, static_cast<long long>(a.concurrency));
     else if (a.concurrency != 0)
         std::snprintf(text.data(), text.size(), "%lld at once", static_cast<long long>(a.concurrency));
     else

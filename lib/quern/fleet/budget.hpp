@@ -37,7 +37,8 @@ struct budget {
 
 amounts amounts_of(budget const&);
 
-/// What a slice means to a consumer, for consumer::set_limits(). An empty slice of a bounded kind is one message a day.
+/// Limits of a consumer that has this slice, for consumer::set_limits(). An empty slice of a bounded kind is one
+/// message a day.
 consumer_limits limits_of(amounts const& slice, budget const&);
 
 /// One process, as the item has it.
@@ -50,7 +51,7 @@ struct member {
     bool operator==(member const&) const = default;
 };
 
-/// What a process has done since the last look, as far as somebody knows.
+/// Work of a process since the last look, as far as somebody knows.
 struct usage {
     std::optional<double> rate;              ///< messages a second
     std::optional<std::int64_t> concurrency; ///< handlers at work now

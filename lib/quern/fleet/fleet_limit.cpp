@@ -41,7 +41,8 @@ detail::item_state state_of(std::optional<services::item> const& found)
     return out;
 }
 
-services::update_item_request request_of(fleet_item const& where, std::string const& name, detail::item_write const& w)
+services::update_item_request request_of(
+    fleet_item const& where, std::string const& name, detail::item_write const& w)
 {
     services::condition when;
     std::string set, remove;
@@ -95,7 +96,8 @@ std::optional<failure> fleet_limit_options::validate() const
     auto const wrong = [](char const* what) { return failure(errc::invalid_option, what); };
     if (item.table.empty() || item.name.empty()) return wrong("a fleet's item needs a table and a name");
     auto const good = [](char c) {
-        return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("-._/").find(c) != std::string_view::npos;
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+            std::string_view("-._/").find(c) != std::string_view::npos;
     };
     if (member.empty() || member.size() > 100 || !std::ranges::all_of(member, good))
         return wrong("member must be 1 to 100 letters, digits and -._/");

@@ -31,8 +31,8 @@ struct fleet_limit_options {
     fleet_item item;
     budget all;
 
-    /// What people call this process, as a host and a number; something at random is added. Letters, digits and
-    /// "-._/" alone.
+    /// Name that people know this process by, as a host and a number; something at random is added. Letters, digits
+    /// and "-._/" alone.
     std::string member = "process";
 
     log_sink log = to_standard_error();
@@ -43,11 +43,12 @@ struct fleet_limit_options {
     [[nodiscard]] std::optional<failure> validate() const;
 };
 
-/// One budget for all processes of a fleet: each leases a slice of it, in an item of a table, and uses no more. What one
-/// does not use is lent to the others.
+/// One budget for all processes of a fleet: each leases a slice of it, in an item of a table, and uses no more. What
+/// one does not use is lent to the others.
 ///
 ///     fleet::fleet_limit share(io.get_executor(), table, {.item = {"quern", "orders"}, .all = {.rate = {{100}}}});
-///     co_spawn(io, share.run([&](fleet::amounts const& slice) { /* c.set_limits(fleet::limits_of(slice, all)) */ }), …)
+///     auto changed = [&](fleet::amounts const& slice) { /* c.set_limits(fleet::limits_of(slice, all), …) */ };
+///     co_spawn(io, share.run(changed), …);
 ///
 /// A process reads the item once a second, and writes it once in two seconds, or once a second while slices change.
 /// The slice of one that died is free within ten seconds; those of processes that end() are at once. No clock has to

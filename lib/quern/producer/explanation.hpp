@@ -9,8 +9,8 @@ namespace quern {
 
 /// A producer at one moment: what it holds, and what keeps it from sending faster.
 struct producer_explanation {
-    /// What bounds it: nothing; max_calls; max_buffered; max_buffered_bytes; the service, which refuses, fails, or gets
-    /// no more done with more requests at once; order, of messages that wait for another of their group.
+    /// Cause that bounds it: nothing; max_calls; max_buffered; max_buffered_bytes; the service, which refuses, fails,
+    /// or gets no more done with more requests at once; order, of messages that wait for another of their group.
     enum class bound { nothing, calls, messages, bytes, service, groups };
 
     struct problem {
@@ -40,8 +40,8 @@ struct producer_explanation {
 /// "calls", as metrics and the text have it.
 char const* to_string(producer_explanation::bound);
 
-/// One line: "16 requests under way, 10000 messages held, 300 sends wait for room; calls are the bound: 16 (max_calls)
-/// of 10 messages and 10.0 ms each make 16000 messages a second"
+/// One line: "16 requests under way, 10000 messages held, 300 sends wait for room; calls are the bound: 16
+/// (max_calls) of 10 messages and 10.0 ms each make 16000 messages a second"
 std::string to_string(producer_explanation const&);
 
 } // namespace quern

@@ -10,9 +10,9 @@ namespace quern::fleet::detail {
 
 namespace {
 
-constexpr double hungry = 0.8;   // of its slice: who uses so much may want more
-constexpr int sated_after = 5;   // readings; fewer may be chance
-constexpr double spare = 1.5;    // times what was used: the wish of who is sated
+constexpr double hungry = 0.8;    // of its slice: who uses so much may want more
+constexpr int sated_after = 5;    // readings; fewer may be chance
+constexpr double spare = 1.5;     // times what was used: the wish of who is sated
 constexpr std::int64_t part = 50; // a wish is a multiple of this part of the budget
 
 amounts least(amounts const& a, amounts const& b)
@@ -77,7 +77,7 @@ void slice_rule::wake(tick now)
     if (stood_still(now)) in_use_ = {}; // buried, for all it knows
 }
 
-/// Who has been silent for how long.
+/// Counts for how long each has been silent.
 void slice_rule::watch(item_state const& item, tick now)
 {
     auto const passed = read_at_ ? std::min<std::chrono::nanoseconds>(now - *read_at_, read_gap) : read_gap * 0;
@@ -155,8 +155,8 @@ std::optional<item_write> slice_rule::read(item_state const& item, usage const& 
     auto const next_of = [](std::int64_t has, std::int64_t wants, std::int64_t room) {
         return wants <= has ? wants : has + std::clamp<std::int64_t>(room, 0, wants - has);
     };
-    amounts next{next_of(had.rate, wanted.rate, free.rate),
-        next_of(had.concurrency, wanted.concurrency, free.concurrency)};
+    amounts next{
+        next_of(had.rate, wanted.rate, free.rate), next_of(had.concurrency, wanted.concurrency, free.concurrency)};
     in_use_ = least(in_use_, next);
     wanted_ = next;
     if (used.concurrency) // whose handlers run on has not given their places back yet

@@ -39,15 +39,15 @@ std::vector<std::int64_t> share_out(std::int64_t all, std::vector<std::int64_t> 
 
 /// The slice that one process of a fleet may use.
 ///
-/// The item holds what every process may use at most, and never more than the budget together. A slice that shrinks is
-/// used no more before that is written; one that grows is used once that is confirmed, and the write of it holds only
-/// if no other grew meanwhile. So the slices in use never exceed the budget, whatever order writes arrive in, and
-/// nobody waits for anybody.
+/// The item holds what every process may use at most, and never more than the budget together. A slice that shrinks
+/// is used no more before that is written; one that grows is used once that is confirmed, and the write of it holds
+/// only if no other grew meanwhile. So the slices in use never exceed the budget, whatever order writes arrive in,
+/// and nobody waits for anybody.
 ///
 /// No clock is compared with another's. A process lives while its text changes, as seen by readings of this process;
-/// one that was silent for five seconds of such readings is buried, and its slice is free. Time in which nothing could
-/// be read counts for nothing. A process that stood still itself uses nothing until it has read the item. While the
-/// service does not answer, each keeps its slice.
+/// one that was silent for five seconds of such readings is buried, and its slice is free. Time in which nothing
+/// could be read counts for nothing. A process that stood still itself uses nothing until a write of its own is
+/// confirmed. While the service does not answer, each keeps its slice.
 ///
 /// Threads  one strand.
 class slice_rule {
@@ -64,7 +64,7 @@ public:
     /// The item was read: the write to be made, if any.
     std::optional<item_write> read(item_state const&, usage const&, tick now);
 
-    /// That write was carried out.
+    /// The write was carried out.
     void written(tick now);
 
     /// Its condition did not hold; that is the item that stood in the way.
@@ -97,12 +97,12 @@ private:
     amounts wanted_; // as decided last; its slice may be larger while handlers run on
     amounts wish_{-1, -1};
     std::int64_t beat_ = 0;
-    std::string was_;                 // this process's text as read last; empty: none
-    std::optional<member> mine_;      // the same
-    std::optional<member> pending_;   // of a write under way
+    std::string was_;               // this process's text as read last; empty: none
+    std::optional<member> mine_;    // the same
+    std::optional<member> pending_; // of a write under way
     std::optional<tick> read_at_, confirmed_at_;
     bool fails_ = false;
-    int sated_ = 0;  // readings in a row at which less was used than might have been
+    int sated_ = 0;   // readings in a row at which less was used than might have been
     double peak_ = 0; // messages a second in these
     std::map<std::string, sight> others_;
 };

@@ -22,8 +22,7 @@ void send_calls::began(tick now)
     if (rule_) rule_->began(under_way_, now);
 }
 
-void send_calls::ended(
-    policy::call_end how, tick::duration took, std::size_t messages, bool more_waits, tick now)
+void send_calls::ended(policy::call_end how, tick::duration took, std::size_t messages, bool more_waits, tick now)
 {
     --under_way_;
     auto const ns = static_cast<double>(std::chrono::nanoseconds(took).count());

@@ -30,7 +30,7 @@ public:
     /// More would bring nothing, or are refused: the rule has stayed below `most` for five seconds at least.
     bool is_service_bound() const { return rule_ && limit() < most_ && !grows_; }
 
-    /// Of the latest requests: what one took, and how many messages it had; zero before the first has ended.
+    /// Time that one of the latest requests took, and its messages; zero before the first has ended.
     std::chrono::nanoseconds took() const;
     double messages_each() const { return messages_; }
 

@@ -1,4 +1,4 @@
-#include "common/fleet_work.hpp"
+#include "consume/fleet_work.hpp"
 
 #include "common/complaint.hpp"
 #include "common/rate_text.hpp"
@@ -97,6 +97,11 @@ fleet_work::fleet_work(session& s, std::shared_ptr<services::dynamodb> client, f
       ended_(real_clock(), s.io.get_executor())
 {}
 
+void fleet_work::limit(consumer_options& of) const
+{
+    of.rate = fleet::limits_of({}, all_).rate;
+}
+
 void fleet_work::begin(consume_work& work)
 {
     of_ = &work;
@@ -120,7 +125,7 @@ asio::awaitable<void> fleet_work::finish()
         co_await ended_.wait(last);
 }
 
-/// What has been handled since the last look, and what is being handled.
+/// Messages handled since the last look, and what is being handled.
 asio::awaitable<fleet::usage> fleet_work::look()
 {
     auto const& consumer = of_->queues().front().of;

@@ -3,6 +3,8 @@
 #include <quern/core/alarm.hpp>
 #include <quern/fleet/fleet_limit.hpp>
 
+#include <quern/consumer/options.hpp>
+
 #include <boost/asio/awaitable.hpp>
 
 #include <cstddef>
@@ -29,6 +31,9 @@ public:
     static result<std::unique_ptr<fleet_work>> to(session&, std::string const& where, fleet::budget);
 
     fleet_work(session&, std::shared_ptr<services::dynamodb>, fleet::fleet_limit_options);
+
+    /// Sets what a consumer may do before it has a slice.
+    void limit(consumer_options&) const;
 
     /// The work outlives finish().
     void begin(consume_work&);
