@@ -139,8 +139,9 @@ policy::rate consume_work::rate_in_force() const
     auto out = rate_;
     for (auto const& bound : {bound_, slice_}) {
         if (!bound || bound->count == 0) continue;
+        if (out.count != 0 && a_second(out) <= a_second(*bound)) continue;
         auto const burst = out.count == 0 ? bound->burst : std::min(bound->burst, out.burst);
-        if (out.count == 0 || a_second(*bound) < a_second(out)) out = *bound;
+        out = *bound;
         out.burst = burst;
     }
     return out;
