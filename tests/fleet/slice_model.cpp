@@ -108,7 +108,6 @@ private:
         if (!p.alive) return;
         p.rule.wake(clock_of(p));
         p.running = std::max(p.rule.slice().concurrency, p.running - static_cast<std::int64_t>(random_() % 3));
-        later(1s + some(100ms), [this, name] { look(name); });
         later(network(), [this, name] {
             auto const gone = table_gone || chance(loses);
             later(network(), [this, name, gone, item = item_] { answered(name, gone, item); });
@@ -119,10 +118,11 @@ private:
     {
         auto& p = processes_.at(name);
         if (!p.alive) return;
+        later(1s + some(100ms), [this, name] { look(name); });
         if (gone) return p.rule.failed();
         auto const wanted = p.rule.read(item, {{}, p.running}, clock_of(p));
         if (!wanted) return;
-        if (p.last_write != tick::min() && now_ - p.last_write < 450ms) ++too_fast; // a slow answer, then a fast one
+        if (p.last_write != tick::min() && now_ - p.last_write < 1s) ++too_fast;
         p.last_write = now_;
         later(network(), [this, name, w = *wanted] { arrived(name, w); });
     }

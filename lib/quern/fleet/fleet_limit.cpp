@@ -176,20 +176,19 @@ asio::awaitable<void> fleet_limit::run(
     auto& s = *state_;
     s.tell(changed);
     while (!s.over) {
-        auto const began = s.time.now();
-        s.rule.wake(began);
+        s.rule.wake(s.time.now());
         s.tell(changed);
         usage used;
         if (look) used = co_await look();
         auto wanted = co_await s.read(used);
         s.tell(changed); // what shrinks, before it is written
+        auto const next = s.time.now() + 1s + std::chrono::milliseconds(s.random() % 100); // apart from the others
         if (wanted) {
             co_await s.write(std::move(*wanted));
             s.tell(changed);
         }
         s.log.flush(s.time.now());
         if (s.over) break;
-        auto const next = began + 1s + std::chrono::milliseconds(s.random() % 100); // apart from the others
         co_await s.wake.wait(next);
     }
     auto last = s.rule.leave();
