@@ -45,16 +45,17 @@ std::vector<std::int64_t> share_out(std::int64_t all, std::vector<std::int64_t> 
 /// and nobody waits for anybody.
 ///
 /// No clock is compared with another's. A process lives while its text changes, as seen by readings of this process;
-/// one that was silent for five seconds of such readings is buried, and its slice is free. Time in which nothing
+/// one that was silent for six seconds of such readings is buried, and its slice is free. Time in which nothing
 /// could be read counts for nothing. A process that stood still itself uses nothing until a write of its own is
 /// confirmed. While the service does not answer, each keeps its slice.
 ///
 /// Threads  one strand.
 class slice_rule {
 public:
-    static constexpr std::chrono::milliseconds beat_every{1'500}; ///< at the next reading: every second one
-    static constexpr std::chrono::milliseconds silent_after{5'000};
-    static constexpr std::chrono::milliseconds read_gap{1'500}; ///< that counts at most as silence
+    static constexpr std::chrono::milliseconds beat_every{1'500};   ///< at the next reading: every second one
+    static constexpr std::chrono::milliseconds silent_after{6'000}; ///< three readings that fail in a row are borne
+    static constexpr std::chrono::milliseconds still_after{5'000};  ///< sooner than others give it up
+    static constexpr std::chrono::milliseconds read_gap{1'500};     ///< that counts at most as silence
 
     slice_rule(std::string name, amounts all) : name_(std::move(name)), all_(all) {}
 
@@ -87,7 +88,7 @@ private:
 
     void watch(item_state const&, tick now);
     void take_up(item_state const&, tick now);
-    bool stood_still(tick now) const { return !fails_ && confirmed_at_ && now - *confirmed_at_ > silent_after; }
+    bool stood_still(tick now) const { return !fails_ && confirmed_at_ && now - *confirmed_at_ > still_after; }
     void learn_wish(usage const&);
     amounts target(std::vector<member> const& living) const;
 
