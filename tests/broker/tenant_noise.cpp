@@ -21,7 +21,7 @@ busy_time busy(int in_flight, broker::instant since)
 }
 
 /// A fair queue: "loud" has a backlog, "quiet" sends one message.
-struct fair_queue : service {
+struct queue_of_tenants : service {
     using service::service;
     std::string const url = create("q", {{"VisibilityTimeout", "3600"}});
 
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_delay_is_drawn_once_in_a_spell)
     BOOST_TEST(drawn == 2);
 }
 
-BOOST_FIXTURE_TEST_CASE(few_handlers_see_quiet_tenants_first_once_the_time_tells, fair_queue)
+BOOST_FIXTURE_TEST_CASE(few_handlers_see_quiet_tenants_first_once_the_time_tells, queue_of_tenants)
 {
     send_for("loud", 100);
     for (int i = 0; i < 20; ++i)
@@ -120,7 +120,7 @@ BOOST_FIXTURE_TEST_CASE(few_handlers_see_quiet_tenants_first_once_the_time_tells
 
 BOOST_AUTO_TEST_CASE(with_a_delay_noise_is_noticed_later)
 {
-    fair_queue s(broker::engine_options{.seed = 1, .noise_noticed_within = 420s});
+    queue_of_tenants s(broker::engine_options{.seed = 1, .noise_noticed_within = 420s});
     s.send_for("loud", 1'000);
     for (int i = 0; i < 40; ++i)
         s.next();

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr amounts budget_{100'000, 20};
+constexpr amounts whole_budget{100'000, 20};
 
 /// Processes over one item: requests take their time, lose answers and arrive late, and each process has a clock of
 /// its own, up to five seconds and a thousandth wrong.
@@ -35,7 +35,7 @@ public:
         auto const name = "p" + std::to_string(processes_.size());
         auto const offset = std::chrono::milliseconds(static_cast<int>(random_() % 10'000) - 5'000);
         auto const drift = 1 + (static_cast<double>(random_() % 2'001) - 1'000) / 1e6;
-        auto const [at, fresh] = processes_.emplace(name, process{slice_rule(name, budget_), offset, drift});
+        auto const [at, fresh] = processes_.emplace(name, process{slice_rule(name, whole_budget), offset, drift});
         later(some(1s), [this, name = at->first] { look(name); });
     }
 
@@ -75,7 +75,7 @@ public:
     bool table_gone = false;
     double loses = 0.02; // of the answers
     std::size_t beyond = 0, too_fast = 0;
-    std::int64_t least_rate = budget_.rate; // in use; set it back at will
+    std::int64_t least_rate = whole_budget.rate; // in use; set it back at will
 
 private:
     void later(std::chrono::nanoseconds in, std::function<void()> what)
@@ -98,7 +98,7 @@ private:
     void check()
     {
         auto const all = in_use();
-        if (all.rate > budget_.rate || all.concurrency > budget_.concurrency) ++beyond;
+        if (all.rate > whole_budget.rate || all.concurrency > whole_budget.concurrency) ++beyond;
         least_rate = std::min(least_rate, all.rate);
     }
 
@@ -179,27 +179,27 @@ BOOST_AUTO_TEST_CASE(all_of_it_is_used_and_never_more_and_that_of_the_dead_comes
             for (int i = 0; i < 8; ++i)
                 fleet.start();
             fleet.run(10s);
-            fleet.least_rate = budget_.rate;
+            fleet.least_rate = whole_budget.rate;
             fleet.run(30s);
-            BOOST_TEST(fleet.least_rate >= budget_.rate * 95 / 100);
+            BOOST_TEST(fleet.least_rate >= whole_budget.rate * 95 / 100);
             fleet.kill(3);
-            BOOST_TEST(fleet.in_use().rate <= budget_.rate * 5 / 8 + 8);
+            BOOST_TEST(fleet.in_use().rate <= whole_budget.rate * 5 / 8 + 8);
             fleet.run(10s);
-            BOOST_TEST(fleet.in_use().rate >= budget_.rate * 95 / 100);
+            BOOST_TEST(fleet.in_use().rate >= whole_budget.rate * 95 / 100);
             BOOST_TEST(fleet.in_use().concurrency >= 19);
-            fleet.least_rate = budget_.rate;
+            fleet.least_rate = whole_budget.rate;
             fleet.run(30s);
-            BOOST_TEST(fleet.least_rate >= budget_.rate * 95 / 100);
+            BOOST_TEST(fleet.least_rate >= whole_budget.rate * 95 / 100);
 
             fleet.table_gone = true; // each keeps its slice
             fleet.run(60s);
-            BOOST_TEST(fleet.least_rate >= budget_.rate * 95 / 100);
+            BOOST_TEST(fleet.least_rate >= whole_budget.rate * 95 / 100);
             fleet.table_gone = false;
             fleet.run(10s);
             for (int i = 0; i < 3; ++i)
                 fleet.start();
             fleet.run(10s);
-            BOOST_TEST(fleet.in_use().rate >= budget_.rate * 95 / 100);
+            BOOST_TEST(fleet.in_use().rate >= whole_budget.rate * 95 / 100);
             BOOST_TEST(fleet.beyond == 0u);
             BOOST_TEST(fleet.too_fast == 0u);
         }
