@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(without_the_table_nothing_is_leased_and_the_log_says_why)
     auto how = options();
     how.item.table = "gone";
     fleet_limit it(io.get_executor(), client, how);
-    auto const rates = rates_of(it, 1);
+    auto const rates = rates_of(it, 0);
     BOOST_TEST(rates == (std::vector<std::int64_t>{0}), boost::test_tools::per_element());
     BOOST_REQUIRE(!log.empty());
     BOOST_TEST(log[0].find("fleet limit: the slice stays 0/s") != std::string::npos, log[0]);
