@@ -11,6 +11,7 @@
 #include <quern/core/detail/text/date.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
 #include <quern/idempotency/detail/canonical.hpp>
+#include <quern/fleet/fleet_limit.hpp>
 #include <quern/idempotency/dynamodb_store.hpp>
 
 #include <boost/asio/io_context.hpp>
@@ -178,6 +179,24 @@ asio::awaitable<int> forget(table_session& s, table_options const& o)
     co_return ok;
 }
 
+/// A line for each process that shares the budget.
+asio::awaitable<int> show_fleet(table_session& s, table_options const& o)
+{
+    fleet::fleet_item where;
+    where.table = o.table;
+    where.name = o.key;
+    auto const found = co_await fleet::members_of(*s.client, std::move(where));
+    if (!found) co_return complain_of(s, o, found.error());
+    for (auto const& m : *found) {
+        std::string out;
+        text::json_writer json(out);
+        json.begin_object().member("process", m.name).key("rate").number(static_cast<double>(m.slice.rate) / 1000);
+        json.member("concurrency", m.slice.concurrency).member("beat", m.beat).end_object();
+        say(stdout, "{}\n", harmless(out));
+    }
+    co_return ok;
+}
+
 using table_action = asio::awaitable<int> (*)(table_session&, table_options const&);
 
 int run_on(endpoint_options const& where, table_options const& o, table_action what)
@@ -200,11 +219,15 @@ The endpoint is that of DynamoDB here: --endpoint, AWS_ENDPOINT_URL_DYNAMODB or 
 KEY is a row's key as it is stored, "orders#1f2e…". With --name it is what such a key is made of: a message id, an order number, of
 several parts the list of them as JSON, of a whole body that body. What could be a number and a text is looked for as both.
 
+A fleet's budget, of --fleet-limit, may stand in the same table, or in any whose key is "id". A process lives while its
+beat grows: print the fleet twice to see.
+
 Forget a key to have its message handled again; of one that is in progress its handler loses the claim and is cancelled.
 
 Examples:
   quern idempotency table create seen
   quern idempotency table show seen
+  quern idempotency table fleet seen orders
   quern idempotency table get seen 059f36b4-87a3-44ab-83d2-661975830a7d --name orders
   quern idempotency table get seen '["EU", 17]' --name orders
   quern idempotency table forget seen 059f36b4-87a3-44ab-83d2-661975830a7d --name orders)";
@@ -237,6 +260,10 @@ void add_idempotency(command& app, command_line& line)
     };
     add("create", "Create it on demand with a time to live, or find the one that is there", create);
     add("show", "Print its state, its keys and its time to live, NAME=VALUE a line", show);
+    add("fleet", "Print the processes that share a budget, and their slices, as JSON", show_fleet)
+        ->add({
+            {"FLEET", o->key, "Its name, as in --fleet-limit ddb:NAME/FLEET", required()},
+        });
     add_for_row("get", "Print a row as JSON", get);
     add_for_row("forget", "Take a row away, whoever has it", forget);
 }

@@ -43,6 +43,16 @@ struct working : mill {
         return done(work->set_limits(to));
     }
 
+    /// Handlers at once, of the first queue.
+    std::size_t handlers()
+    {
+        std::size_t out = 0;
+        asio::co_spawn(io, work->queues().front().of.explain(),
+            [&](std::exception_ptr, explanation const& said) { out = said.limits.handler_concurrency.value(); });
+        time.run_for(io, 0s);
+        return out;
+    }
+
     /// In force in each queue.
     std::string rates()
     {
@@ -83,6 +93,32 @@ BOOST_AUTO_TEST_CASE(keeps_to_the_lower_one_whichever_was_turned_last)
     BOOST_TEST(turn(policy::rate{.count = 50, .burst = 20}));
     BOOST_TEST(limit({}));
     BOOST_TEST(rates() == "50 a second, 20 at once");
+}
+
+BOOST_AUTO_TEST_CASE(begins_with_what_it_is_given_and_keeps_to_each_slice_of_a_fleet)
+{
+    options.limits.rate = policy::rate{1, 24h, 1};
+    options.limits.handler_concurrency = 8;
+    begin({url});
+    work->begin_with_slice();
+    BOOST_TEST(rates() == "1 in 86400 s, 1 at once");
+    consumer_limits slice;
+    slice.rate = policy::rate{12'500, 1'000s, 1};
+    slice.handler_concurrency = 5;
+    BOOST_TEST(done(work->set_slice(slice)));
+    BOOST_TEST(rates() == "12500 in 1000 s, 1 at once");
+    BOOST_TEST(handlers() == 5u);
+    consumer_limits settings;
+    settings.rate = policy::rate{.count = 5};
+    settings.handler_concurrency = 3;
+    BOOST_TEST(done(work->set_limits(settings)));
+    BOOST_TEST(rates() == "5 a second");
+    BOOST_TEST(handlers() == 3u);
+    settings.rate.reset();
+    settings.handler_concurrency.reset(); // any number
+    BOOST_TEST(done(work->set_limits(settings)));
+    BOOST_TEST(rates() == "12500 in 1000 s, 1 at once");
+    BOOST_TEST(handlers() == 5u);
 }
 
 BOOST_AUTO_TEST_CASE(lets_no_more_begin_at_once_than_the_user_allows)

@@ -134,6 +134,29 @@ BOOST_AUTO_TEST_CASE(it_looks_at_the_consumer_and_asks_nothing_where_nobody_want
     end();
 }
 
+BOOST_AUTO_TEST_CASE(it_tells_what_bounds_a_producer)
+{
+    producer_options how;
+    how.time = &time;
+    how.seed = 1;
+    auto const numbers = all.producer(url);
+    how.observer = numbers;
+    producer sender(io.get_executor(), *local, url, how);
+    begin();
+    sampler->add(sender, numbers);
+    sqs::send_message_entry entry("a letter");
+    asio::co_spawn(io, sender.send(std::move(entry)), [](std::exception_ptr e, auto const& sent) {
+        BOOST_TEST(!e);
+        BOOST_TEST(sent.has_value());
+    });
+    time.run_for(io, 6s);
+    BOOST_TEST(gauge(part::producer, id::producer_calls_limit).value() == 16.0);
+    BOOST_TEST(gauge(part::producer, id::producer_bound).value() == 0.0);
+    for (auto const& r : all.snapshot().sources)
+        if (r.of == part::producer) BOOST_TEST(r.count(id::messages_sent, 0) == 1u);
+    end();
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_CASE(a_redrive_policy_names_its_queue)

@@ -141,3 +141,33 @@ BOOST_FIXTURE_TEST_CASE(
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(explanations_of_a_producer, workshop)
+
+// Sixteen requests of ten messages that take 100 ms each were 1,600 a second, whatever the service could take.
+BOOST_AUTO_TEST_CASE(requests_grow_with_what_waits_and_the_producer_says_what_bounds_it)
+{
+    api.latency = 100ms;
+    produce();
+    producer_explanation seen;
+    auto const look = [&] {
+        ask(it->explain(), [&](producer_explanation const& e) { seen = e; });
+        pass(0s);
+    };
+    send_many(10'000);
+    pass(150ms);
+    look();
+    BOOST_TEST(seen.calls == 16u);
+    BOOST_TEST(seen.held == 9'840u);
+    BOOST_TEST(to_string(seen) ==
+        "16 requests under way, 9840 messages held; calls are the bound, and grow: 16 of at most 64 (max_calls) of "
+        "10 "
+        "messages and 100.0 ms each make 1600 messages a second");
+    BOOST_TEST(until_sent(10'000, 4s)); // 6.3 s with 16
+    BOOST_TEST(confirmed() == 10'000u);
+    BOOST_TEST(api.most_under_way > 30u);
+    look();
+    BOOST_TEST((seen.by == producer_explanation::bound::nothing));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

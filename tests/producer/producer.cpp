@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(a_thousand_senders_share_a_tenth_as_many_requests)
     BOOST_TEST(until_sent(1'000));
     BOOST_TEST(confirmed() == 1'000u);
     BOOST_TEST(api.calls <= 101u);
-    BOOST_TEST(api.most_under_way == options.max_calls);
+    BOOST_TEST(api.most_under_way == 16u); // more only where it lasts
     auto const bodies = take_all();
     BOOST_TEST(bodies.size() == 1'000u);
     BOOST_TEST(std::set<std::string>(bodies.begin(), bodies.end()).size() == 1'000u);

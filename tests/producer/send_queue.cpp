@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(what_failed_comes_back_alone_after_a_growing_pause)
     auto const both = queue().take(t0);
     BOOST_TEST(queue().answered(both[0], false, t0));
     BOOST_TEST(!queue().answered(both[1], true, t0));
-    queue().returned();
+    returned(both, t0);
     BOOST_TEST(queue().take(t0 + 99ms).empty());
     BOOST_TEST(queue().wake_at() == t0 + 100ms);
     auto const again = queue().take(t0 + 100ms);
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(a_message_is_withdrawn_wherever_it_waits)
     queue().withdraw(outside, t0);
     queue().withdraw(under_way, t0);
     BOOST_TEST(queue().answered(under_way, true, t0)); // nobody wants it any more: not tried again
-    queue().returned();
+    returned(sent, t0);
     auto const rest = queue().take(t0);
     BOOST_TEST(bodies(rest) == texts{"c"}, boost::test_tools::per_element());
     fail(rest, t0);

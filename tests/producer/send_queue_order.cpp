@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(fifo_a_failure_holds_up_its_group_and_no_other)
     auto const first = queue().take(t0);
     BOOST_TEST(!queue().answered(first[0], true, t0));
     BOOST_TEST(queue().answered(first[1], false, t0));
-    queue().returned();
+    returned(first, t0);
     auto const second = queue().take(t0);
     BOOST_TEST(bodies(second) == texts{"b2"}, boost::test_tools::per_element());
     confirm(second, t0);
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(fifo_gathered_a_group_shares_a_request_and_no_two_requests_
     confirm(other, t0 + 1s);
     for (std::size_t i = 0; i < 10; ++i)
         queue().answered(first[i], i == 1 || i == 3, t0 + 1s);
-    queue().returned();
+    returned(first, t0 + 1s);
     BOOST_TEST(queue().take(t0 + 1s).empty()); // the whole group waits for the first that failed
     BOOST_TEST(bodies(queue().take(t0 + 1'100ms)) == (texts{"1", "3", "10", "11"}), boost::test_tools::per_element());
 }
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(whatever_happens_every_message_is_done_once_within_the_limi
                     if (!options.gather_groups) last[group] = number;
                     finish(message);
                 }
-                queue().returned();
+                returned(over, now);
             }
         }
         BOOST_TEST(done.size() == all.size(), "seed " << seed);

@@ -46,14 +46,19 @@ struct sending {
     {
         for (auto const& message : all)
             BOOST_TEST(queue().answered(message, false, at));
-        queue().returned();
+        returned(all, at);
+    }
+
+    void returned(batch const& all, tick at, policy::call_end how = policy::call_end::ok)
+    {
+        queue().returned(how, 10ms, all.size(), at);
     }
 
     void fail(batch const& all, tick at)
     {
         for (auto const& message : all)
             BOOST_TEST(!queue().answered(message, true, at));
-        queue().returned();
+        returned(all, at, policy::call_end::unavailable);
     }
 };
 

@@ -69,8 +69,8 @@ private:
     std::size_t at_ = 0;
 };
 
-/// Evaluates conditions, and the SET of updates, as DynamoDB does: `a = :b`, `<`, attribute_exists(a), AND, OR,
-/// brackets.
+/// Evaluates conditions, and the SET and the REMOVE of updates, as DynamoDB does: `a = :b`, `<`, attribute_exists(a),
+/// AND, OR, brackets.
 class expressions {
 public:
     expressions(json::object const& names, json::object const& values) : names_(names), values_(values) {}
@@ -87,12 +87,19 @@ public:
     void set(std::string_view text, json::object& item) const
     {
         expression_words words(text);
-        words.need("SET");
-        do {
+        bool const sets = words.take_if("SET");
+        while (sets) {
             auto const name = name_of(words.take());
             words.need("=");
             item[name] = values_.at(words.take());
-        } while (words.take_if(","));
+            if (!words.take_if(",")) break;
+        }
+        if (!sets) words.need("REMOVE");
+        if (!sets || words.take_if("REMOVE")) {
+            do {
+                item.erase(name_of(words.take()));
+            } while (words.take_if(","));
+        }
         if (!words.is_over()) throw std::invalid_argument("unexpected " + words.peek());
     }
 

@@ -34,6 +34,7 @@ struct broker_options {
     bool no_auth = false;
     std::string account = "000000000000";
     bool relaxed = false, admin = false;
+    int noise_delay = 0;
     std::vector<std::string> hosts, cors, keys;
     std::string faults, queues, data;
     std::string tls_certificate, tls_key;
@@ -177,6 +178,7 @@ int run_broker(broker_options const& o, std::string const& region)
     if (region.empty())
         queues.region = aws::first_set(aws::process_environment, {"AWS_REGION", "AWS_DEFAULT_REGION"});
     if (queues.region.empty()) queues.region = "us-east-1";
+    queues.noise_noticed_within = std::chrono::seconds(o.noise_delay);
     if (o.relaxed) queues.name_rest = queues.purge_rest = std::chrono::seconds(0);
     if (!o.faults.empty()) {
         auto faults = read_faults(o.faults);
@@ -275,6 +277,10 @@ void add_broker(command& app, command_line& line)
         {"--relaxed", o->relaxed,
             "Let a queue be created again within a minute of its deletion, and purged twice in a minute; default: "
             "refuse as SQS does"},
+        {"--noise-delay SECONDS", o->noise_delay,
+            "Fair queues: notice a noisy tenant after a time drawn from 0 to this; SQS was seen to take up to 420; "
+            "default: at once",
+            range(0, 3'600)},
         {"--admin", o->admin,
             "Show queues and messages at /_quern/queues and /_quern/messages?queue=NAME, and /metrics; with "
             "--admin-port also look at messages, send, purge and redrive from its page"},

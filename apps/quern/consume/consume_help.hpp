@@ -48,6 +48,7 @@ lowered nothing new begins until there is less. A file that cannot be used chang
 
 --rate 50 begins to handle fifty messages a second at most, however many come; --rate 30/min or 100/h as well. After a quiet
 time --burst of them may begin at once. What has not begun when it drains is given back.
+--fleet-limit ddb:TABLE/NAME makes it the rate of all processes that name this item together: each leases a part of it.
 
 On a FIFO queue the messages of a group run one after the other, in order. When one fails, those behind it wait: until it
 comes again (retry), until it is in the --poison-queue (skip), until it comes again after --park-for (park), or for you, since

@@ -5,6 +5,7 @@
 #include "common/flag_text.hpp"
 #include "common/rate_text.hpp"
 #include "consume/consume_help.hpp"
+#include "consume/fleet_work.hpp"
 
 #include <quern/core/detail/text/reading.hpp>
 #include <quern/sqs/limits.hpp>
@@ -60,6 +61,9 @@ std::string conflict(consume_options const& o)
         return "--on-group-failure skip needs --poison-queue, where the skipped message goes";
     for (auto const& queue : o.queues)
         if (std::ranges::count(o.queues, queue) != 1) return "the queue " + queue + " is named twice";
+    if (!o.fleet.empty() && o.rate.empty() && o.fleet_concurrency == 0)
+        return "--fleet-limit needs --rate or --fleet-concurrency";
+    if (!o.fleet.empty() && o.queues.size() > 1) return "--fleet-limit goes with one queue";
     if (o.park_for && o.on_group_failure != "park") return "--park-for needs --on-group-failure park";
     return {};
 }
@@ -107,7 +111,7 @@ consumer_options options_from(consume_options const& o)
         o.max_in_flight.value_or(o.exec.empty() ? 1'000 : 2 * std::max(1u, std::thread::hardware_concurrency()));
     out.limits.max_bytes_in_flight = o.max_bytes_in_flight.most;
     out.limits.handler_concurrency = o.handler_concurrency;
-    if (!o.rate.empty()) {
+    if (!o.rate.empty() && o.fleet.empty()) {
         out.limits.rate = rate_from(o.rate);
         out.limits.rate->burst = o.burst;
     }
@@ -143,6 +147,13 @@ void add_consumer_options(command& to, consume_options& o)
             check(check_rate)},
         {"--burst N", o.burst, "With --rate: the number of messages that may begin at once after a quiet time",
             range(1, 1'000'000), shows_default(), needs("--rate")},
+        {"--fleet-limit ddb:TABLE/NAME", o.fleet,
+            "Share --rate, and --fleet-concurrency, with all processes that name the same item of a DynamoDB table; "
+            "each leases a part",
+            check(check_fleet)},
+        {"--fleet-concurrency N", o.fleet_concurrency,
+            "With --fleet-limit: handle at most so many messages at once in all processes together",
+            range(1, 1'000'000), needs("--fleet-limit")},
         {"--visibility-timeout DURATION", o.visibility_timeout,
             "Hide a received message from others for so long, in whole seconds; extended again and again while its "
             "handler runs",

@@ -25,6 +25,8 @@ struct consume_options {
     std::optional<std::size_t> max_in_flight;
     byte_count max_bytes_in_flight{consumer_limits().max_bytes_in_flight};
     std::string rate;
+    std::string fleet; ///< empty: the rate is this process's own
+    std::size_t fleet_concurrency = 0;
     std::int64_t burst = policy::rate().burst;
     std::optional<std::chrono::milliseconds> stall_after = consumer_options().stall_after;
     std::chrono::milliseconds visibility_timeout = consumer_options().visibility_timeout;

@@ -1,7 +1,10 @@
 #include "consume/consume_work.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
+#include <string_view>
 #include <utility>
 
 namespace quern::app {
@@ -68,6 +71,8 @@ asio::awaitable<result<void>> consume_work::set_limits(consumer_limits to)
         if (!said) co_return said;
     }
     auto const before = std::exchange(limits_, to);
+    if (handlers_of_slice_)
+        to.handler_concurrency = std::min(to.handler_concurrency.value_or(*handlers_of_slice_), *handlers_of_slice_);
     to.rate = rate_in_force();
     auto const turn = [this, to](consumer_limits& l) {
         auto const its_share = l.max_in_flight;
@@ -90,16 +95,47 @@ asio::awaitable<result<void>> consume_work::limit_rate(std::optional<policy::rat
     co_return said;
 }
 
+void consume_work::begin_with_slice()
+{
+    slice_ = std::exchange(limits_.rate, std::nullopt);
+}
+
+asio::awaitable<result<void>> consume_work::set_slice(consumer_limits slice)
+{
+    slice_ = slice.rate;
+    handlers_of_slice_ = slice.handler_concurrency;
+    auto const said = co_await set_limits(limits_);
+    co_return said;
+}
+
+std::string consume_work::report(drain_report const& how) const
+{
+    auto text = to_json(how);
+    if (one_) return text;
+    text.pop_back();
+    std::string_view before = ",\"queues\":[";
+    for (auto const& q : queues_) {
+        auto const done = q.of.counters();
+        text += fmt::format(
+            R"({}{{"queue_url":"{}","received":{},"acknowledged":{},"put_off":{},"released":{},"rejected":{},"lost":{}}})",
+            before, q.url, done.received, done.acked, done.retried, done.released, done.rejected, done.lost);
+        before = ",";
+    }
+    return text + "]}";
+}
+
 std::optional<policy::rate> consume_work::rate_in_force() const
 {
-    auto const& its = limits_.rate;
-    if (!bound_) return its;
     auto const a_second = [](policy::rate const& r) {
         return static_cast<double>(r.count) / std::chrono::duration<double>(r.per).count();
     };
-    if (its && a_second(*its) <= a_second(*bound_)) return its;
-    auto out = *bound_;
-    if (its) out.burst = std::min(out.burst, its->burst);
+    auto out = limits_.rate;
+    for (auto const& bound : {bound_, slice_}) {
+        if (!bound || (out && a_second(*out) <= a_second(*bound))) continue;
+        auto const burst = out ? std::min(bound->burst, out->burst) : bound->burst;
+        out = bound;
+        out->burst = burst;
+    }
     return out;
 }
 

@@ -38,14 +38,23 @@ public:
     /// max_in_flight is that of all together, the others are those of each.
     boost::asio::awaitable<result<void>> set_limits(consumer_limits);
 
-    /// A bound of the rate besides that of options and set_limits(): the lower one is in force. Absent: none.
+    /// A bound of the rate besides that of options and set_limits(): the lowest one is in force. Absent: none.
     boost::asio::awaitable<result<void>> limit_rate(std::optional<policy::rate>);
+
+    /// The rate of the options is the first slice of a fleet's budget, and no other bound. Before run().
+    void begin_with_slice();
+    /// The next slice: a bound of the rate besides the others, and of handlers at once besides that of the options.
+    boost::asio::awaitable<result<void>> set_slice(consumer_limits);
+
+    /// The report of all as JSON, and where there are several queues what became of the messages of each.
+    std::string report(drain_report const&) const;
 
 private:
     std::optional<policy::rate> rate_in_force() const;
 
-    consumer_limits limits_; // without limit_rate()
-    std::optional<policy::rate> bound_;
+    consumer_limits limits_; // without the bounds
+    std::optional<policy::rate> bound_, slice_;
+    std::optional<std::size_t> handlers_of_slice_;
     std::optional<consumer> one_;
     std::optional<consumers> several_;
     std::vector<queue> queues_;

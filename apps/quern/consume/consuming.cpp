@@ -8,6 +8,7 @@
 #include "common/service_manager.hpp"
 #include "common/standard_streams.hpp"
 #include "consume/consume_work.hpp"
+#include "consume/fleet_work.hpp"
 #include "consume/metrics_export.hpp"
 #include "consume/settings_file.hpp"
 
@@ -88,7 +89,6 @@ private:
     asio::awaitable<bool> all_empty(std::vector<empty_watch>&);
     asio::awaitable<void> end();
     int judge();
-    std::string whole_report() const;
     asio::awaitable<int> complain_of_end();
     bool has_one() const { return urls_.size() == 1; }
 
@@ -104,6 +104,7 @@ private:
     consumer_work job_;
     std::shared_ptr<idempotency_work> once_;
     std::unique_ptr<metrics_export> numbers_; // null: nobody wants them
+    std::unique_ptr<fleet_work> fleet_;       // null: limits are this process's own
     std::unique_ptr<admin_port> admin_;       // null: none is wanted
     std::optional<consume_work> all_;
     service_manager manager_{s_.io.get_executor()};
@@ -141,6 +142,11 @@ int consume_run::read_files()
             open_flag(s_, "--flag", o_.flag, std::chrono::duration_cast<std::chrono::seconds>(flag.interval));
         if (!source) return complain(source.error());
         flag.source = std::move(*source);
+    }
+    if (!o_.fleet.empty()) {
+        auto leased = fleet_work::to(s_, o_.fleet, fleet_budget_of(o_.rate, o_.fleet_concurrency));
+        if (!leased) return complain(leased.error());
+        fleet_ = std::move(*leased);
     }
     auto opened = open_report(o_.report);
     if (!opened) return complain_of_report(o_.report, opened.error());
@@ -200,7 +206,10 @@ asio::awaitable<int> consume_run::consume()
 {
     sqs::api& api = heard_->traces ? heard_->traces->around(*s_.consumers) : *s_.consumers;
     auto const watch = [this](std::string const& url) { return observer_of(url); };
-    all_.emplace(s_.io, api, urls_, job_.handle, job_.handle_many, watch, settings_);
+    auto first = settings_;
+    if (fleet_) fleet_->limit(first);
+    all_.emplace(s_.io, api, urls_, job_.handle, job_.handle_many, watch, first);
+    if (fleet_) all_->begin_with_slice();
     if (!o_.settings.empty()) {
         auto const said = co_await all_->set_limits(at_first_);
         if (!said) co_return complain(said.error());
@@ -220,6 +229,7 @@ void consume_run::begin()
     for (auto const& url : urls_)
         if (numbers_ && once_) once_->show(url, numbers_->labels_of(url), numbers_->all());
     if (heard_->traces) heard_->traces->begin(numbers_ ? numbers_->count_dropped() : nullptr);
+    if (fleet_) fleet_->begin(*all_);
     if (admin_) {
         for (auto const& q : all_->queues())
             admin_->watch(q.url, q.of);
@@ -317,6 +327,7 @@ asio::awaitable<void> consume_run::end()
     signals_.clear();
     if (job_.ended) job_.ended();
     heard_->report = co_await all_->drained();
+    if (fleet_) co_await fleet_->finish();
     if (admin_) co_await admin_->end();
     auto const sent_by =
         real_clock().now() + std::clamp<std::chrono::milliseconds>(limit_ - heard_->report.took, 500ms, 5s);
@@ -348,28 +359,11 @@ int consume_run::judge()
                 deleted);
     }
     if (report_) {
-        if (auto const written = report_->write(whole_report() + '\n'); !written)
+        if (auto const written = report_->write(all_->report(report) + '\n'); !written)
             code = complain_of_report(o_.report, written.error());
     }
     if (heard_->complaint) code = complain(*heard_->complaint);
     return code;
-}
-
-/// The report of all, and where there are several queues what became of the messages of each.
-std::string consume_run::whole_report() const
-{
-    auto text = to_json(heard_->report);
-    if (has_one()) return text;
-    text.pop_back();
-    std::string_view before = ",\"queues\":[";
-    for (auto const& q : all_->queues()) {
-        auto const done = q.of.counters();
-        text += fmt::format(
-            R"({}{{"queue_url":"{}","received":{},"acknowledged":{},"put_off":{},"released":{},"rejected":{},"lost":{}}})",
-            before, q.url, done.received, done.acked, done.retried, done.released, done.rejected, done.lost);
-        before = ",";
-    }
-    return text + "]}";
 }
 
 /// Which queue was refused, and why. Where there are several, its name goes along.

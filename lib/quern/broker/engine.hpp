@@ -36,6 +36,10 @@ struct engine_options {
     std::chrono::seconds name_rest{60};  ///< how long the name of a deleted queue is not given again
     std::chrono::seconds purge_rest{60}; ///< between two PurgeQueue of a queue. SQS: 60 s, both
     std::size_t max_in_flight = 120'000; ///< a queue: SQS developer guide, quotas
+
+    /// A noisy tenant of a fair queue is noticed after a time drawn from zero to this, anew for each spell of noise.
+    /// Zero: at once. AWS says no time; seven minutes have been measured.
+    std::chrono::seconds noise_noticed_within{0};
     fault_settings faults{};
 };
 

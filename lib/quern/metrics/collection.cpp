@@ -42,17 +42,27 @@ collection::collection(std::string version, clock& time)
     if (!version.empty()) add(std::make_shared<build>(std::move(version)));
 }
 
-std::shared_ptr<consumer_metrics> collection::consumer(std::string_view queue_url)
+telemetry::source_labels collection::labels_of(names& known, std::string_view queue_url, char const* kind)
 {
     std::string name(queue_name(queue_url));
-    telemetry::source_labels labels{{"queue", name}};
-    {
-        std::lock_guard const held(lock_);
-        auto at = std::ranges::find(consumers_, name, &std::pair<std::string, int>::first);
-        if (at == consumers_.end()) at = consumers_.insert(at, {name, 0});
-        if (++at->second > 1) labels.emplace_back("consumer", std::to_string(at->second));
-    }
-    auto out = std::make_shared<consumer_metrics>(std::move(labels));
+    telemetry::source_labels out{{"queue", name}};
+    std::lock_guard const held(lock_);
+    auto at = std::ranges::find(known, name, &names::value_type::first);
+    if (at == known.end()) at = known.insert(at, {name, 0});
+    if (++at->second > 1) out.emplace_back(kind, std::to_string(at->second));
+    return out;
+}
+
+std::shared_ptr<consumer_metrics> collection::consumer(std::string_view queue_url)
+{
+    auto out = std::make_shared<consumer_metrics>(labels_of(consumers_, queue_url, "consumer"));
+    add(out);
+    return out;
+}
+
+std::shared_ptr<producer_metrics> collection::producer(std::string_view queue_url)
+{
+    auto out = std::make_shared<producer_metrics>(labels_of(producers_, queue_url, "producer"));
     add(out);
     return out;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/metrics/consumer_metrics.hpp>
+#include <quern/metrics/producer_metrics.hpp>
 #include <quern/telemetry/snapshot.hpp>
 
 #include <cstddef>
@@ -32,6 +33,9 @@ public:
     /// For a consumer of this queue. A second one of a queue with that name has the label consumer="2".
     std::shared_ptr<consumer_metrics> consumer(std::string_view queue_url);
 
+    /// For a producer into this queue. A second one of a queue with that name has the label producer="2".
+    std::shared_ptr<producer_metrics> producer(std::string_view queue_url);
+
     /// For a client that several share. A second one has the label client="2".
     std::shared_ptr<request_metrics> client();
 
@@ -49,13 +53,16 @@ public:
 private:
     class build;
     class losses;
+    using names = std::vector<std::pair<std::string, int>>; // of queues, and how many there are of each
+
+    telemetry::source_labels labels_of(names&, std::string_view queue_url, char const* kind);
 
     clock& time_;
     wall_time const since_;
     std::shared_ptr<losses> const losses_;
     mutable std::mutex lock_;
     std::vector<std::shared_ptr<source const>> sources_;
-    std::vector<std::pair<std::string, int>> consumers_; ///< of each queue's name
+    names consumers_, producers_;
     int clients_ = 0;
 };
 

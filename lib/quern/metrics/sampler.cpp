@@ -84,6 +84,11 @@ void sampler::add(consumer const& c, std::string queue_url, std::shared_ptr<cons
     watched_.push_back({&c, std::move(queue_url), std::move(to), depth});
 }
 
+void sampler::add(producer const& p, std::shared_ptr<producer_metrics> to)
+{
+    senders_.push_back({&p, std::move(to)});
+}
+
 asio::awaitable<void> sampler::look(watched const& w)
 {
     auto const now = co_await w.of->explain();
@@ -164,6 +169,11 @@ asio::awaitable<void> sampler::run()
         for (auto const& w : watched_) {
             if (over_) break;
             co_await look(w);
+        }
+        for (auto const& s : senders_) {
+            if (over_) break;
+            auto const seen = co_await s.of->explain();
+            s.to->explained(seen);
         }
         for (auto const& w : watched_) // which may take minutes: what is looked at is not to be old by then
             if (asks && !over_) co_await ask(w);

@@ -2,6 +2,7 @@
 
 #include <quern/core/alarm.hpp>
 #include <quern/metrics/collection.hpp>
+#include <quern/producer/producer.hpp>
 #include <quern/sqs/api.hpp>
 #include <quern/telemetry/log.hpp>
 
@@ -19,7 +20,7 @@
 namespace quern::metrics {
 
 struct sampler_options {
-    /// Between two looks at a consumer, which cost next to nothing.
+    /// Between two looks at a consumer or a producer, which cost next to nothing.
     std::chrono::milliseconds look_every{5'000};
 
     /// Between two questions to SQS how many messages are in a queue and in its dead-letter queue: SQS corrects these
@@ -43,6 +44,9 @@ public:
     /// Before run(). The consumer outlives run().
     void add(consumer const&, std::string queue_url, std::shared_ptr<consumer_metrics>);
 
+    /// Before run(). The producer outlives run().
+    void add(producer const&, std::shared_ptr<producer_metrics>);
+
     /// Looks at all at once, and again and again until end().
     boost::asio::awaitable<void> run();
 
@@ -58,6 +62,10 @@ private:
         std::shared_ptr<consumer_metrics> to;
         std::shared_ptr<depths> depth;
     };
+    struct sender {
+        producer const* of;
+        std::shared_ptr<producer_metrics> to;
+    };
     boost::asio::awaitable<void> look(watched const&);
     boost::asio::awaitable<void> ask(watched const&);
     std::shared_ptr<shown> dead_letters_of(watched const&, std::string const& arn);
@@ -69,6 +77,7 @@ private:
     clock& time_;
     log_throttle log_;
     std::vector<watched> watched_;
+    std::vector<sender> senders_;
     alarm ended_;
     bool over_ = false;
 };

@@ -29,8 +29,9 @@ struct producer_options {
     /// Nothing waits when no request is under way. 0: no waiting, as long as a call is free.
     std::chrono::milliseconds linger{10};
 
-    /// Requests under way at once: as many as a client of the producer's own has connections for.
-    std::size_t max_calls = 16;
+    /// Requests under way at once, at most: as many as a client of the producer's own has connections for. 16 are
+    /// always allowed; beyond them there are as many as bring more messages a second. See producer::explain().
+    std::size_t max_calls = 64;
 
     /// How long after the call of send() a message may be tried, the time spent waiting for room included. A request
     /// that is under way by then is waited for. Long enough to get over a fail-over of the service. On FIFO queues at

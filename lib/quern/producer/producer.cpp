@@ -55,14 +55,25 @@ std::string own_prefix(std::uint64_t seed)
 
 /// Every failure comes back to the queue, which knows how much time each message has.
 std::unique_ptr<sqs::client> make_client(
-    asio::any_io_executor ex, std::string const& queue_url, std::shared_ptr<producer_observer> observer)
+    asio::any_io_executor ex, std::string const& queue_url, producer_options const& options)
 {
     sqs::client_options settings;
     if (sqs::is_queue_url(queue_url)) settings.where.queue_url = queue_url;
     if (auto const arn = sqs::queue_arn_in(queue_url)) settings.where.region = arn->region;
     settings.retries.max_attempts = 1;
-    settings.observer = std::move(observer);
+    settings.observer = options.observer;
+    settings.connections.control_connections = std::max(settings.connections.control_connections, options.max_calls);
     return std::make_unique<sqs::client>(std::move(ex), std::move(settings));
+}
+
+/// End of a request as news of the service: that of a message that it took, if it took any.
+policy::call_end end_of(std::vector<send_result> const& answers)
+{
+    if (std::ranges::any_of(answers, [](auto const& one) { return one.has_value(); })) return policy::call_end::ok;
+    auto const& why = answers.front().error();
+    if (why.code == errc::throttled) return policy::call_end::throttled;
+    if (why.code == errc::timed_out) return policy::call_end::timed_out;
+    return why.retryable ? policy::call_end::unavailable : policy::call_end::failed;
 }
 
 /// Finds the queue where it is not known by its URL; null when it is.
@@ -82,7 +93,7 @@ public:
     state(asio::any_io_executor ex, sqs::api* given, std::string queue_url, producer_options settings)
         : strand(compact_strand::on(std::move(ex))), fifo_(queue_url.ends_with(".fifo")),
           options_(std::move(settings)), time_(options_.time ? *options_.time : real_clock()),
-          own_client_(given ? nullptr : make_client(strand, queue_url, options_.observer)),
+          own_client_(given ? nullptr : make_client(strand, queue_url, options_)),
           shared_client_(given ? given->share() : nullptr), names_(look_up(api_for(given), queue_url)),
           api_(names_ ? *names_ : api_for(given)), queue_url_(std::move(queue_url)),
           queue_(options_, fifo_, seeded(options_.seed)), log_(options_.log), wake_(time_, strand),
@@ -94,6 +105,7 @@ public:
     void flush(onlooker_ptr);
     void forget(onlooker_ptr const&);
     void abandon();
+    producer_explanation explain() const;
 
     compact_strand const strand;
 
@@ -127,6 +139,8 @@ private:
     bool running_ = false;
     bool closed_ = false;
     std::optional<tick> close_at_;
+    std::string problem_; // of the last request that failed; empty: none has
+    tick problem_at_{};
 };
 
 void producer::state::accept(outgoing_ptr message)
@@ -182,6 +196,14 @@ void producer::state::abandon()
     wake_.ring();
 }
 
+producer_explanation producer::state::explain() const
+{
+    auto out = queue_.explain();
+    if (!problem_.empty())
+        out.last_problem = {problem_, std::chrono::duration_cast<std::chrono::milliseconds>(now() - problem_at_)};
+    return out;
+}
+
 void producer::state::spawn(asio::awaitable<void> work)
 {
     asio::co_spawn(strand, std::move(work), [self = shared_from_this()](std::exception_ptr bug) {
@@ -227,6 +249,7 @@ asio::awaitable<void> producer::state::call(std::vector<outgoing_ptr> batch)
     auto answers = co_await sqs::send_batch(api_, queue_url_, std::move(entries));
 
     auto const time = now();
+    auto const how = end_of(answers); // before they are handed on
     if (options_.observer) {
         auto const bad = std::ranges::count_if(answers, [](auto const& one) { return one.has_error(); });
         observe(&producer_observer::batch_done, batch.size(), static_cast<std::size_t>(bad), time - began);
@@ -236,10 +259,12 @@ asio::awaitable<void> producer::state::call(std::vector<outgoing_ptr> batch)
         if (queue_.answered(batch[i], may_help, time)) {
             tell(batch[i], std::move(answers[i]));
         } else {
-            log_.write(log_level::warning, "send failed", describe(answers[i].error()), time);
+            problem_ = describe(answers[i].error());
+            problem_at_ = time;
+            log_.write(log_level::warning, "send failed", problem_, time);
         }
     }
-    queue_.returned();
+    queue_.returned(how, time - began, batch.size(), time);
     wake_.ring();
 }
 
@@ -356,6 +381,14 @@ asio::awaitable<send_result> producer::put(sqs::send_message_entry entry)
 {
     return put_on_strand<send_result>(
         state_, std::make_shared<outgoing>(std::move(entry)), &state::accept, &state::withdraw);
+}
+
+asio::awaitable<producer_explanation> producer::explained() const
+{
+    auto at_once = [s = state_](asker<producer_explanation> who) {
+        asio::post(s->strand, [s, who = std::move(who)] { who.tell(s->explain()); });
+    };
+    return ask<producer_explanation>(std::move(at_once));
 }
 
 asio::awaitable<std::size_t> producer::look_on(std::optional<std::chrono::milliseconds> closes_within)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/core/completion.hpp>
+#include <quern/producer/explanation.hpp>
 #include <quern/producer/options.hpp>
 #include <quern/sqs/api.hpp>
 
@@ -116,10 +117,24 @@ public:
             *this, [this, limit] { return look_on(limit); }, std::forward<Token>(token));
     }
 
+    /// Completes with what it holds, and what bounds its speed. to_string() makes one line of it: "16 requests under
+    /// way, 10000 messages held; calls are the bound: 16 (max_calls) of 10 messages and 10.0 ms each make 16000
+    /// messages a second".
+    ///
+    /// Cancellation  none: the answer is there in a moment.
+    /// Completion    void(error_code, producer_explanation)
+    template <class Token = boost::asio::use_awaitable_t<>>
+    auto explain(Token&& token = {}) const
+    {
+        return detail::complete(
+            *this, [this] { return explained(); }, std::forward<Token>(token));
+    }
+
 private:
     class state;
 
     boost::asio::awaitable<result<sqs::send_message_response>> put(sqs::send_message_entry);
+    boost::asio::awaitable<producer_explanation> explained() const;
     boost::asio::awaitable<std::size_t> look_on(std::optional<std::chrono::milliseconds> closes_within);
 
     boost::asio::any_io_executor ex_;

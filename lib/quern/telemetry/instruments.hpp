@@ -43,6 +43,13 @@ enum class id : std::uint8_t {
     redrive_returns,
     redrive_failures,
     idempotency_messages,
+    messages_sent,
+    sends_unconfirmed,
+    send_duration,
+    producer_messages,
+    producer_calls,
+    producer_calls_limit,
+    producer_bound,
     requests,
     request_duration,
     telemetry_dropped,
@@ -59,6 +66,7 @@ enum class part : std::uint8_t {
     dead_letters, ///< the same of the queue's dead-letter queue
     redrive,      ///< of a run over a dead-letter queue
     idempotency,  ///< of the guard of a queue's handlers
+    producer,     ///< into one queue
     client,       ///< requests to SQS, of all who share the client
     exporter,     ///< of these numbers
     program,
@@ -114,6 +122,9 @@ inline constexpr text queue_state[] = {"visible", "not_visible", "delayed"};
 inline constexpr text redriven[] = {"redriven", "isolated", "skipped", "left"};
 inline constexpr text guarded[] = {"claimed", "completed", "duplicate", "released", "abandoned", "mismatched",
     "fenced", "unavailable", "unrecorded"};
+inline constexpr text sent_result[] = {"confirmed", "failed"};
+inline constexpr text held[] = {"waiting", "under_way", "put_off", "outside"};
+inline constexpr text producer_bound[] = {"calls", "messages", "bytes", "service", "groups"};
 inline constexpr text request_result[] = {"ok", "throttled", "error", "timeout"};
 inline constexpr text signal[] = {"metrics", "traces"};
 
@@ -231,6 +242,28 @@ inline constexpr std::array<instrument, instrument_count> instruments{{
      "quern_idempotency_messages_total", "quern.idempotency.messages", "", "{message}",
      {{{"result", "", values::guarded}}},
      "Messages whose handler must not repeat, by what became of them: claimed, and then completed, abandoned, fenced or unrecorded; deleted as a duplicate; released since somebody else works on the key; mismatched with the payload of their key; or the store was unavailable."},
+    {id::messages_sent, part::producer, kind::counter,
+     "quern_messages_sent_total", "messaging.client.sent.messages", "MessagesSent*", "{message}",
+     {{{"result", "", values::sent_result}}},
+     "Messages that a producer is done with: confirmed by SQS, or failed for good."},
+    {id::sends_unconfirmed, part::producer, kind::counter,
+     "quern_sends_unconfirmed_total", "quern.sends.unconfirmed", "", "{message}", {},
+     "Messages of a producer's requests that were not confirmed; most are tried again."},
+    {id::send_duration, part::producer, kind::histogram,
+     "quern_send_duration_seconds", "quern.send.duration", "", "s", {{{"result", "", values::sent_result}}},
+     "Time from the call of send() to its end."},
+    {id::producer_messages, part::producer, kind::gauge,
+     "quern_producer_messages", "quern.producer.messages", "", "{message}", {{{"state", "", values::held}}},
+     "Messages that a producer holds; outside: sends that wait for room in its buffer."},
+    {id::producer_calls, part::producer, kind::gauge,
+     "quern_producer_calls", "quern.producer.calls", "", "{request}", {},
+     "Requests of a producer under way."},
+    {id::producer_calls_limit, part::producer, kind::gauge,
+     "quern_producer_calls_limit", "quern.producer.calls.limit", "", "{request}", {},
+     "Requests that a producer may have under way now; it grows up to max_calls where that brings more."},
+    {id::producer_bound, part::producer, kind::gauge,
+     "quern_producer_bound", "quern.producer.bound", "", "1", {{{"what", "", values::producer_bound}}},
+     "1: this keeps the producer from sending faster."},
     {id::requests, part::client, kind::counter,
      "quern_requests_total", "quern.requests", "", "{request}",
      {{{"operation", "messaging.operation.name", values::operation}, {"result", "", values::request_result}}},

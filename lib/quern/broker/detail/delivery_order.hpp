@@ -1,9 +1,12 @@
 #pragma once
 
+#include <quern/broker/detail/services.hpp>
 #include <quern/broker/detail/stored_message.hpp>
+#include <quern/broker/detail/tenant_noise.hpp>
 
 #include <cstddef>
 #include <memory>
+#include <random>
 
 namespace quern::broker {
 
@@ -27,13 +30,12 @@ public:
 
 /// Standard queues: by stored_message::order, wherever a message comes from.
 ///
-/// Fair queues: messages without a group id have no tenant. A tenant is noisy while it has at least 30 messages in
-/// flight and more than a tenth of the queue's; its messages wait until no other tenant has any, then those of the
-/// tenant with fewest in flight come first (SQS developer guide, fair queues; its rules about processing time are
-/// left out).
+/// Fair queues: messages without a group id have no tenant. The messages of a noisy tenant (tenant_noise) wait until
+/// no other tenant has any, then those of the tenant with fewest in flight come first.
 class standard_order final : public delivery_order {
 public:
-    standard_order();
+    /// `with` knows the time and outlives it; `seed` is for what is drawn.
+    standard_order(services const& with, std::uint64_t seed);
     ~standard_order() override;
     void entered(stored_message&) override;
     void left(stored_message&) override;
@@ -45,12 +47,15 @@ private:
     struct tenant;
     struct tenants;
     tenant& tenant_of(stored_message&);
-    bool noisy(tenant const&) const;
+    bool noisy(tenant&);
+    void count(tenant&, int in_flight);
     void show(stored_message&);
     void hide(stored_message&);
 
+    services const& with_;
     std::unique_ptr<tenants> tenants_;
-    std::size_t in_flight_ = 0;
+    busy_time all_; // of the tenants, and of what has none while there are tenants
+    std::mt19937_64 random_;
 };
 
 /// FIFO queues: as many as possible of one group, then those of the group that has been ready longest. A message that

@@ -51,7 +51,6 @@ struct engine::state : services {
     std::unordered_map<poll_id, std::unique_ptr<parked_poll>> polls;
     std::deque<ready_poll> ready;
     std::list<move_task> tasks; ///< newest first
-    instant latest{};           ///< the last moment at which something happened
 
 private:
     std::vector<stored_message*> select(queue&, std::size_t most, instant until, instant now);

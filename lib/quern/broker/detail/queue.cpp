@@ -14,10 +14,10 @@ std::int64_t whole_seconds(instant t)
     return std::chrono::duration_cast<seconds>(t.time_since_epoch()).count();
 }
 
-std::unique_ptr<delivery_order> order_for(queue_settings const& settings)
+std::unique_ptr<delivery_order> order_for(queue_settings const& settings, services const& with, std::uint64_t seed)
 {
     if (settings.fifo) return std::make_unique<fifo_order>();
-    return std::make_unique<standard_order>();
+    return std::make_unique<standard_order>(with, seed);
 }
 
 } // namespace
@@ -31,7 +31,7 @@ queue::queue(services& with, queue_record const& kept, queue_settings settings, 
     : timed(kind::retention), number(kept.number), arn(kept.arn), name(arn.substr(arn.rfind(':') + 1)),
       created_at(kept.created_at), modified_at(kept.modified_at), tags(kept.tags), with_(with),
       settings_(std::move(settings)), deduplicated_per_group_before_(settings_.deduplicate_per_group),
-      scope_changed_at_(now), order_(order_for(settings_))
+      scope_changed_at_(now), order_(order_for(settings_, with, number))
 {}
 
 queue::~queue()
@@ -116,7 +116,7 @@ std::unique_ptr<stored_message> queue::take_out(stored_message& m)
 void queue::purge(instant now)
 {
     ages_.clear();
-    order_ = order_for(settings_);
+    order_ = order_for(settings_, with_, number);
     messages_.clear();
     visible_ = delayed_ = 0;
     with_.record.emptied(*this);

@@ -38,6 +38,7 @@ struct services {
     receipt_codec receipts;
     fault_plan faults;
     recorder record;
+    instant latest{};              ///< the last moment at which something happened
     std::uint64_t last_number = 0; ///< of queues, messages, receives, polls and places in an order
 
 private:

@@ -11,7 +11,8 @@ namespace bi = boost::intrusive;
 struct standard_order::tenant : bi::set_base_hook<> {
     std::string id;
     std::size_t messages = 0; ///< in any state
-    std::size_t in_flight = 0;
+    busy_time busy;
+    tenant_noise noise;
     ordered_messages visible;
 
     friend bool operator<(tenant const& a, tenant const& b)
@@ -25,7 +26,9 @@ struct standard_order::tenants {
     bi::set<tenant> ready; ///< those with a visible message, by the oldest of them
 };
 
-standard_order::standard_order() : tenants_(std::make_unique<tenants>()) {}
+standard_order::standard_order(services const& with, std::uint64_t seed)
+    : with_(with), tenants_(std::make_unique<tenants>()), random_(with.options.seed.value_or(seed) + seed)
+{}
 
 standard_order::~standard_order()
 {
@@ -43,6 +46,7 @@ void standard_order::entered(stored_message& m)
     }
     m.lane = found.get();
     ++found->messages;
+    found->noise.came(with_.latest);
     if (m.state == message_state::visible) show(m);
 }
 
@@ -50,10 +54,7 @@ void standard_order::left(stored_message& m)
 {
     auto& whose = tenant_of(m);
     if (m.state == message_state::visible) hide(m);
-    if (m.state == message_state::in_flight) {
-        --whose.in_flight;
-        --in_flight_;
-    }
+    if (m.state == message_state::in_flight) count(whose, -1);
     --whose.messages;
     if (whose.messages != 0) return;
     tenants_->by_id.erase(std::string(whose.id));
@@ -64,24 +65,18 @@ void standard_order::changed(stored_message& m, message_state before)
 {
     auto& whose = tenant_of(m);
     if (before == message_state::visible) hide(m);
-    if (before == message_state::in_flight) {
-        --whose.in_flight;
-        --in_flight_;
-    }
-    if (m.state == message_state::in_flight) {
-        ++whose.in_flight;
-        ++in_flight_;
-    }
+    if (before == message_state::in_flight) count(whose, -1);
+    if (m.state == message_state::in_flight) count(whose, 1);
     if (m.state == message_state::visible) show(m);
 }
 
 stored_message* standard_order::first()
 {
-    // At most nine tenants can have more than a tenth each, so this looks at ten at most.
+    // By each of two rules at most nine tenants can have more than a tenth, so this looks at nineteen at most.
     tenant* best = nullptr;
     for (auto& one : tenants_->ready) {
         if (!noisy(one)) return &*one.visible.begin();
-        if (!best || one.in_flight < best->in_flight) best = &one;
+        if (!best || one.busy.in_flight() < best->busy.in_flight()) best = &one;
     }
     return best ? &*best->visible.begin() : nullptr;
 }
@@ -91,9 +86,25 @@ standard_order::tenant& standard_order::tenant_of(stored_message& m)
     return *static_cast<tenant*>(m.lane);
 }
 
-bool standard_order::noisy(tenant const& one) const
+bool standard_order::noisy(tenant& one)
 {
-    return !one.id.empty() && one.in_flight >= 30 && one.in_flight * 10 > in_flight_;
+    if (one.id.empty()) return false;
+    auto const within = with_.options.noise_noticed_within;
+    auto const draw = [&] {
+        if (within.count() == 0) return within;
+        return std::chrono::seconds(random_() % (static_cast<std::uint64_t>(within.count()) + 1));
+    };
+    return one.noise.is_noisy(one.busy, all_, with_.latest, draw);
+}
+
+void standard_order::count(tenant& whose, int in_flight)
+{
+    if (whose.id.empty() && tenants_->by_id.size() == 1) {
+        whose.busy.change(in_flight);
+        return all_.change(in_flight);
+    }
+    whose.busy.change(in_flight, with_.latest);
+    all_.change(in_flight, with_.latest);
 }
 
 void standard_order::show(stored_message& m)

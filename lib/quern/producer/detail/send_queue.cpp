@@ -7,7 +7,7 @@ namespace quern {
 using place = outgoing::place;
 
 send_queue::send_queue(producer_options const& options, bool fifo, std::uint64_t seed)
-    : options_(options), fifo_(fifo), random_(seed)
+    : options_(options), fifo_(fifo), random_(seed), calls_(options.max_calls)
 {}
 
 void send_queue::add(outgoing_ptr message, tick now)
@@ -91,7 +91,7 @@ std::vector<outgoing_ptr> send_queue::take(tick now)
     for (auto next = later_.begin(); next != later_.end() && next->first <= now; next = later_.erase(next)) {
         if (next->second->at == place::later) schedule(next->second, now);
     }
-    if (ready_.empty() || calls_ == options_.max_calls) return {};
+    if (ready_.empty() || !calls_.is_free()) return {};
 
     std::vector<outgoing_ptr> batch;
     std::size_t bytes = 0;
@@ -114,9 +114,9 @@ std::vector<outgoing_ptr> send_queue::take(tick now)
     bool const full = !more || batch.size() == sqs::max_batch_entries;
     bool const waited = now - batch.front()->ready_at >= options_.linger;
     auto const hurried = [this](outgoing_ptr const& message) { return message->number < hurried_; };
-    if (!full && !waited && calls_ != 0 && std::ranges::none_of(batch, hurried)) return {};
+    if (!full && !waited && calls_.under_way() != 0 && std::ranges::none_of(batch, hurried)) return {};
 
-    ++calls_;
+    calls_.began(now);
     for (auto const& message : batch) {
         message->at = place::under_way;
         ++message->attempts;
@@ -147,10 +147,48 @@ bool send_queue::answered(outgoing_ptr const& message, bool may_help, tick now)
     return false;
 }
 
-void send_queue::returned()
+void send_queue::returned(policy::call_end how, tick::duration took, std::size_t messages, tick now)
 {
-    --calls_;
+    calls_.ended(how, took, messages, is_full_request_ready(), now);
     random_.discard(1);
+}
+
+/// Roughly: bytes may fill one sooner.
+bool send_queue::is_full_request_ready() const
+{
+    return ready_.size() >= sqs::max_batch_entries;
+}
+
+producer_explanation send_queue::explain() const
+{
+    producer_explanation out;
+    out.held = held_;
+    out.bytes = held_bytes_;
+    out.under_way = under_way_.size();
+    out.outside = outside_.size();
+    for (auto const& [number, message] : waiting_) {
+        if (message->at == place::later) ++out.put_off;
+        if (message->at == place::behind) ++out.behind;
+    }
+    out.calls = calls_.under_way();
+    out.calls_now = calls_.limit();
+    out.max_calls = calls_.most();
+    out.call_takes = calls_.took();
+    out.messages_each = calls_.messages_each();
+    out.by = bound_of(out);
+    return out;
+}
+
+producer_explanation::bound send_queue::bound_of(producer_explanation const& e) const
+{
+    using bound = producer_explanation::bound;
+    auto const waits = e.held - e.under_way;
+    if (e.put_off != 0 && e.put_off >= waits / 2) return bound::service;
+    bool const calls = !calls_.is_free() && is_full_request_ready();
+    if (calls) return calls_.is_service_bound() ? bound::service : bound::calls;
+    if (e.behind != 0 && e.behind >= waits / 2) return bound::groups;
+    if (e.outside == 0) return bound::nothing;
+    return e.held >= options_.max_buffered ? bound::messages : bound::bytes;
 }
 
 void send_queue::withdraw(outgoing_ptr const& message, tick now)
@@ -187,7 +225,7 @@ std::optional<tick> send_queue::wake_at()
     while (!later_.empty() && later_.begin()->second->at != place::later)
         later_.erase(later_.begin());
     if (!later_.empty()) consider(later_.begin()->first);
-    if (!ready_.empty() && calls_ < options_.max_calls) consider(ready_.begin()->second->ready_at + options_.linger);
+    if (!ready_.empty() && calls_.is_free()) consider(ready_.begin()->second->ready_at + options_.linger);
     if (!waiting_.empty()) consider(waiting_.begin()->second->give_up_at);
     return first;
 }

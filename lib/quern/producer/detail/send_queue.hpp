@@ -2,6 +2,8 @@
 
 #include <quern/core/clock.hpp>
 #include <quern/core/detail/ask.hpp>
+#include <quern/producer/detail/send_calls.hpp>
+#include <quern/producer/explanation.hpp>
 #include <quern/producer/options.hpp>
 #include <quern/sqs/types.hpp>
 
@@ -69,8 +71,8 @@ public:
     /// when it will be tried again.
     bool answered(outgoing_ptr const&, bool may_help, tick now);
 
-    /// A request has ended, and each of its messages has been answered() just now.
-    void returned();
+    /// A request of so many messages has ended, and each of them has been answered() just now.
+    void returned(policy::call_end, tick::duration took, std::size_t messages, tick now);
 
     /// Its sender does not wait any more: forgets the message, or, when it is under way, does not try it again.
     void withdraw(outgoing_ptr const&, tick now);
@@ -83,6 +85,9 @@ public:
 
     /// Takes out all that is not under way; nothing is tried again from now on.
     std::vector<outgoing_ptr> stop(tick now);
+
+    /// All but the last problem.
+    producer_explanation explain() const;
 
     /// When take() or expired() has something new although nothing else happened.
     std::optional<tick> wake_at();
@@ -102,6 +107,8 @@ private:
     void schedule(outgoing_ptr const&, tick now);
     void advance(std::string const& name, tick now);
     void remove(outgoing_ptr const&, tick now);
+    bool is_full_request_ready() const;
+    producer_explanation::bound bound_of(producer_explanation const&) const;
 
     producer_options const options_;
     bool const fifo_;
@@ -118,7 +125,7 @@ private:
     // FIFO, by group: what is under way, then what is to come. Behind the first, some are gone.
     std::unordered_map<std::string, std::deque<outgoing_ptr>> groups_;
 
-    std::size_t calls_ = 0;
+    send_calls calls_;
     std::size_t held_ = 0, held_bytes_ = 0; // in the buffer, or under way
     std::uint64_t next_number_ = 0;
     std::uint64_t hurried_ = 0; // numbers below it do not linger
