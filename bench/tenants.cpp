@@ -8,6 +8,7 @@
 #include <quern/consumer/consumer.hpp>
 #include <quern/sim/local_api.hpp>
 #include <quern/sim/virtual_clock.hpp>
+#include <quern/sqs/forwarding_api.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -33,6 +34,29 @@ using namespace quern;
 constexpr int burst = 30'000, each_quiet = 600;
 constexpr std::size_t at_once = 20;
 constexpr auto takes = 2s, quiet_for = 600s, settled = 30s;
+
+/// SQS at a distance: answers after 10 ms.
+class distant_api : public sqs::forwarding_api<distant_api> {
+public:
+    distant_api(sqs::api& real, quern::clock& time, asio::any_io_executor ex)
+        : real_(real), time_(time), executor_(std::move(ex))
+    {}
+
+    template <class Request>
+    sqs::answer<typename Request::response> carry(Request r)
+    {
+        auto const timer = time_.make_timer(executor_);
+        co_await timer->wait_until(time_.now() + 5ms);
+        auto said = co_await sqs::perform(real_, std::move(r));
+        co_await timer->wait_until(time_.now() + 5ms);
+        co_return said;
+    }
+
+private:
+    sqs::api& real_;
+    quern::clock& time_;
+    asio::any_io_executor const executor_;
+};
 
 struct figures {
     int quiet_done = 0;        // of the quiet tenants' messages, within the ten minutes
@@ -67,12 +91,13 @@ consumer_options options_for(tenancy const& how, quern::clock& time, std::uint64
 class day {
 public:
     day(tenancy const& how, std::uint64_t seed)
-        : random_(seed), engine_({.seed = seed}), api_(engine_, time_, io_.get_executor()), began_(time_.now())
+        : random_(seed), engine_({.seed = seed}), api_(engine_, time_, io_.get_executor()),
+          far_(api_, time_, io_.get_executor()), began_(time_.now())
     {
         sqs::create_queue_request request("shop");
         url_ = engine_.create_queue(request, time_.wall()).value().queue_url;
         consumer_.emplace(
-            io_.get_executor(), api_, url_, [this](delivery& d) { return handle(d); }, options_for(how, time_, seed));
+            io_.get_executor(), far_, url_, [this](delivery& d) { return handle(d); }, options_for(how, time_, seed));
     }
 
     figures run()
@@ -143,6 +168,7 @@ private:
     asio::io_context io_;
     broker::engine engine_;
     sim::local_api api_;
+    distant_api far_;
     tick const began_;
     std::string url_;
     std::optional<consumer> consumer_;

@@ -10,8 +10,8 @@
 #include <quern/core/detail/printable.hpp>
 #include <quern/core/detail/text/date.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
-#include <quern/idempotency/detail/canonical.hpp>
 #include <quern/fleet/fleet_limit.hpp>
+#include <quern/idempotency/detail/canonical.hpp>
 #include <quern/idempotency/dynamodb_store.hpp>
 
 #include <boost/asio/io_context.hpp>

@@ -90,23 +90,23 @@ struct outage_options {
     std::size_t max_dependencies = 1'000;
 };
 
-/// Turns of tenants, where consumer_options::tenant names them. What waits for its turn is begun fairly: each tenant gets
-/// the same share of the time that handlers take, whatever it sends; what it leaves goes to the others. Order within a
-/// tenant, and within a group of a FIFO queue, is kept. A batch handler's messages are not held to it.
+/// Turns of tenants, where consumer_options::tenant names them. What waits for its turn is begun fairly: each tenant
+/// gets the same share of the time that handlers take, whatever it sends; what it leaves goes to the others. Order
+/// within a tenant, and within a group of a FIFO queue, is kept. A batch handler's messages are not held to it.
 struct fairness_options {
     /// Messages that may wait here for their turn, so that a burst of one tenant does not hide what the others send
     /// behind it: as many as such a burst has. Leases of what waits are long, 15 minutes at most, so after a crash
-    /// such a message stays hidden for as long. When it is full of one tenant's, its newest go back to the queue while
-    /// they have receives left. Needs limits.handler_concurrency (or concurrency), and a limits.max_in_flight above
-    /// both together. Absent: as many as handlers take next, so a burst is seen only as far as SQS shows it.
+    /// such a message stays hidden for as long. When it is full of one tenant's, its newest go back to the queue
+    /// while they have receives left. Needs limits.handler_concurrency (or concurrency), and a limits.max_in_flight
+    /// above both together. Absent: as many as handlers take next, so a burst is seen only as far as SQS shows it.
     std::optional<std::size_t> look_ahead;
 
-    /// The part that a tenant gets beside the others, as 2 beside 1; above 0. Called once for each tenant that comes up,
-    /// on the consumer's strand. Absent: 1 for each.
+    /// The part that a tenant gets beside the others, as 2 beside 1; above 0. Called once for each tenant that comes
+    /// up, on the consumer's strand. Absent: 1 for each.
     std::function<double(std::string const& tenant)> weight;
 
-    /// Handlers of one tenant at once, at most; further messages of it wait, at no receive's cost. At least 1. Absent:
-    /// any number.
+    /// Handlers of one tenant at once, at most; further messages of it wait, at no receive's cost. At least 1.
+    /// Absent: any number.
     std::optional<std::size_t> tenant_concurrency;
 };
 

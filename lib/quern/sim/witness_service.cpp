@@ -321,16 +321,10 @@ private:
         if (mine.running != 0 || (mine.handled && !mine.late && !mine.anew) || mine.accepted) return false;
         if (sent_at >= mine.unwanted_at || w_.resting_.contains(process_)) return true;
         auto const early = sent_at < mine.since + w_.of(process_).lease / 2 && !mine.adopted;
-        if (!early && mine.began_at < mine.since && is_wait(timeout, sent_at - mine.since)) return false;
+        auto const wait = std::min<tick::duration>(detail::lease_book::longest_wait, 4 * (sent_at - mine.since) + 1s);
+        if (!early && timeout > w_.of(process_).lease && timeout <= wait && mine.began_at < mine.since) return false;
         auto const rejected = mine.rejectable && sent_at >= mine.ended_at && sent_at < mine.ended_at + 1s;
         return timeout != w_.of(process_).lease || early || rejected || mine.ended_at == mine.arrived_at;
-    }
-
-    /// An extension of a message that waits for its turn: as long as a few times what it has waited.
-    bool is_wait(std::chrono::seconds timeout, tick::duration waited) const
-    {
-        return timeout > w_.of(process_).lease && timeout <= detail::lease_book::longest_wait &&
-            timeout <= 4 * waited + 1s;
     }
 
     /// Lets pass a change that left at the moment at which the handler ended: it may be an extension of before.
@@ -338,14 +332,13 @@ private:
     {
         if (mine.running != 0) return;
         auto const early = mine.not_before - m.until;
-        if (early <= 0s) {
-            mine.postponed = true;
-        } else if (mine.postponed) {
-            w_.complain(name(process_, number) + ": its backoff is shortened by " + in_seconds(early));
-            mine.postponed = false;
-        } else if (sent_at > mine.ended_at || (sent_at == mine.ended_at && timeout != w_.of(process_).lease)) {
-            w_.complain(name(process_, number) + ": comes back " + in_seconds(early) + " before its backoff is over");
-        }
+        auto const its = name(process_, number);
+        if (early > 0s && mine.postponed)
+            w_.complain(its + ": its backoff is shortened by " + in_seconds(early));
+        else if (early > 0s &&
+            (sent_at > mine.ended_at || (sent_at == mine.ended_at && timeout != w_.of(process_).lease)))
+            w_.complain(its + ": comes back " + in_seconds(early) + " before its backoff is over");
+        if (early <= 0s || mine.postponed) mine.postponed = early <= 0s;
     }
 
     witness& w_;

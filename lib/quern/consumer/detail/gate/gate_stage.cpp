@@ -34,7 +34,8 @@ double a_second(policy::rate const& r)
     return static_cast<double>(r.count) / std::chrono::duration<double>(r.per).count();
 }
 
-constexpr int receives_kept = 2; // of a message that goes back for others' sake
+constexpr std::chrono::milliseconds between_surplus{100}; // at least: each costs a request
+constexpr int receives_kept = 2;                          // of a message that goes back for others' sake
 
 std::shared_ptr<gate> make_gate(consumer_options const& o, tick now)
 {
@@ -223,12 +224,12 @@ void gate_stage::take_leave(gate::leave const& one, tick now)
     conclude_.stand_back(std::move(h), one.what, now);
 }
 
-/// A look-ahead that is full of one tenant's shows nothing of the others: once a second ten of its newest go back, for
-/// as long as those that stay are at work, while a dead-letter queue does not come near.
+/// A look-ahead that is full of one tenant's shows nothing of the others: ten of its newest at a time go back, for as
+/// long as those that stay are at work, while a dead-letter queue does not come near.
 void gate_stage::give_surplus_back(tick now)
 {
     auto const& most = line_.options.fairness.look_ahead;
-    if (!most || line_.turns.waiting() < *most || now < surplus_at_ + std::chrono::seconds(1)) return;
+    if (!most || line_.turns.waiting() < *most || now < surplus_at_ + between_surplus) return;
     surplus_at_ = now;
     auto const wait = std::chrono::ceil<std::chrono::milliseconds>(line_.turns.expected_wait());
     auto const delay =
