@@ -156,4 +156,4 @@ endif()
 set_tests_properties(package.clean PROPERTIES FIXTURES_SETUP quern_clean_stage)
 set_tests_properties(package.install PROPERTIES FIXTURES_REQUIRED quern_clean_stage FIXTURES_SETUP quern_stage)
 set_tests_properties(package.headers package.use package.check_coroutines PROPERTIES FIXTURES_REQUIRED quern_stage)
-set_tests_properties(${package_tests} PROPERTIES LABELS package TIMEOUT 600 ${quern_busy}) # compilers
+set_tests_properties(${package_tests} PROPERTIES LABELS package TIMEOUT 600)

@@ -17,13 +17,6 @@ set(quern_limit_conformance 300)
 set(quern_limit_integration 300)
 set(quern_limit_interop 300)
 
-# Most tests wait most of their time, so `dev` runs three at once for each processor; these keep one busy. Under sanitizers all
-# do, and it runs as many as there are processors.
-set(quern_busy PROCESSORS 3)
-if(QUERN_SANITIZE)
-    set(quern_busy PROCESSORS 1)
-endif()
-
 # The tests of a label that are programs, to be built without the others.
 foreach(label unit component simulation threads)
     if(NOT TARGET ${label}_tests)
@@ -98,6 +91,6 @@ function(quern_test name)
     set_tests_properties(${tests} PROPERTIES
         LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${environment}")
     if(ring STREQUAL simulation) # the longest ones begin: the others run beside them
-        set_tests_properties(${tests} PROPERTIES COST ${arg_TIMEOUT} ${quern_busy})
+        set_tests_properties(${tests} PROPERTIES COST ${arg_TIMEOUT})
     endif()
 endfunction()
