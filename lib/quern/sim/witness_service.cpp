@@ -1,5 +1,3 @@
-// The witness's view of the service, and of the network in between.
-
 #include <quern/consumer/detail/lease_book.hpp>
 #include <quern/sim/detail/earlier_life.hpp>
 #include <quern/sim/detail/limit_book.hpp>
@@ -310,8 +308,7 @@ private:
     std::string not_its_age(share const& mine) const
     {
         if (!w_.rules_.age_counts || !mine.failed) return {};
-        return ": it had failed, and is not older than max_age, for which the time of outages and pauses does not "
-               "count";
+        return ": it had failed, and is not older than max_age, less the time of outages and pauses";
     }
 
     /// It goes back because of bad times, because the poison queue does not take it, or because its handler had said
@@ -320,11 +317,13 @@ private:
     {
         if (mine.running != 0 || (mine.handled && !mine.late && !mine.anew) || mine.accepted) return false;
         if (sent_at >= mine.unwanted_at || w_.resting_.contains(process_)) return true;
-        auto const early = sent_at < mine.since + w_.of(process_).lease / 2 && !mine.adopted;
-        auto const wait = std::min<tick::duration>(detail::lease_book::longest_wait, 4 * (sent_at - mine.since) + 1s);
-        if (!early && timeout > w_.of(process_).lease && timeout <= wait && mine.began_at < mine.since) return false;
+        auto const& its = w_.of(process_);
+        auto const early = sent_at < mine.since + its.lease / 2 && !mine.adopted;
+        auto const grown = std::min<tick::duration>(4 * (sent_at - mine.since), detail::lease_book::longest_wait);
+        auto const of_wait = timeout > its.lease && timeout + 2s >= grown && mine.began_at < mine.since;
+        if (!early && of_wait && (its.looks_ahead || timeout <= grown + 2s)) return false;
         auto const rejected = mine.rejectable && sent_at >= mine.ended_at && sent_at < mine.ended_at + 1s;
-        return timeout != w_.of(process_).lease || early || rejected || mine.ended_at == mine.arrived_at;
+        return timeout != its.lease || early || rejected || mine.ended_at == mine.arrived_at;
     }
 
     /// Lets pass a change that left at the moment at which the handler ended: it may be an extension of before.
@@ -332,13 +331,12 @@ private:
     {
         if (mine.running != 0) return;
         auto const early = mine.not_before - m.until;
-        auto const its = name(process_, number);
+        auto const is_new = sent_at > mine.ended_at || timeout != w_.of(process_).lease;
         if (early > 0s && mine.postponed)
-            w_.complain(its + ": its backoff is shortened by " + in_seconds(early));
-        else if (early > 0s &&
-            (sent_at > mine.ended_at || (sent_at == mine.ended_at && timeout != w_.of(process_).lease)))
-            w_.complain(its + ": comes back " + in_seconds(early) + " before its backoff is over");
-        if (early <= 0s || mine.postponed) mine.postponed = early <= 0s;
+            w_.complain(name(process_, number) + ": its backoff is shortened by " + in_seconds(early));
+        else if (early > 0s && sent_at >= mine.ended_at && is_new)
+            w_.complain(name(process_, number) + ": comes back " + in_seconds(early) + " before its backoff is over");
+        mine.postponed = early <= 0s;
     }
 
     witness& w_;

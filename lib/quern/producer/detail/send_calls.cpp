@@ -1,6 +1,7 @@
 #include <quern/producer/detail/send_calls.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace quern {
 
@@ -32,9 +33,10 @@ void send_calls::ended(policy::call_end how, tick::duration took, std::size_t me
     if (!rule_) return;
     rule_->ended(how, took, under_way_, more_waits, now);
     if (!marked_at_) marked_at_ = now;
+    most_lately_ = std::max(most_lately_, rule_->limit());
     if (now - *marked_at_ < long_enough) return;
-    grows_ = rule_->limit() > mark_ + mark_ / 4;
-    mark_ = rule_->limit();
+    grows_ = most_lately_ > mark_ + mark_ / 4;
+    mark_ = std::exchange(most_lately_, rule_->limit());
     marked_at_ = now;
 }
 

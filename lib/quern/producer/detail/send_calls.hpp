@@ -38,7 +38,7 @@ private:
     std::size_t const most_;
     std::size_t under_way_ = 0;
     std::optional<policy::concurrency_rule> rule_;
-    std::size_t mark_ = always; // the limit some seconds ago
+    std::size_t mark_ = always, most_lately_ = always; // the greatest limit of some seconds, and of those since
     std::optional<tick> marked_at_;
     bool grows_ = true;
     double took_ = 0, messages_ = 0; // means that forget: nanoseconds, and messages
