@@ -63,7 +63,7 @@ struct explanation {
 
     std::optional<flag_state> flag; ///< see outage_options::flag; absent: there is none
 
-    /// The busiest twenty of which something waits for its turn, or runs; none where consumer_options::tenant is absent.
+    /// The busiest twenty of which something waits for its turn, or runs; none without consumer_options::tenant.
     std::vector<tenant_state> tenants;
 
     /// Since the last receive that was answered, or the last message that was settled.

@@ -321,7 +321,7 @@ private:
         auto const early = sent_at < mine.since + its.lease / 2 && !mine.adopted;
         auto const grown = std::min<tick::duration>(4 * (sent_at - mine.since), detail::lease_book::longest_wait);
         auto const of_wait = timeout > its.lease && timeout + 2s >= grown && mine.began_at < mine.since;
-        if (!early && of_wait && (its.looks_ahead || timeout <= grown + 2s)) return false;
+        if (!early && of_wait && !its.looks_ahead && timeout <= grown + 2s) return false;
         auto const rejected = mine.rejectable && sent_at >= mine.ended_at && sent_at < mine.ended_at + 1s;
         return timeout != its.lease || early || rejected || mine.ended_at == mine.arrived_at;
     }

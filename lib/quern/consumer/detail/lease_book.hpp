@@ -52,8 +52,8 @@ public:
     /// before the answer reached us.
     static constexpr std::chrono::seconds horizon = std::chrono::hours(12) - std::chrono::seconds(10);
 
-    /// The longest lease of a message that waits for its turn. Beyond it an extension a message saves next to nothing,
-    /// and after a crash such messages stay hidden for as long.
+    /// The longest lease of a message that waits for its turn: a longer one saves next to nothing, and after a crash
+    /// such messages stay hidden for as long.
     static constexpr std::chrono::seconds longest_wait{900};
 
     explicit lease_book(std::chrono::seconds visibility_timeout)
