@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(gives_its_keys_free_when_a_drain_cancels_it)
         co_await rest(1h);
         co_return outcomes();
     });
-    time.run_for(io, 1s);
+    time.run_for(io, 40s); // c was watched for half a minute
     BOOST_TEST(rows->size() == 3u);
     auto const end = drained(10s);
     BOOST_TEST(rows->size() == 1u);

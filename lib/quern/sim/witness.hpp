@@ -42,7 +42,7 @@ public:
         verdict damaged;                ///< of a message that arrives so
         bool acks_unseen = false;       ///< a handler may await its delete, and does not say so: see acks()
         std::chrono::seconds lease{30}; ///< as long as a receive or an extension makes it
-        bool looks_ahead = false; ///< leases of what waits are as long as put-offs
+        bool looks_ahead = false;       ///< leases of what waits are as long as put-offs
         std::chrono::milliseconds handler_timeout{0}; ///< one that runs a lease longer may lose it; 0: none
         bool age_counts = false;                      ///< nothing else is a reason to reject what has only failed
         std::function<int(int number)> tenant = [](int) { return 0; };
