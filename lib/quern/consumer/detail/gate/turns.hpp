@@ -53,8 +53,8 @@ public:
     void ended(held&, std::chrono::nanoseconds took); ///< its handler
     void not_begun(held&);                            ///< it comes again, or is gone: nothing was done for it
 
-    /// The newest messages of the tenant of which more than half of those that wait are, `most` at most: nobody else's
-    /// can be seen behind them.
+    /// The newest messages of the tenant of which more than half of those that wait are, `most` at most: nobody
+    /// else's can be seen behind them.
     std::vector<held_ptr> surplus(std::size_t most);
 
     /// How long a message that comes now waits for its turn, if it is the last; zero: it is not known.
