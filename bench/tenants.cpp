@@ -11,7 +11,6 @@
 #include <quern/sqs/forwarding_api.hpp>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include <algorithm>
@@ -102,9 +101,12 @@ public:
 
     figures run()
     {
-        asio::co_spawn(io_, send_burst(), asio::detached);
-        asio::co_spawn(io_, send_quiet("b"), asio::detached);
-        asio::co_spawn(io_, send_quiet("c"), asio::detached);
+        auto const sent = [](std::exception_ptr bug) {
+            if (bug) std::rethrow_exception(bug);
+        };
+        asio::co_spawn(io_, send_burst(), sent);
+        asio::co_spawn(io_, send_quiet("b"), sent);
+        asio::co_spawn(io_, send_quiet("c"), sent);
         consumer_->start();
         time_.run_for(io_, quiet_for);
         out_.quiet_done = static_cast<int>(done_["b"] + done_["c"]);

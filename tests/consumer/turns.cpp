@@ -1,6 +1,6 @@
 // Whose turn it is.
 
-#include <quern/consumer/detail/gate/turns.hpp>
+#include <quern/consumer/detail/turns.hpp>
 #include <quern/sim/virtual_clock.hpp>
 
 #include "support/t0.hpp"

@@ -80,7 +80,7 @@ policy::flag_options flag_options_from(consume_options const& o)
 
 namespace {
 
-/// What waits comes on top of what is handled, and of as much that is being acknowledged.
+/// Places for what waits come on top of those for what is handled, and for as much that is being acknowledged.
 void set_fairness(consumer_options& to, consume_options const& o)
 {
     to.fairness.tenant_concurrency = o.tenant_concurrency;

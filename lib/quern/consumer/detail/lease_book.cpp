@@ -69,7 +69,7 @@ void lease_book::file(held& h, tick from, seconds timeout)
         fresh_.file_apart(h);
 }
 
-/// What waits for its turn has leases that grow with its wait, so that waiting costs few requests, and a crash hides
+/// Leases of what waits for its turn grow with its wait, so that waiting costs few requests, and a crash hides
 /// a message for no more than some times the wait that it has behind it.
 seconds lease_book::wanted(held const& h, tick now) const
 {

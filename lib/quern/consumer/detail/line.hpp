@@ -3,9 +3,9 @@
 #include <quern/consumer/counters.hpp>
 #include <quern/consumer/detail/byte_limit.hpp>
 #include <quern/consumer/detail/drain.hpp>
-#include <quern/consumer/detail/gate/turns.hpp>
 #include <quern/consumer/detail/lease_book.hpp>
 #include <quern/consumer/detail/message/ledger.hpp>
+#include <quern/consumer/detail/turns.hpp>
 #include <quern/consumer/drain_report.hpp>
 #include <quern/consumer/gate.hpp>
 #include <quern/consumer/observer.hpp>

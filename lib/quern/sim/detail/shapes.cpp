@@ -254,7 +254,7 @@ void turns(scenario& s, dice& d)
         tries * std::max<milliseconds>(s.consumer.handler_timeout.value_or(0ms), 3 * s.consumer.visibility_timeout);
 }
 
-/// What waits has leases of up to ten minutes, for which a process that is killed leaves it hidden.
+/// Leases of what waits are long, and a process that is killed leaves it hidden for as long.
 void fair_turns(scenario& s, dice& d)
 {
     s.tenants = static_cast<int>(d.between(2, 20));

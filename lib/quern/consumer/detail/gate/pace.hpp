@@ -28,8 +28,8 @@ public:
 
     void started(tick now); ///< somebody has begun
 
-    /// How many messages may be asked for besides those that are `coming`, or wait here. None while only so few could begin in time
-    /// that the receive would cost more than their wait.
+    /// How many messages may be asked for besides those that are `coming`, or wait here. None while only so few could
+    /// begin in time that the receive would cost more than their wait.
     std::size_t room(std::size_t coming, tick now);
 
     /// Nothing is asked for, whatever there is room for: no time makes that worth asking again.

@@ -1,4 +1,4 @@
-#include <quern/consumer/detail/gate/turns.hpp>
+#include <quern/consumer/detail/turns.hpp>
 
 #include <algorithm>
 #include <cmath>
