@@ -98,6 +98,8 @@ asio::awaitable<result<void>> consume_work::limit_rate(std::optional<policy::rat
 void consume_work::begin_with_slice()
 {
     slice_ = std::exchange(limits_.rate, std::nullopt);
+    for (auto const& q : queues_)
+        q.of.pause("no slice of the fleet's budget yet");
 }
 
 asio::awaitable<result<void>> consume_work::set_slice(consumer_limits slice)
@@ -105,6 +107,10 @@ asio::awaitable<result<void>> consume_work::set_slice(consumer_limits slice)
     slice_ = slice.rate;
     handlers_of_slice_ = slice.handler_concurrency;
     auto const said = co_await set_limits(limits_);
+    if (!std::exchange(has_slice_, true)) {
+        for (auto const& q : queues_)
+            q.of.resume();
+    }
     co_return said;
 }
 

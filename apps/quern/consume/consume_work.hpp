@@ -41,7 +41,8 @@ public:
     /// A bound of the rate besides that of options and set_limits(): the lowest one is in force. Absent: none.
     boost::asio::awaitable<result<void>> limit_rate(std::optional<policy::rate>);
 
-    /// The rate of the options is the first slice of a fleet's budget, and no other bound. Before run().
+    /// The rate of the options is the first slice of a fleet's budget, and no other bound. Nothing is received before
+    /// the next one. Before run().
     void begin_with_slice();
     /// The next slice: a bound of the rate besides the others, and of handlers at once besides that of the options.
     boost::asio::awaitable<result<void>> set_slice(consumer_limits);
@@ -55,6 +56,7 @@ private:
     consumer_limits limits_; // without the bounds
     std::optional<policy::rate> bound_, slice_;
     std::optional<std::size_t> handlers_of_slice_;
+    bool has_slice_ = false;
     std::optional<consumer> one_;
     std::optional<consumers> several_;
     std::vector<queue> queues_;
