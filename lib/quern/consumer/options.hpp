@@ -105,8 +105,8 @@ struct fairness_options {
     /// up, on the consumer's strand. Absent: 1 for each.
     std::function<double(std::string const& tenant)> weight;
 
-    /// Handlers of one tenant at once, at most; further messages of it wait, at no receive's cost. At least 1.
-    /// Absent: any number.
+    /// Handlers of one tenant at once, at most; further messages of it wait, and those that would take more than half
+    /// of limits.max_in_flight (or all of look_ahead) go back as above. At least 1. Absent: any number.
     std::optional<std::size_t> tenant_concurrency;
 };
 

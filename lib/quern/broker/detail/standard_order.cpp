@@ -72,7 +72,7 @@ void standard_order::changed(stored_message& m, message_state before)
 
 stored_message* standard_order::first()
 {
-    // By each of two rules at most nine tenants can have more than a tenth, so this looks at nineteen at most.
+    // At most nine tenants can have more than a tenth by each of two rules, so nineteen are looked at, at most.
     tenant* best = nullptr;
     for (auto& one : tenants_->ready) {
         if (!noisy(one)) return &*one.visible.begin();

@@ -6,7 +6,7 @@
 
 #include <type_traits>
 
-// What stands in an answer is said once, to a writer of JSON or to one of XML.
+// Members of each answer, told to a writer of JSON or to one of XML.
 
 namespace quern::broker {
 namespace {

@@ -59,7 +59,9 @@ void turns::unfile(tenant& t)
 void turns::file(tenant& t)
 {
     unfile(t);
-    if (t.waiting.empty() || !has_place(t)) return;
+    capped_ -= t.capped;
+    capped_ += t.capped = has_place(t) ? 0 : t.waiting.size();
+    if (t.waiting.empty() || t.capped != 0) return;
     t.is_ready = true;
     ready_.insert(&t);
 }
@@ -125,6 +127,7 @@ std::vector<held_ptr> turns::take_waiting()
     for (auto& [name, t] : tenants_) { // those of tenants that had no place
         while (auto h = first_alive(t->waiting, false, waiting_))
             out.push_back(std::move(h));
+        file(*t);
         look_for_quiet(*t);
     }
     return out;
@@ -185,8 +188,9 @@ std::vector<held_ptr> turns::surplus(std::size_t most)
         return x != y ? x < y : a.first < b.first;
     };
     auto const found = std::ranges::max_element(tenants_, fewer);
-    if (found == tenants_.end() || 2 * found->second->waiting.size() <= waiting_) return out;
+    if (found == tenants_.end()) return out;
     auto& t = *found->second;
+    if (t.capped == 0 && 2 * t.waiting.size() <= waiting_) return out;
     while (out.size() < most) {
         auto h = first_alive(t.waiting, true, waiting_);
         if (!h) break;
@@ -210,7 +214,7 @@ std::vector<explanation::tenant_state> turns::busiest(std::size_t most) const
     std::vector<explanation::tenant_state> out;
     for (auto const& [name, t] : tenants_)
         if (!t->waiting.empty() || t->running != 0)
-            out.push_back({name, t->waiting.size(), t->running, !t->waiting.empty() && !has_place(*t)});
+            out.push_back({name, t->waiting.size(), t->running, t->capped != 0});
     auto const busier = [](auto const& a, auto const& b) {
         auto const x = a.waiting + a.running, y = b.waiting + b.running;
         return x != y ? x > y : a.name < b.name;

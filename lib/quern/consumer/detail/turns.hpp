@@ -25,6 +25,7 @@ struct tenant_in_turn {
     std::size_t running = 0;
     std::list<held_ptr> waiting; // a deque would cost each of many tenants half a kilobyte
     bool is_ready = false;
+    std::size_t capped = 0;                        // of those that wait
     std::list<tenant_in_turn*>::iterator quiet_at; // where it has nothing here
 };
 
@@ -46,6 +47,9 @@ public:
     held_ptr next(); ///< takes the one whose turn it is, its lease holds; null when none may begin
 
     std::size_t waiting() const { return waiting_; }
+
+    /// Those of them that wait for others of their tenant to end, and for no handler.
+    std::size_t capped() const { return capped_; }
     bool any_may_begin() const { return is_fair() ? !ready_.empty() : !line_.empty(); }
     std::vector<held_ptr> take_waiting(); ///< all, to be given back
 
@@ -53,8 +57,8 @@ public:
     void ended(held&, std::chrono::nanoseconds took); ///< its handler
     void not_begun(held&);                            ///< it comes again, or is gone: nothing was done for it
 
-    /// The newest messages of the tenant of which more than half of those that wait are, `most` at most: nobody
-    /// else's can be seen behind them.
+    /// The newest messages, `most` at most, of the tenant that has the most waiting, where that is more than half of
+    /// all or it is capped: nobody else's can be seen behind them.
     std::vector<held_ptr> surplus(std::size_t most);
 
     /// How long a message that comes now waits for its turn, if it is the last; zero: it is not known.
@@ -90,7 +94,7 @@ private:
     std::unordered_map<std::string, std::unique_ptr<tenant>> tenants_;
     std::set<tenant*, earlier> ready_; // a message of theirs waits, and may begin
     std::list<tenant*> quiet_;         // the one that was here last stands last
-    std::size_t waiting_ = 0, running_ = 0;
+    std::size_t waiting_ = 0, running_ = 0, capped_ = 0;
     double clock_ = 0; // of the last that began
     double takes_ = 0; // a handler of anybody's
 };

@@ -91,8 +91,8 @@ void slice_rule::watch(item_state const& item, tick now)
     }
 }
 
-/// Whatever stands under this name was written here, though its answer may have been lost. What does not stand there
-/// must not be used.
+/// Only this process writes under its name, so its slice is the one that stands there, also where the answer of a
+/// write was lost.
 void slice_rule::take_up(item_state const& item, tick now)
 {
     auto const found = item.members.find(name_);

@@ -68,7 +68,7 @@ public:
     /// The write was carried out.
     void written(tick now);
 
-    /// Its condition did not hold; that is the item that stood in the way.
+    /// The write was refused, because the item had changed: this is how it stands.
     void refused(item_state const&);
 
     /// A reading or a write failed: the service is not there.

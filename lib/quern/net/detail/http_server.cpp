@@ -84,7 +84,7 @@ void http_server::limit_bodies(body_budget::share const& latest)
 
 void http_server::limit_unsent(http_connection const& latest)
 {
-    // It must not cost those their connection who hold next to nothing.
+    // Connections that hold next to nothing are spared.
     auto const spared = limits.max_unsent_bytes / 4;
     while (unsent_bytes > limits.max_unsent_bytes && unsent_bytes - latest.standing().unsent > spared) {
         http_connection* largest = nullptr;

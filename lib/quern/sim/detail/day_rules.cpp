@@ -29,7 +29,8 @@ witness::rules rules_of(scenario const& day, bool acks_unseen)
     out.damaged = judge_damaged(day);
     out.acks_unseen = acks_unseen;
     out.lease = day.consumer.visibility_timeout;
-    out.looks_ahead = day.consumer.fairness.look_ahead.has_value();
+    auto const& turns = day.consumer.fairness;
+    out.looks_ahead = turns.look_ahead || turns.tenant_concurrency; // then its surplus goes back
     out.handler_timeout = day.consumer.handler_timeout.value_or(std::chrono::milliseconds(0));
     out.age_counts = day.counts_age;
     out.tenant = [&day](int number) { return tenant_of(day, number); };

@@ -75,7 +75,7 @@ std::size_t gate_stage::room(tick now)
     auto const room = line_.gate->room(now);
     auto const left = room == std::numeric_limits<std::size_t>::max() ? room : room - std::min(room, line_.coming);
     auto const before = line_.coming + arrived_.size() + line_.turns.waiting();
-    return std::min({left, pace_.room(before, now), run_.places().room_beside(before)});
+    return std::min({left, pace_.room(before, now), run_.places().room_beside(before - line_.turns.capped())});
 }
 
 void gate_stage::limits_are_turned(tick now)
@@ -124,7 +124,7 @@ std::optional<tick> gate_stage::turn(tick now)
     tell_of_changes(now);
     follow(now);
 
-    give_surplus_back(now);
+    auto const surplus = give_surplus_back(now);
     run_.note_waiting(line_.turns.waiting() != 0 || !arrived_.empty());
 
     auto gate_at = line_.gate->wake_at(now);
@@ -132,7 +132,7 @@ std::optional<tick> gate_stage::turn(tick now)
     if (waits_for_turn) gate_at.reset();
     std::optional<tick> wake_at;
     auto const waits_for_rate = run_.places().may_place() && (waits_for_turn || line_.turns.any_may_begin());
-    for (auto const& at : {pace_.wake_at(waits_for_rate), gate_at, handlers, forsaken,
+    for (auto const& at : {pace_.wake_at(waits_for_rate), gate_at, handlers, forsaken, surplus,
              line_.ending ? std::nullopt : redrive_.wake_at(), line_.ending ? std::nullopt : flag_.wake_at(now)}) {
         if (at) wake_at = std::min(wake_at.value_or(*at), *at);
     }
@@ -224,22 +224,33 @@ void gate_stage::take_leave(gate::leave const& one, tick now)
     conclude_.stand_back(std::move(h), one.what, now);
 }
 
-/// A look-ahead that is full of one tenant's shows nothing of the others: ten of its newest at a time go back, for as
-/// long as those that stay are at work, while a dead-letter queue does not come near.
-void gate_stage::give_surplus_back(tick now)
+/// A look-ahead that is full of one tenant's shows nothing of the others, and half of all places for what waits on a cap
+/// are enough: ten of its newest at a time go back, for as long as those that stay are at work, while a dead-letter
+/// queue does not come near. Says when more may.
+std::optional<tick> gate_stage::give_surplus_back(tick now)
 {
+    auto const& turns = line_.turns;
     auto const& most = line_.options.fairness.look_ahead;
-    if (!most || line_.turns.waiting() < *most || now < surplus_at_ + between_surplus) return;
+    auto const is_full = most ? turns.waiting() >= *most : 2 * turns.capped() >= line_.limits.max_in_flight;
+    if (!is_full || turns.waiting() == 0) return {};
+    if (now < surplus_at_ + between_surplus) return surplus_at_ + between_surplus;
     surplus_at_ = now;
+    bool any = false;
     auto const wait = std::chrono::ceil<std::chrono::milliseconds>(line_.turns.expected_wait());
-    auto const delay =
-        std::clamp<std::chrono::milliseconds>(wait, std::chrono::seconds(30), std::chrono::minutes(10));
+    auto const delay = std::clamp<std::chrono::milliseconds>(wait, std::chrono::seconds(5), std::chrono::minutes(10));
     for (auto& h : line_.turns.surplus(sqs::max_batch_messages)) {
-        if (line_.max_receives == 0 || h->receive_count + receives_kept < line_.max_receives)
-            conclude_.stand_back(std::move(h), {way::go_back, delay}, now);
-        else
+        if (line_.max_receives != 0 && h->receive_count + receives_kept >= line_.max_receives) {
             line_.turns.wait(std::move(h));
+            continue;
+        }
+        line_.log.write(log_level::info, "turns",
+            std::string(h->message.id()) + ": goes back to the queue, since " + std::to_string(turns.waiting()) +
+                " messages wait here, too many of them of its tenant",
+            now);
+        conclude_.stand_back(std::move(h), {way::go_back, delay}, now);
+        any = true;
     }
+    return any ? std::optional(now + between_surplus) : std::nullopt;
 }
 
 void gate_stage::tell_of_changes(tick now)

@@ -63,7 +63,7 @@ private:
     bool may_start(tick now) { return !is_stopped(now) && pace_.has_turn(now) && run_.places().may_place(); }
     void name(held&);
     void take_leave(gate::leave const&, tick now);
-    void give_surplus_back(tick now);
+    std::optional<tick> give_surplus_back(tick now);
     void follow(tick now);
     void tell_of_changes(tick now);
     void heed_flag(tick now);

@@ -119,7 +119,7 @@ void intake_stage::failed(int asked, failure const& why, tick time)
     line_.halt();
 }
 
-/// As long as messages wait for their turn, where many may.
+/// The lease to ask for: with a look-ahead it covers the wait that a message has before it.
 seconds intake_stage::lease() const
 {
     auto const usual = line_.options.visibility_timeout;
