@@ -48,7 +48,7 @@ public:
 
     std::size_t waiting() const { return waiting_; }
 
-    /// Those of them that wait for others of their tenant to end, and for no handler.
+    /// Messages among these that wait for others of their tenant to end, and for no handler.
     std::size_t capped() const { return capped_; }
     bool any_may_begin() const { return is_fair() ? !ready_.empty() : !line_.empty(); }
     std::vector<held_ptr> take_waiting(); ///< all, to be given back

@@ -225,8 +225,8 @@ void gate_stage::take_leave(gate::leave const& one, tick now)
 }
 
 /// A look-ahead that is full of one tenant's shows nothing of the others, and half of all places are enough for what
-/// waits on a cap: ten of its newest at a time go back, for as long as those that stay are at work, while a dead-letter
-/// queue does not come near. Says when more may.
+/// waits on a cap: ten of its newest at a time go back, for as long as those that stay are at work, while a
+/// dead-letter queue does not come near. Says when more may.
 std::optional<tick> gate_stage::give_surplus_back(tick now)
 {
     auto const& turns = line_.turns;
