@@ -63,6 +63,11 @@ add_test(NAME misuse.forgotten_answers
         "${PROJECT_SOURCE_DIR}/tests/misuse/forgotten_answers.cpp"
         -- "${reader}" -std=c++20 -fsyntax-only -Wall -Wextra "-I${PROJECT_SOURCE_DIR}/lib")
 set_tests_properties(misuse.forgotten misuse.forgotten_answers PROPERTIES LABELS misuse TIMEOUT 120 SKIP_RETURN_CODE 77)
+# Options that are left at their defaults are no news.
+add_test(NAME misuse.designated
+    COMMAND "${CMAKE_CXX_COMPILER}" -std=c++20 -fsyntax-only -Wall -Wextra -Werror "-I${PROJECT_SOURCE_DIR}/lib"
+        "${PROJECT_SOURCE_DIR}/tests/misuse/designated.cpp")
+set_tests_properties(misuse.designated PROPERTIES LABELS misuse TIMEOUT 120)
 # Definitions with which a program would link, and crash.
 foreach(definition IN ITEMS BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_THREADS BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=8)
     string(REGEX REPLACE "=.*" "" name "${definition}")
@@ -108,7 +113,8 @@ add_test(NAME package.use
         --test-command "${CMAKE_CTEST_COMMAND}" --output-on-failure)
 add_test(NAME package.check_coroutines
     COMMAND Python3::Interpreter -B "${stage}/${CMAKE_INSTALL_DATADIR}/quern/check_coroutines.py"
-        --files "${PROJECT_SOURCE_DIR}/tests/package/client.cpp" "${PROJECT_SOURCE_DIR}/tests/package/shop.cpp")
+        --files "${PROJECT_SOURCE_DIR}/tests/package/client.cpp" "${PROJECT_SOURCE_DIR}/tests/package/shop.cpp"
+        "${PROJECT_SOURCE_DIR}/tests/package/front_doors.cpp")
 # Without CMake: nothing is defined but what the compiler defines.
 set(package_tests package.clean package.install package.headers package.use package.check_coroutines)
 if(NOT QUERN_SANITIZE)
@@ -151,6 +157,16 @@ if(CMAKE_GENERATOR STREQUAL "Ninja")
         COMMAND "${PROJECT_SOURCE_DIR}/tests/package/only_what_is_linked.sh"
             "${CMAKE_COMMAND}" "${PROJECT_SOURCE_DIR}" "${CMAKE_CXX_COMPILER}" "${PROJECT_BINARY_DIR}/tests/fetched")
     list(APPEND package_tests package.fetched)
+    foreach(without IN ITEMS "QUERN_IDEMPOTENCY=OFF idempotency" "QUERN_SIM=OFF sim" "QUERN_BROKER=OFF broker sim"
+            "CMAKE_DISABLE_FIND_PACKAGE_boost_json=ON broker sim")
+        separate_arguments(without)
+        list(GET without 0 setting)
+        string(REGEX REPLACE "=.*" "" test "package.${setting}")
+        add_test(NAME ${test}
+            COMMAND "${PROJECT_SOURCE_DIR}/tests/package/without.sh" "${CMAKE_COMMAND}" "${PROJECT_SOURCE_DIR}"
+                "${CMAKE_CXX_COMPILER}" "${PROJECT_BINARY_DIR}/tests/${test}" ${without})
+        list(APPEND package_tests ${test})
+    endforeach()
 endif()
 
 set_tests_properties(package.clean PROPERTIES FIXTURES_SETUP quern_clean_stage)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the documentation against the tree: a program that a page quotes is the one that is built and run, and a link to
-a file leads to one.
+"""Checks the documentation against the tree: a program that a page quotes is the one that is built and run, a link leads
+to a file that is there, and to a heading in it, and the test of the package includes the headers that the first page calls
+front doors.
 
 usage: check_docs.py [ROOT]       check the tree at ROOT (default: the one this script is in)
        check_docs.py --self-test  check the checker
@@ -15,11 +16,22 @@ from pathlib import Path
 
 QUOTATION = re.compile(r"^<!-- quotes (\S+) -->\n```\w*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 MARK = "<!-- quotes "
-LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+
+DOOR = re.compile(r"^\| `(quern/\S+\.hpp)` \|", re.MULTILINE)
+DOORS_PAGE, DOORS_TEST = "docs/index.md", "tests/package/front_doors.cpp"
 
 # Quoted in any case: the first program that a reader sees.
 PROMISED = {"README.md": "docs/examples/orders.cpp"}
+
+
+def anchors(page):
+    """Names of a page's headings, as the site and GitHub make them."""
+    headings = HEADING.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
+    texts = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings)
+    return {re.sub(r"[^\w\- ]", "", text).strip().lower().replace(" ", "-") for text in texts}
 
 
 def check(root, promised=PROMISED):
@@ -37,10 +49,21 @@ def check(root, promised=PROMISED):
                 problems.append(f"{name}: what it quotes is not {source} any more")
         if name in promised and promised[name] not in dict(quotations):
             problems.append(f"{name}: should quote {promised[name]}")
-        for target in LINK.findall(FENCE.sub("", text)):
-            if "://" not in target and not (page.parent / target).exists():
+        for target, anchor in LINK.findall(FENCE.sub("", text)):
+            file = page.parent / target if target else page
+            if "://" in target:
+                continue
+            if not file.exists():
                 problems.append(f"{name}: links to {target}, which is not there")
+            elif anchor and file.suffix == ".md" and anchor not in anchors(file):
+                problems.append(f"{name}: links to {target}#{anchor}, and no heading is called so")
     return problems
+
+
+def check_front_doors(root):
+    named = set(DOOR.findall((root / DOORS_PAGE).read_text(encoding="utf-8")))
+    included = set(re.findall(r"#include <(quern/[^>]+)>", (root / DOORS_TEST).read_text(encoding="utf-8")))
+    return [f"{DOORS_PAGE}: {door} is a front door there or in {DOORS_TEST}, not in both" for door in sorted(named ^ included)]
 
 
 def self_test():
@@ -48,7 +71,7 @@ def self_test():
         root = Path(folder)
         (root / "docs").mkdir()
         (root / "docs/a.cpp").write_text("int a;\n")
-        good = "[a](docs/a.cpp) [b](https://example.org/)\n<!-- quotes docs/a.cpp -->\n```cpp\nint a;\n```\n"
+        good = "# A `b` c?\n[a](docs/a.cpp) [b](https://example.org/#b) [c](#a-b-c)\n<!-- quotes docs/a.cpp -->\n```cpp\nint a;\n```\n"
         (root / "README.md").write_text(good)
         promised = {"README.md": "docs/a.cpp"}
         assert check(root, promised) == [], check(root, promised)
@@ -58,10 +81,16 @@ def self_test():
                 (good.replace("```cpp", "\n```cpp"), "not followed"),
                 (good.replace("quotes docs/a.cpp", "quotes docs/b.cpp"), "quotes docs/b.cpp, which is not there"),
                 (good.replace("(docs/a.cpp)", "(docs/b.cpp#there)"), "links to docs/b.cpp"),
+                (good.replace("(#a-b-c)", "(README.md#a-b)"), "links to README.md#a-b"),
                 ("", "should quote docs/a.cpp")):
             (root / "README.md").write_text(bad)
             problems = check(root, promised)
             assert any(complaint in problem for problem in problems), (bad, problems)
+        (root / "tests/package").mkdir(parents=True)
+        (root / DOORS_PAGE).write_text("| `quern/a.hpp` | an a |\n")
+        for includes, count in (("#include <quern/a.hpp>\n", 0), ("#include <quern/b.hpp>\n", 2), ("", 1)):
+            (root / DOORS_TEST).write_text(includes)
+            assert len(check_front_doors(root)) == count, (includes, check_front_doors(root))
     print("check_docs: finds what it should")
 
 
@@ -69,7 +98,7 @@ def main(arguments):
     if arguments == ["--self-test"]:
         return self_test()
     root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
-    problems = check(root)
+    problems = check(root) + check_front_doors(root)
     print("\n".join(problems) or "every quotation and every link holds")
     return 1 if problems else 0
 

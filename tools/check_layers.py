@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks that every file in lib/quern includes only what the tables in docs/design/structure.md allow its layer, and in the
-consumer its room; that no header outside a folder detail/ includes one inside; and that the page lists the public headers.
+consumer its room; that no header outside a folder detail/ includes one inside, and names of those inside are in a namespace
+detail; and that the page lists the public headers.
 
 usage: check_layers.py [ROOT]       check the tree at ROOT (default: the one this script is in)
        check_layers.py --self-test  check the checker
@@ -66,7 +67,7 @@ def check_face(page, library):
 
 
 ROOMS = Path("consumer") / "detail"
-WHOLE = {"pipeline", "explainer", "crew", "sharing", "stall_watch"}  # they wire the rooms, or serve the loop
+WHOLE = {"pipeline", "explainer", "group", "sharing", "stall_watch"}  # they wire the rooms, or serve the loop
 
 
 def room_of(path):
@@ -76,7 +77,7 @@ def room_of(path):
     rest = path.relative_to(ROOMS)
     if len(rest.parts) > 1:
         return rest.parts[0]
-    return "pipeline" if rest.stem in WHOLE else "line"
+    return "pipeline" if rest.stem in WHOLE else "stage_context"
 
 
 def check_inside(root, library):
@@ -138,6 +139,35 @@ def check_includes(root):
     return problems
 
 
+def opened_namespaces(text):
+    """The line of each named namespace that a header opens, and the names around what stands in it. Reads layout, no C++."""
+    around = []
+    for number, line in enumerate(text.splitlines(), 1):
+        line = re.sub(r"""//.*|"(\\.|[^"\\])*"|'(\\.|[^'\\])+'""", "", line)
+        named = re.match(r"\s*(?:inline )?namespace ([\w:]+) \{", line)
+        for brace in re.findall("[{}]", line):
+            if brace == "{":
+                around.append(named.group(1) if named else "")
+            elif around:
+                around.pop()
+        if named:
+            yield number, "::".join(filter(None, around))
+
+
+def check_namespaces(library):
+    problems = []
+    for file in sorted(library.rglob("*.hpp")):
+        where = f"lib/quern/{file.relative_to(library)}"
+        text = file.read_text(encoding="utf-8")
+        if "detail" in file.relative_to(library).parts:
+            problems += [f"{where}:{number}: names in a folder detail/ belong into a namespace detail, not into {name}"
+                         for number, name in opened_namespaces(text) if "detail" not in name.split("::")]
+        else:
+            problems += [f"{where}:{number}: a header that is installed must not say `using namespace`"
+                         for number, line in enumerate(text.splitlines(), 1) if re.match(r"\s*using namespace\b", line)]
+    return problems
+
+
 def check_program(root):
     """In apps/quern all folders may use common/, and relay/ uses consume/; what stands in none of them may use all."""
     program = root / "apps" / "quern"
@@ -155,7 +185,8 @@ def check_program(root):
 def check(root):
     library = (root / "lib" / "quern").resolve()
     page = root / "docs" / "design" / "structure.md"
-    return check_includes(root) + check_inside(root, library) + check_face(page, library) + check_program(root)
+    return check_includes(root) + check_inside(root, library) + check_face(page, library) + check_namespaces(library) + \
+        check_program(root)
 
 
 def self_test():
@@ -174,20 +205,25 @@ def self_test():
         "lib/quern/odd/x.hpp": ("", "not in the table"),
         "lib/quern/stray.hpp": ("", "belongs into a layer"),
     }
-    rooms = "| room | may look into |\n|---|---|\n| `line` | |\n| `last` | `line` |\n| `first` | `line` `last` |\n"
-    face = "| face of | public headers |\n|---|---|\n| `consumer` | `good` |\n"
+    rooms = "| room | may look into |\n|---|---|\n| `stage_context` | |\n| `last` | `stage_context` |\n| `first` | `stage_context` `last` |\n"
+    face = "| face of | public headers |\n|---|---|\n| `consumer` | `good` `fine` |\n"
     inside = {
         "docs/design/structure.md": "| layer | may include |\n|---|---|\n| `consumer` | |\n\n" + rooms + "\n" + face,
         "lib/quern/consumer/good.hpp": "",
-        "lib/quern/consumer/detail/line.hpp": "",
-        "lib/quern/consumer/detail/last/l.hpp": "#include <quern/consumer/detail/line.hpp>\n",
+        "lib/quern/consumer/fine.hpp": "namespace quern {\n}\n",
+        "lib/quern/consumer/detail/stage_context.hpp": "namespace quern::detail {\nnamespace mark {\nint a{1};\n}\n}\n",
+        "lib/quern/consumer/detail/last/l.hpp": "#include <quern/consumer/detail/stage_context.hpp>\n",
         "lib/quern/consumer/detail/first/f.cpp": "#include <quern/consumer/detail/last/l.hpp>\n",
-        "lib/quern/consumer/face.cpp": "#include <quern/consumer/detail/line.hpp>\n",
+        "lib/quern/consumer/face.cpp": "#include <quern/consumer/detail/stage_context.hpp>\n",
     }
     bad_inside = {
+        "lib/quern/consumer/detail/last/open.hpp": ("namespace quern {\nint a;\n}\n", "belong into a namespace detail"),
+        "lib/quern/consumer/detail/last/behind.hpp": (
+            "namespace quern::detail {\nint f() { return '{'; } // {\n}\n}\nnamespace quern {\n}\n", "not into quern"),
         "lib/quern/consumer/detail/last/up.cpp": (
             "#include <quern/consumer/detail/first/f.hpp>\n", "last must not look into first"),
-        "lib/quern/consumer/good.hpp": ("#include <quern/consumer/detail/line.hpp>\n", "that is installed"),
+        "lib/quern/consumer/good.hpp": ("#include <quern/consumer/detail/stage_context.hpp>\n", "that is installed"),
+        "lib/quern/consumer/fine.hpp": ("namespace quern {\n    using namespace detail;\n}\n", "`using namespace`"),
         "lib/quern/consumer/more.hpp": ("", "no row of the table of public headers"),
     }
     try_on(check_includes, tree, bad)

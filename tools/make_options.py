@@ -17,14 +17,14 @@ PAGE = TREE / "docs/reference/options.md"
 # Heading, header, structs in the order of the page.
 LIBRARY = [
     ("A consumer", "consumer/options.hpp", ["consumer_options"]),
-    ("`limits`, which can be turned while it runs", "consumer/limits.hpp", ["consumer_limits"]),
+    ("`limits`, which can change while it runs", "consumer/limits.hpp", ["consumer_limits"]),
     ("`batch`, `outage`, `fifo`, `settle`, `give_up`", "consumer/options.hpp",
         ["batch_options", "outage_options", "fifo_options", "settle_options", "give_up_options"]),
     ("`limits.rate`", "policy/rate_limit.hpp", ["rate"]),
     ("`concurrency`", "policy/concurrency.hpp", ["automatic_concurrency"]),
     ("`outage.breaker`", "policy/breaker.hpp", ["breaker_options"]),
     ("`outage.flag`", "policy/flag.hpp", ["flag_options"]),
-    ("Several consumers", "consumer/consumers.hpp", ["consumers_options"]),
+    ("Several consumers", "consumer/consumer_group.hpp", ["consumer_group_options"]),
     ("A producer", "producer/options.hpp", ["producer_options"]),
     ("A client of SQS, and `client`", "sqs/client.hpp", ["client_options"]),
     ("Any client of AWS", "aws/client_options.hpp", ["client_options"]),

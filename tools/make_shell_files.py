@@ -49,9 +49,10 @@ class Command:
             elif section and entry and entry[1] != "":
                 name, text = line[2:].rstrip(), ""
                 short = line[:TEXT_AT] # not where a range of numbers, [1 - 9], reaches beyond it
-                if len(line) > TEXT_AT and short[-1] == " " and line[TEXT_AT] != " " and short.count("[") == short.count("]"):
+                if len(line) > TEXT_AT and short[-1] == " " and line[TEXT_AT] not in " [" and short.count("[") == short.count("]"):
                     name, text = line[2:TEXT_AT].rstrip(), line[TEXT_AT:]
                 name, _, value = name.partition(" ")
+                value = re.sub(r"(?<! in) \[([^\]]+)\] *", r"=\1 ", value).rstrip() # as CLI11 had it before 2.4
                 if section == "Options":
                     self.options.append(Option(name.split(","), value, text))
                 elif section == "Positionals":

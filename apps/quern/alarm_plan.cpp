@@ -6,6 +6,8 @@
 
 namespace quern::app {
 
+using namespace quern::detail;
+
 using services::metric_alarm;
 using services::queue_metric;
 
@@ -35,6 +37,28 @@ metric_alarm age_alarm(alarm_plan const& p)
     out.of = {{"m", "AWS/SQS", "ApproximateAgeOfOldestMessage", p.queue, "Maximum", std::chrono::seconds(60)}};
     out.above = static_cast<double>(p.max_age.count());
     out.periods = 3; // the number jumps when a message is put off
+    return out;
+}
+
+/// Tenants that do nothing wrong and wait all the same: fair queues have failed, or consumers are too few.
+metric_alarm quiet_alarm(alarm_plan const& p)
+{
+    auto out = alarm_for(p, "quiet groups",
+        fmt::format("A message of a quiet group of {} has waited for more than {} s.", p.queue, p.max_age.count()));
+    out.of = {
+        {"m", "AWS/SQS", "ApproximateAgeOfOldestMessageInQuietGroups", p.queue, "Maximum", std::chrono::seconds(60)}};
+    out.above = static_cast<double>(p.max_age.count());
+    out.periods = 3;
+    return out;
+}
+
+metric_alarm noisy_alarm(alarm_plan const& p)
+{
+    auto out = alarm_for(p, "noisy groups",
+        fmt::format("More than {} groups of {} have been noisy for a quarter of an hour.", p.noisy_groups, p.queue));
+    out.of = {{"m", "AWS/SQS", "ApproximateNumberOfNoisyGroups", p.queue, "Minimum", std::chrono::seconds(60)}};
+    out.above = p.noisy_groups;
+    out.periods = 15;
     return out;
 }
 
@@ -151,6 +175,8 @@ std::vector<metric_alarm> cloudwatch_alarms(alarm_plan const& p)
     if (p.poison) out.push_back(depth_alarm(p, "poison", *p.poison, "Poison messages"));
     out.push_back(age_alarm(p));
     if (p.dead_letters) out.push_back(redrive_alarm(p));
+    if (p.fair) out.push_back(quiet_alarm(p));
+    if (p.fair) out.push_back(noisy_alarm(p));
     return out;
 }
 
@@ -158,6 +184,7 @@ std::vector<std::string> names_of_alarms(std::string const& queue)
 {
     alarm_plan all;
     all.queue = queue;
+    all.fair = true;
     all.dead_letters = all.poison = queue; // whichever they were
     std::vector<std::string> out;
     for (auto const& one : cloudwatch_alarms(all))

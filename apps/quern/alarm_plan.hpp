@@ -17,6 +17,8 @@ struct alarm_plan {
     std::vector<std::string> topics;         ///< ARNs
     std::chrono::seconds max_age{900};       ///< of a message that waits, or without progress
     int redrive_failures = 10;               ///< percent of what a redrive could not send back
+    bool fair = false;                       ///< its messages have groups: alarms on quiet and noisy ones
+    int noisy_groups = 0;                    ///< so many may be noisy for a quarter of an hour
 };
 
 /// Alarms of CloudWatch, named "quern <queue>: dead letters" and so on.

@@ -9,15 +9,19 @@
 #include <quern/aws/config/detail/partitions.hpp>
 #include <quern/core/detail/printable.hpp>
 #include <quern/metrics/collection.hpp>
-#include <quern/metrics/sampler.hpp>
 #include <quern/sqs/limits.hpp>
+#include <quern/sqs/queue_attributes.hpp>
 #include <quern/sqs/queue_reference.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
 
 namespace quern::app {
+
+using namespace quern::detail;
+
 namespace {
 
 namespace asio = boost::asio;
@@ -28,6 +32,8 @@ struct alarm_options {
     std::vector<std::string> topics;
     std::string max_age = "15m";
     int redrive_failures = 10;
+    std::uint16_t noisy_groups = 0;
+    bool fair = false;
     std::string format = "cloudformation";
     bool dry_run = false;
 };
@@ -41,9 +47,7 @@ asio::awaitable<result<std::string>> dead_letters_of(session& s, std::string que
     request.attribute_names.emplace_back("RedrivePolicy");
     auto const got = co_await s.sqs.get_queue_attributes(std::move(request));
     if (!got) co_return got.error();
-    auto const policy = got->attributes.find("RedrivePolicy");
-    if (policy == got->attributes.end()) co_return std::string();
-    co_return std::string(metrics::queue_name(metrics::dead_letter_arn(policy->second)));
+    co_return std::string(sqs::queue_name_in(sqs::redrive_policy_in(got->attributes).dead_letter_arn));
 }
 
 /// The option that cannot be followed, in words; empty when all is well.
@@ -56,7 +60,7 @@ std::string problem_of(alarm_options const& o)
             return "--topic: \"" + topic + "\" is no ARN, as arn:aws:sns:eu-west-1:111122223333:on-call is one";
     for (auto const& [option, name] : {std::pair("--queue", &o.queue),
              std::pair("--dead-letter-queue", &o.dead_letters), std::pair("--poison-queue", &o.poison)}) {
-        if (!name->empty() && !sqs::is_queue_name(metrics::queue_name(*name)))
+        if (!name->empty() && !sqs::is_queue_name(sqs::queue_name_in(*name)))
             return std::string(option) + ": \"" + *name + "\" is neither a queue's name nor its URL";
     }
     return {};
@@ -65,12 +69,14 @@ std::string problem_of(alarm_options const& o)
 alarm_plan plan_of(alarm_options const& o)
 {
     alarm_plan out;
-    out.queue = metrics::queue_name(o.queue);
-    if (!o.dead_letters.empty()) out.dead_letters = metrics::queue_name(o.dead_letters);
-    if (!o.poison.empty()) out.poison = metrics::queue_name(o.poison);
+    out.queue = sqs::queue_name_in(o.queue);
+    if (!o.dead_letters.empty()) out.dead_letters = sqs::queue_name_in(o.dead_letters);
+    if (!o.poison.empty()) out.poison = sqs::queue_name_in(o.poison);
     out.topics = o.topics;
     out.max_age = std::chrono::ceil<std::chrono::seconds>(duration_from(o.max_age).value());
     out.redrive_failures = o.redrive_failures;
+    out.fair = o.fair;
+    out.noisy_groups = o.noisy_groups;
     return out;
 }
 
@@ -126,7 +132,7 @@ endpoint_options with_region_of(endpoint_options where, std::string const& queue
 {
     if (!where.region.empty()) return where;
     if (auto const arn = sqs::queue_arn_in(queue)) where.region = arn->region;
-    if (sqs::is_queue_url(queue)) where.region = aws::home_of(queue).region;
+    if (sqs::is_queue_url(queue)) where.region = aws::detail::home_of(queue).region;
     return where;
 }
 
@@ -171,7 +177,7 @@ int put(endpoint_options const& where, alarm_options const& o)
 
 int delete_set(endpoint_options const& where, alarm_options const& o)
 {
-    auto const names = names_of_alarms(std::string(metrics::queue_name(o.queue)));
+    auto const names = names_of_alarms(std::string(sqs::queue_name_in(o.queue)));
     return run_client(where, o, [&](services::cloudwatch& at) { return delete_all(at, names); });
 }
 
@@ -188,8 +194,9 @@ constexpr char const* footer =
     R"(Four alarms in CloudWatch: messages in the dead-letter queue, messages in the poison queue, messages that wait for longer
 than --max-age, and redrives of which more than --max-redrive-failures percent fail (by the counts of `quern redrive
 --metrics emf`). A queue that is not used sets none off. Each tells the --topic when it begins and when it is over; one that is
-there already is changed. It takes cloudwatch:PutMetricAlarm, and sqs:GetQueueAttributes to find the dead-letter queue. `delete`
-takes all four away (cloudwatch:DeleteAlarms): before a `put` without --poison-queue for one, which leaves an earlier alarm as it is.
+there already is changed. --fair adds two: on the age of messages of quiet groups, and on noisy groups. It takes
+cloudwatch:PutMetricAlarm, and sqs:GetQueueAttributes to find the dead-letter queue. `delete` takes all away
+(cloudwatch:DeleteAlarms): before a `put` without --poison-queue for one, which leaves an earlier alarm as it is.
 
 `rules` writes alerting rules for Prometheus instead, over what `quern consume --admin-port` shows: dead letters, rejected and
 spilled messages, a queue that nobody empties, a breaker that stays open, receives that fail, leases lost, damaged messages;
@@ -243,6 +250,12 @@ void add_alarms(command& app, command_line& line)
                 "Alarm for messages in this queue too, where rejected messages go; default: none"},
             {"--topic ARN", o->topics,
                 "Tell this ARN of each alarm, a topic of SNS for instance; up to five; default: none", any_number()},
+            {"--fair", o->fair,
+                "The queue is fair, its messages have groups: alarm for quiet groups that wait longer than "
+                "--max-age, and "
+                "for noisy ones"},
+            {"--max-noisy-groups N", o->noisy_groups,
+                "With --fair: alarm when more groups than that have been noisy for a quarter of an hour; default 0"},
         });
         return one;
     };

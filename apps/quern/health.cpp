@@ -20,10 +20,10 @@ namespace asio = boost::asio;
 
 struct health_options {
     std::string url;
-    int seconds = 5;
+    std::chrono::milliseconds timeout{5'000};
 };
 
-asio::awaitable<int> ask(asio::any_io_executor ex, net::endpoint at, std::chrono::seconds patience)
+asio::awaitable<int> ask(asio::any_io_executor ex, net::endpoint at, std::chrono::milliseconds patience)
 {
     net::web_hook_client web(ex);
     net::web_hook_request request(at);
@@ -46,7 +46,7 @@ int run_health(health_options const& o)
     if (!at) return complain(at.error());
     if (at->path.empty() || at->path == "/") at->path = "/livez";
     asio::io_context io(1);
-    return run(io, ask(io.get_executor(), *at, std::chrono::seconds(o.seconds)));
+    return run(io, ask(io.get_executor(), *at, o.timeout));
 }
 
 } // namespace
@@ -57,7 +57,8 @@ void add_health(command& app, command_line& line)
     auto* const command = app.add_subcommand("health", "Ask a program with --admin-port whether it is well");
     command->add({
         {"URL", o->url, "URL of its admin port: http://127.0.0.1:9090", required()},
-        {"--timeout SECONDS", o->seconds, "Wait so long for an answer", range(1, 300), shows_default()},
+        {"--timeout DURATION", o->timeout, "Wait so long for an answer",
+            duration_within(std::chrono::milliseconds(1), std::chrono::minutes(5)), shows_default()},
     });
     command->footer(
         R"(For a container's HEALTHCHECK, which then needs no curl. Asks /livez, which says whether the program should be

@@ -21,6 +21,9 @@
 #include <vector>
 
 namespace quern::app {
+
+using namespace quern::detail;
+
 namespace {
 
 namespace asio = boost::asio;

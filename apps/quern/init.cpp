@@ -24,8 +24,9 @@ constexpr std::string_view relay_file =
 [relay]
 queue = "orders"                        # a name or a URL
 url = "http://127.0.0.1:8080/orders"    # gets a request for each message
+#routes = ["mails=http://127.0.0.1:8080/mails"]  # other queues, and their URLs
 #method = "POST"
-#format = "raw"                         # sns, cloudevents, cloudevents-structured, lambda: others' bodies
+#format = "raw"                         # sns, sns-message, cloudevents, cloudevents-structured, lambda: others' bodies
 #header_sets = "quern"                  # others' headers: carrier, sqsd
 #content_type = "application/json"
 #concurrency = 50                       # requests at once
@@ -36,6 +37,7 @@ url = "http://127.0.0.1:8080/orders"    # gets a request for each message
 #retry = "408,425,429,5xx"              # a retry may help
 #reject = "400"                         # never: with --poison-queue, straight to that queue
 #unavailable = "401,403,407,410,502-504"  # the service is down: messages wait, and do not die of it
+#retry_after_max = "12h"                # the longest that an answer may ask for
 #dependency = "{{body:/shop}}"          # messages with one value stand and fall together
 #batch = 10                             # messages in a request, of the format lambda alone
 #batch_window = "200ms"
@@ -46,6 +48,8 @@ url = "http://127.0.0.1:8080/orders"    # gets a request for each message
 #basic_file = "/etc/quern/password"     # user:password
 #carrier_time = "s"
 #stats = "2m"                           # a line in the log, so often
+
+#keep_alive = "4s"                      # less than the service keeps a connection
 
 [relay.headers]
 #X-Tenant = "{{attr.tenant}}"
@@ -60,6 +64,15 @@ url = "http://127.0.0.1:8080/orders"    # gets a request for each message
 [relay.sign]                            # signatures by Standard Webhooks
 #scheme = "standard-webhooks"
 #secret_files = ["/etc/quern/secret"]
+#ed25519_files = ["/etc/quern/key.pem"]
+
+[relay.oauth2]                          # a token for Authorization: Bearer, by client credentials
+#token_url = "https://id.example.com/oauth2/token"
+#client_id = "relay"
+#secret_file = "/etc/quern/client-secret" # or the variable QUERN_OAUTH2_SECRET
+#scope = "orders:write"
+#audience = "https://shop.example.com"
+#secret_in_body = true                  # else Authorization: Basic
 
 [relay.health]                          # a hint when the service is down
 #url = "http://127.0.0.1:8080/health"
@@ -79,6 +92,12 @@ url = "http://127.0.0.1:8080/orders"    # gets a request for each message
 #status = "422"
 #do = "reject"                          # ack, retry, reject, unavailable, halt
 #reason = "no order"
+
+#[[relay.rule]]
+#status = "409"
+#do = "retry"
+#backoff = "linear,10s,cap=5m"          # exponential,1s,factor=2,cap=15m,jitter=half; fibonacci,1s; 5s,30s,2m
+#tries = 5                              # then it is rejected
 )";
 
 constexpr std::string_view queues_file =

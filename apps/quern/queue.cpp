@@ -13,6 +13,9 @@
 #include <memory>
 
 namespace quern::app {
+
+using namespace quern::detail;
+
 namespace {
 
 namespace asio = boost::asio;
@@ -48,7 +51,8 @@ asio::awaitable<int> create(session& s, queue_options const& o)
 asio::awaitable<int> list(session& s, queue_options const& o)
 {
     std::string token;
-    sqs::next_tokens pages;
+    sqs::detail::next_tokens pages;
+    bool is_empty = true;
     do {
         sqs::list_queues_request request;
         request.max_results = 1'000;
@@ -58,9 +62,13 @@ asio::awaitable<int> list(session& s, queue_options const& o)
         if (!page) co_return s.complain(page.error());
         for (auto const& url : page->queue_urls)
             say(stdout, "{}\n", printable(url));
+        is_empty = is_empty && page->queue_urls.empty();
         token = page->next_token;
         if (auto const more = pages.follow(token); !more) co_return s.complain(more.error());
     } while (!token.empty());
+    if (is_empty)
+        say(stderr, "quern: no queue{} in {} at {}; each region has queues of its own: --region\n",
+            o.prefix.empty() ? "" : " that begins so", s.options.where.region, s.sqs.endpoint().origin());
     co_return ok;
 }
 

@@ -34,7 +34,7 @@ struct send_options {
     std::size_t count = 0; ///< 0: the lines of standard input
     std::size_t size = 0;
     std::string group;
-    std::optional<int> delay; ///< seconds
+    std::optional<std::chrono::milliseconds> delay;
     trace_choice traces;
 };
 
@@ -81,7 +81,7 @@ public:
     asio::awaitable<void> add(std::string body)
     {
         sqs::send_message_entry entry(std::move(body));
-        if (options_.delay) entry.delay = sqs::seconds(*options_.delay);
+        if (options_.delay) entry.delay = std::chrono::floor<std::chrono::seconds>(*options_.delay);
         if (!options_.group.empty()) entry.group_id = options_.group;
         auto const size = sqs::message_size(entry.body, entry.attributes);
         if (is_fifo_ && (unanswered_ == sqs::max_batch_entries || bytes_ + size > sqs::max_message_bytes)) {
@@ -220,7 +220,7 @@ asio::awaitable<int> send(session& s, send_options const& options)
     if (url->ends_with(".fifo") && options.group.empty()) {
         co_return complain("--group: a FIFO queue wants one for each message", usage);
     }
-    if (url->ends_with(".fifo") && options.delay.value_or(0) != 0) {
+    if (url->ends_with(".fifo") && options.delay.value_or(std::chrono::milliseconds(0)).count() != 0) {
         co_return complain("--delay: a FIFO queue knows its own alone, see its attribute DelaySeconds", usage);
     }
 
@@ -253,9 +253,9 @@ void add_send(command& app, command_line& line)
             check([](std::string const& text) {
                 return sqs::is_token(text) ? std::string() : std::string("1 to 128 letters, digits and punctuation");
             })},
-        {"--delay SECONDS", o->delay,
+        {"--delay DURATION", o->delay,
             "Let the messages be received only after so long, on standard queues; default: as the queue says",
-            range(0, static_cast<int>(sqs::max_delay.count()))},
+            duration_within(std::chrono::milliseconds(0), sqs::max_delay)},
     });
     add_traces_option(*command, o->traces);
     command->footer(

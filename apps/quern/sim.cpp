@@ -2,28 +2,32 @@
 #include "common/commands.hpp"
 #include "common/complaint.hpp"
 #include "common/progress.hpp"
+#include "simulation/redrive/redrive_day.hpp"
 
 #include <quern/core/detail/text/reading.hpp>
-#include <quern/sim/redrive_day.hpp>
+#include <quern/sim/shrink.hpp>
 #include <quern/sim/world.hpp>
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <atomic>
-#include <map>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <thread>
 
 namespace quern::app {
+
+using namespace quern::detail;
+
 namespace {
 
 struct sim_options {
     std::string seeds = "1..100";
     std::string only;
     std::size_t threads = std::max(1u, std::thread::hardware_concurrency());
-    bool trace = false, list = false;
+    bool trace = false, list = false, shrink = false;
 };
 
 struct span {
@@ -71,11 +75,15 @@ bool is_of_redrives(std::string_view name)
 }
 
 sim::run_result pass(std::string_view name, std::uint64_t seed, bool traced)
-{
+try {
     if (is_of_redrives(name)) return sim::run(sim::draw_redrive(name, seed), traced);
     sim::run_options options;
     options.trace = traced;
     return sim::run(sim::draw(name, seed), options);
+} catch (std::exception const& thrown) {
+    sim::run_result out;
+    out.violations.push_back(std::string("threw: ") + thrown.what());
+    return out;
 }
 
 int trace(std::vector<std::string_view> const& names, span seeds)
@@ -87,6 +95,35 @@ int trace(std::vector<std::string_view> const& names, span seeds)
     fmt::print("{} after {} virtual seconds\n", got.passed() ? "passed" : "FAILED",
         std::chrono::floor<std::chrono::seconds>(got.lasted).count());
     return got.passed() ? ok : failed;
+}
+
+/// Prints the smallest day that breaks the same promise, as a test.
+int shrink(std::vector<std::string_view> const& names, span seeds)
+{
+    if (names.size() != 1 || seeds.count() != 1 || is_of_redrives(names.front()))
+        return complain("--shrink wants one --scenario of consumers and one seed", usage);
+    auto const name = names.front();
+    auto const first = sim::draw(name, seeds.first);
+    auto const broken = sim::run(first).violations;
+    if (broken.empty()) {
+        fmt::print("{} seed {} breaks no promise\n", name, seeds.first);
+        return ok;
+    }
+    auto const wanted = sim::kind_of(broken.front());
+    progress bar("tried days", 0, real_clock().now());
+    std::size_t tried = 0;
+    auto const fails = [&](sim::scenario const& day) {
+        bar.show(++tried, real_clock().now());
+        auto const found = sim::run(day).violations;
+        return std::ranges::any_of(found, [&](auto const& v) { return sim::kind_of(v) == wanted; });
+    };
+    auto const got = sim::shrink(first, fails);
+    bar.finish();
+    fmt::print("// {}\n// {} messages, {} incidents, {} spells; found in {} days\n", broken.front(), got.day.messages,
+        got.day.incidents.size(), got.day.spells.size(), got.runs);
+    fmt::print("auto day = sim::draw(\"{}\", {});\n{}BOOST_TEST(sim::run(day).passed());\n", name, seeds.first,
+        sim::to_code(got.day, first));
+    return failed;
 }
 
 int run_sim(sim_options const& o)
@@ -102,6 +139,7 @@ int run_sim(sim_options const& o)
     if (names.empty()) return complain(fmt::format("no scenario {}; see quern sim --list", o.only), usage);
     auto const seeds = parse_seeds(o.seeds);
     if (o.trace) return trace(names, seeds);
+    if (o.shrink) return shrink(names, seeds);
 
     auto const total = seeds.count() * names.size();
     std::atomic<std::size_t> next = 0, ended = 0, broken = 0;
@@ -156,6 +194,7 @@ Examples:
   quern sim --list
   quern sim --seeds 1..10000
   quern sim --scenario stops --seeds 42 --trace
+  quern sim --scenario stops --seeds 42 --shrink
 
 Exit status 1 when a promise was broken.)";
 
@@ -170,6 +209,10 @@ void add_sim(command& app, command_line& line)
         {"--scenario NAME", o->only, "Run only this scenario; see --list; default: all"},
         {"--threads", o->threads, "Run so many days at once", range(1, 1'024), shows_default()},
         {"--trace", o->trace, "Print what happens; wants one seed and one scenario"},
+        {"--shrink", o->shrink,
+            "Take from a day that breaks a promise all that it can do without, and print the rest as a test; wants "
+            "one "
+            "seed and one scenario"},
         {"--list", o->list, "Print the scenarios"},
     });
     command->footer(help);

@@ -10,6 +10,9 @@
 #include <vector>
 
 namespace quern::app {
+
+using namespace quern::detail;
+
 namespace {
 
 namespace json = boost::json;

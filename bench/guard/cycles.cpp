@@ -38,6 +38,8 @@
 
 namespace asio = boost::asio;
 using namespace quern;
+using namespace quern::detail;
+using namespace quern::sqs::detail;
 
 namespace {
 
@@ -58,7 +60,7 @@ std::string ten_messages()
     for (int i = 0; i < 10; ++i) {
         if (i != 0) out += ',';
         out += R"({"MessageId":"11111111-2222-3333-4444-00000000000)" + std::to_string(i) + R"(","ReceiptHandle":")" +
-            receipt + R"(","MD5OfBody":")" + text::hex(quern::md5(body)) + R"(","Body":")" + body +
+            receipt + R"(","MD5OfBody":")" + text::hex(quern::detail::md5(body)) + R"(","Body":")" + body +
             R"(","Attributes":{"ApproximateReceiveCount":"1","ApproximateFirstReceiveTimestamp":"1763000000000"}})";
     }
     return out + "]}";
@@ -66,12 +68,12 @@ std::string ten_messages()
 
 void sign(long count)
 {
-    aws::json_target target;
+    aws::detail::json_target target;
     target.host = "sqs.us-east-1.amazonaws.com";
     target.region = "us-east-1";
-    aws::json_signer signer(std::move(target));
+    aws::detail::json_signer signer(std::move(target));
     aws::credentials const who{"AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", ""};
-    auto const body = sqs::encode(ten_deletes());
+    auto const body = encode(ten_deletes());
     wall_time const at{std::chrono::hours(490'000)};
     for (long i = 0; i < count; ++i) {
         if (signer.request("DeleteMessageBatch", body, who, at).size() < body.size())
@@ -83,18 +85,18 @@ void build(long count)
 {
     auto const request = ten_deletes();
     for (long i = 0; i < count; ++i) {
-        if (sqs::encode(request).size() < 10 * receipt.size()) throw std::logic_error("too short");
+        if (encode(request).size() < 10 * receipt.size()) throw std::logic_error("too short");
     }
 }
 
 void parse(long count)
 {
-    sqs::decoder in;
+    decoder in;
     auto const text = ten_messages();
     for (long i = 0; i < count; ++i) {
         auto body = text;
         auto answer = in.read<sqs::receive_message_response>(body).value();
-        sqs::verify(answer);
+        verify(answer);
         if (answer.messages.size() != 10) throw std::logic_error("not ten");
     }
 }

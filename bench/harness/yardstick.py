@@ -22,9 +22,10 @@ class Certificates:
         at = Path(self.folder.name)
         self.authority, self.certificate, self.key = at / "ca.pem", at / "server.pem", at / "server-key.pem"
         new_key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-        (at / "names").write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\nbasicConstraints=CA:FALSE\n")
-        self.run("req", "-x509", *new_key, "-days", "2", "-subj", "/CN=bench authority", "-out", self.authority,
-                 "-keyout", at / "ca-key.pem")
+        (at / "names").write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\nbasicConstraints=CA:FALSE\n"
+                                  "subjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid\n")
+        self.run("req", "-x509", *new_key, "-days", "2", "-subj", "/CN=bench authority", "-addext",
+                 "keyUsage=critical,keyCertSign", "-out", self.authority, "-keyout", at / "ca-key.pem")
         self.run("req", *new_key, "-subj", "/CN=127.0.0.1", "-out", at / "request.pem", "-keyout", self.key)
         self.run("x509", "-req", "-days", "2", "-in", at / "request.pem", "-CA", self.authority, "-CAkey",
                  at / "ca-key.pem", "-CAcreateserial", "-extfile", at / "names", "-out", self.certificate)

@@ -27,6 +27,8 @@
 #include <system_error>
 #include <vector>
 
+using namespace quern::aws::detail;
+
 namespace {
 
 using bench::number;
@@ -88,11 +90,11 @@ private:
     std::string const poll_ = R"({"QueueUrl":")" + queue_ +
         R"(","MessageSystemAttributeNames":["ApproximateReceiveCount","ApproximateFirstReceiveTimestamp"],)" +
         R"("MessageAttributeNames":["All"],"MaxNumberOfMessages":10,"VisibilityTimeout":30,"WaitTimeSeconds":20})";
-    quern::aws::json_signer signer_ = [this] {
-        quern::aws::json_target target;
+    json_signer signer_ = [this] {
+        json_target target;
         target.host = where_.authority;
         target.region = variable("AWS_REGION", "us-east-1");
-        return quern::aws::json_signer(std::move(target));
+        return json_signer(std::move(target));
     }();
     int const events_ = checked(epoll_create1(0), "epoll_create1");
     std::deque<connection> connections_;
@@ -217,10 +219,10 @@ void plain_loop::messages(connection& on, od::document all)
     }
     if (on.handles.size() != bodies_.size() || digests_.size() != bodies_.size() || bodies_.size() > 10)
         throw std::runtime_error("a message without one of its parts");
-    std::array<quern::md5_digest, 10> ours;
-    quern::md5(bodies_, ours);
+    std::array<quern::detail::md5_digest, 10> ours;
+    quern::detail::md5(bodies_, ours);
     for (std::size_t i = 0; i < bodies_.size(); ++i) {
-        if (digests_[i] != quern::text::hex_text(ours[i])) throw std::runtime_error("a message is damaged");
+        if (digests_[i] != quern::detail::text::hex_text(ours[i])) throw std::runtime_error("a message is damaged");
         seen.meet(bodies_[i]);
         number(bodies_[i].substr(17));
     }

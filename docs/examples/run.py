@@ -12,6 +12,9 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 LIMIT = 60  # seconds
@@ -70,6 +73,9 @@ def json_orders(program, quern, environment):
     expect(process.returncode, 0)
 
 
+nlohmann_spdlog = json_orders
+
+
 def middleware(program, quern, environment):
     """What comes twice is handled once, and what is no order is thrown away."""
     url = command(quern, "queue", "create", "orders", environment=environment).strip()
@@ -99,6 +105,37 @@ def telling(program, quern, environment):
     expect(sorted(part[1] for part in parts), ["deleted on try 1", "deleted on try 2", "not deleted on try 1"])
     expect([int(part[3]) >= 20 for part in parts], [True] * 3)
     expect(rest, "requests were made, nothing left behind\n")
+
+
+def watched(program, quern, environment):
+    """Its port has probes, metrics and the page."""
+    url = command(quern, "queue", "create", "orders", environment=environment).strip()
+    command(quern, "send", "orders", environment=environment, input="rolls\ncake\n")
+    with subprocess.Popen([program, url], env=environment, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as process:
+        at = process.stdout.readline().strip()
+        expect(sorted(process.stdout.readline().strip() for _ in range(2)), ["cake", "rolls"])
+
+        def shown(path, wanted):
+            for _ in range(LIMIT * 5):
+                try:
+                    with urllib.request.urlopen(at + path, timeout=LIMIT) as answer:
+                        text = answer.read().decode()
+                except urllib.error.HTTPError as refused:
+                    text = str(refused)
+                if wanted in text:
+                    return
+                time.sleep(0.2)
+            raise SystemExit(f"{path}: no {wanted!r} in {text!r}")
+
+        shown("/readyz", "ready")
+        shown("/metrics", 'quern_messages_settled_total{queue="orders",outcome="acked"} 2')
+        shown("/metrics", 'quern_receives_open{queue="orders"}')
+        shown("/explain", '"program":"orders"')
+        shown("/", "<html")
+        process.send_signal(signal.SIGTERM)
+        process.wait(LIMIT)
+    expect(process.returncode, 0)
 
 
 def tracing(program, quern, environment):
@@ -230,6 +267,11 @@ def handler_test(program, _, environment):
 def simulated_days(program, _, environment):
     line = output(program, environment)[-1]
     expect(line.partition(": ")[2], "0 not charged, 0 charged twice; 0 days with a broken promise")
+
+
+def smallest_day(program, _, environment):
+    line = output(program, environment)[0]
+    expect(bool(re.fullmatch(r"seed \d+: \d+ messages and \d+ incidents, of which 1 and 1 are enough", line.strip())), True)
 
 
 def main(quern, program):

@@ -36,7 +36,7 @@ LOOSE = (
     (re.compile(r"^ *\d+ (?=TIME )", re.MULTILINE), ""),
     (re.compile(r" +"), " "),
 )
-PROGRESS = re.compile(r"^(?:settled|exported) \d.*/s.*$\n?", re.MULTILINE)  # a line every two seconds, where no terminal is
+PROGRESS = re.compile(r"^(?:settled|exported) \d.*/s.*$\n?", re.MULTILINE)  # where no terminal is
 
 # Nobody waits for five minutes in a test. The second is that of the program's own looks, and of what a message takes to die.
 SHORTER = ((r"(--canary \d+):\S+", r"\1:8s"), (r"(--ramp \S+):\S+", r"\1:2s"))

@@ -5,7 +5,7 @@
 #include <quern/aws/credentials/credential_chain.hpp>
 #include <quern/consumer/client_options.hpp>
 #include <quern/consumer/consumer.hpp>
-#include <quern/consumer/consumers.hpp>
+#include <quern/consumer/consumer_group.hpp>
 #include <quern/consumer/middleware.hpp>
 #include <quern/consumer/s3_pointer.hpp>
 #include <quern/consumer/sns.hpp>

@@ -10,6 +10,7 @@
 #include <string>
 
 using namespace quern;
+using namespace quern::detail;
 
 namespace {
 

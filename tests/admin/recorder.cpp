@@ -37,6 +37,20 @@ std::vector<std::string> whats(recorded const& of)
 
 BOOST_AUTO_TEST_SUITE(recorders)
 
+// Twenty rows said "handler refused: it is put off", and nobody could see which status it was.
+BOOST_AUTO_TEST_CASE(a_trouble_says_what_the_handler_found)
+{
+    recorder r;
+    auto m = message();
+    m.said = "HTTP 503";
+    r.ended(m, handler_end::returned, outcome::kind::unavailable);
+    m.said = "connection refused";
+    r.ended(m, handler_end::threw, outcome::kind::retry);
+    auto const seen = r.look();
+    BOOST_TEST(seen.troubles[0].text == "connection refused; it is tried again");
+    BOOST_TEST(seen.troubles[1].text == "HTTP 503; what it needs is unavailable");
+}
+
 BOOST_AUTO_TEST_CASE(durations_fall_into_classes_by_their_upper_bound)
 {
     recorder r;

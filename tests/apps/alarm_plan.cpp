@@ -74,6 +74,23 @@ BOOST_AUTO_TEST_CASE(a_queue_with_everything_has_four)
     BOOST_TEST(four[3].above == 10);
 }
 
+BOOST_AUTO_TEST_CASE(a_fair_queue_has_two_more)
+{
+    auto fair = orders();
+    fair.fair = true;
+    fair.noisy_groups = 3;
+    auto const six = cloudwatch_alarms(fair);
+    BOOST_REQUIRE(six.size() == 6u);
+    BOOST_TEST(six[4].name == "quern orders: quiet groups");
+    BOOST_TEST(six[4].of[0].name == "ApproximateAgeOfOldestMessageInQuietGroups");
+    BOOST_TEST(six[4].above == 900);
+    BOOST_TEST(six[5].name == "quern orders: noisy groups");
+    BOOST_TEST(six[5].of[0].name == "ApproximateNumberOfNoisyGroups");
+    BOOST_TEST(six[5].above == 3);
+    BOOST_TEST(six[5].periods == 15);
+    BOOST_TEST(names_of_alarms("orders").size() == 6u);
+}
+
 BOOST_AUTO_TEST_CASE(a_queue_alone_has_one)
 {
     alarm_plan p;

@@ -76,7 +76,8 @@ class Alarms(ProgramTest):
         self.assertEqual(err, "")
         out, _ = self.quern("alarms", "delete", "--queue", "orders")
         self.assertEqual(out.splitlines(), ["quern orders: dead letters", "quern orders: poison", "quern orders: age",
-                                            "quern orders: failed redrives"])
+                                            "quern orders: failed redrives", "quern orders: quiet groups",
+                                            "quern orders: noisy groups"])
         self.assertEqual(self.cloudwatch.deleted, out.splitlines())
         _, err = self.quern("alarms", "put", "--queue", "orders", "--topic", "on-call", status=2)
         self.assertIn('"on-call" is no ARN', err)

@@ -123,7 +123,7 @@ class Printing(ProgramTest):
         self.create("orders")
         self.send("orders", "bad")
         _, err = self.quern("consume", "orders", "--until-empty", "--exec", "false", "--max-age", "1", status=4)
-        self.assertRegex(err, "error: message rejected: .*: older than max_age; deleted, there is no queue for it")
+        self.assertRegex(err, "error: message rejected: .*: older than max_age; at last: .*; deleted, there is no queue for it")
 
     def test_the_end_says_what_was_rejected_and_whether_it_is_gone(self):
         self.create("poison")
@@ -239,6 +239,22 @@ class Draining(ProgramTest):
         self.assertEqual(self.report()["stranded"], 1)
         self.assertIn("quern: the drain left", err)
 
+    def end_at_once(self, process):
+        process.terminate()
+        wait_for(process.stderr, "draining")
+        process.terminate()
+        self.assertEqual(process.wait(LIMIT), 0)
+
+    def test_commands_at_once_may_find_their_number(self):
+        process = self.consuming("--handler-concurrency", "auto", "--exec", "echo started; tail -f /dev/null; :")
+        self.send("orders", "a")
+        wait_for(process.stdout, "started")
+        process.send_signal(signal.SIGUSR1)
+        wait_for(process.stderr, "at once")
+        self.end_at_once(process)
+        self.refuse("consume", "orders", "--handler-concurrency", "many", status=2,
+                    mentions=["wants a number from 1 to 120000, or auto"])
+
     def test_whoever_asks_is_told_what_it_does(self):
         process = self.consuming("--max-in-flight", "1", "--exec", "echo started; tail -f /dev/null; :")
         self.send("orders", "a", "b")
@@ -246,10 +262,7 @@ class Draining(ProgramTest):
         for _ in range(2):
             process.send_signal(signal.SIGUSR1)
             wait_for(process.stderr, "quern: 0 receives open, 1 message in flight; max_in_flight is reached")
-        process.terminate()
-        wait_for(process.stderr, "draining")
-        process.terminate()
-        self.assertEqual(process.wait(LIMIT), 0)
+        self.end_at_once(process)
 
     def test_a_standstill_is_explained_without_being_asked(self):
         process = self.consuming("--stall-after", "3")
@@ -286,10 +299,7 @@ class Draining(ProgramTest):
         write("max_polls = 2\n")  # and the other is as the command line says
         process.send_signal(signal.SIGHUP)
         wait_for(process.stdout, "started")
-        process.terminate()
-        wait_for(process.stderr, "draining")
-        process.terminate()
-        self.assertEqual(process.wait(LIMIT), 0)
+        self.end_at_once(process)
         os.remove(path)
         self.refuse("consume", "orders", "--settings", path, status=2, mentions=["--settings", "cannot be read"])
 
@@ -362,7 +372,7 @@ class Executing(ProgramTest):
         for name in ("QUERN_SENT_AT", "QUERN_FIRST_RECEIVED_AT"):
             self.assertRegex(told.pop(name), r"^\d{4}-.*Z$")
         self.assertEqual(told, {"QUERN_RECEIVE_COUNT": "1", "QUERN_QUEUE_URL": self.url, "QUERN_ATTRIBUTES": "{}",
-                                "QUERN_GROUP": "g1"})
+                                "QUERN_ATTRIBUTES_FILE": "", "QUERN_GROUP": "g1"})
 
     def test_every_variable_is_set_whatever_the_caller_has(self):
         self.variables["QUERN_GROUP"] = "the caller's"

@@ -78,7 +78,7 @@ class HostileService(ProgramTest):
         message = {"MessageId": "m" + COMMAND, "ReceiptHandle": "h", "Body": text,
                    "MD5OfBody": hashlib.md5(text.encode()).hexdigest(),
                    "Attributes": {"ApproximateReceiveCount": "1"}}
-        Service.answers = {"GetQueueUrl": (200, {"QueueUrl": "http://localhost/000000000000/q" + COMMAND}),
+        Service.answers = {"GetQueueUrl": (200, {"QueueUrl": "http://localhost/000000000000/q"}),
                            "GetQueueAttributes": (200, {"Attributes": {
                                "ApproximateNumberOfMessages" + part: "0" for part in ("", "NotVisible", "Delayed")}}),
                            "ReceiveMessage": (200, {"Messages": [message]}),
@@ -94,6 +94,13 @@ class HostileService(ProgramTest):
             self.assert_harmless(out + err)
             if command[0] == "consume":
                 self.assertEqual(json.loads(out.splitlines()[0])["body"], text)
+        Service.answers["GetQueueUrl"] = (200, {"QueueUrl": "http://localhost/000000000000/q" + COMMAND})
+        refused = self.start("consume", "q")
+        out, err = refused.communicate(timeout=60)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertEqual(out, "")
+        self.assertIn("no queue's name", err)
+        self.assert_harmless(err)
 
 
 if __name__ == "__main__":

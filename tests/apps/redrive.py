@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`quern redrive`: dead letters go back, poison is set apart, what is not meant stays."""
 
+import http.server
 import json
 import os
 import pty
@@ -9,9 +10,21 @@ import stat
 import threading
 import unittest
 
-from program import LIMIT, ProgramTest, until, wait_for
+from program import LIMIT, ProgramTest, Server, until, wait_for
 
 ACCOUNT = "/000000000000/"
+
+
+class CloudWatch(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.told.append((self.headers["X-Amz-Target"], body))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
 
 
 class Redriving(ProgramTest):
@@ -312,9 +325,9 @@ class Redriving(ProgramTest):
             ("--canary", "10"): "is no canary",
             ("--stop-on-return", "5"): "is no part",
             ("--delay-base", "1 week"): "is no duration",
-            ("--delay-max", "16m"): "delay_max must be 0 to 15 minutes",
+            ("--delay-max", "16m"): "--delay-max must be 0 to 15 minutes",
             ("--since", "yesterday"): "is no time",
-            ("--to", "dead"): "to_url is the dead-letter queue itself",
+            ("--to", "dead"): "--to is the dead-letter queue itself",
             ("--name", "x"): "--journal",
             ("--journal", "x", "--keep"): "--keep",
             ("--breaker-flag", "ftp:/x"): "is no flag: file:PATH",
@@ -338,6 +351,31 @@ class Redriving(ProgramTest):
         metrics = line["_aws"]["CloudWatchMetrics"][0]
         self.assertEqual((metrics["Namespace"], metrics["Dimensions"]), ("DLQRedriver", [["QueueName"]]))
         self.assertLessEqual({metric["Name"] for metric in metrics["Metrics"]}, set(line))
+
+    # Who has no log that CloudWatch takes in had no alarm on failed redrives.
+    def test_cloudwatch_is_told_the_counts_of_each_process_once(self):
+        with Server(CloudWatch) as cloudwatch:
+            cloudwatch.told = []
+            self.variables["AWS_ENDPOINT_URL_CLOUDWATCH"] = f"http://127.0.0.1:{cloudwatch.server_port}"
+            journal = ("--journal", self.folder + "/journal", "--metrics", "cloudwatch")
+            self.send("dead", "a", "b", "c")
+            self.quern("redrive", "dead", "--to", "orders", "--delay-base", "0", *journal, "--breaker-flag",
+                       "file:" + self.folder + "/flag", status=5)
+            with open(self.folder + "/flag", "w", encoding="utf-8") as flag:
+                flag.write("closed")
+            self.quern("redrive", "resume", *journal)
+        target, first, last = cloudwatch.told[0][0], *[body for _, body in cloudwatch.told]
+        self.assertEqual(target, "GraniteServiceVersion20100801.PutMetricData")
+        self.assertEqual((first["Namespace"], first["MetricData"][0]["Dimensions"]),
+                         ("DLQRedriver", [{"Name": "QueueName", "Value": "dead"}]))
+        self.assertEqual([{m["MetricName"]: m["Value"] for m in body["MetricData"]}["SuccessfulRedrives"]
+                          for body in (first, last)], [0, 3])
+
+    def test_a_cloudwatch_that_refuses_changes_no_exit_status(self):
+        self.variables["AWS_ENDPOINT_URL_CLOUDWATCH"] = "http://127.0.0.1:1"
+        self.send("dead", "a")
+        _, err = self.quern("redrive", "dead", "--to", "orders", "--delay-base", "0", "--metrics", "cloudwatch")
+        self.assertIn("metrics: not sent to CloudWatch: ", err)
 
     # A report to /dev/stdout, written by root, took the place of the device.
     def test_a_report_takes_the_place_of_no_device_or_pipe(self):

@@ -181,6 +181,10 @@ class Journal(ProgramTest):
             self.redrive("--again")
             self.assertEqual(self.counts("dead"), (0, 0, 0))
             self.assertIn(f"{['dead', 'dead-2', 'dead-3'][number]}: succeeded", self.ask("status"))
+        for _ in range(2):
+            self.assertIn("redriven 0", self.redrive("--again")[1])
+        self.assertEqual([name for name in sorted(os.listdir(self.journal)) if name.endswith(".jsonl")],
+                         ["dead-2.jsonl", "dead-3.jsonl", "dead.jsonl"])
         flag = self.folder + "/flag"
         for status in (5, 5):  # the one that is not over goes on
             self.send("dead", "m")

@@ -285,6 +285,27 @@ class Relaying(ProgramTest):
             relay.send_signal(signal.SIGTERM)
             self.assertEqual(relay.wait(LIMIT), 0)
 
+    # As the first process of a container it went on waiting, and was killed in the end.
+    def test_a_signal_while_the_service_is_waited_for_ends_the_relay_at_once(self):
+        self.send("orders", "a")
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asked, may_answer = threading.Event(), threading.Event()
+
+            def answer(path, headers, body):
+                asked.set()
+                may_answer.wait(LIMIT)
+                return 503, {}, b""
+
+            with Service(answer) as service:
+                relay = self.start("relay", "orders", service.url, "--health-url", service.url + "/ok",
+                                   "--health-timeout", "300s", "--wait-healthy", "300s")
+                self.assertTrue(asked.wait(LIMIT))
+                relay.send_signal(number)
+                self.assertEqual(relay.wait(LIMIT), 0)
+                may_answer.set()
+                self.assertIn("nothing was received", relay.stderr.read())
+            self.assertEqual(self.counts("orders"), (1, 0, 0))
+
     def test_tokens_come_from_files_and_stay_out_of_the_log(self):
         self.send("orders", "a")
         token, secret = self.folder + "/token", self.folder + "/secret"
@@ -365,9 +386,9 @@ class InPlaceOfOthers(ProgramTest):
                                    "SQSD_WORKER_HTTP_URL": service.url + "/work", "SQSD_WORKER_TIMEOUT": "60000",
                                    "SQSD_WORKER_CONCURRENCY": "3", "SQSD_RUN_DAEMONIZED": "1"})
             self.quern("relay", "--compat", "sqsd", "--until-empty", "--wait-time", "1")
-            for name, remedy in (("CRON_FILE", "scheduler"), ("HTTP_HMAC_HEADER", "--sign-file"),
-                                 ("HMAC_SECRET_KEY", "--sign-file"), ("HTTP_AUTHORIZATION_HEADER_NAME", "--header"),
-                                 ("HTTP_HEALTH_PATH", "--health-url"), ("RUN_DAEMONIZED", "--until-empty")):
+            for name, remedy in (("CRON_FILE", "scheduler"), ("HTTP_HMAC_HEADER", "SQSD_HMAC_SECRET_KEY"),
+                                 ("HMAC_SECRET_KEY", "SQSD_HTTP_HMAC_HEADER"), ("HTTP_HEALTH_PATH", "SQSD_HTTP_URL"),
+                                 ("RUN_DAEMONIZED", "--until-empty")):
                 before = self.variables.get("SQSD_" + name)
                 self.variables["SQSD_" + name] = "x"
                 self.refuse("relay", "--compat", "sqsd", status=2, mentions=["SQSD_" + name, remedy])

@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
 """`quern relay` and `openssl s_server`: certificates of either side that do not convince, and files that are exchanged."""
 
+import base64
+import http.server
+import json
 import os
 import queue
 import shutil
+import ssl
 import subprocess
 import threading
 import unittest
 
+import program
 from program import LIMIT, ProgramTest, wait_for
 
 ANSWER = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
@@ -53,6 +58,31 @@ class Server:
         self.reader.join(LIMIT)
         self.process.stdin.close()
         self.process.stdout.close()
+
+
+class Guarded(http.server.BaseHTTPRequestHandler):
+    """A web service that takes the newest token only, and the server that gives these out."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        to = self.server
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        text, status = b"", 200
+        if self.path == "/token":
+            to.asked.append((self.headers["Authorization"], body.decode()))
+            text = json.dumps({"access_token": f"t{len(to.asked)}", "token_type": "Bearer", "expires_in": 3600}).encode()
+        elif self.headers["Authorization"] == f"Bearer t{to.newest or len(to.asked)}":
+            to.taken.append((dict(self.headers), body))
+        else:
+            status = 401
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
 
 
 @unittest.skipUnless(shutil.which("openssl"), "no openssl command")
@@ -119,6 +149,64 @@ class Certificates(ProgramTest):
         self.assertFalse([seen for seen in server.seen if "POST" in seen])
         self.assertEqual(sum(self.counts(self.queue)), 1)
         return line
+
+    def guarded(self):
+        server = self.enterContext(program.Server(Guarded))
+        server.asked, server.taken, server.newest = [], [], None
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.at("server"), self.at("server", "key"))
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        server.port = server.server_port
+        return server
+
+    def test_a_token_of_an_authorization_server_is_shown_and_renewed_when_it_is_refused(self):
+        server = self.guarded()
+        self.variables["QUERN_OAUTH2_SECRET"] = "s3cret"
+        self.variables["QUERN_RELAY_OAUTH2_CLIENT_ID"] = "shop"
+        with open(self.settings, "a", encoding="utf-8") as file:
+            file.write(f'[relay.oauth2]\ntoken_url = "https://127.0.0.1:{server.port}/token"\nscope = "a b"\n')
+        relay = self.relay(server)
+        program.until(lambda: len(server.taken), lambda count: count == 1)
+        server.newest = 2  # the first one is revoked
+        self.send(self.queue, "b")
+        program.until(lambda: len(server.taken), lambda count: count == 2)
+        program.until(lambda: self.counts(self.queue), lambda counts: counts == (0, 0, 0))
+        self.deletes(relay)
+        basic = "Basic " + base64.b64encode(b"shop:s3cret").decode()
+        self.assertEqual(server.asked, 2 * [(basic, "grant_type=client_credentials&scope=a%20b")])
+        self.assertNotIn("s3cret", relay.stderr.read())
+
+    def test_no_message_is_lost_or_dead_while_there_is_no_token(self):
+        server = self.guarded()
+        relay = self.relay(server, "--oauth2-token-url", "https://127.0.0.1:1/token", "--oauth2-client-id", "shop",
+                           "--oauth2-secret-file", self.at("server"))
+        self.assertIn("no token by OAuth2: https://127.0.0.1:1", wait_for(relay.stderr, "unavailable: "))
+        relay.terminate()
+        relay.communicate(timeout=LIMIT)
+        self.assertEqual(server.taken, [])
+        self.assertEqual(sum(self.counts(self.queue)), 1)
+
+    def test_a_signature_by_ed25519_is_verified_by_the_public_key(self):
+        self.openssl("genpkey", "-algorithm", "ed25519", "-out", self.at("signing"))
+        self.openssl("pkey", "-in", self.at("signing"), "-pubout", "-out", self.at("public"))
+        server = self.guarded()
+        server.newest = "0"
+        with open(self.at("token", "txt"), "w", encoding="utf-8") as file:
+            file.write("t0")
+        relay = self.relay(server, "--sign-ed25519", self.at("signing"), "--bearer-file", self.at("token", "txt"),
+                           "--keep-alive", "0s")
+        program.until(lambda: len(server.taken), lambda count: count == 1)
+        headers, body = server.taken[0]
+        kind, signature = headers["webhook-signature"].split(",")
+        self.assertEqual(kind, "v1a")
+        with open(self.at("signature", "bin"), "wb") as file:
+            file.write(base64.b64decode(signature))
+        with open(self.at("signed", "bin"), "wb") as file:
+            file.write(f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body)
+        self.openssl("pkeyutl", "-verify", "-pubin", "-inkey", self.at("public"), "-rawin", "-in", self.at("signed", "bin"),
+                     "-sigfile", self.at("signature", "bin"))
+        program.until(lambda: self.counts(self.queue), lambda counts: counts == (0, 0, 0))
+        self.deletes(relay)
 
     def test_each_shows_the_other_a_certificate(self):
         for version in ("-tls1_2", "-tls1_3"):

@@ -60,6 +60,18 @@ class Notified(ProgramTest):
         self.assertEqual(self.heard_but({"WATCHDOG": "1"})["STOPPING"], "1")
         self.assertEqual(consuming.wait(LIMIT), 0)
 
+    # A restart is no cure for an outage of SQS: the rule is that of /livez.
+    def test_the_watchdog_hears_that_all_is_well_while_sqs_is_away(self):
+        self.listen(self.folder + "/notify")
+        self.variables["WATCHDOG_USEC"] = "200000"
+        consuming = self.consume()
+        self.assertEqual(self.heard()["READY"], "1")
+        self.broker.process.terminate()
+        self.broker.process.wait(LIMIT)
+        for _ in range(20):
+            self.assertEqual(self.heard(), {"WATCHDOG": "1"})
+        consuming.kill()
+
     def test_a_watchdog_that_is_meant_for_another_process(self):
         self.listen(self.folder + "/notify")
         self.variables.update(WATCHDOG_USEC="1000", WATCHDOG_PID="1")

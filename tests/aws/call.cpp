@@ -5,6 +5,7 @@
 namespace aws = quern::aws;
 using namespace quern;
 using namespace quern::test;
+using namespace quern::aws::detail;
 
 BOOST_FIXTURE_TEST_SUITE(call, scripted_service)
 
@@ -102,7 +103,7 @@ BOOST_AUTO_TEST_CASE(a_batch_that_was_answered_with_a_500_is_sent_as_often_as_wa
 BOOST_AUTO_TEST_CASE(each_lane_spends_a_quota_of_its_own)
 {
     retries.quota = 14;
-    aws::call_options poll;
+    call_options poll;
     poll.via = net::lane::data;
     script = {error(500, "A"), error(500, "B"), error(500, "C"), reply(200)};
     BOOST_TEST(call(poll).error().service_code == "B"); // the quota is enough for one retry
@@ -114,7 +115,7 @@ BOOST_AUTO_TEST_CASE(each_lane_spends_a_quota_of_its_own)
 BOOST_AUTO_TEST_CASE(a_long_poll_without_quota_waits_before_it_fails)
 {
     retries.quota = 0;
-    aws::call_options poll;
+    call_options poll;
     poll.long_poll = true;
     script = {error(500, "A"), error(500, "B")};
     BOOST_TEST(call(poll).error().service_code == "A");
@@ -155,11 +156,11 @@ BOOST_AUTO_TEST_CASE(a_clock_that_stays_wrong_ends_the_call_after_one_correction
 // A signature is good for 15 minutes.
 BOOST_AUTO_TEST_CASE(what_waited_for_a_connection_is_signed_with_the_time_at_which_it_leaves)
 {
-    aws::call_options poll;
+    call_options poll;
     poll.via = net::lane::data;
     script = {"", reply(200)};
     retries.max_attempts = 1;
-    play(io, [](scripted_service& my, aws::call_options how) -> asio::awaitable<void> {
+    play(io, [](scripted_service& my, call_options how) -> asio::awaitable<void> {
         auto const got = co_await my.made().call("ReceiveMessage", "{}", how);
         BOOST_TEST(got.error().code == make_error_code(errc::connection_lost));
         my.time.elapsed = 1h;

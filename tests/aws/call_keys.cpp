@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(what_the_credentials_took_is_missing_to_the_request_but_not
     auto const slow = std::make_shared<busy>();
     retries.max_attempts = 1;
     use(slow);
-    aws::call_options how;
+    aws::detail::call_options how;
     how.timeout = 1h;
     slow->does = [&] {
         time.elapsed += 1h - 10ms;

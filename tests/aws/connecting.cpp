@@ -8,6 +8,7 @@
 
 using namespace quern;
 using namespace quern::aws;
+using namespace quern::aws::detail;
 using quern::test::with;
 using std::string;
 

@@ -6,6 +6,7 @@
 
 namespace aws = quern::aws;
 using namespace quern;
+using namespace quern::aws::detail;
 using quern::test::surrounded;
 using std::string;
 
@@ -18,7 +19,7 @@ struct container : surrounded {
         web.add(200, R"({"AccessKeyId":"A","SecretAccessKey":"s","Token":"t","Expiration":"2026-01-02T09:04:05Z"})");
     }
 
-    result<aws::credentials> ask() { return run(aws::container_credentials(around, url)); }
+    result<aws::credentials> ask() { return run(aws::detail::container_credentials(around, url)); }
 
     string url = "http://169.254.170.23/v1/credentials";
 };
@@ -30,18 +31,18 @@ BOOST_FIXTURE_TEST_SUITE(container_credentials, container)
 BOOST_AUTO_TEST_CASE(the_relative_uri_wins_and_nothing_is_set_is_no_error)
 {
     auto const here = [this](char const* name) { return variable(name); };
-    BOOST_TEST(aws::container_url(here)->value() == url);
+    BOOST_TEST(container_url(here)->value() == url);
     variables["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"] = "/v2/x";
-    BOOST_TEST(aws::container_url(here)->value() == "http://169.254.170.2/v2/x");
+    BOOST_TEST(container_url(here)->value() == "http://169.254.170.2/v2/x");
     variables.clear();
-    BOOST_TEST(!aws::container_url(here)->has_value());
+    BOOST_TEST(!container_url(here)->has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_token_goes_in_the_clear_only_next_door)
 {
     auto const accepted = [this](string uri) {
         variables["AWS_CONTAINER_CREDENTIALS_FULL_URI"] = uri;
-        return aws::container_url([this](char const* name) { return variable(name); }).has_value();
+        return container_url([this](char const* name) { return variable(name); }).has_value();
     };
     for (auto const* const good :
         {"http://localhost:8080/x", "http://127.0.0.9/", "http://[::1]/", "https://any.example/x",
@@ -62,7 +63,7 @@ BOOST_AUTO_TEST_CASE(a_uri_that_is_none_is_not_shown)
     for (string const uri : {"https://user:hidden@any.example/hidden?hidden", "http://any.example/hidden",
              "ftp://any.example/hidden", "http://localhost:0/hidden", "http://localhost/hid den"}) {
         variables["AWS_CONTAINER_CREDENTIALS_FULL_URI"] = uri;
-        auto const found = aws::container_url([this](char const* name) { return variable(name); });
+        auto const found = container_url([this](char const* name) { return variable(name); });
         BOOST_REQUIRE(found.has_error());
         BOOST_TEST(found.error().message.find("hid") == string::npos, found.error().message);
         BOOST_TEST(found.error().message.starts_with("AWS_CONTAINER_CREDENTIALS_FULL_URI"));

@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(may_say_whose_they_are_and_when_they_end)
         {"AWS_ACCOUNT_ID", "123456789012"}, {"AWS_CREDENTIAL_EXPIRATION", "2026-01-02T03:04:05Z"}};
     auto const found = from_variables(variables);
     BOOST_TEST(found->account_id == "123456789012");
-    BOOST_TEST(found->expires_at == quern::text::parse_rfc3339("2026-01-02T03:04:05Z"));
+    BOOST_TEST(found->expires_at == quern::detail::text::parse_rfc3339("2026-01-02T03:04:05Z"));
     variables["AWS_CREDENTIAL_EXPIRATION"] = "tomorrow";
     BOOST_TEST(from_variables(variables).error().message.starts_with("AWS_CREDENTIAL_EXPIRATION is not a time"));
 }

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace quern::aws;
+using namespace quern::aws::detail;
 using std::string;
 
 namespace {

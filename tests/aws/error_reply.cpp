@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+using namespace quern::aws::detail;
+
 namespace aws = quern::aws;
 using quern::errc;
 
@@ -14,7 +16,7 @@ quern::failure decoded(int status, std::string_view body, fields const& list = {
     quern::net::headers headers;
     for (auto const& [name, value] : list)
         headers.add(name, value);
-    return aws::decode_error(status, headers, body);
+    return decode_error(status, headers, body);
 }
 
 } // namespace
@@ -121,14 +123,16 @@ BOOST_AUTO_TEST_CASE(garbage_is_survived)
 
 BOOST_AUTO_TEST_CASE(what_sqs_says_is_classified_as_the_sdks_do)
 {
-    using aws::classify;
-    using kind = aws::error_kind;
+    using aws::detail::classify;
+    using kind = aws::detail::error_kind;
     BOOST_TEST(classify(403, "RequestThrottled") == kind::throttling);
     BOOST_TEST(classify(400, "ThrottlingException") == kind::throttling);
     BOOST_TEST(classify(503, "SlowDown") == kind::throttling);
     BOOST_TEST(classify(500, "InternalFailure") == kind::transient);
     BOOST_TEST(classify(400, "RequestTimeout") == kind::transient);
     BOOST_TEST(classify(501, "") == kind::final);
+    for (auto const* const code : {"", "Unheard", "GatewayLimit"})
+        BOOST_TEST(classify(429, code) == kind::throttling, code);
     for (auto const* const code : {"OverLimit", "KMS.ThrottlingException", "InvalidParameterValue", ""}) {
         BOOST_TEST(classify(400, code) == kind::final, code);
     }
@@ -136,10 +140,10 @@ BOOST_AUTO_TEST_CASE(what_sqs_says_is_classified_as_the_sdks_do)
 
 BOOST_AUTO_TEST_CASE(expired_credentials_are_known_by_their_codes)
 {
-    BOOST_TEST(aws::says_expired_credentials("ExpiredToken"));
-    BOOST_TEST(aws::says_expired_credentials("ExpiredTokenException"));
-    BOOST_TEST(!aws::says_expired_credentials("InvalidClientTokenId"));
-    BOOST_TEST(!aws::says_expired_credentials(""));
+    BOOST_TEST(says_expired_credentials("ExpiredToken"));
+    BOOST_TEST(says_expired_credentials("ExpiredTokenException"));
+    BOOST_TEST(!says_expired_credentials("InvalidClientTokenId"));
+    BOOST_TEST(!says_expired_credentials(""));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

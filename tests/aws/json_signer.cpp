@@ -4,18 +4,20 @@
 
 #include <boost/test/unit_test.hpp>
 
+using namespace quern::aws::detail;
+
 namespace aws = quern::aws;
 
 namespace {
 
 aws::credentials const keys{"AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", ""};
 aws::credentials const temporary{"ASIAEXAMPLE", "secret", "AQoD//token=="};
-quern::wall_time const now = *quern::text::parse_timestamp("20260102T030405Z");
+quern::wall_time const now = *quern::detail::text::parse_timestamp("20260102T030405Z");
 std::string const body = R"({"QueueUrl": "https://sqs.us-east-1.amazonaws.com/123456789012/MyQueue"})";
 
-aws::json_target sqs()
+json_target sqs()
 {
-    aws::json_target target;
+    json_target target;
     target.host = "sqs.us-east-1.amazonaws.com";
     target.region = "us-east-1";
     return target;
@@ -39,20 +41,20 @@ struct received {
             head.remove_prefix(field.size() + 2);
         }
     }
-    aws::request_view view;
+    request_view view;
     std::string_view version;
 };
 
 /// The general signer's header for the same request.
-std::string general_authorization(
-    received const& request, aws::credentials const& who, aws::json_target const& target)
+std::string general_authorization(received const& request, aws::credentials const& who, json_target const& target)
 {
     auto bare = request.view;
     std::erase_if(bare.headers, [](auto const& h) {
         return h.name == "x-amz-date" || h.name == "x-amz-security-token" || h.name == "content-length";
     });
-    aws::signing_keys cache;
-    auto const made = aws::sign(bare, who, {quern::text::timestamp(now), target.region, target.service}, {}, cache);
+    signing_keys cache;
+    auto const made =
+        sign(bare, who, {quern::detail::text::timestamp(now), target.region, target.service}, {}, cache);
     return made.added.back().second;
 }
 
@@ -62,7 +64,7 @@ BOOST_AUTO_TEST_SUITE(json_signer)
 
 BOOST_AUTO_TEST_CASE(writes_the_whole_request)
 {
-    aws::json_signer signer(sqs());
+    aws::detail::json_signer signer(sqs());
     BOOST_TEST(signer.request("ReceiveMessage", body, keys, now) ==
         "POST / HTTP/1.1\r\n"
         "user-agent: quern\r\n"
@@ -91,10 +93,10 @@ BOOST_AUTO_TEST_CASE(signs_as_the_general_signer_does)
     auto parameters = sqs();
     parameters.service = "ssm";
     parameters.target_prefix = "AmazonSSM";
-    parameters.version = aws::json_version::v1_1;
+    parameters.version = json_version::v1_1;
     parameters.query_compatible = false;
     for (auto const& target : {sqs(), dynamo, parameters, behind_gateway}) {
-        aws::json_signer signer(target);
+        aws::detail::json_signer signer(target);
         for (auto const& who : {keys, temporary, keys}) {
             for (auto const* const operation : {"SendMessage", "DeleteMessage", "SendMessage"}) {
                 auto const text = signer.request(operation, body, who, now);
@@ -115,12 +117,12 @@ BOOST_AUTO_TEST_CASE(a_poll_is_the_request_that_it_would_be_whatever_was_asked_b
     aws::credentials const others{"AKIDOTHER", keys.secret_access_key, ""};
     aws::credentials const changed{keys.access_key_id, "another secret", ""};
     auto const later = now + std::chrono::milliseconds(999); // within the second
-    aws::json_signer kept(sqs());
+    aws::detail::json_signer kept(sqs());
     for (auto const at : {now, later, now + std::chrono::seconds(1), now, now + std::chrono::hours(24)}) {
         for (auto const& who : {keys, keys, temporary, others, changed, keys}) {
             for (auto const* const operation : {"ReceiveMessage", "ReceiveMessage", "GetRecords"}) {
                 for (std::string const& asked : {body, std::string("{}"), body}) {
-                    aws::json_signer fresh(sqs());
+                    aws::detail::json_signer fresh(sqs());
                     BOOST_TEST(kept.poll(operation, asked, who, at) == fresh.request(operation, asked, who, at));
                 }
             }
@@ -130,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_poll_is_the_request_that_it_would_be_whatever_was_asked_b
 
 BOOST_AUTO_TEST_CASE(polls_of_more_queues_than_are_kept_are_signed_all_the_same)
 {
-    aws::json_signer kept(sqs()), fresh(sqs());
+    aws::detail::json_signer kept(sqs()), fresh(sqs());
     for (int round = 0; round < 2; ++round) {
         for (int queue = 0; queue < 100; ++queue) {
             auto const asked = std::to_string(queue);
@@ -142,14 +144,14 @@ BOOST_AUTO_TEST_CASE(polls_of_more_queues_than_are_kept_are_signed_all_the_same)
 
 BOOST_AUTO_TEST_CASE(the_content_type_says_which_version_it_is)
 {
-    BOOST_TEST(content_type(aws::json_version::v1_0) == "application/x-amz-json-1.0");
-    BOOST_TEST(content_type(aws::json_version::v1_1) == "application/x-amz-json-1.1");
+    BOOST_TEST(content_type(json_version::v1_0) == "application/x-amz-json-1.0");
+    BOOST_TEST(content_type(json_version::v1_1) == "application/x-amz-json-1.1");
 }
 
 BOOST_AUTO_TEST_CASE(the_other_side_accepts_it)
 {
-    aws::verifier check([](std::string_view) { return temporary; });
-    aws::json_signer signer(sqs());
+    verifier check([](std::string_view) { return temporary; });
+    aws::detail::json_signer signer(sqs());
     for (auto const later : {std::chrono::hours(0), std::chrono::hours(24)}) {
         auto const text = signer.request("SendMessage", body, temporary, now + later);
         BOOST_TEST(check.check(received(text).view, now + later).has_value());
@@ -160,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_path_ends_in_a_slash)
 {
     auto target = sqs();
     target.path = "/custom";
-    aws::json_signer signer(target);
+    aws::detail::json_signer signer(target);
     auto const text = signer.request("SendMessage", "{}", keys, now);
     BOOST_TEST(received(text).view.target == "/custom/");
     BOOST_TEST(received(text).version == "HTTP/1.1");

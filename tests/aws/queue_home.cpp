@@ -9,6 +9,7 @@
 #include <map>
 
 using namespace quern::aws;
+using namespace quern::aws::detail;
 using quern::test::with;
 using std::string;
 

@@ -5,12 +5,12 @@
 
 using namespace std::chrono_literals;
 using quern::wall_time;
-using quern::aws::refresh_rule;
+using quern::aws::detail::refresh_rule;
 using advice = refresh_rule::advice;
 
 namespace {
 
-wall_time const start = *quern::text::parse_timestamp("20260102T030405Z");
+wall_time const start = *quern::detail::text::parse_timestamp("20260102T030405Z");
 
 refresh_rule::moment at(std::chrono::nanoseconds since)
 {

@@ -10,11 +10,12 @@ namespace aws = quern::aws;
 namespace {
 
 aws::credentials const known_keys{"AKIDEXAMPLE", "secret", "AQoD//token=="};
-quern::wall_time const now = *quern::text::parse_timestamp("20260102T030405Z");
+quern::wall_time const now = *quern::detail::text::parse_timestamp("20260102T030405Z");
 
-aws::rest_signer at(std::string path)
+aws::detail::rest_signer at(std::string path)
 {
-    return aws::rest_signer({"appconfigdata.us-east-1.amazonaws.com", std::move(path), "us-east-1", "appconfig"});
+    return aws::detail::rest_signer(
+        {"appconfigdata.us-east-1.amazonaws.com", std::move(path), "us-east-1", "appconfig"});
 }
 
 /// Checks a request as a service would, and tells for which service it is signed, or why it is refused.
@@ -23,7 +24,7 @@ std::string service_of(std::string_view text)
     auto const end = text.find("\r\n\r\n");
     auto head = text.substr(0, end + 2);
     auto const line = head.substr(0, head.find("\r\n"));
-    aws::request_view request;
+    aws::detail::request_view request;
     request.body = text.substr(end + 4);
     request.method = line.substr(0, line.find(' '));
     request.target = line.substr(line.find(' ') + 1, line.rfind(' ') - line.find(' ') - 1);
@@ -33,7 +34,7 @@ std::string service_of(std::string_view text)
         request.headers.push_back({field.substr(0, colon), field.substr(colon + 2)});
         head.remove_prefix(field.size() + 2);
     }
-    aws::verifier check([](std::string_view) { return known_keys; });
+    aws::detail::verifier check([](std::string_view) { return known_keys; });
     auto const who = check.check(request, now);
     return who ? who->service : who.error().service_code;
 }

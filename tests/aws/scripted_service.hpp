@@ -12,6 +12,7 @@
 
 namespace quern::test {
 
+using namespace quern::detail;
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
@@ -98,7 +99,7 @@ struct scripted_service {
     std::deque<std::string> script;
     std::vector<std::string> asked;
     net::client http{io.get_executor(), net::parse_endpoint(server.url()).value(), one_poll()};
-    std::optional<aws::json_service> service;
+    std::optional<aws::detail::json_service> service;
 
     static net::client_options one_poll()
     {
@@ -141,7 +142,7 @@ struct scripted_service {
         }
     }
 
-    aws::json_service& made()
+    aws::detail::json_service& made()
     {
         if (!service) use(keys);
         return *service;
@@ -150,12 +151,12 @@ struct scripted_service {
     /// Its credentials come from there.
     void use(std::shared_ptr<aws::credentials_provider> provider)
     {
-        aws::json_target target;
+        aws::detail::json_target target;
         target.region = "us-east-1";
         service.emplace(http, std::move(target), std::move(provider), time, retries, [] { return 1.0; });
     }
 
-    result<net::response> call(aws::call_options how = aws::call_options())
+    result<net::response> call(aws::detail::call_options how = aws::detail::call_options())
     {
         return run(io, made().call("SendMessage", "{\"a\":1}", how));
     }
@@ -171,7 +172,7 @@ struct scripted_service {
             out = std::move(value);
             io.stop();
         };
-        asio::co_spawn(io, made().call("SendMessage", "{}", aws::call_options()),
+        asio::co_spawn(io, made().call("SendMessage", "{}", aws::detail::call_options()),
             asio::bind_cancellation_slot(signal.slot(), done));
         io.restart();
         io.run();

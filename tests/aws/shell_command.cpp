@@ -18,18 +18,19 @@
 namespace asio = boost::asio;
 namespace aws = quern::aws;
 using namespace quern;
+using namespace quern::aws::detail;
 using namespace std::chrono_literals;
 
 namespace {
 
-result<aws::command_end> end_of(aws::shell_command command)
+result<command_end> end_of(aws::detail::shell_command command)
 {
-    return test::run(aws::run_shell_command(std::move(command)));
+    return test::run(run_shell_command(std::move(command)));
 }
 
-aws::shell_command kept(std::string text)
+aws::detail::shell_command kept(std::string text)
 {
-    aws::shell_command command(std::move(text));
+    aws::detail::shell_command command(std::move(text));
     command.keep_output = true;
     return command;
 }
@@ -44,7 +45,7 @@ bool runs(pid_t process)
 
 result<aws::credentials> printed_by(std::string command)
 {
-    return test::run(aws::process_credentials(std::move(command), "it"));
+    return test::run(process_credentials(std::move(command), "it"));
 }
 
 } // namespace
@@ -98,12 +99,12 @@ BOOST_AUTO_TEST_CASE(a_cancelled_command_is_ended)
 {
     asio::io_context io;
     asio::cancellation_signal stop;
-    std::optional<result<aws::command_end>> end;
-    auto const done = [&](std::exception_ptr thrown, result<aws::command_end> value) {
+    std::optional<result<command_end>> end;
+    auto const done = [&](std::exception_ptr thrown, result<command_end> value) {
         if (thrown) std::rethrow_exception(thrown);
         end = std::move(value);
     };
-    asio::co_spawn(io, aws::run_shell_command(kept("sleep 600")), asio::bind_cancellation_slot(stop.slot(), done));
+    asio::co_spawn(io, run_shell_command(kept("sleep 600")), asio::bind_cancellation_slot(stop.slot(), done));
     io.poll();
     stop.emit(asio::cancellation_type::terminal);
     io.restart();
@@ -118,8 +119,8 @@ BOOST_AUTO_TEST_CASE(a_command_does_not_outlive_its_context)
 {
     {
         asio::io_context io;
-        auto const done = [](std::exception_ptr, result<aws::command_end> const&) { BOOST_TEST(false); };
-        asio::co_spawn(io, aws::run_shell_command(kept("sleep 600")), done);
+        auto const done = [](std::exception_ptr, result<command_end> const&) { BOOST_TEST(false); };
+        asio::co_spawn(io, run_shell_command(kept("sleep 600")), done);
         io.poll();
         BOOST_TEST(::waitpid(-1, nullptr, WNOHANG) == 0); // it runs
     }

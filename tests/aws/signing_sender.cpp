@@ -19,6 +19,8 @@
 using namespace quern;
 using namespace quern::aws;
 using namespace quern::test;
+using namespace quern::aws::detail;
+using namespace quern::detail;
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
 

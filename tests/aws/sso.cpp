@@ -6,6 +6,7 @@
 
 namespace aws = quern::aws;
 using namespace quern;
+using namespace quern::detail;
 using namespace std::chrono_literals;
 using quern::test::surrounded;
 using std::string;

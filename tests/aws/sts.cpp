@@ -8,6 +8,7 @@
 
 namespace aws = quern::aws;
 using namespace quern;
+using namespace quern::detail;
 using quern::test::surrounded;
 using std::string;
 
@@ -53,10 +54,10 @@ BOOST_AUTO_TEST_CASE(a_role_is_assumed_with_a_signature_that_holds)
     BOOST_TEST(sent.body ==
         "Action=AssumeRole&Version=2011-06-15&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fr&RoleSessionName=me"
         "&DurationSeconds=900&ExternalId=e%20x");
-    aws::request_view view{sent.method, "/", {{"host", "sts.eu-west-1.amazonaws.com"}}, sent.body};
+    aws::detail::request_view view{sent.method, "/", {{"host", "sts.eu-west-1.amazonaws.com"}}, sent.body};
     for (auto const& [name, value] : sent.headers)
         view.headers.push_back({name, value});
-    aws::verifier verifier([this](std::string_view) { return std::optional(by); });
+    aws::detail::verifier verifier([this](std::string_view) { return std::optional(by); });
     auto const caller = verifier.check(view, time.wall());
     BOOST_REQUIRE(caller.has_value());
     BOOST_TEST(caller->region == "eu-west-1");

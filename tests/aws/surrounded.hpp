@@ -19,6 +19,8 @@
 
 namespace quern::test {
 
+using namespace quern::detail;
+
 /// A network of prepared answers. Where there is none, nobody answers.
 class paper_web final : public aws::web {
 public:

@@ -1,15 +1,20 @@
+#include "support/presign.hpp"
+
 #include <quern/aws/detail/signing/verify.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 namespace aws = quern::aws;
+using namespace quern::detail;
+using namespace quern::aws::detail;
+using quern::test::presign;
 using namespace std::chrono_literals;
 
 namespace {
 
 aws::credentials const keys{"AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", ""};
 aws::credentials const temporary{"ASIAEXAMPLE", "secret", "token/with+signs=="};
-quern::wall_time const signed_at = *quern::text::parse_timestamp("20260102T030405Z");
+quern::wall_time const signed_at = *text::parse_timestamp("20260102T030405Z");
 
 std::optional<aws::credentials> known(std::string_view id)
 {
@@ -25,9 +30,9 @@ struct travelling {
     std::string body = "{}";
     std::vector<std::pair<std::string, std::string>> headers{{"Host", "localhost:9324"}, {"Content-Type", "json"}};
 
-    aws::request_view view() const
+    request_view view() const
     {
-        aws::request_view out{"POST", target, {}, body};
+        request_view out{"POST", target, {}, body};
         for (auto const& [name, value] : headers)
             out.headers.push_back({name, value});
         return out;
@@ -42,18 +47,18 @@ struct travelling {
     }
 };
 
-aws::signing_scope scope()
+signing_scope scope()
 {
-    return {quern::text::timestamp(signed_at), "us-east-1", "sqs"};
+    return {text::timestamp(signed_at), "us-east-1", "sqs"};
 }
 
 travelling in_headers(aws::credentials const& who = keys, bool sign_body = false)
 {
     travelling request;
-    aws::signing_keys cache;
-    aws::signing_options options;
+    signing_keys cache;
+    signing_options options;
     options.sign_body = sign_body;
-    for (auto& added : aws::sign(request.view(), who, scope(), options, cache).added)
+    for (auto& added : sign(request.view(), who, scope(), options, cache).added)
         request.headers.push_back(added);
     return request;
 }
@@ -61,15 +66,15 @@ travelling in_headers(aws::credentials const& who = keys, bool sign_body = false
 travelling in_query(aws::credentials const& who = keys)
 {
     travelling request;
-    aws::signing_keys cache;
-    request.target = aws::presign(request.view(), who, scope(), {}, 600s, cache).target;
+    signing_keys cache;
+    request.target = presign(request.view(), who, scope(), {}, 600s, cache).target;
     return request;
 }
 
 /// "ok", or the code of the refusal.
 std::string verdict(travelling const& request, quern::wall_time now = signed_at)
 {
-    aws::verifier check(known);
+    verifier check(known);
     auto const answer = check.check(request.view(), now);
     if (answer) return "ok";
     BOOST_TEST(answer.error().sender_fault);
@@ -79,7 +84,7 @@ std::string verdict(travelling const& request, quern::wall_time now = signed_at)
 
 std::string message(travelling const& request, quern::wall_time now = signed_at)
 {
-    aws::verifier check(known);
+    verifier check(known);
     auto const answer = check.check(request.view(), now);
     return answer ? "" : answer.error().message;
 }
@@ -106,7 +111,7 @@ BOOST_AUTO_TEST_CASE(accepts_both_forms_with_and_without_a_session_token)
 
 BOOST_AUTO_TEST_CASE(says_who_called_and_for_where)
 {
-    aws::verifier check(known);
+    verifier check(known);
     auto const answer = check.check(in_headers().view(), signed_at);
     BOOST_REQUIRE(answer.has_value());
     BOOST_TEST(answer->access_key_id == "AKIDEXAMPLE");
@@ -195,11 +200,11 @@ BOOST_AUTO_TEST_CASE(the_declared_hash_of_the_body_counts)
     BOOST_TEST(message(request).starts_with("x-amz-content-sha256"));
 
     travelling unsigned_body;
-    aws::signing_options options;
+    signing_options options;
     options.sign_body = true;
     options.payload_hash = "UNSIGNED-PAYLOAD";
-    aws::signing_keys cache;
-    auto const made = aws::sign(unsigned_body.view(), keys, scope(), options, cache);
+    signing_keys cache;
+    auto const made = sign(unsigned_body.view(), keys, scope(), options, cache);
     for (auto const& added : made.added)
         unsigned_body.headers.push_back(added);
     unsigned_body.body = "anything";
@@ -210,10 +215,10 @@ BOOST_AUTO_TEST_CASE(a_date_header_does_in_place_of_x_amz_date)
 {
     travelling request;
     request.headers.emplace_back("Date", "Fri, 02 Jan 2026 03:04:05 GMT");
-    aws::signing_keys cache;
-    auto const canonical = aws::canonicalize(request.view().headers);
-    auto const steps = aws::seal(aws::canonical_request("POST", aws::canonical_path(request.view().path(), true),
-                                     "a=b", canonical, quern::text::hex(quern::text::sha256(request.body))),
+    signing_keys cache;
+    auto const canonical = canonicalize(request.view().headers);
+    auto const steps = seal(canonical_request("POST", canonical_path(request.view().path(), true), "a=b", canonical,
+                                text::hex(text::sha256(request.body))),
         keys.secret_access_key, scope(), cache);
     request.headers.emplace_back("Authorization",
         "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/" + scope().text() + ",SignedHeaders=" + canonical.names +
@@ -265,7 +270,7 @@ BOOST_AUTO_TEST_CASE(every_x_amz_header_must_be_signed)
 
 BOOST_AUTO_TEST_CASE(what_no_body_could_mend_is_told_before_there_is_one)
 {
-    aws::verifier const checker(known);
+    verifier const checker(known);
     auto request = in_headers();
     request.body = "another";
     BOOST_TEST(!checker.refusal_without_body(request.view(), signed_at).has_value());

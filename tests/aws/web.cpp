@@ -9,6 +9,7 @@
 namespace asio = boost::asio;
 namespace aws = quern::aws;
 using namespace quern;
+using namespace quern::aws::detail;
 using namespace std::chrono_literals;
 using quern::test::surrounded;
 
@@ -45,13 +46,13 @@ BOOST_AUTO_TEST_CASE(passing_errors_are_tried_again_and_others_are_not)
     web.add(503, "");
     web.answers.emplace_back(failure(errc::connection_lost, "lost", true));
     web.add(200, "good");
-    auto const got = run(aws::fetch(web, time, get, aws::decode_error, aws::patience()));
+    auto const got = run(aws::fetch(web, time, get, decode_error, aws::patience()));
     BOOST_REQUIRE(got.has_value());
     BOOST_TEST(got->body == "good");
     BOOST_TEST(web.asked.size() == 3u);
 
     web.add(404, "no");
-    BOOST_TEST(run(aws::fetch(web, time, get, aws::decode_error, aws::patience())).error().http_status == 404);
+    BOOST_TEST(run(aws::fetch(web, time, get, decode_error, aws::patience())).error().http_status == 404);
     BOOST_TEST(web.asked.size() == 4u);
 }
 
@@ -59,14 +60,14 @@ BOOST_AUTO_TEST_CASE(the_last_attempt_is_the_last)
 {
     for (int i = 0; i < 3; ++i)
         web.add(500, "");
-    BOOST_TEST(run(aws::fetch(web, time, get, aws::decode_error, aws::patience{2})).error().http_status == 500);
+    BOOST_TEST(run(aws::fetch(web, time, get, decode_error, aws::patience{2})).error().http_status == 500);
     BOOST_TEST(web.asked.size() == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(silence_may_count_as_an_answer)
 {
     web.add(503, "");
-    auto const none = run(aws::fetch(web, time, get, aws::decode_error, aws::patience{3, false}));
+    auto const none = run(aws::fetch(web, time, get, decode_error, aws::patience{3, false}));
     BOOST_TEST(none.error().code == errc::timed_out);
     BOOST_TEST(web.asked.size() == 2u);
 }
@@ -76,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_request_that_cannot_be_made_is_not_sent)
     std::function<result<aws::web_request>()> const none = []() -> result<aws::web_request> {
         return failure(errc::no_credentials, "no token");
     };
-    BOOST_TEST(run(aws::fetch(web, time, none, aws::decode_error, aws::patience())).error().message == "no token");
+    BOOST_TEST(run(aws::fetch(web, time, none, decode_error, aws::patience())).error().message == "no token");
     BOOST_TEST(web.asked.empty());
 }
 

@@ -22,7 +22,8 @@ BOOST_AUTO_TEST_CASE(every_lane_agrees_with_the_digest_of_its_text_at_every_leng
                 hex += "0123456789abcdef"[byte >> 4];
                 hex += "0123456789abcdef"[byte & 15];
             }
-            BOOST_TEST(hex == quern::sqs::md5_of_body(std::string(lane.head.begin(), lane.head.end()) + tail));
+            BOOST_TEST(
+                hex == quern::sqs::detail::md5_of_body(std::string(lane.head.begin(), lane.head.end()) + tail));
         }
     }
 }

@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(an_answer_is_json_with_what_was_asked_for)
         std::string const body(messages[0].at("Body").as_string());
         BOOST_TEST(body.size() == size);
         BOOST_TEST(body.starts_with("1700000000123456 000000000005 xx"));
-        BOOST_TEST(messages[0].at("MD5OfBody").as_string() == quern::sqs::md5_of_body(body));
+        BOOST_TEST(messages[0].at("MD5OfBody").as_string() == quern::sqs::detail::md5_of_body(body));
         BOOST_TEST(messages[1].at("Body").as_string().starts_with("0000000000000000 000000000006 "));
         BOOST_TEST(messages[1].at("Attributes").at("ApproximateReceiveCount").as_string() == "12");
         BOOST_TEST(messages[1].at("Attributes").at("MessageGroupId").as_string() == "group-0");
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(bodies_of_json_are_escaped_in_an_answer_and_digested_withou
     auto const quotes = std::ranges::count(body, '"');
     BOOST_TEST(quotes > 150);
     BOOST_TEST(out.size() > 1'024u + static_cast<std::size_t>(quotes));
-    BOOST_TEST(message.at("MD5OfBody").as_string() == quern::sqs::md5_of_body(body));
+    BOOST_TEST(message.at("MD5OfBody").as_string() == quern::sqs::detail::md5_of_body(body));
 }
 
 BOOST_AUTO_TEST_CASE(a_reply_says_how_long_it_is)

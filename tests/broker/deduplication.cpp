@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_purge_forgets_the_ids)
 
 BOOST_AUTO_TEST_CASE(recent_notes_go_after_five_minutes_and_can_be_renewed)
 {
-    broker::recent<int> notes;
+    broker::detail::recent<int> notes;
     quern::wall_time const t{};
     notes.note("a", 1, t);
     notes.note("b", 2, t + 1min);
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(recent_notes_go_after_five_minutes_and_can_be_renewed)
 // What is old was dropped with the next note only, and the table kept its size for ever.
 BOOST_AUTO_TEST_CASE(the_memory_of_old_notes_is_given_back)
 {
-    broker::recent<int> notes;
+    broker::detail::recent<int> notes;
     quern::wall_time const t{};
     for (int i = 0; i != 10'000; ++i)
         notes.note(std::to_string(i), i, t + i * 1ms);

@@ -95,7 +95,8 @@ struct provoker : service {
     }
     provoked cancelled_unknown()
     {
-        auto const text = broker::encode(broker::task_handle{"id", "arn:aws:sqs:us-east-1:000000000000:none"});
+        auto const text =
+            broker::detail::encode(broker::detail::task_handle{"id", "arn:aws:sqs:us-east-1:000000000000:none"});
         return whole(engine.cancel_message_move_task(sqs::cancel_message_move_task_request(text), now));
     }
     provoked existing()
@@ -199,7 +200,7 @@ BOOST_AUTO_TEST_CASE(every_recorded_error_has_its_status_code_and_text)
                 if (detail.is_bool()) {
                     BOOST_TEST(got.sender_fault == detail.as_bool());
                 } else {
-                    auto const* shape = broker::find_error(got.code);
+                    auto const* shape = broker::detail::find_error(got.code);
                     BOOST_REQUIRE(shape);
                     BOOST_TEST(shape->name == std::string_view(detail.as_string()));
                 }

@@ -2,6 +2,7 @@
 
 #include <quern/broker/faults.hpp>
 
+#include <map>
 #include <set>
 
 using namespace quern::test;
@@ -159,6 +160,21 @@ BOOST_AUTO_TEST_CASE(a_duplicated_message_stays_visible_on_standard_queues_alone
     s.send(fifo, "m", "g");
     BOOST_TEST(s.bodies(fifo).size() == 1u);
     BOOST_TEST(s.bodies(fifo).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_short_answer_brings_fewer_than_it_might_and_at_least_one)
+{
+    service s;
+    auto const url = s.create("q");
+    for (int i = 0; i != 500; ++i)
+        s.send(url, "m");
+    s.engine.set_faults(only("ReceiveMessage", {.short_answer = 1}));
+    std::map<std::size_t, int> sizes;
+    for (int i = 0; i != 50; ++i)
+        ++sizes[s.receive(url).messages.size()];
+    BOOST_TEST(!sizes.contains(0));
+    BOOST_TEST(!sizes.contains(10));
+    BOOST_TEST(sizes.size() > 5u);
 }
 
 BOOST_AUTO_TEST_CASE(an_expired_receipt_deletes_and_extends_nothing)

@@ -88,10 +88,10 @@ BOOST_AUTO_TEST_CASE(a_fifo_queue_gives_back_what_it_remembered_of_what_was_sent
 
 BOOST_AUTO_TEST_CASE(a_table_of_messages_shrinks_while_it_is_emptied)
 {
-    broker::message_table table;
+    broker::detail::message_table table;
     std::uint64_t sent = 0;
     for (; sent != 4096; ++sent) {
-        auto one = std::make_unique<broker::stored_message>();
+        auto one = std::make_unique<broker::detail::stored_message>();
         one->number = sent;
         table.insert(std::move(one));
     }

@@ -216,9 +216,11 @@ BOOST_AUTO_TEST_CASE(wrong_requests_are_refused)
         BOOST_TEST(s.try_start(dead, "", rate).error().service_code == "InvalidParameterValue");
 
     BOOST_TEST(why(s.cancel("foobared")) == "InvalidParameterValue: Value for parameter TaskHandle is invalid.");
-    BOOST_TEST(why(s.cancel(broker::encode(broker::task_handle{"10f57157", dead}))) ==
+    BOOST_TEST(why(s.cancel(broker::detail::encode(broker::detail::task_handle{"10f57157", dead}))) ==
         "ResourceNotFoundException: Task does not exist.");
-    BOOST_TEST(s.cancel(broker::encode(broker::task_handle{"10f57157", dead + "x"})).error().http_status == 404);
+    BOOST_TEST(
+        s.cancel(broker::detail::encode(broker::detail::task_handle{"10f57157", dead + "x"})).error().http_status ==
+        404);
     sqs::list_message_move_tasks_request list(dead);
     list.max_results = 11;
     BOOST_TEST(s.engine.list_message_move_tasks(list, s.now).error().service_code == "InvalidParameterValue");
@@ -226,13 +228,14 @@ BOOST_AUTO_TEST_CASE(wrong_requests_are_refused)
 
 BOOST_AUTO_TEST_CASE(a_task_handle_names_the_task_and_the_source)
 {
-    auto const text = broker::encode(broker::task_handle{"id", "arn:aws:sqs:us-east-1:000000000000:q"});
-    auto const read = broker::decode_task_handle(text);
+    auto const text =
+        broker::detail::encode(broker::detail::task_handle{"id", "arn:aws:sqs:us-east-1:000000000000:q"});
+    auto const read = broker::detail::decode_task_handle(text);
     BOOST_REQUIRE(read.has_value());
     BOOST_TEST(read->task_id == "id");
     BOOST_TEST(read->source_arn == "arn:aws:sqs:us-east-1:000000000000:q");
     for (auto const* bad : {"", "e30=", "bm8=", "%%%"})
-        BOOST_TEST(!broker::decode_task_handle(bad).has_value());
+        BOOST_TEST(!broker::detail::decode_task_handle(bad).has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

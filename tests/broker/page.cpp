@@ -57,13 +57,13 @@ BOOST_AUTO_TEST_CASE(the_reference_has_every_metric_and_no_other)
     std::stringstream text;
     text << in.rdbuf();
     auto const page = text.str();
-    for (auto const& m : broker::metrics()) {
+    for (auto const& m : broker::detail::metrics()) {
         std::ostringstream row;
         row << "| `" << m.name << "` | " << m.kind << " | " << m.labels << " | " << m.help << " |\n";
         BOOST_TEST(page.find(row.str()) != page.npos, row.str());
         BOOST_TEST(m.name.ends_with("_total") == (m.kind == "counter"), m.name);
     }
-    BOOST_TEST(test::occurrences(page, "| `quern_broker_") == broker::metrics().size());
+    BOOST_TEST(test::occurrences(page, "| `quern_broker_") == broker::detail::metrics().size());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

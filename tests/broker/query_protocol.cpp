@@ -5,12 +5,14 @@
 
 using namespace quern;
 using namespace quern::broker;
+using namespace quern::broker::detail;
+using namespace quern::net::detail;
 
 namespace {
 
-net::http_request form(std::string body, std::string target = "/")
+http_request form(std::string body, std::string target = "/")
 {
-    net::http_request out;
+    http_request out;
     out.method = "POST";
     out.target = std::move(target);
     out.fields.add("Content-Type", "application/x-www-form-urlencoded; charset=utf-8");
@@ -99,7 +101,7 @@ BOOST_AUTO_TEST_CASE(the_action_is_found_without_reading_the_rest)
 BOOST_AUTO_TEST_CASE(a_posted_form_and_a_get_with_an_action_are_calls)
 {
     BOOST_TEST(is_query_call(form("")));
-    net::http_request get;
+    http_request get;
     get.method = "GET";
     for (auto const* target : {"/?Action=ListQueues", "/a/q?Version=1&Action=ListQueues"}) {
         get.target = target;
@@ -110,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_posted_form_and_a_get_with_an_action_are_calls)
         get.target = target;
         BOOST_TEST(!is_query_call(get));
     }
-    net::http_request json;
+    http_request json;
     json.method = "POST";
     json.fields.add("Content-Type", "application/x-amz-json-1.0");
     BOOST_TEST(!is_query_call(json));

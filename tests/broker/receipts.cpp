@@ -5,10 +5,10 @@
 #include <quern/core/detail/text/base64.hpp>
 
 using namespace quern::test;
-using quern::broker::mixed;
-using quern::broker::receipt;
-using quern::broker::receipt_codec;
-using quern::broker::receipt_key_of;
+using quern::broker::detail::mixed;
+using quern::broker::detail::receipt;
+using quern::broker::detail::receipt_codec;
+using quern::broker::detail::receipt_key_of;
 
 namespace {
 
@@ -66,7 +66,8 @@ BOOST_AUTO_TEST_CASE(another_key_reads_nothing)
 {
     receipt_codec const one(receipt_key_of(1)), other(receipt_key_of(2));
     BOOST_TEST(!other.read(written(one, {1, 2, 3})).has_value());
-    receipt_codec const drawn(quern::broker::drawn_receipt_key()), again(quern::broker::drawn_receipt_key());
+    receipt_codec const drawn(quern::broker::detail::drawn_receipt_key()),
+        again(quern::broker::detail::drawn_receipt_key());
     BOOST_TEST(!again.read(written(drawn, {1, 2, 3})).has_value());
 }
 
@@ -118,9 +119,11 @@ BOOST_AUTO_TEST_CASE(no_handle_can_be_put_together_from_others)
 {
     receipt_codec const codec(receipt_key_of(42));
     auto const a = written(codec, {1, 2, 3}), b = written(codec, {4, 5, 6});
-    auto const bytes_of = [](std::string const& handle) { return *quern::text::base64_decode(handle.substr(4)); };
+    auto const bytes_of = [](std::string const& handle) {
+        return *quern::detail::text::base64_decode(handle.substr(4));
+    };
     auto const reads = [&](std::string const& bytes) {
-        return codec.read("AQEB" + quern::text::base64_encode(bytes)).has_value();
+        return codec.read("AQEB" + quern::detail::text::base64_encode(bytes)).has_value();
     };
     auto const x = bytes_of(a), y = bytes_of(b);
     BOOST_TEST(reads(x));

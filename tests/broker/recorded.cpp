@@ -93,7 +93,7 @@ json::object message(sqs::message const& m)
 
 json::value as_recorded(failure const& why)
 {
-    auto const* shape = broker::find_error(why.service_code);
+    auto const* shape = broker::detail::find_error(why.service_code);
     BOOST_REQUIRE(shape);
     json::object error{{"Code", why.service_code}, {"Message", why.message}, {"QueryErrorCode", shape->name},
         {"Type", why.sender_fault ? "Sender" : "Receiver"}};

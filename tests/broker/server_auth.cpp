@@ -2,6 +2,8 @@
 
 using namespace quern;
 using namespace quern::test;
+using namespace quern::detail;
+using namespace quern::aws::detail;
 using namespace std::chrono_literals;
 
 namespace {
@@ -54,15 +56,15 @@ BOOST_FIXTURE_TEST_CASE(headers_that_were_not_signed_do_not_matter, guarded)
 BOOST_FIXTURE_TEST_CASE(what_is_asked_for_must_be_signed_and_named_once, guarded)
 {
     auto const unsigned_target = [&](std::string_view target) {
-        aws::request_view view;
+        request_view view;
         view.method = "POST";
         view.target = "/";
         view.headers = {{"Host", "broker.test:9324"}};
         view.body = "{}";
-        aws::signing_keys keys;
-        aws::signing_scope const scope{text::timestamp(server.wall()), "us-east-1", "sqs"};
+        signing_keys keys;
+        signing_scope const scope{text::timestamp(server.wall()), "us-east-1", "sqs"};
         std::string headers;
-        for (auto const& [name, value] : aws::sign(view, known, scope, {}, keys).added)
+        for (auto const& [name, value] : sign(view, known, scope, {}, keys).added)
             headers += name + ": " + value + "\r\n";
         return client.call(target, "{}", headers);
     };
@@ -75,17 +77,17 @@ BOOST_FIXTURE_TEST_CASE(what_is_asked_for_must_be_signed_and_named_once, guarded
 
 BOOST_FIXTURE_TEST_CASE(a_body_that_is_not_signed_is_refused, guarded)
 {
-    aws::request_view view;
+    request_view view;
     view.method = "POST";
     view.target = "/";
     view.headers = {{"Host", "broker.test:9324"}, {"X-Amz-Target", "AmazonSQS.ListQueues"}};
-    aws::signing_keys keys;
-    aws::signing_options how;
+    signing_keys keys;
+    signing_options how;
     how.sign_body = true;
     how.payload_hash = "UNSIGNED-PAYLOAD";
     std::string headers;
-    aws::signing_scope const scope{text::timestamp(server.wall()), "us-east-1", "sqs"};
-    for (auto const& [name, value] : aws::sign(view, known, scope, how, keys).added)
+    signing_scope const scope{text::timestamp(server.wall()), "us-east-1", "sqs"};
+    for (auto const& [name, value] : sign(view, known, scope, how, keys).added)
         headers += name + ": " + value + "\r\n";
     check_refused(
         client.call("ListQueues", "{}", headers), 403, "InvalidSignatureException", "SignatureDoesNotMatch");
@@ -183,15 +185,15 @@ BOOST_FIXTURE_TEST_CASE(a_malformed_signature_is_refused, guarded)
 
 BOOST_FIXTURE_TEST_CASE(a_signature_for_another_service_is_refused, guarded)
 {
-    aws::request_view view;
+    request_view view;
     view.method = "POST";
     view.target = "/";
     view.headers = {{"Host", "broker.test:9324"}, {"X-Amz-Target", "AmazonSQS.ListQueues"}};
     view.body = "{}";
-    aws::signing_keys keys;
+    signing_keys keys;
     std::string headers;
-    aws::signing_scope const scope{text::timestamp(server.wall()), "us-east-1", "dynamodb"};
-    for (auto const& [name, value] : aws::sign(view, known, scope, {}, keys).added)
+    signing_scope const scope{text::timestamp(server.wall()), "us-east-1", "dynamodb"};
+    for (auto const& [name, value] : sign(view, known, scope, {}, keys).added)
         headers += name + ": " + value + "\r\n";
     auto const answer = client.call("ListQueues", "{}", headers);
     check_refused(answer, 403, "InvalidSignatureException", "SignatureDoesNotMatch");

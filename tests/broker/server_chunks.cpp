@@ -87,15 +87,15 @@ BOOST_AUTO_TEST_CASE(a_body_of_an_unknown_coding_is_refused_and_nothing_after_it
 
 BOOST_AUTO_TEST_CASE(large_buffers_are_given_back)
 {
-    net::http_request request;
+    net::detail::http_request request;
     request.body.assign(1024 * 1024, 'x');
     request.clear();
-    BOOST_TEST(request.body.capacity() < net::http_request::kept);
+    BOOST_TEST(request.body.capacity() < net::detail::http_request::kept);
 
-    broker::http_answer answer;
+    broker::detail::http_answer answer;
     answer.body.assign(1024 * 1024, 'x');
     answer.clear();
-    BOOST_TEST(answer.body.capacity() < broker::http_answer::kept);
+    BOOST_TEST(answer.body.capacity() < broker::detail::http_answer::kept);
 }
 
 BOOST_AUTO_TEST_CASE(a_body_may_have_8_mebibyte)

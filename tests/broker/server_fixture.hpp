@@ -15,6 +15,8 @@
 
 namespace quern::test {
 
+using namespace quern::detail;
+
 /// A request as text: POST / with the headers of an awsJson1_0 call.
 inline std::string request_text(std::string_view operation, std::string_view body, std::string_view more_headers = {})
 {
@@ -29,16 +31,16 @@ inline std::string signature_headers(std::string_view operation, std::string_vie
     wall_time at, std::string_view region = "us-east-1")
 {
     auto const target = "AmazonSQS." + std::string(operation);
-    aws::request_view view;
+    aws::detail::request_view view;
     view.method = "POST";
     view.target = "/";
     view.headers = {
         {"Host", "broker.test:9324"}, {"Content-Type", "application/x-amz-json-1.0"}, {"X-Amz-Target", target}};
     view.body = body;
-    aws::signing_keys keys;
-    aws::signing_scope const scope{text::timestamp(at), region, "sqs"};
+    aws::detail::signing_keys keys;
+    aws::detail::signing_scope const scope{text::timestamp(at), region, "sqs"};
     std::string out;
-    for (auto const& [name, value] : aws::sign(view, who, scope, {}, keys).added)
+    for (auto const& [name, value] : aws::detail::sign(view, who, scope, {}, keys).added)
         out += name + ": " + value + "\r\n";
     return out;
 }

@@ -1,9 +1,12 @@
 #include "server_fixture.hpp"
+#include "support/presign.hpp"
 
 #include <quern/core/detail/text/xml.hpp>
 
 using namespace quern;
 using namespace quern::test;
+using namespace quern::detail;
+using namespace quern::aws::detail;
 using namespace std::chrono_literals;
 
 namespace {
@@ -60,7 +63,7 @@ BOOST_FIXTURE_TEST_CASE(a_client_of_before_2024_sends_receives_and_deletes, old_
     std::string const path = "ReceiveMessageResult/Message/";
     BOOST_TEST(document->get(path + "Body") == "a&b");
     BOOST_TEST(document->get(path + "MessageAttribute/Value/StringValue") == "v");
-    auto const handle = aws::uri_encode(document->get(path + "ReceiptHandle"));
+    auto const handle = uri_encode(document->get(path + "ReceiptHandle"));
     BOOST_TEST(ask("Action=DeleteMessageBatch&QueueUrl=q&DeleteMessageBatchRequestEntry.1.Id=1"
                    "&DeleteMessageBatchRequestEntry.1.ReceiptHandle=" +
                        handle,
@@ -95,14 +98,14 @@ BOOST_FIXTURE_TEST_CASE(an_error_that_repeats_a_control_character_can_be_read, o
 BOOST_AUTO_TEST_CASE(a_form_is_not_taken_apart_before_its_signature_was_checked)
 {
     old_client old{broker::server_options()};
-    aws::request_view view;
+    request_view view;
     view.method = "POST";
     view.target = "/";
     view.headers = {{"Host", "h"}, {"Content-Type", "application/x-www-form-urlencoded"}};
-    aws::signing_keys keys;
-    aws::signing_scope const scope{text::timestamp(old.server.wall()), "us-east-1", "sqs"};
+    signing_keys keys;
+    signing_scope const scope{text::timestamp(old.server.wall()), "us-east-1", "sqs"};
     std::string signature;
-    for (auto const& [name, value] : aws::sign(view, {"quern", "quern", ""}, scope, {}, keys).added)
+    for (auto const& [name, value] : sign(view, {"quern", "quern", ""}, scope, {}, keys).added)
         signature += name + ": " + value + "\r\n";
     for (std::string form : {"Action=", "Action=SendMessage&QueueUrl=q&MessageBody="}) {
         while (form.size() < 8'000'000)
@@ -179,13 +182,13 @@ BOOST_AUTO_TEST_CASE(signatures_are_checked_in_headers_and_in_presigned_addresse
     old_client old{broker::server_options()};
     BOOST_TEST(old.ask("Action=ListQueues", "Error/Code", 403) == "MissingAuthenticationToken");
 
-    aws::request_view view;
+    request_view view;
     view.method = "GET";
     view.target = "/?Action=CreateQueue&QueueName=q";
     view.headers = {{"Host", "h"}};
-    aws::signing_keys keys;
-    aws::signing_scope const scope{text::timestamp(old.server.wall()), "eu-west-1", "sqs"};
-    auto const target = aws::presign(view, known, scope, {}, 60s, keys).target;
+    signing_keys keys;
+    signing_scope const scope{text::timestamp(old.server.wall()), "eu-west-1", "sqs"};
+    auto const target = presign(view, known, scope, {}, 60s, keys).target;
     auto const status = [&](std::string_view path, std::string_view more = {}) {
         old.client.send("GET " + std::string(path) + " HTTP/1.1\r\nHost: h\r\n" + std::string(more) + "\r\n");
         return old.client.receive().status;

@@ -180,7 +180,7 @@ std::vector<provoked_error> provocations()
         return "Value " + std::string(value) + " for parameter " + std::string(parameter) + " is invalid. Reason: ";
     };
     auto const half = repeated("x", 524'288);
-    auto const task = broker::encode(broker::task_handle{"id", arn + "none"});
+    auto const task = broker::detail::encode(broker::detail::task_handle{"id", arn + "none"});
     return {
         {"Batch requests cannot be longer", "SendMessageBatch",
             to("standard",

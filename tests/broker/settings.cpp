@@ -3,8 +3,8 @@
 #include <quern/broker/detail/settings.hpp>
 
 using namespace quern::test;
-using quern::broker::apply;
-using quern::broker::queue_settings;
+using quern::broker::detail::apply;
+using quern::broker::detail::queue_settings;
 
 namespace {
 
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(booleans_are_taken_in_letters_of_either_case)
 BOOST_AUTO_TEST_CASE(the_reuse_of_a_data_key_is_shown_beside_the_key)
 {
     queue_settings s;
-    using quern::broker::text_of;
+    using quern::broker::detail::text_of;
     BOOST_TEST(!text_of(s, "KmsDataKeyReusePeriodSeconds").has_value());
     BOOST_TEST(!apply(s, {{"KmsMasterKeyId", "key"}}));
     BOOST_TEST(text_of(s, "KmsDataKeyReusePeriodSeconds").value_or("none") == "300");

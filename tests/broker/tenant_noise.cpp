@@ -4,8 +4,8 @@
 
 using namespace quern;
 using namespace quern::test;
-using broker::busy_time;
-using broker::tenant_noise;
+using broker::detail::busy_time;
+using broker::detail::tenant_noise;
 
 namespace {
 

@@ -4,6 +4,7 @@
 
 using namespace quern;
 using namespace quern::broker;
+using namespace quern::broker::detail;
 using namespace std::chrono_literals;
 using strings = std::vector<std::string>;
 

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace quern;
+using namespace quern::broker::detail;
 
 namespace {
 
@@ -10,7 +11,7 @@ template <class Response>
 std::string json(Response const& r)
 {
     std::string out;
-    broker::encode({}, r, out);
+    encode({}, r, out);
     return out;
 }
 
@@ -93,7 +94,7 @@ BOOST_AUTO_TEST_CASE(queues_are_listed_under_the_name_that_the_operation_has_for
     r.next_token = "t";
     BOOST_TEST(json(r) == R"({"QueueUrls":["http://h/1/a","http://h/1/b"],"NextToken":"t"})");
     std::string out;
-    broker::encode({"ListDeadLetterSourceQueues"}, r, out);
+    encode({"ListDeadLetterSourceQueues"}, r, out);
     BOOST_TEST(out == R"({"queueUrls":["http://h/1/a","http://h/1/b"],"NextToken":"t"})");
 }
 
@@ -128,7 +129,7 @@ BOOST_AUTO_TEST_CASE(the_others_carry_their_members)
 BOOST_AUTO_TEST_CASE(an_error_names_its_type)
 {
     std::string out;
-    broker::encode_error("com.amazonaws.sqs#QueueDoesNotExist", "The specified queue does not exist.", out);
+    encode_error("com.amazonaws.sqs#QueueDoesNotExist", "The specified queue does not exist.", out);
     BOOST_TEST(out ==
         R"({"__type":"com.amazonaws.sqs#QueueDoesNotExist",)"
         R"("message":"The specified queue does not exist."})");

@@ -108,6 +108,21 @@ BOOST_AUTO_TEST_CASE(what_has_failed_leaves_its_turn_to_fresh_ones_and_waits_her
     BOOST_TEST((it.ask(m, now).to == way::wait_here)); // received again
 }
 
+// After an outage an operator who had mended what was down had to wait for up to a minute.
+BOOST_AUTO_TEST_CASE(what_waits_here_is_tried_at_once_when_somebody_asks_for_that)
+{
+    take_down("shop");
+    auto const m = message("shop"), other = message("shop");
+    run(m, sign::down);
+    BOOST_TEST((run(other, sign::down).to == way::wait_here));
+    BOOST_TEST(!it.due(true, now).has_value());
+    it.probe(now);
+    BOOST_TEST(it.due(true, now).value().number == m.number);
+    run(m, sign::down);
+    BOOST_TEST(!it.due(true, now).has_value()); // one at once, and the others in their turns
+    BOOST_TEST(it.explain(now).starts_with("breaker of shop half open"));
+}
+
 // Each that came took the place of the one that was due first, so none was ever due, and nothing was tried for hours.
 BOOST_AUTO_TEST_CASE(what_waits_here_has_its_turn_however_many_come)
 {
@@ -207,6 +222,106 @@ BOOST_AUTO_TEST_CASE(ten_keys_in_a_row_are_an_outage_of_all)
     for (int i = 0; i < 12; ++i, now += 200ms)
         many.ended(message("k" + std::to_string(i)), {sign::down, {}}, now);
     BOOST_TEST(many.rate(now).has_value());
+}
+
+// Where each message failed once, and its second try would have succeeded, none was tried again for as long as fresh
+// ones came.
+BOOST_AUTO_TEST_CASE(in_an_outage_one_turn_in_thirty_is_for_what_waits_here)
+{
+    BOOST_TEST(!it.prefers_fresh());
+    take_down();
+    int fresh = 0;
+    for (int i = 0; i < 300; ++i) {
+        fresh += it.prefers_fresh();
+        it.started(message(), now);
+    }
+    BOOST_TEST(fresh == 290);
+}
+
+// With less than ten tenants an outage of all was none, and killed two thirds of their messages.
+BOOST_AUTO_TEST_CASE(all_keys_that_are_known_ill_are_an_outage_of_all)
+{
+    run(message("a"), sign::good);
+    run(message("b"), sign::good);
+    now += 1h;
+    run(message("c"), sign::good);
+    take_down("b");
+    BOOST_TEST(!it.rate(now).has_value()); // c is well
+    take_down("c");
+    BOOST_TEST(it.rate(now).has_value()); // and a was heard of too long ago
+}
+
+BOOST_AUTO_TEST_CASE(a_name_that_a_handler_tells_of_messages_without_a_key_is_news_of_all)
+{
+    for (int i = 0; i < 12; ++i, now += 200ms)
+        run(message(), sign::down, "database");
+    BOOST_TEST(it.rate(now).has_value());
+}
+
+// Poisoned messages on their last receive had all places, and what was received went back without a try: for hours
+// after the outage nothing found out that it was over.
+BOOST_AUTO_TEST_CASE(where_hardly_anything_is_received_what_has_failed_is_tried)
+{
+    auto const known = message();
+    run(known, sign::down);
+    take_down();
+    BOOST_TEST((it.ask(known, now).to != way::on));
+    now += 1h;
+    for (int i = 0; i < 5; ++i)
+        run(message({}, 0), sign::down);
+    BOOST_TEST((it.ask(known, now).to == way::on));
+    BOOST_TEST(it.room(now) == 0u);
+}
+
+// With keys all there is was received in an outage of all, a receive of each, where a tenth is without keys.
+BOOST_AUTO_TEST_CASE(in_an_outage_of_all_what_is_received_for_an_ill_key_takes_a_turn)
+{
+    take_down("a");
+    it.started(message("a"), now); // its turn is taken
+    auto const before = it.ask(message("a"), now);
+    BOOST_TEST((before.to != way::on));
+    BOOST_TEST(!before.took_turn); // others are well
+    take_down();
+    it.started(message("a"), now);
+    auto const m = message("a");
+    BOOST_TEST(it.ask(m, now).took_turn);
+    run(m, sign::down);
+    BOOST_TEST(!it.ask(m, now).took_turn); // it has failed: it leaves its turn to others
+}
+
+// After an outage of all each key waited for a probe of its own, and began anew at a message in five seconds:
+// thousands were received meanwhile, and went back for ten minutes.
+BOOST_AUTO_TEST_CASE(after_an_outage_of_all_each_key_is_tried_at_once_and_has_no_pace_of_its_own)
+{
+    take_down("a");
+    take_down("b");
+    take_down();
+    for (auto const key : {"a", "b"})
+        it.started(message(key), now);
+    BOOST_TEST((it.ask(message("b"), now).to != way::on));
+    run(message("a"), sign::good);
+    BOOST_TEST((it.ask(message("b"), now).to == way::on));
+    run(message("b"), sign::good);
+    for (int i = 0; i < 100; ++i) {
+        auto const m = message("b");
+        BOOST_TEST((it.ask(m, now).to == way::on));
+        it.started(m, now);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_key_that_recovers_sends_nothing_away_for_long_and_no_last_receive)
+{
+    take_down("a");
+    run(message("a"), sign::good);
+    it.set_places(0);
+    for (int i = 0; i < 10; ++i)
+        it.started(message("a"), now); // more than it may
+    for (auto const left : {gate::unlimited, 3, 1}) {
+        auto const where = it.ask(message("a", left), now);
+        BOOST_TEST((where.to == way::go_back));
+        BOOST_TEST((where.delay <= 30s));
+    }
+    BOOST_TEST((it.ask(message("a", 0), now).to == way::on));
 }
 
 BOOST_AUTO_TEST_CASE(news_of_something_else_is_no_news_of_its_own_key)

@@ -30,6 +30,22 @@ BOOST_AUTO_TEST_CASE(cancels_once_at_nine_tenths_and_ends_at_the_limit_whatever_
     BOOST_TEST(rule.next({0, 3}, t0 + 10s) == drain::step::end);
 }
 
+// Of 20,000 that were cancelled in the last tenth, 10,880 could not be given back in time.
+BOOST_AUTO_TEST_CASE(where_giving_back_takes_long_it_cancels_earlier_but_not_in_the_first_half)
+{
+    tick const t0{};
+    drain rule(t0, 10s);
+    BOOST_TEST(rule.next({0, 900, 0, 2s}, t0) == drain::step::wait);
+    BOOST_TEST(rule.wake_at(t0) == t0 + 6s);
+    BOOST_TEST(rule.next({0, 300, 0, 100ms}, t0 + 5s) == drain::step::wait); // most have ended by themselves
+    BOOST_TEST(rule.wake_at(t0 + 5s) == t0 + 9s);
+    BOOST_TEST(rule.next({0, 9'000, 0, 20s}, t0 + 5s - 1ms) == drain::step::wait);
+    BOOST_TEST(rule.wake_at(t0 + 5s - 1ms) == t0 + 5s);
+    BOOST_TEST(rule.next({0, 9'000, 0, 20s}, t0 + 5s) == drain::step::cancel);
+    BOOST_TEST(!rule.keeps_back(t0 + 5s));
+    BOOST_TEST(rule.next({0, 9'000, 0, 20s}, t0 + 10s) == drain::step::end);
+}
+
 // The process was stopped meanwhile, or its drain had no time at all: handlers must not run on as if nothing had been
 // said.
 BOOST_AUTO_TEST_CASE(late_as_it_may_be_it_cancels_before_it_ends)

@@ -58,6 +58,23 @@ BOOST_AUTO_TEST_CASE(one_message_of_a_group_runs_and_groups_run_side_by_side)
     BOOST_TEST(names(rule.runnable()) == "a2");
 }
 
+BOOST_AUTO_TEST_CASE(only_the_first_of_a_group_is_no_tail)
+{
+    BOOST_TEST(rule.tails() == 0u);
+    auto const a1 = add("a", 1);
+    add("a", 2);
+    add("a", 3);
+    auto const b4 = add("b", 4);
+    BOOST_TEST(rule.tails() == 2u);
+    rule.runnable();
+    rule.leave(*b4);
+    BOOST_TEST(rule.tails() == 2u);
+    rule.leave(*a1);
+    BOOST_TEST(rule.tails() == 1u); // the second is the first now
+    rule.take_waiting();
+    BOOST_TEST(rule.tails() == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(the_order_is_that_of_sending_not_of_arrival)
 {
     add("a", 9);

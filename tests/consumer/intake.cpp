@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <queue>
 #include <random>
 #include <vector>
 
@@ -23,81 +22,6 @@ std::vector<int> polls(intake& rule, std::size_t held, tick now)
     while (auto const ask = rule.next_poll(held, now))
         asks.push_back(ask);
     return asks;
-}
-
-struct tally {
-    double receives_each;             // messages
-    double polls;                     // open at once, on average over the answers
-    std::chrono::nanoseconds longest; // from arrival to the consumer, of all but those of the first tenth
-};
-
-/// A second of messages that arrive at random, of long polls that a service answers as soon as it has some.
-tally a_second(double rate, std::chrono::nanoseconds there_and_back)
-{
-    enum class what { arrival, at_service, answer, wake };
-    struct event {
-        tick at;
-        what it;
-        std::size_t poll;
-        bool operator<(event const& other) const { return at > other.at; }
-    };
-    struct poll {
-        tick began;
-        int asked;
-        std::vector<tick> got;
-    };
-    intake rule(1'000, 16, 1);
-    std::mt19937_64 random(1);
-    std::exponential_distribution<double> gap(rate);
-    std::priority_queue<event> events;
-    std::vector<poll> all;
-    std::deque<tick> queue;
-    std::deque<std::size_t> waiting;
-    tally out{};
-    std::size_t received = 0, answers = 0;
-
-    auto now = t0;
-    events.push({t0, what::arrival, 0});
-    auto const ask = [&] {
-        while (auto const n = rule.next_poll(0, now)) {
-            events.push({now + there_and_back / 2, what::at_service, all.size()});
-            all.push_back({now, n, {}});
-        }
-        if (auto const at = rule.wake_at()) events.push({*at, what::wake, 0});
-    };
-    auto const serve = [&] {
-        for (; !waiting.empty() && !queue.empty(); waiting.pop_front()) {
-            auto& it = all[waiting.front()];
-            for (; !queue.empty() && std::ssize(it.got) < it.asked; queue.pop_front())
-                it.got.push_back(queue.front());
-            events.push({now + there_and_back / 2, what::answer, waiting.front()});
-        }
-    };
-    for (ask(); now < t0 + 1s;) {
-        auto const e = events.top();
-        events.pop();
-        now = e.at;
-        if (e.it == what::arrival) {
-            queue.push_back(now);
-            auto const next = std::chrono::duration<double>(gap(random));
-            events.push({now + std::chrono::duration_cast<tick::duration>(next), what::arrival, 0});
-        }
-        if (e.it == what::at_service) waiting.push_back(e.poll);
-        serve();
-        if (e.it == what::answer) {
-            auto const& it = all[e.poll];
-            ++answers;
-            received += it.got.size();
-            out.polls += static_cast<double>(rule.polls());
-            for (auto const at : it.got)
-                if (now > t0 + 100ms) out.longest = std::max<std::chrono::nanoseconds>(out.longest, now - at);
-            rule.answered(it.asked, static_cast<int>(it.got.size()), it.began, now);
-        }
-        if (e.it == what::answer || e.it == what::wake) ask();
-    }
-    out.receives_each = static_cast<double>(all.size()) / static_cast<double>(received);
-    out.polls /= static_cast<double>(answers);
-    return out;
 }
 
 } // namespace
@@ -180,17 +104,20 @@ BOOST_AUTO_TEST_CASE(where_messages_arrive_fast_the_next_receive_waits_for_sever
     auto now = t0;
     auto longest = 0ns;
     int received = 0, receives = 0;
-    while (received < 1'000) {
-        auto const began = now;
-        while (polls(rule, 0, now).empty())
-            now = rule.wake_at().value();
-        longest = std::max<std::chrono::nanoseconds>(longest, now - began);
+    auto const answer = [&] { // of one that waits for a message where there is none
         now = std::max(now, t0 + (received + 1) * 1ms);
         auto const got = std::min(arrived(now) - received, 10);
         received += got;
         ++receives;
         rule.answered(10, got, now, now);
-        BOOST_TEST(rule.polls() == 0u); // no reason to have more than one
+    };
+    while (received < 1'000) {
+        auto const began = now;
+        while (polls(rule, 0, now).empty())
+            now = rule.wake_at().value();
+        longest = std::max<std::chrono::nanoseconds>(longest, now - began);
+        while (rule.polls() != 0) // two where it tries whether there are more
+            answer();
     }
     BOOST_TEST(receives < 300);
     BOOST_TEST(longest > 0ms);
@@ -201,11 +128,17 @@ BOOST_AUTO_TEST_CASE(where_they_arrive_slowly_nothing_waits)
 {
     intake rule(1'000, 4, 1);
     auto now = t0;
-    for (int i = 0; i < 20; ++i) {
-        BOOST_TEST(polls(rule, 0, now).size() == 1u);
+    std::deque<tick> open;
+    std::size_t receives = 0;
+    for (int i = 0; i < 100; ++i) {
+        receives += polls(rule, 0, now).size();
+        open.resize(rule.polls(), now);
+        BOOST_REQUIRE(!open.empty());
         now += 20ms;
-        rule.answered(10, 1, now - 20ms, now);
+        rule.answered(10, 1, open.front(), now);
+        open.pop_front();
     }
+    BOOST_TEST(receives <= 103u); // two were tried at once now and then
 }
 
 BOOST_AUTO_TEST_CASE(a_backlog_is_not_waited_for_and_answers_that_come_together_put_nothing_off)
@@ -233,13 +166,17 @@ BOOST_AUTO_TEST_CASE(a_full_answer_among_others_is_caught_up_with_and_no_backlog
 {
     intake rule(1'000, 16, 1);
     auto now = t0;
+    auto began = now;
     auto const answer = [&](int got) {
         now += 1ms;
-        rule.answered(10, got, now - 1ms, now);
+        rule.answered(10, got, began, now);
     };
     auto const ask = [&] {
         while (polls(rule, 0, now).empty())
             now = rule.wake_at().value();
+        began = now;
+        while (rule.polls() > 1) // tries whether there is a backlog
+            rule.answered(10, 1, began, now += 1ms);
     };
     for (int i = 0; i < 20; ++i) {
         ask();
@@ -250,8 +187,11 @@ BOOST_AUTO_TEST_CASE(a_full_answer_among_others_is_caught_up_with_and_no_backlog
         ask();
         BOOST_TEST(rule.polls() == 1u);
         answer(i % 4 == 0 ? 10 : 6);
-        if (i % 4 == 0) BOOST_TEST(polls(rule, 0, now).size() == 1u); // at once
-        if (i % 4 == 0) answer(2);
+        if (i % 4 != 0) continue;
+        auto const full_at = now;
+        ask();
+        BOOST_TEST(now - full_at < 3ms); // at once, or after a try
+        answer(2);
     }
     BOOST_TEST(rule.target() == 1u);
     ask();
@@ -262,33 +202,13 @@ BOOST_AUTO_TEST_CASE(a_full_answer_among_others_is_caught_up_with_and_no_backlog
     BOOST_TEST(polls(rule, 0, now).size() == 2u); // and they wait for nothing
 }
 
-// A queue on which messages arrive by chance, behind a network. The receives bring several at a time, and no more of
-// them are open than that takes.
-BOOST_AUTO_TEST_CASE(few_receives_bring_what_arrives_at_random_at_any_rate_and_distance)
-{
-    struct row {
-        double rate; // messages a second
-        std::chrono::nanoseconds there_and_back;
-        double receives_each, most_polls;
-    };
-    for (auto const& r : std::vector<row>{{1'000, 100us, 0.25, 1.1}, {1'000, 10ms, 0.25, 3}, {5'000, 100us, 0.2, 1.1},
-             {5'000, 10ms, 0.2, 10}, {20'000, 100us, 0.2, 1.1}, {20'000, 1ms, 0.22, 8}, {100'000, 1ms, 0.15, 14}}) {
-        auto const got = a_second(r.rate, r.there_and_back);
-        BOOST_TEST_CONTEXT(r.rate << " a second, " << r.there_and_back.count() << " ns there and back")
-        {
-            BOOST_TEST(got.receives_each < r.receives_each);
-            BOOST_TEST(got.polls < r.most_polls);
-            BOOST_TEST(got.longest < 3 * r.there_and_back + 10ms);
-        }
-    }
-}
-
 BOOST_AUTO_TEST_CASE(never_asks_for_more_than_is_free_counting_what_is_asked_for_already)
 {
     for (std::size_t held = 0; held <= 25; ++held) {
         intake fresh(25, 16, 1);
-        BOOST_TEST(fresh.next_poll(0, t0) == 10);
-        fresh.answered(10, 10, t0 - 20s, t0);
+        auto const first = fresh.next_poll(0, t0);
+        BOOST_TEST(first == 6); // of an idle queue a quarter
+        fresh.answered(first, first, t0 - 20s, t0);
         std::size_t asked = 0;
         for (auto const ask : polls(fresh, held, t0 + 1s))
             asked += static_cast<std::size_t>(ask);
@@ -383,6 +303,24 @@ BOOST_AUTO_TEST_CASE(receives_that_fail_together_count_as_one_failure)
     polls(rule, 0, t0);
     BOOST_REQUIRE(rule.wake_at().has_value());
     BOOST_TEST(*rule.wake_at() <= t0 + 100ms);
+}
+
+// One in a hundred that fails cost a third of all.
+BOOST_AUTO_TEST_CASE(one_of_many_receives_that_fails_stops_half_of_them_for_a_few_milliseconds)
+{
+    intake rule(1'000, 16, 1);
+    for (int i = 0; i < 5; ++i) {
+        polls(rule, 0, t0);
+        rule.answered(10, 10, t0, t0);
+    }
+    polls(rule, 0, t0);
+    BOOST_TEST(rule.polls() == 16u);
+    rule.failed(10, t0);
+    BOOST_TEST(rule.target() == 8u);
+    for (int i = 0; i < 8; ++i)
+        rule.answered(10, 10, t0, t0 + 1ms);
+    BOOST_TEST(!polls(rule, 0, t0 + 7ms).empty());
+    BOOST_TEST(rule.target() == 16u);
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_answer_comes_at_most_once_a_second)

@@ -68,7 +68,51 @@ BOOST_AUTO_TEST_CASE(what_waits_for_its_turn_has_leases_that_grow_with_its_wait)
     }
     BOOST_TEST(leases == (std::vector<std::int64_t>{80, 360, 900, 900, 900, 900, 900}));
     h->life.on(message_life::event::begin);
+    h->began_at = now;
     BOOST_TEST(book.poll(now).extend.at(0).timeout == 30s); // as of any that is handled
+}
+
+// 100,000 handlers of an hour lost all leases, since each was extended by the same 30 s for ever.
+BOOST_AUTO_TEST_CASE(what_runs_has_leases_that_grow_with_its_age)
+{
+    auto const extensions = [this](lease_book& of, held& h, tick until) {
+        std::vector<std::int64_t> out;
+        for (auto now = t0; now < until; now = of.poll(now).wake_at.value()) {
+            auto const due = of.poll(now);
+            BOOST_REQUIRE(due.lost.empty());
+            for (auto const& one : due.extend) {
+                out.push_back(one.timeout.count());
+                of.extended(h, now, one.timeout);
+            }
+        }
+        return out;
+    };
+    auto const h = hold(t0);
+    BOOST_TEST(extensions(book, *h, t0 + 1000s) == (std::vector<std::int64_t>{30, 40, 70, 130, 250, 300, 300}));
+    lease_book bounded{30s, 100s};
+    auto const limited = hold(t0);
+    book.drop(*limited);
+    limited->began_at = t0;
+    bounded.hold(*limited, t0);
+    BOOST_TEST(extensions(bounded, *limited, t0 + 130s) == (std::vector<std::int64_t>{30, 40, 60, 30}));
+}
+
+BOOST_AUTO_TEST_CASE(where_extending_all_takes_long_it_begins_earlier)
+{
+    auto const a = hold(t0);
+    BOOST_TEST(book.short_ones() == 1u);
+    book.expect_extending(10s);
+    BOOST_TEST(*book.poll(t0).wake_at == t0 + 15s);
+    book.expect_extending(10min);
+    BOOST_TEST(*book.poll(t0).wake_at == t0 + 10s);
+    book.expect_extending(1s);
+    BOOST_TEST(*book.poll(t0).wake_at == t0 + 20s);
+    BOOST_REQUIRE(book.poll(t0 + 20s).extend.size() == 1u);
+    BOOST_TEST(book.short_ones() == 1u);
+    book.extended(*a, t0 + 20s, 60s);
+    BOOST_TEST(book.short_ones() == 0u);
+    book.drop(*a);
+    BOOST_TEST(book.short_ones() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_expected_to_wait_for_long_has_a_long_lease_at_once)

@@ -112,6 +112,27 @@ BOOST_AUTO_TEST_CASE(handlers_begin_at_the_rate_and_receives_are_full)
     BOOST_TEST(std::ranges::all_of(runs, [](auto const& one) { return one.second == 1; }));
 }
 
+// The rate's next receive was due for ever, and the loop never slept.
+BOOST_AUTO_TEST_CASE(with_a_rate_it_sleeps_while_keeping_leases_leaves_no_calls_for_more)
+{
+    options.limits.rate = policy::rate{.count = 20, .burst = 10};
+    options.visibility_timeout = 4s;
+    options.settle.max_calls = 2;
+    api.before_answer = [this] { return pause(3s); };
+    send(200);
+    bool held_back = false;
+    consume([this](delivery&) -> asio::awaitable<outcome> {
+        co_await pause(20s);
+        co_return ack();
+    });
+    for (int i = 0; i < 200; ++i) {
+        time.run_for(io, 100ms);
+        held_back = held_back || explained().find("leases takes") != std::string::npos;
+    }
+    BOOST_TEST(held_back);
+    BOOST_TEST(!runs.empty());
+}
+
 BOOST_AUTO_TEST_CASE(any_rate_is_reached_and_none_exceeded)
 {
     for (auto const& r : {policy::rate{.count = 1}, {.count = 5, .burst = 1}, {.count = 7, .per = 13s, .burst = 3},

@@ -2,6 +2,8 @@
 
 #include "consumer/mill.hpp"
 
+#include <quern/sqs/detail/lane_ledger.hpp>
+
 #include <csignal>
 
 namespace asio = boost::asio;
@@ -122,7 +124,8 @@ BOOST_AUTO_TEST_CASE(signals_named_one_by_one_all_drain_each_within_its_limit)
 BOOST_AUTO_TEST_CASE(a_client_with_too_few_connections_left)
 {
     struct client : stub_api {
-        std::shared_ptr<sqs::lane_ledger> lanes = std::make_shared<sqs::lane_ledger>(sqs::lane_places{19, 70});
+        std::shared_ptr<sqs::detail::lane_ledger> lanes =
+            std::make_shared<sqs::detail::lane_ledger>(sqs::lane_places{19, 70});
         sqs::lane_claim claim(sqs::lane_places wanted) override { return lanes->claim(wanted); }
     } shared;
     auto const refused_beside = [&](std::size_t polls, std::size_t settle_calls) {

@@ -77,8 +77,7 @@ private:
         show();
         auto const may_begin = now_ >= next_start_;
         auto const may_receive = may_begin && !visible_.empty() && gate_.room(now_) != 0;
-        // While fewer may begin, what arrives comes before what waits here.
-        auto const fresh_first = may_receive && gate_.rate(now_);
+        auto const fresh_first = may_receive && gate_.prefers_fresh();
         if (auto const gone = gate_.due(may_begin && !fresh_first, now_)) {
             auto const number = static_cast<long>(gone->number);
             if (gone->what.to == gate::answer::way::on)

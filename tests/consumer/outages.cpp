@@ -338,4 +338,24 @@ BOOST_FIXTURE_TEST_CASE(where_few_may_wait_here_most_messages_outlive_an_hour_of
     BOOST_TEST(it->counters().spilled == static_cast<std::uint64_t>(in(dead)));
 }
 
+// Each turn of a limit brought a new bucket, which was full: one more message began.
+BOOST_AUTO_TEST_CASE(turned_limits_leave_what_was_used_of_the_pace_used)
+{
+    down_from = tick();
+    send(400);
+    consume_what_depends();
+    time.run_for(io, 5s);
+    auto const before = calls_while_down;
+    for (std::size_t i = 0; i < 240; ++i) {
+        auto const turn = [i](consumer_limits& l) { l.max_polls = 2 + i % 2; };
+        asio::co_spawn(io, it->set_limits(turn), [](std::exception_ptr bug, result<void> how) {
+            BOOST_TEST(!bug);
+            BOOST_TEST(!how.has_error());
+        });
+        time.run_for(io, 250ms);
+    }
+    BOOST_TEST(calls_while_down - before >= 60u); // two a second, as without any turn
+    BOOST_TEST(calls_while_down - before <= 150u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,6 +2,8 @@
 
 #include "consumer/mill.hpp"
 
+#include <quern/sqs/detail/lane_ledger.hpp>
+
 #include <tuple>
 
 namespace asio = boost::asio;
@@ -134,8 +136,8 @@ BOOST_AUTO_TEST_CASE(more_polls_need_connections_of_the_client_and_keep_them)
     struct narrow : hooked_api {
         using hooked_api::hooked_api;
         sqs::lane_claim claim(sqs::lane_places wanted) override { return lanes->claim(wanted); }
-        std::shared_ptr<sqs::lane_ledger> lanes =
-            std::make_shared<sqs::lane_ledger>(sqs::lane_places{.data = 20, .control = 64});
+        std::shared_ptr<sqs::detail::lane_ledger> lanes =
+            std::make_shared<sqs::detail::lane_ledger>(sqs::lane_places{.data = 20, .control = 64});
     } client(*local);
     options.limits.max_polls = 4;
     it.emplace(io.get_executor(), client, url, fast, options);

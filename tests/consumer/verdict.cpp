@@ -106,6 +106,29 @@ BOOST_AUTO_TEST_CASE(a_failed_head_goes_the_way_of_its_policy)
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_failure_may_bring_its_own_delay_and_fails_all_the_same)
+{
+    BOOST_TEST(of(retry().waiting(42s)).delay.count() == 42'000);
+    BOOST_TEST(of(retry().waiting(0s)).delay.count() == 0);
+    its.fifo = true;
+    options.fifo.on_failure = group_policy::skip_head;
+    BOOST_TEST(
+        of(retry().waiting(42s).because("no stock")).reason == "failed at the head of its group; at last: no stock");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_handler_found_goes_with_its_outcome)
+{
+    auto const said = unavailable("payments").because("HTTP 503", 503).telling(outcome::news::none);
+    BOOST_TEST(said.found() == "HTTP 503");
+    BOOST_TEST(said.status() == 503);
+    BOOST_TEST(said.dependency().value() == "payments");
+    BOOST_TEST(reject("no order").because("HTTP 422", 422).reason() == "no order");
+    BOOST_TEST(retry().found().empty());
+    auto const thrown = meaning_of(std::make_exception_ptr(handler_error("the command failed", 75)), false, options);
+    BOOST_TEST(thrown.said.found() == "the command failed");
+    BOOST_TEST(thrown.said.status() == 75);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_too_old_is_rejected_and_the_last_try_falls_within_the_age)
 {
     options.max_age = 1min;
@@ -129,6 +152,8 @@ BOOST_AUTO_TEST_CASE(what_fails_in_its_last_try_is_rejected_and_nothing_else_is)
     BOOST_TEST(fails(3, 3, retry_after(1s)));
     BOOST_TEST(fails(3, 90, retry())); // received in an outage, say
     BOOST_TEST(of(retry()).reason == "failed in receive 90, and max_tries is 3");
+    BOOST_TEST(
+        of(retry().because("HTTP 500", 500)).reason == "failed in receive 90, and max_tries is 3; at last: HTTP 500");
     for (auto const& said : {ack(), unavailable(), unavailable("payments"), release(), retry_at(its.now + 5min)})
         BOOST_TEST(!fails(3, 90, said));
     its.fifo = true;

@@ -19,6 +19,7 @@
 namespace asio = boost::asio;
 using namespace quern;
 using namespace quern::test;
+using namespace quern::detail;
 
 namespace {
 

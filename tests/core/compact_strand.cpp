@@ -15,7 +15,7 @@
 #include <vector>
 
 namespace asio = boost::asio;
-using quern::compact_strand;
+using quern::detail::compact_strand;
 
 BOOST_AUTO_TEST_SUITE(compact_strands)
 
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(a_function_larger_than_its_place_goes_where_it_is_moved)
         ~counted() { --n; }
     };
     {
-        std::vector<quern::task> all;
+        std::vector<quern::detail::task> all;
         for (int i = 0; i < 3; ++i)
             all.emplace_back([much, &seen, life = counted(alive)] { seen += much[99]; });
         all[1]();

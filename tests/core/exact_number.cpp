@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-using quern::text::exact_number;
+using quern::detail::text::exact_number;
 
 BOOST_AUTO_TEST_SUITE(exact_numbers)
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-using namespace quern::text;
+using namespace quern::detail::text;
 
 namespace {
 

@@ -4,12 +4,14 @@
 
 #include <limits>
 
+using namespace quern::detail;
+
 namespace {
 
 std::string escaped(std::string_view text)
 {
     std::string out;
-    quern::text::append_json_string(out, text);
+    text::append_json_string(out, text);
     return out;
 }
 
@@ -20,7 +22,7 @@ BOOST_AUTO_TEST_SUITE(json_writer)
 BOOST_AUTO_TEST_CASE(puts_commas_where_they_belong)
 {
     std::string out;
-    quern::text::json_writer json(out);
+    text::json_writer json(out);
     json.begin_object().key("a").begin_array().integer(1).boolean(false).begin_object().end_object().end_array();
     json.member("b", "text").member("c", 7).member("d", true).key("e").begin_object().member("f", "").end_object();
     json.key("g").begin_array().end_array().end_object();
@@ -30,7 +32,7 @@ BOOST_AUTO_TEST_CASE(puts_commas_where_they_belong)
 BOOST_AUTO_TEST_CASE(appends_to_what_is_there)
 {
     std::string out = "data: ";
-    quern::text::json_writer(out).begin_array().end_array();
+    text::json_writer(out).begin_array().end_array();
     BOOST_TEST(out == "data: []");
 }
 
@@ -60,7 +62,7 @@ BOOST_AUTO_TEST_CASE(finds_what_needs_escaping_at_every_position)
 BOOST_AUTO_TEST_CASE(writes_the_extreme_integers)
 {
     std::string out;
-    quern::text::json_writer json(out);
+    text::json_writer json(out);
     json.begin_array().integer(std::numeric_limits<std::int64_t>::min());
     json.integer(std::numeric_limits<std::int64_t>::max()).end_array();
     BOOST_TEST(out == "[-9223372036854775808,9223372036854775807]");
@@ -69,7 +71,7 @@ BOOST_AUTO_TEST_CASE(writes_the_extreme_integers)
 BOOST_AUTO_TEST_CASE(writes_bytes_as_base64)
 {
     std::string out;
-    quern::text::json_writer json(out);
+    text::json_writer json(out);
     json.begin_object().key("BinaryValue").base64(std::string_view("\0\xff", 2)).end_object();
     BOOST_TEST(out == R"({"BinaryValue":"AP8="})");
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-using quern::text::with_large_integers_as_texts;
+using quern::detail::text::with_large_integers_as_texts;
 
 BOOST_AUTO_TEST_SUITE(large_integers)
 

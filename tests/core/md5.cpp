@@ -9,6 +9,7 @@
 #include <vector>
 
 using namespace quern;
+using namespace quern::detail;
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-using quern::printable;
+using quern::detail::printable;
 using std::string;
 
 BOOST_AUTO_TEST_SUITE(printables)

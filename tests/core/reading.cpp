@@ -6,6 +6,7 @@
 #include <string>
 
 using namespace quern;
+using namespace quern::detail;
 
 BOOST_AUTO_TEST_CASE(a_number_stands_alone)
 {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-using quern::text::read_xml;
+using quern::detail::text::read_xml;
 using std::string;
 
 BOOST_AUTO_TEST_SUITE(xml)

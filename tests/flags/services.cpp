@@ -13,6 +13,7 @@
 
 using namespace quern;
 using namespace quern::test;
+using namespace quern::flags::detail;
 using namespace std::chrono_literals;
 
 namespace asio = boost::asio;
@@ -229,7 +230,7 @@ BOOST_AUTO_TEST_CASE(while_the_service_is_down_the_last_word_counts_and_its_age_
 {
     policy::flag_options how;
     how.source = flag;
-    policy::flag_rule rule(how, time.now());
+    policy::detail::flag_rule rule(how, time.now());
     std::mt19937_64 random{1};
     auto const look = [&] {
         pass(15s);
@@ -270,7 +271,7 @@ BOOST_AUTO_TEST_SUITE_END()
 // The member that --flag-name names was not found in a feature flag that a pointer led to.
 BOOST_AUTO_TEST_CASE(a_name_finds_its_member_where_a_pointer_has_led)
 {
-    auto const flag = flags::pointed_at(R"({"orders":{"enabled":false,"halt":true}})", "/orders").value();
+    auto const flag = pointed_at(R"({"orders":{"enabled":false,"halt":true}})", "/orders").value();
     BOOST_TEST(policy::read_flag(flag, "halt") == policy::flag_word::halt);
     BOOST_TEST(policy::read_flag(flag) == policy::flag_word::run);
 }
@@ -278,8 +279,8 @@ BOOST_AUTO_TEST_CASE(a_name_finds_its_member_where_a_pointer_has_led)
 BOOST_AUTO_TEST_CASE(a_pointer_gives_words_as_they_are_and_objects_as_json)
 {
     auto const at = [](char const* pointer) {
-        auto const got = flags::pointed_at(
-            R"({"a":"open","b":true,"c":0,"d":{"enabled":false},"e":{"isOpen":1},"f~/":"x"})", pointer);
+        auto const got =
+            pointed_at(R"({"a":"open","b":true,"c":0,"d":{"enabled":false},"e":{"isOpen":1},"f~/":"x"})", pointer);
         return got ? *got : describe(got.error());
     };
     BOOST_TEST(at("/a") == "open");
@@ -288,10 +289,10 @@ BOOST_AUTO_TEST_CASE(a_pointer_gives_words_as_they_are_and_objects_as_json)
     BOOST_TEST(at("/d") == R"({"open":{"enabled":false},"enabled":false})");
     BOOST_TEST(at("/e") == R"({"isOpen":1})");
     BOOST_TEST(at("/f~0~1") == "x");
-    BOOST_TEST(flags::pointed_at(R"({"a":"open","since":12345678901234567890123})", "/a").value() == "open");
-    BOOST_TEST(flags::pointed_at("open", "").value() == "open");
-    BOOST_TEST(flags::pointed_at("open", "/a").has_error());
-    BOOST_TEST(flags::check_pointer("/a~1b").empty());
-    BOOST_TEST(flags::check_pointer("a") == "a JSON pointer begins with a slash: #/orders/halt");
-    BOOST_TEST(!flags::check_pointer("/a~2").empty());
+    BOOST_TEST(pointed_at(R"({"a":"open","since":12345678901234567890123})", "/a").value() == "open");
+    BOOST_TEST(pointed_at("open", "").value() == "open");
+    BOOST_TEST(pointed_at("open", "/a").has_error());
+    BOOST_TEST(check_pointer("/a~1b").empty());
+    BOOST_TEST(check_pointer("a") == "a JSON pointer begins with a slash: #/orders/halt");
+    BOOST_TEST(!check_pointer("/a~2").empty());
 }

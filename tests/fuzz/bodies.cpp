@@ -96,8 +96,7 @@ void dynamodb_answer(std::string_view bytes)
         if (answer) found = answer->found;
     }
     if (!found) return;
-    std::string text;
-    services::detail::append_item(text, *found);
+    std::ignore = services::detail::encode(put_item_request("t", *found));
     for (auto const as : flavours)
         idempotency::detail::to_record(*found, {}, as);
     for (auto const& [name, value] : *found)

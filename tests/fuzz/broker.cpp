@@ -21,29 +21,31 @@ namespace quern::fuzz {
 
 namespace {
 
+using namespace quern::broker::detail;
+using namespace quern::aws::detail;
 using namespace std::chrono_literals;
 
-net::http_request request_of(std::string_view operation, std::string_view body)
+net::detail::http_request request_of(std::string_view operation, std::string_view body)
 {
-    net::http_request out;
+    net::detail::http_request out;
     out.method = "POST";
     out.target = "/";
     out.fields.add("Host", "localhost");
     out.fields.add("X-Amz-Target", "AmazonSQS." + std::string(operation));
     out.fields.add("Content-Type", "application/x-amz-json-1.0");
-    out.body.reserve(body.size() + broker::wire_decoder::padding);
+    out.body.reserve(body.size() + wire_decoder::padding);
     out.body = body;
     return out;
 }
 
-broker::front_end quiet_broker()
+front_end quiet_broker()
 {
     broker::engine_options engine;
     engine.seed = 1;
     broker::server_options server;
     server.check_signatures = false;
     server.admin = true;
-    return broker::front_end(engine, server);
+    return front_end(engine, server);
 }
 
 } // namespace
@@ -54,8 +56,8 @@ void broker(std::string_view bytes)
 {
     auto door = quiet_broker();
     auto now = quern::broker::instant(24h * 365 * 50);
-    quern::broker::http_answer answer;
-    auto const serve = [&](net::http_request const& request) {
+    broker::detail::http_answer answer;
+    auto const serve = [&](net::detail::http_request const& request) {
         door.serve(request, "http://localhost:9324", now, now, answer);
         now += 1s;
     };
@@ -77,20 +79,20 @@ void broker(std::string_view bytes)
             if (first == '/') request.target = '/' + std::string(line);
             serve(request);
         } else {
-            auto const which = static_cast<std::uint8_t>(first - 'A') % quern::broker::front_end::operation_count;
-            serve(request_of(quern::broker::front_end::operation_name(which), line));
+            auto const which = static_cast<std::uint8_t>(first - 'A') % front_end::operation_count;
+            serve(request_of(front_end::operation_name(which), line));
         }
     }
 }
 
 void form_request(std::string_view bytes)
 {
-    net::http_request request;
+    net::detail::http_request request;
     request.method = "POST";
     request.target = "/";
     request.fields.add("Content-Type", "application/x-www-form-urlencoded");
     request.body = bytes;
-    auto const read = quern::broker::read_query_call(request);
+    auto const read = read_query_call(request);
     if (!read) return;
     simdjson::dom::parser parser;
     simdjson::dom::element whole;
@@ -100,11 +102,11 @@ void form_request(std::string_view bytes)
 
 void json_request(std::string_view bytes)
 {
-    static quern::broker::wire_decoder decoder;
+    static wire_decoder decoder;
     if (bytes.empty()) return;
     auto const which = static_cast<std::uint8_t>(bytes.front()) % 6;
     std::string padded(bytes.substr(1));
-    padded.reserve(padded.size() + quern::broker::wire_decoder::padding);
+    padded.reserve(padded.size() + wire_decoder::padding);
     switch (which) {
     case 0: std::ignore = decoder.decode<sqs::send_message_request>(padded); break;
     case 1: std::ignore = decoder.decode<sqs::send_message_batch_request>(padded); break;
@@ -117,29 +119,27 @@ void json_request(std::string_view bytes)
 
 void receipt_handle(std::string_view bytes)
 {
-    quern::broker::receipt_codec const codec(quern::broker::receipt_key_of(1));
+    receipt_codec const codec(receipt_key_of(1));
     if (auto const read = codec.read(bytes)) {
-        std::string again(quern::broker::receipt_codec::size, '\0');
+        std::string again(receipt_codec::size, '\0');
         codec.write(*read, again.data());
         must(again == bytes, "a handle that is believed is one that was written");
     }
-    if (auto const read = quern::broker::decode_task_handle(bytes))
-        must(quern::broker::decode_task_handle(quern::broker::encode(*read)).has_value(),
-            "a task handle can be written again");
-    if (auto const read = quern::broker::parse_redrive_policy(bytes))
-        must(quern::broker::parse_redrive_policy(quern::broker::to_json(*read)).has_value(),
-            "a policy can be written again");
+    if (auto const read = decode_task_handle(bytes))
+        must(decode_task_handle(encode(*read)).has_value(), "a task handle can be written again");
+    if (auto const read = parse_redrive_policy(bytes))
+        must(parse_redrive_policy(to_json(*read)).has_value(), "a policy can be written again");
 }
 
 void signature(std::string_view bytes)
 {
     auto const line = std::min(bytes.find('\n'), bytes.size());
-    aws::request_view request{"GET", bytes.substr(0, line), {}, {}};
+    request_view request{"GET", bytes.substr(0, line), {}, {}};
     request.headers.push_back({"authorization", bytes.substr(line)});
     request.headers.push_back({"x-amz-date", "20260101T000000Z"});
     request.headers.push_back({"host", "localhost"});
-    aws::claimed_caller(request);
-    aws::verifier checks([](std::string_view) { return aws::credentials{"quern", "quern", ""}; });
+    claimed_caller(request);
+    verifier checks([](std::string_view) { return aws::credentials{"quern", "quern", ""}; });
     must(!checks.check(request, wall_time(24h * 365 * 56)), "nobody guesses a signature");
 }
 

@@ -14,6 +14,8 @@
 
 namespace quern::fuzz {
 
+using namespace quern::aws::detail;
+
 void profile(std::string_view bytes)
 {
     auto const half = bytes.find('\x1e'); // what stands behind this character is the credentials file
@@ -34,9 +36,9 @@ void profile(std::string_view bytes)
 
 void credentials_json(std::string_view bytes)
 {
-    aws::read_flat_json(bytes);
-    aws::read_flat_json(bytes, "rolecredentials");
-    auto const read = aws::credentials_in_json(bytes, "a test");
+    read_flat_json(bytes);
+    read_flat_json(bytes, "rolecredentials");
+    auto const read = credentials_in_json(bytes, "a test");
     if (read) must(!read->access_key_id.empty() && !read->secret_access_key.empty(), "credentials are whole");
     aws::parse_sso_token(bytes);
 }
@@ -56,7 +58,7 @@ void endpoint_rules(std::string_view bytes)
     auto const& service = flags & 8 ? aws::sts_service : aws::sqs_service;
     auto const where = aws::endpoint_for(service, asked);
     if (where && asked.url.empty()) must(net::parse_endpoint(where->url).has_value(), "a region's endpoint is a URL");
-    aws::home_of(bytes);
+    home_of(bytes);
 }
 
 } // namespace quern::fuzz

@@ -7,6 +7,8 @@
 
 namespace quern::fuzz {
 
+using namespace quern::flags::detail;
+
 void flag_text(std::string_view bytes)
 {
     auto const half = bytes.find('\x1e'); // what stands behind this character is a pointer
@@ -14,10 +16,10 @@ void flag_text(std::string_view bytes)
     policy::read_flag(text);
     policy::read_flag(text, "orders");
     std::string const pointer(half == bytes.npos ? "/orders" : bytes.substr(half + 1));
-    if (!flags::check_pointer(pointer).empty()) return;
-    auto const found = flags::pointed_at(text, pointer);
+    if (!check_pointer(pointer).empty()) return;
+    auto const found = pointed_at(text, pointer);
     if (found) policy::read_flag(*found);
-    must(flags::pointed_at(text, "").value() == text, "without a pointer a text is itself");
+    must(pointed_at(text, "").value() == text, "without a pointer a text is itself");
 }
 
 } // namespace quern::fuzz

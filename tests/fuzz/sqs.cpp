@@ -18,12 +18,15 @@
 
 namespace quern::fuzz {
 
+using namespace quern::detail;
+using namespace quern::sqs::detail;
+
 namespace {
 
 template <class Response>
 void read(std::string_view bytes)
 {
-    static sqs::decoder decoder; // as a client has it: whatever one answer leaves behind meets the next
+    static sqs::detail::decoder decoder; // as a client has it: whatever one answer leaves behind meets the next
     std::string body(bytes);
     std::ignore = decoder.read<Response>(body);
 }
@@ -44,13 +47,13 @@ void json_answer(std::string_view bytes)
     case 5: return read<sqs::list_message_move_tasks_response>(bytes);
     default: break;
     }
-    static sqs::decoder decoder;
+    static sqs::detail::decoder decoder;
     std::string body(bytes);
     auto answer = decoder.read<sqs::receive_message_response>(body);
     if (!answer) return;
     auto const all = answer->messages.size() + answer->damaged.size();
     must(all <= 10, "a receive brings ten messages at most");
-    sqs::verify(*answer);
+    verify(*answer);
     must(answer->messages.size() + answer->damaged.size() == all, "a message with a wrong digest is still told");
 }
 
@@ -73,7 +76,7 @@ void attribute_digests(std::string_view bytes)
     for (auto const& [name, value] : attributes)
         received.push_back({name, value.data_type, value.value});
     std::ranges::reverse(received);
-    must(sqs::md5_of_attributes(received) == sqs::md5_of_attributes(attributes), "a digest does not know the order");
+    must(md5_of_attributes(received) == md5_of_attributes(attributes), "a digest does not know the order");
 }
 
 void error_answer(std::string_view bytes)
@@ -83,7 +86,7 @@ void error_answer(std::string_view bytes)
     auto const line = bytes.find('\n');
     answer.fields.add("x-amzn-query-error", bytes.substr(0, line));
     if (line != bytes.npos) answer.body.assign(bytes.substr(line));
-    auto const why = aws::decode_error(answer);
+    auto const why = aws::detail::decode_error(answer);
     must(printable(why.message) == why.message, "an error can be shown");
 }
 

@@ -15,6 +15,9 @@
 
 namespace quern::fuzz {
 
+using namespace quern::detail;
+using namespace quern::broker::detail;
+
 void base64(std::string_view bytes)
 {
     auto const decoded = text::base64_decode(bytes);
@@ -36,11 +39,11 @@ void dates(std::string_view bytes)
 
 void hex(std::string_view bytes)
 {
-    broker::hex16 const read(bytes);
-    char written[broker::hex16::digits];
+    hex16 const read(bytes);
+    char written[hex16::digits];
     read.write(written);
-    char again[broker::hex16::digits];
-    broker::hex16(std::string_view(written, sizeof written)).write(again);
+    char again[hex16::digits];
+    hex16(std::string_view(written, sizeof written)).write(again);
     must(std::string_view(written, sizeof written) == std::string_view(again, sizeof again), "digits are kept");
     must(text::hex(std::as_bytes(std::span(bytes))).size() == 2 * bytes.size(), "two digits a byte");
 }

@@ -12,6 +12,7 @@
 
 using namespace quern;
 using namespace quern::idempotency;
+using namespace quern::detail;
 using namespace std::chrono_literals;
 using quern::test::dynamodb_tables;
 using quern::test::fake_dynamodb;

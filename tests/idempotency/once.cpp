@@ -87,14 +87,15 @@ BOOST_AUTO_TEST_CASE(extends_its_claim_before_each_extension_of_the_lease)
             co_await pause(1s);
             auto const until = rows->find(key_of("a")).value().in_progress_until.value();
             BOOST_TEST(until - time.wall() >= d.remaining() + 1s);
-            BOOST_TEST(until - time.wall() <= 35s);
+            BOOST_TEST(until - time.wall() <= std::max(35s, std::chrono::seconds(i + 5))); // as long as it has run
+            BOOST_TEST(until - time.wall() <= 305s);
         }
         co_return ack();
     });
     BOOST_TEST(until(11min, [this] { return empty(); }));
     BOOST_TEST(effects.at("a") == 1);
-    BOOST_TEST(count("extend") >= 20);
-    BOOST_TEST(api.changes >= 20);
+    BOOST_TEST(count("extend") == 6);
+    BOOST_TEST(api.changes == 6);
 }
 
 BOOST_AUTO_TEST_CASE(is_cancelled_and_acknowledges_nothing_when_its_claim_is_lost)
@@ -187,7 +188,24 @@ BOOST_AUTO_TEST_CASE(complains_of_a_known_key_with_another_payload)
     time.run_for(io, 10s);
     BOOST_TEST(guard->counters().duplicates == 1u);
     BOOST_TEST(guard->counters().mismatched >= 1u);
-    BOOST_TEST(!empty());
+    BOOST_TEST(!empty()); // there is no queue for what is rejected
+    BOOST_TEST(effects.size() == 1u);
+}
+
+// It was tried again, and found the same, until the queue's redrive policy took it, without a reason.
+BOOST_AUTO_TEST_CASE(rejects_a_known_key_with_another_payload_at_once)
+{
+    auto const dead = allow_receives("100");
+    how.key.what = key_source::kind::body;
+    how.key.names = {"/id"};
+    how.validation.emplace().what = key_source::kind::whole_body;
+    put(R"({"id":1,"sum":5})");
+    work();
+    BOOST_TEST(until(5s, [this] { return empty(); }));
+    send_now(R"({"id":1,"sum":6})");
+    BOOST_TEST(until(5s, [&] { return empty() && in(dead) == 1; }));
+    BOOST_TEST(guard->counters().mismatched == 1u);
+    BOOST_TEST(it->counters().rejected == 1u);
     BOOST_TEST(effects.size() == 1u);
 }
 

@@ -117,6 +117,7 @@ def check(browser, shop, pictures):
     shop.has("down", False)
     shop.send("order 0")  # what waits here rests for up to a minute
     browser.wait_for("closed")
+    browser.wait_for("Nothing is in the way")  # what waited there has begun
 
     shop.has("hold")
     shop.send("slow")

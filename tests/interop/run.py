@@ -312,6 +312,8 @@ def main():
     lost = [kit for kit in absent if not KITS[kit].lacking()] if options.require_all else []
     if lost:
         print(f"failed: {', '.join(lost)} could not be installed although the toolchain is there (--require-all)")
+    if news:
+        print("failed, and not explained:\n" + "\n".join(f"  {line}" for line in news))
     return 1 if news or lost else 0
 
 

@@ -37,7 +37,7 @@ using quern::test::run;
 void print(std::initializer_list<std::pair<char const*, std::string>> members)
 {
     std::string line;
-    quern::text::json_writer json(line);
+    quern::detail::text::json_writer json(line);
     json.begin_object();
     for (auto const& [name, value] : members)
         json.member(name, value);
@@ -248,7 +248,7 @@ struct checks {
                 why = e.what();
             }
             std::string line;
-            quern::text::json_writer json(line);
+            quern::detail::text::json_writer json(line);
             json.begin_object().member("check", name).member("ok", why.empty()).member("why", why);
             json.end_object();
             std::cout << line << std::endl;

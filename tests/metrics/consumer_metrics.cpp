@@ -168,10 +168,31 @@ BOOST_AUTO_TEST_CASE(what_only_a_look_can_tell_is_told_by_a_look)
     BOOST_TEST(gauge(id::in_flight_bytes).value() > 0.0);
     BOOST_TEST(gauge(id::receives_open).value() == 0.0);
     BOOST_TEST(gauge(id::obstacle, 0).value() == 1.0); // max_in_flight
-    BOOST_TEST(gauge(id::obstacle, 7).value() == 0.0);
+    BOOST_TEST(gauge(id::obstacle, 8).value() == 0.0);
     BOOST_TEST(gauge(id::oldest_in_flight).has_value());
     BOOST_TEST(gauge(id::last_progress).has_value());
     BOOST_TEST(!gauge(id::flag_halted).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(the_busiest_tenants_have_labels_and_go_when_they_are_idle)
+{
+    explanation said;
+    said.tenants = {{"acme", 3, 2, true}, {"", 0, 1, false}};
+    its->explained(said, time.wall());
+    std::vector<std::string> seen;
+    for (auto const& r : all.snapshot().sources) {
+        if (r.of != part::tenant) continue;
+        auto const number = [&](id which, std::size_t series) { return static_cast<int>(*r.gauge(which, series)); };
+        seen.push_back(r.labels.back().second + ": " + std::to_string(number(id::tenant_messages, 0)) + " run, " +
+            std::to_string(number(id::tenant_messages, 1)) + " wait, " +
+            std::to_string(number(id::tenant_capped, 0)));
+    }
+    BOOST_TEST((seen == std::vector<std::string>{"acme: 2 run, 3 wait, 1", ": 1 run, 0 wait, 0"}));
+    BOOST_TEST(telemetry::prometheus_text(all.snapshot())
+                   .find("quern_tenant_messages{queue=\"orders\",tenant=\"acme\",state=\"waiting\"} 3") !=
+        std::string::npos);
+    its->explained(explanation(), time.wall());
+    BOOST_TEST(std::ranges::count(all.snapshot().sources, part::tenant, &telemetry::reading::of) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(the_time_at_which_a_flag_was_read_stands_still_while_it_cannot_be_read)

@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(a_queue_that_does_not_answer_has_no_numbers)
 BOOST_AUTO_TEST_CASE(it_looks_at_the_consumer_and_asks_nothing_where_nobody_wants_it)
 {
     metrics::sampler_options how;
-    how.depth_every = 0s;
+    how.depth_every.reset();
     begin(how);
     time.run_for(io, 61s);
     BOOST_TEST(gauge(part::consumer, id::receives_open).has_value());
@@ -158,36 +158,3 @@ BOOST_AUTO_TEST_CASE(it_tells_what_bounds_a_producer)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
-BOOST_AUTO_TEST_CASE(a_redrive_policy_names_its_queue)
-{
-    struct {
-        char const* policy;
-        char const* arn;
-    } const table[] = {
-        {R"({"deadLetterTargetArn":"arn:aws:sqs:eu-west-1:1:dead","maxReceiveCount":3})",
-            "arn:aws:sqs:eu-west-1:1:dead"},
-        {R"({ "maxReceiveCount":"3", "deadLetterTargetArn" : "a:b" })", "a:b"},
-        {R"({"maxReceiveCount":3})", ""},
-        {R"({"deadLetterTargetArn":)", ""},
-        {R"({"deadLetterTargetArn":"a)", ""},
-        {"", ""},
-    };
-    for (auto const& row : table)
-        BOOST_TEST(metrics::dead_letter_arn(row.policy) == row.arn);
-}
-
-BOOST_AUTO_TEST_CASE(a_depth_needs_all_three_numbers)
-{
-    sqs::string_map all{{"ApproximateNumberOfMessages", "3"}, {"ApproximateNumberOfMessagesNotVisible", "0"},
-        {"ApproximateNumberOfMessagesDelayed", "5"}};
-    BOOST_TEST(metrics::depth_of(all)->visible == 3);
-    BOOST_TEST(metrics::depth_of(all)->delayed == 5);
-    for (auto const& wrong : {"", "x", "-1", "3x", "99999999999999999999"}) {
-        auto changed = all;
-        changed["ApproximateNumberOfMessages"] = wrong;
-        BOOST_TEST(!metrics::depth_of(changed).has_value(), wrong);
-    }
-    all.erase("ApproximateNumberOfMessagesDelayed");
-    BOOST_TEST(!metrics::depth_of(all).has_value());
-}

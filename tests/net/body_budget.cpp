@@ -4,7 +4,7 @@
 
 #include <vector>
 
-using quern::net::body_budget;
+using quern::net::detail::body_budget;
 using share = body_budget::share;
 
 namespace {

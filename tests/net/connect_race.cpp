@@ -4,6 +4,7 @@
 
 using namespace quern;
 using namespace quern::net;
+using namespace quern::net::detail;
 using namespace std::chrono_literals;
 
 namespace asio = boost::asio;

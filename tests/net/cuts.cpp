@@ -1,9 +1,12 @@
 #include <quern/net/detail/message_parser.hpp>
+#include <quern/net/detail/reply_reader.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <string>
 #include <vector>
+
+using namespace quern::net::detail;
 
 namespace {
 
@@ -59,12 +62,36 @@ BOOST_AUTO_TEST_SUITE(cuts)
 
 BOOST_AUTO_TEST_CASE(an_answer_may_arrive_in_any_pieces)
 {
-    cut_everywhere<quern::net::reply_parser, quern::net::response>("HTTP/1.1 200 OK");
+    cut_everywhere<reply_parser, quern::net::response>("HTTP/1.1 200 OK");
 }
 
 BOOST_AUTO_TEST_CASE(a_request_may_arrive_in_any_pieces)
 {
-    cut_everywhere<quern::net::request_parser, quern::net::http_request>("POST / HTTP/1.1");
+    cut_everywhere<request_parser, http_request>("POST / HTTP/1.1");
+}
+
+// Six clients had this report: Tomcat at times, and makers of devices, write no blank and no reason.
+BOOST_AUTO_TEST_CASE(a_status_line_may_end_behind_its_number_and_interim_answers_may_be_many)
+{
+    std::string const bare = "HTTP/1.1 200\r\ncontent-length: 4\r\n\r\nbody";
+    std::string many;
+    for (int i = 0; i < 500; ++i)
+        many += "HTTP/1.1 102\r\n\r\n"; // keeps proxies calm
+    for (auto const& text : {bare, many + bare}) {
+        for (std::size_t const piece : {text.size(), std::size_t(1), std::size_t(13)}) {
+            quern::net::response out;
+            reply_reader reader(out, 16'384, 1'000);
+            boost::beast::flat_buffer unread;
+            for (std::size_t at = 0; at < text.size(); at += piece) {
+                auto const part = text.substr(at, piece);
+                unread.commit(boost::asio::buffer_copy(unread.prepare(part.size()), boost::asio::buffer(part)));
+                BOOST_REQUIRE(!reader.take(unread).has_value());
+            }
+            BOOST_TEST(reader.is_done());
+            BOOST_TEST(out.status == 200);
+            BOOST_TEST(out.body == "body");
+        }
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -6,6 +6,7 @@
 
 using namespace quern;
 using namespace quern::net;
+using namespace quern::net::detail;
 
 namespace {
 

@@ -42,12 +42,12 @@ struct place {
     asio::io_context io{1};
     std::vector<tcp::socket> taken;
     int looks = 0;
-    net::listener it{io.get_executor(), time};
+    net::detail::listener it{io.get_executor(), time};
 
     void begin(std::string const& address)
     {
         it.listen(address, 0).value();
-        net::listener::host host;
+        net::detail::listener::host host;
         host.take = [this](tcp::socket s) { taken.push_back(std::move(s)); };
         host.look = [this](tick) {
             ++looks;

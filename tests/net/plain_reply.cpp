@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_SUITE(plain_reply)
 BOOST_AUTO_TEST_CASE(the_usual_answer_is_plain)
 {
     quern::net::response out;
-    BOOST_TEST(quern::net::read_plain_reply(usual + "more", 1024, 1024, out) == usual.size());
+    BOOST_TEST(quern::net::detail::read_plain_reply(usual + "more", 1024, 1024, out) == usual.size());
     BOOST_TEST(out.status == 200);
     BOOST_TEST(out.body == "{\"Messages\":[]}");
     BOOST_TEST(out.fields.size() == 5u);

@@ -7,6 +7,7 @@
 #include <map>
 
 using namespace quern::net;
+using namespace quern::net::detail;
 using std::string;
 
 namespace {

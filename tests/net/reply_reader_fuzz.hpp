@@ -22,14 +22,14 @@ inline bool reply_reader_fuzz(std::string_view bytes)
     };
 
     net::response plain;
-    auto const size = net::read_plain_reply(bytes, max_header, max_body, plain);
+    auto const size = net::detail::read_plain_reply(bytes, max_header, max_body, plain);
     if (size == 0) {
         agree(plain.fields.size() == 0 && plain.body.empty() && plain.status == 0, "something is left");
         return false;
     }
 
     net::response whole;
-    net::reply_parser parser(whole, max_header, max_body);
+    net::detail::reply_parser parser(whole, max_header, max_body);
     std::size_t used = 0;
     while (used < bytes.size() && !parser.is_done()) {
         boost::beast::error_code ec;

@@ -131,11 +131,11 @@ BOOST_AUTO_TEST_CASE(a_peer_that_speaks_tls_1_1_at_most_is_refused)
 // OpenSSL takes no zone of an address, and without a host to expect it would take any certificate.
 BOOST_AUTO_TEST_CASE(a_host_that_cannot_be_checked_is_not_connected_to)
 {
-    net::tls_client tls{""};
+    net::detail::tls_client tls{""};
     std::string fault;
     auto const is_checkable = [&](std::string const& host) {
         asio::ip::tcp::socket socket(io);
-        net::tls_stream stream(socket, tls.context());
+        net::detail::tls_stream stream(socket, tls.context());
         return tls.prepare(stream, host, fault);
     };
     BOOST_TEST(is_checkable("sqs.eu-west-1.amazonaws.com"));

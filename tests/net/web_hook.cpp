@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace quern;
+using namespace quern::net::detail;
 using namespace std::chrono_literals;
 using net::header_problem;
 using net::web_hook_fault;
@@ -33,14 +34,14 @@ BOOST_AUTO_TEST_CASE(a_request_is_written_with_its_headers_in_order_between_host
     auto ask = request_to("http://hook.example:8080/a/b?x=%20&y=1");
     ask.headers = {{"X-B", "2"}, {"x-a", ""}, {"X-B", "3\tand \xc3\xa9"}};
     ask.body = "body";
-    BOOST_TEST(net::wire_text(ask) ==
+    BOOST_TEST(wire_text(ask) ==
         "POST /a/b?x=%20&y=1 HTTP/1.1\r\nHost: hook.example:8080\r\nX-B: 2\r\nx-a: \r\nX-B: 3\tand \xc3\xa9\r\n"
         "Content-Length: 4\r\n\r\nbody");
     auto get = request_to("https://[::1]");
     get.method = "GET";
-    BOOST_TEST(net::wire_text(get) == "GET / HTTP/1.1\r\nHost: [::1]\r\n\r\n");
+    BOOST_TEST(wire_text(get) == "GET / HTTP/1.1\r\nHost: [::1]\r\n\r\n");
     get.method = "PUT"; // whose body is empty, and not absent
-    BOOST_TEST(net::wire_text(get) == "PUT / HTTP/1.1\r\nHost: [::1]\r\nContent-Length: 0\r\n\r\n");
+    BOOST_TEST(wire_text(get) == "PUT / HTTP/1.1\r\nHost: [::1]\r\nContent-Length: 0\r\n\r\n");
 }
 
 // Attributes of messages become headers: whoever may send one must not be able to end a line, or a request.
@@ -123,10 +124,10 @@ BOOST_AUTO_TEST_CASE(each_fault_says_how_far_the_request_can_have_come)
 BOOST_AUTO_TEST_CASE(a_connection_retires_within_its_last_fifth_so_that_not_all_do_together)
 {
     tick const start{};
-    BOOST_TEST(net::retirement(start, 60s, 0) - start == 60s);
-    BOOST_TEST(net::retirement(start, 60s, 0.5) - start == 54s);
-    BOOST_TEST(net::retirement(start, 60s, 1) - start == 48s);
-    BOOST_TEST(net::retirement(start, 0s, 0.5) == start);
+    BOOST_TEST(retirement(start, 60s, 0) - start == 60s);
+    BOOST_TEST(retirement(start, 60s, 0.5) - start == 54s);
+    BOOST_TEST(retirement(start, 60s, 1) - start == 48s);
+    BOOST_TEST(retirement(start, 0s, 0.5) == start);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

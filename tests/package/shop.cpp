@@ -65,7 +65,7 @@ struct end {
     std::optional<std::string> refused, explained;
 };
 
-asio::awaitable<void> live(quern::consumers& all, quern::consumer& orders, end& how)
+asio::awaitable<void> live(quern::consumer_group& all, quern::consumer& orders, end& how)
 {
     quern::consumer_limits wrong;
     wrong.max_polls = 0;
@@ -107,10 +107,10 @@ int main()
     options.time = &time;
     options.seed = 1;
     options.observer = seen;
-    quern::consumers_options together;
+    quern::consumer_group_options together;
     together.max_in_flight = 50;
     together.time = &time;
-    quern::consumers all(io.get_executor(), together);
+    quern::consumer_group all(io.get_executor(), together);
     auto& orders = all.add(sqs, orders_url,
         quern::json<order>(decode, [&s](order& wanted, quern::delivery& d) { return s.sell(wanted, d); }), options,
         3);

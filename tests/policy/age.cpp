@@ -5,6 +5,7 @@
 #include <random>
 
 using namespace quern::policy;
+using namespace quern::policy::detail;
 using namespace std::chrono_literals;
 using quern::wall_time;
 using std::chrono::milliseconds;

@@ -180,6 +180,21 @@ BOOST_AUTO_TEST_CASE(failures_of_single_messages_change_nothing_alone)
     BOOST_TEST(rule.limit() == before);
 }
 
+// Of 100 calls six in ten failed: it took the others for all that downstream could do, and ended at one or two.
+BOOST_AUTO_TEST_CASE(calls_that_fail_for_their_messages_sake_are_busy_too)
+{
+    concurrency_rule rule({.max = 100}, t0);
+    auto now = t0;
+    for (int i = 0; i < 60'000; ++i) {
+        auto const n = rule.limit();
+        rule.began(n, now);
+        now += ns(200ms) / static_cast<std::int64_t>(n);
+        rule.ended(i % 5 < 3 ? call_end::failed : call_end::ok, 200ms, n - 1, true, now);
+        rule.poll(now);
+    }
+    BOOST_TEST(rule.limit() >= 80u, rule.explain());
+}
+
 BOOST_AUTO_TEST_CASE(a_clock_that_stands_or_goes_back_decides_nothing)
 {
     concurrency_rule rule({}, t0);

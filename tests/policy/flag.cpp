@@ -9,6 +9,7 @@
 
 using namespace quern;
 using namespace quern::policy;
+using namespace quern::policy::detail;
 using namespace std::chrono_literals;
 
 namespace quern::policy {
@@ -18,11 +19,13 @@ std::ostream& operator<<(std::ostream& out, flag_word w)
     return out << (w == flag_word::run ? "run" : w == flag_word::halt ? "halt" : "unknown");
 }
 
+namespace detail {
 std::ostream& operator<<(std::ostream& out, flag_rule::state s)
 {
     constexpr char const* names[] = {"none", "unread", "run", "halt", "unknown"};
     return out << names[static_cast<int>(s)];
 }
+} // namespace detail
 
 } // namespace quern::policy
 

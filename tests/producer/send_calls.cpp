@@ -7,6 +7,7 @@
 
 using namespace quern;
 using namespace quern::test;
+using namespace quern::detail;
 
 namespace {
 

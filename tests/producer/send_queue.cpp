@@ -5,6 +5,7 @@
 
 using namespace quern;
 using namespace quern::test;
+using namespace quern::detail;
 
 BOOST_FIXTURE_TEST_SUITE(send_queue_rule, sending)
 

@@ -6,6 +6,7 @@
 
 using namespace quern;
 using namespace quern::test;
+using namespace quern::detail;
 
 BOOST_FIXTURE_TEST_SUITE(send_queue_order, sending)
 

@@ -10,6 +10,7 @@
 
 namespace quern::test {
 
+using namespace quern::detail;
 using namespace std::chrono_literals;
 
 using batch = std::vector<outgoing_ptr>;

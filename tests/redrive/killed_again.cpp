@@ -2,6 +2,8 @@
 
 #include "redrive/mortal.hpp"
 
+#include <quern/sqs/queue_reference.hpp>
+
 using namespace quern;
 using namespace quern::test;
 
@@ -35,7 +37,7 @@ struct history {
         if (to[e.message] == poison)
             ++isolated;
         else
-            ++redriven, ++by_queue[std::string(redrive::queue_name(to[e.message]))];
+            ++redriven, ++by_queue[std::string(sqs::queue_name_in(to[e.message]))];
         return {};
     }
 };

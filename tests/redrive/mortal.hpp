@@ -1,9 +1,9 @@
 #pragma once
 
 #include "redrive/yard.hpp"
+#include "simulation/redrive/mortal.hpp"
 
 #include <quern/redrive/journal.hpp>
-#include <quern/sim/detail/mortal.hpp>
 
 #include <memory>
 #include <string>

@@ -72,6 +72,21 @@ BOOST_AUTO_TEST_CASE(what_nobodys_policy_moved_goes_to_the_only_source_or_stays)
     BOOST_TEST(count(dead) == 1); // and visible
 }
 
+// The reason said that the queue was not known, and SQS had named it.
+BOOST_AUTO_TEST_CASE(what_came_from_a_queue_whose_policy_is_gone_is_left_and_that_queue_named)
+{
+    auto const billing = source("billing");
+    kill(billing, 1);
+    sqs::set_queue_attributes_request none;
+    none.queue_url = billing;
+    none.attributes["RedrivePolicy"] = "";
+    engine.set_queue_attributes(none, time.wall()).value();
+    auto const got = run();
+    BOOST_TEST(got.left == 1u);
+    BOOST_TEST(got.left_messages.at(0).reason ==
+        "it came from billing, of which this is not the dead-letter queue any more; say where to send it");
+}
+
 BOOST_AUTO_TEST_CASE(a_queue_that_is_nobodys_dead_letter_queue_needs_a_destination)
 {
     options.dlq_url = poison;

@@ -153,10 +153,12 @@ BOOST_AUTO_TEST_CASE(a_canary_goes_ahead_and_is_watched_from_when_it_can_be_rece
     auto const watching = rule.ask(t0 + 2s);
     BOOST_TEST(watching.what == answer::wait);
     BOOST_TEST(watching.at.value() == t0 + 361s);
+    BOOST_TEST((rule.watches_for(t0 + 2s) == 359s));
     BOOST_TEST(rule.ask(t0 + 361s).what == answer::wait); // for a look at the queue
     rule.depth_is(98, 2, t0 + 361s);
     BOOST_TEST(rule.ask(t0 + 361s).what == answer::go);
     BOOST_TEST(rule.ask(t0 + 361s).what == answer::go);
+    BOOST_TEST(!rule.watches_for(t0 + 361s));
     BOOST_TEST(!rule.wants_depth());
 }
 

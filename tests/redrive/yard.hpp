@@ -44,6 +44,14 @@ public:
                 co_return out;
             }
         }
+        if constexpr (std::same_as<Request, sqs::change_message_visibility_batch_request>) {
+            if (forgets_changes) {
+                sqs::change_message_visibility_batch_response out;
+                for (auto const& one : r.entries)
+                    out.successful.push_back({one.id});
+                co_return out;
+            }
+        }
         auto said = co_await sqs::perform(real_, std::move(r));
         if (auto f = after(Request::operation, queue)) co_return *f;
         if constexpr (std::same_as<Request, sqs::list_dead_letter_source_queues_request>) {
@@ -53,6 +61,7 @@ public:
     }
 
     std::function<bool()> forgets_deletes = [] { return false; }; ///< they are confirmed and not carried out
+    bool forgets_changes = false;                                 ///< of visibility, likewise
     fault before = [](auto, auto) { return std::optional<failure>(); }, after = before;
     std::function<void(sqs::queue_urls_response&)> page = [](auto&) {}; ///< may change a page of the sources
     std::map<std::string, int> calls;

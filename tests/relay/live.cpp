@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(whatever_the_service_answers_nothing_is_lost)
     BOOST_TEST(report.clean());
     BOOST_TEST(web.times.size() == 80u);
     BOOST_TEST(broker.depth(url) == 0u);
-    BOOST_TEST(web.requests.size() == 130u); // five in eight came twice
+    BOOST_TEST(web.requests.size() == 120u); // four in eight came twice; nobody reads the body that was cut
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <queue>
@@ -73,8 +74,9 @@ inline service_model one_by_one(double part, std::size_t burst, tick::duration l
     };
 }
 
-/// Relays of one queue that never runs empty, each with the rule, on one service.
+/// Relays of one queue, each with the rule, on one service.
 struct relay_model {
+    std::size_t messages = std::numeric_limits<std::size_t>::max(); // all there from the beginning
     std::size_t relays = 1;
     std::size_t at_once = 10; // in each
     std::chrono::milliseconds takes = 50ms;
@@ -102,7 +104,9 @@ struct relay_model {
                 auto const i = (turn + fresh) % relays; // none is always the first
                 while (all[i].may_begin(at_once, now)) {
                     event e{now, {fresh, 0, now}, i, false};
-                    if (!put_off.empty() && put_off.top().at <= now) {
+                    auto const comes_again = !put_off.empty() && put_off.top().at <= now;
+                    if (!comes_again && fresh == messages) break;
+                    if (comes_again) {
                         e.what = put_off.top().what;
                         put_off.pop();
                     } else {

@@ -128,19 +128,92 @@ BOOST_AUTO_TEST_CASE(a_message_of_which_no_request_can_be_made_is_retried_or_kep
     begin();
     time.run_for(io, 500ms);
     BOOST_TEST(service.requests.empty());
-    BOOST_TEST(to->counters().retried == 1u);
+    BOOST_TEST(to->counters().rejected == 1u);
+    BOOST_TEST(it->counters().rejected == 0u); // it would be deleted
     BOOST_TEST(logged("template: URL: the message has no {{attr.tenant}}"));
 }
 
 BOOST_AUTO_TEST_CASE(with_a_poison_queue_it_goes_there)
 {
     how.request.url = relay::url_template::parse("http://service/{{attr.tenant}}").value();
-    how.keeps_rejected = true;
     options.poison_queue = engine.create_queue(sqs::create_queue_request("poison"), time.wall()).value().queue_url;
     send(1);
     begin();
     BOOST_TEST(until(10s, [this] { return empty(); }));
     BOOST_TEST(in(*options.poison_queue) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(with_a_dead_letter_queue_it_goes_there_with_its_reason)
+{
+    how.request.url = relay::url_template::parse("http://service/{{attr.tenant}}").value();
+    auto const dead = allow_receives("9");
+    send(1);
+    begin();
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    BOOST_TEST(in(dead) == 1);
+}
+
+// Only one line came, of the 404s, "and 24 more like it".
+BOOST_AUTO_TEST_CASE(each_status_has_its_line_with_try_and_delay)
+{
+    service.answer = [](net::web_hook_request const& r) {
+        return paper_service::status(r.body.ends_with('1') ? 404 : r.body.ends_with('2') ? 500 : 200);
+    };
+    options.backoff = policy::backoff::fixed({7s});
+    send(20);
+    begin();
+    time.run_for(io, 500ms);
+    BOOST_TEST(logged("HTTP 404; retried, though no try is likely to help; try 1, again in 7 s"));
+    BOOST_TEST(logged("HTTP 500; try 1, again in 7 s"));
+    auto const of_500 = std::ranges::find(about, 500, &log_subject::status);
+    BOOST_REQUIRE(of_500 != about.end());
+    BOOST_TEST(of_500->attempt == 1);
+    BOOST_TEST((of_500->delay == 7s));
+    BOOST_TEST(to->counters().by_status[0] == 16u);
+}
+
+BOOST_AUTO_TEST_CASE(a_rule_with_tries_rejects_in_the_last_and_waits_by_its_own_backoff)
+{
+    relay::rule_line line{relay::status_set("409"), relay::action::retry, "", {}};
+    line.by = policy::backoff::fixed({2s, 30s});
+    line.tries = 3;
+    how.outcome.lines = {line};
+    options.poison_queue = engine.create_queue(sqs::create_queue_request("poison"), time.wall()).value().queue_url;
+    service.answer = [](auto const&) { return paper_service::status(409); };
+    send(1);
+    begin();
+    time.run_for(io, 20s);
+    BOOST_TEST(service.requests.size() == 2u);
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    BOOST_TEST(service.requests.size() == 3u);
+    BOOST_TEST(in(*options.poison_queue) == 1);
+    BOOST_TEST(logged("HTTP 409; tried 3 times"));
+}
+
+// SQS moves it without a word.
+BOOST_AUTO_TEST_CASE(a_message_on_its_last_receive_leaves_its_last_reason_in_the_log)
+{
+    auto const dead = allow_receives("2");
+    service.answer = [](auto const&) { return paper_service::status(404); };
+    send(3);
+    begin();
+    BOOST_TEST(until(1min, [&] { return in(dead) == 3; }));
+    auto const told =
+        std::ranges::count_if(relay_log, [](auto const& line) { return line.starts_with("last receive: "); });
+    BOOST_TEST(told == 3);
+    BOOST_TEST(logged(
+        "HTTP 404; retried, though no try is likely to help; try 2 was its last, the dead-letter queue takes it"));
+}
+
+BOOST_AUTO_TEST_CASE(with_max_tries_it_takes_the_reason_along)
+{
+    auto const dead = allow_receives("2");
+    options.max_tries = 2;
+    service.answer = [](auto const&) { return paper_service::status(500); };
+    send(1);
+    begin();
+    BOOST_TEST(until(1min, [&] { return in(dead) == 1; }));
+    BOOST_TEST(logged("failed in receive 2, and max_tries is 2; at last: HTTP 500"));
 }
 
 BOOST_AUTO_TEST_CASE(a_rule_that_says_halt_is_told_once_and_gives_the_message_back)
@@ -238,6 +311,21 @@ BOOST_AUTO_TEST_CASE(a_reply_is_sent_before_its_message_is_deleted)
     BOOST_TEST(replies == (std::vector<std::string>(2, "m0 200 done")), boost::test_tools::per_element());
     BOOST_TEST(service.requests.size() == 2u);
     BOOST_TEST(logged("its reply cannot be sent: throttled"));
+}
+
+// The work was done three times, and its message was dead.
+BOOST_AUTO_TEST_CASE(a_reply_that_no_queue_can_ever_take_does_not_have_the_work_done_again)
+{
+    how.reply = [&](delivery const&, net::response const&) -> asio::awaitable<result<void>> {
+        result<void> out = failure(errc::invalid_request, "contains a character that a message may not have");
+        co_return out;
+    };
+    send(1);
+    begin();
+    BOOST_TEST(until(1min, [this] { return empty(); }));
+    BOOST_TEST(service.requests.size() == 1u);
+    BOOST_TEST(to->counters().unreplied == 1u);
+    BOOST_TEST(logged("no reply: "));
 }
 
 BOOST_AUTO_TEST_CASE(options_that_cannot_work_are_refused_by_name)

@@ -17,13 +17,18 @@ struct relayed : mill {
     paper_service service{time, io.get_executor()};
     relay::relay_options how;
     std::vector<std::string> relay_log;
+    std::vector<log_subject> about; ///< these lines; numbers alone, the views are gone
     std::optional<relay::relay> to;
 
     relayed()
     {
         how.request.url = relay::url_template::parse("http://service/hook").value();
         how.time = &time;
-        how.log = [this](log_level, std::string_view text) { relay_log.emplace_back(text); };
+        how.log = [this](log_level, log_text const& text) {
+            relay_log.emplace_back(text);
+            about.push_back(text.about);
+        };
+        options.log = how.log; // what the relay's outcomes say is the consumer's to log
         options.system_attributes = relay::system_attributes_for(how.request);
     }
 

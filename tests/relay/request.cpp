@@ -221,6 +221,18 @@ BOOST_AUTO_TEST_CASE(each_attempt_is_signed_with_its_own_time)
     BOOST_TEST(header(first, "webhook-signature") != header(later, "webhook-signature"));
 }
 
+BOOST_AUTO_TEST_CASE(keys_of_both_kinds_sign_one_request)
+{
+    request_keys keys;
+    keys.ed25519 = {std::string(32, '7')};
+    auto const m = some_message();
+    auto const other = ed25519_signature(keys.ed25519, "8b2c-1", now, m.body);
+    BOOST_TEST(header(make(to(), m, keys), "webhook-signature") == other);
+    keys.signing = {signing_key("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").value()};
+    auto const first = webhook_signature(keys.signing, "8b2c-1", now, m.body);
+    BOOST_TEST(header(make(to(), m, keys), "webhook-signature") == first + ' ' + other);
+}
+
 // It was signed with the id of the message, and nobody could verify that.
 BOOST_AUTO_TEST_CASE(an_id_of_the_users_choice_is_the_one_that_is_signed)
 {

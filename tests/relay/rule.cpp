@@ -29,7 +29,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-auto const now = *quern::text::parse_rfc3339("2026-03-01T12:00:00Z");
+auto const now = *quern::detail::text::parse_rfc3339("2026-03-01T12:00:00Z");
 
 ending status(int code, std::string retry_after = {})
 {
@@ -124,14 +124,14 @@ BOOST_AUTO_TEST_CASE(what_broke_is_judged_by_how_far_it_came)
         {broken(reach::not_sent), action::unavailable, news::down},
         {broken(reach::not_asked), action::retry, news::none},
         {broken(reach::unanswered), action::retry, news::down},
-        {broken(reach::cut_off, 200), action::retry, news::none},
+        {broken(reach::cut_off, 200), action::ack, news::good},
         {broken(reach::cut_off, 404), action::retry, news::none},
         {broken(reach::cut_off, 500), action::retry, news::bad},
         {broken(reach::cut_off, 502), action::unavailable, news::down},
         {broken(reach::unbuildable), action::reject, news::none},
     });
     BOOST_TEST(decide(broken(reach::unanswered)).maybe_done);
-    BOOST_TEST(decide(broken(reach::cut_off, 200)).maybe_done);
+    BOOST_TEST(decide(broken(reach::cut_off, 200)).reason == "HTTP 200, it broke, which nobody reads");
     BOOST_TEST(!decide(broken(reach::cut_off, 404)).maybe_done);
     BOOST_TEST(!decide(broken(reach::not_sent)).maybe_done);
     BOOST_TEST(!decide(broken(reach::not_asked)).maybe_done);
@@ -238,9 +238,13 @@ BOOST_AUTO_TEST_CASE(the_first_line_that_matches_wins)
             {status(500), action::halt, news::none},
             {status(202), action::retry, news::none, 2s},
             {status(200), action::ack, news::good},
-            {broken(reach::cut_off, 409), action::retry, news::none},
+            {broken(reach::cut_off, 409), action::ack, news::good},
             {broken(reach::cut_off, 404), action::reject, news::none},
         },
+        by);
+    by.needs_body = true;
+    check({{broken(reach::cut_off, 409), action::retry, news::none},
+              {broken(reach::cut_off, 404), action::reject, news::none}},
         by);
     BOOST_TEST(decide(status(404), by).reason == "invalid (HTTP 404)");
     by.lines.erase(by.lines.begin() + 1);
@@ -277,6 +281,42 @@ BOOST_AUTO_TEST_CASE(a_usual_delay_takes_the_place_of_the_backoff)
             {status(200), action::ack, news::good},
         },
         by);
+}
+
+// A service that had said 200 was asked again until its message was dead.
+BOOST_AUTO_TEST_CASE(a_success_whose_body_broke_off_is_tried_again_only_where_somebody_reads_it)
+{
+    rules by;
+    by.needs_body = true;
+    check({{broken(reach::cut_off, 200), action::retry, news::none}}, by);
+    BOOST_TEST(decide(broken(reach::cut_off, 200), by).maybe_done);
+}
+
+BOOST_AUTO_TEST_CASE(a_delay_that_an_answer_asks_for_has_a_limit)
+{
+    rules by;
+    by.longest_asked = 1min;
+    check({{status(429, "7"), action::retry, news::none, 7s},
+              {status(429, "99999999999"), action::retry, news::none, 1min},
+              {status(503, "3600"), action::retry, news::bad, 1min}},
+        by);
+    by.lines = {{status_set("429"), action::retry, "", {}}};
+    check({{status(429, "3600"), action::retry, news::none, 1min}}, by);
+}
+
+BOOST_AUTO_TEST_CASE(a_rule_has_its_own_backoff_and_its_own_number_of_tries)
+{
+    rules by;
+    by.usual_delay = 2s;
+    rule_line slow{status_set("409"), action::retry, "", {}};
+    slow.by = quern::policy::backoff::fixed({10s});
+    slow.tries = 4;
+    by.lines = {slow};
+    auto const out = decide(status(409), by);
+    BOOST_TEST(!out.after.has_value());
+    BOOST_TEST(out.by.has_value());
+    BOOST_TEST(out.tries.value_or(0) == 4);
+    BOOST_TEST(!decide(status(500), by).by.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_redirect_says_where_it_would_have_led)

@@ -20,12 +20,17 @@ public:
     using fake_service::fake_service;
 
     string refusal;
-    json::array alarms;
+    json::array alarms, counts;
 
 private:
     std::optional<string> answer_to(string const& request) override
     {
-        bool const is_known = header(request, "x-amz-target") == "GraniteServiceVersion20100801.PutMetricAlarm";
+        auto const target = header(request, "x-amz-target");
+        if (target == "GraniteServiceVersion20100801.PutMetricData") {
+            counts.push_back(json::parse(body(request)));
+            return reply(200, "{}");
+        }
+        bool const is_known = target == "GraniteServiceVersion20100801.PutMetricAlarm";
         if (!is_known) return reply(400, R"({"__type":"UnknownOperationException"})");
         if (!refusal.empty()) return reply(400, R"({"__type":")" + refusal + R"("})");
         alarms.push_back(json::parse(body(request)));
@@ -70,6 +75,19 @@ BOOST_AUTO_TEST_CASE(sets_an_alarm_on_one_metric)
     auto const& request = service.asked.front();
     BOOST_TEST(request.find("/eu-west-1/monitoring/aws4_request") != string::npos);
     BOOST_TEST(request.find("application/x-amz-json-1.0") != string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(puts_counts_of_a_queue)
+{
+    put_metric_data_request r("DLQRedriver", "dead", quern::wall_time(std::chrono::milliseconds(1'700'000'000'500)));
+    r.counts = {{"SuccessfulRedrives", 3}, {"RedriveFailures", 1}};
+    BOOST_TEST(run(io, client.put_metric_data(std::move(r))).has_value());
+    auto const wanted = json::parse(R"([{"Namespace": "DLQRedriver", "MetricData": [
+        {"MetricName": "SuccessfulRedrives", "Dimensions": [{"Name": "QueueName", "Value": "dead"}],
+            "Timestamp": 1700000000, "Value": 3, "Unit": "Count"},
+        {"MetricName": "RedriveFailures", "Dimensions": [{"Name": "QueueName", "Value": "dead"}],
+            "Timestamp": 1700000000, "Value": 1, "Unit": "Count"}]}])");
+    BOOST_TEST(service.counts == wanted);
 }
 
 BOOST_AUTO_TEST_CASE(sets_an_alarm_on_an_expression)

@@ -53,6 +53,14 @@ BOOST_AUTO_TEST_CASE(signs_for_systems_manager_in_its_version_of_the_protocol)
     BOOST_TEST(request.find("WithDecryption") == string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(writes_a_parameter)
+{
+    for (auto const* const word : {"open", "closed"}) {
+        BOOST_TEST(run(io, client.put_parameter(put_parameter_request("halt", word))).has_value());
+        BOOST_TEST(get("halt").value().value == word);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(decrypts_where_it_is_asked_to)
 {
     service.parameters["secret"] = {"open", "SecureString"};

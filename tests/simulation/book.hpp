@@ -126,7 +126,7 @@ struct book {
         out.attributes = {{"QuernReason", {"String", "it is bad"}},
             {"QuernOriginalId", {"String", "id-" + std::to_string(number)}},
             {"QuernSource", {"String", "orders.fifo"}}, {"QuernReceiveCount", {"Number", "1"}}};
-        out.system_attributes = sim::trace_header();
+        out.system_attributes = sim::detail::trace_header();
         return out;
     }
 

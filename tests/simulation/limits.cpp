@@ -13,6 +13,7 @@
 
 using namespace quern;
 using namespace quern::sim;
+using namespace quern::sim::detail;
 using namespace std::chrono_literals;
 
 namespace {

@@ -92,7 +92,7 @@ bool naive_worker::is_outage(std::exception_ptr const& thrown)
 
 bool naive_worker::is_unreadable(std::exception_ptr const& thrown)
 {
-    return thrown && detail::is_parse_error(thrown);
+    return thrown && quern::detail::is_parse_error(thrown);
 }
 
 void naive_worker::note_outage(std::exception_ptr const& thrown)

@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(the_healthy_are_compared_with_a_day_without_a_breaker)
             without[i] = tick() + (ill ? 200s : sim::sent_at(day, i));
             with[i] = without[i] + behind(i);
         }
-        auto const said = sim::worse_for_the_healthy(day, without, with);
+        auto const said = sim::detail::worse_for_the_healthy(day, without, with);
         auto const first = said.empty() ? std::string() : said.front();
         BOOST_TEST(first.empty() == (*broken == 0), broken << " in " << first);
         BOOST_TEST(first.find(broken) != std::string::npos, broken << " in " << first);
@@ -168,9 +168,11 @@ BOOST_AUTO_TEST_CASE(what_finds_its_dependency_down_is_no_speed)
 
 BOOST_AUTO_TEST_CASE(the_limits_of_a_process_are_its_own)
 {
-    auto one = fifo();
+    auto rules = fifo();
+    rules.ordered = false; // of a message group only the first takes a place
+    auto one = rules;
     one.limits.max_in_flight = 1;
-    book b;
+    book b(rules);
     b.books.obeys(0, one);
     b.books.holds(1, 2);
     b.expect_nothing();
@@ -270,7 +272,7 @@ BOOST_AUTO_TEST_CASE(a_copy_of_what_was_rejected_before_tells_the_newest_reason_
         b.run(0, 3, {kind::rejected});
         auto copy = book::copy(3);
         for (auto const* name : {"QuernOriginalId", is_new ? "QuernOriginalId" : "QuernReason"})
-            copy.attributes[name] = sim::earlier_life(3)[name];
+            copy.attributes[name] = sim::detail::earlier_life(3)[name];
         b.hand_off(0, std::move(copy));
         if (is_new)
             b.expect_nothing();

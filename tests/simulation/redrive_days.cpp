@@ -1,6 +1,6 @@
 // Days of dead-letter queues: every message ends where the policy says, whoever is killed at whatever moment.
 
-#include <quern/sim/redrive_day.hpp>
+#include "simulation/redrive/redrive_day.hpp"
 
 #include <boost/test/unit_test.hpp>
 

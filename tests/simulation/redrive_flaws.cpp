@@ -1,6 +1,6 @@
 // That the days of redrives bite: a redriver with any one of these flaws is found out.
 
-#include <quern/sim/redrive_day.hpp>
+#include "simulation/redrive/redrive_day.hpp"
 #include <quern/sqs/forwarding_api.hpp>
 
 #include <boost/asio/co_spawn.hpp>

@@ -1,5 +1,6 @@
 #include <quern/sqs/batch.hpp>
 #include <quern/sqs/detail/failures.hpp>
+#include <quern/sqs/detail/split_and_join.hpp>
 #include <quern/sqs/limits.hpp>
 
 #include <support/run.hpp>
@@ -13,6 +14,7 @@
 #include <functional>
 
 using namespace quern::sqs;
+using namespace quern::sqs::detail;
 using namespace std::chrono_literals;
 using boost::test_tools::per_element;
 using quern::errc;

@@ -9,6 +9,7 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace quern::sqs;
+using namespace quern::sqs::detail;
 using quern::errc;
 using std::string;
 
@@ -93,7 +94,7 @@ BOOST_AUTO_TEST_CASE(the_vectors_beside_the_source_tree_hold)
             if (fields.contains("StringValue")) {
                 out.value = fields.at("StringValue").as_string();
             } else if (fields.contains("BinaryValue")) {
-                out.value = quern::text::base64_decode(fields.at("BinaryValue").as_string()).value();
+                out.value = quern::detail::text::base64_decode(fields.at("BinaryValue").as_string()).value();
             } else {
                 has_list = true;
             }

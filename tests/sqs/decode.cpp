@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace quern::sqs;
+using namespace quern::sqs::detail;
 using quern::errc;
 using std::string;
 

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 using namespace quern::sqs;
+using namespace quern::sqs::detail;
 using namespace std::chrono_literals;
 using boost::json::parse;
 using std::string;

@@ -2,7 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-using quern::sqs::next_tokens;
+using quern::sqs::detail::next_tokens;
 
 BOOST_AUTO_TEST_SUITE(next_tokens_)
 

@@ -54,6 +54,14 @@ BOOST_AUTO_TEST_CASE(what_no_queue_is_called_is_refused_with_the_option)
     }
 }
 
+// A newline of $(cat file) gave NonExistentQueue, with an invisible difference.
+BOOST_AUTO_TEST_CASE(a_url_with_something_that_nobody_sees_is_refused)
+{
+    for (auto const* const text :
+        {" http://h/1/orders", "http://h/1/orders\n", "http://h/1/orders/", "http://h/1/a b"})
+        BOOST_TEST(check_queue("--to", text).has_value(), text);
+}
+
 BOOST_AUTO_TEST_CASE(only_an_arn_can_be_of_another_region)
 {
     auto const* const arn = "arn:aws:sqs:eu-west-1:1:orders";

@@ -12,6 +12,7 @@
 #include <map>
 
 using namespace quern::sqs;
+using namespace quern::sqs::detail;
 using std::string;
 
 namespace {

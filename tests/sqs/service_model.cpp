@@ -12,6 +12,7 @@
 #include <set>
 
 using namespace quern::sqs;
+using namespace quern::sqs::detail;
 using namespace std::chrono_literals;
 using std::string;
 
@@ -45,7 +46,7 @@ public:
                 BOOST_TEST(value.is_bool());
             } else {
                 BOOST_TEST(value.is_string());
-                if (kind == "blob") BOOST_TEST(quern::text::base64_decode(value.as_string()).has_value());
+                if (kind == "blob") BOOST_TEST(quern::detail::text::base64_decode(value.as_string()).has_value());
             }
         }
     }

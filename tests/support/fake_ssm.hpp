@@ -30,6 +30,14 @@ private:
         auto const ask = json::parse(body(request)).as_object();
         if (throttles) return reply(400, R"({"__type":"ThrottlingException","message":"Rate exceeded"})");
         auto const name = std::string(ask.at("Name").as_string());
+        if (header(request, "x-amz-target") == "AmazonSSM.PutParameter") {
+            if (parameters.contains(name) && !ask.at("Overwrite").as_bool())
+                return reply(400, R"({"__type":"ParameterAlreadyExists"})");
+            auto& written = parameters[name];
+            written.value = std::string(ask.at("Value").as_string());
+            ++written.version;
+            return reply(200, R"({"Tier":"Standard","Version":2})");
+        }
         auto const found = parameters.find(name);
         if (header(request, "x-amz-target") != "AmazonSSM.GetParameter" || found == parameters.end())
             return reply(400, R"({"__type":"ParameterNotFound"})");

@@ -114,6 +114,52 @@ BOOST_AUTO_TEST_CASE(whatever_happens_there_are_no_more_lines_than_seconds)
         BOOST_REQUIRE(at[i] - at[i - 1] >= 1s);
 }
 
+// "6 more like it" stood for six different exceptions.
+BOOST_AUTO_TEST_CASE(kinds_of_a_cause_are_told_apart_up_to_twenty)
+{
+    auto const fail = [this](std::string const& why, int n, tick at) {
+        log.write(log_level::warning, "handler failed", {"m" + std::to_string(n) + ": " + why, why, {}}, at);
+    };
+    for (int n = 0; n < 3; ++n) {
+        fail("refused", n, t0);
+        fail("no such order", n, t0);
+    }
+    log.flush(t0 + 1s);
+    BOOST_TEST(lines ==
+            (std::vector<std::string>{"handler failed: m0: refused", "handler failed: m0: no such order",
+                "handler failed: m2: no such order (and 1 more like it)",
+                "handler failed: m2: refused (and 1 more like it)"}),
+        boost::test_tools::per_element());
+    lines.clear();
+    for (int n = 0; n < 1'000; ++n)
+        fail("own text " + std::to_string(n), n, t0 + 3s);
+    BOOST_TEST(lines.size() <= 21u);
+    log.flush(t0 + 4s);
+    BOOST_TEST(lines.size() <= 22u);
+}
+
+BOOST_AUTO_TEST_CASE(a_line_says_what_it_is_about_also_when_it_comes_later)
+{
+    std::vector<std::string> seen;
+    log_throttle with_queue(
+        [&](log_level, log_text const& line) {
+            seen.push_back(std::string(line.about.queue) + ' ' + std::string(line.about.message_id) + ' ' +
+                std::to_string(line.about.attempt) + ' ' + std::to_string(line.about.status));
+        },
+        "https://sqs/1/orders");
+    for (int n = 1; n < 4; ++n) {
+        auto const id = "m" + std::to_string(n);
+        log_entry line{id + ": HTTP 503", "HTTP 503", {}};
+        line.about.message_id = id;
+        line.about.attempt = n;
+        line.about.status = 503;
+        with_queue.write(log_level::warning, "retried", line, t0);
+    }
+    with_queue.flush(t0 + 1s);
+    BOOST_TEST(seen == (std::vector<std::string>{"https://sqs/1/orders m1 1 503", "https://sqs/1/orders m3 3 503"}),
+        boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(causes_do_not_silence_one_another)
 {
     log.write(log_level::warning, "receive failed", "a", t0);
@@ -138,7 +184,7 @@ BOOST_AUTO_TEST_CASE(what_was_held_back_is_told_though_nothing_more_happens)
     log.flush(t0 + 1s);
     log.flush(t0 + 5s);
     BOOST_REQUIRE(lines.size() == 2u);
-    BOOST_TEST(lines[1] == "lease lost: 2 more like it");
+    BOOST_TEST(lines[1] == "lease lost: m (and 1 more like it)");
     BOOST_TEST(levels[1] == log_level::error);
     log.write(log_level::error, "lease lost", "m", t0 + 1'500ms); // that line was one, too
     BOOST_TEST(lines.size() == 2u);

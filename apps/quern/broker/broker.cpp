@@ -34,7 +34,7 @@ struct broker_options {
     bool no_auth = false;
     std::string account = "000000000000";
     bool relaxed = false, admin = false;
-    int noise_delay = 0;
+    std::chrono::milliseconds noise_delay{0};
     std::vector<std::string> hosts, cors, keys;
     std::string faults, queues, data;
     std::string tls_certificate, tls_key;
@@ -178,7 +178,7 @@ int run_broker(broker_options const& o, std::string const& region)
     if (region.empty())
         queues.region = aws::first_set(aws::process_environment, {"AWS_REGION", "AWS_DEFAULT_REGION"});
     if (queues.region.empty()) queues.region = "us-east-1";
-    queues.noise_noticed_within = std::chrono::seconds(o.noise_delay);
+    queues.noise_noticed_within = std::chrono::floor<std::chrono::seconds>(o.noise_delay);
     if (o.relaxed) queues.name_rest = queues.purge_rest = std::chrono::seconds(0);
     if (!o.faults.empty()) {
         auto faults = read_faults(o.faults);
@@ -202,7 +202,7 @@ int run_broker(broker_options const& o, std::string const& region)
     auto const key = options->keys.front().access_key_id;
     broker::server server(io.get_executor(), std::move(*options), std::move(queues));
     if (auto const filled = fill(server, o, store.get()); !filled) return complain(filled.error());
-    broker::give_back_pages(); // a file with many messages is text and plan at once
+    broker::detail::give_back_pages(); // a file with many messages is text and plan at once
     if (auto const listening = server.listen(); !listening) {
         return complain(listening.error().message + "; choose another --port, 0 for any that is free");
     }
@@ -277,10 +277,10 @@ void add_broker(command& app, command_line& line)
         {"--relaxed", o->relaxed,
             "Let a queue be created again within a minute of its deletion, and purged twice in a minute; default: "
             "refuse as SQS does"},
-        {"--noise-delay SECONDS", o->noise_delay,
-            "Fair queues: notice a noisy tenant after a time drawn from 0 to this; SQS was seen to take up to 420; "
+        {"--noise-delay DURATION", o->noise_delay,
+            "Fair queues: notice a noisy tenant after a time drawn from 0 to this; SQS was seen to take up to 7m; "
             "default: at once",
-            range(0, 3'600)},
+            duration_within(std::chrono::milliseconds(0), std::chrono::hours(1))},
         {"--admin", o->admin,
             "Show queues and messages at /_quern/queues and /_quern/messages?queue=NAME, and /metrics; with "
             "--admin-port also look at messages, send, purge and redrive from its page"},

@@ -39,6 +39,7 @@ constexpr setting settings[] = {
     {"slow_bytes_per_second", &fault_rates::slow_bytes_per_second},
     {"entry_failed", &fault_rates::entry_failed},
     {"duplicated", &fault_rates::duplicated},
+    {"short_answer", &fault_rates::short_answer},
     {"receipt_expired", &fault_rates::receipt_expired},
 };
 
@@ -97,8 +98,8 @@ fault_rates rates(std::string const& key, json::value const& value)
 
 bool is_operation(std::string_view name)
 {
-    for (std::size_t i = 0; i != broker::front_end::operation_count; ++i) {
-        if (broker::front_end::operation_name(i) == name) return true;
+    for (std::size_t i = 0; i != broker::detail::front_end::operation_count; ++i) {
+        if (broker::detail::front_end::operation_name(i) == name) return true;
     }
     return false;
 }

@@ -85,19 +85,19 @@ private:
 
     std::string attribute(toml::key const& key, toml::node const& node, std::string const& path, bool fifo) const
     {
-        if (!broker::is_queue_attribute(key)) {
+        if (!broker::detail::is_queue_attribute(key)) {
             refuse(key.source(), path,
                 fmt::format(
                     "is not known; there are {}, and the attributes of CreateQueue, such as VisibilityTimeout",
                     own_keys));
         }
         auto value = simple(node, path);
-        broker::queue_settings settings;
+        broker::detail::queue_settings settings;
         settings.fifo = fifo;
         // These two are settled by each other.
         sqs::string_map given{{std::string(key), value}};
         if (key == "FifoThroughputLimit") given.emplace("DeduplicationScope", "messageGroup");
-        auto const bad = broker::apply(settings, given);
+        auto const bad = broker::detail::apply(settings, given);
         if (!bad) return value;
         if (key == "FifoQueue")
             refuse(key.source(), path, "is said by the queue's name: it ends in \".fifo\", or not");
@@ -225,7 +225,8 @@ result<void> load_queues(std::string const& path, broker::engine& into, broker::
     auto const text = text_of_file("--queues", path);
     if (!text) return text.error();
     auto const& o = into.options();
-    auto const prefix = fmt::format("arn:{}:sqs:{}:{}:", aws::partition_of(o.region).name, o.region, o.account_id);
+    auto const prefix =
+        fmt::format("arn:{}:sqs:{}:{}:", aws::detail::partition_of(o.region).name, o.region, o.account_id);
     auto plan = plan_queues(*text, path, prefix);
     if (!plan) return plan.error();
     return make_queues(std::move(*plan), into, now, log);

@@ -2,8 +2,16 @@
 
 #include "common/commands.hpp"
 #include "common/duration_text.hpp"
+#include "common/toml_reader.hpp"
+
+#include <quern/core/detail/text/characters.hpp>
 
 #include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
 
 namespace quern::app {
 
@@ -173,6 +181,19 @@ bool command::names_subcommand() const
     return !it_->get_subcommands().empty();
 }
 
+void command::has_settings(std::function<bool(std::string_view key)> read_elsewhere)
+{
+    read_elsewhere_ = std::move(read_elsewhere);
+}
+
+command const* command::find(CLI::App const* which) const
+{
+    if (it_.get() == which) return this;
+    for (auto const& one : subcommands_)
+        if (auto const* const found = one.find(which)) return found;
+    return nullptr;
+}
+
 void command::footer(char const* text)
 {
     it_->footer(text);
@@ -196,15 +217,172 @@ program::program(char const* name, char const* about, char const* version)
     one_subcommand_at_most();
 }
 
-bool program::parse(int argc, char* argv[])
+namespace {
+
+std::string name_of(CLI::Option const& it)
+{
+    if (!it.get_lnames().empty()) return it.get_lnames().front();
+    return quern::detail::text::lower_case(it.get_name(true));
+}
+
+std::vector<known_option> options_of(CLI::App const& app)
+{
+    std::vector<known_option> out;
+    for (auto const* const one : app.get_options()) {
+        auto const name = name_of(*one);
+        if (name.empty() || name == "help" || name == "version" || name == "config") continue;
+        auto const most = one->get_items_expected_max();
+        bool const takes_all = one->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+        out.push_back({name, most == 0, most > 1 || takes_all, one->get_positional()});
+    }
+    return out;
+}
+
+/// Names on a command line, as far as they can be told before it is parsed.
+struct glance {
+    CLI::App* command = nullptr; ///< the innermost one
+    std::vector<std::string> path;
+    std::set<std::string> named; ///< options
+    std::map<std::string, std::string> values;
+    bool has_positional = false, asks_for_help = false;
+};
+
+CLI::Option const* option_of(CLI::App const* at, std::string const& name)
+{
+    for (; at; at = at->get_parent())
+        if (auto const* const found = at->get_option_no_throw(name)) return found;
+    return nullptr;
+}
+
+glance look_at(CLI::App& app, std::vector<std::string> const& arguments)
+{
+    glance out;
+    out.command = &app;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        auto const& word = arguments[i];
+        if (word == "--") {
+            out.has_positional = out.has_positional || i + 1 < arguments.size();
+            break;
+        }
+        if (word == "-h" || word == "--help" || word == "--version") out.asks_for_help = true;
+        if (word.starts_with("--")) {
+            auto const equals = word.find('=');
+            auto const name = word.substr(0, equals);
+            auto const* const option = option_of(out.command, name);
+            out.named.insert(name.substr(2));
+            if (equals != word.npos)
+                out.values[name.substr(2)] = word.substr(equals + 1);
+            else if (option && option->get_items_expected_max() > 0 && i + 1 < arguments.size())
+                out.values[name.substr(2)] = arguments[++i];
+            continue;
+        }
+        if (word.size() > 1 && word.starts_with("-")) continue;
+        auto const inner = out.command->get_subcommands([&](CLI::App* a) { return a->check_name(word); });
+        out.has_positional = out.has_positional || inner.empty();
+        if (out.has_positional) continue;
+        out.command = inner.front();
+        out.path.push_back(word);
+    }
+    return out;
+}
+
+} // namespace
+
+std::vector<std::string> command::keys() const
+{
+    return keys_of(options_of(*it_));
+}
+
+/// The arguments, with what files and variables say of options that they do not name.
+std::vector<std::string> program::with_settings(std::vector<std::string> arguments)
+{
+    auto const seen = look_at(*it_, arguments);
+    if (seen.asks_for_help) return arguments;
+    wanted_settings wanted;
+    wanted.path = seen.path;
+    wanted.of_program = options_of(*it_);
+    if (seen.command != it_.get()) wanted.of_command = options_of(*seen.command);
+    for (auto const* const one : it_->get_subcommands([](CLI::App const*) { return true; }))
+        wanted.commands.push_back(one->get_name());
+    auto const* const named = find(seen.command);
+    if (named) wanted.read_elsewhere = named->elsewhere();
+
+    auto const variable = aws::process_environment;
+    auto said = settings_in_environment(variable, all_variable_names(), wanted, warnings_);
+    auto file = seen.values.contains("config") ? seen.values.at("config") : variable("QUERN_CONFIG");
+    if (!file.empty()) {
+        auto const text = text_of_file("--config", file);
+        auto read = text ? settings_in_document(*text, file, wanted) : text.error();
+        if (!read) throw usage_error(read.error().message);
+        auto const name_of_it = [](said_setting const& s) { return s.what.name; };
+        for (auto& one : *read)
+            if (std::ranges::count(said, one.what.name, name_of_it) == 0) said.push_back(std::move(one));
+    }
+    auto const from = std::ranges::find(arguments, "--"); // options come before it
+    std::vector<std::string> last(from, arguments.end());
+    arguments.erase(from, arguments.end());
+    if (!file.empty() && !seen.named.contains("config")) arguments.push_back("--config=" + file);
+    for (auto& one : said) {
+        if (one.what.is_positional ? seen.has_positional : seen.named.contains(one.what.name)) continue;
+        for (auto const& value : one.values) {
+            if (one.what.is_positional)
+                last.push_back(value);
+            else if (!one.what.is_flag)
+                arguments.push_back("--" + one.what.name + '=' + value);
+            else if (value == "true")
+                arguments.push_back("--" + one.what.name);
+        }
+        said_.push_back(std::move(one));
+    }
+    arguments.insert(arguments.end(), last.begin(), last.end());
+    return arguments;
+}
+
+/// The complaint, with the places where options stand that it is about.
+std::string program::with_origins(std::string complaint) const
+{
+    for (auto const& one : said_) {
+        auto const name = one.what.is_positional ? one.what.name : "--" + one.what.name;
+        auto const at = complaint.find(name);
+        if (at == complaint.npos) continue;
+        auto const next = at + name.size();
+        bool const is_whole = next == complaint.size() ||
+            (complaint[next] != '-' && !std::isalnum(static_cast<unsigned char>(complaint[next])));
+        if (is_whole) complaint.insert(next, " (" + one.where + ")");
+    }
+    return complaint;
+}
+
+/// The complaint about an argument that nobody knows, with the option that may be meant.
+std::string program::with_nearest(std::string complaint) const
+{
+    auto const at = complaint.find("--");
+    if (at == complaint.npos) return complaint;
+    auto const word = complaint.substr(at + 2, complaint.find_first_of("= ", at) - at - 2);
+    std::vector<std::string> all;
+    CLI::App const* within = it_.get();
+    while (!within->get_subcommands().empty())
+        within = within->get_subcommands().front();
+    for (; within; within = within->get_parent())
+        for (auto const& one : options_of(*within))
+            if (!one.is_positional) all.push_back(one.name);
+    auto const meant = nearest(word, all);
+    return meant ? complaint + ", did you mean --" + *meant + '?' : complaint;
+}
+
+bool program::parse(std::vector<std::string> arguments)
 try {
-    it_->parse(argc, argv);
+    arguments = with_settings(std::move(arguments));
+    std::ranges::reverse(arguments); // as CLI11 takes them
+    it_->parse(std::move(arguments));
     return true;
 } catch (CLI::Success const& asked) {
     it_->exit(asked);
     return false;
+} catch (CLI::ExtrasError const& wrong) {
+    throw usage_error(with_nearest(wrong.what()));
 } catch (CLI::ParseError const& wrong) {
-    throw usage_error(wrong.what());
+    throw usage_error(with_origins(wrong.what()));
 }
 
 std::string program::named() const

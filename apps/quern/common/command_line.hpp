@@ -1,5 +1,7 @@
 #pragma once
 
+#include "common/settings_sources.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -107,6 +109,14 @@ public:
     void one_subcommand_at_most();
     bool names_subcommand() const;
 
+    /// Names of its options in a file: "max_age".
+    std::vector<std::string> keys() const;
+
+    /// Options that stand in a file of settings besides: those of the command's own option --config, or else of the
+    /// program's. `read_elsewhere`: keys of its table there that somebody else reads.
+    void has_settings(std::function<bool(std::string_view key)> read_elsewhere);
+    std::function<bool(std::string_view key)> const& elsewhere() const { return read_elsewhere_; }
+
     /// The end of its help.
     void footer(char const* text);
     /// Called when the command was named and its options are filled.
@@ -115,8 +125,12 @@ public:
 protected:
     std::shared_ptr<CLI::App> it_;
 
+    /// Finds the command that CLI11 knows by this; null: none.
+    command const* find(CLI::App const*) const;
+
 private:
     std::deque<command> subcommands_;
+    std::function<bool(std::string_view key)> read_elsewhere_;
 };
 
 /// The command that is the program. Its options may stand behind those of a subcommand too.
@@ -124,13 +138,26 @@ class program : public command {
 public:
     program(char const* name, char const* about, char const* version);
 
-    /// Fills the variables, and calls back. False when help or the version was asked for, and printed.
+    /// Fills the variables from the file of --config, the environment and the command line, the last one first to
+    /// count, and calls back. False when help or the version was asked for, and printed.
     ///
     /// Throws  usage_error
-    bool parse(int argc, char* argv[]);
+    bool parse(std::vector<std::string> arguments);
+
+    /// Options that stand elsewhere than on the command line, and warnings about them.
+    std::vector<said_setting> const& said_elsewhere() const { return said_; }
+    std::vector<std::string> const& warnings() const { return warnings_; }
 
     /// The innermost command that the command line names, "quern queue create".
     std::string named() const;
+
+private:
+    std::vector<std::string> with_settings(std::vector<std::string> arguments);
+    std::string with_origins(std::string complaint) const;
+    std::string with_nearest(std::string complaint) const;
+
+    std::vector<said_setting> said_;
+    std::vector<std::string> warnings_;
 };
 
 } // namespace quern::app

@@ -10,8 +10,13 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cctype>
+#include <utility>
 
 namespace quern::app {
+
+using namespace quern::detail;
+
 namespace {
 
 struct remedy {
@@ -33,12 +38,34 @@ constexpr remedy remedies[] = {
     {"AccessDeniedException", "the policy of this key or of the queue does not allow it"},
 };
 
+struct option_name {
+    std::string_view in_library, here;
+};
+
+constexpr option_name option_names[] = {
+    {"to_url", "--to"},
+    {"poison_url", "--poison-queue"},
+    {"delay_base", "--delay-base"},
+    {"delay_max", "--delay-max"},
+    {"max_attempts", "--max-attempts"},
+    {"stop_on_return", "--stop-on-return"},
+    {"stop_on_failure", "--stop-on-failure"},
+    {"ca_file", "--ca"},
+    {"certificate_file", "--client-cert"},
+    {"key_file", "--client-key"},
+    {"bearer_file", "--bearer-file"},
+    {"basic_file", "--basic-file"},
+    {"token_url", "--oauth2-token-url"},
+    {"client_id", "--oauth2-client-id"},
+    {"secret_file", "--oauth2-secret-file"},
+};
+
 std::string advice(failure const& why, net::endpoint const& at)
 {
     if (why.code == errc::connect_failed && why.message.find("proxy ") != why.message.npos)
         return "check HTTPS_PROXY and HTTP_PROXY; NO_PROXY lists what needs none";
     if (why.code == errc::connect_failed) {
-        if (aws::is_amazons(at.host)) return "check the network, and --region";
+        if (aws::detail::is_amazons(at.host)) return "check the network, and --region";
         return "is `quern broker` running there? check --endpoint";
     }
     if (why.code == errc::tls_failed) return "check --endpoint: " + at.origin();
@@ -61,9 +88,29 @@ spdlog::level::level_enum as_spdlog(log_level level)
 
 } // namespace
 
-std::string explain(failure const& why, net::endpoint const& at)
+std::string by_options_of_program(std::string text)
+{
+    auto const is_in_word = [&](std::size_t at) {
+        return at < text.size() &&
+            (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_' || text[at] == '-' ||
+                text[at] == '.' || text[at] == '/');
+    };
+    for (auto const& [name, option] : option_names) {
+        for (auto at = text.find(name); at != text.npos; at = text.find(name, at + option.size())) {
+            bool const is_word = (at == 0 || !is_in_word(at - 1)) && !is_in_word(at + name.size());
+            if (is_word) text.replace(at, name.size(), option);
+        }
+    }
+    return text;
+}
+
+std::string explain(failure const& why, net::endpoint const& at, std::string const& region)
 {
     auto text = describe(why);
+    bool const is_missing =
+        why.service_code.ends_with("NonExistentQueue") || why.service_code.ends_with("QueueDoesNotExist");
+    if (is_missing && !region.empty())
+        text += "; asked in " + region + ", each region has queues of its own: --region";
     if (auto const what_to_do = advice(why, at); !what_to_do.empty()) text += "; " + what_to_do;
     return text;
 }
@@ -87,7 +134,10 @@ exit_code complain(failure const& why)
 
 log_sink to_stderr()
 {
-    return log_line;
+    return [](log_level level, log_text const& line) {
+        log_subject_now const about(line.about);
+        log_line(level, line);
+    };
 }
 
 void log_line(log_level level, std::string_view text)

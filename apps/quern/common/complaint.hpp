@@ -12,7 +12,11 @@
 namespace quern::app {
 
 /// One line: what went wrong, and what to do about it where that is known.
-std::string explain(failure const&, net::endpoint const& at);
+/// `region`: that was asked; empty: not told.
+std::string explain(failure const&, net::endpoint const& at, std::string const& region = {});
+
+/// A sentence of the library about its options, by the names that these have on the command line.
+std::string by_options_of_program(std::string);
 
 /// The command line or the environment is wrong, rather than something that may pass.
 bool blames_usage(failure const&);

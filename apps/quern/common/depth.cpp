@@ -2,33 +2,17 @@
 
 #include "common/endpoint_options.hpp"
 
-#include <quern/core/detail/text/reading.hpp>
 #include <quern/sqs/queue_reference.hpp>
 
 namespace quern::app {
 
-sqs::answer<depth> queue_depth(sqs::api& sqs, std::string queue_url)
+sqs::answer<sqs::queue_depth> queue_depth(sqs::api& sqs, std::string queue_url)
 {
     sqs::get_queue_attributes_request request(std::move(queue_url));
-    request.attribute_names = {
-        "ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed"};
-    auto const names = request.attribute_names;
+    request.attribute_names = sqs::depth_attributes();
     auto const got = co_await sqs.get_queue_attributes(std::move(request));
     if (!got) co_return got.error();
-
-    std::int64_t counts[3]{};
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        auto const at = got->attributes.find(names[i]);
-        auto const count =
-            text::number_in<std::int64_t>(at == got->attributes.end() ? std::string_view() : at->second);
-        if (!count) co_return failure(errc::bad_reply, names[i] + " is missing or no number");
-        counts[i] = *count;
-    }
-    depth found;
-    found.visible = counts[0];
-    found.in_flight = counts[1];
-    found.delayed = counts[2];
-    co_return found;
+    co_return sqs::depth_in(got->attributes);
 }
 
 sqs::answer<std::string> existing_queue(sqs::api& sqs, std::string queue, bool must_count)

@@ -2,6 +2,7 @@
 
 #include <quern/consumer/consumer.hpp>
 #include <quern/sqs/api.hpp>
+#include <quern/sqs/queue_attributes.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -9,14 +10,7 @@
 
 namespace quern::app {
 
-/// The messages of a queue, as GetQueueAttributes tells. On Amazon's SQS these numbers may lag by a minute.
-struct depth {
-    std::int64_t visible = 0, in_flight = 0, delayed = 0;
-
-    std::int64_t total() const { return visible + in_flight + delayed; }
-};
-
-sqs::answer<depth> queue_depth(sqs::api&, std::string queue_url);
+sqs::answer<sqs::queue_depth> queue_depth(sqs::api&, std::string queue_url);
 
 /// The URL of a queue that is there. `must_count`: not being allowed to look at its messages is a failure as well.
 sqs::answer<std::string> existing_queue(sqs::api&, std::string queue, bool must_count = false);

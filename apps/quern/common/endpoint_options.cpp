@@ -42,7 +42,7 @@ result<sqs::client_options> client_options_from(
     if (!settled.url.empty()) {
         auto const at = net::parse_endpoint(settled.url);
         if (!at) return failure(errc::invalid_option, "--endpoint (or AWS_ENDPOINT_URL_SQS): " + at.error().message);
-        is_local = !aws::is_amazons(at->host);
+        is_local = !aws::detail::is_amazons(at->host);
     }
     if (settled.region.empty() && is_local) options.where.region = "us-east-1";
     if (settled.region.empty() && !is_local) {

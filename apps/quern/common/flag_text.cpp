@@ -77,7 +77,7 @@ result<flag_place> parse_flag(std::string const& text)
     bool const has_all = !out.path.empty() && std::ranges::none_of(out.path, &std::string::empty);
     if (!has_all) return wrong(text, std::string(found->prefix) + found->rest);
     bool const has_part = is_configuration && rest.find('#') != rest.npos;
-    if (auto const why = has_part ? flags::check_pointer(out.part) : std::string(); !why.empty())
+    if (auto const why = has_part ? flags::detail::check_pointer(out.part) : std::string(); !why.empty())
         return wrong(text, why);
     return out;
 }

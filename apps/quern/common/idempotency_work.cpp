@@ -5,6 +5,7 @@
 
 #include <quern/idempotency/dynamodb_store.hpp>
 #include <quern/idempotency/memory_store.hpp>
+#include <quern/sqs/queue_reference.hpp>
 #include <quern/telemetry/numbers.hpp>
 
 #include <fmt/core.h>
@@ -25,33 +26,17 @@ std::string check_store(std::string const& text)
     return is_table || text == "memory" ? "" : "\"" + text + "\" is no store: ddb:TABLE or memory";
 }
 
-std::string name_of_queue(std::string const& url)
+/// The counts of a guard, for whoever watches it.
+telemetry::reading numbers_of(idempotency::once const& guard, telemetry::source_labels labels)
 {
-    return url.substr(url.rfind('/') + 1);
+    auto const n = guard.counters();
+    telemetry::numbers out(telemetry::part::idempotency, std::move(labels));
+    std::size_t series = 0;
+    for (auto const count : {n.claimed, n.completed, n.duplicates, n.released, n.abandoned, n.mismatched, n.fenced,
+             n.unavailable, n.unrecorded})
+        out.add(telemetry::id::idempotency_messages, series++, count);
+    return out.read();
 }
-
-/// The counts of a guard, as a source of metrics.
-class guard_numbers final : public metrics::source {
-public:
-    guard_numbers(std::shared_ptr<idempotency::once const> of, telemetry::source_labels labels)
-        : of_(std::move(of)), labels_(std::move(labels))
-    {}
-
-    void add_to(std::vector<telemetry::reading>& to) const override
-    {
-        auto const n = of_->counters();
-        telemetry::numbers out(telemetry::part::idempotency, labels_);
-        std::size_t series = 0;
-        for (auto const count : {n.claimed, n.completed, n.duplicates, n.released, n.abandoned, n.mismatched,
-                 n.fenced, n.unavailable, n.unrecorded})
-            out.add(telemetry::id::idempotency_messages, series++, count);
-        to.push_back(out.read());
-    }
-
-private:
-    std::shared_ptr<idempotency::once const> const of_;
-    telemetry::source_labels const labels_;
-};
 
 failure no_table(std::string const& table, failure const& why)
 {
@@ -77,8 +62,9 @@ void add_idempotency_options(command& to, idempotency_options& o)
         {"--idempotency-name NAME", o.name,
             "With --idempotency: the name of the work, which is part of each key; default: the queue's name",
             needs("--idempotency")},
-        {"--idempotency-life SECONDS", o.life, "With --idempotency: remember a completed key for so long",
-            range(1, 31'536'000), shows_default(), needs("--idempotency")},
+        {"--idempotency-life DURATION", o.life, "With --idempotency: remember a completed key for so long",
+            duration_within(std::chrono::seconds(1), std::chrono::hours(24 * 365)), shows_default(),
+            needs("--idempotency")},
         {"--idempotency-flavour LANGUAGE", o.flavour,
             "With --idempotency: write keys as Powertools for this language does, to share its table; default quern",
             one_of({"quern", "python", "typescript", "java"}), needs("--idempotency")},
@@ -129,10 +115,10 @@ void idempotency_work::add_attributes(consumer_options& to) const
 handler idempotency_work::wrap(std::string const& queue_url, handler inner)
 {
     idempotency::once_options how;
-    how.prefix = said_.name.empty() ? name_of_queue(queue_url) : said_.name;
+    how.prefix = said_.name.empty() ? std::string(sqs::queue_name_in(queue_url)) : said_.name;
     how.as = idempotency::flavour_named(said_.flavour).value();
     how.key = key_;
-    how.life = std::chrono::seconds(said_.life);
+    how.life = std::chrono::floor<std::chrono::seconds>(said_.life);
     how.log = to_stderr();
     auto const guard = std::make_shared<idempotency::once>(store_, std::move(how));
     guards_[queue_url] = guard;
@@ -142,7 +128,7 @@ handler idempotency_work::wrap(std::string const& queue_url, handler inner)
 void idempotency_work::show(
     std::string const& queue_url, telemetry::source_labels const& labels, metrics::collection& in) const
 {
-    in.add(std::make_shared<guard_numbers>(guards_.at(queue_url), labels));
+    in.add([guard = guards_.at(queue_url), labels] { return numbers_of(*guard, labels); });
 }
 
 std::string idempotency_work::statistics() const

@@ -24,7 +24,7 @@ struct idempotency_options {
     std::string key = "message-id";
     std::string name; ///< before the digest in each key; empty: that of the queue
     std::string flavour = "quern";
-    int life = 3'600;
+    std::chrono::milliseconds life = std::chrono::hours(1);
 };
 
 void add_idempotency_options(command& to, idempotency_options&);

@@ -1,5 +1,7 @@
 #include "common/line_reader.hpp"
 
+#include <quern/core/detail/descriptor.hpp>
+
 #include <algorithm>
 #include <cerrno>
 #include <unistd.h>
@@ -41,10 +43,7 @@ result<void> line_reader::read()
     if (!error || error == boost::system::errc::interrupted || error == boost::system::errc::operation_would_block) {
         return {};
     }
-    failure why;
-    why.code = error;
-    why.message = "standard input";
-    return why;
+    return detail::system_failure(error.value(), "standard input");
 }
 
 } // namespace quern::app

@@ -1,5 +1,7 @@
 #include "common/line_writer.hpp"
 
+#include <quern/core/detail/descriptor.hpp>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -64,9 +66,7 @@ asio::awaitable<void> line_writer::put(std::string_view line)
             error == boost::system::errc::operation_would_block) {
             continue;
         }
-        broken_.emplace();
-        broken_->code = error;
-        broken_->message = "standard output";
+        broken_ = detail::system_failure(error.value(), "standard output");
     }
 }
 

@@ -15,9 +15,14 @@
 #include <utility>
 
 namespace quern::app {
+
+using namespace quern::detail;
+
 namespace {
 
 using namer = std::function<std::optional<telemetry::trace_context>(std::string_view)>;
+
+thread_local log_subject const* subject = nullptr;
 
 std::mutex naming; // for this
 namer traces;
@@ -66,7 +71,7 @@ public:
         json.member("message", text);
         json.member(ecs_ ? "log.logger" : "logger", "quern");
         if (ecs_) json.member("ecs.version", "8.11.0");
-        write_trace(json, message_id_in(text));
+        write_subject(json, subject ? *subject : log_subject(), message_id_in(text));
         json.end_object();
         out += '\n';
         to.append(out.data(), out.data() + out.size());
@@ -75,11 +80,23 @@ public:
     std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<as_json>(ecs_); }
 
 private:
+    void write_subject(text::json_writer& json, log_subject const& about, std::string_view id_in_text) const
+    {
+        auto const named = [this](char const* name) { return (ecs_ ? "quern." : "") + std::string(name); };
+        auto const id = about.message_id.empty() ? id_in_text : about.message_id;
+        auto const queue = printable(std::string(about.queue.substr(about.queue.rfind('/') + 1)));
+        if (!queue.empty()) json.member(named("queue"), queue);
+        if (!id.empty()) json.member("message_id", printable(std::string(id)));
+        if (about.attempt != 0) json.member(named("attempt"), about.attempt);
+        if (about.status != 0) json.member(named("status"), about.status);
+        if (about.delay) json.member(named("delay_s"), about.delay->count() / 1000);
+        write_trace(json, id);
+    }
+
     void write_trace(text::json_writer& json, std::string_view message_id) const
     {
         auto const trace = trace_of(message_id);
         if (!trace) return;
-        json.member("message_id", message_id);
         json.member(ecs_ ? "trace.id" : "trace_id", telemetry::text_of(trace->trace));
         json.member(ecs_ ? "span.id" : "span_id", telemetry::text_of(trace->span));
         if (!ecs_) json.member("trace_flags", trace->sampled ? "01" : "00");
@@ -106,6 +123,16 @@ void name_traces_in_log(namer who)
 {
     std::lock_guard const held(naming);
     std::swap(traces, who);
+}
+
+log_subject_now::log_subject_now(log_subject const& about)
+{
+    subject = &about;
+}
+
+log_subject_now::~log_subject_now()
+{
+    subject = nullptr;
 }
 
 std::string_view message_id_in(std::string_view text)

@@ -1,13 +1,15 @@
 #include "common/message_json.hpp"
 
 #include <quern/core/detail/text/base64.hpp>
+#include <quern/sqs/detail/copy.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
-#include <fmt/chrono.h>
-
 namespace quern::app {
+
+using namespace quern::detail;
+
 namespace {
 
 namespace json = boost::json;
@@ -31,10 +33,7 @@ json::object attributes_of(delivery const& d)
 
 std::string iso_time(wall_time at)
 {
-    auto const ms = std::chrono::floor<std::chrono::milliseconds>(at);
-    auto const s = std::chrono::floor<std::chrono::seconds>(ms);
-    return fmt::format(
-        "{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(s)), (ms - s).count());
+    return sqs::detail::rfc3339_ms(at);
 }
 
 std::string json_line(delivery const& d, std::string const& queue_url)

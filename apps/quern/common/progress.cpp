@@ -24,13 +24,14 @@ std::string progress_line(std::string const& what, std::size_t done, std::size_t
 
 progress::progress(std::string what, std::size_t total, tick now, std::size_t before)
     : what_(std::move(what)), total_(total), before_(before), terminal_(::isatty(STDERR_FILENO) == 1), began_at_(now),
-      due_at_(now + (terminal_ ? 100ms : 2000ms))
+      due_at_(now + (terminal_ ? 100ms : pause_))
 {}
 
 void progress::show(std::size_t done, tick now, std::string const& more)
 {
     if (now < due_at_) return;
-    due_at_ = now + (terminal_ ? 100ms : 2000ms);
+    if (!terminal_) pause_ = std::min<std::chrono::milliseconds>(2 * pause_, 1min);
+    due_at_ = now + (terminal_ ? 100ms : pause_);
     if (total_ != 0) total_ = std::max(total_, done); // more have come since
     auto const seconds = std::chrono::duration<double>(now - began_at_).count();
     auto const now_done = static_cast<double>(done - std::min(before_, done));

@@ -8,6 +8,7 @@
 
 namespace quern::app {
 
+using namespace quern::detail;
 using namespace std::chrono_literals;
 
 std::optional<policy::rate> rate_from(std::string_view text)

@@ -2,7 +2,6 @@
 
 #include <quern/telemetry/log.hpp>
 
-#include <string_view>
 #include <utility>
 
 namespace quern::app {
@@ -10,7 +9,7 @@ namespace quern::app {
 /// The log of a consumer whose handlers reject nothing: where rejected messages would go is no matter.
 inline log_sink without_word_of_rejects(log_sink to)
 {
-    return [to = std::move(to)](log_level level, std::string_view text) {
+    return [to = std::move(to)](log_level level, log_text const& text) {
         if (text.starts_with("redrive policy: ") && text.ends_with("rejected messages will be deleted")) return;
         to(level, text);
     };

@@ -2,6 +2,8 @@
 
 #include "common/complaint.hpp"
 
+#include <quern/core/detail/descriptor.hpp>
+
 #include <fmt/core.h>
 
 #include <cerrno>
@@ -14,23 +16,18 @@
 #include <utility>
 
 namespace quern::app {
-namespace {
 
-failure failed_for(std::string what, int error)
-{
-    failure why;
-    why.code.assign(error, boost::system::system_category());
-    why.message = std::move(what);
-    return why;
-}
+using quern::detail::system_failure;
+
+namespace {
 
 /// Why nothing can be put there.
 std::optional<failure> unfit(std::string const& path)
 {
     std::error_code ignored;
-    if (std::filesystem::is_directory(path, ignored)) return failed_for(path, EISDIR);
+    if (std::filesystem::is_directory(path, ignored)) return system_failure(EISDIR, path);
     // A device or a pipe, which the report would replace rather than go to: /dev/stdout, for root.
-    if (std::filesystem::is_other(path, ignored)) return failed_for(path + " is no plain file", EINVAL);
+    if (std::filesystem::is_other(path, ignored)) return system_failure(EINVAL, path + " is no plain file");
     return {};
 }
 
@@ -38,7 +35,7 @@ failure no_room_beside(std::string const& path)
 {
     auto const error = errno;
     auto const parent = std::filesystem::path(path).parent_path().string();
-    return failed_for("the folder " + (parent.empty() ? std::string(".") : parent) + " takes no file", error);
+    return system_failure(error, "the folder " + (parent.empty() ? std::string(".") : parent) + " takes no file");
 }
 
 } // namespace
@@ -76,7 +73,7 @@ result<void> report_file::append(std::string_view text)
     while (!text.empty()) {
         auto const put = ::write(file_, text.data(), text.size());
         if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return failed_for(draft_, errno);
+        if (put < 0) return system_failure(errno, draft_);
         is_empty_ = false;
         text.remove_prefix(static_cast<std::size_t>(put));
     }
@@ -90,7 +87,7 @@ result<void> report_file::finish()
     if (::fsync(file) != 0) error = errno; // an export may be the only copy
     if (::close(file) != 0 && error == 0) error = errno;
     if (error == 0 && std::rename(draft_.c_str(), path_.c_str()) != 0) error = errno;
-    if (error != 0) return failed_for(path_, error);
+    if (error != 0) return system_failure(error, path_);
     draft_.clear();
     return {};
 }

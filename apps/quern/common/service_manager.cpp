@@ -2,7 +2,10 @@
 
 #include <quern/core/detail/text/reading.hpp>
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -16,6 +19,9 @@
 #include <utility>
 
 namespace quern::app {
+
+using namespace quern::detail;
+
 namespace {
 
 constexpr std::chrono::microseconds shortest{1'000}; // between two of its feeds, whatever the environment says
@@ -49,22 +55,26 @@ void send(std::string const& socket, std::string_view news)
 } // namespace
 
 struct service_manager::watchdog : std::enable_shared_from_this<watchdog> {
-    watchdog(boost::asio::any_io_executor ex, std::string to, std::chrono::microseconds each)
-        : timer(std::move(ex)), socket(std::move(to)), interval(each)
+    watchdog(boost::asio::any_io_executor ex, std::string to, std::chrono::microseconds each,
+        std::function<boost::asio::awaitable<bool>()> ask)
+        : timer(std::move(ex)), socket(std::move(to)), interval(each), alive(std::move(ask))
     {}
 
-    void feed()
+    boost::asio::awaitable<void> feed()
     {
-        send(socket, "WATCHDOG=1");
-        timer.expires_after(interval);
-        timer.async_wait([self = shared_from_this()](boost::system::error_code ec) {
-            if (!ec && !self->over) self->feed();
-        });
+        while (!over) {
+            timer.expires_after(interval);
+            bool is_alive = true;
+            if (alive) is_alive = co_await alive();
+            if (is_alive && !over) send(socket, "WATCHDOG=1");
+            if (!over) co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+        }
     }
 
     boost::asio::steady_timer timer;
     std::string const socket;
     std::chrono::microseconds const interval;
+    std::function<boost::asio::awaitable<bool>()> const alive;
     bool over = false;
 };
 
@@ -83,12 +93,15 @@ service_manager::~service_manager()
     watchdog_->timer.cancel();
 }
 
-void service_manager::ready(std::string const& status)
+void service_manager::ready(std::string const& status, std::function<boost::asio::awaitable<bool>()> alive)
 {
     send(socket_, "READY=1\nSTATUS=" + status);
     if (!patience_ || socket_.empty() || watchdog_) return;
-    watchdog_ = std::make_shared<watchdog>(ex_, socket_, std::max(*patience_ / 2, shortest));
-    watchdog_->feed();
+    watchdog_ = std::make_shared<watchdog>(ex_, socket_, std::max(*patience_ / 2, shortest), std::move(alive));
+    auto const work = [its = watchdog_]() -> boost::asio::awaitable<void> { co_await its->feed(); };
+    boost::asio::co_spawn(ex_, work, [](std::exception_ptr bug) {
+        if (bug) std::rethrow_exception(bug);
+    });
 }
 
 void service_manager::stopping()

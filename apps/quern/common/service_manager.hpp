@@ -1,8 +1,10 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,9 +23,9 @@ public:
     service_manager& operator=(service_manager const&) = delete;
     ~service_manager(); ///< nothing tells the watchdog any more
 
-    /// Tells that the work has begun. From now on the watchdog hears, where there is one, that the executor runs:
-    /// twice in the time that it waits.
-    void ready(std::string const& status);
+    /// Tells that the work has begun. From now on the watchdog hears, where there is one, twice in the time that it
+    /// waits, that the executor runs and that `alive` says yes; null: that it runs.
+    void ready(std::string const& status, std::function<boost::asio::awaitable<bool>()> alive = nullptr);
 
     /// Tells that the end has begun.
     void stopping();

@@ -27,7 +27,7 @@ struct session {
     /// `about`: the queue, where there are two of them.
     exit_code complain(failure const& why, std::string const& about = {}) const
     {
-        auto const text = explain(why, sqs.endpoint());
+        auto const text = explain(why, sqs.endpoint(), options.where.region);
         return app::complain(about.empty() ? text : about + ": " + text, blames_usage(why) ? usage : failed);
     }
 };

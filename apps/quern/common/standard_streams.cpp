@@ -1,5 +1,7 @@
 #include "common/standard_streams.hpp"
 
+#include <quern/core/detail/descriptor.hpp>
+
 #include <cerrno>
 #include <fcntl.h>
 #include <string_view>
@@ -41,10 +43,7 @@ result<void> flush_output()
     errno = 0;
     bool const flushed = std::fflush(stdout) == 0;
     if (flushed && std::ferror(stdout) == 0) return {};
-    failure why;
-    why.code.assign(errno != 0 ? errno : EIO, boost::system::system_category());
-    why.message = "standard output";
-    return why;
+    return detail::system_failure(errno != 0 ? errno : EIO, "standard output");
 }
 
 } // namespace quern::app

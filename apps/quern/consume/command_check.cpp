@@ -29,9 +29,9 @@ boost::asio::awaitable<std::string> missing_command(std::string command)
         if (::access(word.c_str(), X_OK) != 0) co_return word + " is not executable; chmod +x " + word;
         co_return std::string();
     }
-    aws::shell_command ask("command -v -- " + word + "");
+    aws::detail::shell_command ask("command -v -- " + word + "");
     ask.keep_output = true;
-    auto const found = co_await aws::run_shell_command(std::move(ask));
+    auto const found = co_await aws::detail::run_shell_command(std::move(ask));
     if (found && !found->succeeded()) co_return "there is no command " + word + "; check PATH, or give its path";
     co_return std::string();
 }

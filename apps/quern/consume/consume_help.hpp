@@ -12,9 +12,10 @@ Should standard output break, what was not written is given back, and the progra
 With --exec the command runs through /bin/sh -c once a message, with the body on its standard input and these variables:
   QUERN_MESSAGE_ID, QUERN_RECEIVE_COUNT, QUERN_QUEUE_URL, QUERN_ATTRIBUTES (JSON as above), QUERN_SENT_AT,
   QUERN_FIRST_RECEIVED_AT, QUERN_GROUP; all of them always, and empty where the message has no such thing; with
-  --traces TRACEPARENT and TRACESTATE
-Status 0 acknowledges the message, anything else puts it off for a time that grows with its receive count. A message
-whose attributes do not fit into such a variable (128 KiB) cannot be handled: it is put off as well. The command's standard
+  --traces TRACEPARENT and TRACESTATE. Attributes that do not fit into a variable (128 KiB) are in the file that
+  QUERN_ATTRIBUTES_FILE names, and QUERN_ATTRIBUTES is empty.
+Status 0 acknowledges the message, anything else puts it off by --backoff, unless --sysexits or a list gives it another meaning:
+rejected, malformed, or unavailable, which says nothing of the message. The command's standard
 output is that of this program. When the lease is lost or a drain runs out of time it and all that it has started get SIGTERM,
 and SIGKILL after a twentieth of --drain-deadline. A command that is not there when the program starts ends it.
 

@@ -1,5 +1,6 @@
 #include "consume/consume_options.hpp"
 
+#include "common/backoff_text.hpp"
 #include "common/command_line.hpp"
 #include "common/complaint.hpp"
 #include "common/flag_text.hpp"
@@ -26,10 +27,17 @@ namespace {
 std::map<std::string, group_policy> const group_policies{{"retry", group_policy::retry_head},
     {"skip", group_policy::skip_head}, {"park", group_policy::park_group}, {"halt", group_policy::halt}};
 
+std::string check_concurrency(std::string const& said)
+{
+    auto const n = detail::text::number_in<std::size_t>(said);
+    return said == "auto" || (n && *n >= 1 && *n <= 120'000) ? "" : "wants a number from 1 to 120000, or auto";
+}
+
 result<std::pair<std::string, double>> tenant_weight_from(std::string_view text)
 {
     auto const equals = text.rfind('=');
-    auto const weight = equals == text.npos ? std::nullopt : quern::text::number_in<double>(text.substr(equals + 1));
+    auto const weight =
+        equals == text.npos ? std::nullopt : quern::detail::text::number_in<double>(text.substr(equals + 1));
     if (!weight || !(*weight > 0 && *weight <= 1e6))
         return failure(errc::invalid_option, "must be TENANT=WEIGHT, as shop-7=2, the weight a number above 0");
     return std::pair(std::string(text.substr(0, equals)), *weight);
@@ -61,11 +69,26 @@ std::string conflict(consume_options const& o)
         return "--on-group-failure skip needs --poison-queue, where the skipped message goes";
     for (auto const& queue : o.queues)
         if (std::ranges::count(o.queues, queue) != 1) return "the queue " + queue + " is named twice";
-    if (!o.fleet.empty() && o.rate.empty() && o.fleet_concurrency == 0)
+    if (!o.fleet.empty() && o.rate.empty() && !o.fleet_concurrency)
         return "--fleet-limit needs --rate or --fleet-concurrency";
+    if (o.platform.target_dwell && o.queues.size() > 1) return "--target-dwell goes with one queue";
     if (!o.fleet.empty() && o.queues.size() > 1) return "--fleet-limit goes with one queue";
+    if (!o.flag.empty() && o.flag == o.platform.raise_flag)
+        return "--raise-flag is the flag of --flag: the consumer would halt itself, and never find out that the "
+               "outage is over";
     if (o.park_for && o.on_group_failure != "park") return "--park-for needs --on-group-failure park";
     return {};
+}
+
+exit_rule exit_rule_from(consume_options const& o)
+{
+    exit_rule out;
+    out.sysexits = o.sysexits;
+    out.retry = exit_statuses::parse(o.exec_retry).value();
+    out.reject = exit_statuses::parse(o.exec_reject).value();
+    out.malformed = exit_statuses::parse(o.exec_malformed).value();
+    out.unavailable = exit_statuses::parse(o.exec_unavailable).value();
+    return out;
 }
 
 policy::flag_options flag_options_from(consume_options const& o)
@@ -87,8 +110,9 @@ void set_fairness(consumer_options& to, consume_options const& o)
     if (o.look_ahead) {
         auto& limits = to.limits;
         to.fairness.look_ahead = o.look_ahead;
-        limits.handler_concurrency = limits.handler_concurrency.value_or(limits.max_in_flight);
-        limits.max_in_flight = std::min<std::size_t>(120'000, *o.look_ahead + 2 * *limits.handler_concurrency);
+        auto const at_once = limits.handler_concurrency.value_or(limits.max_in_flight);
+        if (!to.concurrency) limits.handler_concurrency = at_once;
+        limits.max_in_flight = std::min<std::size_t>(120'000, *o.look_ahead + 2 * at_once);
     }
     std::map<std::string, double> weights;
     for (auto const& text : o.tenant_weights) {
@@ -107,10 +131,13 @@ void set_fairness(consumer_options& to, consume_options const& o)
 consumer_options options_from(consume_options const& o)
 {
     consumer_options out;
-    out.limits.max_in_flight =
-        o.max_in_flight.value_or(o.exec.empty() ? 1'000 : 2 * std::max(1u, std::thread::hardware_concurrency()));
+    auto const commands = o.finds_concurrency() ? 200u : 2 * std::max(1u, std::thread::hardware_concurrency());
+    out.limits.max_in_flight = o.max_in_flight.value_or(o.exec.empty() ? 1'000 : commands);
     out.limits.max_bytes_in_flight = o.max_bytes_in_flight.most;
-    out.limits.handler_concurrency = o.handler_concurrency;
+    if (o.finds_concurrency())
+        out.concurrency.emplace().max = out.limits.max_in_flight;
+    else
+        out.limits.handler_concurrency = detail::text::number_in<std::size_t>(o.handler_concurrency);
     if (!o.rate.empty() && o.fleet.empty()) {
         out.limits.rate = rate_from(o.rate);
         out.limits.rate->burst = o.burst;
@@ -122,6 +149,7 @@ consumer_options options_from(consume_options const& o)
     out.handler_timeout = o.handler_timeout;
     out.max_age = o.max_age;
     out.max_tries = o.max_tries;
+    if (!o.backoff.empty()) out.backoff = backoff_from(o.backoff).value();
     if (!o.tenant.empty()) out.tenant = tenant_rule::parse(o.tenant).value();
     set_fairness(out, o);
     out.fifo.on_failure = group_policies.at(o.on_group_failure);
@@ -166,6 +194,10 @@ void add_consumer_options(command& to, consume_options& o)
             "Reject a message that fails again once SQS has counted so many receives of it; default: never. Without "
             "--poison-queue and dead-letter queue it is deleted",
             range(1, 1'000'000)},
+        {"--backoff SERIES", o.backoff,
+            "Delays after failures, by the receive count: exponential,1s,factor=2,cap=15m,jitter=half (the default), "
+            "linear,10s,step=10s, fibonacci,1s, or a list, 5s,30s,2m, whose last one repeats",
+            parsed_by(backoff_from)},
         {"--poison-queue QUEUE", o.poison_queue,
             "Move rejected messages to this queue, URL, name or ARN; default: the dead-letter queue of the redrive "
             "policy; where there is none they are deleted"},
@@ -199,6 +231,11 @@ void add_consumer_options(command& to, consume_options& o)
     });
     add_flag_options(to, o);
     to.add({
+        {"--log-messages LEVEL", o.log_messages,
+            "Log a line for each message that is done with, at level info or debug: its tries, what its handler "
+            "found, "
+            "how long that took and when it comes again; default: none",
+            one_of_told({"info", "debug"})},
         {"--stall-after DURATION", o.stall_after,
             "Log a line \"stalled:\" with the reason when nothing was received or settled for so long; none: never",
             duration_within(1s, 24h, true), shows_default()},
@@ -222,7 +259,8 @@ void add_consumer_options(command& to, consume_options& o)
         "With --traces: begin a trace for each handler, linked to the sender's; default: its span is a child of the "
         "sender's",
         needs("--traces")});
-    add_admin_options(to, o.admin);
+    add_admin_options(to, o.admin, true);
+    add_platform_options(to, o.platform);
 }
 
 void add_options(command& to, consume_options& o)
@@ -233,15 +271,35 @@ void add_options(command& to, consume_options& o)
             "Run this shell command for each message, with the body on standard input; default: print the messages"},
         {"--max-in-flight N", o.max_in_flight,
             "Hold at most so many messages at once, running and waiting; default 1000, with --exec twice the number "
-            "of processors",
+            "of processors, with --handler-concurrency auto as well 200",
             range(1, 120'000)},
         {"--handler-timeout DURATION", o.handler_timeout,
             "Cancel a handler that runs for longer, and try its message again later; default: not before its lease "
             "ends, 12 hours at most",
             duration_within(1ms, 12h)},
         {"--handler-concurrency N", o.handler_concurrency,
-            "Run at most so many handlers, or commands, at once; default: as many as --max-in-flight",
-            range(1, 120'000)},
+            "Run at most so many handlers, or commands, at once; auto: as many as bring more; default: as many as "
+            "--max-in-flight",
+            check(check_concurrency)},
+        {"--sysexits", o.sysexits,
+            "With --exec: statuses mean what sysexits.h says: 65 malformed, 67 and 77 rejected, 69 and 71 "
+            "unavailable, "
+            "all others retried; default: all are retried",
+            needs("--exec")},
+        {"--exec-reject STATUSES", o.exec_reject,
+            "With --exec: statuses that reject the message for good, 77 or 100-110; default none",
+            parsed_by(exit_statuses::parse), needs("--exec")},
+        {"--exec-malformed STATUSES", o.exec_malformed,
+            "With --exec: statuses of a message that cannot be understood: rejected, and logged as malformed; "
+            "default "
+            "none",
+            parsed_by(exit_statuses::parse), needs("--exec")},
+        {"--exec-unavailable STATUSES", o.exec_unavailable,
+            "With --exec: statuses that say nothing of the message: what the command needs is down; default none",
+            parsed_by(exit_statuses::parse), needs("--exec")},
+        {"--exec-retry STATUSES", o.exec_retry,
+            "With --exec: statuses that are retried whatever the options above say; default none",
+            parsed_by(exit_statuses::parse), needs("--exec")},
         {"--settings FILE", o.settings, "Read limits from this TOML file, at the start and at SIGHUP; see below"},
     });
     add_consumer_options(to, o);

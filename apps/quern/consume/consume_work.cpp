@@ -1,5 +1,7 @@
 #include "consume/consume_work.hpp"
 
+#include <quern/consumer/client_options.hpp>
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -26,7 +28,7 @@ consume_work::consume_work(asio::io_context& io, sqs::api& api, std::vector<std:
         queues_.push_back({urls.front(), *one_});
         return;
     }
-    consumers_options together;
+    consumer_group_options together;
     together.max_in_flight = options.limits.max_in_flight;
     auto each = options;
     each.limits.max_in_flight = 120'000; // what all share is the limit
@@ -143,6 +145,17 @@ std::optional<policy::rate> consume_work::rate_in_force() const
         out->burst = burst;
     }
     return out;
+}
+
+sqs::client_options consume_client_options(sqs::client_options of_session,
+    std::shared_ptr<aws::credentials_provider> credentials, consumer_options const& o, std::size_t queues,
+    bool may_be_turned)
+{
+    of_session.credentials = std::move(credentials);
+    auto& lanes = of_session.connections;
+    lanes.data_connections = std::max(lanes.data_connections, queues * (may_be_turned ? 1'000 : o.limits.max_polls));
+    lanes.control_connections = std::max(lanes.control_connections, queues * o.settle.max_calls);
+    return client_options_for(o, std::move(of_session));
 }
 
 } // namespace quern::app

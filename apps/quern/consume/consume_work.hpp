@@ -1,6 +1,6 @@
 #pragma once
 
-#include <quern/consumer/consumers.hpp>
+#include <quern/consumer/consumer_group.hpp>
 
 #include <boost/asio/io_context.hpp>
 
@@ -58,8 +58,13 @@ private:
     std::optional<std::size_t> handlers_of_slice_;
     bool has_slice_ = false;
     std::optional<consumer> one_;
-    std::optional<consumers> several_;
+    std::optional<consumer_group> several_;
     std::vector<queue> queues_;
 };
+
+/// The options of the consumers' client, from those of the session: keys are found once for both. Connections are
+/// opened as they are needed, and settings may want more than the options.
+sqs::client_options consume_client_options(sqs::client_options of_session, std::shared_ptr<aws::credentials_provider>,
+    consumer_options const&, std::size_t queues, bool may_be_turned);
 
 } // namespace quern::app

@@ -9,61 +9,35 @@
 #include "common/standard_streams.hpp"
 #include "consume/consume_work.hpp"
 #include "consume/fleet_work.hpp"
+#include "consume/message_log.hpp"
 #include "consume/metrics_export.hpp"
+#include "consume/platform_work.hpp"
 #include "consume/settings_file.hpp"
+#include "consume/turning.hpp"
+#include "consume/vital_watch.hpp"
 
-#include <quern/consumer/client_options.hpp>
 #include <quern/core/detail/printable.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/signal_set.hpp>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <csignal>
 
 namespace quern::app {
+
+using namespace quern::detail;
+
 namespace {
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-/// Keys are found once for both. Connections are opened as they are needed, and settings may want more than the
-/// options.
-sqs::client_options client_options_from(
-    session const& s, consumer_options const& o, std::size_t queues, bool may_be_turned)
-{
-    auto options = s.options;
-    options.credentials = s.sqs.credentials();
-    auto& lanes = options.connections;
-    lanes.data_connections = std::max(lanes.data_connections, queues * (may_be_turned ? 1'000 : o.limits.max_polls));
-    lanes.control_connections = std::max(lanes.control_connections, queues * o.settle.max_calls);
-    return client_options_for(o, std::move(options));
-}
-
 std::chrono::milliseconds left_until(tick at)
 {
     return std::max(std::chrono::ceil<std::chrono::milliseconds>(at - real_clock().now()), 100ms);
-}
-
-std::string closing_line(consumer_counters const& done)
-{
-    auto text = fmt::format("received {}, acknowledged {}", done.received, done.acked);
-    if (done.rejected != 0) text += fmt::format(", rejected {}", done.rejected);
-    if (done.discarded != 0) text += fmt::format(" ({} deleted: there is no queue for them)", done.discarded);
-    return text + fmt::format(", with {} requests", done.polls + done.settle_calls);
-}
-
-/// Puts limits in force that were read again.
-asio::awaitable<void> turn(consume_work& of, std::string path, consumer_limits to)
-{
-    auto const said = co_await of.set_limits(std::move(to));
-    if (said)
-        log_line(log_level::info, fmt::format("the settings of {} are in force", printable(path)));
-    else if (said.error().code != errc::stopped)
-        log_line(log_level::error,
-            fmt::format("the settings stay as they are: --settings {}: {}", printable(path), said.error().message));
 }
 
 /// A run, from its options to its exit code. Each step returns `ok`, or the code of its complaint.
@@ -83,7 +57,9 @@ public:
 private:
     std::shared_ptr<observer> observer_of(std::string const& url);
     void follow_signals();
+    void probe(consumer&, std::string const& name);
     void read_limits_again();
+    void show_numbers_of(std::string const& url);
     void begin();
     asio::awaitable<void> until_drained();
     asio::awaitable<bool> all_empty(std::vector<empty_watch>&);
@@ -103,10 +79,12 @@ private:
     std::shared_ptr<consumer_news> const heard_;
     consumer_work job_;
     std::shared_ptr<idempotency_work> once_;
+    std::unique_ptr<platform_work> platform_;
     std::unique_ptr<metrics_export> numbers_; // null: nobody wants them
     std::unique_ptr<fleet_work> fleet_;       // null: limits are this process's own
-    std::unique_ptr<admin_port> admin_;       // null: none is wanted
+    std::unique_ptr<admin::host> admin_;      // null: none is wanted
     std::optional<consume_work> all_;
+    std::shared_ptr<vital_watch> vitals_;
     service_manager manager_{s_.io.get_executor()};
     std::vector<on_signal> signals_; // as long as there are consumers to ask and to turn
 };
@@ -120,6 +98,7 @@ asio::awaitable<int> consume_run::find_queues()
             co_return complain("the queue " + queue + " is named twice", usage);
         urls_.push_back(*url);
     }
+    if (!has_one()) settings_.log = naming_queues(std::move(settings_.log));
     if (o_.poison_queue.empty()) co_return ok;
     auto const poison = co_await existing_queue(s_.sqs, o_.poison_queue);
     if (!poison) co_return s_.complain(poison.error(), "--poison-queue " + o_.poison_queue);
@@ -171,6 +150,14 @@ asio::awaitable<int> consume_run::prepare(make_work const& make)
         job_.handle = [once = once_, inner = job_.handle](
                           std::string const& url) { return once->wrap(url, inner(url)); };
     }
+    auto platform = platform_work::to(s_, o_.platform);
+    if (!platform) co_return complain(platform.error());
+    platform_ = std::move(*platform);
+    if (job_.handle_many)
+        job_.handle_many = [this, inner = job_.handle_many](
+                               std::string const& url) { return platform_->wrap(inner(url)); };
+    else
+        job_.handle = [this, inner = job_.handle](std::string const& url) { return platform_->wrap(inner(url)); };
     if (auto const wrong = settings_.validate()) co_return complain(*wrong);
     co_return ok;
 }
@@ -181,14 +168,15 @@ int consume_run::open_doors()
     auto exported = metrics_export::to(s_, o_.metrics, o_.admin.port.has_value());
     if (!exported) return complain(exported.error());
     numbers_ = std::move(*exported);
-    auto client = client_options_from(s_, settings_, urls_.size(), !o_.settings.empty());
+    auto client =
+        consume_client_options(s_.options, s_.sqs.credentials(), settings_, urls_.size(), !o_.settings.empty());
     if (numbers_) client.observer = numbers_->of_client();
     s_.consumers.emplace(s_.io.get_executor(), std::move(client));
     if (urls_.size() > at_first_.max_in_flight)
         return complain(fmt::format("--max-in-flight must be at least {}, one for each queue", urls_.size()), usage);
     std::function<telemetry::snapshot()> page;
     if (numbers_) page = [numbers = numbers_.get()] { return numbers->all().snapshot(); };
-    auto door = admin_port::open(o_.admin, job_.program, s_.io.get_executor(), std::move(page));
+    auto door = open_admin_port(o_.admin, job_.program, s_.io.get_executor(), std::move(page), platform_->wanted());
     if (!door) return complain(door.error());
     admin_ = std::move(*door);
     return ok;
@@ -198,7 +186,12 @@ std::shared_ptr<observer> consume_run::observer_of(std::string const& url)
 {
     auto its = settings_.observer;
     if (numbers_) its = numbers_->of_queue(url);
+    if (!o_.log_messages.empty()) {
+        auto const level = o_.log_messages == "info" ? log_level::info : log_level::debug;
+        its = std::make_shared<message_log>(url, level, settings_.log, std::move(its));
+    }
     if (heard_->traces) its = heard_->traces->of_queue(url, std::move(its));
+    its = platform_->observe(url, std::move(its));
     return admin_ ? admin_->observe(url, std::move(its)) : its;
 }
 
@@ -215,6 +208,11 @@ asio::awaitable<int> consume_run::consume()
         if (!said) co_return complain(said.error());
     }
     begin();
+    auto const drain = [this](std::chrono::milliseconds within) {
+        manager_.stopping();
+        all_->stop(within);
+    };
+    co_await platform_->begin(*all_, limit_, drain);
     co_await until_drained();
     co_await end();
     auto const code = judge();
@@ -223,42 +221,58 @@ asio::awaitable<int> consume_run::consume()
     co_return co_await complain_of_end();
 }
 
+void consume_run::show_numbers_of(std::string const& url)
+{
+    auto const& labels = numbers_->labels_of(url);
+    if (once_) once_->show(url, labels, numbers_->all());
+    if (job_.show) job_.show(url, labels, numbers_->all());
+}
+
 void consume_run::begin()
 {
     if (numbers_) numbers_->begin(*all_);
     for (auto const& url : urls_)
-        if (numbers_ && once_) once_->show(url, numbers_->labels_of(url), numbers_->all());
+        if (numbers_) show_numbers_of(url);
+    if (numbers_) platform_->show(numbers_->labels_of(urls_.front()), numbers_->all());
     if (heard_->traces) heard_->traces->begin(numbers_ ? numbers_->count_dropped() : nullptr);
     if (fleet_) fleet_->begin(*all_);
     if (admin_) {
         for (auto const& q : all_->queues())
             admin_->watch(q.url, q.of);
-        admin_->begin();
+        admin_->begin().value(); // it listens already
     }
 }
 
 void consume_run::follow_signals()
 {
-    if (!o_.settings.empty()) signals_.emplace_back(s_.io, SIGHUP, [this] { read_limits_again(); });
+    if (!o_.settings.empty() || job_.read_again)
+        signals_.emplace_back(s_.io, SIGHUP, [this] { read_limits_again(); });
     for (auto const& q : all_->queues()) {
-        auto const tell = [name = has_one() ? "" : q.url + ": "](std::exception_ptr bug, explanation const& said) {
+        auto const name = has_one() ? std::string() : q.url + ": ";
+        auto const tell = [name](std::exception_ptr bug, explanation const& said) {
             if (bug) std::rethrow_exception(bug);
             say(stderr, "quern: {}{}\n", name, to_string(said));
         };
         signals_.emplace_back(s_.io, SIGUSR1, [this, q, tell] { asio::co_spawn(s_.io, q.of.explain(), tell); });
+        signals_.emplace_back(s_.io, SIGUSR2, [this, q, name] { probe(q.of, name); });
         log_line(log_level::info, fmt::format("consuming {}", q.url));
     }
 }
 
+void consume_run::probe(consumer& of, std::string const& name)
+{
+    of.probe_now();
+    log_line(log_level::info, name + "what waits for better times is tried now");
+}
+
 void consume_run::read_limits_again()
 {
-    auto const found = load_limits(o_.settings, base_);
-    if (!found) {
-        log_line(
-            log_level::error, fmt::format("the settings stay as they are: {}", printable(found.error().message)));
+    auto now = settings_now(o_, base_, job_.read_again);
+    if (!now) {
+        log_line(log_level::error, fmt::format("the settings stay as they are: {}", printable(now.error().message)));
         return;
     }
-    asio::co_spawn(s_.io, turn(*all_, o_.settings, *found), [](std::exception_ptr bug) {
+    asio::co_spawn(s_.io, turn(*all_, std::move(*now)), [](std::exception_ptr bug) {
         if (bug) std::rethrow_exception(bug);
     });
 }
@@ -284,7 +298,9 @@ asio::awaitable<void> consume_run::until_drained()
         heard->arrived.ring();
     });
     if (job_.started) job_.started(*all_);
-    manager_.ready("consuming " + (has_one() ? urls_.front() : std::to_string(urls_.size()) + " queues"));
+    vitals_ = std::make_shared<vital_watch>(*all_);
+    manager_.ready("consuming " + (has_one() ? urls_.front() : std::to_string(urls_.size()) + " queues"),
+        [vitals = vitals_] { return vitals->alive(); });
 
     bool draining = false;
     auto const every = job_.statistics_every;
@@ -325,8 +341,10 @@ asio::awaitable<bool> consume_run::all_empty(std::vector<empty_watch>& watches)
 asio::awaitable<void> consume_run::end()
 {
     signals_.clear();
+    vitals_->end();
     if (job_.ended) job_.ended();
     heard_->report = co_await all_->drained();
+    co_await platform_->end();
     if (fleet_) co_await fleet_->finish();
     if (admin_) co_await admin_->end();
     auto const sent_by =
@@ -341,25 +359,9 @@ asio::awaitable<void> consume_run::end()
 
 int consume_run::judge()
 {
-    auto const& report = heard_->report;
-    std::uint64_t discarded = 0;
-    for (auto const& q : all_->queues()) {
-        auto const its = q.of.counters();
-        log_line(log_level::info, (has_one() ? "" : q.url + ": ") + closing_line(its));
-        discarded += its.discarded;
-    }
-    log_line(log_level::info, fmt::format("drained: {}", to_json(report)));
-    int code = ok;
-    if (!report.clean()) {
-        code = complain("the drain left messages behind that come again later: " + to_json(report), not_drained);
-    }
-    if (discarded != 0) {
-        code =
-            complain(fmt::format("{} rejected and deleted unhandled; --poison-queue would have kept them", discarded),
-                deleted);
-    }
+    auto code = judged(*all_, heard_->report);
     if (report_) {
-        if (auto const written = report_->write(all_->report(report) + '\n'); !written)
+        if (auto const written = report_->write(all_->report(heard_->report) + '\n'); !written)
             code = complain_of_report(o_.report, written.error());
     }
     if (heard_->complaint) code = complain(*heard_->complaint);

@@ -6,6 +6,7 @@
 
 #include <quern/consumer/consumer.hpp>
 #include <quern/core/alarm.hpp>
+#include <quern/metrics/collection.hpp>
 
 #include <boost/asio/awaitable.hpp>
 
@@ -40,6 +41,13 @@ struct consumer_news {
     std::shared_ptr<trace_export> traces; ///< before the work is made; null: nobody wants them
 };
 
+/// Settings as they are now, after a change of files.
+struct settings_again {
+    std::string of; ///< the file
+    consumer_limits limits;
+    std::vector<std::string> turned, need_restart; ///< names of options that differ from those at the start
+};
+
 /// The work on each message, and what goes with it.
 struct consumer_work {
     std::string program;                                              ///< "quern consume", for whoever watches it
@@ -48,8 +56,12 @@ struct consumer_work {
     std::function<std::string()> statistics;                          ///< a line for the log; null: none
     std::optional<std::chrono::milliseconds> statistics_every;        ///< absent: never
     std::function<void(consume_work&)> started;                       ///< once they run; null: nothing
-    std::function<void()> ended;                                      ///< before the consumers go; null: nothing
-    std::shared_ptr<void> keeps;                                      ///< alive as long as the consumers
+    std::function<result<settings_again>()> read_again;               ///< at SIGHUP; null: there is no file
+    /// Adds numbers of its own, with the labels of the queue's; null: it has none.
+    std::function<void(std::string const& url, telemetry::source_labels const&, metrics::collection&)> show;
+
+    std::function<void()> ended; ///< before the consumers go; null: nothing
+    std::shared_ptr<void> keeps; ///< alive as long as the consumers
 };
 
 /// Makes the work, once it is known where the messages come from; may change the settings.

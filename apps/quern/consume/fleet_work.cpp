@@ -60,7 +60,7 @@ std::string check_fleet(std::string const& text)
     return out ? std::string() : out.error().message;
 }
 
-fleet::budget fleet_budget_of(std::string const& rate, std::size_t concurrency)
+fleet::budget fleet_budget_of(std::string const& rate, std::optional<std::size_t> concurrency)
 {
     fleet::budget out;
     if (!rate.empty()) out.rate = rate_from(rate);

@@ -23,7 +23,7 @@ result<fleet::fleet_item> parse_fleet(std::string const& text);
 std::string check_fleet(std::string const& text);
 
 /// The budget, of --rate, which may be empty, and --fleet-concurrency.
-fleet::budget fleet_budget_of(std::string const& rate, std::size_t concurrency);
+fleet::budget fleet_budget_of(std::string const& rate, std::optional<std::size_t> concurrency);
 
 /// The slice of this program's consumers.
 class fleet_work {

@@ -6,9 +6,9 @@
 namespace quern::app {
 namespace {
 
-class settings_reader : private toml_reader {
+class limits_reader : private toml_reader {
 public:
-    explicit settings_reader(std::string_view file) : toml_reader(file) {}
+    explicit limits_reader(std::string_view file) : toml_reader(file) {}
 
     /// Turns what the document names.
     consumer_limits read(std::string_view document, consumer_limits out)
@@ -65,7 +65,7 @@ private:
 
 result<consumer_limits> limits_from(std::string_view document, std::string_view file, consumer_limits const& base)
 {
-    return read_toml("--settings", [&] { return settings_reader(file).read(document, base); });
+    return read_toml("--settings", [&] { return limits_reader(file).read(document, base); });
 }
 
 result<consumer_limits> load_limits(std::string const& path, consumer_limits const& base)

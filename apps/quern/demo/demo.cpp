@@ -64,7 +64,7 @@ public:
     {}
 
     /// Completes when all that was sent has been acknowledged, or will not be any more.
-    asio::awaitable<void> grind(admin_port* admin)
+    asio::awaitable<void> grind(admin::host* admin)
     {
         auto const self = shared_from_this();
         asio::co_spawn(executor_, send(), [self](std::exception_ptr bug) {
@@ -80,7 +80,7 @@ public:
             executor_, sqs_, queue_url_, [self](delivery& d) { return self->handle(d); }, settings);
         if (admin) {
             admin->watch(queue_url_, c);
-            admin->begin();
+            admin->begin().value(); // it listens already
         }
         c.start();
 
@@ -181,14 +181,14 @@ double requests_of_a_consumer(broker::server_counters const& counters)
     return static_cast<double>(sum);
 }
 
-figures figures_of(mill const& m, depth const& left, broker::server_counters const& counters)
+figures figures_of(mill const& m, sqs::queue_depth const& left, broker::server_counters const& counters)
 {
     auto const& count = m.count();
     figures f;
     f.sent = count.sent();
     f.acked = count.acked();
     f.retried = m.retried();
-    f.lost = std::max(count.missing(), static_cast<std::size_t>(left.total()));
+    f.lost = std::max(count.missing(), left.total());
     f.duplicates = count.duplicates();
     auto const seconds = std::chrono::duration<double>(count.last_acked_at() - count.first_given_at()).count();
     if (seconds > 0) f.per_second = static_cast<double>(f.acked) / seconds;
@@ -220,7 +220,7 @@ asio::awaitable<int> demo(session& s, demo_broker& broker, demo_options const& o
     sqs::create_queue_request creation("demo");
     auto const made = co_await s.sqs.create_queue(std::move(creation));
     if (!made) co_return s.complain(made.error());
-    auto const admin = admin_port::open(o.admin, "quern demo", s.io.get_executor());
+    auto const admin = open_admin_port(o.admin, "quern demo", s.io.get_executor());
     if (!admin) co_return complain(admin.error());
     auto const work = std::make_shared<mill>(s, o, made->queue_url);
     co_await work->grind(admin->get());

@@ -8,18 +8,18 @@ namespace quern::app {
 
 std::string what_is_missing(copy_of_queue const& c)
 {
-    auto const copied = static_cast<std::int64_t>(c.copied);
     if (c.interrupted) return "a signal ended it early: begin again";
     if (c.damaged != 0) return fmt::format("{} arrived damaged: begin again", c.damaged);
-    auto const missing = std::max(c.before, c.after) - copied;
-    if (missing <= 0) return {};
+    auto const total = std::max(c.before, c.after);
+    if (total <= c.copied) return {};
+    auto const missing = total - c.copied;
 
     // Ours are in flight as well.
-    auto const elsewhere = std::clamp<std::int64_t>(c.in_flight_after - copied, 0, missing);
-    auto const delayed = std::clamp<std::int64_t>(c.delayed_after, 0, missing - elsewhere);
+    auto const elsewhere = std::min(c.in_flight_after - std::min(c.in_flight_after, c.copied), missing);
+    auto const delayed = std::min(c.delayed_after, missing - elsewhere);
     auto const others = missing - elsewhere - delayed;
     std::string which, remedy = "begin again when they can be received";
-    auto const add = [&](std::int64_t count, char const* what) {
+    auto const add = [&](std::size_t count, char const* what) {
         if (count != 0) which += fmt::format("{}{} {}", which.empty() ? "" : ", ", count, what);
     };
     add(elsewhere, "in flight elsewhere");

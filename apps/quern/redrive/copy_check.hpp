@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 
 namespace quern::app {
@@ -10,8 +9,8 @@ namespace quern::app {
 struct copy_of_queue {
     std::string queue; ///< by name
     std::size_t copied = 0, damaged = 0;
-    std::int64_t before = 0, after = 0; ///< messages in all, when it began and when it had ended
-    std::int64_t in_flight_after = 0, delayed_after = 0;
+    std::size_t before = 0, after = 0; ///< messages in all, when it began and when it had ended
+    std::size_t in_flight_after = 0, delayed_after = 0;
     bool interrupted = false;
 };
 

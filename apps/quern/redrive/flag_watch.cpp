@@ -3,7 +3,6 @@
 #include <boost/asio/co_spawn.hpp>
 
 #include <exception>
-#include <utility>
 
 namespace quern::app {
 
@@ -15,9 +14,9 @@ flag_watch::flag_watch(asio::any_io_executor ex, policy::flag_options how, clock
 
 asio::awaitable<void> flag_watch::begin()
 {
-    while (rule_.at(time_.now()) == policy::flag_rule::state::unread) {
+    while (rule_.at(time_.now()) == policy::detail::flag_rule::state::unread) {
         co_await read();
-        if (rule_.at(time_.now()) == policy::flag_rule::state::unread)
+        if (rule_.at(time_.now()) == policy::detail::flag_rule::state::unread)
             co_await wake_.wait(rule_.wake_at(time_.now()));
     }
     asio::co_spawn(executor_, go_on(shared_from_this()), [](std::exception_ptr bug) {

@@ -34,7 +34,7 @@ private:
     boost::asio::any_io_executor const executor_;
     std::shared_ptr<policy::flag_source> const source_;
     clock& time_;
-    policy::flag_rule rule_;
+    policy::detail::flag_rule rule_;
     std::mt19937_64 random_{std::random_device()()};
     alarm wake_;
     bool over_ = false;

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "redrive/held_messages.hpp"
-
 #include <quern/core/clock.hpp>
+#include <quern/redrive/detail/held_messages.hpp>
 #include <quern/sqs/api.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -14,7 +13,7 @@
 namespace quern::app {
 
 /// Receives messages of a queue for a command that only looks at them: nobody else sees them until they are given
-/// back. See held_messages for what a process leaves hidden that is killed.
+/// back. See redrive::detail::held_messages for what a process leaves hidden that is killed.
 ///
 /// Lifetime  the api and the clock outlive it.
 /// Threads   one strand.
@@ -35,13 +34,11 @@ public:
     std::size_t requests() const { return requests_; } ///< so far
 
 private:
-    boost::asio::awaitable<void> extend();
-
     sqs::api& api_;
     std::string const url_;
     std::function<bool()> const over_;
     clock& time_;
-    held_messages held_;
+    redrive::detail::held_messages held_;
     std::size_t requests_ = 0;
 };
 

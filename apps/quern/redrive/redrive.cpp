@@ -8,8 +8,8 @@
 #include "redrive/flag_watch.hpp"
 #include "redrive/redrive_door.hpp"
 #include "redrive/redrive_edit.hpp"
-#include "redrive/redrive_help.hpp"
 #include "redrive/redrive_journal.hpp"
+#include "redrive/redrive_metrics.hpp"
 #include "redrive/redrive_native.hpp"
 #include "redrive/redrive_options.hpp"
 #include "redrive/redrive_saved.hpp"
@@ -18,6 +18,7 @@
 
 #include <quern/aws/config/detail/partitions.hpp>
 #include <quern/core/detail/printable.hpp>
+#include <quern/sqs/queue_reference.hpp>
 
 #include <fmt/core.h>
 
@@ -27,6 +28,9 @@
 #include <unistd.h>
 
 namespace quern::app {
+
+using namespace quern::detail;
+
 namespace {
 
 namespace asio = boost::asio;
@@ -35,8 +39,8 @@ namespace asio = boost::asio;
 bool agrees(redrive_options const& o, redrive::options const& settings, std::size_t depth)
 {
     if (o.yes || o.dry_run || ::isatty(STDIN_FILENO) != 1) return true;
-    std::string const from(redrive::queue_name(settings.dlq_url));
-    std::string const to(redrive::queue_name(o.isolate ? settings.poison_url : settings.to_url));
+    std::string const from(sqs::queue_name_in(settings.dlq_url));
+    std::string const to(sqs::queue_name_in(o.isolate ? settings.poison_url : settings.to_url));
     say(stderr, "{} has about {} messages. {} {} to {}? [y/N] ", printable(from), depth,
         o.isolate ? "Isolate" : "Redrive", settings.which.chooses_all() ? "them" : "those that are chosen",
         to.empty() ? "the queues that they came from" : printable(to));
@@ -71,7 +75,6 @@ void tell(redrive::report const& r)
 int judge(redrive_options const& o, redrive::report const& r, std::optional<report_file>& to)
 {
     tell(r);
-    if (!o.metrics.empty()) say(stdout, "{}", metrics_line(r, redrive::queue_name(o.queue), real_clock().wall()));
     int code = ok;
     if (r.left != 0 || r.unknown != 0 || r.interrupted || r.elsewhere != 0) code = failed;
     if (!r.drain.clean())
@@ -157,7 +160,7 @@ asio::awaitable<std::optional<int>> find_queues(session& s, redrive_options cons
         if (!url) co_return s.complain(url.error(), "--rule: " + one.url);
         one.url = *url;
     }
-    if (!aws::is_amazons(s.sqs.endpoint().host)) to.speed.depth_lag = std::chrono::milliseconds(0);
+    if (!aws::detail::is_amazons(s.sqs.endpoint().host)) to.speed.depth_lag = std::chrono::milliseconds(0);
     co_return std::nullopt;
 }
 
@@ -181,19 +184,41 @@ asio::awaitable<int> run_redriver(session& s, redrive_options const& o, redrive:
     }
     auto& client = s.consumers.emplace(ex, redrive::client_options_for(settings, std::move(base)));
     auto const before = settings.record ? settings.record->book().counts() : redrive::run_book::tally();
+    auto const opened_metrics = redrive_metrics::open(s, o.metrics, settings.dlq_url, before);
+    if (!opened_metrics) co_return complain(opened_metrics.error());
+    auto const metrics = *opened_metrics;
     auto const settled = before.redriven + before.isolated;
     auto const all = total + settled - std::min(before.undeleted, total);
     auto const expected = settings.which.chooses_all() ? std::min(settings.speed.limit.value_or(all), all) : 0;
     redrive::redriver driver(ex, client, std::move(settings));
-    std::function<void(redrive::report const&)> also;
-    if (door) also = [door](redrive::report const& r) { door->tell(r); };
-    auto const watch = std::make_shared<redrive_watch>(s.io, driver, expected, settled, std::move(also));
+    auto const also = [door, metrics](redrive::report const& r) {
+        if (door) door->tell(r);
+        if (metrics) metrics->tell(r);
+    };
+    auto const watch = std::make_shared<redrive_watch>(s.io, driver, expected, settled, also);
     watch->begin();
     auto const end = co_await driver.run();
     watch->end();
     if (*flag) (*flag)->end();
     if (!end) co_return s.complain(end.error(), o.queue);
+    if (metrics) co_await metrics->finish(*end);
     co_return judge(o, *end, report);
+}
+
+int complain_of_options(failure wrong)
+{
+    wrong.message = by_options_of_program(std::move(wrong.message));
+    return complain(wrong);
+}
+
+/// A run on a timer that finds nothing: told as any run, but no journal is kept of it.
+asio::awaitable<int> end_without_work(session& s, redrive_options const& o, std::optional<report_file>& to)
+{
+    redrive::report const none;
+    auto const metrics = redrive_metrics::open(s, o.metrics, o.queue, {});
+    if (!metrics) co_return complain(metrics.error());
+    if (*metrics) co_await (*metrics)->finish(none);
+    co_return judge(o, none, to);
 }
 
 asio::awaitable<int> redrive_queue(session& s, redrive_options o)
@@ -201,18 +226,19 @@ asio::awaitable<int> redrive_queue(session& s, redrive_options o)
     auto journal = journal_for(o);
     if (!journal) co_return complain(journal.error());
     auto settings = settings_for(o, *journal);
-    if (!settings) co_return complain(settings.error());
+    if (!settings) co_return complain_of_options(settings.error());
     auto const unfound = co_await find_queues(s, o, *settings);
     if (unfound) co_return *unfound;
-    if (auto const wrong = settings->validate()) co_return complain(*wrong);
+    if (auto const wrong = settings->validate()) co_return complain_of_options(*wrong);
     auto const more = o.native == "never" ? std::string() : beyond_a_move_task(o);
     if (o.native == "only" && !more.empty())
         co_return complain("--native only: SQS moves all as they are, and knows no " + more, usage);
     auto const depth = co_await queue_depth(s.sqs, settings->dlq_url);
-    auto const total = depth ? static_cast<std::size_t>(depth->total()) : 0;
+    auto const total = depth ? depth->total() : 0;
 
     auto report = open_report(o.report);
     if (!report) co_return complain_of_report(o.report, report.error());
+    if (o.again && depth && total == 0 && !has_begun(*journal)) co_return co_await end_without_work(s, o, *report);
     if (!has_begun(*journal) && !agrees(o, *settings, total)) co_return complain("nothing was done");
     if (o.native != "never" && more.empty())
         co_return co_await move_natively(s, o, settings->dlq_url, settings->to_url);
@@ -236,6 +262,49 @@ void run_redrive(command& to, std::shared_ptr<redrive_options> const& o, command
         line.run = [o, &line] { return redrive_with(line, o); };
     });
 }
+
+/// The text of `quern redrive --help` below its options.
+constexpr char const* redrive_help =
+    R"(Sends the messages of a dead-letter queue back, each to the queue that it came from unless --to names another, and
+deletes it once that queue has confirmed. Any number of these may run at once.
+
+A copy has the body, all attributes, the trace header and the group, and counts in x-redrive-attempt how often it was
+redriven. After --max-attempts, or when that is no count, it is poison and goes to the --poison-queue with the reason in
+QuernReason; without one it stays, is named, and the exit status is 1. The original id and times are new to the queue, but
+x-original-first-receive-timestamp keeps the time of the first receive.
+
+A message is delayed by --delay-base, doubled with each attempt up to --delay-max: by SQS on a standard queue, here on a FIFO
+queue, where it counts from the start of the run and the rest of the group waits behind.
+
+--canary 10:5m sends ten, waits until they could be received and five minutes more, and goes on only when none has come back
+(or no more than --stop-on-return). What has come back is seen when it is received again, and by the queue's count of messages,
+which on Amazon's SQS lags by a minute and a half: watch for longer than that.
+
+What is not chosen is hidden while the run lasts, under leases of 30 s (longer beyond 2,000 messages), and visible again at its end.
+On a FIFO queue it holds up its group.
+Messages are found by receiving, so each look at one counts as a receive of it.
+
+--native only has SQS move them (StartMessageMoveTask), from a queue that is a dead-letter queue: as they are, at --rate up to
+500 a second, without a count of attempts and so without an end to what fails again.
+
+--journal DIR writes every decision to DIR/NAME.jsonl before it is carried out. A run that was killed, stopped or drained goes on
+with `quern redrive resume`; what may have been sent twice is named. Delays may then be 30 days: the messages stay in the queue,
+hidden for up to 12 hours at a time. What has no room for the count goes unchanged, and DIR counts it. Any number of runs may be in
+DIR, one at a time over each queue. See status, history, export and cancel.
+
+SIGTERM and SIGINT drain. Exit status: 0 when all that was chosen went; 1 when something was left or failed, others had hidden
+messages when the end of the queue was reached, the run was ended early by a signal, or nobody knows whether something was sent; 2 also when the journal cannot be written; 3 when the drain left something behind; 5 when a rule, the flag
+or `cancel` stopped the run, or a refusal that would not pass.
+
+Examples:
+  quern redrive sample orders-dlq
+  quern redrive orders-dlq --dry-run --where 'attr.type = "legacy"'
+  quern redrive orders-dlq --canary 10:5m --ramp 1/s..50/s:10m --stop-on-return 5% --poison-queue orders-poison
+  quern redrive orders-dlq --rule 'attr.type = "legacy" -> orders-legacy'
+  quern redrive orders-dlq --id 30ea7123-59df-46d6-8b66-037694bbd9dc
+  quern redrive orders-dlq --journal /var/lib/quern --delay-base 1d --delay-max 14d --breaker-flag ssm:/orders/halt
+  quern redrive status --journal /var/lib/quern
+  quern redrive isolate orders-dlq --to orders-poison --where-body '/version = 1')";
 
 } // namespace
 

@@ -3,15 +3,9 @@
 #include "common/admin_port.hpp"
 #include "common/session.hpp"
 
-#include <quern/core/alarm.hpp>
-#include <quern/metrics/collection.hpp>
-#include <quern/metrics/sampler.hpp>
 #include <quern/redrive/redriver.hpp>
 
-#include <boost/asio/awaitable.hpp>
-
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace quern::app {
@@ -26,7 +20,7 @@ public:
     static result<std::shared_ptr<redrive_door>> open(session&, admin_options const&, std::string dlq_url);
 
     /// The observer of the client that the redriver will use.
-    std::shared_ptr<sqs::request_observer> of_client() { return all_.client(); }
+    std::shared_ptr<sqs::request_observer> of_client() { return port_->numbers().client(); }
 
     /// Makes a redriver with these options show itself here.
     void watch(redrive::options&);
@@ -37,19 +31,12 @@ public:
 private:
     class counts;
 
-    redrive_door(session&, std::string dlq_url);
-    void begin(consumer const&);
-    boost::asio::awaitable<void> end();
+    redrive_door(std::unique_ptr<admin::host>, std::string dlq_url);
 
-    session& session_;
     std::string const url_;
-    metrics::collection all_;
-    std::shared_ptr<metrics::consumer_metrics> const of_consumer_;
+    std::unique_ptr<admin::host> const port_;
+    std::shared_ptr<observer> const of_consumer_;
     std::shared_ptr<counts> const of_run_;
-    std::optional<metrics::sampler> sampler_;
-    bool sampling_ = false;
-    alarm over_;
-    std::unique_ptr<admin_port> port_; ///< last: it asks the collection for as long as it lives
 };
 
 } // namespace quern::app

@@ -30,6 +30,9 @@
 #include <unistd.h>
 
 namespace quern::app {
+
+using namespace quern::detail;
+
 namespace {
 
 namespace asio = boost::asio;
@@ -151,7 +154,7 @@ letter letter_from(sqs::message m, std::string const& body, std::string const& f
     policy.max_attempts = 1'000;
     policy.delay_base = std::chrono::milliseconds(0);
     std::mt19937_64 unused; // a plan without a delay leaves nothing to chance
-    auto p = redrive::plan_for(m, {redrive::queue_name(from), to, {}}, policy, unused, 0);
+    auto p = redrive::plan_for(m, {sqs::queue_name_in(from), to, {}}, policy, unused, 0);
     if (p.what != redrive::action::send) return {{}, p.reason};
     for (auto const& text : attributes)
         if (auto problem = set_attribute(p.copy, text); !problem.empty()) return {{}, std::move(problem)};
@@ -172,9 +175,9 @@ asio::awaitable<int> replace(
     if (!sent.front()) co_return s.complain(sent.front().error(), id + " stays as it was");
     std::vector<std::string> handles{handle};
     auto const deleted = co_await sqs::delete_batch(s.sqs, from, std::move(handles));
-    auto const what = fmt::format("{}: edited, sent to {} as {}", id, printable(std::string(redrive::queue_name(to))),
+    auto const what = fmt::format("{}: edited, sent to {} as {}", id, printable(std::string(sqs::queue_name_in(to))),
         printable(sent.front()->message_id));
-    auto const name = printable(std::string(redrive::queue_name(from)));
+    auto const name = printable(std::string(sqs::queue_name_in(from)));
     if (!deleted.front())
         co_return complain(what + "; that it is deleted from " + name + " was not confirmed: it may be in both");
     held.forget(id);

@@ -5,17 +5,19 @@
 #include <quern/core/detail/printable.hpp>
 #include <quern/telemetry/snapshot.hpp>
 
-#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
-#include <boost/json/string.hpp>
+#include <boost/json/value_from.hpp>
 #include <boost/json/value_to.hpp>
 
 #include <exception>
 #include <type_traits>
 
 namespace quern::app {
+
+using namespace quern::detail;
+
 namespace {
 
 /// Shows each setting that a resumed run must have again, and its name.
@@ -52,50 +54,12 @@ void each_setting(Options& o, Visit const& visit)
     visit("on_open", o.on_open);
 }
 
-boost::json::value json_of(std::string const& text)
-{
-    return boost::json::value(boost::json::string(text.data(), text.size()));
-}
-boost::json::value json_of(bool b)
-{
-    return boost::json::value(b);
-}
-template <class Integer>
-    requires std::is_integral_v<Integer> boost::json::value json_of(Integer n)
-    {
-        return boost::json::value(static_cast<std::int64_t>(n));
-    }
-template <class Value>
-boost::json::value json_of(std::optional<Value> const& maybe)
-{
-    return maybe ? json_of(*maybe) : boost::json::value();
-}
-boost::json::value json_of(std::vector<std::string> const& all)
-{
-    boost::json::array out;
-    for (auto const& one : all)
-        out.push_back(json_of(one));
-    return out;
-}
-
-template <class Value>
-void read(boost::json::value const& from, Value& to)
-{
-    to = boost::json::value_to<Value>(from);
-}
-template <class Value>
-void read(boost::json::value const& from, std::optional<Value>& to)
-{
-    to.reset();
-    if (!from.is_null()) to = boost::json::value_to<Value>(from);
-}
-
 } // namespace
 
 result<std::string> to_input(redrive_options const& o)
 {
     boost::json::object out;
-    each_setting(o, [&](char const* name, auto const& value) { out[name] = json_of(value); });
+    each_setting(o, [&](char const* name, auto const& value) { out[name] = boost::json::value_from(value); });
     auto const text = boost::json::serialize(out);
     if (text == telemetry::valid_utf8(text)) return text;
     return failure(errc::invalid_option, "a journal keeps settings in UTF-8, and these are not: " + printable(text));
@@ -121,7 +85,7 @@ result<redrive_options> from_input(std::string_view text)
         each_setting(out, [&](char const* name, auto& value) {
             auto const* const there = all.if_contains(name);
             if (!there) return; // older than this setting: as it was without it
-            read(*there, value);
+            value = boost::json::value_to<std::remove_cvref_t<decltype(value)>>(*there);
             ++known;
         });
         if (known != all.size())

@@ -12,6 +12,7 @@
 #include <quern/core/detail/printable.hpp>
 #include <quern/core/detail/text/reading.hpp>
 #include <quern/redrive/detail/give_back.hpp>
+#include <quern/sqs/queue_reference.hpp>
 
 #include <fmt/core.h>
 
@@ -20,6 +21,9 @@
 #include <map>
 
 namespace quern::app {
+
+using namespace quern::detail;
+
 namespace {
 
 namespace asio = boost::asio;
@@ -101,7 +105,7 @@ void print_counts(std::string const& folder, std::string const& name, redrive::r
     }
     auto const n = book.counts();
     say(stdout, "{}: {}, of {}, begun {}, last event {} at {}\n", printable(name), name_of(book.now()),
-        printable(std::string(redrive::queue_name(book.start().queue))), iso_time(book.start().at), book.last_id(),
+        printable(std::string(sqs::queue_name_in(book.start().queue))), iso_time(book.start().at), book.last_id(),
         iso_time(book.last_at()));
     if (!book.ended_because().empty()) say(stdout, "  because {}\n", printable(book.ended_because()));
     say(stdout, "  redriven {}, isolated {}, deleted {}, skipped {}, left {}, failed sends {}, maybe twice {}\n",
@@ -156,7 +160,7 @@ std::string detail_of(redrive::event const& e)
     };
     add("decision", e.decision);
     if (e.attempt != 0) add("attempt", std::to_string(e.attempt));
-    add("queue", std::string(redrive::queue_name(e.queue)));
+    add("queue", std::string(sqs::queue_name_in(e.queue)));
     if (e.due != wall_time()) add("due", iso_time(e.due));
     if (e.hidden_until != wall_time()) add("hidden-until", iso_time(e.hidden_until));
     add("message-id", e.new_id);
@@ -214,9 +218,11 @@ int export_history(journal_options const& o, command_line const& line)
 asio::awaitable<int> show_again(session& s, std::string name, std::string queue_url, std::vector<std::string> handles)
 {
     auto const count = handles.size();
-    auto const hidden = co_await redrive::give_back(s.sqs, real_clock(), std::move(queue_url), std::move(handles));
-    say(stderr, "{}: cancelled; {} of {} that wait are visible again\n", printable(name), count - hidden, count);
-    if (hidden == 0) co_return ok;
+    auto const given =
+        co_await redrive::detail::give_back(s.sqs, real_clock(), std::move(queue_url), std::move(handles));
+    say(stderr, "{}: cancelled; {} of {} that wait are visible again\n", printable(name), count - given.hidden,
+        count);
+    if (given.hidden == 0) co_return ok;
     co_return complain("the others are so within 12 hours: that they shall be was not confirmed");
 }
 
@@ -308,7 +314,7 @@ result<std::optional<redrive::journal>> journal_for(redrive_options const& o)
     std::optional<redrive::journal> none;
     if (o.journal.empty()) return none;
     auto const name = o.again ? next_name(o.journal, journal_name(o)) : journal_name(o);
-    auto file = redrive::open_journal_file(o.journal, name, std::string(redrive::queue_name(o.queue)));
+    auto file = redrive::open_journal_file(o.journal, name, std::string(sqs::queue_name_in(o.queue)));
     if (!file) return file.error();
     auto out = redrive::journal::open(std::move(*file));
     if (!out) return failure(errc::invalid_option, unreadable(o.journal, name, out.error()));

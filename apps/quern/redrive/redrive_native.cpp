@@ -22,6 +22,9 @@
 #include <vector>
 
 namespace quern::app {
+
+using namespace quern::detail;
+
 namespace {
 
 namespace asio = boost::asio;

@@ -12,12 +12,15 @@
 #include <quern/core/detail/text/date.hpp>
 #include <quern/policy/flag.hpp>
 #include <quern/sqs/limits.hpp>
+#include <quern/sqs/queue_reference.hpp>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 
 namespace quern::app {
+
+using namespace quern::detail;
+
 namespace {
 
 std::map<std::string, policy::jitter> const jitters{
@@ -113,9 +116,9 @@ void add_telling_options(command& to, redrive_options& o)
             "Write a report to this file, as JSON: what was sent, rejected and left; default: no report",
             check(is_given)},
         {"--metrics FORM", o.metrics,
-            "Print metrics at the end, as emf: a line on standard output, of which CloudWatch makes metrics where it "
-            "takes in logs; default: none",
-            one_of({"emf"})},
+            "Tell CloudWatch the counts of the run, as emf: a line on standard output at the end, of which it makes "
+            "metrics where it takes in logs; cloudwatch: PutMetricData once a minute and at the end; default: none",
+            one_of({"emf", "cloudwatch"})},
     });
     add_admin_options(to, o.admin);
 }
@@ -182,7 +185,7 @@ void add_redrive_options(command& to, redrive_options& o)
             check(is_given), needs("--journal")},
         {"--again", o.again,
             "With --journal, of a run that is started on a timer: one of the name that is not over goes on, and when "
-            "it is over a new one begins: NAME-2, NAME-3 and so on",
+            "it is over a new one begins: NAME-2, NAME-3 and so on; none while the queue is empty",
             needs("--journal")},
     });
 }
@@ -209,7 +212,7 @@ std::optional<std::string> flag_file(redrive_options const& o)
 
 std::string journal_name(redrive_options const& o)
 {
-    return o.name.empty() ? std::string(redrive::queue_name(o.queue)) : o.name;
+    return o.name.empty() ? std::string(sqs::queue_name_in(o.queue)) : o.name;
 }
 
 void fix_moments(redrive_options& o, wall_time now)

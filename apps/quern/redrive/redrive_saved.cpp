@@ -30,6 +30,9 @@
 #include <utility>
 
 namespace quern::app {
+
+using namespace quern::detail;
+
 namespace {
 
 namespace asio = boost::asio;
@@ -77,7 +80,7 @@ asio::awaitable<int> export_messages(session& s, std::string queue, std::string 
     auto file = report_file::open_lasting(path);
     if (!file) co_return complain(path + ": " + describe(file.error()));
     copy_of_queue all;
-    all.queue = printable(std::string(redrive::queue_name(*url)));
+    all.queue = printable(std::string(sqs::queue_name_in(*url)));
     all.before = before->total();
     told_to_end const told(s.io);
     looking from(s.sqs, *url, [&] { return told.yes(); });

@@ -10,6 +10,9 @@
 #include <utility>
 
 namespace quern::app {
+
+using namespace quern::detail;
+
 namespace {
 
 using namespace std::chrono_literals;

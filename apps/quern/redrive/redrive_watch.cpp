@@ -3,8 +3,6 @@
 #include "common/complaint.hpp"
 #include "redrive/redrive_text.hpp"
 
-#include <quern/core/detail/text/json_writer.hpp>
-
 #include <fmt/core.h>
 
 #include <csignal>
@@ -12,6 +10,7 @@
 
 namespace quern::app {
 
+using namespace quern::detail;
 using namespace std::chrono_literals;
 
 std::string counts_text(redrive::report const& r)
@@ -29,27 +28,6 @@ std::string counts_text(redrive::report const& r)
     add("waiting", r.waiting);
     add("unknown", r.unknown);
     return text;
-}
-
-std::string metrics_line(redrive::report const& r, std::string_view queue, wall_time now)
-{
-    std::pair<char const*, std::size_t> const counts[] = {{"SuccessfulRedrives", r.redriven},
-        {"PoisonPillsIsolated", r.isolated}, {"RedriveFailures", r.failures + r.left}, {"Returned", r.came_back},
-        {"Skipped", r.skipped}, {"Unknown", r.maybe_twice}, {"Waiting", r.waiting}};
-    std::string out;
-    text::json_writer json(out);
-    json.begin_object().member("QueueName", queue);
-    for (auto const& [name, count] : counts)
-        json.member(name, static_cast<std::int64_t>(count));
-    json.key("_aws").begin_object();
-    json.member("Timestamp", std::chrono::floor<std::chrono::milliseconds>(now.time_since_epoch()).count());
-    json.key("CloudWatchMetrics").begin_array().begin_object().member("Namespace", "DLQRedriver");
-    json.key("Dimensions").begin_array().begin_array().string("QueueName").end_array().end_array();
-    json.key("Metrics").begin_array();
-    for (auto const& [name, count] : counts)
-        json.begin_object().member("Name", name).member("Unit", "Count").end_object();
-    json.end_array().end_object().end_array().end_object().end_object();
-    return out + '\n';
 }
 
 redrive_watch::redrive_watch(boost::asio::io_context& io, redrive::redriver& of, std::size_t expected,
@@ -82,7 +60,11 @@ void redrive_watch::show_soon()
         auto const done = r.redriven + r.isolated + r.left;
         auto const now = real_clock().now();
         auto more = counts_text(r);
-        if (done > self->settled_ && self->expected_ > done) {
+        if (r.watches_for) {
+            more += ", the canary is watched for " + time_text(*r.watches_for) + " more";
+            self->began_at_ = now; // the rest takes no such time
+            self->settled_ = done;
+        } else if (done > self->settled_ && self->expected_ > done) {
             auto const each = (now - self->began_at_) / static_cast<tick::rep>(done - self->settled_);
             auto const rest = each * static_cast<tick::rep>(self->expected_ - done);
             more += ", " + time_text(std::chrono::ceil<std::chrono::seconds>(rest)) + " to go";

@@ -10,7 +10,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 
 namespace quern::app {
 
@@ -34,16 +33,13 @@ private:
     redrive::redriver& of_;
     boost::asio::steady_timer timer_;
     boost::asio::signal_set told_;
-    std::size_t const expected_, settled_;
+    std::size_t const expected_;
+    std::size_t settled_; ///< when began_at_ was
     std::function<void(redrive::report const&)> const also_;
-    tick const began_at_;
+    tick began_at_; ///< the sends that an estimate goes by
     progress bar_;
     bool over_ = false;
 };
-
-/// The counts in CloudWatch's embedded metric format: SuccessfulRedrives, PoisonPillsIsolated, RedriveFailures and
-/// others, of the namespace DLQRedriver and the queue's name.
-std::string metrics_line(redrive::report const&, std::string_view queue, wall_time now);
 
 /// "redriven 97, isolated 2, left 1", and what else is not zero.
 std::string counts_text(redrive::report const&);

@@ -1,6 +1,8 @@
 #include "relay/relay_compat.hpp"
 
 #include "common/duration_text.hpp"
+#include "common/toml_reader.hpp"
+#include "relay/sqsd_file.hpp"
 
 #include <quern/core/detail/text/reading.hpp>
 
@@ -10,6 +12,9 @@
 #include <unistd.h>
 
 namespace quern::app {
+
+using namespace quern::detail;
+
 namespace {
 
 using settings = relay_settings;
@@ -23,13 +28,6 @@ struct variable {
     string (*take)(settings&, string const& value) = nullptr;
     char const* refusal = nullptr;
 };
-
-/// Sets it as the table of settings would from a file.
-string set(settings& s, std::string_view key, string const& value)
-{
-    auto const all = all_relay_settings();
-    return std::ranges::find(all, key, &relay_setting::key)->set(s, value);
-}
 
 std::optional<int> whole(string const& value)
 {
@@ -50,7 +48,7 @@ std::optional<bool> truth(string const& value)
 string set_time(settings& s, std::string_view key, string const& value, char const* unit)
 {
     if (!whole(value)) return "must be a whole number";
-    return set(s, key, value + unit);
+    return set_setting(s, key, value + unit);
 }
 
 string number_only(settings&, string const& value)
@@ -89,8 +87,10 @@ string set_wait_time(settings& s, string const& value)
     return s.wait_time && *s.wait_time <= 20 ? "" : "must be a whole number from 0 to 20";
 }
 
-constexpr char const* no_such_signature = "asks for simple-sqsd's own signature; unset it, and have requests signed "
-                                          "as Standard Webhooks does with --sign-file";
+string taken_later(settings&, string const&)
+{
+    return "";
+}
 
 constexpr variable carrier[] = {
     {"CARRIER_SQS_ENDPOINT", {}, set_endpoint}, {"CARRIER_SQS_QUEUE_NAME", "queue"},
@@ -135,18 +135,21 @@ constexpr variable sqsd[] = {
     {"SQSD_HTTP_MAX_CONNS", "concurrency"},
     {"SQSD_HTTP_USER_AGENT", {}, [](settings& s, string const& v) { return set_header(s, "User-Agent", v); }},
     {"SQSD_HTTP_SSL_VERIFY", {}, [](settings& s, string const& v) { return insecure_if(s, v, false); }},
-    {"SQSD_HTTP_AUTHORIZATION_HEADER", {},
-        [](settings& s, string const& v) { return set_header(s, "Authorization", v); }},
-    {"SQSD_HTTP_HMAC_HEADER", {}, nullptr, no_such_signature},
-    {"SQSD_HMAC_SECRET_KEY", {}, nullptr, no_such_signature},
-    {"SQSD_HTTP_AUTHORIZATION_HEADER_NAME", {}, nullptr,
-        "names another header; unset both, and give the header with --header"},
+    {"SQSD_HTTP_AUTHORIZATION_HEADER", {}, taken_later}, // with the others that go together
+    {"SQSD_HTTP_AUTHORIZATION_HEADER_NAME", {}, taken_later},
+    {"SQSD_HTTP_HMAC_HEADER", {}, taken_later},
+    {"SQSD_HMAC_SECRET_KEY", {}, taken_later},
     {"SQSD_WORKER_HEALTH_URL", "health.url"},
     {"SQSD_WORKER_HEALTH_WAIT_TIME", {},
         [](settings& s, string const& v) { return set_time(s, "health.interval", v, "ms"); }},
-    {"SQSD_HTTP_HEALTH_PATH", {}, nullptr, "is a path; unset it, and give the whole URL with --health-url"},
+    {"SQSD_HTTP_HEALTH_PATH", {}, taken_later},
+    {"SQSD_HTTP_HEALTH_WAIT", {}, number_only}, // the first check is at once
+    {"SQSD_HTTP_HEALTH_INTERVAL", {},
+        [](settings& s, string const& v) { return set_time(s, "health.interval", v, "s"); }},
+    {"SQSD_HTTP_HEALTH_SUCCESS_COUNT", "health.up_after"},
     {"SQSD_CRON_FILE", {}, nullptr,
-        "asks for periodic tasks; unset it, and let a scheduler send their messages to the queue"},
+        "asks for periodic tasks; unset it, and give --sqsd-cron a cron.yaml, or let a scheduler send their "
+        "messages"},
 };
 
 failure wrong(std::string_view name, string const& why)
@@ -161,25 +164,68 @@ result<void> count_carriers(aws::environment const& from, settings& into)
     auto const number = [&](char const* name) { return std::max(whole(from(name)).value_or(1), 0); };
     auto const workers = from("CARRIER_SQS_RECEIVER_WORKERS") == "0" ? number("CARRIER_SQS_BATCH_SIZE")
                                                                      : number("CARRIER_SQS_RECEIVER_WORKERS");
-    auto const why = set(into, "concurrency", std::to_string(number("CARRIER_SQS_RECEIVERS") * workers));
+    auto const why = set_setting(into, "concurrency", std::to_string(number("CARRIER_SQS_RECEIVERS") * workers));
     if (!why.empty()) return wrong("CARRIER_SQS_RECEIVERS x CARRIER_SQS_RECEIVER_WORKERS", why);
     return {};
 }
 
-} // namespace
-
-std::vector<std::string> variable_names()
+/// Takes up the variables of simple-sqsd that mean something together.
+result<void> join_sqsds(aws::environment const& from, settings& into)
 {
-    std::vector<std::string> out;
-    for (char** at = ::environ; at && *at; ++at) {
-        std::string_view const entry(*at);
-        out.emplace_back(entry.substr(0, entry.find('=')));
+    auto const url = from("SQSD_HTTP_URL");
+    into.relay.request.hmac = {from("SQSD_HTTP_HMAC_HEADER"), from("SQSD_HMAC_SECRET_KEY"), url};
+    auto const& hmac = into.relay.request.hmac;
+    if (hmac.header.empty() != hmac.secret.empty())
+        return wrong(hmac.header.empty() ? "SQSD_HMAC_SECRET_KEY" : "SQSD_HTTP_HMAC_HEADER",
+            "needs SQSD_HTTP_HMAC_HEADER and SQSD_HMAC_SECRET_KEY, both of them");
+    if (!hmac.header.empty() && url.empty()) return wrong("SQSD_HTTP_HMAC_HEADER", "needs SQSD_HTTP_URL");
+    auto const header = from("SQSD_HTTP_AUTHORIZATION_HEADER");
+    auto const name = from("SQSD_HTTP_AUTHORIZATION_HEADER_NAME");
+    if (!header.empty()) {
+        auto const why = set_header(into, name.empty() ? string("Authorization") : name, header);
+        if (!why.empty()) return wrong("SQSD_HTTP_AUTHORIZATION_HEADER", why);
     }
-    return out;
+    auto const path = from("SQSD_HTTP_HEALTH_PATH");
+    if (path.empty()) return {};
+    if (url.empty()) return wrong("SQSD_HTTP_HEALTH_PATH", "needs SQSD_HTTP_URL");
+    auto const why =
+        set_setting(into, "health.url", into.relay.request.url.origin() + (path.starts_with('/') ? "" : "/") + path);
+    if (!why.empty()) return wrong("SQSD_HTTP_HEALTH_PATH", why);
+    return {};
 }
 
+result<void> read_file_of_daemon(string path, settings& into, std::vector<string>& warnings)
+{
+    if (path.empty() && ::access(usual_sqsd_file, R_OK) == 0) path = usual_sqsd_file;
+    if (path.empty()) return {};
+    auto const text = text_of_file("--sqsd-config", path);
+    if (!text) return text.error();
+    return read_sqsd_file(*text, path, into, warnings);
+}
+
+/// Requests at once, and their time, as the program has them whose variables these are; without any, as Elastic
+/// Beanstalk's daemon.
+void take_defaults_of_sqsd(std::vector<std::string> const& names, settings& into)
+{
+    auto const has = [&](std::string_view begin) {
+        return std::ranges::any_of(names, [&](auto const& name) { return name.starts_with(begin); });
+    };
+    into.relay.timeout = std::chrono::seconds(299);
+    into.concurrency = 50;
+    if (has("SQSD_WORKER_")) { // mogadanez/sqsd
+        into.relay.timeout = std::chrono::seconds(60);
+        into.concurrency = 3;
+    } else if (has("SQSD_HTTP_")) { // fterrag/simple-sqsd
+        into.relay.timeout = std::chrono::seconds(15);
+        into.concurrency = 25;
+    }
+}
+
+} // namespace
+
 result<void> read_compat(std::string const& profile, aws::environment const& from,
-    std::vector<std::string> const& names, settings& into, std::vector<std::string>& warnings)
+    std::vector<std::string> const& names, std::string const& sqsd_config, settings& into,
+    std::vector<std::string>& warnings)
 {
     bool const is_carrier = profile == "carrier";
     auto const known = is_carrier ? std::span<variable const>(carrier) : std::span<variable const>(sqsd);
@@ -188,18 +234,23 @@ result<void> read_compat(std::string const& profile, aws::environment const& fro
         into.relay.request.headers = {relay::header_set::carrier};
         into.relay.timeout = std::chrono::seconds(60);
         into.heeds_refusals = false; // carrier asks as often as before
-        if (auto const why = set(into, "url", "http://localhost:9000"); !why.empty()) return wrong("url", why);
+        if (auto const why = set_setting(into, "url", "http://localhost:9000"); !why.empty())
+            return wrong("url", why);
     } else {
         into.relay.request.headers = {relay::header_set::sqsd};
+        into.relay.request.sqsd_path = true;
         into.relay.outcome.usual_delay = std::chrono::seconds(2);
+        take_defaults_of_sqsd(names, into);
+        if (auto const read = read_file_of_daemon(sqsd_config, into, warnings); !read) return read;
     }
     for (auto const& one : known) {
         auto const value = from(string(one.name).c_str());
         if (value.empty()) continue;
         if (one.refusal) return wrong(one.name, one.refusal);
-        auto const why = one.take ? one.take(into, value) : set(into, one.key, value);
+        auto const why = one.take ? one.take(into, value) : set_setting(into, one.key, value);
         if (!why.empty()) return wrong(one.name, why);
     }
+    if (auto const joined = is_carrier ? result<void>() : join_sqsds(from, into); !joined) return joined;
     if (is_carrier) {
         if (auto const counted = count_carriers(from, into); !counted) return counted;
         into.health.healthy = relay::status_set("200");

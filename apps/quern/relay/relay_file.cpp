@@ -1,7 +1,10 @@
 #include "relay/relay_file.hpp"
 
+#include "common/backoff_text.hpp"
 #include "common/duration_text.hpp"
 #include "common/toml_reader.hpp"
+
+#include <quern/core/detail/text/reading.hpp>
 
 #include <fmt/core.h>
 
@@ -23,7 +26,8 @@ public:
     {
         auto const top = parse(document);
         for (auto const& [key, node] : top)
-            if (key != "relay") refuse(key.source(), key.str(), "is not known here; write a table [relay]");
+            if (key != "relay" && into_.option_keys.empty())
+                refuse(key.source(), key.str(), "is not known here; write a table [relay]");
         auto const* const all = top.get("relay");
         if (!all) throw complaint{fmt::format("{}: has no table [relay]", file_)};
         read_table(own_table(*all, "relay"), "");
@@ -48,7 +52,8 @@ private:
             } else if (inner == "rule") {
                 read_rules(node);
             } else if (within.empty() &&
-                (inner == "tls" || inner == "sign" || inner == "breaker" || inner == "health" || inner == "reply")) {
+                (inner == "tls" || inner == "sign" || inner == "oauth2" || inner == "breaker" || inner == "health" ||
+                    inner == "reply")) {
                 read_table(own_table(node, full), inner + ".");
             } else {
                 read_setting(key, node, inner);
@@ -61,15 +66,22 @@ private:
         auto const full = "relay." + inner;
         auto const all = all_relay_settings();
         auto const known = std::ranges::find(all, inner, &relay_setting::key);
+        if (std::ranges::count(into_.option_keys, inner) != 0 && known == all.end()) return;
         if (known == all.end() || inner == "header") refuse(key.source(), full, "is not known; there are " + names());
-        if (auto const* const list = node.as_array(); list && inner == "sign.secret_files") {
+        if (auto const* const list = node.as_array(); list && is_list(inner)) {
             for (auto const& one : *list)
                 check(one.source(), full, known->set(into_, simple(one, full)));
         } else {
             auto const* const fraction = node.as_floating_point();
             auto const value = fraction ? fmt::format("{}", fraction->get()) : simple(node, full);
+            into_.said[inner] = value;
             check(node.source(), full, known->set(into_, value));
         }
+    }
+
+    static bool is_list(std::string_view key)
+    {
+        return key == "sign.secret_files" || key == "sign.ed25519_files" || key == "routes";
     }
 
     static std::string names()
@@ -115,14 +127,25 @@ private:
                 out.after = duration_from(value);
                 if (!out.after || *out.after > std::chrono::hours(12))
                     refuse(node.source(), full, "must be a duration up to 12h, 5m for one");
+            } else if (key == "backoff") {
+                auto by = backoff_from(value);
+                if (!by) refuse(node.source(), full, by.error().message);
+                out.by = std::move(*by);
+            } else if (key == "tries") {
+                auto const tries = quern::detail::text::number_in<int>(value);
+                if (!tries || *tries < 1) refuse(node.source(), full, "must be a whole number from 1 on");
+                out.tries = *tries;
             } else {
-                refuse(key.source(), full, "is not known; there are status, do, reason, after");
+                refuse(key.source(), full, "is not known; there are status, do, reason, after, backoff, tries");
             }
         }
         if (out.status.is_empty()) refuse(from.source(), "relay.rule", "needs a status, \"409,422\" for one");
         if (!from.contains("do")) refuse(from.source(), "relay.rule", "needs do, \"reject\" for one");
-        if (out.after && out.what != relay::action::retry)
-            refuse(from.get("after")->source(), "relay.rule.after", "goes with do = \"retry\" alone");
+        for (std::string_view const of_retry : {"after", "backoff", "tries"})
+            if (from.contains(of_retry) && out.what != relay::action::retry)
+                refuse(from.get(of_retry)->source(), "relay.rule." + std::string(of_retry),
+                    "goes with do = \"retry\" alone");
+        if (out.after && out.by) refuse(from.get("after")->source(), "relay.rule.after", "does not go with backoff");
         return out;
     }
 

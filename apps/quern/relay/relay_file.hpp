@@ -14,7 +14,8 @@ namespace quern::app {
 ///     [relay]          queue = "orders"   url = "https://app/hook?tenant={{attr.tenant}}"   timeout = "30s"
 ///     [relay.headers]  X-Tenant = "{{attr.tenant}}"
 ///     [relay.tls]      ca = "ca.pem"   cert = "c.pem"   key = "k.pem"   min = "1.2"
-///     [relay.sign]     scheme = "standard-webhooks"   secret_files = ["new", "old"]
+///     [relay.sign]     scheme = "standard-webhooks"   secret_files = ["new", "old"]   ed25519_files = ["key.pem"]
+///     [relay.oauth2]   token_url = "https://id.example.com/token"   client_id = "relay"   secret_file = "secret"
 ///     [[relay.rule]]   status = "409,422"   do = "reject"   reason = "invalid"     # the first match wins
 ///     [relay.breaker]  share = 0.1
 ///

@@ -5,7 +5,8 @@ namespace quern::app {
 /// The text of `quern relay --help` below its options.
 inline constexpr char const* relay_help =
     R"(Each message becomes one request. A status of --success deletes the message; nothing else does. Redirects are not followed.
-429 and 503 with Retry-After put the message off for so long, other failures for a time that grows with its receive count. An
+429 and 503 with Retry-After put the message off for so long, --retry-after-max at most, other failures by --backoff, a time
+that grows with the receive count. An
 answer of --unavailable, or a service that cannot be reached, says nothing of the message: after ten new ones in a row the
 relay asks a tenth as often, until one succeeds. 429 puts off its own message alone. Only where the
 service takes so many a second and no more, however many are sent, the relay sends hardly more than that. What no --retry names,
@@ -20,7 +21,8 @@ Places to fill, in the path and query of the URL (percent-encoded) and in header
 A header whose place the message cannot fill is left out; a message that cannot fill a place of the URL is rejected to the
 --poison-queue, or retried without one.
 
-Formats: raw, the body as it is; sns, as a notification of SNS; cloudevents, with ce- headers; cloudevents-structured, as
+Formats: raw, the body as it is; sns, as a notification of SNS; sns-message unwraps such a notification: what was published is
+sent, with its attributes and its trace; cloudevents, with ce- headers; cloudevents-structured, as
 application/cloudevents+json; lambda, as the event of a Lambda function, whose answer says what has failed.
 
 --config FILE reads the same from a TOML file, and [[relay.rule]] tables; this command line has the last word. --compat

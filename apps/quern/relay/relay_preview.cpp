@@ -22,6 +22,9 @@
 #include <iterator>
 
 namespace quern::app {
+
+using namespace quern::detail;
+
 namespace {
 
 namespace json = boost::json;
@@ -131,11 +134,12 @@ int check(relay_settings const& how)
     if (how.checks_health) {
         auto once = how;
         once.wait_healthy = {};
-        auto const ended = [&](std::exception_ptr bug, std::optional<std::string> why) {
+        auto const ended = [&](std::exception_ptr bug, result<bool> const& is_well) {
             if (bug) std::rethrow_exception(bug);
-            sick = std::move(why);
+            if (!is_well) sick = is_well.error().message;
+            if (is_well && !*is_well) sick = "told to end";
         };
-        boost::asio::co_spawn(io, wait_until_healthy(io.get_executor(), once), ended);
+        boost::asio::co_spawn(io, wait_until_healthy(io, once), ended);
         io.run();
     }
     if (sick) return complain("--health-url: " + *sick);
@@ -160,6 +164,7 @@ int preview(relay_settings const& how)
     say(stdout, "{} {} HTTP/1.1\nHost: {}\n", request->method, request->target,
         origin.substr(origin.find("://") + 3));
     bool const hides = !keys->authorization.empty();
+    if (how.relay.oauth2) say(stdout, "Authorization: Bearer (a token by OAuth2, not asked for)\n");
     for (auto const& [name, value] : request->headers) {
         bool const is_secret = hides && value == keys->authorization;
         say(stdout, "{}: {}\n", name, is_secret ? value.substr(0, value.find(' ')) + " (not shown)" : value);

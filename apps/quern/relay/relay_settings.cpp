@@ -11,6 +11,9 @@
 #include <map>
 
 namespace quern::app {
+
+using namespace quern::detail;
+
 namespace {
 
 using settings = relay_settings;
@@ -39,7 +42,7 @@ text set_statuses(relay::status_set& to, text const& value)
 
 text set_number(std::size_t& to, text const& value, std::size_t least, std::size_t most)
 {
-    auto const out = quern::text::number_in<std::size_t>(value);
+    auto const out = quern::detail::text::number_in<std::size_t>(value);
     if (!out || *out < least || *out > most)
         return "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most);
     to = *out;
@@ -76,9 +79,23 @@ text set_choice(T& to, text const& value, std::map<std::string_view, T> const& n
 text set_url(settings& s, text const& value)
 {
     auto url = relay::url_template::parse(value);
-    if (!url) return "is none that can be used: " + url.error().message;
+    if (!url) {
+        auto const of_user = url.error().message.find("user name") != text::npos;
+        return "is none that can be used: " + url.error().message +
+            (of_user ? "; --basic-file has user and password, for Authorization: Basic" : "");
+    }
     s.relay.request.url = std::move(*url);
     s.url = net::shown_url(value);
+    return fine;
+}
+
+text set_route(settings& s, text const& value)
+{
+    auto const equals = value.find('=');
+    auto url = relay::url_template::parse(equals == value.npos ? "" : value.substr(equals + 1));
+    if (equals == value.npos || equals == 0) return "must be QUEUE=URL, as mails=http://localhost:8080/mails";
+    if (!url) return "has a URL that cannot be used: " + url.error().message;
+    s.routes.push_back({value.substr(0, equals), std::move(*url)});
     return fine;
 }
 
@@ -89,7 +106,7 @@ text set_header_sets(settings& s, text const& value)
     std::vector<relay::header_set> chosen;
     std::string_view rest = value == "none" ? std::string_view() : std::string_view(value);
     while (!rest.empty()) {
-        auto const found = names.find(quern::text::take_piece(rest, ','));
+        auto const found = names.find(quern::detail::text::take_piece(rest, ','));
         if (found == names.end()) return "must be quern, carrier or sqsd, several with commas between, or none";
         chosen.push_back(found->second);
     }
@@ -114,7 +131,7 @@ text set_dependency(settings& s, text const& value)
 
 text set_share(settings& s, text const& value)
 {
-    auto const share = quern::text::number_in<double>(value);
+    auto const share = quern::detail::text::number_in<double>(value);
     if (!share || !(*share >= 0 && *share <= 1))
         return "must be a number from 0 to 1, the share of the usual requests that go on while an outage is "
                "suspected";
@@ -150,18 +167,35 @@ text set_flag(bool& to, text const& value)
     return set_choice<bool>(to, value, {{"true", true}, {"false", false}});
 }
 
+relay::oauth2_options& oauth2_of(settings& s)
+{
+    return s.relay.oauth2 ? *s.relay.oauth2 : s.relay.oauth2.emplace();
+}
+
+text set_token_url(settings& s, text const& value)
+{
+    auto const url = net::parse_url(value);
+    if (!url) return "is none that can be used: " + url.error().message;
+    oauth2_of(s).token_url = *url;
+    return fine;
+}
+
 using relay::body_format;
 
 constexpr relay_setting table[] = {
     {"queue", "", "", "", [](settings& s, text const& v) { return set_path(s.queue, v); }},
     {"url", "", "", "", set_url},
+    {"routes", "--route", "QUEUE=URL",
+        "Another queue, whose messages go to this URL, by the same settings; may be given again", set_route},
     {"method", "--method", "NAME", "Method of the request; default POST",
         [](settings& s, text const& v) { return set_text(s.relay.request.method, v); }},
     {"format", "--format", "FORMAT",
-        "Form of the body: raw, sns, cloudevents, cloudevents-structured or lambda, see below; default raw",
+        "Form of the body: raw, sns, sns-message, cloudevents, cloudevents-structured or lambda, see below; default "
+        "raw",
         [](settings& s, text const& v) {
             return set_choice<body_format>(s.relay.request.format, v,
-                {{"raw", body_format::raw}, {"sns", body_format::sns}, {"cloudevents", body_format::cloudevents},
+                {{"raw", body_format::raw}, {"sns", body_format::sns}, {"sns-message", body_format::sns_message},
+                    {"cloudevents", body_format::cloudevents},
                     {"cloudevents-structured", body_format::cloudevents_structured},
                     {"lambda", body_format::lambda}});
         }},
@@ -177,6 +211,10 @@ constexpr relay_setting table[] = {
     {"connect_timeout", "--connect-timeout", "DURATION",
         "Time for look-up, connect and TLS handshake, within --timeout; default 5s",
         [](settings& s, text const& v) { return set_duration(s.web.connect_timeout, v, 1ms); }},
+    {"keep_alive", "--keep-alive", "DURATION",
+        "Use a connection again until it was idle for so long: less than the service keeps it, 5s with Node; 0s: for "
+        "one request each; default 15s",
+        [](settings& s, text const& v) { return set_duration(s.web.idle_timeout, v, 0ms); }},
     {"max_response", "--max-response", "SIZE", "Largest body of an answer; default 1MiB",
         [](settings& s, text const& v) { return set_size(s.web.max_answer_bytes, v); }},
     {"unix_socket", "--unix-socket", "PATH", "Connect to this socket; the URL still gives Host and path",
@@ -204,6 +242,27 @@ constexpr relay_setting table[] = {
     {"sign.secret_files", "--sign-file", "FILE",
         "A secret of Standard Webhooks (whsec_...); given again, each signs, so that they can be exchanged",
         [](settings& s, text const& v) { return set_path(s.relay.secret_files.emplace_back(), v); }},
+    {"sign.ed25519_files", "--sign-ed25519", "FILE",
+        "A private key of Ed25519, PEM or whsk_...: signs by Standard Webhooks (v1a), beside --sign-file; may be "
+        "given "
+        "again",
+        [](settings& s, text const& v) { return set_path(s.relay.ed25519_files.emplace_back(), v); }},
+    {"oauth2.token_url", "--oauth2-token-url", "URL",
+        "Get a token here, by client credentials, for Authorization: Bearer, and anew before it ends; default: none",
+        set_token_url},
+    {"oauth2.client_id", "--oauth2-client-id", "ID", "The client that the token is for",
+        [](settings& s, text const& v) { return set_path(oauth2_of(s).client_id, v); }},
+    {"oauth2.secret_file", "--oauth2-secret-file", "FILE",
+        "Its secret; read again when it changes; default: that in the variable QUERN_OAUTH2_SECRET",
+        [](settings& s, text const& v) { return set_path(oauth2_of(s).secret_file, v); }},
+    {"oauth2.scope", "--oauth2-scope", "SCOPES",
+        "Ask for these, several with blanks between; default: what the server gives unasked",
+        [](settings& s, text const& v) { return set_path(oauth2_of(s).scope, v); }},
+    {"oauth2.audience", "--oauth2-audience", "TEXT", "Ask for a token for this audience; default: none",
+        [](settings& s, text const& v) { return set_path(oauth2_of(s).audience, v); }},
+    {"oauth2.secret_in_body", "--oauth2-secret-in-body", "",
+        "Send id and secret in the body, as some servers want it, and not as Authorization: Basic",
+        [](settings& s, text const& v) { return set_flag(oauth2_of(s).secret_in_body, v); }},
     {"sign.scheme", "", "", "",
         [](settings&, text const& v) { return text(v == "standard-webhooks" ? fine : "must be standard-webhooks"); }},
     {"success", "--success", "STATUSES", "Statuses that delete the message; default 2xx",
@@ -216,6 +275,9 @@ constexpr relay_setting table[] = {
     {"unavailable", "--unavailable", "STATUSES",
         "Statuses that say nothing of the message: the service is down; default 401,403,407,410,502-504",
         [](settings& s, text const& v) { return set_statuses(s.relay.outcome.unavailable, v); }},
+    {"retry_after_max", "--retry-after-max", "DURATION",
+        "Longest delay that an answer may ask for with Retry-After; a longer one is cut to it; default 12h",
+        [](settings& s, text const& v) { return set_duration(s.relay.outcome.longest_asked, v, 1s); }},
     {"reply.queue", "--reply-queue", "QUEUE",
         "Where bodies of answers go, before the message is deleted; URL, name or ARN",
         [](settings& s, text const& v) { return set_path(s.reply_queue, v); }},
@@ -269,7 +331,7 @@ std::string set_header(relay_settings& s, std::string_view name, std::string_vie
     auto header = relay::header_template::parse(name, value);
     if (!header) return "is none that can be sent: " + printable(header.error().message);
     auto& all = s.relay.request.extra;
-    std::erase_if(all, [&](auto const& other) { return quern::text::equal_ignoring_case(other.name, name); });
+    std::erase_if(all, [&](auto const& other) { return quern::detail::text::equal_ignoring_case(other.name, name); });
     all.push_back(std::move(*header));
     return fine;
 }
@@ -277,6 +339,11 @@ std::string set_header(relay_settings& s, std::string_view name, std::string_vie
 std::span<relay_setting const> all_relay_settings()
 {
     return table;
+}
+
+std::string set_setting(relay_settings& s, std::string_view key, std::string const& value)
+{
+    return std::ranges::find(table, key, &relay_setting::key)->set(s, value);
 }
 
 std::string relay_settings::conflict() const

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "relay/periodic_tasks.hpp"
+#include "relay/relay_changes.hpp"
+
 #include <quern/net/web_hook_client.hpp>
 #include <quern/policy/breaker.hpp>
 #include <quern/relay/health.hpp>
@@ -11,14 +14,23 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace quern::app {
+
+/// Another queue, and the web service that its messages go to.
+struct relay_route {
+    std::string queue; ///< URL, name or ARN
+    relay::url_template url;
+};
 
 /// Settings of `quern relay`: from a file, from the variables of the program that it takes the place of, and from its
 /// command line, which has the last word.
 struct relay_settings {
-    std::string queue; ///< URL, name or ARN
-    std::string url;   ///< as it was given; shown, never sent
+    std::string queue;               ///< URL, name or ARN
+    std::string url;                 ///< as it was given; shown, never sent
+    std::vector<relay_route> routes; ///< beside these two
+    std::vector<periodic_task> periodic;
     relay::relay_options relay;
     net::web_hook_options web;
     policy::breaker_options breaker;
@@ -37,7 +49,11 @@ struct relay_settings {
 
     // Only variables say these; on the command line they are options of every consumer, or of the program.
     std::optional<int> wait_time;
+    std::optional<std::chrono::milliseconds> visibility_timeout, max_age;
     std::string endpoint, region;
+
+    relay_texts said;                     ///< what was said, of settings of the file
+    std::vector<std::string> option_keys; ///< in the file, of options that others read
 
     /// The first two that do not fit together, in a sentence; empty when all do.
     std::string conflict() const;
@@ -56,6 +72,9 @@ struct relay_setting {
 };
 
 std::span<relay_setting const> all_relay_settings();
+
+/// Sets that one of them, as a file would.
+std::string set_setting(relay_settings&, std::string_view key, std::string const& value);
 
 /// Puts a header in place of one of the same name; returns what is wrong, as above.
 std::string set_header(relay_settings&, std::string_view name, std::string_view value);

@@ -14,18 +14,27 @@
 namespace quern::admin {
 
 struct door_options {
-    net::web_server_options web;
-    health_limits health;
-    std::string program; ///< "quern consume", for the page
+    net::web_server_options web{};
+    health_limits health{};
+    std::string program{}; ///< "quern consume", for the page
+
+    /// Number of processes like this one that are wanted, for /wanted and the picture. Null: nobody tells. Called on
+    /// the door's executor.
+    std::function<wanted_processes()> wanted{};
+
+    /// Has what waits in an outage tried at once, for the button of the page: consumer::probe_now(). Null: nothing
+    /// can be changed. Called on the door's executor, for who has the token of GET /token in X-Quern-Token.
+    std::function<void()> probe{};
 
     /// Text for /metrics in Prometheus' format; null: there is no such page. Called on the door's executor.
-    std::function<std::string()> metrics;
+    std::function<std::string()> metrics{};
 
     /// The same in OpenMetrics, for scrapers that would rather have that; null: they get the other.
-    std::function<std::string()> openmetrics;
+    std::function<std::string()> openmetrics{};
 };
 
-/// Server that shows over HTTP what a program does, and changes nothing. With `?verbose` a probe tells of each queue.
+/// Server that shows over HTTP what a program does, and changes nothing but by POST /probe, where options say so.
+/// With `?verbose` a probe tells of each queue.
 ///
 /// Give it an executor with a thread of its own: then it answers even while something blocks the program's, which is
 /// what /livez is for, and costs that nothing.

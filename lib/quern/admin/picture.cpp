@@ -6,6 +6,9 @@
 #include <algorithm>
 
 namespace quern::admin {
+
+using namespace quern::detail;
+
 namespace {
 
 using text::json_writer;
@@ -71,8 +74,8 @@ void write_queue(std::string& text, json_writer& to, queue_picture const& q)
 
 } // namespace
 
-std::string to_json(
-    picture const& of, health_limits const& limits, std::string_view program, tick now, wall_time calendar)
+std::string to_json(picture const& of, health_limits const& limits, std::string_view program, tick now,
+    wall_time calendar, wanted_processes const* wanted, bool can_probe)
 {
     std::string text;
     json_writer to(text);
@@ -82,7 +85,13 @@ std::string to_json(
     write(to, "live", liveness(of.signs, limits, now));
     write(to, "ready", readiness(of.signs, limits, now));
     write(to, "startup", startup(of.signs));
-    to.end_object().key("bounds_ms").begin_array();
+    to.end_object().member("can_probe", can_probe);
+    if (wanted) {
+        to.key("wanted").begin_object();
+        if (wanted->replicas) to.member("replicas", static_cast<std::uint64_t>(*wanted->replicas));
+        to.member("text", wanted->text).end_object();
+    }
+    to.key("bounds_ms").begin_array();
     for (int const bound : duration_bounds)
         to.integer(bound);
     to.end_array().key("queues").begin_array();

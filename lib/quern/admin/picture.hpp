@@ -3,8 +3,10 @@
 #include <quern/admin/health.hpp>
 #include <quern/admin/recorder.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,9 +27,16 @@ struct picture {
     std::vector<queue_picture> queues;
 };
 
+/// Processes like this one that are wanted: for an autoscaler.
+struct wanted_processes {
+    std::optional<std::size_t> replicas{}; ///< absent: not known yet
+    std::string text;                      ///< why so many
+};
+
 /// One line of JSON, as docs/guide/watching.md tells it:
 /// {"program":…,"health":{…},"queues":[{"name":…,"stages":{…},…}]}
-std::string to_json(picture const&, health_limits const&, std::string_view program, tick now, wall_time calendar);
+std::string to_json(picture const&, health_limits const&, std::string_view program, tick now, wall_time calendar,
+    wanted_processes const* = nullptr, bool can_probe = false);
 
 /// The last picture: where a program leaves it, and whoever shows it finds it.
 ///

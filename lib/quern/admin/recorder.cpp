@@ -5,6 +5,9 @@
 #include <algorithm>
 
 namespace quern::admin {
+
+using namespace quern::detail;
+
 namespace {
 
 using phase = policy::breaker::phase;
@@ -104,7 +107,11 @@ void recorder::ended(observed_message const& m, handler_end how, outcome::kind v
 {
     if (how != handler_end::called_off) add(handled_, m.handled);
     bool const frowned = how == handler_end::returned && verdict != outcome::kind::ack;
-    if (auto const* const words = frowned ? "handler refused" : words_for(how)) note(words, &m, words_for(verdict));
+    if (auto const* const words = frowned ? "handler refused" : words_for(how)) {
+        auto text = std::string(m.said);
+        if (!text.empty()) text += "; ";
+        note(words, &m, text + words_for(verdict));
+    }
     forwarding_observer::ended(m, how, verdict);
 }
 

@@ -10,11 +10,12 @@ reporter::reporter(asio::any_io_executor ex, std::shared_ptr<board> to, clock& t
     : executor_(std::move(ex)), to_(std::move(to)), time_(time), next_(time, executor_), ended_(time, executor_)
 {}
 
-void reporter::watch(std::string name, consumer const& of, std::shared_ptr<recorder const> seen)
+void reporter::watch(std::string name, consumer const& of, std::shared_ptr<recorder const> seen,
+    std::shared_ptr<metrics::consumer_metrics> counted)
 {
     pulse first;
     first.name = name;
-    subjects_.push_back({std::move(name), of, std::move(seen), std::move(first)});
+    subjects_.push_back({std::move(name), of, std::move(seen), std::move(counted), std::move(first)});
 }
 
 void reporter::begin()
@@ -44,6 +45,7 @@ asio::awaitable<void> reporter::look()
     for (auto& one : subjects_) {
         auto said = co_await one.of.explain();
         auto const counts = one.of.counters();
+        if (one.counted) one.counted->explained(said, time_.wall());
         one.last = next_pulse(std::move(one.last), said, counts, time_.now());
         out.signs.loops.push_back(one.last);
         queue_picture shown;

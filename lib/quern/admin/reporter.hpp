@@ -3,11 +3,11 @@
 #include <quern/admin/picture.hpp>
 #include <quern/consumer/consumer.hpp>
 #include <quern/core/alarm.hpp>
+#include <quern/metrics/consumer_metrics.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,8 +24,9 @@ public:
 
     reporter(boost::asio::any_io_executor, std::shared_ptr<board>, clock& = real_clock());
 
-    /// Before begin(). `seen` is the consumer's observer.
-    void watch(std::string name, consumer const&, std::shared_ptr<recorder const> seen);
+    /// Before begin(). `seen` is the consumer's observer; `counted` learns what each look tells, where there is one.
+    void watch(std::string name, consumer const&, std::shared_ptr<recorder const> seen,
+        std::shared_ptr<metrics::consumer_metrics> counted = {});
 
     void begin();
 
@@ -40,6 +41,7 @@ private:
         std::string name;
         consumer const& of;
         std::shared_ptr<recorder const> seen;
+        std::shared_ptr<metrics::consumer_metrics> counted;
         pulse last;
     };
 

@@ -5,6 +5,9 @@
 #include <array>
 
 namespace quern::aws {
+
+using namespace quern::detail;
+
 namespace {
 
 bool blames_the_clock(failure const& why)

@@ -1,12 +1,15 @@
 #include <quern/aws/retry.hpp>
 
 #include <quern/core/clock.hpp>
+#include <quern/core/detail/text/reading.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 namespace quern::aws {
+
+using namespace quern::detail;
+
 namespace {
 
 using fraction = std::chrono::duration<double>;
@@ -77,9 +80,8 @@ void retries::succeeded()
 
 std::optional<std::chrono::milliseconds> parse_retry_after(std::string_view text)
 {
-    int value = 0;
-    auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (ec != std::errc() || end != text.data() + text.size() || value < 0) return {};
+    auto const value = text::number_in<int>(text).value_or(-1);
+    if (value < 0) return {};
     return std::chrono::milliseconds(value);
 }
 

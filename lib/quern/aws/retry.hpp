@@ -13,7 +13,7 @@ inline constexpr int usual_attempts = 3;
 /// The AWS SDKs' "standard" retries as they are since November 2026.
 struct retry_options {
     /// Attempts of one call, the first included. Absent: AWS_MAX_ATTEMPTS or the profile's in sqs::client, else 3.
-    std::optional<int> max_attempts;
+    std::optional<int> max_attempts{};
     int quota = 500;                                  ///< what failing calls may spend together, see retry_quota
     std::chrono::milliseconds transient_base{50};     ///< backoff before the second attempt, doubled each time
     std::chrono::milliseconds throttling_base{1'000}; ///< the same when the service asked for fewer requests

@@ -8,11 +8,12 @@
 
 #include <boost/asio/this_coro.hpp>
 
-#include <algorithm>
 #include <utility>
 
 namespace quern::aws {
 
+using namespace detail;
+using namespace quern::detail;
 namespace asio = boost::asio;
 
 namespace {
@@ -68,21 +69,9 @@ asio::awaitable<result<shared_credentials>> signing_sender::wait_for_keys(std::c
 {
     auto const ex = co_await asio::this_coro::executor;
     auto const asked = std::make_shared<question>(keys_, clock_, ex);
-    auto const since = clock_.now();
-    ask(asked, ex);
-    auto const deadline = since + std::clamp<std::chrono::milliseconds>(left, {}, longest_wait);
-    co_await asked->answered.wait(deadline);
-    if (asked->thrown) std::rethrow_exception(asked->thrown);
-    left -= std::chrono::round<std::chrono::milliseconds>(clock_.now() - since);
-    if (asked->answer) {
-        if (*asked->answer && left.count() <= 0) co_return no_answer_in_time();
-        co_return std::move(*asked->answer);
-    }
-    asked->cancel.emit(asio::cancellation_type::terminal);
-    auto const state = co_await asio::this_coro::cancellation_state;
-    bool const is_cancelled = state.cancelled() != asio::cancellation_type::none;
-    if (is_cancelled) co_return failure(errc::stopped, "cancelled while waiting for credentials");
-    co_return no_answer_in_time();
+    auto found = co_await answer_to(asked, left);
+    if (found && left.count() <= 0) co_return no_answer_in_time();
+    co_return found;
 }
 
 asio::awaitable<net::web_hook_result> signing_sender::send(net::web_hook_request what)

@@ -15,7 +15,9 @@
 
 namespace quern::aws {
 
+namespace detail {
 class signing_keys;
+}
 
 /// Service and region of a signature.
 struct signing_place {
@@ -58,7 +60,7 @@ private:
     signing_place const place_;
     clock& clock_;
     clock_skew skew_;
-    std::unique_ptr<signing_keys> derived_;
+    std::unique_ptr<detail::signing_keys> derived_;
 };
 
 } // namespace quern::aws

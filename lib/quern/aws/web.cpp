@@ -12,6 +12,8 @@
 
 namespace quern::aws {
 
+using namespace detail;
+using namespace quern::detail;
 namespace asio = boost::asio;
 
 namespace {
@@ -41,7 +43,7 @@ public:
         } catch (boost::system::system_error const& e) { // a file of authorities that has vanished, say
             co_return failure(errc::invalid_option, what.to.origin() + ": " + e.what());
         }
-        net::request ask(net::wire_text(what));
+        net::request ask(net::detail::wire_text(what));
         ask.timeout = request.timeout;
         co_return co_await client->exchange(std::move(ask));
     }

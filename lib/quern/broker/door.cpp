@@ -1,7 +1,6 @@
 #include <quern/broker/door.hpp>
 
 #include <quern/aws/detail/signing/canonical.hpp>
-#include <quern/broker/detail/page_text.hpp>
 #include <quern/broker/detail/picture.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
 #include <quern/core/detail/text/prometheus_page.hpp>
@@ -9,17 +8,23 @@
 #include <quern/net/detail/live_view.hpp>
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 namespace quern::broker {
+
+using namespace detail;
+using namespace quern::detail;
+using aws::detail::parse_query, aws::detail::query_parameters, aws::detail::value_of;
+
+extern std::string_view const page_text; // page.html, as the build has put it into the program
 namespace {
 
 using net::web_answer;
 using net::web_request;
 
 constexpr std::size_t largest_body = 2 * 1024 * 1024; ///< a message of 1 MiB, and SQS's own words for a larger one
-constexpr std::size_t usual_look = 100, most_looked_at = 1000, most_of_body = 16 * 1024;
+constexpr int usual_look = 100;
+constexpr std::size_t most_looked_at = 1000, most_of_body = 16 * 1024;
 
 web_answer in_text(int status, std::string_view text)
 {
@@ -44,22 +49,6 @@ web_answer refused(int status, std::string_view why)
 {
     return in_json(status, "error", why);
 }
-
-class parameters {
-public:
-    explicit parameters(std::string_view query) : all_(aws::parse_query(query)) {}
-
-    std::optional<std::string> find(std::string_view name) const
-    {
-        auto const at = std::ranges::find(all_, name, [](auto const& one) -> std::string_view { return one.first; });
-        if (at == all_.end() || at->second.empty()) return {};
-        return at->second;
-    }
-    std::string text(std::string_view name) const { return find(name).value_or(""); }
-
-private:
-    aws::query_parameters all_;
-};
 
 std::optional<int> natural_in(std::string_view text)
 {
@@ -116,10 +105,11 @@ public:
     web_answer look(web_request const& r)
     {
         if (auto const why_not = refusal()) return *why_not;
-        parameters const said(r.query);
-        auto const q = find_queue(said.text("queue"));
+        auto const said = parse_query(r.query);
+        auto const q = find_queue(value_of(said, "queue"));
         if (!q) return refused(404, q.error().message);
-        auto const most = natural_in(said.find("most").value_or(std::to_string(usual_look)));
+        auto const text = value_of(said, "most");
+        auto const most = text.empty() ? std::optional(usual_look) : natural_in(text);
         if (!most) return refused(400, "most is a whole number");
         auto const bounded = std::min<std::size_t>(static_cast<std::size_t>(*most), most_looked_at);
         auto const found = of_.queues().look_at_messages(q->arn, bounded, of_.now());
@@ -132,14 +122,14 @@ public:
     }
 
     /// Part of the door that carries an action out on a queue.
-    using action = web_answer (shown_broker::*)(queue_look const&, parameters const&, web_request const&);
+    using action = web_answer (shown_broker::*)(queue_look const&, query_parameters const&, web_request const&);
 
     /// Whoever comes here has brought the token, which the server below has looked at.
     web_answer act(std::string_view name, action carry_out, web_request const& r)
     {
         if (of_.stopping()) return refused(503, "The broker stops.");
-        parameters const said(r.query);
-        auto const q = find_queue(said.text("queue"));
+        auto const said = parse_query(r.query);
+        auto const q = find_queue(value_of(said, "queue"));
         if (!q) return refused(404, q.error().message);
         of_.queues().set_caller(owner_of(q->arn));
         auto out = (this->*carry_out)(*q, said, r);
@@ -150,13 +140,13 @@ public:
         return out;
     }
 
-    web_answer send(queue_look const& q, parameters const& said, web_request const& r)
+    web_answer send(queue_look const& q, query_parameters const& said, web_request const& r)
     {
         sqs::send_message_request request(q.url, std::string(r.body));
-        request.group_id = said.find("group");
-        request.deduplication_id = said.find("deduplication_id");
-        if (auto const text = said.find("delay")) {
-            auto const delay = natural_in(*text);
+        if (auto group = value_of(said, "group"); !group.empty()) request.group_id = std::move(group);
+        if (auto id = value_of(said, "deduplication_id"); !id.empty()) request.deduplication_id = std::move(id);
+        if (auto const text = value_of(said, "delay"); !text.empty()) {
+            auto const delay = natural_in(text);
             if (!delay) return refused(400, "delay is a whole number of seconds");
             request.delay = std::chrono::seconds(*delay);
         }
@@ -164,7 +154,7 @@ public:
         return sent ? in_json(200, "message_id", sent->message_id) : refused(400, sent.error().message);
     }
 
-    web_answer purge(queue_look const& q, parameters const&, web_request const&)
+    web_answer purge(queue_look const& q, query_parameters const&, web_request const&)
     {
         sqs::purge_queue_request request;
         request.queue_url = q.url;
@@ -172,7 +162,7 @@ public:
         return done ? in_json(200, "purged", q.name) : refused(400, done.error().message);
     }
 
-    web_answer redrive(queue_look const& q, parameters const&, web_request const&)
+    web_answer redrive(queue_look const& q, query_parameters const&, web_request const&)
     {
         auto const begun =
             of_.queues().start_message_move_task(sqs::start_message_move_task_request(q.arn), of_.now());
@@ -200,9 +190,9 @@ private:
     tick const began_at_;
 };
 
-std::shared_ptr<net::live_view> view_of(server& of, door_options options, clock& time)
+std::shared_ptr<net::detail::live_view> view_of(server& of, door_options options, clock& time)
 {
-    net::live_view_options shown;
+    net::detail::live_view_options shown;
     shown.web = options.web;
     shown.web.max_body_bytes = options.admin ? largest_body : 0;
     shown.page = page_text;
@@ -219,7 +209,7 @@ std::shared_ptr<net::live_view> view_of(server& of, door_options options, clock&
         {"/purge", [all](auto& r, auto) { return all->act("purge", &shown_broker::purge, r); }, true},
         {"/redrive", [all](auto& r, auto) { return all->act("redrive", &shown_broker::redrive, r); }, true},
     };
-    return std::make_shared<net::live_view>(of.get_executor(), std::move(shown), time);
+    return std::make_shared<net::detail::live_view>(of.get_executor(), std::move(shown), time);
 }
 
 } // namespace

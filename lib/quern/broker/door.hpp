@@ -10,12 +10,12 @@
 namespace quern::broker {
 
 struct door_options {
-    net::web_server_options web; ///< its max_body_bytes is the door's business
+    net::web_server_options web{}; ///< its max_body_bytes is the door's business
 
     bool admin = false; ///< lets in who looks at messages, and who changes queues
 
     /// Called after each change: "send", "purge" or "redrive", and the ARN of the queue.
-    std::function<void(std::string_view action, std::string_view arn)> acted;
+    std::function<void(std::string_view action, std::string_view arn)> acted{};
 };
 
 /// Server that shows over HTTP what a broker does, beside its own port.

@@ -6,7 +6,9 @@
 
 namespace quern::broker {
 
-engine::engine(engine_options options) : state_(std::make_unique<state>(std::move(options))) {}
+using namespace detail;
+
+engine::engine(engine_options options) : state_(std::make_unique<engine_state>(std::move(options))) {}
 engine::~engine() = default;
 
 engine_options const& engine::options() const

@@ -18,6 +18,10 @@
 
 namespace quern::broker {
 
+namespace detail {
+struct engine_state;
+}
+
 /// The only time that the engine knows. It must never go backwards: a server adds the steady time that has passed
 /// since its start, and what its machine has slept since, to the calendar time of its start; the simulator passes its
 /// virtual clock's wall().
@@ -31,7 +35,7 @@ struct engine_options {
 
     /// Seed of message ids and receipt handles: equal seeds and calls give equal answers. Absent: the system draws
     /// one, so that no id comes twice and no handle outlives the run that gave it.
-    std::optional<std::uint64_t> seed;
+    std::optional<std::uint64_t> seed{};
 
     std::chrono::seconds name_rest{60};  ///< how long the name of a deleted queue is not given again
     std::chrono::seconds purge_rest{60}; ///< between two PurgeQueue of a queue. SQS: 60 s, both
@@ -199,9 +203,8 @@ public:
     void advance(instant now);
 
 private:
-    struct state;
     class restoring;
-    std::unique_ptr<state> state_;
+    std::unique_ptr<detail::engine_state> state_;
 };
 
 } // namespace quern::broker

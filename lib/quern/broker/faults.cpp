@@ -18,7 +18,7 @@ problem check(std::string const& whose, fault_rates const& rates)
         {"access_denied", rates.access_denied}, {"server_error", rates.server_error},
         {"dropped_before", rates.dropped_before}, {"dropped_after", rates.dropped_after},
         {"half_open", rates.half_open}, {"truncated", rates.truncated}, {"slow", rates.slow},
-        {"entry_failed", rates.entry_failed}, {"duplicated", rates.duplicated},
+        {"entry_failed", rates.entry_failed}, {"duplicated", rates.duplicated}, {"short_answer", rates.short_answer},
         {"receipt_expired", rates.receipt_expired}};
     for (auto const& [name, chance] : chances) {
         if (!(chance >= 0 && chance <= 1)) return refuse(whose, name, "a chance is from 0 to 1");
@@ -80,19 +80,10 @@ request_fault fault_plan::on_request(std::string_view operation)
     return out;
 }
 
-bool fault_plan::fails_entry(std::string_view operation)
+/// How many messages a receive may bring that asks for so many.
+int fault_plan::shortened(int most)
 {
-    return hits(rates(operation).entry_failed);
-}
-
-bool fault_plan::duplicates_message()
-{
-    return hits(rates("ReceiveMessage").duplicated);
-}
-
-bool fault_plan::expires_receipt(std::string_view operation)
-{
-    return hits(rates(operation).receipt_expired);
+    return hits(rates("ReceiveMessage").short_answer) ? 1 + static_cast<int>(draw() * (most - 1)) : most;
 }
 
 fault_rates const& fault_plan::rates(std::string_view operation) const
@@ -100,11 +91,6 @@ fault_rates const& fault_plan::rates(std::string_view operation) const
     if (settings_.by_operation.empty()) return settings_.everywhere;
     auto const at = settings_.by_operation.find(operation);
     return at == settings_.by_operation.end() ? settings_.everywhere : at->second;
-}
-
-bool fault_plan::hits(double chance)
-{
-    return chance > 0 && draw() < chance;
 }
 
 double fault_plan::draw()

@@ -33,6 +33,7 @@ struct fault_rates {
     // carried out by the engine
     double entry_failed = 0;    ///< an entry of a batch: InternalError, sender_fault false, not carried out
     double duplicated = 0;      ///< a received message of a standard queue stays visible as well
+    double short_answer = 0;    ///< a receive brings fewer than it might, drawn evenly from one on
     double receipt_expired = 0; ///< a receipt handle counts as expired: nothing is deleted or extended
 
     bool operator==(fault_rates const&) const = default;
@@ -40,8 +41,8 @@ struct fault_rates {
 
 struct fault_settings {
     std::uint64_t seed = 1;
-    fault_rates everywhere;                                       ///< operations that are not named below
-    std::map<std::string, fault_rates, std::less<>> by_operation; ///< "ReceiveMessage": instead of `everywhere`
+    fault_rates everywhere{};                                       ///< operations that are not named below
+    std::map<std::string, fault_rates, std::less<>> by_operation{}; ///< "ReceiveMessage": instead of `everywhere`
 
     /// The first setting that makes no sense, by name.
     [[nodiscard]] std::optional<failure> validate() const;
@@ -76,13 +77,14 @@ public:
     fault_settings const& settings() const { return settings_; }
 
     request_fault on_request(std::string_view operation);
-    bool fails_entry(std::string_view operation);
-    bool duplicates_message();
-    bool expires_receipt(std::string_view operation);
+    bool fails_entry(std::string_view operation) { return hits(rates(operation).entry_failed); }
+    bool duplicates_message() { return hits(rates("ReceiveMessage").duplicated); }
+    int shortened(int most);
+    bool expires_receipt(std::string_view operation) { return hits(rates(operation).receipt_expired); }
 
 private:
     fault_rates const& rates(std::string_view operation) const;
-    bool hits(double chance);
+    bool hits(double chance) { return chance > 0 && draw() < chance; }
     double draw();
 
     fault_settings settings_;

@@ -6,6 +6,8 @@
 
 namespace quern::broker {
 
+using namespace detail;
+using namespace quern::detail;
 namespace asio = boost::asio;
 
 namespace {

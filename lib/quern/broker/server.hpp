@@ -17,7 +17,9 @@
 
 namespace quern::broker {
 
+namespace detail {
 class server_core;
+}
 
 /// Counts since the start.
 struct server_counters {
@@ -73,7 +75,7 @@ public:
     boost::asio::any_io_executor get_executor() const;
 
 private:
-    std::shared_ptr<server_core> core_;
+    std::shared_ptr<detail::server_core> core_;
 };
 
 } // namespace quern::broker

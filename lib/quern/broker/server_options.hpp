@@ -34,18 +34,18 @@ struct server_options {
     /// Names that a Host header may have beside those of the loopback: otherwise any page in a browser of this
     /// machine could ask, under a name of its own that resolves to 127.0.0.1. Where `host` is no loopback address,
     /// addresses are let in as well, and without any of these every name is, but not to what `admin` shows.
-    std::vector<std::string> hosts;
+    std::vector<std::string> hosts{};
 
     /// Origins of the pages that may call from a browser, "http://localhost:5173", or "*" for all. Hosts count all
     /// the same.
-    std::vector<std::string> cors;
+    std::vector<std::string> cors{};
 
     bool check_signatures = true;                               ///< false: anyone may do anything, signed or not
     std::vector<aws::credentials> keys{{"quern", "quern", ""}}; ///< who may sign, for whatever region
 
     /// Accounts by access key id, where queues are not in engine_options::account_id. Without checked signatures any
     /// id may stand here, otherwise those of `keys`.
-    std::map<std::string, std::string, std::less<>> accounts;
+    std::map<std::string, std::string, std::less<>> accounts{};
     bool one_region = false; ///< true: all in engine_options::region; false: in the region a request is signed for
 
     std::chrono::seconds clock_skew{900}; ///< a signature may be older or newer by so much (SigV4: 15 minutes)
@@ -54,8 +54,8 @@ struct server_options {
     /// GET /metrics how much, to Prometheus. The Host has to be an address, a name of the loopback or one of `hosts`.
     bool admin = false;
 
-    std::string tls_certificate; ///< PEM file, with the chain behind it, to serve https with; empty: http
-    std::string tls_key;         ///< PEM file of its key
+    std::string tls_certificate{}; ///< PEM file, with the chain behind it, to serve https with; empty: http
+    std::string tls_key{};         ///< PEM file of its key
 
     std::size_t max_header_bytes = 16 * 1024;
     std::size_t max_body_bytes = 8 * 1024 * 1024; ///< a batch of 1 MiB, each byte escaped to six, and room
@@ -78,9 +78,9 @@ struct server_options {
 
     /// Called once when the journal of the queues could not keep a change. The server has closed all connections
     /// then, without the answers that were owed, and serves nobody any more.
-    std::function<void(failure const&)> journal_failed;
+    std::function<void(failure const&)> journal_failed{};
 
-    std::function<void(access_record const&)> access_log; ///< called after each answer, on the server's executor
+    std::function<void(access_record const&)> access_log{}; ///< called after each answer, on the server's executor
 
     /// The first setting that cannot work, by name.
     [[nodiscard]] std::optional<failure> validate() const;

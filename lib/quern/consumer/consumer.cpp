@@ -1,21 +1,16 @@
 #include <quern/consumer/consumer.hpp>
 #include <quern/consumer/detail/pipeline.hpp>
 #include <quern/core/detail/ask.hpp>
-#include <quern/core/detail/compact_strand.hpp>
 #include <quern/core/detail/throw_wrong.hpp>
 #include <quern/sqs/queue_reference.hpp>
 #include <quern/telemetry/detail/plain_numbers.hpp>
-
-#include <boost/asio/execution/context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/query.hpp>
-#include <boost/asio/this_coro.hpp>
 
 #include <csignal>
 #include <tuple>
 
 namespace quern {
 
+using namespace detail;
 namespace asio = boost::asio;
 
 namespace {
@@ -83,141 +78,99 @@ consumer::consumer(
 {
     throw_wrong(unusable(queue_url, handle, options));
     auto places = api ? claim_places(*api, options) : sqs::lane_claim();
-    home_ = lodgers::of(asio::query(ex, asio::execution::context));
-    tenant_ = detail::pipeline::move_in(home_, std::move(places), std::move(ex), api, std::move(queue_url),
-        std::move(handle), std::move(options), counters_);
+    at_ = pipeline::move_in(std::move(places), std::move(ex), api, std::move(queue_url), std::move(handle),
+        std::move(options), counters_);
 }
 
 namespace {
 
-/// Calls `then` with the pipeline, unless its context has ended.
-template <class Then>
-void visit(std::shared_ptr<lodgers> const& home, std::weak_ptr<lodgers::lodger> const& tenant, Then then)
-{
-    lodgers::visit const at(*home, tenant);
-    if (at.who) then(static_cast<detail::tenant&>(*at.who).line());
-}
-
-/// Posted, always: on a thread of the context a dispatched call could run what waits on the strand, classify and the
-/// log included, on the stack of its caller, who may hold the lock that these want.
-template <class Call>
-void post(std::shared_ptr<lodgers> const& home, std::weak_ptr<lodgers::lodger> const& tenant, Call call)
-{
-    visit(home, tenant, [&](std::shared_ptr<detail::pipeline> const& line) {
-        asio::post(line->strand(), [line, call = std::move(call)]() mutable { call(*line); });
-    });
-}
-
 /// Keeps the pipeline from going, once its consumer has, before somebody has joined it who has only said so.
 class guest {
 public:
-    guest(std::shared_ptr<lodgers> home, std::weak_ptr<lodgers::lodger> tenant)
-        : home_(std::move(home)), tenant_(std::move(tenant))
+    explicit guest(lodgers::place to) : at_(std::move(to))
     {
-        visit(home_, tenant_, [](std::shared_ptr<detail::pipeline> const& line) { line->came(); });
+        visit_tenant<pipeline>(at_, [](auto const& all) { all->came(); });
     }
     guest(guest const&) = delete;
     ~guest()
     {
-        post(home_, tenant_, [](detail::pipeline& p) { p.left(); });
+        post_to<pipeline>(at_, [](pipeline& p) { p.left(); });
     }
 
 private:
-    std::shared_ptr<lodgers> home_;
-    std::weak_ptr<lodgers::lodger> tenant_;
+    lodgers::place at_;
 };
-
-/// Does `first`, and completes when the pipeline tells the one of the waiter's two askers that `as` names. `stays`:
-/// until it has joined.
-template <class First, class T>
-asio::awaitable<T> wait_for_end(std::shared_ptr<lodgers> home, std::weak_ptr<lodgers::lodger> tenant, First first,
-    asker<T> detail::end_waiter::*as, std::shared_ptr<guest> stays)
-{
-    auto const waiter = std::make_shared<detail::end_waiter>();
-    auto const ex = co_await asio::this_coro::executor;
-    if (auto const* const strand = ex.template target<compact_strand>()) waiter->strand_id = strand->id();
-    auto cancel = [home, tenant, who = std::weak_ptr(waiter)] {
-        post(home, tenant, [who](detail::pipeline& p) { p.leave(who.lock()); });
-    };
-    auto begin = [home, tenant, waiter, first, stays = std::move(stays), as](asker<T> who) {
-        (*waiter).*as = std::move(who);
-        post(home, tenant, [waiter, first](detail::pipeline& p) {
-            first(p);
-            p.join(waiter);
-        });
-    };
-    auto end = ask<T>(std::move(begin), std::move(cancel));
-    co_return co_await std::move(end);
-}
 
 } // namespace
 
 consumer::~consumer()
 {
-    if (home_) post(home_, tenant_, [](detail::pipeline& p) { p.abandon(); });
+    if (at_.home) post_to<pipeline>(at_, [](pipeline& p) { p.abandon(); });
 }
 
 consumer& consumer::operator=(consumer&& from) noexcept
 {
     consumer moved(std::move(from));
     std::swap(ex_, moved.ex_);
-    std::swap(home_, moved.home_);
-    std::swap(tenant_, moved.tenant_);
+    std::swap(at_, moved.at_);
     std::swap(counters_, moved.counters_);
     return *this;
 }
 
 void consumer::start()
 {
-    post(home_, tenant_, [](detail::pipeline& p) { p.start(); });
+    post_to<pipeline>(at_, [](pipeline& p) { p.start(); });
 }
 
 void consumer::stop(std::optional<std::chrono::milliseconds> limit)
 {
-    post(home_, tenant_, [limit](detail::pipeline& p) { p.begin_drain(limit.value_or(p.options().drain_deadline)); });
+    post_to<pipeline>(at_, [limit](pipeline& p) { p.begin_drain(limit.value_or(p.options().drain_deadline)); });
 }
 
 // None touches the consumer once it has returned its awaitable, and nothing of the caller's runs on the strand.
 
 asio::awaitable<drain_report> consumer::drain_within(std::chrono::milliseconds limit)
 {
-    auto begin = [limit](detail::pipeline& p) { p.begin_drain(limit); };
-    return wait_for_end(
-        home_, tenant_, begin, &detail::end_waiter::of_drain, std::make_shared<guest>(home_, tenant_));
+    auto begin = [limit](pipeline& p) { p.begin_drain(limit); };
+    return wait_for_end<pipeline>(at_, begin, &end_waiter::of_drain, std::make_shared<guest>(at_));
 }
 
 asio::awaitable<drain_report> consumer::end_of_drain()
 {
-    auto nothing = [](detail::pipeline&) {};
-    return wait_for_end(
-        home_, tenant_, nothing, &detail::end_waiter::of_drain, std::make_shared<guest>(home_, tenant_));
+    auto nothing = [](pipeline&) {};
+    return wait_for_end<pipeline>(at_, nothing, &end_waiter::of_drain, std::make_shared<guest>(at_));
 }
 
 asio::awaitable<result<drain_report>> consumer::run_to_end()
 {
-    auto begin = [](detail::pipeline& p) { p.start(); };
-    return wait_for_end(home_, tenant_, begin, &detail::end_waiter::of_run, std::make_shared<guest>(home_, tenant_));
+    auto begin = [](pipeline& p) { p.start(); };
+    return wait_for_end<pipeline>(at_, begin, &end_waiter::of_run, std::make_shared<guest>(at_));
 }
 
 void consumer::pause(std::string why)
 {
-    post(home_, tenant_, [why = std::move(why)](detail::pipeline& p) mutable { p.pause(std::move(why)); });
+    post_to<pipeline>(at_, [why = std::move(why)](pipeline& p) mutable { p.pause(std::move(why)); });
 }
 
 void consumer::resume()
 {
-    post(home_, tenant_, [](detail::pipeline& p) { p.resume(); });
+    post_to<pipeline>(at_, [](pipeline& p) { p.resume(); });
 }
 
 void consumer::report_outage(bool down)
 {
-    post(home_, tenant_, [down](detail::pipeline& p) { p.report_outage(down); });
+    post_to<pipeline>(at_, [down](pipeline& p) { p.outages().report_outage(down); });
+}
+
+void consumer::probe_now()
+{
+    post_to<pipeline>(at_, [](pipeline& p) { p.outages().probe_now(); });
 }
 
 asio::awaitable<consumer::burden> consumer::weigh() const
 {
-    return ask<burden>([home = home_, tenant = tenant_](asker<burden> who) {
-        post(home, tenant, [who = std::move(who)](detail::pipeline& p) {
+    return ask<burden>([at = at_](asker<burden> who) {
+        post_to<pipeline>(at, [who = std::move(who)](pipeline& p) {
             burden out;
             std::tie(out.in_flight, out.coming, out.ending) = p.burden();
             who.tell(out);
@@ -227,20 +180,20 @@ asio::awaitable<consumer::burden> consumer::weigh() const
 
 void consumer::halt()
 {
-    post(home_, tenant_, [](detail::pipeline& p) { p.halt(); });
+    post_to<pipeline>(at_, [](pipeline& p) { p.halt(); });
 }
 
 asio::awaitable<result<void>> consumer::turn_limits(std::function<void(consumer_limits&)> change)
 {
-    return ask<result<void>>([home = home_, tenant = tenant_, change = std::move(change)](asker<result<void>> who) {
-        post(home, tenant, [who = std::move(who), change](detail::pipeline& p) { who.tell(p.set_limits(change)); });
+    return ask<result<void>>([at = at_, change = std::move(change)](asker<result<void>> who) {
+        post_to<pipeline>(at, [who = std::move(who), change](pipeline& p) { who.tell(p.set_limits(change)); });
     });
 }
 
 asio::awaitable<explanation> consumer::explained() const
 {
-    return ask<explanation>([home = home_, tenant = tenant_](asker<explanation> who) {
-        post(home, tenant, [who = std::move(who)](detail::pipeline& p) { who.tell(p.explain()); });
+    return ask<explanation>([at = at_](asker<explanation> who) {
+        post_to<pipeline>(at, [who = std::move(who)](pipeline& p) { who.tell(p.explain()); });
     });
 }
 
@@ -248,20 +201,20 @@ void consumer::drain_on(std::initializer_list<int> signals, std::optional<std::c
 {
     for (auto const s : signals)
         check_signal(s);
-    post(home_, tenant_, [given, list = std::vector<int>(signals)](detail::pipeline& p) {
+    post_to<pipeline>(at_, [given, list = std::vector<int>(signals)](pipeline& p) {
         p.drain_on(list, given.value_or(p.options().drain_deadline));
     });
 }
 
 consumer_counters consumer::counters() const
 {
-    return telemetry::plain_numbers(*counters_);
+    return telemetry::detail::plain_numbers(*counters_);
 }
 
 std::size_t consumer::in_flight() const
 {
     std::size_t out = 0;
-    visit(home_, tenant_, [&out](auto const& line) { out = line->in_flight(); });
+    visit_tenant<pipeline>(at_, [&out](auto const& all) { out = all->in_flight(); });
     return out;
 }
 

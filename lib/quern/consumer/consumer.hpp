@@ -27,6 +27,10 @@
 
 namespace quern {
 
+namespace detail {
+class group_state;
+}
+
 /// Consumes one queue: every message runs through the handler and is deleted once the handler is done.
 ///
 /// A handler is a coroutine `awaitable<void>(delivery&)`, where returning acknowledges and throwing retries, or
@@ -163,6 +167,10 @@ public:
     /// again; messages on their last receive wait here meanwhile, where options.outage.breaker is set.
     void report_outage(bool down);
 
+    /// Somebody has mended what was down: where an outage is suspected, one message begins at once, and what waits
+    /// here goes on at the breaker's pace, instead of up to a minute later. A success ends the suspicion, as ever.
+    void probe_now();
+
     /// Turns limits while it runs: `change` is given those in force, on the consumer's strand, and sets what is to be
     /// otherwise, as `[](consumer_limits& l) { l.rate.reset(); }`; it must not throw. Completes when they are in
     /// force, which takes a moment. Messages in flight, handlers and receives under way are left alone: after a limit
@@ -222,7 +230,8 @@ public:
     [[nodiscard]] std::size_t in_flight() const;
 
 private:
-    friend class consumers;
+    friend class consumer_group;
+    friend class detail::group_state;
 
     /// State that a limit shared with others depends on.
     struct burden {
@@ -240,8 +249,7 @@ private:
     consumer(boost::asio::any_io_executor, sqs::api*, std::string queue_url, handlers, consumer_options);
 
     boost::asio::any_io_executor ex_;
-    std::shared_ptr<lodgers> home_; // the context, and in it
-    std::weak_ptr<lodgers::lodger> tenant_;
+    detail::lodgers::place at_;
     std::shared_ptr<consumer_numbers<counter> const> counters_;
 };
 

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <variant>
 #include <vector>
 
 namespace quern {
@@ -52,13 +53,15 @@ public:
 /// Threads  the message does not change; the lease may be read, and the operations be begun, from any thread.
 class delivery {
 public:
+    /// A request while the handler runs: for the delete, a lease at least so long, a guard of it.
+    struct delete_now {};
+    using wish = std::variant<delete_now, std::chrono::seconds, std::shared_ptr<lease_guard>>;
+
     /// Carries out what a delivery asks for; the consumer. Answers come once each, on any thread.
     class keeper {
     public:
         using reply = std::function<void(result<void>)>;
-        virtual void ask_ack(detail::held&, reply) = 0;
-        virtual void ask_extend(detail::held&, std::chrono::seconds, reply) = 0;
-        virtual void ask_guard(detail::held&, std::shared_ptr<lease_guard>, reply) = 0;
+        virtual void ask(detail::held&, wish, reply) = 0;
         virtual boost::asio::any_io_executor get_executor() const = 0;
 
     protected:
@@ -112,7 +115,7 @@ public:
     {
         must_be_handled();
         return detail::complete(
-            *this, [this] { return ask_ack(); }, std::forward<Token>(token));
+            *this, [this] { return ask(delete_now()); }, std::forward<Token>(token));
     }
 
     /// Has the message hidden for `at_least` from now, 12 hours after its receive at most; completes when SQS has
@@ -124,7 +127,7 @@ public:
     {
         must_be_handled();
         return detail::complete(
-            *this, [this, at_least] { return ask_extend(at_least); }, std::forward<Token>(token));
+            *this, [this, at_least] { return ask(at_least); }, std::forward<Token>(token));
     }
 
     /// Has each extension of the lease wait for this guard, while the handler runs; completes when that is so. What
@@ -135,7 +138,7 @@ public:
     {
         must_be_handled();
         return detail::complete(
-            *this, [this, guard = std::move(guard)] { return ask_guard(guard); }, std::forward<Token>(token));
+            *this, [this, guard = std::move(guard)] { return ask(guard); }, std::forward<Token>(token));
     }
 
     using executor_type = boost::asio::any_io_executor;
@@ -176,9 +179,7 @@ private:
             "a delivery is used after its handler has ended: copy what must outlive the handler");
     }
 
-    boost::asio::awaitable<result<void>> ask_ack();
-    boost::asio::awaitable<result<void>> ask_extend(std::chrono::seconds at_least);
-    boost::asio::awaitable<result<void>> ask_guard(std::shared_ptr<lease_guard>);
+    boost::asio::awaitable<result<void>> ask(wish);
 
     sqs::message message_;
     std::shared_ptr<std::byte[]> storage_;

@@ -5,6 +5,8 @@
 
 namespace quern {
 
+using namespace detail;
+
 namespace {
 
 /// "1 message", "2 messages"
@@ -23,11 +25,6 @@ std::string_view words_for(std::string_view state)
     if (state == "running") return "its handler runs";
     if (state == "settling") return "it is being settled";
     return "it waits";
-}
-
-std::int64_t number(std::size_t n)
-{
-    return static_cast<std::int64_t>(n);
 }
 
 } // namespace
@@ -56,17 +53,17 @@ std::string to_json(explanation const& e)
     text::json_writer json(text);
     json.begin_object()
         .member("ready", e.ready)
-        .member("polls", number(e.polls))
-        .member("in_flight", number(e.in_flight))
-        .member("running", number(e.running))
-        .member("settling", number(e.settling))
-        .member("bytes", number(e.bytes))
-        .member("quiet_ms", static_cast<std::int64_t>(e.quiet.count()));
+        .member("polls", e.polls)
+        .member("in_flight", e.in_flight)
+        .member("running", e.running)
+        .member("settling", e.settling)
+        .member("bytes", e.bytes)
+        .member("quiet_ms", e.quiet.count());
     json.key("limits").begin_object();
     auto const& limits = e.limits;
-    json.member("max_in_flight", number(limits.max_in_flight)).member("max_polls", number(limits.max_polls));
-    if (auto const& n = limits.max_bytes_in_flight) json.member("max_bytes_in_flight", number(*n));
-    if (auto const& n = limits.handler_concurrency) json.member("handler_concurrency", number(*n));
+    json.member("max_in_flight", limits.max_in_flight).member("max_polls", limits.max_polls);
+    if (auto const& n = limits.max_bytes_in_flight) json.member("max_bytes_in_flight", *n);
+    if (auto const& n = limits.handler_concurrency) json.member("handler_concurrency", *n);
     if (limits.rate) json.member("rate", policy::to_string(*limits.rate));
     json.end_object().key("obstacles").begin_array();
     for (auto const& o : e.obstacles)
@@ -80,8 +77,8 @@ std::string to_json(explanation const& e)
         for (auto const& t : e.tenants) {
             json.begin_object()
                 .member("name", t.name)
-                .member("waiting", number(t.waiting))
-                .member("running", number(t.running))
+                .member("waiting", t.waiting)
+                .member("running", t.running)
                 .member("capped", t.capped)
                 .end_object();
         }
@@ -91,7 +88,7 @@ std::string to_json(explanation const& e)
         json.key("oldest")
             .begin_object()
             .member("message_id", e.oldest->id)
-            .member("age_ms", static_cast<std::int64_t>(e.oldest->age.count()))
+            .member("age_ms", e.oldest->age.count())
             .member("state", e.oldest->state)
             .end_object();
     }
@@ -99,7 +96,7 @@ std::string to_json(explanation const& e)
         json.key("last_problem")
             .begin_object()
             .member("text", e.last_problem->text)
-            .member("ago_ms", static_cast<std::int64_t>(e.last_problem->ago.count()))
+            .member("ago_ms", e.last_problem->ago.count())
             .end_object();
     }
     json.end_object();

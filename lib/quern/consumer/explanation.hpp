@@ -15,7 +15,7 @@ struct explanation {
     /// Something that keeps the next receive from beginning.
     struct obstacle {
         std::string name; ///< "max_in_flight", "max_bytes_in_flight", "rate", "handler_concurrency", "receives_fail",
-            ///< "empty_answers", "paused", "breaker", "handlers_hang", "flag", "not_started", "draining"
+            ///< "empty_answers", "paused", "breaker", "handlers_hang", "leases", "flag", "not_started", "draining"
             ///< or "ended"
         std::string text; ///< for a human
     };

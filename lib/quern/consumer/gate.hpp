@@ -60,8 +60,9 @@ public:
         };
         way to = way::on;
         std::chrono::milliseconds delay{};
-        bool hurries = false; ///< it may begin, and must not wait for others of a batch
-        bool spilled = false; ///< it goes back from its last receive, since there is no place for it here
+        bool hurries = false;   ///< it may begin, and must not wait for others of a batch
+        bool spilled = false;   ///< it goes back from its last receive, since there is no place for it here
+        bool took_turn = false; ///< it may not begin, and the next is received as late as if it had
     };
 
     /// Messages that may be received now besides those that are here.
@@ -69,6 +70,9 @@ public:
 
     /// Messages that may begin in a second; absent: any number. Beside the user's own rate.
     virtual std::optional<double> rate(tick now) = 0;
+
+    /// True: what arrives begins before what waits here.
+    virtual bool prefers_fresh() { return false; }
 
     /// A message that has arrived, or was called back before it began: may it begin?
     virtual answer ask(subject const&, tick now) = 0;
@@ -91,6 +95,9 @@ public:
 
     /// The consumer is paused, or somebody has said that everything is down: nothing begins, whatever ask() says.
     virtual void stop(bool /*set*/, tick /*now*/) {}
+
+    /// Somebody has mended something, perhaps: what waits may be tried, one at once.
+    virtual void probe(tick /*now*/) {}
 
     /// The most messages that may wait here.
     virtual void set_places(std::size_t) {}

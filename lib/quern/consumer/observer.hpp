@@ -28,6 +28,11 @@ struct observed_message {
     tick::duration waited{};   ///< received -> began
     tick::duration handled{};  ///< began -> ended
     tick::duration settling{}; ///< ended -> settled
+
+    /// Words of the handler, in ended(): its exception, what it found (outcome::because()), its reason to reject;
+    /// empty when it said nothing. `status`: of a web service's answer, or of a command; 0: neither.
+    std::string_view said;
+    int status = 0;
 };
 
 /// How a handler ended.

@@ -1,8 +1,27 @@
 #include <quern/consumer/options.hpp>
 
+#include <algorithm>
+#include <iterator>
+#include <quern/consumer/client_options.hpp>
+#include <quern/consumer/limits.hpp>
+#include <quern/sqs/limits.hpp>
+#include <string_view>
+
 namespace quern {
 
 using namespace std::chrono_literals;
+
+namespace {
+
+bool is_system_attribute(std::string_view name)
+{
+    constexpr std::string_view all[] = {"All", "SenderId", "SentTimestamp", "ApproximateReceiveCount",
+        "ApproximateFirstReceiveTimestamp", "SequenceNumber", "MessageDeduplicationId", "MessageGroupId",
+        "AWSTraceHeader", "DeadLetterQueueSourceArn"}; // SQS API reference, ReceiveMessage
+    return std::find(std::begin(all), std::end(all), name) != std::end(all);
+}
+
+} // namespace
 
 std::optional<failure> consumer_options::validate() const
 {
@@ -40,6 +59,9 @@ std::optional<failure> consumer_options::validate() const
         return wrong("settle.linger must be above 0 and a twelfth of visibility_timeout at most, so that leases are "
                      "extended in time, or absent for none");
     }
+    for (auto const& name : system_attributes)
+        if (!is_system_attribute(name))
+            return wrong("system_attributes has \"" + name + "\", which SQS does not know; SentTimestamp is one");
     if (settle.max_calls < 2 || settle.max_calls > 1'000) {
         return wrong("settle.max_calls must be from 2, one of them for leases, to 1000");
     }
@@ -76,6 +98,41 @@ std::optional<failure> consumer_options::validate() const
         }
     }
     return backoff.validate();
+}
+
+sqs::client_options client_options_for(consumer_options const& options, sqs::client_options base)
+{
+    using std::chrono::milliseconds;
+    auto& pool = base.connections;
+    base.retries.max_attempts = 1;
+    base.request_timeout = std::min(base.request_timeout, milliseconds(options.visibility_timeout) / 6);
+    pool.data_connections = std::max(pool.data_connections, options.limits.max_polls);
+    pool.control_connections = std::max(pool.control_connections, options.settle.max_calls);
+    return base;
+}
+
+sqs::client_options client_options_for(consumer_options const& options)
+{
+    return client_options_for(options, options.client);
+}
+
+std::optional<failure> consumer_limits::validate() const
+{
+    auto const wrong = [](char const* what) { return failure(errc::invalid_option, what); };
+    if (max_in_flight == 0) return wrong("max_in_flight must be at least 1; consumer::pause() stops the receives");
+    if (max_in_flight > 120'000) return wrong("max_in_flight must not exceed 120000, the limit of SQS per queue");
+    if (max_bytes_in_flight && *max_bytes_in_flight < sqs::max_message_bytes) {
+        return wrong("max_bytes_in_flight must be at least 1 MiB, the largest message, or absent for no limit");
+    }
+    if (max_polls == 0 || max_polls > 1'000) return wrong("max_polls must be from 1 to 1000");
+    if (handler_concurrency && (*handler_concurrency == 0 || *handler_concurrency > 120'000)) {
+        return wrong("handler_concurrency must be from 1 to 120000, or absent for as many as max_in_flight");
+    }
+    if (rate) {
+        if (auto const why = rate->validate()) return why;
+        if (rate->per > longest_wait) return wrong("rate.per must not exceed 24 h");
+    }
+    return {};
 }
 
 } // namespace quern

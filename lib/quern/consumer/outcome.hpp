@@ -11,6 +11,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,13 +37,18 @@ public:
 
     outcome() = default; ///< retry()
     explicit outcome(kind what, std::chrono::milliseconds delay = {}) : what_(what), delay_(delay) {}
-    outcome(kind what, std::string reason) : what_(what), reason_(std::make_shared<std::string>(std::move(reason))) {}
+    outcome(kind what, std::string reason) : what_(what)
+    {
+        words own;
+        own.reason = std::move(reason);
+        words_ = std::make_shared<words const>(std::move(own));
+    }
     outcome(kind what, wall_time at) : what_(what), at_(at) {}
 
     kind what() const { return what_; }
     std::chrono::milliseconds delay() const { return delay_; }
     std::optional<wall_time> at() const { return at_; } ///< of retry_at(), in place of a delay
-    std::string reason() const { return reason_ ? *reason_ : std::string(); }
+    std::string reason() const { return words_ ? words_->reason.value_or(std::string()) : std::string(); }
 
     /// The same for the message, and other news for the breaker: a retry() that only this message is to blame for, a
     /// retry_after() that tells of an outage.
@@ -54,19 +60,62 @@ public:
     }
     news tells() const { return news_; }
 
+    /// The same with what the handler has found, for the log and for observers: the answer of a web service, why it
+    /// failed. `status`: of that answer, or of a command; 0: neither. Said of a retry() or an unavailable(), it is
+    /// logged; it is part of the reason when max_tries or max_age rejects the message.
+    outcome because(std::string found, int status = 0) const
+    {
+        auto out = *this;
+        auto own = words_ ? *words_ : words();
+        own.found = std::move(found);
+        own.status = status;
+        out.words_ = std::make_shared<words const>(std::move(own));
+        return out;
+    }
+
+    /// Text and status of because(); empty and 0 without. The view holds as long as this outcome.
+    std::string_view found() const { return words_ ? std::string_view(words_->found) : std::string_view(); }
+    int status() const { return words_ ? words_->status : 0; }
+
+    /// A reject() that puts the message off where there is no queue for it, in place of deleting it.
+    outcome unless_deleted() const
+    {
+        auto out = *this;
+        out.kept_ = true;
+        return out;
+    }
+    bool is_kept() const { return kept_; }
+
+    /// A retry() with this delay in place of that of the backoff: a failure all the same, also of the head of a FIFO
+    /// group.
+    outcome waiting(std::chrono::milliseconds delay) const
+    {
+        auto out = *this;
+        out.delay_ = delay;
+        out.waits_ = true;
+        return out;
+    }
+    std::optional<std::chrono::milliseconds> waits() const { return waits_ ? std::optional(delay_) : std::nullopt; }
+
     /// The thing that is down, of unavailable(key).
     std::optional<std::string> dependency() const
     {
-        if (what_ != kind::unavailable || !reason_) return {};
-        return *reason_;
+        return what_ == kind::unavailable && words_ ? words_->reason : std::nullopt;
     }
 
 private:
+    struct words {
+        std::optional<std::string> reason; // of reject(), or the key of unavailable()
+        std::string found;
+        int status = 0;
+    };
+
     kind what_ = kind::retry;
     news news_ = news::usual;
+    bool waits_ = false, kept_ = false;
     std::chrono::milliseconds delay_{};
     std::optional<wall_time> at_;
-    std::shared_ptr<std::string const> reason_; // apart: a frame that waits for an outcome has room for several
+    std::shared_ptr<words const> words_; // apart: a frame that waits for an outcome has room for several
 };
 
 /// Done: delete the message.
@@ -88,9 +137,9 @@ inline outcome retry_after(std::chrono::milliseconds delay)
     return outcome(outcome::kind::retry_after, delay);
 }
 
-/// Not before `at`; at once when that is past. Bounded like retry_after(): a message for a later time than that comes
-/// earlier, and its handler says so again. Each time costs one of the receives that the queue's redrive policy
-/// counts.
+/// Tries the message again, not before `at`; at once when that is past. Bounded like retry_after(): if `at` is more
+/// than 12 hours away, the message comes back earlier, and its handler must return retry_at() again. Each time costs
+/// one of the receives that the queue's redrive policy counts.
 inline outcome retry_at(wall_time at)
 {
     return outcome(outcome::kind::retry_after, at);
@@ -119,8 +168,9 @@ inline outcome unavailable()
     return outcome(outcome::kind::unavailable);
 }
 
-/// The same, of something else than what outage_options::dependency has named for the message, on whose own
-/// dependency this is no news. The message counts as one that needs `key` until it has been put off.
+/// Names the dependency that is down, beside what unavailable() says. The message's own dependency, which
+/// outage_options::dependency has named, does not count as down. The message counts as one that needs `key` until it
+/// is retried.
 inline outcome unavailable(std::string key)
 {
     return outcome(outcome::kind::unavailable, std::move(key));
@@ -130,6 +180,17 @@ inline outcome unavailable(std::string key)
 class parse_error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
+};
+
+/// Thrown by a handler: a failure with a status, of a command or of a web service, for the log and for observers.
+class handler_error : public std::runtime_error {
+public:
+    handler_error(std::string const& what, int status) : std::runtime_error(what), status_(status) {}
+
+    int status() const { return status_; }
+
+private:
+    int status_;
 };
 
 } // namespace quern

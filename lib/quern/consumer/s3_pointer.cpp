@@ -1,5 +1,8 @@
 #include <quern/consumer/json.hpp>
 #include <quern/consumer/s3_pointer.hpp>
+#include <quern/consumer/sns.hpp>
+
+#include <algorithm>
 
 namespace quern {
 
@@ -29,11 +32,29 @@ s3_pointer decode_pointer(json_document& document)
     return out;
 }
 
+constexpr char const* marks[] = {"ExtendedPayloadSize", "SQSLargePayloadSize"};
+
+bool is_marked(delivery const& d)
+{
+    return std::ranges::any_of(marks, [&](auto const* mark) { return d.attribute(mark) != nullptr; });
+}
+
+bool is_envelope_marked(std::string_view body)
+{
+    try {
+        auto const envelope = read_sns(body);
+        return std::ranges::any_of(marks, [&](auto const* mark) { return envelope.find(mark) != nullptr; });
+    } catch (parse_error const&) {
+        return false;
+    }
+}
+
 } // namespace
 
 std::optional<s3_pointer> read_s3_pointer(std::string_view text, delivery const& of)
 {
-    if (!of.attribute("ExtendedPayloadSize") && !of.attribute("SQSLargePayloadSize")) return {};
+    bool const is_inner = text.data() != of.body().data(); // published through a topic, whose envelope has the marks
+    if (!is_marked(of) && !(is_inner && is_envelope_marked(of.body()))) return {};
     return read_json(text, decode_pointer);
 }
 

@@ -20,7 +20,7 @@ struct s3_pointer {
 
 /// Nothing when the body is in the message: `of` bears neither of the attributes with which the library marks the
 /// others, ExtendedPayloadSize and SQSLargePayloadSize (consumer_options::attributes asks for all by default). `text`
-/// is the body.
+/// is the body, or what from_sns() has taken out of it: then the envelope may bear them.
 ///
 /// Throws parse_error, which names the place, when a marked message holds no pointer.
 std::optional<s3_pointer> read_s3_pointer(std::string_view text, delivery const& of);
@@ -41,10 +41,13 @@ public:
     result operator()(delivery& d) { return (*this)(d.body(), d); }
     result operator()(std::string_view text, delivery& d)
     {
-        if constexpr (speaks)
-            return run_to_outcome(text, d);
+        auto const at = read_s3_pointer(text, d);
+        auto const body = co_await fetched(at);
+        if (at) text = body;
+        if constexpr (awaits)
+            co_return co_await next_(text, d);
         else
-            return run(text, d);
+            co_return next_(text, d);
     }
 
 private:
@@ -53,30 +56,6 @@ private:
         std::string out;
         if (at) out = co_await download_(*at);
         co_return out;
-    }
-
-    boost::asio::awaitable<void> run(std::string_view text, delivery& d)
-    {
-        auto const at = read_s3_pointer(text, d);
-        auto const body = co_await fetched(at);
-        if (at) text = body;
-        if constexpr (awaits)
-            co_await next_(text, d);
-        else
-            next_(text, d);
-    }
-
-    boost::asio::awaitable<outcome> run_to_outcome(std::string_view text, delivery& d)
-    {
-        auto const at = read_s3_pointer(text, d);
-        auto const body = co_await fetched(at);
-        if (at) text = body;
-        if constexpr (awaits) {
-            auto const said = co_await next_(text, d);
-            co_return said;
-        } else {
-            co_return next_(text, d);
-        }
     }
 
     Download download_;

@@ -5,7 +5,6 @@
 #include <concepts>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 

@@ -4,6 +4,8 @@
 
 namespace quern {
 
+using namespace detail;
+
 tenant_rule by_group()
 {
     tenant_rule out([](delivery const& d) { return std::string(d.group()); });

@@ -36,10 +36,9 @@ public:
     returned operator()(delivery& d) { return (*this)(d.body(), d); }
     returned operator()(std::string_view text, delivery& d)
     {
-        if constexpr (std::same_as<returned, boost::asio::awaitable<void>>) {
+        if constexpr (std::same_as<returned, boost::asio::awaitable<void>> ||
+            std::same_as<returned, boost::asio::awaitable<outcome>>) {
             return run(text, d);
-        } else if constexpr (std::same_as<returned, boost::asio::awaitable<outcome>>) {
-            return run_to_outcome(text, d);
         } else {
             auto made = read_(text);
             return next_(made, d);
@@ -47,17 +46,10 @@ public:
     }
 
 private:
-    boost::asio::awaitable<void> run(std::string_view text, delivery& d)
+    returned run(std::string_view text, delivery& d)
     {
         auto made = read_(text);
-        co_await next_(made, d);
-    }
-
-    boost::asio::awaitable<outcome> run_to_outcome(std::string_view text, delivery& d)
-    {
-        auto made = read_(text);
-        auto const said = co_await next_(made, d);
-        co_return said;
+        co_return co_await next_(made, d);
     }
 
     Read read_;

@@ -4,6 +4,9 @@
 #include <boost/system/system_error.hpp>
 
 namespace quern {
+
+using namespace detail;
+
 namespace {
 
 class quern_category final : public boost::system::error_category {

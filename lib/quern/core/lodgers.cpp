@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace quern {
+namespace quern::detail {
 
 namespace asio = boost::asio;
 
@@ -25,29 +25,26 @@ asio::execution_context::id lodgers_service::id;
 
 } // namespace
 
-std::shared_ptr<lodgers> lodgers::of(asio::execution_context& context)
+lodgers::place lodgers::move_in(asio::execution_context& context, std::shared_ptr<lodger> one)
 {
-    return asio::use_service<lodgers_service>(context).all;
+    place const out{asio::use_service<lodgers_service>(context).all, one};
+    std::lock_guard const own(out.home->lock_);
+    if (out.home->ended_) return out;
+    out.home->all_.push_back(*one);
+    one->self_ = std::move(one);
+    return out;
 }
 
-void lodgers::add(std::shared_ptr<lodger> one)
+lodgers::visit::visit(place const& to, purpose what_for) : at_(*to.home)
 {
-    std::lock_guard const own(lock_);
-    if (ended_) return;
-    all_.push_back(*one);
-    one->self_ = one;
-}
-
-lodgers::visit::visit(lodgers& at, std::weak_ptr<lodger> const& whom, purpose what_for) : at_(at)
-{
-    std::lock_guard const own(at.lock_);
-    if (at.ended_) return;
-    who = whom.lock();
+    std::lock_guard const own(at_.lock_);
+    if (at_.ended_) return;
+    who = to.who.lock();
     if (!who) return;
     counts_ = true;
-    ++at.visitors_;
+    ++at_.visitors_;
     if (what_for != purpose::move_out || !who->self_) return;
-    at.all_.erase(at.all_.iterator_to(*who));
+    at_.all_.erase(at_.all_.iterator_to(*who));
     who->self_.reset();
 }
 
@@ -75,4 +72,4 @@ void lodgers::end()
     }
 }
 
-} // namespace quern
+} // namespace quern::detail

@@ -8,7 +8,7 @@
 #include <memory>
 #include <mutex>
 
-namespace quern {
+namespace quern::detail {
 
 /// Objects that live in an execution_context, and must not outlive it: coroutines that wait there, sockets and
 /// timers. The context owns them; whoever refers to one from elsewhere comes as a visitor, and finds nobody once it
@@ -26,10 +26,14 @@ public:
         std::shared_ptr<lodger> self_; // while it is in the list
     };
 
-    static std::shared_ptr<lodgers> of(boost::asio::execution_context&);
+    /// The way to a lodger: its context, and in that.
+    struct place {
+        std::shared_ptr<lodgers> home;
+        std::weak_ptr<lodger> who;
+    };
 
-    /// Nothing once the context has ended.
-    void add(std::shared_ptr<lodger>);
+    /// Nobody is there once the context has ended.
+    static place move_in(boost::asio::execution_context&, std::shared_ptr<lodger>);
 
     enum class purpose {
         stay,
@@ -39,7 +43,7 @@ public:
     /// The context does not end while somebody visits. No visit lasts longer than a post.
     class visit {
     public:
-        visit(lodgers&, std::weak_ptr<lodger> const&, purpose = purpose::stay);
+        explicit visit(place const&, purpose = purpose::stay);
         visit(visit const&) = delete;
         ~visit();
 
@@ -62,4 +66,4 @@ private:
     std::condition_variable alone_;
 };
 
-} // namespace quern
+} // namespace quern::detail

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace quern {
+namespace quern::detail {
 
 /// A function to be called once, or never: then it is only destroyed. What fits into two pointers needs no memory of
 /// its own, the rest takes it from Asio's recycled blocks.
@@ -92,4 +92,4 @@ private:
     alignas(void*) std::byte place_[size];
 };
 
-} // namespace quern
+} // namespace quern::detail

@@ -1,6 +1,7 @@
 #include <quern/flags/app_config.hpp>
 
 #include <quern/flags/detail/pointed_at.hpp>
+#include <quern/flags/detail/text_flag.hpp>
 
 #include <algorithm>
 #include <mutex>
@@ -9,6 +10,7 @@
 
 namespace quern::flags {
 
+using namespace detail;
 namespace asio = boost::asio;
 using services::configuration_name;
 using latest = services::get_latest_configuration_request::response;
@@ -138,31 +140,6 @@ private:
     bool asking_ = false;
 };
 
-class agent_flag final : public policy::flag_source {
-public:
-    agent_flag(configuration_name what, std::string pointer, services::agent_options agent)
-        : what_(std::move(what)), pointer_(std::move(pointer)), agent_(std::move(agent))
-    {}
-
-    std::string name() const override { return name_of("appconfig-agent:", what_, pointer_); }
-
-    asio::awaitable<result<policy::flag_reading>> read() override
-    {
-        auto const got = co_await services::read_from_agent(agent_, what_);
-        if (!got) co_return got.error();
-        auto word = pointed_at(*got, pointer_);
-        if (!word) co_return word.error();
-        policy::flag_reading out;
-        out.text = std::move(*word);
-        co_return out;
-    }
-
-private:
-    configuration_name const what_;
-    std::string const pointer_;
-    services::agent_options const agent_;
-};
-
 } // namespace
 
 std::shared_ptr<policy::flag_source> in_app_config(std::shared_ptr<services::app_config> client,
@@ -175,7 +152,14 @@ std::shared_ptr<policy::flag_source> in_app_config(std::shared_ptr<services::app
 std::shared_ptr<policy::flag_source> in_app_config_agent(
     configuration_name what, std::string pointer, services::agent_options agent)
 {
-    return std::make_shared<agent_flag>(std::move(what), std::move(pointer), std::move(agent));
+    auto name = name_of("appconfig-agent:", what, pointer);
+    auto read = [what = std::move(what), pointer = std::move(pointer),
+                    agent = std::move(agent)]() -> asio::awaitable<result<std::string>> {
+        auto const got = co_await services::read_from_agent(agent, what);
+        if (!got) co_return got.error();
+        co_return pointed_at(*got, pointer);
+    };
+    return std::make_shared<text_flag>(std::move(name), std::move(read));
 }
 
 } // namespace quern::flags

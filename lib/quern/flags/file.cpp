@@ -1,36 +1,19 @@
 #include <quern/flags/file.hpp>
 
-#include <utility>
+#include <quern/flags/detail/text_flag.hpp>
 
 namespace quern::flags {
 
-namespace {
-
-class file_flag final : public policy::flag_source {
-public:
-    file_flag(std::string path, aws::file_system& files) : path_(std::move(path)), files_(files) {}
-
-    std::string name() const override { return "file:" + path_; }
-
-    boost::asio::awaitable<result<policy::flag_reading>> read() override
-    {
-        auto text = files_.read(path_);
-        if (!text) co_return text.error();
-        policy::flag_reading out;
-        out.text = std::move(*text);
-        co_return out;
-    }
-
-private:
-    std::string const path_;
-    aws::file_system& files_;
-};
-
-} // namespace
+using namespace detail;
 
 std::shared_ptr<policy::flag_source> in_file(std::string path, aws::file_system& files)
 {
-    return std::make_shared<file_flag>(std::move(path), files);
+    auto name = "file:" + path;
+    auto read = [path, &files]() -> boost::asio::awaitable<result<std::string>> { co_return files.read(path); };
+    auto write = [path = std::move(path), &files](std::string text) -> boost::asio::awaitable<result<void>> {
+        co_return files.replace(path, text);
+    };
+    return std::make_shared<text_flag>(std::move(name), std::move(read), std::move(write));
 }
 
 } // namespace quern::flags

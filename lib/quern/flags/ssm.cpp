@@ -1,39 +1,26 @@
 #include <quern/flags/ssm.hpp>
 
-#include <utility>
+#include <quern/flags/detail/text_flag.hpp>
 
 namespace quern::flags {
 
-namespace {
-
-class parameter final : public policy::flag_source {
-public:
-    parameter(std::shared_ptr<services::ssm> client, std::string of)
-        : client_(std::move(client)), name_(std::move(of))
-    {}
-
-    std::string name() const override { return "ssm:" + name_; }
-
-    boost::asio::awaitable<result<policy::flag_reading>> read() override
-    {
-        services::get_parameter_request question(name_, true);
-        auto got = co_await client_->get_parameter(std::move(question));
-        if (!got) co_return got.error();
-        policy::flag_reading out;
-        out.text = std::move(got->value);
-        co_return out;
-    }
-
-private:
-    std::shared_ptr<services::ssm> const client_;
-    std::string const name_;
-};
-
-} // namespace
+using namespace detail;
 
 std::shared_ptr<policy::flag_source> in_parameter(std::shared_ptr<services::ssm> client, std::string name)
 {
-    return std::make_shared<parameter>(std::move(client), std::move(name));
+    auto shown = "ssm:" + name;
+    auto read = [client, name]() -> boost::asio::awaitable<result<std::string>> {
+        services::get_parameter_request question(name, true);
+        auto got = co_await client->get_parameter(std::move(question));
+        if (!got) co_return got.error();
+        co_return std::move(got->value);
+    };
+    auto write = [client = std::move(client), name = std::move(name)](
+                     std::string text) -> boost::asio::awaitable<result<void>> {
+        services::put_parameter_request change(name, std::move(text));
+        co_return co_await client->put_parameter(std::move(change));
+    };
+    return std::make_shared<text_flag>(std::move(shown), std::move(read), std::move(write));
 }
 
 } // namespace quern::flags

@@ -9,8 +9,9 @@ namespace quern::fleet {
 std::optional<failure> budget::validate() const
 {
     auto const wrong = [](char const* what) { return failure(errc::invalid_option, what); };
-    if (!rate && concurrency == 0) return wrong("a fleet's budget needs a rate or a concurrency");
-    if (concurrency > 1'000'000) return wrong("concurrency must be at most 1,000,000");
+    if (!rate && !concurrency) return wrong("a fleet's budget needs a rate or a concurrency");
+    if (concurrency && (*concurrency == 0 || *concurrency > 1'000'000))
+        return wrong("concurrency must be from 1 to 1,000,000");
     if (!rate) return {};
     if (auto bad = rate->validate()) return bad;
     auto const all = amounts_of(*this).rate;
@@ -22,7 +23,7 @@ std::optional<failure> budget::validate() const
 amounts amounts_of(budget const& b)
 {
     amounts out;
-    out.concurrency = static_cast<std::int64_t>(b.concurrency);
+    out.concurrency = static_cast<std::int64_t>(b.concurrency.value_or(0));
     if (b.rate) {
         auto const seconds = std::chrono::duration<double>(b.rate->per).count();
         out.rate = static_cast<std::int64_t>(std::min(1e15, static_cast<double>(b.rate->count) * 1000 / seconds));
@@ -32,14 +33,14 @@ amounts amounts_of(budget const& b)
 
 consumer_limits limits_of(amounts const& slice, budget const& all)
 {
-    policy::rate const none{1, std::chrono::hours(24), 1};
-    bool const nothing = all.concurrency != 0 && slice.concurrency == 0;
+    policy::rate const none{1, std::chrono::hours(24), 1, false};
+    bool const nothing = all.concurrency && slice.concurrency == 0;
     consumer_limits out;
     if (all.rate || nothing) out.rate = none;
     if (all.rate && slice.rate > 0 && !nothing)
         out.rate =
             policy::rate{slice.rate, std::chrono::seconds(1'000), std::max<std::int64_t>(1, slice.rate / 20'000)};
-    if (all.concurrency != 0)
+    if (all.concurrency)
         out.handler_concurrency = static_cast<std::size_t>(std::max<std::int64_t>(1, slice.concurrency));
     return out;
 }

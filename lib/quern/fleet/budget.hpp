@@ -4,12 +4,10 @@
 #include <quern/core/error.hpp>
 #include <quern/policy/rate_limit.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace quern::fleet {
 
@@ -25,10 +23,10 @@ struct amounts {
 struct budget {
     /// Messages that begin in all processes together; absent: no bound. Its burst is not used: a slice bursts by a
     /// twentieth of what it may in a second, so that all together stay within 105 % of the rate.
-    std::optional<policy::rate> rate;
+    std::optional<policy::rate> rate{};
 
-    /// Handlers at once in all processes together; zero: no bound. Processes beyond this number stand by.
-    std::size_t concurrency = 0;
+    /// Handlers at once in all processes together; absent: no bound. Processes beyond this number stand by.
+    std::optional<std::size_t> concurrency{};
 
     /// The first setting that cannot work, by name: one of both is needed; a rate is 1 in 1,000 s at least, and
     /// 1,000,000 a second at most.
@@ -38,7 +36,7 @@ struct budget {
 amounts amounts_of(budget const&);
 
 /// Limits of a consumer that has this slice, for consumer::set_limits(). An empty slice of a bounded kind is one
-/// message a day.
+/// message a day, and none on the first.
 consumer_limits limits_of(amounts const& slice, budget const&);
 
 /// One process, as the item has it.

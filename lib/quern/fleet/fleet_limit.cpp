@@ -13,6 +13,7 @@
 
 namespace quern::fleet {
 
+using namespace quern::detail;
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using services::attribute;

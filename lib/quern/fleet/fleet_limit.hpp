@@ -28,8 +28,8 @@ struct fleet_item {
 };
 
 struct fleet_limit_options {
-    fleet_item item;
-    budget all;
+    fleet_item item{};
+    budget all{};
 
     /// Name that people know this process by, as a host and a number; something at random is added. Letters, digits
     /// and "-._/" alone.

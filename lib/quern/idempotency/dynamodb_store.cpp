@@ -2,9 +2,12 @@
 
 #include <quern/idempotency/detail/gatherer.hpp>
 #include <quern/idempotency/detail/row.hpp>
-#include <quern/idempotency/detail/statements.hpp>
+#include <quern/idempotency/row_names.hpp>
+#include <quern/services/dynamodb_types.hpp>
 
 #include <chrono>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace quern::idempotency {
@@ -13,6 +16,7 @@ namespace asio = boost::asio;
 using services::attribute;
 using services::condition;
 using services::item;
+using services::statement;
 
 namespace {
 
@@ -51,6 +55,74 @@ condition when_mine(row_names const& names, std::string owner)
     return out;
 }
 
+/// A name between quotation marks, a mark within doubled.
+void append_quoted(std::string& to, std::string_view name, char mark)
+{
+    to.push_back(mark);
+    for (auto const c : name) {
+        if (c == mark) to.push_back(c);
+        to.push_back(c);
+    }
+    to.push_back(mark);
+}
+
+void append_condition(statement& to, row_names const& names, item const& key, std::string_view owner)
+{
+    auto when = key;
+    when[std::string(detail::owner_attribute)] = attribute::text(std::string(owner));
+    when[names.status] = attribute::text(std::string(detail::in_progress_text));
+    char const* before = " WHERE ";
+    for (auto& [name, value] : when) {
+        to.text += before;
+        append_quoted(to.text, name, '"');
+        to.text += "=?";
+        to.parameters.push_back(std::move(value));
+        before = " AND ";
+    }
+}
+
+/// Inserts the item; fails if there is any row, even an expired one.
+statement insert_statement(std::string_view table, item const& whole)
+{
+    statement out{"INSERT INTO ", {}};
+    append_quoted(out.text, table, '"');
+    char const* before = " VALUE {";
+    for (auto const& [name, value] : whole) {
+        out.text += before;
+        append_quoted(out.text, name, '\'');
+        out.text += ": ?";
+        out.parameters.push_back(value);
+        before = ", ";
+    }
+    out.text += '}';
+    return out;
+}
+
+/// Changes the item of that key where it is in progress and `owner`'s.
+statement update_statement(
+    std::string_view table, row_names const& names, item const& key, item const& changes, std::string_view owner)
+{
+    statement out{"UPDATE ", {}};
+    append_quoted(out.text, table, '"');
+    for (auto const& [name, value] : changes) {
+        out.text += " SET ";
+        append_quoted(out.text, name, '"');
+        out.text += "=?";
+        out.parameters.push_back(value);
+    }
+    append_condition(out, names, key, owner);
+    return out;
+}
+
+/// Takes it away, on the same condition.
+statement delete_statement(std::string_view table, row_names const& names, item const& key, std::string_view owner)
+{
+    statement out{"DELETE FROM ", {}};
+    append_quoted(out.text, table, '"');
+    append_condition(out, names, key, owner);
+    return out;
+}
+
 } // namespace
 
 dynamodb_store::dynamodb_store(
@@ -77,8 +149,7 @@ store_answer dynamodb_store::read(services::write_response said) const
     return out;
 }
 
-/// Nothing: it has to be sent by itself.
-store::answer<std::optional<store_answer>> dynamodb_store::in_company(
+store::answer<std::optional<store_answer>> dynamodb_store::try_in_batch(
     std::string const& key, services::statement what)
 {
     std::optional<store_answer> out;
@@ -96,9 +167,9 @@ store::answer<std::optional<store_answer>> dynamodb_store::in_company(
     co_return out;
 }
 
-/// Reads a row for the date of the answer: by a clock of ours that is wrong, a claim that stands would seem to be
-/// over, and ours to others. Twice, because a large difference counts once the next answer confirms it. A refusal has
-/// a date too.
+/// Reads a row only to learn the service's time from the answer's date. With a wrong clock we would take a valid
+/// claim for expired, and others would take ours. Reads twice, because a large difference counts once the next answer
+/// confirms it. A refusal has a date too.
 store::answer<void> dynamodb_store::learn_the_time(std::string const& key)
 {
     for (int i = 0; i < 2; ++i) {
@@ -122,12 +193,35 @@ store::answer<store_answer> dynamodb_store::claim(claim_request r)
     }
     auto row = key_item(r.key);
     row.merge(detail::to_item(r.row, options_.names, options_.as, r.attempt));
-    auto insert = detail::insert_statement(options_.table, row); // fails where there is any row, an expired one too
-    auto const gathered = co_await in_company(r.key, std::move(insert));
+    auto insert = insert_statement(options_.table, row); // fails where there is any row, an expired one too
+    auto const gathered = co_await try_in_batch(r.key, std::move(insert));
     if (!gathered) co_return gathered.error();
     if (*gathered) co_return **gathered;
     services::put_item_request request(options_.table, std::move(row), when_free(options_.names, r.now));
     auto said = co_await client_->put_item(std::move(request));
+    if (!said) co_return said.error();
+    co_return read(std::move(*said));
+}
+
+/// Changes the row where it is in progress and `owner`'s.
+store::answer<store_answer> dynamodb_store::change(std::string key, item changes, std::string owner)
+{
+    auto together = update_statement(options_.table, options_.names, key_item(key), changes, owner);
+    auto const gathered = co_await try_in_batch(key, std::move(together));
+    if (!gathered) co_return gathered.error();
+    if (*gathered) co_return **gathered;
+
+    auto when = when_mine(options_.names, std::move(owner));
+    std::string update;
+    for (auto& [name, value] : changes) {
+        auto const place = std::to_string(when.names.size()); // "#2 = :2"
+        update += (update.empty() ? "SET #" : ", #") + place + " = :" + place;
+        when.names['#' + place] = name;
+        when.values[':' + place] = std::move(value);
+    }
+    services::update_item_request request(
+        options_.table, key_item(std::move(key)), std::move(update), std::move(when));
+    auto said = co_await client_->update_item(std::move(request));
     if (!said) co_return said.error();
     co_return read(std::move(*said));
 }
@@ -138,56 +232,20 @@ store::answer<store_answer> dynamodb_store::extend(std::string key, record claim
     auto const until = attribute::number(milliseconds_of(claim.in_progress_until.value_or(claim.expires)));
     item changes{
         {names.in_progress_expiration, until}, {names.expiration, attribute::number(seconds_of(claim.expires))}};
-    auto change = detail::update_statement(options_.table, names, key_item(key), changes, claim.owner);
-    auto const gathered = co_await in_company(key, std::move(change));
-    if (!gathered) co_return gathered.error();
-    if (*gathered) co_return **gathered;
-    auto when = when_mine(options_.names, claim.owner);
-    when.names["#in_progress_expiry"] = options_.names.in_progress_expiration;
-    when.names["#expiry"] = options_.names.expiration;
-    when.values[":until"] = until;
-    when.values[":expiry"] = attribute::number(seconds_of(claim.expires));
-    services::update_item_request request(options_.table, key_item(std::move(key)),
-        "SET #in_progress_expiry = :until, #expiry = :expiry", std::move(when));
-    auto said = co_await client_->update_item(std::move(request));
-    if (!said) co_return said.error();
-    co_return read(std::move(*said));
+    return change(std::move(key), std::move(changes), std::move(claim.owner));
 }
 
 store::answer<store_answer> dynamodb_store::complete(std::string key, record done)
 {
     auto changes = detail::to_item(done, options_.names, options_.as);
     changes.erase(std::string(detail::owner_attribute)); // stands there already
-    auto change = detail::update_statement(options_.table, options_.names, key_item(key), changes, done.owner);
-    auto const gathered = co_await in_company(key, std::move(change));
-    if (!gathered) co_return gathered.error();
-    if (*gathered) co_return **gathered;
-    auto when = when_mine(options_.names, done.owner);
-    when.names["#expiry"] = options_.names.expiration;
-    when.values[":expiry"] = attribute::number(seconds_of(done.expires));
-    when.values[":completed"] = attribute::text(std::string(detail::completed_text));
-    std::string update = "SET #status = :completed, #expiry = :expiry";
-    if (auto data = detail::data_of(done.result, options_.as)) {
-        update += ", #data = :data";
-        when.names["#data"] = options_.names.data;
-        when.values[":data"] = std::move(*data);
-    }
-    if (!done.validation.empty()) {
-        update += ", #validation = :validation";
-        when.names["#validation"] = options_.names.validation;
-        when.values[":validation"] = attribute::text(done.validation);
-    }
-    services::update_item_request request(
-        options_.table, key_item(std::move(key)), std::move(update), std::move(when));
-    auto said = co_await client_->update_item(std::move(request));
-    if (!said) co_return said.error();
-    co_return read(std::move(*said));
+    return change(std::move(key), std::move(changes), std::move(done.owner));
 }
 
 store::answer<store_answer> dynamodb_store::abandon(std::string key, std::string owner)
 {
-    auto change = detail::delete_statement(options_.table, options_.names, key_item(key), owner);
-    auto const gathered = co_await in_company(key, std::move(change));
+    auto change = delete_statement(options_.table, options_.names, key_item(key), owner);
+    auto const gathered = co_await try_in_batch(key, std::move(change));
     if (!gathered) co_return gathered.error();
     if (*gathered) co_return **gathered;
     services::delete_item_request request(
@@ -195,11 +253,6 @@ store::answer<store_answer> dynamodb_store::abandon(std::string key, std::string
     auto said = co_await client_->delete_item(std::move(request));
     if (!said) co_return said.error();
     co_return read(std::move(*said));
-}
-
-std::chrono::milliseconds dynamodb_store::clock_offset() const
-{
-    return client_->clock_offset();
 }
 
 store::answer<std::optional<record>> dynamodb_store::get(std::string key)

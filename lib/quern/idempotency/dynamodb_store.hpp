@@ -19,9 +19,9 @@ class gatherer;
 }
 
 struct dynamodb_store_options {
-    std::string table;
+    std::string table{};
     flavour as = flavour::quern; ///< as in once_options
-    row_names names;
+    row_names names{};
     /// Writes that come within this time share a request, up to 25 of them: BatchExecuteStatement, which wants the
     /// permissions dynamodb:PartiQLInsert, PartiQLUpdate and PartiQLDelete; without them each is sent by itself after
     /// all. One that finds no company is sent by itself too. Zero: all are.
@@ -41,7 +41,7 @@ public:
     answer<store_answer> extend(std::string key, record claim) override;
     answer<store_answer> complete(std::string key, record done) override;
     answer<store_answer> abandon(std::string key, std::string owner) override;
-    std::chrono::milliseconds clock_offset() const override;
+    std::chrono::milliseconds clock_offset() const override { return client_->clock_offset(); }
 
     /// The row as it stands; nothing where there is none.
     answer<std::optional<record>> get(std::string key);
@@ -52,7 +52,10 @@ public:
 private:
     services::item key_item(std::string key) const;
     store_answer read(services::write_response) const;
-    answer<std::optional<store_answer>> in_company(std::string const& key, services::statement);
+    /// Tries to send the statement in one request with others. Returns nothing if it must be sent alone: then the
+    /// caller sends the plain operation.
+    answer<std::optional<store_answer>> try_in_batch(std::string const& key, services::statement);
+    answer<store_answer> change(std::string key, services::item changes, std::string owner);
     answer<void> learn_the_time(std::string const& key);
 
     std::shared_ptr<services::dynamodb> const client_;

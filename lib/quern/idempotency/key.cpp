@@ -4,6 +4,7 @@
 #include <quern/core/detail/text/base64.hpp>
 #include <quern/core/detail/text/digest.hpp>
 #include <quern/core/detail/text/json_writer.hpp>
+#include <quern/core/detail/text/trimmed.hpp>
 #include <quern/idempotency/detail/canonical.hpp>
 #include <quern/sqs/detail/copy.hpp>
 
@@ -11,6 +12,9 @@
 #include <array>
 
 namespace quern::idempotency {
+
+using namespace quern::detail;
+
 namespace {
 
 constexpr std::array<std::string_view, 4> flavours{"quern", "python", "typescript", "java"};
@@ -33,13 +37,6 @@ std::optional<std::string> quoted_if_any(std::string_view text)
 bool is_empty(std::string_view json)
 {
     return json == R"("")" || json == "{}" || json.find_first_not_of("[],nul") == json.npos;
-}
-
-std::string_view without_blanks(std::string_view text)
-{
-    constexpr std::string_view blanks = " \t\r\n";
-    text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
-    return text.substr(0, text.find_last_not_of(blanks) + 1);
 }
 
 std::optional<std::string> found_in_body(std::string_view body, std::vector<std::string> const& pointers)
@@ -134,7 +131,7 @@ std::optional<std::string> key_source::key_in(delivery const& d) const
 {
     auto value = value_in(d);
     if (!value || is_empty(*value)) return {};
-    if (what == kind::whole_body && without_blanks(d.body()) == "null") return {};
+    if (what == kind::whole_body && text::trimmed(d.body(), " \t\r\n") == "null") return {};
     if (what == kind::body && names.size() > 1) {
         for (auto const& name : names)
             if (is_empty(detail::json_at(d.body(), name).value_or(""))) return {};
@@ -157,7 +154,7 @@ std::string digest_of(flavour f, std::string_view json)
 {
     auto const text = text_to_hash(f, json);
     if (f == flavour::quern) return text::hex(text::sha256(text));
-    auto const md5 = quern::md5(text);
+    auto const md5 = quern::detail::md5(text);
     return f == flavour::typescript ? text::base64_encode(text::bytes_of(md5)) : text::hex(md5);
 }
 

@@ -16,6 +16,7 @@
 
 namespace quern::idempotency {
 
+using namespace quern::detail;
 namespace asio = boost::asio;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -88,7 +89,7 @@ void once::note(log_level level, char const* cause, delivery const& d, std::stri
     log_.write(level, cause, std::string(d.id()) + ": " + text, time_.now());
 }
 
-/// Each of them: a key that is the same by mistake has its message deleted, and nothing else tells which.
+/// Logs every duplicate. If two messages share a key by mistake, one is deleted, and only this line says which.
 void once::note_duplicate(delivery const& d, std::string const& key)
 {
     std::lock_guard const lock(log_mutex_);
@@ -140,7 +141,9 @@ asio::awaitable<std::optional<outcome>> once::meet(
         ++counters_.mismatched;
         note(log_level::error, "idempotency mismatch", d,
             "the key " + ours.key() + " was completed with another payload");
-        co_return options_.on_mismatch ? options_.on_mismatch(d) : retry().telling(outcome::news::none);
+        if (options_.on_mismatch) co_return options_.on_mismatch(d);
+        auto const wrong = reject("its key was completed with another payload");
+        co_return wrong.unless_deleted().telling(outcome::news::none);
     }
     default: break; // a row that has ended since is free at the next look
     }
@@ -165,8 +168,8 @@ asio::awaitable<std::optional<outcome>> once::meet(
     co_return std::nullopt;
 }
 
-/// Claims the key, and waits for whoever has it. An outcome: the handler is not to run. A message of a batch is not
-/// cancelled when only its own lease is lost, so it asks.
+/// Claims the key, and waits while somebody else has it. Returns an outcome if the handler must not run. In a batch a
+/// lost lease does not cancel the handler, so this function checks the lease itself.
 asio::awaitable<std::optional<outcome>> once::take(delivery& d, lease const& ours, seat const* place)
 {
     milliseconds waited{};
@@ -208,7 +211,8 @@ asio::awaitable<void> once::give_free(lease ours)
     static_cast<void>(said); // if it failed, the claim ends by itself
 }
 
-/// False: somebody else has the key.
+/// Stores the completion, trying for `complete_within`. Returns false only if somebody else works on the key now;
+/// true also if it could not be stored, because the work is done and the message must be deleted.
 asio::awaitable<bool> once::record_completion(delivery& d, detail::claim_lease& ours, record done)
 {
     auto const give_up_at = time_.now() + options_.complete_within;
@@ -253,8 +257,8 @@ asio::awaitable<bool> once::record_completion(delivery& d, detail::claim_lease& 
     }
 }
 
-/// Records the completion. A key that somebody else has is waited for as any is: given back, on its last receive, the
-/// message would go to the dead-letter queue although its work is done.
+/// Records the completion. If somebody else has the key, waits for it: giving the message back could send it to the
+/// dead-letter queue although its work is done.
 asio::awaitable<outcome> once::finish(
     delivery& d, lease const& ours, receipt const& left, outcome said, seat const* place)
 {
@@ -384,7 +388,7 @@ handler once::wrap(handler inner)
 
 once_counters once::counters() const
 {
-    return telemetry::plain_numbers(counters_);
+    return telemetry::detail::plain_numbers(counters_);
 }
 
 } // namespace quern::idempotency

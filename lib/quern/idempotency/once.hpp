@@ -35,43 +35,43 @@ class claim_lease;
 struct once_options {
     /// Before the digest in each key: what the handler does, so that two handlers share a table without meeting. Not
     /// empty.
-    std::string prefix;
+    std::string prefix{};
 
     /// Keys and rows as which language has them.
     flavour as = flavour::quern;
 
     /// The same value is the same work.
-    key_source key;
+    key_source key{};
 
-    /// The payload that belongs to a key: the same key with another one is a mistake of whoever sent it. Absent: not
+    /// The payload that belongs to a key: the same key with another payload is a mistake of the sender. Absent: not
     /// compared.
-    std::optional<key_source> validation;
+    std::optional<key_source> validation{};
 
-    /// How long a completed key is remembered. An hour; at least the queue's retention where a duplicate may come
-    /// that late. 1 s to a year.
+    /// How long a completed key is remembered. An hour; at least the queue's retention if a duplicate may come that
+    /// late. 1 s to a year.
     std::chrono::seconds life{3'600};
 
-    /// Conduct while somebody else works on the key.
-    wait_rule waiting;
+    /// Conduct while the key is in progress elsewhere.
+    wait_rule waiting{};
 
-    /// How long the completion is tried when the store does not answer. The work is done by then: the message is
-    /// acknowledged all the same.
+    /// How long the completion is tried when the store does not answer. The work is done by then, so the message is
+    /// still deleted.
     std::chrono::milliseconds complete_within{30'000};
 
-    /// Work although the store cannot be asked: then a message may be handled twice. Else it is put off as
-    /// unavailable().
+    /// Whether to work when the store does not answer: then a message may be handled twice. Otherwise it is retried
+    /// later as unavailable().
     bool run_without_store = false;
 
-    /// End of a message whose key was completed with another payload. Absent: retry(), until the queue's
-    /// redrive policy ends it.
-    std::function<outcome(delivery const&)> on_mismatch;
+    /// End of a message whose key was completed with another payload. Absent: reject(), since no other try can
+    /// differ; without a queue for it, it is retried.
+    std::function<outcome(delivery const&)> on_mismatch{};
 
-    /// End of a message that has no key, see key_source::key_in(). Absent: it counts as malformed; in a batch where
-    /// others have one, as retry().
-    std::function<outcome(delivery const&)> on_missing_key;
+    /// End of a message that has no key, see key_source::key_in(). Absent: it counts as malformed; in a batch with
+    /// other keys, as retry().
+    std::function<outcome(delivery const&)> on_missing_key{};
 
-    /// Told of each duplicate, with the result that was stored, JSON. Must not throw.
-    std::function<void(delivery const&, std::optional<std::string> const& result)> on_duplicate;
+    /// Called for each duplicate, with the stored result, JSON. Must not throw.
+    std::function<void(delivery const&, std::optional<std::string> const& result)> on_duplicate{};
 
     /// Where warnings go, and at level debug a line for each duplicate. Null: nowhere.
     log_sink log = to_standard_error();
@@ -93,7 +93,7 @@ struct once_numbers {
     Number released{};    ///< given back because of that
     Number mismatched{};  ///< known key, other payload
     Number abandoned{};   ///< claims given free: the handler did not acknowledge, or was called off
-    Number fenced{};      ///< finished, and somebody else had the key by then: not acknowledged
+    Number fenced{};      ///< finished after somebody else had taken the key over
     Number unavailable{}; ///< the store could not be asked
     Number unrecorded{};  ///< done and acknowledged, and the store does not know
 };

@@ -1,7 +1,5 @@
 #include <quern/idempotency/rule.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>

@@ -8,16 +8,13 @@ namespace quern::metrics {
 using telemetry::id;
 using telemetry::part;
 
-class collection::build final : public source {
+class collection::asked final : public source {
 public:
-    explicit build(std::string version) : n_(part::program, {{"version", std::move(version)}})
-    {
-        n_.set(id::build_info, 0, 1);
-    }
-    void add_to(std::vector<telemetry::reading>& to) const override { to.push_back(n_.read()); }
+    explicit asked(std::function<telemetry::reading()> read) : read_(std::move(read)) {}
+    void add_to(std::vector<telemetry::reading>& to) const override { to.push_back(read_()); }
 
 private:
-    telemetry::numbers n_;
+    std::function<telemetry::reading()> const read_;
 };
 
 /// Rare, and of any thread.
@@ -39,12 +36,15 @@ collection::collection(std::string version, clock& time)
     : time_(time), since_(time.wall()), losses_(std::make_shared<losses>())
 {
     add(losses_);
-    if (!version.empty()) add(std::make_shared<build>(std::move(version)));
+    if (version.empty()) return;
+    telemetry::numbers built(part::program, {{"version", std::move(version)}});
+    built.set(id::build_info, 0, 1);
+    add([is = built.read()] { return is; });
 }
 
 telemetry::source_labels collection::labels_of(names& known, std::string_view queue_url, char const* kind)
 {
-    std::string name(queue_name(queue_url));
+    std::string name(sqs::queue_name_in(queue_url));
     telemetry::source_labels out{{"queue", name}};
     std::lock_guard const held(lock_);
     auto at = std::ranges::find(known, name, &names::value_type::first);
@@ -85,6 +85,11 @@ void collection::add(std::shared_ptr<source const> what)
     sources_.push_back(std::move(what));
 }
 
+void collection::add(std::function<telemetry::reading()> read)
+{
+    add(std::make_shared<asked>(std::move(read)));
+}
+
 void collection::drop()
 {
     losses_->add(0, 1);
@@ -106,11 +111,6 @@ telemetry::snapshot collection::snapshot() const
     for (auto const& s : sources)
         s->add_to(out.sources);
     return out;
-}
-
-std::string_view queue_name(std::string_view url_or_arn)
-{
-    return sqs::queue_name_in(url_or_arn);
 }
 
 } // namespace quern::metrics

@@ -5,6 +5,7 @@
 #include <quern/telemetry/snapshot.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -39,8 +40,9 @@ public:
     /// For a client that several share. A second one has the label client="2".
     std::shared_ptr<request_metrics> client();
 
-    /// For what else has numbers.
+    /// For what else has numbers; `read` may be called from any thread.
     void add(std::shared_ptr<source const>);
+    void add(std::function<telemetry::reading()> read);
 
     /// For an exporter: an export that failed, or was left out.
     void drop();
@@ -51,7 +53,7 @@ public:
     telemetry::snapshot snapshot() const;
 
 private:
-    class build;
+    class asked;
     class losses;
     using names = std::vector<std::pair<std::string, int>>; // of queues, and how many there are of each
 
@@ -65,8 +67,5 @@ private:
     names consumers_, producers_;
     int clients_ = 0;
 };
-
-/// The name of a queue, of its URL or ARN.
-std::string_view queue_name(std::string_view url_or_arn);
 
 } // namespace quern::metrics

@@ -1,6 +1,7 @@
 #include <quern/metrics/consumer_metrics.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <iterator>
 #include <utility>
 
@@ -186,9 +187,16 @@ void consumer_metrics::explained(explanation const& e, wall_time now)
     max_in_flight_.store(e.limits.max_in_flight, std::memory_order_relaxed);
     set_limit(looks_, bytes, e.limits.max_bytes_in_flight);
     set_limit(looks_, handlers, e.limits.handler_concurrency);
+    assert(std::ranges::all_of(e.obstacles, [](auto const& o) {
+        return series_of(telemetry::values::obstacle, o.name) < std::size(telemetry::values::obstacle);
+    }));
     for (std::size_t s = 0; s < std::size(telemetry::values::obstacle); ++s) {
         auto const is = std::ranges::count(e.obstacles, telemetry::values::obstacle[s], &explanation::obstacle::name);
         looks_.set(id::obstacle, s, is != 0 ? 1 : 0);
+    }
+    {
+        std::lock_guard const held(lock_);
+        tenants_ = e.tenants;
     }
     if (e.flag) looks_.set(id::flag_halted, 0, e.flag->halts ? 1 : 0);
     if (e.flag && e.flag->age) looks_.set(id::flag_read, 0, in_seconds(now - *e.flag->age));
@@ -234,7 +242,23 @@ void consumer_metrics::add_to(std::vector<telemetry::reading>& to) const
     if (most > 0) out.set(id::saturation, 0, held / most);
     set_from_counters(out);
     to.push_back(std::move(out));
+    add_tenants(to);
     requests_.add_to(to);
+}
+
+void consumer_metrics::add_tenants(std::vector<telemetry::reading>& to) const
+{
+    enum state_series : std::size_t { running, waiting };
+    std::lock_guard const held(lock_);
+    for (auto const& t : tenants_) {
+        auto labels = n_.labels();
+        labels.emplace_back("tenant", t.name);
+        telemetry::numbers its(part::tenant, std::move(labels));
+        its.set(id::tenant_messages, running, static_cast<double>(t.running));
+        its.set(id::tenant_messages, waiting, static_cast<double>(t.waiting));
+        its.set(id::tenant_capped, 0, t.capped ? 1 : 0);
+        to.push_back(its.read());
+    }
 }
 
 } // namespace quern::metrics

@@ -20,7 +20,7 @@ public:
     virtual void add_to(std::vector<telemetry::reading>&) const = 0;
 };
 
-/// Numbers of the requests of a client: sqs::client_options::observer of one that consumers share.
+/// Counts the requests of a client that several consumers share. Set it as sqs::client_options::observer.
 ///
 /// Threads  the client's strand; add_to() any.
 class request_metrics final : public sqs::request_observer, public source {
@@ -67,6 +67,7 @@ public:
 
 private:
     void set_from_counters(telemetry::reading&) const;
+    void add_tenants(std::vector<telemetry::reading>&) const;
 
     telemetry::numbers n_;
     telemetry::numbers looks_; ///< the same part, for what explained() sets: it may have another strand
@@ -75,6 +76,7 @@ private:
     std::atomic<std::size_t> max_in_flight_{0}; ///< as explained() has it; 0: not yet
     std::array<std::size_t, 3> breakers_{};     ///< not closed, by phase
     mutable std::mutex lock_;
+    std::vector<explanation::tenant_state> tenants_; ///< as explained() has them
     std::shared_ptr<consumer_numbers<counter> const> counters_;
 };
 

@@ -81,9 +81,9 @@ aws::regional_endpoint place_of(cloudwatch_options const& o)
     return aws::locate(aws::cloudwatch_service, {.region = o.region, .url = o.url}, o.environment).value();
 }
 
-aws::json_target target_in(std::string region)
+aws::detail::json_target target_in(std::string region)
 {
-    aws::json_target out;
+    aws::detail::json_target out;
     out.region = std::move(region);
     out.service = "monitoring";
     out.target_prefix = "GraniteServiceVersion20100801";
@@ -127,7 +127,7 @@ private:
     asio::awaitable<result<void>> put(std::string body)
     {
         constexpr int most_tries = 3;
-        aws::call_options how;
+        aws::detail::call_options how;
         how.timeout = options_.timeout;
         for (int tries = 1;; ++tries) {
             auto again = body;
@@ -143,7 +143,7 @@ private:
     {
         net::client_options out;
         out.data_connections = out.control_connections = 1;
-        return aws::completed(std::move(out), at_, options_.environment);
+        return aws::detail::completed(std::move(out), at_, options_.environment);
     }
 
     cloudwatch_options options_;
@@ -151,7 +151,7 @@ private:
     alarm later_;
     net::endpoint const at_;
     net::client http_;
-    aws::json_service service_;
+    aws::detail::json_service service_;
     differences differences_;
 };
 

@@ -29,8 +29,8 @@ std::unique_ptr<destination> to_emf(std::function<void(std::string_view lines)> 
 std::unique_ptr<destination> to_otlp(net::web_hook_sender& web, telemetry::otlp_options, std::string version);
 
 struct cloudwatch_options {
-    std::string region;
-    std::string url; ///< instead of the region's own endpoint; empty: AWS_ENDPOINT_URL_CLOUDWATCH, AWS_ENDPOINT_URL
+    std::string region{};
+    std::string url{}; ///< instead of the region's own endpoint; empty: AWS_ENDPOINT_URL_CLOUDWATCH, AWS_ENDPOINT_URL
     std::string name_space = std::string(telemetry::cloudwatch_namespace);
     std::chrono::milliseconds timeout{10'000}; ///< of each attempt
     aws::environment environment = aws::process_environment;

@@ -9,7 +9,6 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <chrono>
-#include <memory>
 
 namespace quern::metrics {
 

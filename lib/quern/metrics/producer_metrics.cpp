@@ -40,11 +40,6 @@ void producer_metrics::batch_done(std::size_t, std::size_t unconfirmed, tick::du
     n_.add(id::sends_unconfirmed, 0, unconfirmed);
 }
 
-void producer_metrics::request_done(sqs::observed_request const& r)
-{
-    requests_.request_done(r);
-}
-
 void producer_metrics::explained(producer_explanation const& e)
 {
     auto const waiting = e.held - e.under_way - e.put_off;

@@ -27,7 +27,7 @@ public:
     void sent(observed_send const&) override;
     void send_failed(observed_send const&, failure const&) override;
     void batch_done(std::size_t messages, std::size_t unconfirmed, tick::duration) override;
-    void request_done(sqs::observed_request const&) override;
+    void request_done(sqs::observed_request const& r) override { requests_.request_done(r); }
 
 private:
     telemetry::numbers n_;

@@ -1,6 +1,7 @@
 #include <quern/metrics/sampler.hpp>
 
-#include <quern/core/detail/text/reading.hpp>
+#include <quern/sqs/queue_attributes.hpp>
+#include <quern/sqs/queue_reference.hpp>
 
 #include <algorithm>
 #include <map>
@@ -8,6 +9,7 @@
 
 namespace quern::metrics {
 
+using namespace quern::detail;
 namespace asio = boost::asio;
 using telemetry::id;
 using telemetry::part;
@@ -17,17 +19,17 @@ class sampler::shown final : public source {
 public:
     shown(part of, id which, telemetry::source_labels labels) : which_(which), n_(of, std::move(labels)) {}
 
-    void set(std::optional<queue_depth> const& now)
+    void set(std::optional<sqs::queue_depth> const& now)
     {
-        auto const put = [&](std::size_t series, std::int64_t count) {
+        auto const put = [&](std::size_t series, std::size_t count) {
             if (now)
                 n_.set(which_, series, static_cast<double>(count));
             else
                 n_.take_away(which_, series);
         };
-        auto const d = now.value_or(queue_depth());
+        auto const d = now.value_or(sqs::queue_depth());
         put(0, d.visible);
-        put(1, d.not_visible);
+        put(1, d.in_flight);
         put(2, d.delayed);
     }
     void add_to(std::vector<telemetry::reading>& to) const override { to.push_back(n_.read()); }
@@ -43,35 +45,6 @@ struct sampler::depths {
     std::string arn, dead_url;                               ///< of the dead-letter queue
     std::map<std::string, std::shared_ptr<shown>> dead_ones; ///< all that it ever had, by their ARN
 };
-
-std::optional<queue_depth> depth_of(sqs::string_map const& attributes)
-{
-    bool good = true;
-    auto const number = [&](char const* name) {
-        auto const at = attributes.find(name);
-        auto const out = text::number_in<std::int64_t>(at == attributes.end() ? std::string_view() : at->second);
-        good = good && out && *out >= 0;
-        return out.value_or(0);
-    };
-    queue_depth out;
-    out.visible = number("ApproximateNumberOfMessages");
-    out.not_visible = number("ApproximateNumberOfMessagesNotVisible");
-    out.delayed = number("ApproximateNumberOfMessagesDelayed");
-    if (!good) return {};
-    return out;
-}
-
-std::string_view dead_letter_arn(std::string_view policy)
-{
-    constexpr std::string_view key = R"("deadLetterTargetArn")";
-    auto const at = policy.find(key);
-    if (at == policy.npos) return {};
-    policy.remove_prefix(at + key.size());
-    auto const begin = policy.find('"');
-    auto const end = begin == policy.npos ? begin : policy.find('"', begin + 1);
-    if (end == policy.npos) return {};
-    return policy.substr(begin + 1, end - begin - 1);
-}
 
 sampler::sampler(asio::any_io_executor ex, sqs::api& api, collection& all, sampler_options o)
     : sqs_(api), all_(all), options_(std::move(o)), time_(options_.time ? *options_.time : real_clock()),
@@ -98,9 +71,9 @@ asio::awaitable<void> sampler::look(watched const& w)
 /// Its URL; nothing where it may not be known, or there is none any more.
 asio::awaitable<std::optional<std::string>> sampler::dead_letter_url(std::string_view arn)
 {
-    sqs::get_queue_url_request request{std::string(queue_name(arn))};
+    sqs::get_queue_url_request request{std::string(sqs::queue_name_in(arn))};
     auto const rest = arn.substr(0, arn.size() - std::min(arn.size(), request.queue_name.size() + 1));
-    request.owner_account_id = std::string(queue_name(rest));
+    request.owner_account_id = std::string(sqs::queue_name_in(rest));
     auto const found = co_await sqs_.get_queue_url(std::move(request));
     std::optional<std::string> out;
     if (found)
@@ -115,7 +88,7 @@ std::shared_ptr<sampler::shown> sampler::dead_letters_of(watched const& w, std::
     auto& out = w.depth->dead_ones[arn];
     if (!out) {
         auto labels = w.to->labels();
-        labels.emplace_back("dead_letter_queue", queue_name(arn));
+        labels.emplace_back("dead_letter_queue", sqs::queue_name_in(arn));
         out = std::make_shared<shown>(part::dead_letters, id::dead_letter_messages, std::move(labels));
         all_.add(out);
     }
@@ -131,12 +104,11 @@ asio::awaitable<void> sampler::ask(watched const& w)
     }
     sqs::get_queue_attributes_request request(w.url);
     auto const got = co_await sqs_.get_queue_attributes(std::move(request));
-    std::optional<queue_depth> here, dead;
+    std::optional<sqs::queue_depth> here, dead;
     std::string arn;
     if (got) {
-        here = depth_of(got->attributes);
-        auto const policy = got->attributes.find("RedrivePolicy");
-        if (policy != got->attributes.end()) arn = dead_letter_arn(policy->second);
+        if (auto const known = sqs::depth_in(got->attributes)) here = *known;
+        arn = sqs::redrive_policy_in(got->attributes).dead_letter_arn;
     } else {
         log_.write(log_level::warning, "queue depth", describe(got.error()), time_.now());
     }
@@ -154,7 +126,8 @@ asio::awaitable<void> sampler::ask(watched const& w)
     if (!arn.empty() && arn == d.arn) {
         sqs::get_queue_attributes_request of_dead(d.dead_url);
         auto const said = co_await sqs_.get_queue_attributes(std::move(of_dead));
-        if (said) dead = depth_of(said->attributes);
+        auto const known = said ? sqs::depth_in(said->attributes) : said.error();
+        if (known) dead = *known;
     }
     d.dead->set(dead);
 }
@@ -164,8 +137,8 @@ asio::awaitable<void> sampler::run()
     auto ask_at = time_.now();
     while (!over_) {
         auto const now = time_.now();
-        bool const asks = options_.depth_every.count() != 0 && now >= ask_at;
-        if (asks) ask_at = now + options_.depth_every;
+        bool const asks = options_.depth_every && now >= ask_at;
+        if (asks) ask_at = now + *options_.depth_every;
         for (auto const& w : watched_) {
             if (over_) break;
             co_await look(w);

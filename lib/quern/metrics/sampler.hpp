@@ -10,7 +10,6 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <chrono>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,8 +23,8 @@ struct sampler_options {
     std::chrono::milliseconds look_every{5'000};
 
     /// Between two questions to SQS how many messages are in a queue and in its dead-letter queue: SQS corrects these
-    /// numbers about once a minute, and each question is a request that costs. Zero: never.
-    std::chrono::milliseconds depth_every{60'000};
+    /// numbers about once a minute, and each question is a request that costs. Absent: never.
+    std::optional<std::chrono::milliseconds> depth_every{60'000};
 
     log_sink log = to_standard_error();
     clock* time = nullptr; ///< the real one when null
@@ -81,14 +80,5 @@ private:
     alarm ended_;
     bool over_ = false;
 };
-
-/// The messages of a queue, of the answer to GetQueueAttributes; nothing where a number is missing.
-struct queue_depth {
-    std::int64_t visible = 0, not_visible = 0, delayed = 0;
-};
-std::optional<queue_depth> depth_of(sqs::string_map const& attributes);
-
-/// The dead-letter queue's ARN of a RedrivePolicy; empty when it names none.
-std::string_view dead_letter_arn(std::string_view policy);
 
 } // namespace quern::metrics

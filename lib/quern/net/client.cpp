@@ -5,6 +5,8 @@
 
 namespace quern::net {
 
+using namespace detail;
+using namespace quern::detail;
 namespace asio = boost::asio;
 
 namespace {

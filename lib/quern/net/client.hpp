@@ -15,7 +15,9 @@
 
 namespace quern::net {
 
+namespace detail {
 class host_pool;
+}
 
 struct client_options {
     std::chrono::milliseconds connect_timeout{3'100}; ///< resolve, connect and TLS handshake together, within the
@@ -27,10 +29,10 @@ struct client_options {
     std::size_t max_reply_bytes = 32 * 1024 * 1024; ///< ten messages of 1 MiB, each byte escaped to two, and room
     std::size_t max_header_bytes = 16 * 1024;
     std::string
-        ca_bundle; ///< PEM file of trusted authorities; empty: AWS_CA_BUNDLE in sqs::client, else the system's
+        ca_bundle{}; ///< PEM file of trusted authorities; empty: AWS_CA_BUNDLE in sqs::client, else the system's
 
     /// "http://user:password@host:3128"; empty: none; absent: what the environment names in sqs::client, else none.
-    std::optional<std::string> proxy;
+    std::optional<std::string> proxy{};
 
     /// The first setting that cannot work, by name.
     [[nodiscard]] std::optional<failure> validate() const;
@@ -75,7 +77,7 @@ public:
     boost::asio::any_io_executor get_executor() const;
 
 private:
-    std::shared_ptr<host_pool> pool_;
+    std::shared_ptr<detail::host_pool> pool_;
 };
 
 } // namespace quern::net

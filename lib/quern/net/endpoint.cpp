@@ -1,12 +1,15 @@
 #include <quern/core/detail/text/characters.hpp>
+#include <quern/core/detail/text/reading.hpp>
 #include <quern/net/endpoint.hpp>
 
 #include <boost/asio/ip/address.hpp>
 
 #include <algorithm>
-#include <charconv>
 
 namespace quern::net {
+
+using namespace quern::detail;
+
 namespace {
 
 failure malformed(std::string_view url, std::string_view why)
@@ -35,11 +38,6 @@ std::string endpoint::authority() const
     return text;
 }
 
-std::string endpoint::origin() const
-{
-    return (tls ? "https://" : "http://") + authority();
-}
-
 bool is_this_machine(std::string_view host)
 {
     boost::system::error_code no_address;
@@ -66,9 +64,9 @@ result<endpoint> parse_url(std::string_view url)
 {
     endpoint out;
     std::string_view rest = url;
-    if (rest.starts_with("https://")) {
+    if (text::equal_ignoring_case(rest.substr(0, 8), "https://")) { // RFC 3986, 3.1: a scheme has no case
         rest.remove_prefix(8);
-    } else if (rest.starts_with("http://")) {
+    } else if (text::equal_ignoring_case(rest.substr(0, 7), "http://")) {
         rest.remove_prefix(7);
         out.tls = false;
         out.port = 80;
@@ -103,10 +101,8 @@ result<endpoint> parse_url(std::string_view url)
     if (out.host.empty()) return malformed(url, "has no host");
     if (!port.empty()) {
         port.remove_prefix(1);
-        auto const [end, ec] = std::from_chars(port.data(), port.data() + port.size(), out.port);
-        if (ec != std::errc() || end != port.data() + port.size() || out.port == 0) {
-            return malformed(url, "the port must be a number from 1 to 65535");
-        }
+        out.port = text::number_in<std::uint16_t>(port).value_or(0);
+        if (out.port == 0) return malformed(url, "the port must be a number from 1 to 65535");
     }
     return out;
 }

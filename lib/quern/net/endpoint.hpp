@@ -19,12 +19,7 @@ struct endpoint {
     std::string authority() const;
 
     /// "https://sqs.eu-west-1.amazonaws.com", without the path.
-    std::string origin() const;
-
-    bool same_origin(endpoint const& other) const
-    {
-        return tls == other.tls && port == other.port && host == other.host;
-    }
+    std::string origin() const { return (tls ? "https://" : "http://") + authority(); }
 };
 
 /// "localhost", 127.0.0.0/8 or ::1.

@@ -9,7 +9,9 @@
 
 namespace quern::net {
 
+namespace detail {
 class live_view;
+}
 
 /// Server that shows over HTTP what a program does: what admin::door and broker::door have in common.
 ///
@@ -33,11 +35,11 @@ public:
     void close();
 
 protected:
-    explicit live_door(std::shared_ptr<live_view> shown) : view_(std::move(shown)) {}
+    explicit live_door(std::shared_ptr<detail::live_view> shown) : view_(std::move(shown)) {}
     ~live_door() { close(); }
 
 private:
-    std::shared_ptr<live_view> const view_;
+    std::shared_ptr<detail::live_view> const view_;
 };
 
 } // namespace quern::net

@@ -131,7 +131,7 @@ std::optional<failure> problem_of(web_hook_request const& ask)
     return {};
 }
 
-std::string wire_text(web_hook_request const& ask)
+std::string detail::wire_text(web_hook_request const& ask)
 {
     std::string text;
     text.reserve(512 + ask.to.path.size() + ask.body.size());

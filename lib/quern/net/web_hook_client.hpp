@@ -26,18 +26,18 @@ struct web_hook_options {
     std::size_t max_answer_bytes = 1024 * 1024;
     std::size_t max_header_bytes = 16 * 1024;
 
-    std::string ca_file; ///< PEM file of trusted authorities; empty: the system's
+    std::string ca_file{}; ///< PEM file of trusted authorities; empty: the system's
     tls_version min_tls = tls_version::v1_2;
-    bool insecure = false;        ///< certificates and their hosts go unchecked
-    std::string certificate_file; ///< PEM, with its chain, shown to servers that ask for one; empty: none
-    std::string key_file;         ///< PEM, without a passphrase; empty: in the certificate's file
+    bool insecure = false;          ///< certificates and their hosts go unchecked
+    std::string certificate_file{}; ///< PEM, with its chain, shown to servers that ask for one; empty: none
+    std::string key_file{};         ///< PEM, without a passphrase; empty: in the certificate's file
 
     std::optional<std::string>
-        proxy; ///< "http://user:password@host:3128"; empty: none; absent: what the environment names
-               ///< for the host (https_proxy, http_proxy, no_proxy). Never used for a unix socket
+        proxy{}; ///< "http://user:password@host:3128"; empty: none; absent: what the environment names
+                 ///< for the host (https_proxy, http_proxy, no_proxy). Never used for a unix socket
 
     /// Where proxies are looked up; empty: nowhere.
-    std::function<std::string(char const* name)> environment;
+    std::function<std::string(char const* name)> environment{};
 
     /// The first setting that cannot work, by name. Reads no file.
     [[nodiscard]] std::optional<failure> validate() const;

@@ -15,6 +15,8 @@
 
 namespace quern::net {
 
+using namespace detail;
+using namespace quern::detail;
 namespace asio = boost::asio;
 namespace {
 
@@ -177,7 +179,10 @@ std::optional<web_answer> web_server::core::refusal(http_request const& request)
     if (host.empty() || !repeated_header(fields, decisive).empty())
         return refused(400, "A request names one host, one origin and one token.");
     bool const known = is_local_host(host, options.hosts) || (!on_loopback_ && is_address(host));
-    if (!known) return refused(403, "This server does not answer to that host's name; it has to be allowed.");
+    if (!known)
+        return refused(403,
+            "This server does not answer to that host's name; it has to be allowed: quern --admin-host NAME, or "
+            "--allow-host of a broker.");
     if (is_from_another_site(fields)) return refused(403, "Scripts of other sites are not answered.");
     if (request.method == "GET" || request.method == "HEAD") {
         auto const size = fields.find("content-length");

@@ -48,7 +48,7 @@ struct web_server_options {
     /// Names that a Host header may have. Those of the loopback may always be used and, where `address` is no
     /// loopback address, all IP addresses. Other names could be of a page in somebody's browser that lets its own
     /// name resolve to here.
-    std::vector<std::string> hosts;
+    std::vector<std::string> hosts{};
 
     /// Lets POST in, with bodies of so much: for what changes something. 0: GET and HEAD are all that there is.
     std::size_t max_body_bytes = 0;

@@ -12,8 +12,6 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr milliseconds longest_delay = sqs::max_visibility;
-constexpr milliseconds usual_base = 1s;
-constexpr double usual_factor = 2;
 
 double number(milliseconds d)
 {
@@ -45,114 +43,70 @@ milliseconds jitter::spread(milliseconds delay, std::mt19937_64& random) const
     return milliseconds(std::uniform_int_distribution<milliseconds::rep>(least, most)(random));
 }
 
-backoff::backoff() : backoff(geometric{usual_base, usual_factor, usual_cap}, jitter::half) {}
+backoff::backoff() : backoff(exponential(1s)) {}
 
 backoff backoff::exponential(milliseconds base, double factor, milliseconds cap)
 {
-    return {geometric{base, factor, cap}, jitter::half};
+    auto const is_growth = std::isfinite(factor) && factor >= 1;
+    return {[=](int n) { return at_most(number(base) * std::pow(factor, n - 1), cap); },
+        is_growth ? problem_of(base, cap) : "factor must be at least 1, and finite", jitter::half};
 }
 
 backoff backoff::linear(milliseconds base, milliseconds step, milliseconds cap)
 {
-    return {arithmetic{base, step, cap}, jitter::half};
+    return {[=](int n) { return at_most(number(base) + number(step) * (n - 1), cap); },
+        step < 0ms ? "step must not be negative" : problem_of(base, cap), jitter::half};
 }
 
 backoff backoff::fibonacci(milliseconds base, milliseconds cap)
 {
-    return {additive{base, cap}, jitter::half};
+    auto const at = [=](int n) {
+        double last = 0, current = 1;
+        for (int i = 1; i < std::min(n, 64); ++i) // the 64th would be 300 years already
+            last = std::exchange(current, last + current);
+        return at_most(number(base) * current, cap);
+    };
+    return {at, problem_of(base, cap), jitter::half};
 }
 
 backoff backoff::fixed(std::vector<milliseconds> list)
 {
-    return {listed{std::move(list)}, jitter::none};
+    auto const is_outside = [](milliseconds d) { return d < 0ms || d > longest_delay; };
+    std::string_view problem;
+    if (list.empty()) problem = "list must not be empty";
+    if (std::ranges::any_of(list, is_outside)) problem = "list must hold delays from 0 to 12 h";
+    auto at = [list = std::move(list)](int n) {
+        return list.empty() ? 0 : number(list[std::min(static_cast<std::size_t>(n), list.size()) - 1]);
+    };
+    return {std::move(at), problem, jitter::none};
 }
 
 backoff backoff::custom(std::function<milliseconds(int)> function)
 {
-    return {computed{std::move(function)}, jitter::none};
-}
-
-backoff backoff::with(jitter j) const
-{
-    return {series_, j};
+    std::string_view const problem = function ? "" : "function must not be empty";
+    auto at = [function = std::move(function)](int n) {
+        try {
+            return number(function(n));
+        } catch (...) {
+            return backoff().at_(n);
+        }
+    };
+    return {std::move(at), problem, jitter::none};
 }
 
 milliseconds backoff::delay(int receive_count, std::mt19937_64& random) const
 {
     auto const n = std::max(receive_count, 1);
-    auto const delay = at_most(std::visit([n](auto const& s) { return s.at(n); }, series_), longest_delay);
+    auto const delay = at_most(at_(n), longest_delay);
     return jitter_.spread(milliseconds(static_cast<milliseconds::rep>(std::max(delay, 0.0))), random);
 }
 
 std::optional<failure> backoff::validate(std::string_view name) const
 {
-    auto what = std::visit([](auto const& s) { return s.problem(); }, series_);
+    auto what = problem_;
     if (what.empty() && !(jitter_.part() >= 0 && jitter_.part() <= 1)) what = "jitter must be from 0 to 1";
     if (what.empty()) return {};
     return failure(errc::invalid_option, std::string(name) + "." + std::string(what));
-}
-
-double backoff::geometric::at(int n) const
-{
-    return at_most(number(base) * std::pow(factor, n - 1), cap);
-}
-
-std::string_view backoff::geometric::problem() const
-{
-    if (!std::isfinite(factor) || factor < 1) return "factor must be at least 1, and finite";
-    return problem_of(base, cap);
-}
-
-double backoff::arithmetic::at(int n) const
-{
-    return at_most(number(base) + number(step) * (n - 1), cap);
-}
-
-std::string_view backoff::arithmetic::problem() const
-{
-    if (step < 0ms) return "step must not be negative";
-    return problem_of(base, cap);
-}
-
-double backoff::additive::at(int n) const
-{
-    double last = 0, current = 1;
-    for (int i = 1; i < std::min(n, 64); ++i) // the 64th would be 300 years already
-        last = std::exchange(current, last + current);
-    return at_most(number(base) * current, cap);
-}
-
-std::string_view backoff::additive::problem() const
-{
-    return problem_of(base, cap);
-}
-
-double backoff::listed::at(int n) const
-{
-    if (list.empty()) return 0;
-    return number(list[std::min(static_cast<std::size_t>(n), list.size()) - 1]);
-}
-
-std::string_view backoff::listed::problem() const
-{
-    if (list.empty()) return "list must not be empty";
-    auto const [least, most] = std::minmax_element(list.begin(), list.end());
-    if (*least < 0ms || *most > longest_delay) return "list must hold delays from 0 to 12 h";
-    return {};
-}
-
-double backoff::computed::at(int n) const
-{
-    try {
-        return number(function(n));
-    } catch (...) {
-        return geometric{usual_base, usual_factor, usual_cap}.at(n);
-    }
-}
-
-std::string_view backoff::computed::problem() const
-{
-    return function ? std::string_view() : "function must not be empty";
 }
 
 } // namespace quern::policy

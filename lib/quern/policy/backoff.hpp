@@ -8,7 +8,6 @@
 #include <random>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace quern::policy {
@@ -75,7 +74,7 @@ public:
     static backoff custom(std::function<milliseconds(int receive_count)> function);
 
     /// The same series with another jitter.
-    backoff with(jitter) const;
+    backoff with(jitter j) const { return {at_, problem_, j}; }
 
     /// Delay for the given receive count (1 after the first receive). Never negative; never above the cap, nor above
     /// 12 h, for which SQS hides a message at most.
@@ -86,39 +85,13 @@ public:
     [[nodiscard]] std::optional<failure> validate(std::string_view name = "backoff") const;
 
 private:
-    // Each says the delay of receive n >= 1 in milliseconds, not yet in range, and which of its settings cannot work.
-    struct geometric {
-        milliseconds base;
-        double factor;
-        milliseconds cap;
-        double at(int n) const;
-        std::string_view problem() const;
-    };
-    struct arithmetic {
-        milliseconds base, step, cap;
-        double at(int n) const;
-        std::string_view problem() const;
-    };
-    struct additive {
-        milliseconds base, cap;
-        double at(int n) const;
-        std::string_view problem() const;
-    };
-    struct listed {
-        std::vector<milliseconds> list;
-        double at(int n) const;
-        std::string_view problem() const;
-    };
-    struct computed {
-        std::function<milliseconds(int)> function;
-        double at(int n) const;
-        std::string_view problem() const;
-    };
-    using series = std::variant<geometric, arithmetic, additive, listed, computed>;
+    /// `at`: the delay of receive n >= 1 in milliseconds, not yet in range. `problem`: a setting that cannot work.
+    backoff(std::function<double(int n)> at, std::string_view problem, jitter j)
+        : at_(std::move(at)), problem_(problem), jitter_(j)
+    {}
 
-    backoff(series s, jitter j) : series_(std::move(s)), jitter_(j) {}
-
-    series series_;
+    std::function<double(int n)> at_;
+    std::string_view problem_; ///< empty: none
     jitter jitter_;
 };
 

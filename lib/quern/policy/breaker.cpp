@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <utility>
 
 namespace quern::policy {
 
@@ -11,11 +13,14 @@ using real_seconds = std::chrono::duration<double>;
 
 namespace {
 
-constexpr std::size_t shortest_run = 10; // that is suspicious
-constexpr auto shortest_time = 1s;       // likewise
-constexpr auto memory = 1h;              // of the longest run
-constexpr double between_probes = 15;    // seconds, where the share is zero
-constexpr double doublings = 16;         // then there is no limit any more: times 65,536
+constexpr std::size_t shortest_run = 10;  // failures that are suspicious
+constexpr auto shortest_time = 1s;        // that a suspicious run lasts
+constexpr std::size_t unproven_run = 100; // is long enough however short, as long as nothing has ever succeeded
+constexpr auto memory = 1h;               // of the longest partial run
+constexpr int clear_lead = 4;             // tells whether a run was partial
+constexpr auto time_for_tries = 15min;    // messages that were put off come back within ten minutes
+constexpr double between_probes = 15;     // seconds at most
+constexpr double doublings = 16;          // then there is no limit any more: times 65,536
 
 /// Starts may be so late without slowing those behind them.
 constexpr auto late = 50ms;
@@ -50,28 +55,58 @@ void breaker::started(tick now)
     if (auto const most = limit(now)) next_ = std::max(next_, now - late) + ticks(1 / *most);
 }
 
-void breaker::succeeded(tick began_at, tick now)
+breaker::meaning breaker::succeeded(tick began_at, bool again, tick now)
 {
-    if (suspected_at_ && began_at < *suspected_at_) return;
-    auto const since_the_run_began = run_ == 0 || began_at >= run_began_;
-    if (since_the_run_began && (run_ >= longest_ || now - longest_at_ > memory)) {
-        longest_ = run_;
-        longest_at_ = now;
-    }
+    if (suspected_at_ && began_at < *suspected_at_) return meaning::nothing;
+    proven_ = true;
+    if (now - trial_.at > time_for_tries) trial_ = {};
+    auto means = meaning::well;
+    if (suspected_at_)
+        trial_.pending = 0;
+    else
+        means = learn(again);
+    auto const raises =
+        2 * run_ >= std::max(shortest_run, 2 * longest_); // the number of failures that are suspicious
+    if (raises && began_at >= run_began_ && run_ >= trial_.length) trial_ = {.length = run_, .at = now};
     run_ = 0;
-    if (!suspected_at_) return;
+    if (!suspected_at_) return means;
     suspected_at_.reset();
     recovers_since_ = now;
     next_ = now;
+    return means;
 }
 
-void breaker::failed(bool fresh, tick now)
+/// Decides whether the run on trial was partial.
+breaker::meaning breaker::learn(bool again)
 {
-    if (fresh && run_++ == 0) run_began_ = now;
+    if (trial_.length == 0) return meaning::well;
+    trial_.lead += again - std::exchange(trial_.pending, 0);
+    if (std::abs(trial_.lead) < clear_lead) return meaning::well;
+    auto const was = std::exchange(trial_, {});
+    if (was.lead > 0) return meaning::over;
+    longest_ = was.length;
+    longest_at_ = was.at;
+    return meaning::well;
+}
+
+void breaker::failed(failing how, tick now)
+{
+    if (how == failing::fresh && run_++ == 0) {
+        run_began_ = now;
+        usual_before_ = usual(now);
+    }
+    if (how == failing::again && trial_.length != 0) ++trial_.pending;
     if (now - longest_at_ > memory) longest_ = 0;
-    if (suspected_at_ || run_ < std::max(shortest_run, 2 * longest_) || now - run_began_ < shortest_time) return;
-    auto const most = usual(now);
-    trickle_ = share_ > 0 ? std::max(share_ * most, std::min(most, 1.0)) : 1 / between_probes;
+    if (run_ < std::max(shortest_run, 2 * longest_)) return;
+    if (now - run_began_ >= shortest_time || (!proven_ && run_ >= unproven_run)) suspect(now);
+}
+
+void breaker::suspect(tick now)
+{
+    if (suspected_at_) return;
+    auto const before = recovers_since_ ? trickle_ : 0; // of the last minute more was the trickle than the usual
+    trickle_ = std::max(before, 1 / between_probes);
+    if (share_ > 0) trickle_ = std::max({trickle_, share_ * usual_before_, std::min(usual(now), 1.0)});
     suspected_at_ = now;
     recovers_since_.reset();
     next_ = now;

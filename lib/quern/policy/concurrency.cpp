@@ -57,18 +57,15 @@ void concurrency_rule::ended(call_end how, nanoseconds took, std::size_t in_flig
     now_.most = std::max(now_.most, in_flight + 1);
     if (!more_waits) ++now_.starved;
     ++now_.ended;
+    auto const t = std::max(real_seconds(took).count(), 1e-6);
     if (how == call_end::ok) {
         ++now_.ok;
-        auto const t = std::max(real_seconds(took).count(), 1e-6);
         now_.took += t;
         now_.logs += std::log(t);
+    } else if (how == call_end::failed) {
+        now_.failing += t;
     }
     poll(now);
-}
-
-void concurrency_rule::poll(tick now)
-{
-    if (is_over(now)) conclude(now);
 }
 
 std::optional<tick> concurrency_rule::wake_at() const
@@ -86,11 +83,6 @@ bool concurrency_rule::is_over(tick now) const
     if (elapsed < wanted || now_.ended < fewest) return false;
     auto const calls = (step_ > smallest_step() ? 1.5 : 3.0) * fewest * noise();
     return now_.ended >= calls || elapsed >= long_enough;
-}
-
-bool concurrency_rule::is_saturated() const
-{
-    return now_.starved <= now_.ended / 10 && now_.most >= limit_ - limit_ / 10;
 }
 
 void concurrency_rule::learn(call_end how, nanoseconds took)
@@ -173,10 +165,11 @@ void concurrency_rule::halve(tick now)
 }
 
 /// Calls that would keep downstream busy without a queue, as a logarithm: those of this window, less the share of
-/// their time in which they waited; by throughput, and by the typical call.
+/// their time in which they waited; by throughput, and by the typical call. Calls that failed for their message's
+/// sake were busy too.
 double concurrency_rule::knee(figures const& seen, double elapsed) const
 {
-    auto const by_throughput = std::log(now_.ok / elapsed) + base_.took;
+    auto const by_throughput = std::log(now_.ok / elapsed * (1 + now_.failing / now_.took)) + base_.took;
     auto const by_duration = std::log(static_cast<double>(limit_)) + base_.typical - seen.typical;
     return (1 - typical_share) * by_throughput + typical_share * by_duration;
 }
@@ -227,19 +220,9 @@ void concurrency_rule::next(reason why, tick now)
 }
 
 /// The more a window tells, the smaller.
-double concurrency_rule::smallest_step() const
-{
-    return std::clamp(0.8 / std::sqrt(std::max(1.0, enough_for_)), 0.03, 0.3);
-}
-
 double concurrency_rule::bounded(double limit) const
 {
     return std::clamp(limit, static_cast<double>(options_.min), static_cast<double>(options_.max));
-}
-
-std::size_t concurrency_rule::whole(double limit) const
-{
-    return static_cast<std::size_t>(std::lround(bounded(limit)));
 }
 
 void concurrency_rule::set_limit(std::size_t limit, reason why, tick now)

@@ -3,7 +3,9 @@
 #include <quern/core/clock.hpp>
 #include <quern/core/error.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -69,7 +71,10 @@ public:
     void ended(call_end, std::chrono::nanoseconds took, std::size_t in_flight, bool more_waits, tick now);
 
     /// Ends a window that is over.
-    void poll(tick now);
+    void poll(tick now)
+    {
+        if (is_over(now)) conclude(now);
+    }
 
     /// Calls at once from now on; between min and max.
     std::size_t limit() const { return limit_; }
@@ -90,6 +95,7 @@ private:
         std::uint32_t ended = 0;
         std::uint32_t ok = 0;
         double took = 0, logs = 0; // of those: seconds, and their logarithms
+        double failing = 0;        // seconds of calls that failed for their message's sake
         std::size_t most = 0;      // in flight
         std::uint32_t starved = 0; // ended while no work waited
     };
@@ -98,7 +104,7 @@ private:
     };
 
     bool is_over(tick now) const;
-    bool is_saturated() const;
+    bool is_saturated() const { return now_.starved <= now_.ended / 10 && now_.most >= limit_ - limit_ / 10; }
     void learn(call_end, std::chrono::nanoseconds took);
     void refuse(tick now);
     void conclude(tick now);
@@ -109,9 +115,9 @@ private:
     void move(figures const&, double to, tick now);
     void next(reason, tick now);
     double noise() const;
-    double smallest_step() const;
+    double smallest_step() const { return std::clamp(0.8 / std::sqrt(std::max(1.0, enough_for_)), 0.03, 0.3); }
     double bounded(double) const;
-    std::size_t whole(double) const;
+    std::size_t whole(double limit) const { return static_cast<std::size_t>(std::lround(bounded(limit))); }
     void set_limit(std::size_t, reason, tick now);
 
     automatic_concurrency options_;

@@ -8,6 +8,13 @@
 
 namespace quern::policy {
 
+using namespace quern::detail;
+
+boost::asio::awaitable<result<void>> flag_source::write(std::string)
+{
+    co_return failure(errc::invalid_option, name() + ": a flag there cannot be written from here");
+}
+
 using namespace std::chrono_literals;
 
 namespace {

@@ -32,6 +32,11 @@ public:
     /// Reads it once. Has to end by itself, within half a minute or so: nothing else cancels it, and its context runs
     /// as long. A throw counts as a failure.
     virtual boost::asio::awaitable<result<flag_reading>> read() = 0;
+
+    /// Writes the text there. Has to end by itself, as read().
+    ///
+    /// Fails with  errc::invalid_option  nothing can be written there, as is so unless a source says otherwise
+    virtual boost::asio::awaitable<result<void>> write(std::string text);
 };
 
 /// Meaning of a flag's text.
@@ -47,9 +52,9 @@ flag_word read_flag(std::string_view text, std::string_view name = {});
 /// A flag, and how it is heeded. A halt stops receives like a pause of its own: what is here and has not begun goes
 /// back, handlers finish. Until a word was read, for an interval at most, nothing is received.
 struct flag_options {
-    std::shared_ptr<flag_source> source; ///< null: no flag
+    std::shared_ptr<flag_source> source{}; ///< null: no flag
 
-    std::string name; ///< of the member, where the text is a JSON object; see read_flag()
+    std::string name{}; ///< of the member, where the text is a JSON object; see read_flag()
 
     /// Time between two readings, give or take a fifth, so that processes started together spread. Ten seconds: 40
     /// readings a second are allowed of all parameters of an account together. 1 s to 1 h.

@@ -42,7 +42,7 @@ std::string to_string(rate const& r)
 rate_limit::rate_limit(rate const& r, tick now) : updated_(now)
 {
     set(r);
-    credit_ = full_;
+    credit_ = r.full_at_first ? full_ : 0;
 }
 
 std::size_t rate_limit::available(tick now)

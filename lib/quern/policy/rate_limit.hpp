@@ -23,6 +23,9 @@ struct rate {
     /// have to ask for less and cost the same.
     std::int64_t burst = 10;
 
+    /// Whether these have gathered when it begins. False where what was before is not known, and may have used them.
+    bool full_at_first = true;
+
     /// The first setting that cannot work, by name.
     [[nodiscard]] std::optional<failure> validate() const;
 
@@ -32,7 +35,7 @@ struct rate {
 /// "50 a second", "1 in 24 s", and ", 30 at once" where the burst is another than the usual.
 std::string to_string(rate const&);
 
-/// A token bucket, full at first. Counts in whole numbers, so it neither drifts nor loses a part of a token: over any
+/// A token bucket. Counts in whole numbers, so it neither drifts nor loses a part of a token: over any
 /// time no more than `burst` and what came in meanwhile can be taken, and all of that can be.
 ///
 ///     ask for    at most available(now), less what was asked for and has not come yet

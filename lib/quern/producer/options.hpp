@@ -29,8 +29,8 @@ struct producer_options {
     /// Nothing waits when no request is under way. 0: no waiting, as long as a call is free.
     std::chrono::milliseconds linger{10};
 
-    /// Requests under way at once, at most: as many as a client of the producer's own has connections for. 16 are
-    /// always allowed; beyond them there are as many as bring more messages a second. See producer::explain().
+    /// The most requests under way at once: as many as a client of the producer's own has connections. 16 are always
+    /// allowed; more only if they bring more messages a second. See producer::explain().
     std::size_t max_calls = 64;
 
     /// How long after the call of send() a message may be tried, the time spent waiting for room included. A request
@@ -56,12 +56,12 @@ struct producer_options {
     /// producer. Otherwise each gets one of its own, so that trying again cannot put it into the queue twice.
     bool content_based_deduplication = false;
 
-    /// Where warnings go, to standard error unless told otherwise; as consumer_options::log.
+    /// Where warnings go, standard error by default; as consumer_options::log.
     log_sink log = to_standard_error();
 
-    /// Told what becomes of each message, and of each request. Null: nobody, which costs nothing. Also of the
-    /// requests of the client that the producer makes for itself.
-    std::shared_ptr<producer_observer> observer;
+    /// Receives the end of each message, each request, and the requests of the client that the producer makes for
+    /// itself. Null: none, which costs nothing.
+    std::shared_ptr<producer_observer> observer{};
 
     /// Time; the real one when null. The simulator gives its own.
     clock* time = nullptr;

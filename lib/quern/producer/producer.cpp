@@ -25,6 +25,7 @@
 
 namespace quern {
 
+using namespace detail;
 namespace asio = boost::asio;
 
 namespace {
@@ -48,8 +49,7 @@ std::string own_prefix(std::uint64_t seed)
     std::mt19937_64 fixed(seed);
     std::random_device system;
     std::array<std::uint32_t, 4> bits{};
-    for (auto& each : bits)
-        each = static_cast<std::uint32_t>(seed != 0 ? fixed() : system());
+    std::ranges::generate(bits, [&] { return static_cast<std::uint32_t>(seed != 0 ? fixed() : system()); });
     return text::hex(std::as_bytes(std::span(bits))) + '-';
 }
 
@@ -309,7 +309,7 @@ void producer::state::observe(void (producer_observer::*event)(Told...), Args co
     try {
         (options_.observer.get()->*event)(args...);
     } catch (...) { // what we are in the middle of must be finished
-        log_.write(log_level::error, "observer", "threw: " + detail::what_thrown(std::current_exception()), now());
+        log_.write(log_level::error, "observer", "threw: " + what_thrown(std::current_exception()), now());
     }
 }
 

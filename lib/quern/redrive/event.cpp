@@ -15,6 +15,9 @@
 #include <utility>
 
 namespace quern::redrive {
+
+using namespace quern::detail;
+
 namespace {
 
 namespace dom = simdjson::dom;

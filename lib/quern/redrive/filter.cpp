@@ -12,6 +12,9 @@
 #include <utility>
 
 namespace quern::redrive {
+
+using namespace quern::detail;
+
 namespace {
 
 failure wrong(std::string_view text, std::size_t at, std::string_view expected)

@@ -91,7 +91,8 @@ private:
 
 /// Takes the only place of a writer of that journal, FOLDER/NAME.jsonl, and where a queue is named that of the only
 /// run over it in this folder, which it makes; and opens the journal. FOLDER/NAME.size has its size. Fails while
-/// another process has the place, and names it. The place is given up with the last journal_file.
+/// another process has the place, and names it. The place is given up with the last journal_file, and with it a file
+/// in which nothing was ever written.
 [[nodiscard]] result<std::unique_ptr<journal_file>> open_journal_file(
     std::string const& folder, std::string const& name, std::string const& queue = {});
 

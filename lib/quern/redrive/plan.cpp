@@ -2,6 +2,7 @@
 
 #include <quern/sqs/detail/copy.hpp>
 #include <quern/sqs/limits.hpp>
+#include <quern/sqs/queue_reference.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -71,12 +72,6 @@ std::optional<failure> plan_policy::validate() const
     return {};
 }
 
-std::string_view queue_name(std::string_view url_or_arn)
-{
-    auto const last = url_or_arn.find_last_of("/:");
-    return last == url_or_arn.npos ? url_or_arn : url_or_arn.substr(last + 1);
-}
-
 history history_of(sqs::message const& m)
 {
     history out;
@@ -109,7 +104,7 @@ sqs::send_message_entry isolated_copy(sqs::message const& m, route const& way, s
     };
     add(mark::reason, reason, true);
     add(mark::original_id, m.id, false);
-    add(mark::source, source.empty() ? way.from : queue_name(source), false);
+    add(mark::source, source.empty() ? way.from : sqs::queue_name_in(source), false);
     if (!its.names_first) add(mark::first_received, its.first_received, false);
     address(copy, m, way.poison, std::string(m.id));
     return copy;

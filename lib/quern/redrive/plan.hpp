@@ -103,7 +103,4 @@ struct history {
 };
 history history_of(sqs::message const&);
 
-/// The name of the queue at the end of a URL or an ARN.
-std::string_view queue_name(std::string_view url_or_arn);
-
 } // namespace quern::redrive

@@ -9,10 +9,11 @@
 
 namespace quern::redrive {
 
+using namespace detail;
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-consumer_options consumer_settings(options const& o)
+consumer_options detail::consumer_settings(options const& o)
 {
     consumer_options out;
     out.limits.max_in_flight = o.concurrency;
@@ -54,7 +55,6 @@ std::optional<failure> options::validate() const
     if (plan.isolate_all && plan.isolate_all->empty()) return wrong("isolate_all: a reason must not be empty");
     if (plan.isolate_all && poison_url.empty()) return wrong("isolate_all needs a poison_url");
     if (concurrency < 1 || concurrency > 10'000) return wrong("concurrency must be 1 to 10,000");
-    if (hide_for < 60s || hide_for > 12h) return wrong("hide_for must be 1 min to 12 h");
     if (auto bad = plan.validate()) return bad;
     if (auto bad = speed.validate()) return bad;
     return consumer_settings(*this).validate();
@@ -70,7 +70,7 @@ sqs::client_options client_options_for(options const& o, sqs::client_options bas
 redriver::redriver(asio::any_io_executor ex, sqs::api& api, options o)
 {
     if (auto const wrong = o.validate()) throw boost::system::system_error(wrong->code, wrong->message);
-    state_ = std::make_shared<state>(std::move(ex), api, std::move(o));
+    state_ = std::make_shared<redriver_state>(std::move(ex), api, std::move(o));
 }
 
 redriver::~redriver() = default;

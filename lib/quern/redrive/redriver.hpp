@@ -33,6 +33,10 @@ class observer;
 
 namespace quern::redrive {
 
+namespace detail {
+class redriver_state;
+}
+
 /// A queue for some of the messages.
 struct target {
     predicate of;
@@ -41,33 +45,29 @@ struct target {
 
 /// Settings of a run over one dead-letter queue.
 struct options {
-    std::string dlq_url;
-    std::string to_url; ///< where all go; empty: each to the queue that it came from
+    std::string dlq_url{};
+    std::string to_url{}; ///< where all go; empty: each to the queue that it came from
 
     /// Queues for some: the first whose condition holds for a message is its own. to_url is for the others.
-    std::vector<target> targets;
+    std::vector<target> targets{};
 
-    std::string poison_url; ///< where poison goes; empty: it is left, and reported
+    std::string poison_url{}; ///< where poison goes; empty: it is left, and reported
 
-    plan_policy plan;   ///< its began_at and cutoff are set by the run
+    plan_policy plan{}; ///< its began_at and cutoff are set by the run
     bool cutoff = true; ///< what has come back since the run began is not sent again
-    filter which;       ///< what is not chosen stays
-    run_limits speed;
+    filter which{};     ///< what is not chosen stays
+    run_limits speed{};
 
     /// Messages held at once, and so at most in unknown state after a crash. 1 to 10,000. Ten: what one request
     /// takes.
     std::size_t concurrency = 10;
 
     /// Asked before each send: why nothing may be sent now. Then the run stops. Must not block.
-    std::function<std::optional<std::string>()> halted;
+    std::function<std::optional<std::string>()> halted{};
     bool waits_when_halted = false; ///< rather than stop: `concurrency` messages are held until work may go on
 
     bool keep = false;    ///< send copies, and delete nothing
     bool dry_run = false; ///< send nothing, and count what would be done
-
-    /// How long what is passed over is hidden from the run's own receives. It is given back at the end; a crash
-    /// leaves it hidden for so long. 1 min to 12 h.
-    std::chrono::seconds hide_for{900};
 
     std::chrono::seconds wait_time{1};           ///< of a receive; the run ends no sooner after the last message
     std::chrono::seconds visibility_timeout{30}; ///< likewise; a process that is killed leaves what it held hidden
@@ -76,17 +76,17 @@ struct options {
     /// Where every decision is written before it is carried out; null: nowhere. A run that it has begun goes on.
     /// Outlives run(). Not with keep or dry_run.
     journal* record = nullptr;
-    std::string record_input; ///< settings of the run, for those who resume it
+    std::string record_input{}; ///< settings of the run, for those who resume it
 
     /// Attempts that journals of earlier runs have counted of messages that have no room for the attribute, by id;
     /// see counted_attempts(). With a journal such a message goes unchanged.
-    std::map<std::string, int, std::less<>> counted_before;
+    std::map<std::string, int, std::less<>> counted_before{};
 
     /// For who looks at a run from outside, where not null: the observer of the consumer of the dead-letter queue,
     /// what is given that consumer before it begins, and what is awaited when it has ended, before it goes.
-    std::shared_ptr<quern::observer> observer;
-    std::function<void(consumer const&)> begins;
-    std::function<boost::asio::awaitable<void>()> ends;
+    std::shared_ptr<quern::observer> observer{};
+    std::function<void(consumer const&)> begins{};
+    std::function<boost::asio::awaitable<void>()> ends{};
 
     log_sink log = to_standard_error(); ///< every decision at level debug, what is isolated or left at info
     clock* time = nullptr;              ///< the real one when null
@@ -128,8 +128,7 @@ public:
     report const& so_far() const;
 
 private:
-    class state;
-    std::shared_ptr<state> state_;
+    std::shared_ptr<detail::redriver_state> state_;
 };
 
 } // namespace quern::redrive

@@ -3,6 +3,9 @@
 #include <quern/core/detail/text/json_writer.hpp>
 
 namespace quern::redrive {
+
+using namespace quern::detail;
+
 namespace {
 
 void write(text::json_writer& to, std::string_view name, std::size_t count)

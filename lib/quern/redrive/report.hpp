@@ -34,10 +34,11 @@ struct report {
     std::map<std::string, std::size_t> by_reason; ///< isolated or left for
     std::vector<left_message> left_messages;      ///< the first hundred
     std::optional<std::string> stopped; ///< the reason why a rule, or a failure for good, ended the run early
-    bool journal_failed = false;        ///< it could not be written; nothing was sent from then on
-    bool cancelled = false;             ///< for good, by somebody who asked for it through the journal
-    bool dry_run = false;               ///< what would have been done was only counted
-    std::size_t waiting = 0;            ///< messages that are not due: resume the run
+    std::optional<std::chrono::seconds> watches_for; ///< time for which the canary is still watched, nothing sent
+    bool journal_failed = false;                     ///< it could not be written; nothing was sent from then on
+    bool cancelled = false;                          ///< for good, by somebody who asked for it through the journal
+    bool dry_run = false;                            ///< what would have been done was only counted
+    std::size_t waiting = 0;                         ///< messages that are not due: resume the run
     std::size_t unknown = 0; ///< messages that may have been sent before the run was resumed, and were not seen since
     std::size_t depth = 0;   ///< messages in the queue when it began
     std::size_t elsewhere = 0; ///< messages in flight when it had come to the end of the queue, held by others

@@ -1,6 +1,7 @@
 #include <quern/redrive/run_book.hpp>
 
 #include <quern/redrive/plan.hpp>
+#include <quern/sqs/queue_reference.hpp>
 
 #include <algorithm>
 #include <array>
@@ -175,7 +176,7 @@ void run_book::change(entry& now, event const& e)
         break;
     case E::sent:
         ++(now.isolated ? isolated_ : redriven_);
-        if (!now.isolated) ++by_queue_[std::string(queue_name(now.queue))];
+        if (!now.isolated) ++by_queue_[std::string(sqs::queue_name_in(now.queue))];
         if (e.attempt != 0) counted_[e.new_id] = e.attempt;
         counted_.erase(e.message);
         now.maybe_sent = now.in_doubt = false;
@@ -265,11 +266,6 @@ std::unordered_map<std::string, std::string> run_book::hidden(wall_time now) con
     for (auto const& [id, one] : messages_)
         if (one.where == stage::waiting && one.hidden_until > now && !one.handle.empty()) out.emplace(id, one.handle);
     return out;
-}
-
-bool run_book::awaits(wall_time now) const
-{
-    return !awaited_.empty() && *awaited_.rbegin() > now;
 }
 
 result<run_book> read_journal(std::string_view text, std::size_t* torn)

@@ -7,12 +7,10 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 namespace quern::redrive {
 
@@ -89,7 +87,7 @@ public:
     void expect(std::string_view id, wall_time at);
 
     /// Whether a message waits that can be received later than `now`, or was let go later.
-    bool awaits(wall_time now) const;
+    bool awaits(wall_time now) const { return !awaited_.empty() && *awaited_.rbegin() > now; }
 
 private:
     [[nodiscard]] result<void> apply_to_run(event const&);

@@ -155,11 +155,6 @@ void run_rule::halted(tick since, tick now)
         watch_until_ = std::max(watch_until_, now + limits_.canary->watch);
 }
 
-bool run_rule::wants_depth() const
-{
-    return canary_ != canary_phase::over || limits_.stop_on_return.has_value();
-}
-
 /// Removals of the second in which `at` lies count as later: never too many.
 std::size_t run_rule::removed_until(tick at) const
 {
@@ -200,11 +195,6 @@ void run_rule::judge()
         percent(limits_.stop_on_return.value_or(0));
     if (canary_ != canary_phase::over) why = "canary: " + why;
     stop(std::move(why));
-}
-
-void run_rule::stop(std::string why)
-{
-    if (!why_stopped_) why_stopped_ = std::move(why);
 }
 
 } // namespace quern::redrive

@@ -34,15 +34,15 @@ struct failure_limit {
 
 /// How fast a run goes, and what ends it early. Absent: it does not.
 struct run_limits {
-    std::optional<double> rate; ///< messages sent a second
-    std::optional<redrive::ramp> ramp;
-    std::optional<redrive::canary> canary;
+    std::optional<double> rate{}; ///< messages sent a second
+    std::optional<redrive::ramp> ramp{};
+    std::optional<redrive::canary> canary{};
 
     /// The part of the sent messages that may come back; 0 to 1. A canary without it bears none.
-    std::optional<double> stop_on_return;
+    std::optional<double> stop_on_return{};
 
-    std::optional<failure_limit> stop_on_failure; ///< sends that failed or were refused
-    std::optional<std::size_t> limit;             ///< messages sent or isolated
+    std::optional<failure_limit> stop_on_failure{}; ///< sends that failed or were refused
+    std::optional<std::size_t> limit{};             ///< messages sent or isolated
 
     /// How old the depth of a queue may be that SQS tells: a minute and a half. Zero where it is exact.
     std::chrono::milliseconds depth_lag{90'000};
@@ -99,11 +99,21 @@ public:
     void halted(tick since, tick now);
 
     /// Whether depth_is() makes a difference now.
-    bool wants_depth() const;
+    bool wants_depth() const { return canary_ != canary_phase::over || limits_.stop_on_return.has_value(); }
 
     /// Ends the run for a reason from outside. The first reason stays.
-    void stop(std::string why);
+    void stop(std::string why)
+    {
+        if (!why_stopped_) why_stopped_ = std::move(why);
+    }
     std::optional<std::string> const& why_stopped() const { return why_stopped_; }
+
+    /// Time for which the canary is still watched, and nothing sent; nothing while it is not.
+    std::optional<std::chrono::seconds> watches_for(tick now) const
+    {
+        if (canary_ != canary_phase::watching) return {};
+        return std::chrono::ceil<std::chrono::seconds>(std::max(watch_until_ - now, tick::duration(0)));
+    }
 
     std::size_t removed_count() const { return removed_; }
     std::size_t came_back_count() const { return std::max(seen_back_, grown_by_); }

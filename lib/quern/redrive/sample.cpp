@@ -3,11 +3,15 @@
 #include <quern/core/detail/printable.hpp>
 #include <quern/redrive/plan.hpp>
 #include <quern/sqs/detail/copy.hpp>
+#include <quern/sqs/queue_reference.hpp>
 
 #include <algorithm>
 #include <utility>
 
 namespace quern::redrive {
+
+using namespace quern::detail;
+
 namespace {
 
 bool continues_a_character(char c)
@@ -73,7 +77,7 @@ bool sample::add(sqs::message const& m)
     one.id = text(m.id);
     one.sent_at = m.sent_at();
     one.first_received = text(its.first_received);
-    one.source = text(queue_name(m.system("DeadLetterQueueSourceArn")));
+    one.source = text(sqs::queue_name_in(m.system("DeadLetterQueueSourceArn")));
     if (auto const* const from = m.attribute(mark::source); from && one.source.empty())
         one.source = text(from->value);
     if (auto const* const why = m.attribute(mark::reason)) one.reason = text(why->value);

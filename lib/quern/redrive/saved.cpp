@@ -10,6 +10,9 @@
 #include <utility>
 
 namespace quern::redrive {
+
+using namespace quern::detail;
+
 namespace {
 
 namespace dom = simdjson::dom;

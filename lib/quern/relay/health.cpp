@@ -31,11 +31,13 @@ asio::awaitable<std::string> health_check::check()
     request.headers.emplace_back("User-Agent", "quern");
     request.timeout = options_.timeout;
     auto const got = co_await sender_.send(std::move(request));
+    auto const status =
+        got ? got->status : got.error().status; // of an answer that broke off, whose rest nobody reads
     std::string why;
-    if (!got)
+    if (status == 0)
         why = describe(got.error().why);
-    else if (!options_.healthy.contains(got->status))
-        why = "HTTP " + std::to_string(got->status);
+    else if (!options_.healthy.contains(status))
+        why = "HTTP " + std::to_string(status);
     co_return why;
 }
 

@@ -17,8 +17,8 @@
 namespace quern::relay {
 
 struct health_options {
-    net::endpoint url;
-    std::string unix_socket; ///< as of the requests
+    net::endpoint url{};
+    std::string unix_socket{}; ///< as of the requests
     std::chrono::milliseconds interval{10'000};
     std::chrono::milliseconds timeout{2'000};
     std::size_t down_after = 3; ///< failed checks in a row

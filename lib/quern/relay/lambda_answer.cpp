@@ -5,6 +5,9 @@
 #include <algorithm>
 
 namespace quern::relay {
+
+using namespace quern::detail;
+
 namespace {
 
 using text::json_kind;

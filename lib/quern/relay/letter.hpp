@@ -15,7 +15,8 @@ struct queue_name {
     std::string arn;    ///< "arn:aws:sqs:eu-west-1:000000000000:orders"
     std::string region; ///< "eu-west-1"
 
-    /// Takes it from a queue's URL: "https://sqs.eu-west-1.amazonaws.com/000000000000/orders".
+    /// Takes it from a queue's URL: "https://sqs.eu-west-1.amazonaws.com/000000000000/orders". `region`: for a URL
+    /// that names none.
     static queue_name from_url(std::string_view url, std::string region);
 };
 

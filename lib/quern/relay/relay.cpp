@@ -1,69 +1,41 @@
 #include <quern/relay/relay.hpp>
 
-#include <quern/core/detail/text/base64.hpp>
+#include <quern/core/detail/random_part.hpp>
 #include <quern/core/detail/text/characters.hpp>
 #include <quern/core/detail/text/date.hpp>
 #include <quern/core/detail/throw_wrong.hpp>
 #include <quern/net/endpoint.hpp>
 #include <quern/relay/detail/ending.hpp>
+#include <quern/relay/detail/key_files.hpp>
+#include <quern/relay/detail/oauth2.hpp>
 #include <quern/relay/detail/told_rate.hpp>
-#include <quern/relay/detail/watched_file.hpp>
 #include <quern/relay/lambda_answer.hpp>
-#include <quern/relay/signature.hpp>
 #include <quern/sqs/limits.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
+#include <random>
 #include <set>
 #include <span>
 #include <utility>
 
 namespace quern::relay {
 
+using namespace quern::detail;
 namespace asio = boost::asio;
 
 namespace {
 
-/// Keys and tokens of requests, read again when their files have changed.
-class key_files {
-public:
-    explicit key_files(relay_options const& o)
-    {
-        for (auto const& path : o.secret_files)
-            secrets_.emplace_back(path);
-        if (!o.bearer_file.empty()) bearer_.emplace(o.bearer_file);
-        if (!o.basic_file.empty()) basic_.emplace(o.basic_file);
-    }
-
-    result<request_keys> read()
-    {
-        request_keys out;
-        for (auto& file : secrets_) {
-            auto const secret = file.read();
-            if (!secret) return secret.error();
-            auto key = signing_key(*secret);
-            if (!key) return failure(errc::invalid_option, file.path() + ": " + key.error().message);
-            out.signing.push_back(std::move(*key));
-        }
-        if (bearer_) {
-            auto const token = bearer_->read();
-            if (!token) return token.error();
-            out.authorization = "Bearer " + *token;
-        }
-        if (basic_) {
-            auto const pair = basic_->read();
-            if (!pair) return pair.error();
-            out.authorization = "Basic " + text::base64_encode(*pair);
-        }
-        return out;
-    }
-
-private:
-    std::vector<detail::watched_file> secrets_;
-    std::optional<detail::watched_file> bearer_, basic_;
-};
+/// The text of a reply is to blame, whoever takes it.
+bool never_fits(failure const& why)
+{
+    constexpr std::string_view codes[] = {"InvalidMessageContents", "InvalidParameterValue", "BatchRequestTooLong"};
+    auto const is_end = [&](std::string_view code) { return why.service_code.ends_with(code); };
+    return why.code == errc::invalid_request || std::ranges::any_of(codes, is_end);
+}
 
 outcome::news for_the_breaker(news about)
 {
@@ -75,61 +47,66 @@ outcome::news for_the_breaker(news about)
 class relay::core : public std::enable_shared_from_this<core> {
 public:
     core(net::web_hook_sender& to, queue_name from, relay_options o)
-        : options_(std::move(o)), time_(options_.time ? *options_.time : real_clock()), sender_(to),
-          queue_(std::move(from)), keys_(options_), log_(options_.log),
+        : options_(with_readers(std::move(o))), time_(options_.time ? *options_.time : real_clock()), sender_(to),
+          queue_(std::move(from)), keys_(options_), log_(options_.log, queue_.name),
           at_(net::parse_endpoint(options_.request.url.origin()).value())
     {
         keys_.read().value();
     }
 
+    static relay_options with_readers(relay_options o)
+    {
+        if (o.reply || o.request.format == body_format::lambda) o.outcome.needs_body = true;
+        return o;
+    }
+
     result<void> reload(relay_options o)
     {
-        key_files fresh(o);
+        detail::key_files fresh(o);
         if (auto const keys = fresh.read(); !keys) return keys.error();
         at_ = net::parse_endpoint(o.request.url.origin()).value();
         keys_ = std::move(fresh);
-        options_ = std::move(o);
+        options_ = with_readers(std::move(o));
+        tokens_.reset();
         return {};
     }
 
     asio::awaitable<outcome> deliver(delivery& d)
     {
-        auto const received_at = time_.now();
-        std::vector<letter> one{{d.message(), queue_}};
-        if (options_.trace) one.front().trace = options_.trace(d);
-        net::response answer;
-        auto end = co_await attempt(one, answer);
-        auto const says = read_bodies(end, answer, one);
-        end.body = says.front();
-        auto what = options_.outcome.decide(end, time_.wall(), left_since(received_at));
-        auto const reply = options_.reply; // others may be loaded meanwhile
-        if (what.what == action::ack && reply) {
-            auto const sent = co_await reply(d, answer);
-            if (!sent) what = not_replied(sent.error());
-        }
-        learn(end, std::span(&what, 1));
-        co_return carry_out(what, d);
+        std::reference_wrapper<delivery> const one[] = {d};
+        auto const said = co_await deliver_all(deliveries(one));
+        co_return said.front();
     }
 
     asio::awaitable<std::vector<outcome>> deliver_all(deliveries all)
     {
         auto const received_at = time_.now();
         std::vector<letter> letters;
-        for (delivery const& d : all)
+        for (delivery& d : all) {
             letters.push_back({d.message(), queue_});
+            if (options_.trace && !options_.batches) letters.back().trace = options_.trace(d);
+        }
         net::response answer;
         auto end = co_await attempt(letters, answer);
         auto const says = read_bodies(end, answer, letters);
+        auto const reply = options_.reply; // others may be loaded meanwhile
         std::vector<outcome> out;
         std::vector<decision> decided;
         for (std::size_t i = 0; i != letters.size(); ++i) {
             end.body = says[i];
-            auto what = options_.outcome.decide(end, time_.wall(), left_since(received_at));
+            auto what = options_.outcome.decide(end, service_time(), left_since(received_at));
             if (letters.size() > 1 && what.what == action::reject && !what.is_unbuildable) {
                 what.what = action::retry; // a status doesn't say which of them it is about
                 what.in_vain = true;
             }
-            out.push_back(carry_out(what, all[i]));
+            if (what.what == action::ack && reply) {
+                auto const sent = co_await reply(all[i], answer);
+                if (!sent && never_fits(sent.error()))
+                    note_unreplied(all[i], sent.error());
+                else if (!sent)
+                    what = not_replied(sent.error());
+            }
+            out.push_back(carry_out(what, all[i], end.status));
             decided.push_back(std::move(what));
         }
         learn(end, decided);
@@ -155,27 +132,76 @@ private:
         return out;
     }
 
+    void note_unreplied(delivery const& d, failure const& why)
+    {
+        ++counters.unreplied;
+        log_entry line;
+        line.kind = why.message;
+        line.text = std::string(d.id()) +
+            ": its reply can never be stored, the message is deleted all the same: " + describe(why);
+        line.about.message_id = d.id();
+        line.about.attempt = d.receive_count();
+        log_.write(log_level::warning, "no reply", std::move(line), time_.now());
+    }
+
     std::chrono::milliseconds left_since(tick received_at) const
     {
         return sqs::max_visibility - std::chrono::ceil<std::chrono::milliseconds>(time_.now() - received_at);
     }
 
+    /// Others compare it with their own clocks, so it goes by the service's where that is known to be right.
+    wall_time service_time() const
+    {
+        return time_.wall() + (options_.clock_offset ? options_.clock_offset() : std::chrono::milliseconds());
+    }
+
     result<hook_request> make(std::vector<letter> const& of, request_keys const& keys) const
     {
         return options_.batches ? make_batch_request(of, options_.request, keys)
-                                : make_request(of.front(), options_.request, keys, time_.wall());
+                                : make_request(of.front(), options_.request, keys, service_time());
     }
 
-    asio::awaitable<ending> attempt(std::vector<letter> const& of, net::response& answer)
+    [[noreturn]] void end_cancelled()
+    {
+        ++counters.cancelled;
+        throw boost::system::system_error(asio::error::operation_aborted);
+    }
+
+    /// Our own affair, not the message's.
+    static ending not_sent(failure const& why)
     {
         ending out;
-        auto const keys = keys_.read();
-        if (!keys) { // our own affair, not the message's
-            out.how = reach::not_sent;
-            out.error = keys.error().message;
-            co_return out;
+        out.how = reach::not_sent;
+        out.error = why.message;
+        return out;
+    }
+
+    /// A request, and once more with another token when the service refuses the one that it has.
+    asio::awaitable<ending> attempt(std::vector<letter> const& of, net::response& answer)
+    {
+        auto keys = keys_.read();
+        if (!keys) co_return not_sent(keys.error());
+        if (!options_.oauth2) co_return co_await ask(of, *keys, answer);
+        auto const ex = co_await asio::this_coro::executor;
+        if (!tokens_)
+            tokens_ = aws::cached_credentials(ex, detail::tokens_of(sender_, *options_.oauth2, time_), time_);
+        auto const tokens = tokens_; // others may be loaded meanwhile
+        for (bool is_first = true;; is_first = false) {
+            auto const token = co_await tokens->get();
+            auto const state = co_await asio::this_coro::cancellation_state;
+            if (state.cancelled() != asio::cancellation_type::none) end_cancelled();
+            if (!token) co_return not_sent(token.error());
+            keys->authorization = "Bearer " + (*token)->session_token;
+            auto end = co_await ask(of, *keys, answer);
+            bool const is_refused = end.how == reach::answered && end.status == 401;
+            if (!is_first || !is_refused || tokens->renew(*token) != aws::renewal::now) co_return end;
         }
-        auto made = make(of, *keys);
+    }
+
+    asio::awaitable<ending> ask(std::vector<letter> const& of, request_keys const& keys, net::response& answer)
+    {
+        ending out;
+        auto made = make(of, keys);
         if (!made) {
             out.how = reach::unbuildable;
             out.error = made.error().message;
@@ -186,11 +212,10 @@ private:
         auto request = to_send(std::move(*made));
         detail::told_rate::request const under_way(rate);
         auto got = co_await sender_.send(std::move(request));
-        if (detail::was_cancelled(got)) {
-            ++counters.cancelled;
-            throw boost::system::system_error(asio::error::operation_aborted);
-        }
+        ++counters.by_status[detail::counted_as(got)];
+        if (detail::was_cancelled(got)) end_cancelled();
         out = detail::ending_of(got);
+        if (out.how == reach::not_sent) ++counters.not_sent;
         if (got) answer = std::move(*got);
         co_return out;
     }
@@ -235,33 +260,36 @@ private:
         if (auto const to = rate) to->learn(n, log_);
     }
 
-    outcome carry_out(decision const& what, delivery const& d)
+    /// The consumer logs what the outcome tells.
+    outcome carry_out(decision const& what, delivery const& d, int status)
     {
-        auto const now = time_.now();
         if (what.maybe_done) ++counters.maybe_done;
-        auto const says = std::string(d.id()) + ": " + what.reason;
         switch (what.what) {
-        case action::ack: ++counters.acked; return ack();
+        case action::ack: ++counters.acked; return ack().because(what.reason, status);
         case action::reject:
-            if (what.is_unbuildable && !options_.keeps_rejected) break;
             ++counters.rejected;
-            return reject(what.reason);
-        case action::unavailable:
-            ++counters.unavailable;
-            log_.write(log_level::warning, "unavailable", says, now);
-            return quern::unavailable();
+            return what.is_unbuildable ? reject(what.reason).unless_deleted()
+                                       : reject(what.reason).because({}, status);
+        case action::unavailable: ++counters.unavailable; return unavailable().because(what.reason, status);
         case action::halt:
             ++counters.halted;
-            log_.write(log_level::error, "halted", says + "; a rule says halt", now);
+            log_.write(log_level::error, "halted", std::string(d.id()) + ": " + what.reason + "; a rule says halt",
+                time_.now());
             if (halt) halt(what.reason);
-            return release();
+            return release().because(what.reason, status);
         case action::retry: break;
         }
+        if (what.tries && d.receive_count() >= *what.tries) {
+            ++counters.rejected;
+            auto const why = what.reason + "; tried " + std::to_string(d.receive_count()) + " times";
+            return reject(why).because({}, status);
+        }
         ++counters.retried;
-        log_.write(log_level::warning, "retried",
-            says + (what.in_vain ? "; retried, though no try is likely to help" : ""), now);
-        auto const put_off = what.after ? retry_after(*what.after) : retry();
-        return put_off.telling(for_the_breaker(what.about_service));
+        auto const found =
+            what.reason + (what.in_vain ? "; retried, though no try is likely to help" : std::string());
+        auto put_off = what.after ? retry_after(*what.after) : retry();
+        if (!what.after && what.by) put_off = put_off.waiting(what.by->delay(d.receive_count(), random_));
+        return put_off.because(found, status).telling(for_the_breaker(what.about_service));
     }
 
     void warn_of(std::vector<std::string> const& left_out)
@@ -276,47 +304,13 @@ private:
     clock& time_;
     net::web_hook_sender& sender_;
     queue_name const queue_;
-    key_files keys_;
+    detail::key_files keys_;
+    std::shared_ptr<aws::credentials_provider> tokens_; // once a request has wanted one
     log_throttle log_;
     net::endpoint at_;
     std::set<std::string> warned_;
+    std::mt19937_64 random_{seeded(0)};
 };
-
-namespace {
-
-bool is_named(header_template const& header, std::string_view name)
-{
-    return text::equal_ignoring_case(header.name, name);
-}
-
-} // namespace
-
-std::optional<failure> relay_options::validate() const
-{
-    if (auto wrong = request.validate()) return wrong;
-    if (auto wrong = batches ? request.validate_for_batches() : std::nullopt) return wrong;
-    auto const wrong = [](char const* what) { return failure(errc::invalid_option, what); };
-    if (timeout < std::chrono::milliseconds(1) || timeout > sqs::max_visibility)
-        return wrong("timeout must be from 1 ms to 12 h");
-    if (batches && !secret_files.empty())
-        return wrong(
-            "a batch cannot be signed: Standard Webhooks signs one id, and no id stands for several messages");
-    if (batches && reply) return wrong("the answer to a batch is no reply: it says which messages have failed");
-    for (auto const& header : request.extra)
-        if (!secret_files.empty() && (is_named(header, "webhook-timestamp") || is_named(header, "webhook-signature")))
-            return wrong("a signed request gets its headers webhook-timestamp and webhook-signature here; take them "
-                         "from the headers, or leave the secret file out");
-    if (!bearer_file.empty() && !basic_file.empty())
-        return wrong("bearer_file and basic_file both make the header Authorization; leave one of them out");
-    if (outcome.success.is_empty() && outcome.lines.empty())
-        return wrong("success names no status: nothing would ever be done");
-    return {};
-}
-
-result<request_keys> read_keys(relay_options const& o)
-{
-    return key_files(o).read();
-}
 
 relay::relay(net::web_hook_sender& to, queue_name from, relay_options o)
 {
@@ -358,20 +352,6 @@ relay_counters const& relay::counters() const
 std::optional<policy::rate> relay::rate() const
 {
     return core_->rate ? core_->rate->now() : std::nullopt;
-}
-
-std::function<std::string(delivery const&)> dependency_by(text_template by, queue_name from)
-{
-    return [by = std::move(by), from = std::move(from)](delivery const& d) {
-        auto name = by.fill({d.message(), from});
-        return name ? std::move(*name) : std::string();
-    };
-}
-
-std::vector<std::string> system_attributes_for(request_options const& o)
-{
-    if (o.format == body_format::lambda) return {"All"};
-    return {"SentTimestamp", "MessageGroupId", "MessageDeduplicationId", "SequenceNumber", "AWSTraceHeader"};
 }
 
 } // namespace quern::relay

@@ -4,16 +4,20 @@
 #include <quern/consumer/handler.hpp>
 #include <quern/consumer/options.hpp>
 #include <quern/consumer/outcome.hpp>
+#include <quern/net/endpoint.hpp>
 #include <quern/net/web_hook.hpp>
 #include <quern/policy/rate_limit.hpp>
 #include <quern/relay/letter.hpp>
 #include <quern/relay/request.hpp>
 #include <quern/relay/rule.hpp>
+#include <quern/telemetry/instruments.hpp>
 #include <quern/telemetry/log.hpp>
 
 #include <boost/asio/awaitable.hpp>
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,34 +27,53 @@
 
 namespace quern::relay {
 
+/// An authorization server that gives out tokens for requests, by the grant of client credentials (RFC 6749, 4.4).
+struct oauth2_options {
+    net::endpoint token_url; ///< https, but for a server on this machine
+    std::string client_id;   ///< not empty
+    std::string secret_file; ///< its secret; read again when it has changed
+    std::string secret;      ///< the secret, where there is no file
+    std::string scope;       ///< several with blanks between; empty: what the server gives unasked
+    std::string audience;    ///< as some servers want it; empty: not sent
+    bool secret_in_body{}; ///< as some want it; false: Authorization: Basic, which all have to take (RFC 6749, 2.3.1)
+    std::chrono::milliseconds timeout{10'000}; ///< of a request for a token
+};
+
 struct relay_options {
-    request_options request;
-    rules outcome;
+    request_options request{};
+    rules outcome{};
 
     /// Limit of a request, from its beginning to the last byte of the answer. The message's lease is extended
     /// meanwhile.
     std::chrono::milliseconds timeout{30'000};
 
-    std::string unix_socket; ///< path of a socket to connect to; the URL still gives Host and path
+    std::string unix_socket{}; ///< path of a socket to connect to; the URL still gives Host and path
 
-    std::vector<std::string> secret_files; ///< Standard Webhooks secrets; each signs, so that they can be exchanged
-    std::string bearer_file;               ///< a token, for "Authorization: Bearer"
-    std::string basic_file;                ///< "user:password", for "Authorization: Basic"
+    std::vector<std::string> secret_files{}; ///< Standard Webhooks secrets; each signs, so that they can be exchanged
+    std::vector<std::string> ed25519_files{}; ///< private keys, see ed25519_key(); each signs beside these
+    std::string bearer_file{};                ///< a token, for "Authorization: Bearer"
+    std::string basic_file{};                 ///< "user:password", for "Authorization: Basic"
 
-    /// The consumer has a poison queue: a message of which no request can be made goes there. Without one it is
-    /// retried, because a rejected message would be deleted.
-    bool keeps_rejected = false;
+    /// A token for "Authorization: Bearer", kept until shortly before it ends; one request for another at a time. An
+    /// answer of 401 has it renewed, and the request made again, once. While there is none, the message counts as one
+    /// whose service is down. Absent: none.
+    std::optional<oauth2_options> oauth2{};
 
     /// batch_handler() is to be used: a request stands for several messages.
     bool batches = false;
 
-    /// Takes the answer of a message that is about to be deleted: its reply, for a queue say. When that fails the
-    /// message is retried, and so is its request. Null: nobody wants it.
-    std::function<boost::asio::awaitable<result<void>>(delivery const&, net::response const&)> reply;
+    /// Takes the answer of a message that is about to be deleted: its reply, for a queue say. When that fails with a
+    /// failure that may pass, the message is retried, and so is its request; after one of what it
+    /// says, which no queue could ever take, it is deleted all the same, with a warning. Null: nobody wants it.
+    std::function<boost::asio::awaitable<result<void>>(delivery const&, net::response const&)> reply{};
 
     /// The trace that a request is made for, with any set of headers: traceparent, tracestate and X-Amzn-Trace-Id
     /// are of it, instead of the message's own. Not for batch_handler(). Null, or nothing: there is none.
-    std::function<std::optional<telemetry::trace_context>(delivery const&)> trace;
+    std::function<std::optional<telemetry::trace_context>(delivery const&)> trace{};
+
+    /// How far SQS's clock is ahead of this machine's, sqs::api::clock_offset(): signatures tell the time by it, for
+    /// their readers refuse one that is five minutes off. Null: this machine's clock is right.
+    std::function<std::chrono::milliseconds()> clock_offset{};
 
     log_sink log = to_standard_error();
     clock* time = nullptr; ///< the real one when null
@@ -72,6 +95,10 @@ struct relay_counters {
     std::uint64_t maybe_done = 0; ///< retried, although the service may have done the work
     std::uint64_t refused = 0;    ///< answers of 429 after which their messages come again
     std::uint64_t cancelled = 0;  ///< requests whose lease was lost, or that a drain ended
+    std::uint64_t unreplied = 0;  ///< acknowledged, although their reply can never be stored
+
+    /// Requests that are over, in the order of these values.
+    std::array<std::uint64_t, telemetry::values::web_hook.size()> by_status{};
 };
 
 /// Brings each message to a web service: a handler for a consumer.

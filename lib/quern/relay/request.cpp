@@ -11,9 +11,13 @@
 #include <chrono>
 
 namespace quern::relay {
+
+using namespace quern::detail;
+
 namespace {
 
 constexpr std::string_view type_attribute = "Body.ContentType"; // carrier's
+constexpr std::string_view path_attribute = "beanstalk.sqsd.path";
 constexpr std::size_t longest_value = 4096; // a server takes 8 KiB of headers, of all of them in some
 
 bool is_printable(char c)
@@ -142,6 +146,8 @@ void add_own(collector& to, letter const& of)
     if (!of.trace) {
         to.add_if("X-Amzn-Trace-Id", m.system("AWSTraceHeader"));
         to.add_if("traceparent", text_attribute(of, "traceparent"));
+        if (detail::published const inner(m); inner.is_there() && !to.has("traceparent"))
+            to.add_if("traceparent", text_attribute({inner.message(), of.queue}, "traceparent"));
     }
     add_attributes(to, "Quern-Attr-", of, true);
 }
@@ -168,6 +174,9 @@ void add_sqsds(collector& to, letter const& of)
     to.add_if("X-Aws-Sqsd-Queue", of.queue.name);
     if (auto const at = m.first_received_at()) to.add("X-Aws-Sqsd-First-Received-At", text::rfc3339(*at));
     to.add("X-Aws-Sqsd-Receive-Count", std::to_string(m.receive_count()));
+    if (auto const at = m.sent_at()) to.add("X-Aws-Sqsd-Sent-At", text::rfc3339(*at));
+    to.add_if("X-Aws-Sqsd-Sender-Id", m.system("SenderId"));
+    to.add_if("X-Aws-Sqsd-Path", text_attribute(of, path_attribute));
     to.add_if("X-Aws-Sqsd-Taskname", text_attribute(of, "beanstalk.sqsd.task_name"));
     to.add_if("X-Aws-Sqsd-Scheduled-At", text_attribute(of, "beanstalk.sqsd.scheduled_time"));
     add_attributes(to, "X-Aws-Sqsd-Attr-", of, false);
@@ -190,6 +199,7 @@ void add_body(hook_request& out, collector& to, letter const& of, request_option
     auto const& m = of.message;
     switch (o.format) {
     case body_format::raw:
+    case body_format::sns_message:
         out.body = m.body;
         to.add("Content-Type", type);
         break;
@@ -220,18 +230,47 @@ void add_body(hook_request& out, collector& to, letter const& of, request_option
     }
 }
 
+/// Path and query of the request.
+result<std::string> target_of(letter const& of, request_options const& o)
+{
+    auto const path = o.sqsd_path ? text_attribute(of, path_attribute) : std::string_view();
+    return path.empty() ? o.url.target(of) : path_of_sender(path);
+}
+
 void sign(collector& to, hook_request const& request, request_keys const& keys, std::string_view id, wall_time now)
 {
-    if (keys.signing.empty()) return;
+    if (keys.signing.empty() && keys.ed25519.empty()) return;
     auto const signed_id = to.value_or("webhook-id", id); // of the user's choice: what is sent is what is signed
     to.add_ours("webhook-id", signed_id);
     to.add_ours("webhook-timestamp", unix_time(now));
-    to.add_ours("webhook-signature", webhook_signature(keys.signing, signed_id, now, request.body));
+    auto signatures = webhook_signature(keys.signing, signed_id, now, request.body);
+    if (!keys.signing.empty() && !keys.ed25519.empty()) signatures += ' ';
+    signatures += ed25519_signature(keys.ed25519, signed_id, now, request.body);
+    to.add_ours("webhook-signature", signatures);
 }
 
 failure wrong(std::string why)
 {
     return {errc::invalid_option, std::move(why)};
+}
+
+/// Method, target, and the headers of the user's choice: before the usual ones, whose place they take.
+std::optional<failure> begin_request(hook_request& out, collector& to, result<std::string> target, letter const& of,
+    request_options const& o, request_keys const& keys)
+{
+    out.method = o.method;
+    if (!target) return failure(errc::invalid_request, "URL: " + target.error().message);
+    out.target = std::move(*target);
+    for (auto const& header : o.extra) {
+        auto const value = header.value.fill(of);
+        if (value)
+            to.add(header.name, *value);
+        else
+            to.leave_out(header.name, value.error().message);
+    }
+    to.are_chosen();
+    if (!keys.authorization.empty()) to.add_ours("Authorization", keys.authorization);
+    return {};
 }
 
 } // namespace
@@ -300,15 +339,8 @@ result<hook_request> make_batch_request(
     std::span<letter const> all, request_options const& o, request_keys const& keys)
 {
     hook_request out;
-    out.method = o.method;
-    auto target = o.url.target(all.front());
-    if (!target) return failure(errc::invalid_request, "URL: " + target.error().message);
-    out.target = std::move(*target);
     collector to(out);
-    for (auto const& header : o.extra)
-        to.add(header.name, header.value.fixed_text());
-    to.are_chosen();
-    if (!keys.authorization.empty()) to.add_ours("Authorization", keys.authorization);
+    if (auto const wrong = begin_request(out, to, o.url.target(all.front()), all.front(), o, keys)) return *wrong;
     out.body = detail::lambda_body(all);
     to.add("Content-Type", "application/json");
     if (!o.headers.empty()) to.add_if("Quern-Queue", all.front().queue.name);
@@ -316,31 +348,32 @@ result<hook_request> make_batch_request(
     return out;
 }
 
-result<hook_request> make_request(letter const& of, request_options const& o, request_keys const& keys, wall_time now)
+namespace {
+
+result<hook_request> make_one(letter const& of, request_options const& o, request_keys const& keys, wall_time now)
 {
     hook_request out;
-    out.method = o.method;
-    auto target = o.url.target(of);
-    if (!target) return failure(errc::invalid_request, "URL: " + target.error().message);
-    out.target = std::move(*target);
-
     collector to(out);
-    for (auto const& header : o.extra) { // before the usual ones, whose place they take
-        auto const value = header.value.fill(of);
-        if (value)
-            to.add(header.name, *value);
-        else
-            to.leave_out(header.name, value.error().message);
-    }
-    to.are_chosen();
-    if (!keys.authorization.empty()) to.add_ours("Authorization", keys.authorization);
+    if (auto const wrong = begin_request(out, to, target_of(of, o), of, o, keys)) return *wrong;
     if (of.trace) add_trace(to, *of.trace);
     add_body(out, to, of, o);
     for (auto const which : o.headers)
         add_set(to, which, of, o);
     if (!to.has("User-Agent")) to.add("User-Agent", "quern");
     sign(to, out, keys, of.message.id, now);
+    if (!o.hmac.header.empty())
+        to.add_ours(o.hmac.header, plain_hmac(o.hmac.secret, out.method, o.hmac.url, out.body));
     return out;
+}
+
+} // namespace
+
+result<hook_request> make_request(letter const& of, request_options const& o, request_keys const& keys, wall_time now)
+{
+    if (o.format == body_format::sns_message)
+        if (detail::published const inner(of.message); inner.is_there())
+            return make_one({inner.message(), of.queue, of.trace}, o, keys, now);
+    return make_one(of, o, keys, now);
 }
 
 } // namespace quern::relay

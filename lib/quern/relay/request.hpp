@@ -17,6 +17,8 @@ namespace quern::relay {
 /// Body of a request.
 enum class body_format {
     raw,                    ///< the message's body, byte by byte
+    sns_message,            ///< what was published to SNS, of a body that is its notification: with its attributes,
+                            ///< which places and headers see in place of the queue's; another body goes as it is
     sns,                    ///< a notification of SNS; a body that is one already goes as it is
     cloudevents,            ///< the message's body, with ce- headers (CloudEvents 1.0, binary mode)
     cloudevents_structured, ///< application/cloudevents+json
@@ -28,7 +30,8 @@ enum class header_set {
     quern,   ///< Quern-Message-Id, -Receive-Count, -First-Receive-Time, -Sent-Time, -Group-Id, -Queue, -Attr-*;
              ///< Idempotency-Key; the trace headers X-Amzn-Trace-Id and traceparent of the message
     carrier, ///< X-Carrier-Receive-Count, X-Carrier-First-Receive-Time
-    sqsd,    ///< X-Aws-Sqsd-Msgid, -Queue, -First-Received-At, -Receive-Count, -Attr-*
+    sqsd, ///< X-Aws-Sqsd-Msgid, -Queue, -First-Received-At, -Sent-At, -Receive-Count, -Sender-Id, -Path, -Taskname,
+          ///< -Scheduled-At, -Attr-*
 };
 
 /// A header that is added to each request, in place of one of the same name.
@@ -44,18 +47,31 @@ struct header_template {
     [[nodiscard]] static result<header_template> parse(std::string_view name, std::string_view value);
 };
 
+/// Signature in a header, as fterrag/simple-sqsd makes it: the HMAC-SHA256 of method, URL and body, in hexadecimal.
+struct plain_signature {
+    std::string header; ///< its name; empty: none
+    std::string secret;
+    std::string url; ///< as the other side knows it
+};
+
 struct request_options {
     std::string method = "POST";
-    url_template url;
+    url_template url{};
     body_format format = body_format::raw;
     std::vector<header_set> headers{header_set::quern};
-    std::vector<header_template> extra;
+    std::vector<header_template> extra{};
 
     /// Type of raw and CloudEvents bodies, unless the message has an attribute Body.ContentType.
     std::string content_type = "application/json";
 
     /// X-Carrier-First-Receive-Time in milliseconds, as carrier sends it whatever its documentation says.
     bool carrier_milliseconds = false;
+
+    plain_signature hmac{};
+
+    /// The attribute beanstalk.sqsd.path of a message takes the place of the URL's path and query, as it does with
+    /// the daemon of Elastic Beanstalk. Off: senders do not choose where requests go.
+    bool sqsd_path = false;
 
     /// The first setting that cannot work.
     [[nodiscard]] std::optional<failure> validate() const;
@@ -66,8 +82,10 @@ struct request_options {
 
 /// Keys that authenticate a request: read again for each, because they change while the program runs.
 struct request_keys {
-    std::vector<std::string> signing; ///< as signing_key() returns them; empty: not signed
+    std::vector<std::string> signing; ///< as signing_key() returns them; empty: not signed so
+    std::vector<std::string> ed25519; ///< as ed25519_key() returns them; likewise
     std::string authorization;        ///< "Bearer …"; empty: none
+    std::string client_secret;        ///< of oauth2_options::secret_file; no part of a request
 };
 
 using header_list = std::vector<std::pair<std::string, std::string>>;

@@ -8,6 +8,9 @@
 #include <cmath>
 
 namespace quern::relay {
+
+using namespace quern::detail;
+
 namespace {
 
 using milliseconds = std::chrono::milliseconds;
@@ -80,17 +83,23 @@ decision by_body(ending const& end)
     }
 }
 
-std::optional<milliseconds> asked_delay_of(ending const& end, wall_time now)
+std::optional<milliseconds> asked_delay_of(ending const& end, wall_time now, milliseconds longest)
 {
     bool const may_ask = end.status == 429 || end.status == 503;
-    return may_ask ? asked_delay(end.retry_after, end.date, now) : std::nullopt;
+    auto out = may_ask ? asked_delay(end.retry_after, end.date, now) : std::nullopt;
+    if (out) out = std::min(*out, longest);
+    return out;
 }
 
-decision by_line(rule_line const& line, ending const& end, wall_time now)
+decision by_line(rule_line const& line, ending const& end, wall_time now, milliseconds longest)
 {
     decision out;
     out.what = line.what;
-    if (line.what == action::retry) out.after = line.after ? line.after : asked_delay_of(end, now);
+    if (line.what == action::retry) {
+        out.after = line.after || line.by ? line.after : asked_delay_of(end, now, longest);
+        out.by = line.by;
+        out.tries = line.tries;
+    }
     out.about_service = news_of(line.what, end.status);
     out.reason = line.reason.empty() ? status_text(end.status) : line.reason + " (" + status_text(end.status) + ")";
     return out;
@@ -151,7 +160,7 @@ decision rules::decide_by_status(ending const& end, wall_time now) const
         bool const says_nothing =
             end.body == body_says::nothing || (end.body == body_says::unreadable && !success.contains(end.status));
         bool const taken_back = line.what == action::ack && !says_nothing;
-        return taken_back ? by_body(end) : by_line(line, end, now);
+        return taken_back ? by_body(end) : by_line(line, end, now, longest_asked);
     }
     if (success.contains(end.status)) {
         if (end.body != body_says::nothing) return by_body(end);
@@ -161,7 +170,7 @@ decision rules::decide_by_status(ending const& end, wall_time now) const
         out.reason = status_text(end.status);
         return out;
     }
-    auto const delay = asked_delay_of(end, now);
+    auto const delay = asked_delay_of(end, now, longest_asked);
     if (delay && !reject.contains(end.status)) return asked_to_wait(end, *delay);
     return by_status(*this, end);
 }
@@ -170,8 +179,13 @@ decision rules::decide(ending const& end, wall_time now, milliseconds receive_le
 {
     bool const has_status = end.how == reach::answered || end.how == reach::cut_off;
     auto out = has_status ? decide_by_status(end, now) : without_answer(end);
-    if (end.how == reach::cut_off && out.what == action::ack) out = without_answer(end);
-    if (out.what == action::retry && !out.after) out.after = usual_delay;
+    if (end.how == reach::cut_off && out.what == action::ack) {
+        if (needs_body)
+            out = without_answer(end);
+        else
+            out.reason += ", " + end.error + ", which nobody reads";
+    }
+    if (out.what == action::retry && !out.after && !out.by) out.after = usual_delay;
     if (out.after) out.after = std::clamp(*out.after, milliseconds(0), std::max(receive_left, milliseconds(0)));
     return out;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/core/clock.hpp>
+#include <quern/policy/backoff.hpp>
 #include <quern/relay/status_set.hpp>
 
 #include <chrono>
@@ -58,6 +59,8 @@ struct decision {
     action what = action::retry;
     news about_service = news::none;
     std::optional<std::chrono::milliseconds> after; ///< of retry; absent: by the backoff
+    std::optional<policy::backoff> by{};            ///< of retry without `after`; absent: the consumer's
+    std::optional<int> tries{};  ///< of retry: rejected once it was received so often; absent: never
     bool in_vain = false;        ///< retried although the status says that no try will help: worth a warning
     bool maybe_done = false;     ///< the service may have done the work
     bool is_unbuildable = false; ///< of reject: no request can be made of the message
@@ -70,6 +73,8 @@ struct rule_line {
     action what = action::retry;
     std::string reason;                             ///< empty: the status
     std::optional<std::chrono::milliseconds> after; ///< of retry
+    std::optional<policy::backoff> by{};            ///< of retry, instead of `after`: grows with the receive count
+    std::optional<int> tries{}; ///< of retry: rejected once it was received so often; absent: never
 };
 
 /// Meaning of statuses. The lines come first, the first match wins; then success, reject, unavailable, retry. What is
@@ -83,6 +88,13 @@ struct rules {
 
     /// Delay of every retry that no Retry-After and no line gives one; absent: the backoff.
     std::optional<std::chrono::milliseconds> usual_delay;
+
+    /// Longest delay that an answer may ask for with Retry-After; it is cut to this. 12 hours: what SQS allows.
+    std::chrono::milliseconds longest_asked{std::chrono::hours(12)};
+
+    /// Somebody reads the bodies of answers, so that of a success has to be whole. Where nobody does, its status is
+    /// enough: asking again would have the work done twice.
+    bool needs_body = false;
 
     /// Decides. `receive_left`: what is left of the 12 hours for which SQS lets this receive hide the message.
     decision decide(ending const&, wall_time now, std::chrono::milliseconds receive_left) const;

@@ -5,6 +5,9 @@
 #include <utility>
 
 namespace quern::relay {
+
+using namespace quern::detail;
+
 namespace {
 
 /// First and last of "404", "4xx" or "502-504"; the first is 0 when it is none of these.

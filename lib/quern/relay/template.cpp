@@ -12,6 +12,9 @@
 #include <optional>
 
 namespace quern::relay {
+
+using namespace quern::detail;
+
 namespace {
 
 using value = std::optional<std::string>;
@@ -174,16 +177,33 @@ std::string_view dots_in(std::string_view path)
 
 } // namespace
 
+constexpr std::size_t longest = 8192; // what servers take: 8 KiB in nginx and Apache
+
+result<std::string> path_of_sender(std::string_view path)
+{
+    if (!path.starts_with('/'))
+        return failure(errc::invalid_request, "the path of the message has no slash at its front");
+    std::string out;
+    while (!path.empty()) {
+        path.remove_prefix(1);
+        auto const part = path.substr(0, path.find('/'));
+        out += '/' + aws::detail::uri_encode(part);
+        path.remove_prefix(part.size());
+    }
+    if (!dots_in(out).empty()) return failure(errc::invalid_request, "the path of the message leads upwards");
+    if (out.size() > longest) return failure(errc::invalid_request, "the URL gets longer than 8 KiB");
+    return out;
+}
+
 result<std::string> url_template::target(letter const& from) const
 {
-    constexpr std::size_t longest = 8192; // what servers take: 8 KiB in nginx and Apache
     auto const into_path = [](std::string& out, std::string_view text) -> result<void> {
         if (text.empty()) return failure(errc::invalid_request, "is empty");
-        out += aws::uri_encode(text);
+        out += aws::detail::uri_encode(text);
         return {};
     };
     auto const into_query = [](std::string& out, std::string_view text) -> result<void> {
-        out += aws::uri_encode(text);
+        out += aws::detail::uri_encode(text);
         return {};
     };
     auto out = path_.fill(from, into_path);

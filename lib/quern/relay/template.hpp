@@ -76,4 +76,9 @@ private:
     bool has_query_ = false;
 };
 
+/// A path that the sender of a message has chosen, percent-encoded but for its slashes.
+///
+/// Fails with  errc::invalid_request  it does not begin with a slash, has a part "." or "..", or is longer than 8 KiB
+[[nodiscard]] result<std::string> path_of_sender(std::string_view path);
+
 } // namespace quern::relay

@@ -9,6 +9,7 @@
 
 namespace quern::services {
 
+using namespace quern::detail;
 namespace asio = boost::asio;
 namespace dom = simdjson::dom;
 
@@ -64,7 +65,7 @@ result<reading> decode_reading(net::response const& from)
 
 app_config::app_config(asio::any_io_executor ex, aws::client_options options, clock& time)
     : service_client(detail::make_host(
-          std::move(ex), aws::app_config_data_service, std::move(options), aws::rest_target(), time))
+          std::move(ex), aws::app_config_data_service, std::move(options), aws::detail::rest_target(), time))
 {}
 
 app_config::answer<start_configuration_session_request> app_config::start_configuration_session(
@@ -78,7 +79,8 @@ app_config::answer<get_latest_configuration_request> app_config::get_latest_conf
     get_latest_configuration_request r)
 {
     auto const read = [](detail::reply const& end) { return detail::read(end, decode_reading); };
-    return detail::call(host_, "GET /configuration?configuration_token=" + aws::uri_encode(r.token), "", read);
+    return detail::call(
+        host_, "GET /configuration?configuration_token=" + aws::detail::uri_encode(r.token), "", read);
 }
 
 } // namespace quern::services

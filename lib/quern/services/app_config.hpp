@@ -56,7 +56,7 @@ struct get_latest_configuration_request {
 
 /// AppConfig's data plane: what is deployed, read in sessions.
 ///
-/// Fails with  as aws::service::call(), and errc::bad_reply for an answer that cannot be read.
+/// Fails with  as service_client says.
 /// Cancellation  terminal, of each call.
 /// Source      AWS AppConfig Data API reference, "StartConfigurationSession" and "GetLatestConfiguration".
 class app_config final : public service_client {

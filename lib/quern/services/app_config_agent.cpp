@@ -23,15 +23,16 @@ boost::asio::awaitable<result<std::string>> read_from_agent(agent_options option
 {
     auto const ex = co_await boost::asio::this_coro::executor;
     auto const web = aws::real_web(ex);
-    aws::web_request ask(options.url + "/applications/" + aws::uri_encode(what.application) + "/environments/" +
-        aws::uri_encode(what.environment) + "/configurations/" + aws::uri_encode(what.profile));
+    aws::web_request ask(options.url + "/applications/" + aws::detail::uri_encode(what.application) +
+        "/environments/" + aws::detail::uri_encode(what.environment) + "/configurations/" +
+        aws::detail::uri_encode(what.profile));
     if (!options.token.empty()) ask.headers.emplace_back("authorization", "Bearer " + options.token);
     ask.timeout = options.timeout;
     ask.is_next_door = true;
     ask.max_reply_bytes = 4 * 1024 * 1024; // AppConfig keeps 2 MB at most
     auto answer = co_await web->send(std::move(ask));
     if (!answer) co_return answer.error();
-    if (answer->status < 200 || answer->status >= 300) co_return aws::decode_error(*answer);
+    if (answer->status < 200 || answer->status >= 300) co_return aws::detail::decode_error(*answer);
     co_return std::move(answer->body);
 }
 

@@ -16,7 +16,7 @@ namespace quern::services {
 /// Source  AWS AppConfig user guide, "AWS AppConfig Agent" for containers, for machines, and as a Lambda extension.
 struct agent_options {
     std::string url = "http://localhost:2772";
-    std::string token;                        ///< the agent's ACCESS_TOKEN, sent as a bearer; empty: none
+    std::string token{};                      ///< the agent's ACCESS_TOKEN, sent as a bearer; empty: none
     std::chrono::milliseconds timeout{5'000}; ///< the agent has what it is asked for, but for the first time
 
     /// The port that AWS_APPCONFIG_EXTENSION_HTTP_PORT names, and the token in ACCESS_TOKEN.

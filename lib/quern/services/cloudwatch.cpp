@@ -7,23 +7,29 @@
 
 namespace quern::services {
 
+using namespace quern::detail;
 namespace asio = boost::asio;
 
 namespace {
 
-aws::json_target target_of_cloudwatch()
+aws::detail::json_target target_of_cloudwatch()
 {
-    aws::json_target target;
+    aws::detail::json_target target;
     target.target_prefix = "GraniteServiceVersion20100801";
     target.query_compatible = false;
     return target;
 }
 
+void write_dimension(text::json_writer& to, std::string const& queue)
+{
+    to.key("Dimensions").begin_array().begin_object();
+    to.member("Name", "QueueName").member("Value", queue).end_object().end_array();
+}
+
 void write_metric(text::json_writer& to, queue_metric const& m)
 {
     to.member("Namespace", m.name_space).member("MetricName", m.name);
-    to.key("Dimensions").begin_array().begin_object();
-    to.member("Name", "QueueName").member("Value", m.queue).end_object().end_array();
+    write_dimension(to, m.queue);
 }
 
 void write_expression(text::json_writer& to, metric_alarm const& a)
@@ -85,6 +91,23 @@ asio::awaitable<result<void>> cloudwatch::delete_alarms(delete_alarms_request r)
     to.end_array().end_object();
     auto const read = [](detail::reply const& end) { return end.refused ? *end.refused : result<void>(); };
     return detail::call(host_, "DeleteAlarms", std::move(body), read);
+}
+
+asio::awaitable<result<void>> cloudwatch::put_metric_data(put_metric_data_request r)
+{
+    auto const at = std::chrono::floor<std::chrono::seconds>(r.at.time_since_epoch()).count();
+    std::string body;
+    text::json_writer to(body);
+    to.begin_object().member("Namespace", r.name_space).key("MetricData").begin_array();
+    for (auto const& [name, count] : r.counts) {
+        to.begin_object().member("MetricName", name);
+        write_dimension(to, r.queue);
+        to.member("Timestamp", at).key("Value").number(count);
+        to.member("Unit", "Count").end_object();
+    }
+    to.end_array().end_object();
+    auto const read = [](detail::reply const& end) { return end.refused ? *end.refused : result<void>(); };
+    return detail::call(host_, "PutMetricData", std::move(body), read);
 }
 
 } // namespace quern::services

@@ -54,11 +54,22 @@ struct delete_alarms_request {
     explicit delete_alarms_request(std::vector<std::string> all) : names(std::move(all)) {}
 };
 
-/// CloudWatch, as far as alarms need it.
+/// Counts about a queue, each a metric of its own.
+struct put_metric_data_request {
+    std::string name_space, queue;
+    wall_time at{};
+    std::vector<std::pair<std::string, double>> counts{}; ///< by name; a thousand at most
+
+    put_metric_data_request(std::string name_space_, std::string queue_, wall_time now)
+        : name_space(std::move(name_space_)), queue(std::move(queue_)), at(now)
+    {}
+};
+
+/// CloudWatch, as far as alarms need it, and the counts that these are on.
 ///
-/// Fails with  as aws::service::call().
+/// Fails with  as service_client says.
 /// Cancellation  terminal, of each call.
-/// Source      Amazon CloudWatch API reference, "PutMetricAlarm", "DeleteAlarms".
+/// Source      Amazon CloudWatch API reference, "PutMetricAlarm", "DeleteAlarms", "PutMetricData".
 class cloudwatch final : public service_client {
 public:
     /// Throws boost::system::system_error when an option is invalid, no region is found, or the CA bundle or the
@@ -75,6 +86,11 @@ public:
     ///
     /// Fails with  ResourceNotFound, AccessDenied (cloudwatch:DeleteAlarms).
     boost::asio::awaitable<result<void>> delete_alarms(delete_alarms_request);
+
+    /// Adds to these metrics; a second request counts a second time.
+    ///
+    /// Fails with  AccessDenied (cloudwatch:PutMetricData), InvalidParameterValue.
+    boost::asio::awaitable<result<void>> put_metric_data(put_metric_data_request);
 };
 
 } // namespace quern::services

@@ -11,9 +11,9 @@ namespace asio = boost::asio;
 
 namespace {
 
-aws::json_target target_of_dynamodb()
+aws::detail::json_target target_of_dynamodb()
 {
-    aws::json_target target;
+    aws::detail::json_target target;
     target.target_prefix = "DynamoDB_20120810";
     target.query_compatible = false;
     return target;
@@ -30,8 +30,10 @@ result<typename Request::response> answer_of(Request const& request, detail::rep
             out.found = detail::item_in(end.said.body);
             return out;
         }
+        return detail::read(end, [](net::response const& said) { return detail::decode_write(said.body); });
+    } else {
+        return detail::read(end, [&](net::response const& said) { return detail::decode(request, said.body); });
     }
-    return detail::read(end, [&](net::response const& said) { return detail::decode(request, said.body); });
 }
 
 } // namespace

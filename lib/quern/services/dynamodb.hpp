@@ -25,9 +25,9 @@ struct dynamodb_options : aws::client_options {
 /// DynamoDB over HTTP, as far as shared state needs it.
 ///
 /// Conditions  that do not hold are answers, see write_response. The item that stood in the way comes with them.
-/// Retries     see aws::service. A write that met a dead connection, or whose answer never came, is sent again:
+/// Retries     see service_client. A write that met a dead connection, or whose answer never came, is sent again:
 ///             its condition has to bear that it may meet what it wrote itself.
-/// Fails with  as aws::service::call(), and errc::bad_reply for an answer that cannot be read.
+/// Fails with  as service_client says.
 /// Cancellation  terminal, of each call. A write may have been carried out all the same.
 class dynamodb final : public service_client {
 public:

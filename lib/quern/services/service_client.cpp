@@ -6,11 +6,11 @@
 
 namespace quern::services {
 
-service_client::service_client(std::shared_ptr<aws::host_address const> host) : host_(std::move(host)) {}
+service_client::service_client(std::shared_ptr<aws::detail::host_address const> host) : host_(std::move(host)) {}
 
 service_client::~service_client()
 {
-    host_->close(aws::host_address::purpose::move_out);
+    host_->close(aws::detail::host_address::purpose::move_out);
 }
 
 void service_client::close()
@@ -40,23 +40,24 @@ std::string const& service_client::region() const
 
 namespace detail {
 
-std::shared_ptr<aws::host_address const> make_host(boost::asio::any_io_executor ex, aws::service_name const& name,
-    aws::client_options options, aws::host_target how, clock& time)
+std::shared_ptr<aws::detail::host_address const> make_host(boost::asio::any_io_executor ex,
+    aws::service_name const& name, aws::client_options options, aws::detail::host_target how, clock& time)
 {
-    auto const lives = std::make_shared<aws::host>(std::move(ex), name, std::move(options), std::move(how), time);
-    return std::make_shared<aws::host_address const>(lives);
+    auto const lives =
+        std::make_shared<aws::detail::host>(std::move(ex), name, std::move(options), std::move(how), time);
+    return std::make_shared<aws::detail::host_address const>(lives);
 }
 
-aws::call_options errand::how(aws::host& in)
+aws::detail::call_options errand::how(aws::detail::host& in)
 {
-    aws::call_options out;
+    aws::detail::call_options out;
     out.timeout = in.options.request_timeout;
     out.repeatable = true;
     out.refused = &refused;
     return out;
 }
 
-void errand::ended(aws::host&, result<net::response> said)
+void errand::ended(aws::detail::host&, result<net::response> said)
 {
     if (!said && refused.empty()) {
         end = said.error();

@@ -8,6 +8,7 @@
 
 namespace quern::services {
 
+using namespace quern::detail;
 namespace asio = boost::asio;
 namespace dom = simdjson::dom;
 
@@ -15,11 +16,11 @@ namespace {
 
 using parameter = get_parameter_request::response;
 
-aws::json_target target_of_ssm()
+aws::detail::json_target target_of_ssm()
 {
-    aws::json_target target;
+    aws::detail::json_target target;
     target.target_prefix = "AmazonSSM";
-    target.version = aws::json_version::v1_1;
+    target.version = aws::detail::json_version::v1_1;
     target.query_compatible = false;
     return target;
 }
@@ -47,6 +48,20 @@ result<parameter> decode(net::response const& from)
     return out;
 }
 
+std::string encode(put_parameter_request const& r)
+{
+    std::string out;
+    text::json_writer to(out);
+    to.begin_object().member("Name", r.name).member("Value", r.value).member("Type", "String");
+    to.member("Overwrite", true).end_object();
+    return out;
+}
+
+result<void> nothing(net::response const&)
+{
+    return {};
+}
+
 } // namespace
 
 ssm::ssm(asio::any_io_executor ex, aws::client_options options, clock& time)
@@ -57,6 +72,12 @@ asio::awaitable<result<parameter>> ssm::get_parameter(get_parameter_request r)
 {
     auto const read = [](detail::reply const& end) { return detail::read(end, decode); };
     return detail::call(host_, "GetParameter", encode(r), read);
+}
+
+asio::awaitable<result<void>> ssm::put_parameter(put_parameter_request r)
+{
+    auto const read = [](detail::reply const& end) { return detail::read(end, nothing); };
+    return detail::call(host_, "PutParameter", encode(r), read);
 }
 
 } // namespace quern::services

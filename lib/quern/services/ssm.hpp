@@ -30,11 +30,19 @@ struct get_parameter_request {
     {}
 };
 
+/// Puts a String in the place of what was there, or makes one.
+struct put_parameter_request {
+    std::string name;
+    std::string value;
+
+    put_parameter_request(std::string n, std::string v) : name(std::move(n)), value(std::move(v)) {}
+};
+
 /// Systems Manager, as far as parameters need it.
 ///
-/// Fails with  as aws::service::call(), and errc::bad_reply for an answer that cannot be read.
+/// Fails with  as service_client says.
 /// Cancellation  terminal, of each call.
-/// Source      AWS Systems Manager API reference, "GetParameter".
+/// Source      AWS Systems Manager API reference, "GetParameter", "PutParameter".
 class ssm final : public service_client {
 public:
     /// Throws boost::system::system_error when an option is invalid, no region is found, or the CA bundle or the
@@ -45,6 +53,10 @@ public:
     /// Fails with  ParameterNotFound, ParameterVersionNotFound, InvalidKeyId, ThrottlingException: 40 a second are
     ///             allowed of all parameters of an account and region together, unless it pays for more.
     boost::asio::awaitable<result<get_parameter_request::response>> get_parameter(get_parameter_request);
+
+    /// Fails with  ParameterLimitExceeded, TooManyUpdates, HierarchyTypeMismatch, ThrottlingException: three writes a
+    ///             second are allowed.
+    boost::asio::awaitable<result<void>> put_parameter(put_parameter_request);
 };
 
 } // namespace quern::services

@@ -7,7 +7,6 @@
 
 #include <exception>
 #include <optional>
-#include <type_traits>
 
 namespace quern::sim {
 

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <optional>
 #include <stdexcept>
-#include <vector>
 
 namespace quern::sim {
 

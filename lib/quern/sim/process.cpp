@@ -11,6 +11,7 @@
 
 namespace quern::sim {
 
+using namespace detail;
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
@@ -202,7 +203,7 @@ asio::awaitable<ending> process::play(delivery& d, attempt& of)
             },
             [this, number = of.number, began = of.began](
                 guard_news said, tick reach) { books_.guarded(id, number, began, said, reach); }};
-        auto work = handle_ ? handle_(d, its_clock_) : sim::play(of.role, std::move(on));
+        auto work = handle_ ? handle_(d, its_clock_) : sim::detail::play(of.role, std::move(on));
         auto said = co_await std::move(work);
         how.said.emplace(std::move(said));
     } catch (...) {

@@ -9,6 +9,7 @@
 
 namespace quern::sim {
 
+using namespace detail;
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
@@ -143,10 +144,16 @@ entry const catalogue[] = {
         dependency},
     {{"backlog", "what the handlers depend on is down when a long backlog is there; no message may die of it"},
         backlog},
-    {{"tenants-backlog", "the same of up to five of ten tenants"}, backlog_of_tenants},
+    {{"tenants-backlog",
+         "the dependency of up to five of ten tenants is down when a long backlog is there; no message may die of "
+         "it"},
+        backlog_of_tenants},
     {{"flapping-dependency",
          "what the handlers depend on comes and goes while a backlog is there; each outage may cost a few"},
         flapping},
+    {{"outages-in-turn",
+         "what all handlers depend on is down again and again within the hour; no message may die of it"},
+        outages_in_turn},
     {{"tenants", "some of ten tenants are down for a while; the messages of the others are handled as fast as ever"},
         tenants},
     {{"tenants-orders",
@@ -243,7 +250,8 @@ entry const catalogue[] = {
             ordered(s, d);
             s.max_receives = static_cast<int>(d.between(1, 6));
         }},
-    {{"fifo-dependency", "the same of a FIFO queue"},
+    {{"fifo-dependency",
+         "the dependency of a FIFO queue's handlers is down for up to 45 minutes; no message may die of it"},
         [](scenario& s, dice& d) {
             dependency(s, d);
             ordered(s, d);
@@ -251,7 +259,8 @@ entry const catalogue[] = {
             short_leases(s);
             s.max_receives *= 3; // each time that a head comes again may cost those behind it a receive as well
         }},
-    {{"fifo-flapping-dependency", "the same of a FIFO queue whose dependency comes and goes"},
+    {{"fifo-flapping-dependency",
+         "the dependency of a FIFO queue's handlers comes and goes; each outage may cost a few messages"},
         [](scenario& s, dice& d) {
             flapping(s, d);
             ordered(s, d);
@@ -316,6 +325,11 @@ scenario draw(std::string_view name, std::uint64_t seed)
         dice d(seed * 0x9e3779b97f4a7c15 + 1);
         auto out = common(d, name, seed);
         e.shape(out, d);
+        dice apart(seed * 0x9e3779b97f4a7c15 + 2); // what is drawn for every scenario alike
+        if (apart.one_in(4)) out.short_answers = apart.up_to(1);
+        // Where a day bounds what an outage may cost, or a speed, the number of handlers at once is given.
+        auto const finds = out.speeds.empty() && out.max_receives == 0;
+        if (apart.one_in(4) && finds) out.consumer.concurrency.emplace();
         std::ranges::stable_sort(out.incidents, {}, &incident::at);
         return out;
     }

@@ -137,6 +137,7 @@ struct scenario {
         dead_within{};       ///< of its first receive a poisoned message is received for the last time
     bool counts_age = false; ///< outages and rests are known, and count for no message's age
     std::vector<speed_promise> speeds;
+    double short_answers = 0;             ///< chance that a receive brings fewer than it might
     std::chrono::milliseconds latency{1}; ///< of the network, there and back, when nothing is wrong
     std::vector<spell> spells;
     std::vector<incident> incidents;

@@ -85,7 +85,7 @@ verdict judge_by_its_end(scenario const& day, delivery const& d, ending const& e
     if (e.thrown && e.cancelled) return {};
     if (e.thrown) {
         said = classified(day, e.thrown);
-        if (!said && detail::is_parse_error(e.thrown)) return malformed(day, d.receive_count());
+        if (!said && quern::detail::is_parse_error(e.thrown)) return malformed(day, d.receive_count());
         if (!said) said = retry();
     }
     switch (said->what()) {

@@ -4,6 +4,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <stdexcept>
+
 namespace quern::sim {
 
 namespace asio = boost::asio;
@@ -18,7 +20,10 @@ public:
     asio::awaitable<bool> wait_until(tick at) override
     {
         fired_ = false;
-        if (at <= owner_.now_) co_return true;
+        if (at <= owner_.now_) {
+            owner_.count_idle_wait();
+            co_return true;
+        }
         listed_ = owner_.waits_.emplace(at, this);
         struct leave { // also when the frame is destroyed with its context
             virtual_timer& line;
@@ -67,11 +72,21 @@ std::size_t virtual_clock::settle(asio::io_context& io)
     return io.poll();
 }
 
+/// Fails loudly where the real clock would only burn a processor.
+void virtual_clock::count_idle_wait()
+{
+    constexpr std::size_t many = 1'000'000;
+    if (++waits_now_ < many) return;
+    waits_now_ = 0;
+    throw std::logic_error("a million waits at one moment ended at once: somebody waits for a time that is over");
+}
+
 bool virtual_clock::fire_next(tick end)
 {
     auto const next = next_timer();
     if (!next || *next > end) return false;
     now_ = *next;
+    waits_now_ = 0;
     waits_.begin()->second->fire();
     return true;
 }

@@ -15,6 +15,8 @@ namespace quern::sim {
 /// Timers that are due together fire in the order in which their waits began. The steady and the calendar
 /// view advance together; jump_wall() moves the calendar alone, as an administrator or NTP does.
 ///
+/// Errors    a wait throws std::logic_error after a million waits of one moment ended at once: a coroutine loops on a
+///           time that has passed.
 /// Lifetime  outlives the io_context, whose unfinished coroutines refer to it.
 /// Threads   one: that which runs the io_context.
 class virtual_clock final : public clock {
@@ -52,8 +54,8 @@ public:
     /// When the next timer fires.
     std::optional<tick> next_timer() const;
 
-    /// Jumps to the next timer, which fires; false when there is none until `end`. For those who run several
-    /// contexts: first all work of this moment in each of them.
+    /// Jumps to the next timer, which fires; false when there is none until `end`. If you run several contexts,
+    /// finish all work of the current moment in each of them before you call this.
     bool fire_next(tick end);
 
 private:
@@ -61,10 +63,12 @@ private:
     using waits = std::multimap<tick, virtual_timer*>;
 
     std::size_t settle(boost::asio::io_context&); // all work of this moment
+    void count_idle_wait();
 
     tick now_{};
     wall_time::duration wall_offset_;
     waits waits_;
+    std::size_t waits_now_ = 0; // of this moment, that ended at once
 };
 
 } // namespace quern::sim

@@ -60,7 +60,7 @@ void virtual_threads::live(one& me)
 {
     wait_for_turn(me);
     while (!ending_) {
-        task next = std::move(tasks_.front());
+        quern::detail::task next = std::move(tasks_.front());
         tasks_.pop_front();
         next();
         if (!ending_) yield(me);

@@ -82,7 +82,7 @@ private:
 
     boost::asio::io_context& timers_;
     clock& time_;
-    std::deque<task> tasks_;
+    std::deque<quern::detail::task> tasks_;
     std::deque<one> threads_; // begun when first needed
     std::mutex door_;
     one* turn_ = nullptr; // null: that of whoever simulates. Who has it may touch the others of these

@@ -1,3 +1,5 @@
+// The checker of a simulation: each function notes one event, and complains about broken promises.
+
 #include <quern/sim/detail/limit_book.hpp>
 #include <quern/sim/witness.hpp>
 
@@ -8,6 +10,7 @@
 
 namespace quern::sim {
 
+using namespace detail;
 using namespace std::chrono_literals;
 
 namespace {
@@ -104,7 +107,7 @@ bool witness::is_settled(message const& m, int process) const
     if (last && m.until <= time_.now()) return true;
     auto const at = m.shares.find(process); // it cannot know that the lease was over in time
     if (at == m.shares.end()) return false;
-    auto const& mine = at->second; // nor that what puts off a message on its last receive has not come through yet
+    auto const& mine = at->second; // nor that its put-off of a message on its last receive has not arrived yet
     return mine.handled || mine.accepted || (last && mine.failed && mine.not_before <= time_.now());
 }
 
@@ -151,8 +154,8 @@ void witness::ended(int process, int number, verdict const& said, bool obeys_can
     if (mine.handled) handled.emplace(number, now);
 }
 
-/// It is done with, as far as its process can know. In the order of its group that counts while the service hides the
-/// message: else it comes again.
+/// Notes that the message is done with, as far as its process can know. It counts for its group's order only while
+/// the service still hides the message; otherwise the message comes again.
 void witness::take_turn(int process, int number)
 {
     auto& m = messages_.at(number);
@@ -202,7 +205,25 @@ void witness::guarded(int process, int number, tick began_at, guard_news said, t
 
 void witness::holds(int process, std::size_t in_flight)
 {
-    complain_of(process, limits_of(process).holds(in_flight));
+    auto const said = limits_of(process).holds(in_flight);
+    if (!rules_.ordered) complain_of(process, said); // of a group only the first takes a place: see asks()
+}
+
+/// Places taken, at least. Messages that wait in a group take no place, except the first; the witness cannot tell
+/// which that is, so it counts none.
+std::size_t witness::places_of(int process, std::size_t in_flight, std::size_t most) const
+{
+    if (!rules_.ordered || in_flight <= most) return in_flight; // as good, and quicker
+    std::size_t waiting = 0;
+    for (auto const& [number, m] : messages_) {
+        auto const found = m.shares.find(process);
+        if (found == m.shares.end()) continue;
+        auto const& mine = found->second;
+        auto const has_ended = mine.settling && mine.ended_at != mine.arrived_at; // a damaged one has not begun
+        auto const is_over = mine.let_go || has_ended || mine.running != 0;
+        waiting += mine.arrived_at != tick() && !is_over ? 1 : 0;
+    }
+    return in_flight - std::min(in_flight, waiting);
 }
 
 void witness::turned(int process, consumer_limits const& to)
@@ -227,7 +248,8 @@ void witness::complain_of(int process, std::string const& what)
 void witness::logged(int process, std::string_view text)
 {
     note("process " + std::to_string(process) + " logs: " + std::string(text));
-    if (text.starts_with("message rejected: ")) return; // one each: the line may be all that is left of the message
+    auto const is_an_end = text.starts_with("message rejected: ") || text.starts_with("last receive: ");
+    if (is_an_end) return; // one each: the line may be all that is left of the message
     if (!log_lines_[process].exceeds(most_log_lines, time_.now())) return;
     complain("process " + std::to_string(process) + " floods its log");
 }

@@ -20,7 +20,9 @@
 
 namespace quern::sim {
 
+namespace detail {
 class limit_book;
+}
 
 /// Keeps the books of a simulated queue and names every promise that is broken; docs/guide/simulating.md lists them.
 /// A message is known by its number; what happens to it at the service and what processes can know of that are kept
@@ -188,7 +190,8 @@ private:
     bool is_awake(int process, tick since) const;
     bool wakes(int process) const;
     rules const& of(int process) const;
-    limit_book& limits_of(int process);
+    detail::limit_book& limits_of(int process);
+    std::size_t places_of(int process, std::size_t in_flight, std::size_t most) const;
     void complain_of(int process, std::string const& what); ///< nothing where that is empty
 
     clock const& time_;
@@ -209,7 +212,7 @@ private:
     std::set<int> asleep_, resting_, ended_, left_nothing_open_; // processes
     std::map<int, pace> log_lines_, failed_receives_;
     std::map<int, std::unique_ptr<view>> views_;
-    std::map<int, std::unique_ptr<limit_book>> limits_;
+    std::map<int, std::unique_ptr<detail::limit_book>> limits_;
     std::map<int, std::function<std::size_t()>> in_flight_;
 };
 

@@ -15,17 +15,14 @@ namespace {
 constexpr int most_requests = 20;        // about one message: settled, and tried again a few times
 constexpr int most_receives = 15;        // of one message: some tries release it at once, and there are duplicates
 constexpr int most_failed_receives = 25; // one of each poll, and then of one that pauses
+constexpr int receive_attempts = 3;      // under one attempt id, as docs/design/consumer.md has it
 
-constexpr int receive_attempts = 3; // under one attempt id, as docs/design/consumer.md has it
-
-template <class Done>
-bool succeeded(Done const& done, std::string const& id)
+bool succeeded(auto const& done, std::string const& id)
 {
     return std::ranges::any_of(done.successful, [&](auto const& ok) { return ok.id == id; });
 }
 
-template <class Done>
-bool expired(Done const& done, std::string const& id)
+bool expired(auto const& done, std::string const& id)
 {
     return std::ranges::any_of(done.failed, [&](auto const& f) { return f.id == id && f.sender_fault; });
 }
@@ -120,7 +117,7 @@ public:
             m.handed_off = true;
             auto const& mine = m.shares[process_];
             w_.note(name(process_, number) + ": handed off");
-            auto const untold = untold_by(
+            auto const untold = detail::untold_by(
                 entry, {number, m.id, m.queue_url, mine.rejected_as, mine.receive, !mine.unexplained, m.came_back});
             auto const who = name(process_, number);
             if (!untold.empty()) w_.complain(who + ": its copy does not tell " + untold);
@@ -148,7 +145,8 @@ public:
                 std::to_string(held) + " bytes");
         }
         std::optional<std::size_t> in_flight;
-        if (auto const& ask = w_.in_flight_[process_]) in_flight = ask();
+        if (auto const& ask = w_.in_flight_[process_])
+            in_flight = w_.places_of(process_, ask(), limits.places_beside(most_of(asked)));
         w_.complain_of(process_, limits.asks(most_of(asked), in_flight, repeated, now()));
         if (!asked.attempt_id) return;
         if (++w_.attempts_[*asked.attempt_id] > 1)
@@ -319,7 +317,8 @@ private:
         if (sent_at >= mine.unwanted_at || w_.resting_.contains(process_)) return true;
         auto const& its = w_.of(process_);
         auto const early = sent_at < mine.since + its.lease / 2 && !mine.adopted;
-        auto const grown = std::min<tick::duration>(4 * (sent_at - mine.since), detail::lease_book::longest_wait);
+        auto const grown =
+            std::min<tick::duration>(4 * (sent_at - mine.since), quern::detail::lease_book::longest_wait);
         auto const of_wait = timeout > its.lease && timeout + 2s >= grown && mine.began_at < mine.since;
         if (!early && of_wait && !its.looks_ahead && timeout <= grown + 2s) return false;
         auto const rejected = mine.rejectable && sent_at >= mine.ended_at && sent_at < mine.ended_at + 1s;

@@ -4,18 +4,20 @@
 #include <quern/sim/detail/earlier_life.hpp>
 #include <quern/sim/detail/healthy.hpp>
 #include <quern/sim/detail/part.hpp>
+#include <quern/sim/detail/weather.hpp>
 #include <quern/sim/local_api.hpp>
 #include <quern/sim/virtual_clock.hpp>
+#include <quern/sqs/queue_attributes.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 namespace quern::sim {
 
+using namespace detail;
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
@@ -35,6 +37,7 @@ public:
     {
         books_.keeps_trace = options.trace;
         create_queues();
+        set_weather(spell());
         spawn(send());
         spawn(change_weather());
         spawn(visit_incidents());
@@ -150,10 +153,12 @@ private:
         }
     }
 
+    /// Puts the faults of this time into force: the engine plays those of the service, each process those of its
+    /// network.
     void set_weather(spell const& now)
     {
         weather_ = now;
-        engine_.set_faults(now.faults);
+        engine_.set_faults(with_short_answers(now.faults, day_.short_answers));
         for (auto& p : processes_)
             p->set_weather(now);
     }
@@ -322,9 +327,7 @@ private:
         return std::ranges::all_of(urls_, [this](std::string const& url) {
             sqs::get_queue_attributes_request ask(url);
             auto const got = engine_.get_queue_attributes(ask, time_.wall()).value().attributes;
-            return got.at("ApproximateNumberOfMessages") == "0" &&
-                got.at("ApproximateNumberOfMessagesNotVisible") == "0" &&
-                got.at("ApproximateNumberOfMessagesDelayed") == "0";
+            return sqs::depth_in(got).value().total() == 0;
         });
     }
 

@@ -20,10 +20,10 @@ struct run_options {
     /// Your handler, instead of what scenario::handlers draws. The same object serves every process of the day: what
     /// it refers to is the database that they share. It must obey a cancellation, and take the time from its clock
     /// only: for anything real virtual time does not wait, see run_result::warnings.
-    timed_handler handle;
+    timed_handler handle{};
 
     /// The body of a message; no two alike. Empty: its number.
-    std::function<std::string(int number)> body;
+    std::function<std::string(int number)> body{};
 };
 
 /// The reports of all drains of a day, summed up.

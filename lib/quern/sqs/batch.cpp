@@ -1,12 +1,16 @@
 #include <quern/sqs/batch.hpp>
 
 #include <quern/sqs/detail/failures.hpp>
+#include <quern/sqs/detail/split_and_join.hpp>
 #include <quern/sqs/limits.hpp>
 
 #include <charconv>
 #include <map>
 
 namespace quern::sqs {
+
+using namespace detail;
+
 namespace {
 
 namespace asio = boost::asio;
@@ -90,7 +94,7 @@ std::vector<delete_message_entry> entries_of(std::vector<std::string> receipt_ha
 
 } // namespace
 
-std::vector<std::size_t> split(std::span<std::size_t const> sizes)
+std::vector<std::size_t> detail::split(std::span<std::size_t const> sizes)
 {
     std::vector<std::size_t> counts;
     std::size_t bytes = 0;
@@ -106,12 +110,12 @@ std::vector<std::size_t> split(std::span<std::size_t const> sizes)
     return counts;
 }
 
-outcomes join(std::size_t count, batch_response<done_entry> answer)
+outcomes detail::join(std::size_t count, batch_response<done_entry> answer)
 {
     return join_by_position<outcomes>(count, std::move(answer), [](done_entry) { return result<void>(); });
 }
 
-send_outcomes join(std::size_t count, send_message_batch_response answer)
+send_outcomes detail::join(std::size_t count, send_message_batch_response answer)
 {
     auto const value_of = [](sent_message sent) -> send_message_response { return sent; };
     return join_by_position<send_outcomes>(count, std::move(answer), value_of);

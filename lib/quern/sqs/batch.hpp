@@ -2,7 +2,7 @@
 
 #include <quern/sqs/api.hpp>
 
-#include <span>
+#include <vector>
 
 namespace quern::sqs {
 
@@ -23,13 +23,5 @@ boost::asio::awaitable<send_outcomes> send_batch(api&, std::string queue_url, st
 boost::asio::awaitable<outcomes> delete_batch(api&, std::string queue_url, std::vector<std::string> receipt_handles);
 boost::asio::awaitable<outcomes> change_visibility_batch(
     api&, std::string queue_url, std::vector<change_visibility_entry>);
-
-/// Cuts entries of these sizes, in order, into calls: the number of entries of each. A call has at most 10 entries
-/// and max_message_bytes; an entry above that stands alone.
-std::vector<std::size_t> split(std::span<std::size_t const> sizes);
-
-/// Brings an answer whose ids are positions 0 to count - 1 into their order.
-outcomes join(std::size_t count, batch_response<done_entry> answer);
-send_outcomes join(std::size_t count, send_message_batch_response answer);
 
 } // namespace quern::sqs

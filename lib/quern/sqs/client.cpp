@@ -1,78 +1,120 @@
 #include <quern/sqs/client.hpp>
 
 #include <quern/aws/detail/host.hpp>
+#include <quern/core/clock.hpp>
 #include <quern/core/detail/throw_wrong.hpp>
+#include <quern/core/error.hpp>
+#include <quern/net/message.hpp>
 #include <quern/sqs/detail/checksums.hpp>
 #include <quern/sqs/detail/decode.hpp>
 #include <quern/sqs/detail/encode.hpp>
 #include <quern/sqs/detail/failures.hpp>
-#include <quern/sqs/detail/request_watch.hpp>
+#include <quern/sqs/detail/lane_ledger.hpp>
 #include <quern/sqs/limits.hpp>
+#include <quern/sqs/request_observer.hpp>
 
 #include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <string_view>
 
 namespace quern::sqs {
 
+using namespace detail;
+using namespace quern::detail;
 namespace asio = boost::asio;
 
 namespace {
 
+/// A request under way, for whoever observes the client; without one it does nothing.
+class request_watch {
+public:
+    request_watch(
+        std::shared_ptr<request_observer> const& who, clock& time, std::string_view operation, std::size_t bytes)
+        : who_(who.get()), time_(time)
+    {
+        if (!who_) return;
+        seen_.operation = operation;
+        seen_.bytes_sent = bytes;
+        began_at_ = time_.now();
+    }
+
+    /// Where attempts are counted; null: nobody wants to know.
+    int* attempts() { return who_ ? &seen_.attempts : nullptr; }
+
+    void answered(net::response const& reply)
+    {
+        seen_.status = reply.status;
+        seen_.bytes_received = reply.body.size();
+        tell();
+    }
+
+    void failed(failure const& why)
+    {
+        seen_.status = why.http_status;
+        seen_.why = &why;
+        tell();
+        seen_.why = nullptr; // it holds during the call
+    }
+
+private:
+    void tell()
+    {
+        if (!who_) return;
+        seen_.took = time_.now() - began_at_;
+        try {
+            who_->request_done(seen_);
+        } catch (...) { // whoever waits for the answer must get it
+        }
+    }
+
+    request_observer* const who_;
+    clock& time_;
+    observed_request seen_;
+    tick began_at_{};
+};
+
 /// Whether carrying the request out twice is the same as once; see the class's "Retries".
 template <class Request>
-bool harmless_twice(Request const&)
+bool harmless_twice(Request const& request)
 {
-    return true;
-}
-bool harmless_twice(send_message_request const& r)
-{
-    return r.deduplication_id.has_value();
-}
-bool harmless_twice(send_message_batch_request const& r)
-{
-    return std::ranges::all_of(r.entries, [](auto const& entry) { return entry.deduplication_id.has_value(); });
-}
-bool harmless_twice(purge_queue_request const&)
-{
-    return false; // messages sent in between
-}
-bool harmless_twice(start_message_move_task_request const&)
-{
-    return false; // refused: a task is running already
+    constexpr bool is_harmless = !std::same_as<Request, purge_queue_request> && // messages sent in between
+        !std::same_as<Request, start_message_move_task_request> &&              // refused: one runs already
+        !std::same_as<Request, receive_message_request>; // messages of the first one would stay invisible
+    auto const is_known_again = [](auto const& sent) { return sent.deduplication_id.has_value(); };
+    if constexpr (std::same_as<Request, send_message_request>)
+        return is_known_again(request);
+    else if constexpr (std::same_as<Request, send_message_batch_request>)
+        return std::ranges::all_of(request.entries, is_known_again);
+    else
+        return is_harmless;
 }
 
 template <class Request>
-aws::call_options travel(Request const& request, std::chrono::milliseconds timeout, std::chrono::milliseconds)
+aws::detail::call_options travel(
+    Request const& request, std::chrono::milliseconds timeout, std::chrono::milliseconds slack)
 {
-    aws::call_options how;
+    aws::detail::call_options how;
     how.timeout = timeout;
     how.repeatable = harmless_twice(request);
-    return how;
-}
-
-aws::call_options travel(
-    receive_message_request const& request, std::chrono::milliseconds, std::chrono::milliseconds slack)
-{
-    aws::call_options how;
-    how.via = net::lane::data;
-    how.timeout = request.wait_time.value_or(max_wait_time) + slack;
-    how.long_poll = true;
-    how.repeatable = false; // messages of the first one would stay invisible
+    if constexpr (std::same_as<Request, receive_message_request>) {
+        how.via = net::lane::data;
+        how.timeout = request.wait_time.value_or(max_wait_time) + slack;
+        how.long_poll = true;
+    }
     return how;
 }
 
 template <class Request, class Response>
 std::optional<failure> verify_answer(Request const& request, Response& answer)
 {
-    if constexpr (requires { verify(request, answer); }) verify(request, answer);
-    return {};
-}
-std::optional<failure> verify_answer(send_message_request const& request, send_message_response& answer)
-{
-    return verify(request, answer);
-}
-std::optional<failure> verify_answer(receive_message_request const&, receive_message_response& answer)
-{
-    verify(answer);
+    if constexpr (std::same_as<Request, send_message_request>)
+        return verify(request, answer);
+    else if constexpr (std::same_as<Request, receive_message_request>)
+        verify(answer);
+    else if constexpr (requires { verify(request, answer); })
+        verify(request, answer);
     return {};
 }
 
@@ -91,9 +133,9 @@ std::optional<failure> client_options::validate() const
     return aws::client_options::validate();
 }
 
-struct client::state final : aws::host {
+struct client::state final : aws::detail::host {
     state(asio::any_io_executor ex, client_options const& o, clock& real)
-        : host(std::move(ex), aws::sqs_service, o, aws::json_target(), real), receive_slack(o.receive_slack),
+        : host(std::move(ex), aws::sqs_service, o, aws::detail::json_target(), real), receive_slack(o.receive_slack),
           observer(o.observer), verify_checksums(o.verify_checksums)
     {}
 
@@ -103,7 +145,7 @@ struct client::state final : aws::host {
     decoder in;
 };
 
-struct client::address : aws::host_address {
+struct client::address : aws::detail::host_address {
     explicit address(std::shared_ptr<state> const& lives)
         : host_address(lives),
           lanes(std::make_shared<lane_ledger>(lane_places{
@@ -114,8 +156,8 @@ struct client::address : aws::host_address {
 };
 
 /// An operation under way. What is the same for all of them is compiled once.
-struct client::errand : aws::errand {
-    aws::call_options how(aws::host& in) final
+struct client::errand : aws::detail::errand {
+    aws::detail::call_options how(aws::detail::host& in) final
     {
         auto const& own = static_cast<state&>(in);
         seen.emplace(own.observer, own.time, operation, body.size());
@@ -124,7 +166,7 @@ struct client::errand : aws::errand {
         return out;
     }
 
-    void ended(aws::host& in, result<net::response> reply) final
+    void ended(aws::detail::host& in, result<net::response> reply) final
     {
         auto& own = static_cast<state&>(in);
         wrong = reply ? read(own.in, reply->body, own.verify_checksums) : refine(reply.error());
@@ -133,7 +175,8 @@ struct client::errand : aws::errand {
         if (!wrong) seen->answered(*reply);
     }
 
-    virtual aws::call_options travels(std::chrono::milliseconds timeout, std::chrono::milliseconds slack) const = 0;
+    virtual aws::detail::call_options travels(
+        std::chrono::milliseconds timeout, std::chrono::milliseconds slack) const = 0;
     virtual std::optional<failure> read(decoder&, std::string& body, bool verify_checksums) = 0;
 
     std::optional<failure> wrong = failure(errc::stopped, "the client is gone");
@@ -149,7 +192,8 @@ struct client::errand_of final : errand {
 
     explicit errand_of(Request what) : request(std::move(what)) { operation = Request::operation; }
 
-    aws::call_options travels(std::chrono::milliseconds timeout, std::chrono::milliseconds slack) const override
+    aws::detail::call_options travels(
+        std::chrono::milliseconds timeout, std::chrono::milliseconds slack) const override
     {
         return travel(request, timeout, slack);
     }
@@ -172,7 +216,7 @@ answer<typename Request::response> client::carry_out(
         if (auto wrong = check(one->request)) co_return std::move(*wrong);
     }
     one->body = encode(one->request);
-    auto work = aws::carry_out(std::move(to), one);
+    auto work = aws::detail::carry_out(std::move(to), one);
     auto const done = co_await std::move(work);
     if (!done) co_return done.error();
     if (one->wrong) co_return std::move(*one->wrong);
@@ -187,13 +231,14 @@ client::client(asio::any_io_executor ex, client_options options, clock& time)
 
 client::~client()
 {
-    if (address_) address_->close(address::purpose::move_out);
+    if (address_ && !is_guest_) address_->close(address::purpose::move_out);
 }
 
 client& client::operator=(client&& from) noexcept
 {
     client moved(std::move(from));
     std::swap(address_, moved.address_);
+    std::swap(is_guest_, moved.is_guest_);
     return *this;
 }
 
@@ -247,29 +292,9 @@ answer<typename Request::response> client::carry(Request request)
     return carry_out(address_, std::make_shared<errand_of<Request>>(std::move(request)));
 }
 
-/// The client for those who may be there longer than it.
-class client::visitor final : public forwarding_api<visitor> {
-public:
-    explicit visitor(std::shared_ptr<address const> of) : of_(std::move(of)) {}
-
-    std::chrono::milliseconds clock_offset() const override { return of_->theirs->offset(); }
-    std::string_view region() const override { return of_->region; }
-    lane_claim claim(lane_places wanted) override { return of_->lanes->claim(wanted); }
-    std::shared_ptr<api> share() const override { return std::make_shared<visitor>(of_); }
-
-    template <class Request>
-    answer<typename Request::response> carry(Request request)
-    {
-        return carry_out(of_, std::make_shared<errand_of<Request>>(std::move(request)));
-    }
-
-private:
-    std::shared_ptr<address const> const of_;
-};
-
 std::shared_ptr<api> client::share() const
 {
-    return std::make_shared<visitor>(address_);
+    return std::shared_ptr<api>(new client(address_));
 }
 
 template class forwarding_api<client>;

@@ -20,8 +20,8 @@ struct client_options : aws::client_options {
     /// A ReceiveMessage may take its wait time (20 s when it names none: the queue's own may be that long) and this:
     /// for the way there and back and an answer of up to ten messages.
     std::chrono::milliseconds receive_slack{5'000};
-    std::shared_ptr<request_observer> observer; ///< told of each request; null: nobody
-    bool verify_checksums = true;               ///< compare the service's MD5 digests: damage does not get past us
+    std::shared_ptr<request_observer> observer{}; ///< told of each request; null: nobody
+    bool verify_checksums = true;                 ///< compare the service's MD5 digests: damage does not get past us
 
     /// The first setting that cannot work, by name.
     [[nodiscard]] std::optional<failure> validate() const;
@@ -33,7 +33,7 @@ struct client_options : aws::client_options {
 /// Requests  that break a limit of the service (limits.hpp) fail with errc::invalid_request and are not sent.
 /// Endpoint  all requests go there, whatever the host in a queue URL: that one names the queue to the service and
 ///           nothing to the client, as in botocore.
-/// Retries   see aws::json_service. A request that met a dead kept-alive connection is sent again, but for what would
+/// Retries   aws::retry_options. A request that met a dead kept-alive connection is sent again, but for what would
 ///           take effect twice: ReceiveMessage, and messages without a deduplication id.
 /// Digests   of messages sent: errc::checksum_mismatch, in a batch a failed entry (failures.hpp); of messages
 ///           received: receive_message_response::damaged.
@@ -92,7 +92,8 @@ private:
     struct errand;
     template <class Request>
     struct errand_of;
-    class visitor;
+
+    explicit client(std::shared_ptr<address const> anothers) : address_(std::move(anothers)), is_guest_(true) {}
 
     template <class Request>
     answer<typename Request::response> carry(Request);
@@ -101,6 +102,7 @@ private:
         std::shared_ptr<address const>, std::shared_ptr<errand_of<Request>>);
 
     std::shared_ptr<address const> address_;
+    bool is_guest_ = false; // at another client's, which ends without us
 };
 
 extern template class forwarding_api<client>;

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 namespace quern::sqs {
@@ -17,25 +16,6 @@ struct lane_places {
 struct lane_claim {
     std::optional<lane_places> refused; ///< set: so few are free, and none are claimed
     std::shared_ptr<void const> places;
-};
-
-/// How many places there are, and how many are claimed. A rule: nobody is kept from using what is claimed by others.
-///
-/// Threads  any.
-class lane_ledger : public std::enable_shared_from_this<lane_ledger> {
-public:
-    explicit lane_ledger(lane_places all) : free_(all) {}
-
-    /// All that is wanted, or nothing.
-    lane_claim claim(lane_places wanted);
-
-    lane_places free() const;
-
-private:
-    void give_back(lane_places);
-
-    std::mutex mutable lock_;
-    lane_places free_;
 };
 
 } // namespace quern::sqs

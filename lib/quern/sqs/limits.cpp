@@ -6,6 +6,9 @@
 #include <string>
 
 namespace quern::sqs {
+
+using namespace quern::detail;
+
 namespace {
 
 using problem = std::optional<failure>;

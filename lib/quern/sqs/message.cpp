@@ -1,22 +1,17 @@
 #include <quern/sqs/message.hpp>
 
+#include <quern/core/detail/text/reading.hpp>
+
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstdint>
 #include <cstring>
 
 namespace quern::sqs {
-namespace {
 
-template <class Number>
-std::optional<Number> number(std::string_view text)
-{
-    Number out{};
-    auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), out);
-    if (ec != std::errc() || end != text.data() + text.size()) return {};
-    return out;
-}
+using namespace quern::detail;
+
+namespace {
 
 /// Eight characters, the first of them in the lowest byte.
 std::uint64_t eight_at(char const* text)
@@ -52,7 +47,7 @@ std::int64_t value_of(std::uint64_t eight)
 /// The same of what service times are. Each message has one or two such, of thirteen digits.
 std::optional<std::int64_t> count_of(std::string_view text)
 {
-    if (text.size() <= 8 || text.size() > 16) return number<std::int64_t>(text);
+    if (text.size() <= 8 || text.size() > 16) return text::number_in<std::int64_t>(text);
     auto const missing = 16 - text.size();
     auto const first = eight_at(text.data()) << 8 * missing | (zeros & ((std::uint64_t(1) << 8 * missing) - 1)),
                last = eight_at(text.data() + text.size() - 8);
@@ -87,7 +82,7 @@ message_attribute const* message::attribute(std::string_view name) const
 
 int message::receive_count() const
 {
-    return number<int>(system("ApproximateReceiveCount")).value_or(0);
+    return text::number_in<int>(system("ApproximateReceiveCount")).value_or(0);
 }
 
 std::optional<std::chrono::system_clock::time_point> message::first_received_at() const

@@ -2,6 +2,7 @@
 
 #include <quern/sqs/limits.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace quern::sqs {
@@ -54,7 +55,9 @@ std::string sibling_of(std::string_view queue, std::string_view name)
 
 std::optional<failure> check_queue(std::string_view option, std::string_view queue)
 {
-    if (is_queue_url(queue) || is_queue_name(queue) || queue_arn_in(queue)) return {};
+    auto const is_plain = [](char c) { return static_cast<unsigned char>(c) > ' '; };
+    bool const is_whole = std::all_of(queue.begin(), queue.end(), is_plain) && !queue.ends_with('/');
+    if ((is_queue_url(queue) && is_whole) || is_queue_name(queue) || queue_arn_in(queue)) return {};
     return no_queue(option, queue);
 }
 

@@ -53,18 +53,7 @@ struct batch_response {
 /// Answer of an operation that has none.
 struct empty_response {};
 
-// The others are told below, each behind its request.
-struct send_message_response;
-struct sent_message;
-struct receive_message_response;
-struct done_entry;
-struct queue_url_response;
-struct queue_urls_response;
-struct attributes_response;
-struct tags_response;
-struct task_handle_response;
-struct moved_response;
-struct list_message_move_tasks_response;
+struct receive_message_response; // see message.hpp
 
 template <std::size_t Size>
 struct operation_name {
@@ -81,6 +70,14 @@ struct asks_for {
 
 // ---- messages -------------------------------------------------------------------------------------------
 
+struct send_message_response {
+    std::string message_id;
+    std::string md5_of_body;
+    std::string md5_of_attributes;        ///< empty when none were sent
+    std::string md5_of_system_attributes; ///< empty when none were sent
+    std::string sequence_number;          ///< FIFO queues: decimal, 128 bit
+};
+
 struct send_message_request : asks_for<"SendMessage", send_message_response> {
     std::string queue_url;
     std::string body;                            ///< 1 byte to 1 MiB together with the attributes
@@ -92,14 +89,6 @@ struct send_message_request : asks_for<"SendMessage", send_message_response> {
 
     send_message_request() = default;
     send_message_request(std::string url, std::string text) : queue_url(std::move(url)), body(std::move(text)) {}
-};
-
-struct send_message_response {
-    std::string message_id;
-    std::string md5_of_body;
-    std::string md5_of_attributes;        ///< empty when none were sent
-    std::string md5_of_system_attributes; ///< empty when none were sent
-    std::string sequence_number;          ///< FIFO queues: decimal, 128 bit
 };
 
 struct send_message_entry {
@@ -116,6 +105,10 @@ struct send_message_entry {
     send_message_entry(std::string entry_id, std::string text) : id(std::move(entry_id)), body(std::move(text)) {}
 };
 
+struct sent_message : send_message_response {
+    std::string id; ///< of the entry
+};
+
 struct send_message_batch_request : asks_for<"SendMessageBatch", batch_response<sent_message>> {
     std::string queue_url;
     std::vector<send_message_entry> entries; ///< 1 to 10, together at most 1 MiB
@@ -126,9 +119,6 @@ struct send_message_batch_request : asks_for<"SendMessageBatch", batch_response<
     {}
 };
 
-struct sent_message : send_message_response {
-    std::string id; ///< of the entry
-};
 using send_message_batch_response = batch_response<sent_message>;
 
 struct receive_message_request : asks_for<"ReceiveMessage", receive_message_response> {
@@ -164,6 +154,11 @@ struct delete_message_entry {
     {}
 };
 
+/// The id of an entry that a batch call carried out.
+struct done_entry {
+    std::string id;
+};
+
 struct delete_message_batch_request : asks_for<"DeleteMessageBatch", batch_response<done_entry>> {
     std::string queue_url;
     std::vector<delete_message_entry> entries; ///< 1 to 10
@@ -174,10 +169,6 @@ struct delete_message_batch_request : asks_for<"DeleteMessageBatch", batch_respo
     {}
 };
 
-/// The id of an entry that a batch call carried out.
-struct done_entry {
-    std::string id;
-};
 using delete_message_batch_response = batch_response<done_entry>;
 
 struct change_message_visibility_request : asks_for<"ChangeMessageVisibility", empty_response> {
@@ -229,8 +220,16 @@ struct delete_queue_request : queue_request, asks_for<"DeleteQueue", empty_respo
 struct purge_queue_request : queue_request, asks_for<"PurgeQueue", empty_response> {
     using queue_request::queue_request;
 };
+struct tags_response {
+    string_map tags;
+};
+
 struct list_queue_tags_request : queue_request, asks_for<"ListQueueTags", tags_response> {
     using queue_request::queue_request;
+};
+
+struct queue_url_response {
+    std::string queue_url;
 };
 
 struct create_queue_request : asks_for<"CreateQueue", queue_url_response> {
@@ -242,10 +241,6 @@ struct create_queue_request : asks_for<"CreateQueue", queue_url_response> {
     explicit create_queue_request(std::string name) : queue_name(std::move(name)) {}
 };
 
-struct queue_url_response {
-    std::string queue_url;
-};
-
 struct get_queue_url_request : asks_for<"GetQueueUrl", queue_url_response> {
     std::string queue_name;
     std::optional<std::string> owner_account_id;
@@ -254,13 +249,13 @@ struct get_queue_url_request : asks_for<"GetQueueUrl", queue_url_response> {
     explicit get_queue_url_request(std::string name) : queue_name(std::move(name)) {}
 };
 
+struct attributes_response {
+    string_map attributes;
+};
+
 struct get_queue_attributes_request : queue_request, asks_for<"GetQueueAttributes", attributes_response> {
     std::vector<std::string> attribute_names{"All"};
     using queue_request::queue_request;
-};
-
-struct attributes_response {
-    string_map attributes;
 };
 
 struct set_queue_attributes_request : asks_for<"SetQueueAttributes", empty_response> {
@@ -271,6 +266,11 @@ struct set_queue_attributes_request : asks_for<"SetQueueAttributes", empty_respo
     set_queue_attributes_request(std::string url, string_map values)
         : queue_url(std::move(url)), attributes(std::move(values))
     {}
+};
+
+struct queue_urls_response {
+    std::vector<std::string> queue_urls;
+    std::string next_token; ///< empty on the last page
 };
 
 struct list_queues_request : asks_for<"ListQueues", queue_urls_response> {
@@ -286,11 +286,6 @@ struct list_dead_letter_source_queues_request : queue_request,
     std::optional<std::string> next_token;
     std::optional<int> max_results;
     using queue_request::queue_request;
-};
-
-struct queue_urls_response {
-    std::vector<std::string> queue_urls;
-    std::string next_token; ///< empty on the last page
 };
 
 struct tag_queue_request : asks_for<"TagQueue", empty_response> {
@@ -309,10 +304,6 @@ struct untag_queue_request : asks_for<"UntagQueue", empty_response> {
     untag_queue_request(std::string url, std::vector<std::string> keys)
         : queue_url(std::move(url)), tag_keys(std::move(keys))
     {}
-};
-
-struct tags_response {
-    string_map tags;
 };
 
 struct add_permission_request : asks_for<"AddPermission", empty_response> {
@@ -340,6 +331,10 @@ struct remove_permission_request : asks_for<"RemovePermission", empty_response> 
 
 // ---- message move tasks -----------------------------------------------------------------------------------
 
+struct task_handle_response {
+    std::string task_handle;
+};
+
 struct start_message_move_task_request : asks_for<"StartMessageMoveTask", task_handle_response> {
     std::string source_arn;
     std::optional<std::string> destination_arn; ///< back to the original source queues when absent
@@ -349,8 +344,8 @@ struct start_message_move_task_request : asks_for<"StartMessageMoveTask", task_h
     explicit start_message_move_task_request(std::string source) : source_arn(std::move(source)) {}
 };
 
-struct task_handle_response {
-    std::string task_handle;
+struct moved_response {
+    std::int64_t messages_moved = 0;
 };
 
 struct cancel_message_move_task_request : asks_for<"CancelMessageMoveTask", moved_response> {
@@ -358,18 +353,6 @@ struct cancel_message_move_task_request : asks_for<"CancelMessageMoveTask", move
 
     cancel_message_move_task_request() = default;
     explicit cancel_message_move_task_request(std::string handle) : task_handle(std::move(handle)) {}
-};
-
-struct moved_response {
-    std::int64_t messages_moved = 0;
-};
-
-struct list_message_move_tasks_request : asks_for<"ListMessageMoveTasks", list_message_move_tasks_response> {
-    std::string source_arn;
-    std::optional<int> max_results; ///< 1 to 10; 1 when absent
-
-    list_message_move_tasks_request() = default;
-    explicit list_message_move_tasks_request(std::string source) : source_arn(std::move(source)) {}
 };
 
 struct message_move_task {
@@ -386,6 +369,14 @@ struct message_move_task {
 
 struct list_message_move_tasks_response {
     std::vector<message_move_task> tasks;
+};
+
+struct list_message_move_tasks_request : asks_for<"ListMessageMoveTasks", list_message_move_tasks_response> {
+    std::string source_arn;
+    std::optional<int> max_results; ///< 1 to 10; 1 when absent
+
+    list_message_move_tasks_request() = default;
+    explicit list_message_move_tasks_request(std::string source) : source_arn(std::move(source)) {}
 };
 
 } // namespace quern::sqs

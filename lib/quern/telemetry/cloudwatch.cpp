@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <functional>
 #include <optional>
 
 namespace quern::telemetry {
+
+using namespace quern::detail;
+
 namespace {
 
 /// "TimedOut" of "timed_out".

@@ -37,12 +37,16 @@ enum class id : std::uint8_t {
     obstacle,
     flag_halted,
     flag_read,
+    tenant_messages,
+    tenant_capped,
     queue_messages,
     dead_letter_messages,
+    wanted_replicas,
     redrive_messages,
     redrive_returns,
     redrive_failures,
     idempotency_messages,
+    web_hook_requests,
     messages_sent,
     sends_unconfirmed,
     send_duration,
@@ -62,10 +66,13 @@ enum class kind : std::uint8_t { counter, gauge, histogram };
 /// Kind of source that measures it. A source of numbers is of one part: it has the instruments of that and no others.
 enum class part : std::uint8_t {
     consumer,     ///< of one queue
+    tenant,       ///< of that, one of the busiest
     queue,        ///< as GetQueueAttributes tells, now and then
     dead_letters, ///< the same of the queue's dead-letter queue
+    advice,       ///< what a process makes of the queue and of itself
     redrive,      ///< of a run over a dead-letter queue
     idempotency,  ///< of the guard of a queue's handlers
+    web_hook,     ///< of the relay of a queue
     producer,     ///< into one queue
     client,       ///< requests to SQS, of all who share the client
     exporter,     ///< of these numbers
@@ -117,7 +124,9 @@ inline constexpr text breaker[] = {"closed", "open", "half_open"};
 inline constexpr text verdict[] = {"retry", "ack", "release", "reject", "unavailable"};
 inline constexpr text limited[] = {"messages", "bytes", "handlers", "receives"};
 inline constexpr text obstacle[] = {"max_in_flight", "max_bytes_in_flight", "rate", "handler_concurrency",
-    "receives_fail", "empty_answers", "paused", "breaker", "flag", "not_started", "draining", "ended"};
+    "receives_fail", "empty_answers", "paused", "handlers_hang", "breaker", "flag", "leases", "not_started",
+    "draining", "ended"};
+inline constexpr text tenant_state[] = {"running", "waiting"};
 inline constexpr text queue_state[] = {"visible", "not_visible", "delayed"};
 inline constexpr text redriven[] = {"redriven", "isolated", "skipped", "left"};
 inline constexpr text guarded[] = {"claimed", "completed", "duplicate", "released", "abandoned", "mismatched",
@@ -126,6 +135,9 @@ inline constexpr text sent_result[] = {"confirmed", "failed"};
 inline constexpr text held[] = {"waiting", "under_way", "put_off", "outside"};
 inline constexpr text producer_bound[] = {"calls", "messages", "bytes", "service", "groups"};
 inline constexpr text request_result[] = {"ok", "throttled", "error", "timeout"};
+inline constexpr std::array<text, 34> web_hook{"200", "201", "202", "204", "2xx", "1xx", "3xx", "400", "401", "403",
+    "404", "405", "407", "408", "409", "410", "413", "415", "422", "425", "429", "4xx", "500", "501", "502", "503",
+    "504", "5xx", "other", "cut_off", "no_answer", "not_sent", "not_asked", "cancelled"};
 inline constexpr text signal[] = {"metrics", "traces"};
 
 /// The last is for all others.
@@ -138,17 +150,17 @@ inline constexpr text operation[] = {"ReceiveMessage", "DeleteMessageBatch", "De
 inline constexpr std::array<instrument, instrument_count> instruments{{
     {id::receives, part::consumer, kind::counter,
      "quern_receives_total", "quern.receives", "Receives*", "{receive}", {{{"result", "", values::receive_result}}},
-     "Receives that ended; repeated ones are of FIFO queues, because an answer was lost."},
+     "Receives that ended; repeated: by a FIFO queue's consumer, after a lost answer."},
     {id::messages_received, part::consumer, kind::counter,
      "quern_messages_received_total", "messaging.client.consumed.messages", "MessagesReceived", "{message}", {},
      "Messages received, redeliveries included."},
     {id::messages_settled, part::consumer, kind::counter,
      "quern_messages_settled_total", "quern.messages.settled", "Messages*", "{message}",
      {{{"outcome", "", values::settled}}},
-     "Messages whose settlement SQS has confirmed, by what was asked for."},
+     "Messages deleted, retried, released or rejected, as SQS has confirmed."},
     {id::messages_adopted, part::consumer, kind::counter,
      "quern_messages_adopted_total", "quern.messages.adopted", "", "{message}", {},
-     "Redeliveries of a message that is held already: not handled again."},
+     "Redeliveries of a message that the consumer still holds: not handled again."},
     {id::messages_damaged, part::consumer, kind::counter,
      "quern_messages_damaged_total", "quern.messages.damaged", "MessagesDamaged", "{message}", {},
      "Messages that arrived unreadable or with a wrong digest."},
@@ -157,7 +169,7 @@ inline constexpr std::array<instrument, instrument_count> instruments{{
      "Messages that their handler could not read."},
     {id::messages_spilled, part::consumer, kind::counter,
      "quern_messages_spilled_total", "quern.messages.spilled", "MessagesSpilled", "{message}", {},
-     "Messages put off by an outage on their last receive: the dead-letter queue takes them."},
+     "Messages that an outage sent to the dead-letter queue, on their last receive."},
     {id::leases_extended, part::consumer, kind::counter,
      "quern_leases_extended_total", "quern.leases.extended", "", "{lease}", {},
      "Extensions of a lease that SQS has confirmed."},
@@ -167,15 +179,15 @@ inline constexpr std::array<instrument, instrument_count> instruments{{
     {id::handler_failures, part::consumer, kind::counter,
      "quern_handler_failures_total", "quern.handler.failures", "Handlers*", "{failure}",
      {{{"kind", "", values::failure_kind}}},
-     "Handlers that ended in another way than by an outcome, or found what they need unavailable."},
+     "Handlers that threw, timed out or were cancelled, or found a dependency unavailable."},
     {id::breaker_transitions, part::consumer, kind::counter,
      "quern_breaker_transitions_total", "quern.breaker.transitions", "Breaker*:half_open", "{transition}",
      {{{"to", "", values::breaker}}},
-     "Changes of a breaker, by what it became."},
+     "Changes of a breaker, by its new state."},
     {id::process_duration, part::consumer, kind::histogram,
      "quern_process_duration_seconds", "messaging.process.duration", "ProcessDuration", "s",
      {{{"outcome", "quern.outcome", values::verdict}}},
-     "Time that handlers took, by what they made of their message."},
+     "Time that handlers took, by outcome."},
     {id::dwell, part::consumer, kind::histogram,
      "quern_dwell_seconds", "quern.dwell", "Dwell", "s", {},
      "Time from the sending of a message to its handler, earlier tries included."},
@@ -184,7 +196,7 @@ inline constexpr std::array<instrument, instrument_count> instruments{{
      "Time from the receive of a message to its handler."},
     {id::settle, part::consumer, kind::histogram,
      "quern_settle_seconds", "quern.settle", "", "s", {},
-     "Time from the end of a handler to the confirmation of what it wished for."},
+     "Time from the end of a handler until SQS confirmed its outcome."},
     {id::in_flight_messages, part::consumer, kind::gauge,
      "quern_in_flight_messages", "quern.in_flight.messages", "InFlightMessages", "{message}", {},
      "Messages held."},
@@ -193,16 +205,16 @@ inline constexpr std::array<instrument, instrument_count> instruments{{
      "Bytes of the messages held."},
     {id::handlers_running, part::consumer, kind::gauge,
      "quern_handlers_running", "quern.handlers.running", "", "{handler}", {},
-     "Messages with a handler at work."},
+     "Messages whose handler runs."},
     {id::receives_open, part::consumer, kind::gauge,
      "quern_receives_open", "quern.receives.open", "", "{receive}", {},
      "Receives under way."},
     {id::oldest_in_flight, part::consumer, kind::gauge,
      "quern_oldest_in_flight_timestamp_seconds", "quern.oldest_in_flight.time", "", "s", {},
-     "When the message that is held longest was received; absent: none is held."},
+     "Time of receipt of the oldest message held; absent: none is held."},
     {id::last_progress, part::consumer, kind::gauge,
      "quern_last_progress_timestamp_seconds", "quern.last_progress.time", "", "s", {},
-     "When a receive was answered, or a message settled, last."},
+     "Time of the last answered receive, or finished message."},
     {id::limit, part::consumer, kind::gauge,
      "quern_limit", "quern.limit", "", "1", {{{"what", "", values::limited}}},
      "Limits in force; absent: there is none."},
@@ -211,16 +223,22 @@ inline constexpr std::array<instrument, instrument_count> instruments{{
      "Messages held, as a part of the limit."},
     {id::breaker_state, part::consumer, kind::gauge,
      "quern_breaker_state", "quern.breaker.state", "", "{breaker}", {{{"state", "", values::breaker}}},
-     "Breakers that are not closed, by what they are; closed: 1 when all are."},
+     "Breakers that are not closed, by state; closed: 1 if all are."},
     {id::obstacle, part::consumer, kind::gauge,
      "quern_obstacle", "quern.obstacle", "", "1", {{{"what", "", values::obstacle}}},
-     "1: this keeps the next receive from beginning."},
+     "1: this prevents the next receive."},
     {id::flag_halted, part::consumer, kind::gauge,
      "quern_flag_halted", "quern.flag.halted", "", "1", {},
-     "1: the flag from outside halts the work; absent: there is none."},
+     "1: the flag halts the work; absent: there is no flag."},
     {id::flag_read, part::consumer, kind::gauge,
      "quern_flag_read_timestamp_seconds", "quern.flag.read.time", "", "s", {},
-     "When the flag from outside was read with a word in it, last; absent: never."},
+     "Time of the last read of the flag that gave a valid word; absent: never."},
+    {id::tenant_messages, part::tenant, kind::gauge,
+     "quern_tenant_messages", "quern.tenant.messages", "", "{message}", {{{"state", "", values::tenant_state}}},
+     "Messages of one of the twenty busiest tenants that run, or wait here for their turn."},
+    {id::tenant_capped, part::tenant, kind::gauge,
+     "quern_tenant_capped", "quern.tenant.capped", "", "1", {},
+     "1: as many of the tenant's messages run as may."},
     {id::queue_messages, part::queue, kind::gauge,
      "quern_queue_messages", "quern.queue.messages", "", "{message}", {{{"state", "", values::queue_state}}},
      "Messages in the queue, as SQS says, approximately."},
@@ -228,6 +246,9 @@ inline constexpr std::array<instrument, instrument_count> instruments{{
      "quern_dead_letter_messages", "quern.dead_letter.messages", "DeadLetters:visible", "{message}",
      {{{"state", "", values::queue_state}}},
      "Messages in its dead-letter queue, as SQS says, approximately."},
+    {id::wanted_replicas, part::advice, kind::gauge,
+     "quern_wanted_replicas", "quern.wanted_replicas", "WantedReplicas", "{process}", {},
+     "Processes like this one that the queue needs for its target dwell; absent: not known yet."},
     {id::redrive_messages, part::redrive, kind::counter,
      "quern_redrive_messages_total", "quern.redrive.messages", "", "{message}",
      {{{"result", "", values::redriven}}},
@@ -242,10 +263,14 @@ inline constexpr std::array<instrument, instrument_count> instruments{{
      "quern_idempotency_messages_total", "quern.idempotency.messages", "", "{message}",
      {{{"result", "", values::guarded}}},
      "Messages whose handler must not repeat, by what became of them: claimed, and then completed, abandoned, fenced or unrecorded; deleted as a duplicate; released since somebody else works on the key; mismatched with the payload of their key; or the store was unavailable."},
+    {id::web_hook_requests, part::web_hook, kind::counter,
+     "quern_webhook_requests_total", "quern.web_hook.requests", "", "{request}",
+     {{{"status", "http.response.status_code", values::web_hook}}},
+     "Requests of a relay to its web service that are over, by the status of the answer; 2xx and the like: another of that class; cut_off: the answer is not whole; no_answer: sent, and none came; not_sent: the service saw nothing of it; not_asked: there was no connection for it here; cancelled: its lease was lost, or a drain ended it."},
     {id::messages_sent, part::producer, kind::counter,
      "quern_messages_sent_total", "messaging.client.sent.messages", "MessagesSent*", "{message}",
      {{{"result", "", values::sent_result}}},
-     "Messages that a producer is done with: confirmed by SQS, or failed for good."},
+     "Messages of a producer, confirmed by SQS or failed for good."},
     {id::sends_unconfirmed, part::producer, kind::counter,
      "quern_sends_unconfirmed_total", "quern.sends.unconfirmed", "", "{message}", {},
      "Messages of a producer's requests that were not confirmed; most are tried again."},
@@ -263,7 +288,7 @@ inline constexpr std::array<instrument, instrument_count> instruments{{
      "Requests that a producer may have under way now; it grows up to max_calls where that brings more."},
     {id::producer_bound, part::producer, kind::gauge,
      "quern_producer_bound", "quern.producer.bound", "", "1", {{{"what", "", values::producer_bound}}},
-     "1: this keeps the producer from sending faster."},
+     "1: this limits the producer's speed."},
     {id::requests, part::client, kind::counter,
      "quern_requests_total", "quern.requests", "", "{request}",
      {{{"operation", "messaging.operation.name", values::operation}, {"result", "", values::request_result}}},

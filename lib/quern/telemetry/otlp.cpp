@@ -5,10 +5,11 @@
 #include <quern/telemetry/otlp.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 namespace quern::telemetry {
+
+using namespace quern::detail;
 
 std::string detail::nanoseconds(wall_time at)
 {

@@ -22,7 +22,7 @@ enum class otlp_signal { metrics, traces };
 /// Where metrics, or traces, go by OTLP/HTTP, and who they are from. The defaults are those of metrics.
 struct otlp_options {
     std::string url = "http://localhost:4318/v1/metrics";
-    attributes headers;                         ///< of the request, with keys for the service, say
+    attributes headers{};                       ///< of the request, with keys for the service, say
     attributes resource{{"service.name", ""}};  ///< an empty service.name: unknown_service:quern
     std::chrono::milliseconds timeout{10'000};  ///< of one export
     std::chrono::milliseconds interval{60'000}; ///< between two

@@ -6,6 +6,9 @@
 #include <algorithm>
 
 namespace quern::telemetry {
+
+using namespace quern::detail;
+
 namespace {
 
 using detail::nanoseconds;

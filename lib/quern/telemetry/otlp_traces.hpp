@@ -23,8 +23,8 @@ struct propagators {
 /// Settings of a program's spans: which there are, and where they go.
 struct trace_options {
     otlp_options to = otlp_options::for_traces();
-    telemetry::sampler sampler;
-    telemetry::propagators propagators;
+    telemetry::sampler sampler{};
+    telemetry::propagators propagators{};
     /// Spans that wait for their export at most. Eight times OpenTelemetry's default, since a busy consumer has ten
     /// thousand in a second; one takes a kilobyte or so.
     std::size_t buffer = 16'384;

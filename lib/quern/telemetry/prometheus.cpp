@@ -5,6 +5,9 @@
 #include <utility>
 
 namespace quern::telemetry {
+
+using namespace quern::detail;
+
 namespace {
 
 using text::prometheus_page;

@@ -8,6 +8,8 @@
 
 namespace quern::telemetry {
 
+using namespace quern::detail;
+
 std::uint64_t histogram::count() const
 {
     return std::accumulate(buckets.begin(), buckets.end(), std::uint64_t());
@@ -18,11 +20,6 @@ void histogram::add(histogram const& other)
     for (std::size_t i = 0; i < buckets.size(); ++i)
         buckets[i] += other.buckets[i];
     sum += other.sum;
-}
-
-std::uint64_t reading::count(id which, std::size_t series) const
-{
-    return cells[first_cell(which) + series];
 }
 
 std::optional<double> reading::gauge(id which, std::size_t series) const
@@ -86,6 +83,7 @@ std::string_view otel_name(std::string_view source_label)
 {
     if (source_label == "queue") return "messaging.destination.name";
     if (source_label == "dead_letter_queue") return "quern.dead_letter_queue";
+    if (source_label == "tenant") return "quern.tenant";
     return source_label;
 }
 

@@ -8,6 +8,9 @@
 #include <vector>
 
 namespace quern::telemetry {
+
+using namespace quern::detail;
+
 namespace {
 
 constexpr std::size_t most_members = 32;

@@ -1,6 +1,7 @@
 #include <quern/tracing/message_traces.hpp>
 
 #include <quern/metrics/collection.hpp>
+#include <quern/sqs/queue_reference.hpp>
 #include <quern/tracing/carrier.hpp>
 
 #include <cstdint>
@@ -13,7 +14,7 @@ using telemetry::span_kind;
 
 namespace {
 
-/// A bound in case of a flaw: what a consumer does not take up are redeliveries of what it holds, so few wait here.
+/// A safety limit. Only redeliveries of held messages stay here, so there should be few.
 constexpr std::size_t most_arrivals = 10'000;
 
 char const* name_of(handler_end how)
@@ -55,7 +56,7 @@ char const* name_of(message_end how)
     return "came_again";
 }
 
-/// Null where the handler has done what it should: that, or give the message back for another time.
+/// Null if the handler succeeded or released the message; else the type of the error.
 char const* error_of(handler_end how, outcome::kind verdict)
 {
     if (how != handler_end::returned) return name_of(how);
@@ -93,7 +94,7 @@ wall_time later(wall_time at, tick::duration by)
 message_traces::message_traces(
     std::shared_ptr<tracer> to, std::string queue_url, std::shared_ptr<observer> next, correlation how)
     : forwarding_observer(std::move(next)), tracer_(std::move(to)), url_(std::move(queue_url)),
-      queue_(metrics::queue_name(url_)), how_(how)
+      queue_(sqs::queue_name_in(url_)), how_(how)
 {}
 
 std::optional<telemetry::trace_context> message_traces::context_of(std::string_view id) const

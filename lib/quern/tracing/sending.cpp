@@ -1,6 +1,7 @@
 #include <quern/tracing/sending.hpp>
 
 #include <quern/metrics/collection.hpp>
+#include <quern/sqs/queue_reference.hpp>
 #include <quern/tracing/carrier.hpp>
 
 #include <utility>
@@ -12,7 +13,7 @@ namespace asio = boost::asio;
 send_span::send_span(tracer& t, std::string_view queue_url, sqs::send_message_entry& what,
     std::optional<telemetry::trace_context> const& parent)
 {
-    std::string const queue(metrics::queue_name(queue_url));
+    std::string const queue(sqs::queue_name_in(queue_url));
     auto const its_own = context_of(what);
     span_.self = t.begin(parent ? &*parent : nullptr);
     if (parent) span_.parent = parent->span;

@@ -43,7 +43,7 @@ private:
 
 struct span_exporter_options {
     /// Told how many spans were dropped: there was no room for them, or nobody took them. Null: nobody.
-    std::function<void(std::size_t)> dropped;
+    std::function<void(std::size_t)> dropped{};
     log_sink log = to_standard_error();
 };
 

@@ -13,6 +13,10 @@
 #include <stdexcept>
 
 namespace quern::conformance {
+
+using namespace quern::detail;
+using namespace quern::sqs::detail;
+
 namespace {
 
 constexpr std::string_view wrong_digest = "00000000000000000000000000000000";
@@ -83,12 +87,13 @@ std::string md5_with_lists(json::value const& vector)
 void run_vector(json::value const& vector, checked_case& verdict)
 {
     auto const expected = text_at(vector, "md5");
-    if (find(vector, "body")) verdict.equal("md5 of the body", expected, sqs::md5_of_body(text_at(vector, "body")));
+    if (find(vector, "body"))
+        verdict.equal("md5 of the body", expected, sqs::detail::md5_of_body(text_at(vector, "body")));
     if (!find(vector, "attributes")) {
         if (!find(vector, "body")) verdict.fail("neither a body nor attributes");
         return;
     }
-    auto const actual = has_lists(vector) ? md5_with_lists(vector) : sqs::md5_of_attributes(attributes_in(vector));
+    auto const actual = has_lists(vector) ? md5_with_lists(vector) : md5_of_attributes(attributes_in(vector));
     verdict.equal("md5 of the attributes", expected, actual);
 }
 
@@ -120,7 +125,7 @@ void check_send(json::value const& fact, checked_case& verdict)
     sqs::send_message_request const sent("https://sqs.us-east-1.amazonaws.com/1/q", text_at(fact, "body"));
     sqs::send_message_response answer;
     answer.md5_of_body = text_at(fact, "md5");
-    verdict.equal_flag("accepted", flag_at(fact, "valid", true), !sqs::verify(sent, answer));
+    verdict.equal_flag("accepted", flag_at(fact, "valid", true), !verify(sent, answer));
 }
 
 void check_send_batch(json::value const& fact, checked_case& verdict)
@@ -138,14 +143,14 @@ void check_send_batch(json::value const& fact, checked_case& verdict)
         }
         sqs::sent_message done;
         done.id = id;
-        done.md5_of_body = digests ? text_at(*digests, id) : sqs::md5_of_body(text_at(fact, "body"));
+        done.md5_of_body = digests ? text_at(*digests, id) : sqs::detail::md5_of_body(text_at(fact, "body"));
         if (contains(bad, id)) done.md5_of_body = wrong_digest;
         answer.successful.push_back(done);
     }
-    sqs::verify(sent, answer);
+    verify(sent, answer);
     std::vector<std::string> invalid;
     for (auto const& entry : answer.failed) {
-        if (entry.code == sqs::checksum_mismatch_code) invalid.push_back(entry.id);
+        if (entry.code == checksum_mismatch_code) invalid.push_back(entry.id);
     }
     verdict.equal("entries stored wrongly", joined(texts_at(fact, "invalid")), joined(invalid));
 }
@@ -155,7 +160,7 @@ void check_receive(json::value const& fact, checked_case& verdict)
     auto const bad = texts_at(fact, "bad");
     auto const count =
         bad.empty() ? 1 : 4; // "one of four"; without a body there is one message, and no digest either
-    auto const good = sqs::md5_of_body("test");
+    auto const good = sqs::detail::md5_of_body("test");
     sqs::receive_message_response answer;
     for (int i = 0; i < count; ++i) {
         sqs::message received;
@@ -165,7 +170,7 @@ void check_receive(json::value const& fact, checked_case& verdict)
         }
         answer.messages.push_back(received);
     }
-    sqs::verify(answer);
+    verify(answer);
     std::vector<std::string> invalid;
     for (auto const& message : answer.damaged)
         invalid.push_back(std::to_string(message.position));

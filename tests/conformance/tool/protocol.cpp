@@ -7,6 +7,8 @@
 
 #include <boost/json.hpp>
 
+using namespace quern::aws::detail;
+
 namespace quern::conformance {
 namespace {
 
@@ -23,15 +25,15 @@ void run_empty_request(json::value const& metadata, json::value const& given, ch
     auto const& expected = given.at("serialized");
     auto const host = text_at(expected, "host", "example.com");
     auto const slash = std::min(host.find('/'), host.size());
-    aws::json_target target;
+    json_target target;
     target.host = host.substr(0, slash);
     target.path = host.substr(slash);
     target.region = "us-east-1";
     target.service = "service";
     target.target_prefix = text_at(metadata, "targetPrefix");
-    target.version = text_at(metadata, "jsonVersion") == "1.1" ? aws::json_version::v1_1 : aws::json_version::v1_0;
+    target.version = text_at(metadata, "jsonVersion") == "1.1" ? json_version::v1_1 : json_version::v1_0;
     target.query_compatible = find(metadata, "awsQueryCompatible") != nullptr;
-    aws::json_signer signer(target);
+    json_signer signer(target);
     aws::credentials const keys{"AKID", "secret", ""};
     auto const text = signer.request(text_at(part(given, "given"), "name"), "{}", keys, wall_time());
 
@@ -63,7 +65,7 @@ void run_error(json::value const& given, checked_case& out)
             fields.add(name, value.as_string());
     }
     auto const status = static_cast<int>(number_at(response, "status_code", 0));
-    auto const why = aws::decode_error(status, fields, text_at(response, "body"));
+    auto const why = decode_error(status, fields, text_at(response, "body"));
     out.equal("code", text_at(given, "errorCode"), why.service_code);
     out.equal_number("status", status, why.http_status);
     if (find(given, "errorMessage")) out.equal("message", text_at(given, "errorMessage"), why.message);
@@ -72,7 +74,7 @@ void run_error(json::value const& given, checked_case& out)
 /// An answer that says nothing, whatever stands in it: one without members, and one whose members are all optional.
 void run_empty_answer(json::value const& given, checked_case& out)
 {
-    sqs::decoder in;
+    sqs::detail::decoder in;
     auto body = text_at(given.at("response"), "body");
     auto const nothing = in.read<sqs::empty_response>(body);
     if (!nothing) out.fail(nothing.error().message);

@@ -8,6 +8,10 @@
 #include <algorithm>
 
 namespace quern::conformance {
+
+using namespace quern::detail;
+using namespace quern::aws::detail;
+
 namespace {
 
 std::string bytes_in(json::value const& data)
@@ -24,8 +28,7 @@ std::string comparable(std::string const& url)
     auto const mark = std::min(url.find('?'), url.size());
     auto out = url.substr(0, mark);
     if (std::count(out.begin(), out.end(), '/') == 3 && out.ends_with('/')) out.pop_back();
-    if (mark < url.size())
-        out += '?' + aws::canonical_query(aws::parse_query(std::string_view(url).substr(mark + 1)));
+    if (mark < url.size()) out += '?' + canonical_query(parse_query(std::string_view(url).substr(mark + 1)));
     return out;
 }
 
@@ -40,7 +43,7 @@ bool is_telling(std::string_view header)
 std::string action_in(std::string_view form)
 {
     std::string out;
-    for (auto const& [name, value] : aws::parse_query(form)) {
+    for (auto const& [name, value] : parse_query(form)) {
         if (name == "Action" || name == "Version") out += value + ' ';
     }
     return out;

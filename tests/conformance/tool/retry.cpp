@@ -48,7 +48,7 @@ failure failure_in(json::value const& response)
     net::headers fields;
     auto const code = text_at(response, "error_code");
     if (!code.empty()) fields.add("x-amzn-errortype", code);
-    return aws::decode_error(static_cast<int>(number_at(response, "status_code", 0)), fields, "");
+    return aws::detail::decode_error(static_cast<int>(number_at(response, "status_code", 0)), fields, "");
 }
 
 /// Calls one after another over one quota, told what each attempt was answered.
@@ -163,12 +163,12 @@ void run_hint(json::value const& row, checked_case& out)
 /// throttling here, so "transient" only asks for a retry.
 void run_classes(json::value const& table, report& results)
 {
-    using aws::error_kind;
+    using aws::detail::error_kind;
     auto const kind = [](json::value const& row) {
         auto const* const error = find(row, "error");
         if (error && error->is_object())
             return error_kind::transient; // no answer at all: net's failures are retryable
-        return aws::classify(static_cast<int>(number_at(row, "http_status", 0)), text_at(row, "error"));
+        return aws::detail::classify(static_cast<int>(number_at(row, "http_status", 0)), text_at(row, "error"));
     };
     for (auto const& row : list_at(table, "retryable_throttled_responses")) {
         checked_case out(results, "throttling? " + json::serialize(row));

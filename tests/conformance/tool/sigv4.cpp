@@ -1,5 +1,7 @@
 #include "suites.hpp"
 
+#include "support/presign.hpp"
+
 #include <quern/aws/detail/signing/sigv4.hpp>
 
 #include <boost/json.hpp>
@@ -9,6 +11,11 @@
 #include <stdexcept>
 
 namespace quern::conformance {
+
+using namespace quern::detail;
+using namespace quern::aws::detail;
+using quern::test::presign;
+
 namespace {
 
 /// request.txt, or one of the signed requests.
@@ -54,11 +61,11 @@ std::string ordered(http_text const& request)
     auto const mark = std::min(request.target.find('?'), request.target.size());
     std::vector<std::string> parts;
     auto const query = std::string_view(request.target).substr(std::min(mark + 1, request.target.size()));
-    for (auto const& [name, value] : aws::parse_query(query))
+    for (auto const& [name, value] : parse_query(query))
         parts.push_back(name + " = " + value);
     std::vector<std::string> headers;
     for (auto const& [name, value] : request.headers) {
-        headers.push_back(aws::canonicalize({{name, value}}).lines);
+        headers.push_back(canonicalize({{name, value}}).lines);
     }
     std::sort(parts.begin(), parts.end());
     std::sort(headers.begin(), headers.end());
@@ -95,7 +102,7 @@ public:
     try {
         auto const context = read_json(folder_ / "context.json");
         auto const given = parse(read_text(folder_ / "request.txt"));
-        aws::request_view request{given.method, given.target, {}, given.body};
+        request_view request{given.method, given.target, {}, given.body};
         for (auto const& [name, value] : given.headers)
             request.headers.push_back({name, value});
 
@@ -104,22 +111,22 @@ public:
             text_at(secret, "access_key_id"), text_at(secret, "secret_access_key"), text_at(secret, "token")};
         auto const region = text_at(context, "region");
         auto const service = text_at(context, "service");
-        aws::signing_scope const scope{text::timestamp(signing_time(context)), region, service};
-        aws::signing_options options;
+        signing_scope const scope{text::timestamp(signing_time(context)), region, service};
+        signing_options options;
         options.normalize_path = flag_at(context, "normalize", true);
         options.sign_body = flag_at(context, "sign_body");
         options.omit_session_token = flag_at(context, "omit_session_token");
         options.payload_hash = text_at(context, "signed_body_value");
 
-        aws::signing_keys cache;
-        auto const in_headers = aws::sign(request, keys, scope, options, cache);
+        signing_keys cache;
+        auto const in_headers = sign(request, keys, scope, options, cache);
         auto with_headers = given;
         for (auto const& added : in_headers.added)
             with_headers.headers.push_back(added);
         compare("header", in_headers, with_headers);
 
         std::chrono::seconds const lifetime(static_cast<int>(number_at(context, "expiration_in_seconds", 3600)));
-        auto const in_query = aws::presign(request, keys, scope, options, lifetime, cache);
+        auto const in_query = presign(request, keys, scope, options, lifetime, cache);
         auto with_query = given;
         with_query.target = in_query.target;
         compare("query", in_query, with_query);
@@ -137,7 +144,7 @@ private:
         return without_last_newline(read_text(folder_ / name));
     }
 
-    void compare(std::string const& form, aws::signature_steps const& steps, http_text const& signed_request)
+    void compare(std::string const& form, signature_steps const& steps, http_text const& signed_request)
     {
         auto const step = [&](std::string const& name, std::string const& actual) {
             if (auto const wanted = expected(form + '-' + name + ".txt")) {

@@ -119,7 +119,7 @@ void run_ecs(fs::path const& path, report& results)
         for (auto const& each : list_at(read_json(file), "tests")) {
             checked_case out(results, text_at(each, "docs"));
             auto const variable = [&](char const* of) { return text_at(part(each, "env"), of); };
-            auto const found = aws::container_url(variable);
+            auto const found = aws::detail::container_url(variable);
             check(each, found, found ? found->value_or("") : "", out);
         }
     }

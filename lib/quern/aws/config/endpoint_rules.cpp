@@ -7,6 +7,9 @@
 #include <array>
 
 namespace quern::aws {
+
+using namespace detail;
+
 namespace {
 
 bool is_host_label(std::string_view text)

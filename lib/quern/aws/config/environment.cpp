@@ -5,6 +5,8 @@
 
 namespace quern::aws {
 
+using namespace quern::detail;
+
 std::string process_environment(char const* name)
 {
     char const* const value = std::getenv(name);

@@ -3,11 +3,13 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <fcntl.h>
 #include <unistd.h>
 
 namespace quern::aws {
+
+using namespace quern::detail;
+
 namespace {
 
 class disk final : public file_system {

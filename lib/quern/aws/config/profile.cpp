@@ -7,6 +7,9 @@
 #include <utility>
 
 namespace quern::aws {
+
+using namespace quern::detail;
+
 namespace {
 
 constexpr std::string_view blanks = " \t\r\v\f";

@@ -4,6 +4,9 @@
 #include <initializer_list>
 
 namespace quern::aws {
+
+using namespace detail;
+
 namespace {
 
 std::string first_of(std::initializer_list<std::string> values)

@@ -16,6 +16,8 @@
 
 namespace quern::aws {
 
+using namespace detail;
+using namespace quern::detail;
 namespace asio = boost::asio;
 
 namespace {

@@ -6,6 +6,8 @@
 
 namespace quern::aws {
 
+using namespace detail;
+
 using boost::asio::awaitable;
 
 namespace {
@@ -258,8 +260,8 @@ std::shared_ptr<credentials_provider> default_credentials(
         settings = settings_of(*config, selected_profile(variable, options.profile), sts_service);
     connections.ca_bundle = chosen_ca_bundle(std::move(connections.ca_bundle), variable, settings);
     auto http = real_web(ex, std::move(connections));
-    auto chain = std::make_unique<real_chain>(std::move(http), std::move(options), time, random_part);
-    return cached_credentials(std::move(ex), std::move(chain), time, random_part);
+    auto chain = std::make_unique<real_chain>(std::move(http), std::move(options), time, quern::detail::random_part);
+    return cached_credentials(std::move(ex), std::move(chain), time, quern::detail::random_part);
 }
 
 } // namespace quern::aws

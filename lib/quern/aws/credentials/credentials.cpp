@@ -1,8 +1,11 @@
 #include <quern/aws/credentials/credentials.hpp>
+#include <quern/aws/credentials/detail/credential_json.hpp>
 #include <quern/aws/detail/signing/canonical.hpp>
-#include <quern/core/detail/text/date.hpp>
 
 namespace quern::aws {
+
+using namespace detail;
+
 namespace {
 
 class fixed_provider final : public credentials_provider {
@@ -61,7 +64,7 @@ result<credentials> credentials_from(environment const& variable)
                 "set it again without");
     }
     if (auto const end = variable("AWS_CREDENTIAL_EXPIRATION"); !end.empty()) {
-        keys.expires_at = text::parse_rfc3339(end);
+        keys.expires_at = end_in(end);
         if (!keys.expires_at) {
             return failure(errc::no_credentials,
                 "AWS_CREDENTIAL_EXPIRATION is not a time like 2026-01-02T03:04:05Z: correct it or unset it");

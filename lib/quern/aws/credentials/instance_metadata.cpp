@@ -3,10 +3,12 @@
 #include <quern/aws/credentials/instance_metadata.hpp>
 #include <quern/aws/detail/error_reply.hpp>
 #include <quern/core/detail/text/characters.hpp>
-
-#include <charconv>
+#include <quern/core/detail/text/reading.hpp>
 
 namespace quern::aws {
+
+using namespace detail;
+using namespace quern::detail;
 
 using boost::asio::awaitable;
 
@@ -23,9 +25,8 @@ failure no_metadata(std::string why)
 result<int> number(std::string const& text, char const* name, int otherwise, int most)
 {
     if (text.empty()) return otherwise;
-    int value = 0;
-    auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (ec == std::errc() && end == text.data() + text.size() && value >= 1 && value <= most) return value;
+    auto const value = text::number_in<int>(text).value_or(0);
+    if (value >= 1 && value <= most) return value;
     return no_metadata(std::string(name) + " must be a whole number from 1 to " + std::to_string(most));
 }
 

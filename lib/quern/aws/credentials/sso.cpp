@@ -10,6 +10,9 @@
 
 namespace quern::aws {
 
+using namespace detail;
+using namespace quern::detail;
+
 using boost::asio::awaitable;
 
 namespace {
@@ -80,7 +83,7 @@ awaitable<result<sso_token>> usable_token(
 sso_token::state sso_token::at(wall_time now) const
 {
     if (now < expires_at - std::chrono::minutes(15)) return state::good;
-    auto const registered_until = text::parse_rfc3339(registration_expires_at);
+    auto const registered_until = end_in(registration_expires_at);
     bool const can = !refresh_token.empty() && !client_id.empty() && !client_secret.empty() &&
         (registration_expires_at.empty() || (registered_until && *registered_until > now));
     if (can) return state::renewable;
@@ -97,7 +100,7 @@ std::optional<sso_token> parse_sso_token(std::string_view json)
 {
     auto const said = read_flat_json(json);
     if (!said) return {};
-    auto const end = text::parse_rfc3339(said->get("expiresat"));
+    auto const end = end_in(said->get("expiresat"));
     sso_token out;
     out.access_token = said->get("accesstoken");
     if (out.access_token.empty() || !end) return {};

@@ -1,12 +1,15 @@
+#include <quern/aws/credentials/detail/credential_json.hpp>
 #include <quern/aws/credentials/sts.hpp>
 #include <quern/aws/detail/error_reply.hpp>
 #include <quern/aws/detail/signing/canonical.hpp>
 #include <quern/aws/detail/signing/sigv4.hpp>
 #include <quern/core/detail/printable.hpp>
-#include <quern/core/detail/text/date.hpp>
 #include <quern/core/detail/text/xml.hpp>
 
 namespace quern::aws {
+
+using namespace detail;
+using namespace quern::detail;
 
 using boost::asio::awaitable;
 
@@ -97,7 +100,7 @@ result<credentials> credentials_in_sts_answer(std::string_view body)
     credentials out{
         part("Credentials/AccessKeyId"), part("Credentials/SecretAccessKey"), part("Credentials/SessionToken")};
     if (auto const flaw = flaw_of(out)) return unreadable("in the answer " + *flaw);
-    out.expires_at = text::parse_rfc3339(part("Credentials/Expiration"));
+    out.expires_at = end_in(part("Credentials/Expiration"));
     if (!out.expires_at) return unreadable("the answer does not say when the credentials expire");
     out.account_id = account_in(part("AssumedRoleUser/Arn"));
     return out;

@@ -1,7 +1,8 @@
 #include <quern/aws/detail/call_steps.hpp>
 
-namespace quern::aws {
+namespace quern::aws::detail {
 
 template class signed_service<json_signer>;
+template class signed_service<rest_signer>;
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

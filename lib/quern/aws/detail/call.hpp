@@ -22,7 +22,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace quern::aws {
+namespace quern::aws::detail {
 
 /// How one call travels. Not an aggregate: g++ 12.2 destroys those twice in a `co_await` expression (GCC PR107288).
 struct call_options {
@@ -114,7 +114,7 @@ private:
     clock_skew skew_;
     std::shared_ptr<service_clock> const theirs_ = std::make_shared<service_clock>();
     std::array<retry_quota, 2> quotas_; ///< one a lane: failing polls must not keep deletes from being retried
-    alarm_line waiting_;
+    quern::detail::alarm_line waiting_;
     bool closed_ = false;
 };
 
@@ -124,4 +124,4 @@ using rest_service = signed_service<rest_signer>;
 extern template class signed_service<json_signer>;
 extern template class signed_service<rest_signer>;
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

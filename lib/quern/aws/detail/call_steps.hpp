@@ -1,6 +1,6 @@
 #pragma once
 
-// The bodies of aws::signed_service, for the sources that make one of a signer: each in a unit of its own, so that
+// The bodies of signed_service, for the sources that make one of a signer: each in a unit of its own, so that
 // what the compiler inlines into one does not hang on the other.
 
 #include <quern/aws/detail/call.hpp>
@@ -14,10 +14,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 
-#include <algorithm>
-#include <exception>
-
-namespace quern::aws {
+namespace quern::aws::detail {
 
 namespace asio = boost::asio;
 
@@ -66,10 +63,11 @@ template <class Signer>
 signed_service<Signer>::signed_service(net::client& client, target where, std::shared_ptr<credentials_provider> keys,
     clock& time, retry_options options, random jitter)
     : client_(client), signer_(located(std::move(where), client.peer())), keys_(std::move(keys)), clock_(time),
-      options_(options), jitter_(jitter ? std::move(jitter) : random_part), quotas_{retry_quota(options.quota),
-                                                                                retry_quota(options.quota)}
+      options_(options),
+      jitter_(jitter ? std::move(jitter) : quern::detail::random_part), quotas_{retry_quota(options.quota),
+                                                                            retry_quota(options.quota)}
 {
-    throw_wrong(options_.validate());
+    quern::detail::throw_wrong(options_.validate());
 }
 
 template <class Signer>
@@ -85,23 +83,12 @@ asio::awaitable<result<shared_credentials>> signed_service<Signer>::wait_for_key
 {
     if (closed_) co_return failure(errc::stopped, "the client is closed");
     auto const asked = std::make_shared<question>(keys_, clock_, client_.get_executor());
-    alarm_line::place const here(waiting_, asked->answered);
-    auto const since = clock_.now();
-    ask(asked, client_.get_executor());
-    auto const deadline = since + std::clamp<std::chrono::milliseconds>(left, {}, longest_wait);
-    co_await asked->answered.wait(deadline);
-    if (asked->thrown) std::rethrow_exception(asked->thrown);
-    left -= std::chrono::round<std::chrono::milliseconds>(clock_.now() - since);
-    if (asked->answer) co_return std::move(*asked->answer);
-
-    asked->cancel.emit(asio::cancellation_type::terminal);
-    auto const state = co_await asio::this_coro::cancellation_state;
-    bool const is_cancelled = state.cancelled() != asio::cancellation_type::none;
-    if (closed_ || is_cancelled) {
-        co_return failure(errc::stopped,
-            std::string(closed_ ? "the client was closed" : "cancelled") + " while waiting for credentials");
-    }
-    co_return no_answer_in_time();
+    quern::detail::alarm_line::place const here(waiting_, asked->answered);
+    auto found = co_await answer_to(asked, left);
+    bool const is_answered = asked->answer.has_value();
+    if (closed_ && !is_answered)
+        co_return failure(errc::stopped, "the client was closed while waiting for credentials");
+    co_return found;
 }
 
 template <class Signer>
@@ -125,7 +112,7 @@ asio::awaitable<std::optional<failure>> signed_service<Signer>::rest(retry_advic
 {
     if (next.wait.count() > 0) {
         alarm awake(clock_, client_.get_executor());
-        alarm_line::place const here(waiting_, awake);
+        quern::detail::alarm_line::place const here(waiting_, awake);
         if (!closed_) co_await awake.wait(clock_.now() + next.wait);
         auto const state = co_await asio::this_coro::cancellation_state;
         if (closed_) co_return failure(errc::stopped, "the client was closed between two attempts");
@@ -215,4 +202,4 @@ asio::awaitable<result<net::response>> signed_service<Signer>::call(
     co_return failure(errc::stopped, "cancelled");
 }
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <array>
 
-namespace quern::aws {
+namespace quern::aws::detail {
+
+using namespace quern::detail;
+
 namespace {
 
 namespace od = simdjson::ondemand;
@@ -87,7 +90,8 @@ error_kind classify(int http_status, std::string_view service_code)
         "EC2ThrottledException"};
     static constexpr std::array<std::string_view, 2> transient{"RequestTimeout", "RequestTimeoutException"};
     static constexpr std::array<int, 4> unwell{500, 502, 503, 504};
-    if (contains(throttling, service_code)) return error_kind::throttling;
+    constexpr int too_many_requests = 429; // of a gateway on the way too, whose code nobody knows
+    if (contains(throttling, service_code) || http_status == too_many_requests) return error_kind::throttling;
     bool const is_transient =
         contains(transient, service_code) || std::find(unwell.begin(), unwell.end(), http_status) != unwell.end();
     return is_transient ? error_kind::transient : error_kind::final;
@@ -124,4 +128,4 @@ failure decode_error(int http_status, net::headers const& fields, std::string_vi
     return why;
 }
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-namespace quern::aws {
+namespace quern::aws::detail {
 
 /// How an error is retried, if at all (AWS SDKs, "standard" mode).
 enum class error_kind {
@@ -32,4 +32,4 @@ inline failure decode_error(net::response const& r)
     return decode_error(r.status, r.fields, r.body);
 }
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

@@ -3,6 +3,7 @@
 #include <quern/aws/config/detail/connecting.hpp>
 #include <quern/aws/config/files.hpp>
 #include <quern/aws/credentials/credential_chain.hpp>
+#include <quern/aws/detail/user_agent.hpp>
 #include <quern/core/detail/throw_wrong.hpp>
 
 #include <boost/asio/this_coro.hpp>
@@ -10,8 +11,9 @@
 #include <type_traits>
 #include <utility>
 
-namespace quern::aws {
+namespace quern::aws::detail {
 
+using namespace quern::detail;
 namespace asio = boost::asio;
 
 namespace {
@@ -24,14 +26,6 @@ compact_strand strand_on(asio::any_io_executor ex)
 
 } // namespace
 
-std::optional<failure> client_options::validate() const
-{
-    if (request_timeout.count() <= 0 || request_timeout > longest_wait)
-        return failure(errc::invalid_option, "request_timeout: must be above zero, and a day at most");
-    if (auto const wrong = retries.validate()) return wrong;
-    return connections.validate();
-}
-
 /// Everything that is settled before there are connections.
 struct host::plan {
     plan(asio::any_io_executor ex, service_name const& name, client_options given, clock& time)
@@ -41,6 +35,7 @@ struct host::plan {
         environment const variables = process_environment;
         auto const config = load_shared_config(variables).value();
         auto const profile = settings_of(config, selected_profile(variables, options.profile), name);
+        agent = user_agent(application_id(variables, config.profile(selected_profile(variables, options.profile))));
         auto parameters = settled(name, options.where, variables, profile);
         if (parameters.region.empty()) parameters.url.clear(); // a signature needs one, wherever it is sent
         where = endpoint_for(name, parameters).value();
@@ -60,6 +55,7 @@ struct host::plan {
     client_options options;
     regional_endpoint where;
     net::endpoint at;
+    std::string agent;
     std::shared_ptr<credentials_provider> own_keys;
 };
 
@@ -76,6 +72,7 @@ host::host(plan p, host_target how, clock& real)
         using made = std::conditional_t<is_json, json_service, rest_service>;
         target.region = region;
         target.service = p.where.signing_name;
+        target.user_agent = p.agent;
         return std::make_unique<made>(http, std::move(target), options.credentials, time, options.retries);
     };
     calls = std::visit(make, how);
@@ -101,6 +98,18 @@ asio::awaitable<result<void>> carry_out(std::shared_ptr<host_address const> to, 
     auto said = co_await self->calls->call(one->operation, std::move(one->body), how);
     one->ended(*self, std::move(said));
     co_return result<void>();
+}
+
+} // namespace quern::aws::detail
+
+namespace quern::aws {
+
+std::optional<failure> client_options::validate() const
+{
+    if (request_timeout.count() <= 0 || request_timeout > longest_wait)
+        return failure(errc::invalid_option, "request_timeout: must be above zero, and a day at most");
+    if (auto const wrong = retries.validate()) return wrong;
+    return connections.validate();
 }
 
 } // namespace quern::aws

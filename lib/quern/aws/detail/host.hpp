@@ -14,14 +14,14 @@
 #include <string_view>
 #include <variant>
 
-namespace quern::aws {
+namespace quern::aws::detail {
 
 /// Wishes of a service besides its region.
 using host_target = std::variant<json_target, rest_target>;
 
 /// Common part of all clients: connections, keys and calls, touched on a strand only, and ended with its context. A
 /// client that keeps more there derives its own from it.
-struct host : lodgers::lodger {
+struct host : quern::detail::lodgers::lodger {
     /// `ex`: where it works; a compact_strand is taken as it is, over anything else it makes one.
     ///
     /// Reads the environment and the shared config file for what the options leave open.
@@ -32,7 +32,7 @@ struct host : lodgers::lodger {
 
     void close();
 
-    compact_strand const strand;
+    quern::detail::compact_strand const strand;
     clock& time;
     client_options const options;
     net::client http;
@@ -46,7 +46,7 @@ private:
 };
 
 /// The way to a host, and what is known of it without going there.
-struct host_address : strand_home<host> {
+struct host_address : quern::detail::strand_home<host> {
     explicit host_address(std::shared_ptr<host> const& lives)
         : strand_home(lives), peer(lives->http.peer()), region(lives->region), theirs(lives->calls->theirs())
     {}
@@ -72,4 +72,4 @@ struct errand {
 /// Cancellation  terminal.
 boost::asio::awaitable<result<void>> carry_out(std::shared_ptr<host_address const>, std::shared_ptr<errand>);
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

@@ -24,8 +24,9 @@
 // Not Boost.Process: that of 1.81 forks, where posix_spawn() shares the memory until the exec, leaves SIGPIPE ignored
 // in the child, and its signals reach the shell alone but not what the shell has started.
 
-namespace quern::aws {
+namespace quern::aws::detail {
 
+using namespace quern::detail;
 namespace asio = boost::asio;
 using asio::posix::stream_descriptor;
 
@@ -237,4 +238,4 @@ asio::awaitable<result<command_end>> run_shell_command(shell_command what)
     co_return end;
 }
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

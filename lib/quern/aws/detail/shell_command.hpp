@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace quern::aws {
+namespace quern::aws::detail {
 
 /// A command for `/bin/sh -c`, and what it is given. Not an aggregate: g++ 12.2 destroys those twice in a `co_await`
 /// expression (GCC PR107288).
@@ -48,4 +48,4 @@ struct command_end {
 /// Threads       any; one of the executor at a time.
 boost::asio::awaitable<result<command_end>> run_shell_command(shell_command);
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

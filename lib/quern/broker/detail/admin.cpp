@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <charconv>
 
-namespace quern::broker {
+namespace quern::broker::detail {
+
+using namespace quern::detail;
+
 namespace {
 
 constexpr std::size_t usual_messages = 100, most_messages = 10'000;
@@ -27,14 +30,14 @@ void write_queues(std::vector<queue_look> const& all, std::string& to)
 
 } // namespace
 
-bool is_look(net::http_request const& request)
+bool is_look(net::detail::http_request const& request)
 {
     auto const path = request.path();
     return request.method == "GET" && (path == "/metrics" || path == "/_quern/queues" || path == "/_quern/messages");
 }
 
-void serve_admin(net::http_request const& request, engine& queues, std::function<std::string()> const& metrics,
-    instant now, http_answer& answer)
+void serve_admin(net::detail::http_request const& request, engine& queues,
+    std::function<std::string()> const& metrics, instant now, http_answer& answer)
 {
     auto const path = request.path();
     if (path == "/metrics") {
@@ -48,16 +51,12 @@ void serve_admin(net::http_request const& request, engine& queues, std::function
         write_queues(queues.look_at_queues(now), answer.body);
         return;
     }
-    auto const parameters = aws::parse_query(request.query());
-    auto const parameter = [&](std::string_view name) {
-        auto const at =
-            std::ranges::find(parameters, name, [](auto const& one) -> std::string_view { return one.first; });
-        return at == parameters.end() ? std::string() : at->second;
-    };
+    auto const parameters = aws::detail::parse_query(request.query());
     auto most = usual_messages;
-    if (auto const text = parameter("most"); !text.empty())
+    if (auto const text = aws::detail::value_of(parameters, "most"); !text.empty())
         std::from_chars(text.data(), text.data() + text.size(), most);
-    auto const found = queues.look_at_messages(parameter("queue"), std::min(most, most_messages), now);
+    auto const found =
+        queues.look_at_messages(aws::detail::value_of(parameters, "queue"), std::min(most, most_messages), now);
     if (found) {
         write_messages(*found, std::string::npos, answer.body);
     } else {
@@ -67,4 +66,4 @@ void serve_admin(net::http_request const& request, engine& queues, std::function
     }
 }
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

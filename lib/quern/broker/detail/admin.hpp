@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// A look at queues and messages without receiving any, as JSON:
 ///
@@ -16,8 +16,8 @@ namespace quern::broker {
 ///     GET /metrics                                 for Prometheus
 ///
 /// False when the request is for none of them.
-bool is_look(net::http_request const&);
-void serve_admin(
-    net::http_request const&, engine&, std::function<std::string()> const& metrics, instant now, http_answer&);
+bool is_look(net::detail::http_request const&);
+void serve_admin(net::detail::http_request const&, engine&, std::function<std::string()> const& metrics, instant now,
+    http_answer&);
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// Something that time alone does to a message, a poll, a queue or a move task, once, at a moment. On the agenda at
 /// most once; leaves it by itself when destroyed.
@@ -66,4 +66,4 @@ private:
     boost::intrusive::multiset<timed, boost::intrusive::constant_time_size<false>> list_;
 };
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -2,12 +2,16 @@
 
 #include <quern/broker/detail/errors.hpp>
 #include <quern/core/detail/text/characters.hpp>
+#include <quern/core/detail/text/exact_number.hpp>
 #include <quern/core/detail/text/utf8.hpp>
 #include <quern/sqs/limits.hpp>
 
 #include <algorithm>
 
-namespace quern::broker {
+namespace quern::broker::detail {
+
+using namespace quern::detail;
+
 namespace {
 
 using problem = std::optional<failure>;
@@ -27,34 +31,6 @@ problem check_token(std::string_view name, std::optional<std::string> const& val
 constexpr std::string_view invalid_characters =
     "Invalid characters found. Valid unicode characters are #x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | "
     "#x10000 to #x10FFFF";
-
-/// An optional sign, digits with at most one point, optionally an exponent.
-bool is_number(std::string_view text)
-{
-    auto const take = [&](auto wanted) {
-        bool const yes = !text.empty() && wanted(text.front());
-        if (yes) text.remove_prefix(1);
-        return yes;
-    };
-    auto const is_sign = [](char c) { return c == '+' || c == '-'; };
-    auto const is_digit = [](char c) { return c >= '0' && c <= '9'; };
-    auto const digits = [&] {
-        std::size_t count = 0;
-        while (take(is_digit))
-            ++count;
-        return count;
-    };
-
-    take(is_sign);
-    auto count = digits();
-    if (take([](char c) { return c == '.'; })) count += digits();
-    if (count == 0) return false;
-    if (take([](char c) { return c == 'e' || c == 'E'; })) {
-        take(is_sign);
-        if (digits() == 0) return false;
-    }
-    return text.empty();
-}
 
 /// Letters with diacritics have been seen to pass on SQS, other signs beyond ASCII to be refused: of UTF-8, U+00C0 to
 /// U+017F without the signs of multiplication and division.
@@ -94,7 +70,7 @@ problem check_attribute(std::string const& name, sqs::attribute_value const& val
     auto const type = value.data_type.substr(0, value.data_type.find('.'));
     if (value.value.empty()) return refuse(whose + "must contain a non-empty value of type '" + type + "'.");
     if (type != "Binary" && !sqs::is_message_text(value.value)) return refuse(std::string(invalid_characters));
-    if (type == "Number" && !is_number(value.value)) {
+    if (type == "Number" && !text::exact_number(value.value)) {
         return refuse("Can't cast the value of message (user) attribute '" + name + "' to a number.");
     }
     return {};
@@ -121,18 +97,6 @@ problem check_attributes(sqs::attribute_map const& user, sqs::attribute_map cons
 }
 
 } // namespace
-
-failure missing_parameter(std::string_view name)
-{
-    return fail(error::missing_parameter, "The request must contain the parameter " + std::string(name) + ".");
-}
-
-failure invalid_parameter(std::string_view name, std::string_view value, std::string_view why)
-{
-    return fail(error::invalid_parameter_value,
-        "Value " + std::string(value) + " for parameter " + std::string(name) +
-            " is invalid. Reason: " + std::string(why));
-}
 
 std::optional<failure> check_message(
     sqs::send_message_entry const& sent, queue_settings const& queue, bool within_batch)
@@ -262,4 +226,4 @@ std::optional<failure> check_batch_ids(std::vector<std::string_view> const& ids,
     return {};
 }
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

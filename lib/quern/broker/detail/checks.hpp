@@ -1,7 +1,7 @@
 #pragma once
 
+#include <quern/broker/detail/errors.hpp>
 #include <quern/broker/detail/settings.hpp>
-#include <quern/core/error.hpp>
 #include <quern/sqs/types.hpp>
 
 #include <optional>
@@ -9,13 +9,10 @@
 #include <string_view>
 #include <vector>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 // What the service refuses in a request, in its words. All of it can be told from the request and the queue's
 // settings.
-
-failure missing_parameter(std::string_view name);
-failure invalid_parameter(std::string_view name, std::string_view value, std::string_view why);
 
 /// A message to be sent; within_batch changes what the service says about its size.
 [[nodiscard]] std::optional<failure> check_message(
@@ -33,4 +30,4 @@ failure invalid_parameter(std::string_view name, std::string_view value, std::st
 /// The ids of a batch's entries. `what` is the service's name for an entry: "SendMessageBatchRequestEntry".
 [[nodiscard]] std::optional<failure> check_batch_ids(std::vector<std::string_view> const& ids, std::string_view what);
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

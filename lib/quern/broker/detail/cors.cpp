@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 namespace {
 
 /// A list of names of headers.
@@ -36,12 +36,7 @@ std::string_view cors_rule::listed(std::string_view origin) const
     return at == origins_.end() ? std::string_view() : *at;
 }
 
-bool cors_rule::allows(net::http_request const& request) const
-{
-    return !listed(request.fields.find("origin")).empty();
-}
-
-bool cors_rule::answer(net::http_request const& request, http_answer& answer) const
+bool cors_rule::answer(net::detail::http_request const& request, http_answer& answer) const
 {
     auto const origin = listed(request.fields.find("origin"));
     if (origin.empty()) return false;
@@ -60,4 +55,4 @@ bool cors_rule::answer(net::http_request const& request, http_answer& answer) co
     return true;
 }
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// "https://app.example:8443", or "*" for all.
 bool is_origin(std::string_view);
@@ -18,11 +18,14 @@ public:
     explicit cors_rule(std::vector<std::string> origins) : origins_(std::move(origins)) {}
 
     /// The request comes from a page of such an origin.
-    bool allows(net::http_request const&) const;
+    bool allows(net::detail::http_request const& request) const
+    {
+        return !listed(request.fields.find("origin")).empty();
+    }
 
     /// Tells the browser so, in the headers of an answer to such a request. True when it asked for nothing else: the
     /// answer to a preflight is complete.
-    bool answer(net::http_request const&, http_answer&) const;
+    bool answer(net::detail::http_request const&, http_answer&) const;
 
 private:
     std::string_view listed(std::string_view origin) const;
@@ -30,4 +33,4 @@ private:
     std::vector<std::string> origins_;
 };
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

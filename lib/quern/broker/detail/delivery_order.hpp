@@ -4,11 +4,10 @@
 #include <quern/broker/detail/stored_message.hpp>
 #include <quern/broker/detail/tenant_noise.hpp>
 
-#include <cstddef>
 #include <memory>
 #include <random>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// Which message of a queue is received next. Told of every message that enters, leaves or changes its state;
 /// each call O(log n) or better.
@@ -78,4 +77,4 @@ private:
     std::unique_ptr<groups> groups_;
 };
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

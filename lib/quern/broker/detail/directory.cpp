@@ -4,6 +4,9 @@
 #include <algorithm>
 
 namespace quern::broker {
+
+using namespace detail;
+
 namespace {
 
 using std::chrono::seconds;
@@ -82,7 +85,7 @@ result<sqs::queue_urls_response> page(State const& of, std::optional<std::string
 
 } // namespace
 
-result<queue*> engine::state::by_url(std::string_view url)
+result<queue*> engine_state::by_url(std::string_view url)
 {
     if (url.empty()) return missing_parameter("QueueUrl");
     auto const [account, name] = account_and_name(url);
@@ -94,22 +97,22 @@ result<queue*> engine::state::by_url(std::string_view url)
     return found;
 }
 
-queue* engine::state::by_name(std::string_view name, std::string_view account)
+queue* engine_state::by_name(std::string_view name, std::string_view account)
 {
     return by_arn(arn_prefix(account).append(name));
 }
 
-queue* engine::state::by_arn(std::string_view arn)
+queue* engine_state::by_arn(std::string_view arn)
 {
     auto const at = queues.find(arn);
     return at == queues.end() ? nullptr : at->second.get();
 }
 
-result<queue*> engine::state::find(std::string_view named)
+result<queue*> engine_state::find(std::string_view named)
 {
     if (auto* const exact = by_arn(named)) return exact;
     auto const [account, name] = account_and_name(named);
-    auto const region = aws::home_of(named).region; // of Amazon's hosts: ours name none
+    auto const region = aws::detail::home_of(named).region; // of Amazon's hosts: ours name none
     std::vector<queue*> meant;
     for (auto const& [arn, q] : queues) {
         auto const home = home_of(arn);
@@ -125,12 +128,12 @@ result<queue*> engine::state::find(std::string_view named)
             meant[1]->arn + (meant.size() == 2 ? "" : " among them") + ": give the ARN.");
 }
 
-std::string engine::state::url_of(queue const& q) const
+std::string engine_state::url_of(queue const& q) const
 {
     return options.base_url + '/' + std::string(home_of(q.arn).account) + '/' + q.name;
 }
 
-std::optional<failure> engine::state::check_redrive(queue_settings const& settings, std::string_view own_arn)
+std::optional<failure> engine_state::check_redrive(queue_settings const& settings, std::string_view own_arn)
 {
     if (!settings.redrive) return {};
     auto const no = [&](std::string_view why) {

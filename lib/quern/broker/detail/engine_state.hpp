@@ -15,10 +15,10 @@
 #include <unordered_map>
 #include <vector>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// All queues, waiting polls and move tasks. The engine's operations are spread over the files that include this.
-struct engine::state : services {
+struct engine_state : services {
     using services::services;
 
     // ---- directory.cpp
@@ -62,4 +62,4 @@ private:
     std::vector<queue*> awake_;
 };
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

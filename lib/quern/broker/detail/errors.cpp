@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <iterator>
 
-namespace quern::broker {
+namespace quern::broker::detail {
+
+using namespace quern::detail;
+
 namespace {
 
 // Status and query code: service model of SQS (smithy.api#httpError, aws.protocols#awsQueryError). The front end's
@@ -110,11 +113,16 @@ failure fail(error which, std::string message)
     return out;
 }
 
-failure refuse(std::string_view parameter, std::string_view value, std::string_view why)
+failure missing_parameter(std::string_view name)
+{
+    return fail(error::missing_parameter, "The request must contain the parameter " + std::string(name) + ".");
+}
+
+failure invalid_parameter(std::string_view parameter, std::string_view value, std::string_view why)
 {
     return fail(error::invalid_parameter_value,
         "Value " + std::string(value) + " for parameter " + std::string(parameter) +
             " is invalid. Reason: " + std::string(why));
 }
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

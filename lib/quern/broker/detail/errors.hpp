@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// Every error that the broker answers with: the 28 of the service model, then those of the front end that stands
 /// before it (the service model does not name these).
@@ -84,6 +84,9 @@ std::string brief(std::string_view);
 failure fail(error, std::string message);
 
 /// "Value <value> for parameter <parameter> is invalid. Reason: <why>".
-failure refuse(std::string_view parameter, std::string_view value, std::string_view why);
+failure invalid_parameter(std::string_view parameter, std::string_view value, std::string_view why);
 
-} // namespace quern::broker
+/// "The request must contain the parameter <name>."
+failure missing_parameter(std::string_view name);
+
+} // namespace quern::broker::detail

@@ -7,7 +7,7 @@
 #include <string>
 #include <unordered_map>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 namespace bi = boost::intrusive;
 
@@ -81,4 +81,4 @@ void fifo_order::update(group& one)
     }
 }
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -11,7 +11,10 @@
 #include <algorithm>
 #include <type_traits>
 
-namespace quern::broker {
+namespace quern::broker::detail {
+
+using namespace quern::detail;
+
 namespace {
 
 constexpr std::string_view target_prefix = "AmazonSQS.";
@@ -63,7 +66,7 @@ bool is_page_of(std::string_view referer, std::string_view host)
 struct front_end::call {
     engine& queues;
     wire_decoder& decoder;
-    net::http_request const& request;
+    net::detail::http_request const& request;
     std::string_view operation;
     std::string_view body; ///< JSON
     std::string_view listening_at;
@@ -138,7 +141,7 @@ front_end::operation const front_end::operations[operation_count] = {
 };
 
 front_end::front_end(engine_options queues, server_options const& options)
-    : queues_(std::move(queues)), local_hosts_only_(net::is_loopback(options.host)), hosts_(options.hosts),
+    : queues_(std::move(queues)), local_hosts_only_(net::detail::is_loopback(options.host)), hosts_(options.hosts),
       cors_(options.cors), admin_(options.admin), one_region_(options.one_region), accounts_(options.accounts)
 {
     if (!options.check_signatures) return;
@@ -151,22 +154,22 @@ front_end::front_end(engine_options queues, server_options const& options)
 }
 
 /// Why nobody's request with these headers is served.
-std::optional<failure> front_end::refusal_of_headers(net::http_request const& request) const
+std::optional<failure> front_end::refusal_of_headers(net::detail::http_request const& request) const
 {
     static constexpr std::string_view decisive[] = {
         "host", "authorization", "x-amz-target", "x-amz-date", "x-amz-security-token", "x-amz-content-sha256"};
-    if (auto const twice = net::repeated_header(request.fields, decisive); !twice.empty())
+    if (auto const twice = net::detail::repeated_header(request.fields, decisive); !twice.empty())
         return fail(error::serialization, "The header " + std::string(twice) + " may come once only.");
     auto const host = request.fields.find("host");
-    if (host.empty() || net::is_local_host(host, hosts_)) return {};
-    if (!local_hosts_only_ && (hosts_.empty() || net::is_address(host))) return {};
+    if (host.empty() || net::detail::is_local_host(host, hosts_)) return {};
+    if (!local_hosts_only_ && (hosts_.empty() || net::detail::is_address(host))) return {};
     return fail(error::access_denied,
         "This broker answers to names of the loopback only, and to those that it was given; \"" + brief(host) +
             "\" has to be allowed (quern broker --allow-host, server_options.hosts).");
 }
 
 /// Why the caller is sent away, if so.
-std::optional<failure> front_end::identify(net::http_request const& request, wall_time calendar)
+std::optional<failure> front_end::identify(net::detail::http_request const& request, wall_time calendar)
 {
     if (!verifier_) return {};
     if (request.fields.find("x-amz-content-sha256") == "UNSIGNED-PAYLOAD")
@@ -178,7 +181,7 @@ std::optional<failure> front_end::identify(net::http_request const& request, wal
     return {};
 }
 
-aws::request_view const& front_end::show(net::http_request const& request)
+aws::detail::request_view const& front_end::show(net::detail::http_request const& request)
 {
     shown_.method = request.method;
     shown_.target = request.target;
@@ -191,18 +194,18 @@ aws::request_view const& front_end::show(net::http_request const& request)
     return shown_;
 }
 
-bool front_end::refuses(net::http_request const& request, wall_time calendar)
+bool front_end::refuses(net::detail::http_request const& request, wall_time calendar)
 {
     return refusal_of_headers(request) || (verifier_ && verifier_->refusal_without_body(show(request), calendar));
 }
 
 /// Where and for whom names of queues count. Looks at what the request says of itself; identify() has checked it.
-caller front_end::caller_of(net::http_request const& request)
+caller front_end::caller_of(net::detail::http_request const& request)
 {
     caller out;
     auto const trace = request.fields.find("x-amzn-trace-id");
     if (sqs::is_message_text(trace)) out.trace_header = trace;
-    auto const claimed = aws::claimed_caller(show(request));
+    auto const claimed = aws::detail::claimed_caller(show(request));
     if (!claimed) return out;
     if (!one_region_ && is_region(claimed->region)) out.region = claimed->region;
     if (auto const at = accounts_.find(claimed->access_key_id); at != accounts_.end()) out.account_id = at->second;
@@ -223,7 +226,7 @@ front_end::operation const* front_end::find(std::string_view name)
 /// Any page in a browser can post a form without asking first, or show a picture from an address, and sign the
 /// address with keys that everybody knows. (A JSON request has a header for which a browser asks.) Programs send none
 /// of these headers; browsers send Sec-Fetch-Site over https and to the loopback only.
-std::optional<failure> front_end::refusal_of_query(net::http_request const& request) const
+std::optional<failure> front_end::refusal_of_query(net::detail::http_request const& request) const
 {
     auto const& fields = request.fields;
     auto const site = fields.find("sec-fetch-site");
@@ -235,22 +238,22 @@ std::optional<failure> front_end::refusal_of_query(net::http_request const& requ
 }
 
 /// A look needs no signature, so a page under a name of its own, turned to this address, must not get one.
-std::optional<failure> front_end::refusal_of_look(net::http_request const& request) const
+std::optional<failure> front_end::refusal_of_look(net::detail::http_request const& request) const
 {
     auto const site = request.fields.find("sec-fetch-site");
     bool const elsewhere = site == "cross-site" || site == "same-site";
     if (elsewhere && request.fields.find("sec-fetch-mode") != "navigate") // somebody has followed a link
         return fail(error::access_denied, "Looks without a signature are not for pages of other origins.");
     auto const host = request.fields.find("host");
-    if (host.empty() || net::is_local_host(host, hosts_)) return {};
-    if (!local_hosts_only_ && net::is_address(host)) return {};
+    if (host.empty() || net::detail::is_local_host(host, hosts_)) return {};
+    if (!local_hosts_only_ && net::detail::is_address(host)) return {};
     return fail(error::access_denied,
         "Looks without a signature are answered under addresses and names of the loopback only; \"" + brief(host) +
             "\" has to be allowed (quern broker --allow-host, server_options.hosts).");
 }
 
-served front_end::serve(
-    net::http_request const& request, std::string_view origin, instant now, wall_time calendar, http_answer& answer)
+served front_end::serve(net::detail::http_request const& request, std::string_view origin, instant now,
+    wall_time calendar, http_answer& answer)
 {
     served out;
     auto const refuse = [&](failure const& why) {
@@ -304,7 +307,7 @@ served front_end::serve(
 
 /// Counts the request, and finds out why its caller is sent away, if so.
 std::optional<failure> front_end::admit(
-    operation const* wanted, net::http_request const& request, wall_time calendar, served& out)
+    operation const* wanted, net::detail::http_request const& request, wall_time calendar, served& out)
 {
     if (wanted) {
         ++requests_[static_cast<std::size_t>(wanted - operations)];
@@ -313,7 +316,7 @@ std::optional<failure> front_end::admit(
     return identify(request, calendar);
 }
 
-std::optional<poll_id> front_end::serve_operation(operation const& wanted, net::http_request const& request,
+std::optional<poll_id> front_end::serve_operation(operation const& wanted, net::detail::http_request const& request,
     std::string_view body, std::string_view origin, instant now, served& out, http_answer& answer)
 {
     auto const refuse = [&](failure const& why) {
@@ -365,4 +368,4 @@ void write_failure(failure const& why, http_answer& answer)
     }
 }
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

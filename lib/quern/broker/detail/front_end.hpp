@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// Result of a request.
 struct served {
@@ -38,10 +38,11 @@ public:
     engine const& queues() const { return queues_; }
 
     /// Whether the request will be refused whatever its body is, as its header shows.
-    bool refuses(net::http_request const&, wall_time calendar);
+    bool refuses(net::detail::http_request const&, wall_time calendar);
 
     /// Carries the request out. `origin` is where the broker listens: it stands in QueueUrls when there is no Host.
-    served serve(net::http_request const&, std::string_view origin, instant now, wall_time calendar, http_answer&);
+    served serve(
+        net::detail::http_request const&, std::string_view origin, instant now, wall_time calendar, http_answer&);
 
     /// Writes the answer of a poll that was parked.
     static void finish_poll(result<sqs::receive_message_response> const&, http_answer&);
@@ -65,16 +66,16 @@ private:
     static operation const operations[operation_count];
 
     static operation const* find(std::string_view name);
-    [[nodiscard]] std::optional<failure> refusal_of_query(net::http_request const&) const;
-    [[nodiscard]] std::optional<failure> refusal_of_look(net::http_request const&) const;
-    std::optional<poll_id> serve_operation(operation const&, net::http_request const&, std::string_view body,
+    [[nodiscard]] std::optional<failure> refusal_of_query(net::detail::http_request const&) const;
+    [[nodiscard]] std::optional<failure> refusal_of_look(net::detail::http_request const&) const;
+    std::optional<poll_id> serve_operation(operation const&, net::detail::http_request const&, std::string_view body,
         std::string_view origin, instant now, served&, http_answer&);
     [[nodiscard]] std::optional<failure> admit(
-        operation const*, net::http_request const&, wall_time calendar, served&);
-    [[nodiscard]] std::optional<failure> refusal_of_headers(net::http_request const&) const;
-    aws::request_view const& show(net::http_request const&);
-    [[nodiscard]] std::optional<failure> identify(net::http_request const&, wall_time calendar);
-    caller caller_of(net::http_request const&);
+        operation const*, net::detail::http_request const&, wall_time calendar, served&);
+    [[nodiscard]] std::optional<failure> refusal_of_headers(net::detail::http_request const&) const;
+    aws::detail::request_view const& show(net::detail::http_request const&);
+    [[nodiscard]] std::optional<failure> identify(net::detail::http_request const&, wall_time calendar);
+    caller caller_of(net::detail::http_request const&);
 
     engine queues_;
     bool local_hosts_only_;
@@ -85,8 +86,8 @@ private:
     answer_counts answers_; ///< operations are those of the table below
     bool one_region_;
     std::map<std::string, std::string, std::less<>> accounts_; ///< by access key id
-    std::optional<aws::verifier> verifier_;                    ///< none: everyone is let in
-    aws::request_view shown_;                                  ///< to the verifier; kept for its buffer
+    std::optional<aws::detail::verifier> verifier_;            ///< none: everyone is let in
+    aws::detail::request_view shown_;                          ///< to the verifier; kept for its buffer
     wire_decoder decoder_;
     std::array<std::uint64_t, operation_count> requests_{};
     std::uint64_t html_pages_ = 0;
@@ -95,4 +96,4 @@ private:
 /// Writes an error as SQS does: JSON body, status, x-amzn-query-error; or XML.
 void write_failure(failure const&, http_answer&);
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -7,7 +7,7 @@
 
 #include <malloc.h>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// Whether so many buckets are far too many: less than an eighth of them is used. A table that is then cut to twice
 /// its use has to grow, or to shrink, by as much again before it is cut anew, so each removal stays O(1).
@@ -62,4 +62,4 @@ inline void give_back_pages()
 #endif
 }
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// 32 hexadecimal digits in sixteen bytes: an MD5, or a UUID without its hyphens.
 class hex16 {
@@ -23,20 +23,20 @@ public:
     {
         std::size_t at = 0;
         for (char const c : from) {
-            auto const value = text::hex_digit(c);
+            auto const value = quern::detail::text::hex_digit(c);
             if (value < 0 || at == digits) continue;
             bytes_[at / 2] = bytes_[at / 2] << 4 | static_cast<std::byte>(value);
             ++at;
         }
     }
 
-    void write(char* out) const { text::write_hex(out, bytes_); }
+    void write(char* out) const { quern::detail::text::write_hex(out, bytes_); }
 
     /// "f47ac10b-58cc-4372-a567-0e02b2c3d479"
     void write_uuid(char* out) const
     {
         for (std::span<std::byte const> left = bytes_; std::size_t const size : {4, 2, 2, 2, 6}) {
-            text::write_hex(out, left.first(size));
+            quern::detail::text::write_hex(out, left.first(size));
             left = left.subspan(size);
             out += 2 * size;
             if (!left.empty()) *out++ = '-';
@@ -47,4 +47,4 @@ private:
     std::array<std::byte, 16> bytes_{};
 };
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

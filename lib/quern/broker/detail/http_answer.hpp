@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// Answer to a request, with what SQS says in its headers.
-struct http_answer : net::http_answer {
+struct http_answer : net::detail::http_answer {
     std::string query_error; ///< value of x-amzn-query-error, "<code>;Sender"; empty without an error
     std::string request_id;  ///< XML answers have it in the body too
     bool xml = false;        ///< in the query protocol
@@ -18,7 +18,7 @@ struct http_answer : net::http_answer {
 
     void clear()
     {
-        net::http_answer::clear();
+        net::detail::http_answer::clear();
         content_type = json;
         query_error.clear();
         xml = false;
@@ -31,4 +31,4 @@ private:
     static constexpr std::string_view json = "application/x-amz-json-1.0";
 };
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 std::string id_source::uuid()
 {
@@ -34,4 +34,4 @@ std::string id_source::sequence_number()
     return "188" + std::string(17 - low.size(), '0') + low;
 }
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// Spreads a counter or a key over all 64 bits (SplitMix64, Steele, Lea and Flood 2014).
 constexpr std::uint64_t mixed(std::uint64_t x)
@@ -33,4 +33,4 @@ private:
     std::uint64_t sequence_ = 0;
 };
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

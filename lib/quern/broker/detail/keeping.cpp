@@ -5,6 +5,9 @@
 #include <unordered_map>
 
 namespace quern::broker {
+
+using namespace detail;
+
 namespace {
 
 failure damaged(std::string what)
@@ -24,7 +27,7 @@ queue_record in_its_partition(queue_record kept)
     constexpr std::string_view before = "arn:aws:sqs:";
     if (!kept.arn.starts_with(before)) return kept;
     auto const region = kept.arn.substr(before.size(), kept.arn.find(':', before.size()) - before.size());
-    auto const name = aws::partition_of(region).name;
+    auto const name = aws::detail::partition_of(region).name;
     if (name == "aws") return kept;
     auto const old = std::string(before) + region + ':';
     auto const right = "arn:" + std::string(name) + ":sqs:" + region + ':';
@@ -39,7 +42,7 @@ queue_record in_its_partition(queue_record kept)
 /// Fills an engine.
 class engine::restoring final : public journal_reader {
 public:
-    restoring(state& into, instant now) : into_(into), now_(now) {}
+    restoring(engine_state& into, instant now) : into_(into), now_(now) {}
 
     result<void> take(engine_totals const& kept) override
     {
@@ -56,7 +59,7 @@ public:
         settings.fifo = kept.attributes.contains("FifoQueue");
         auto given = kept.attributes;
         auto const policy = given.extract("Policy"); // may be longer than what is taken today
-        if (auto const bad = broker::apply(settings, given))
+        if (auto const bad = broker::detail::apply(settings, given))
             return damaged("queue " + kept.arn + ", " + bad->message);
         if (policy) settings.policy = policy.mapped();
         auto made = std::make_unique<queue>(into_, kept, std::move(settings), now_);
@@ -76,7 +79,7 @@ public:
         m->order = kept.progress.place;
         m->id = hex16(kept.id);
         m->body = kept.body;
-        m->md5_of_body = hex16(sqs::md5_of_body(kept.body));
+        m->md5_of_body = hex16(sqs::detail::md5_of_body(kept.body));
         m->sent_at = kept.sent_at;
         m->retained_from = kept.retained_from;
         m->receive = kept.progress.receive;
@@ -89,7 +92,7 @@ public:
             !kept.deduplication_id.empty() || !kept.sequence_number.empty() || !kept.source_arn.empty()) {
             auto& rest = m->own_rest();
             if (kept.attributes) rest.attributes = *kept.attributes;
-            if (kept.attributes) rest.md5_of_attributes = sqs::md5_of_attributes(rest.attributes);
+            if (kept.attributes) rest.md5_of_attributes = sqs::detail::md5_of_attributes(rest.attributes);
             rest.trace_header = kept.trace_header;
             rest.group_id = kept.group_id;
             rest.deduplication_id = kept.deduplication_id;
@@ -128,7 +131,7 @@ private:
         return std::min(p.until, now_ + (p.until - began));
     }
 
-    state& into_;
+    engine_state& into_;
     instant now_;
     std::unordered_map<std::uint64_t, queue*> by_number_;
 };

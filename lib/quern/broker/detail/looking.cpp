@@ -1,6 +1,9 @@
 #include <quern/broker/detail/engine_state.hpp>
 
 namespace quern::broker {
+
+using namespace detail;
+
 namespace {
 
 std::string_view name_of(message_state state)

@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// Owner of the messages of a queue, by stored_message::number. Insertion, look-up and removal in O(1).
 class message_table {
@@ -90,4 +90,4 @@ private:
     table table_{table::bucket_traits(buckets_.data(), buckets_.size())};
 };
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -1,9 +1,16 @@
+// Every operation first does what is due by now (advance), then marks the queues that have messages for waiting
+// receives (wake), and then answers these (serve).
+
 #include <quern/broker/detail/engine_state.hpp>
 #include <quern/core/detail/text/digest.hpp>
 #include <quern/sqs/detail/md5.hpp>
 #include <quern/sqs/limits.hpp>
 
 namespace quern::broker {
+
+using namespace detail;
+using namespace quern::detail;
+
 namespace {
 
 using std::chrono::seconds;
@@ -44,10 +51,10 @@ std::vector<std::string_view> ids_of(std::vector<Entry> const& entries)
 sqs::send_message_response store(services& with, queue& to, sqs::send_message_entry sent, instant now)
 {
     sqs::send_message_response out;
-    out.md5_of_body = sqs::md5_of_body(sent.body);
-    if (!sent.attributes.empty()) out.md5_of_attributes = sqs::md5_of_attributes(sent.attributes);
+    out.md5_of_body = sqs::detail::md5_of_body(sent.body);
+    if (!sent.attributes.empty()) out.md5_of_attributes = sqs::detail::md5_of_attributes(sent.attributes);
     if (!sent.system_attributes.empty())
-        out.md5_of_system_attributes = sqs::md5_of_attributes(sent.system_attributes);
+        out.md5_of_system_attributes = sqs::detail::md5_of_attributes(sent.system_attributes);
 
     std::string deduplication_id;
     std::string key;

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 
-namespace quern::broker {
+namespace quern::broker::detail {
+
+using namespace quern::detail;
+
 namespace {
 
 constexpr std::string_view of_queue = "`queue`, `arn`";
@@ -108,4 +111,4 @@ std::string metrics_text(
     return to.take();
 }
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// Answers since the start, by operation, empty for requests that named none, and HTTP status, 0 for none.
 using answer_counts = std::map<std::pair<std::string_view, int>, std::uint64_t>;
@@ -25,4 +25,4 @@ std::span<metric const> metrics();
 /// In Prometheus' text format, 0.0.4.
 std::string metrics_text(std::vector<queue_look> const&, answer_counts const&, server_counters const&, instant now);
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

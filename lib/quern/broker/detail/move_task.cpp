@@ -4,7 +4,10 @@
 
 #include <boost/json.hpp>
 
-namespace quern::broker {
+namespace quern::broker::detail {
+
+using namespace quern::detail;
+
 namespace {
 
 std::string_view name_of(move_task::state status)
@@ -55,4 +58,4 @@ std::optional<task_handle> decode_task_handle(std::string_view text)
     return task_handle{std::string(id->as_string()), std::string(source->as_string())};
 }
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

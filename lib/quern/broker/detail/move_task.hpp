@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// A move from a dead-letter queue to another queue, or back to where each message came from. On the agenda for its
 /// next step, which moves one message.
@@ -38,4 +38,4 @@ struct task_handle {
 std::string encode(task_handle const&);
 std::optional<task_handle> decode_task_handle(std::string_view);
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -3,6 +3,9 @@
 #include <algorithm>
 
 namespace quern::broker {
+
+using namespace detail;
+
 namespace {
 
 using std::chrono::seconds;
@@ -35,7 +38,7 @@ bool same_source(move_task const& task, std::string_view arn)
 
 } // namespace
 
-move_task* engine::state::active_task(std::string_view source_arn)
+move_task* engine_state::active_task(std::string_view source_arn)
 {
     auto const at =
         std::ranges::find_if(tasks, [&](auto const& t) { return t.active() && same_source(t, source_arn); });
@@ -141,13 +144,13 @@ result<sqs::list_message_move_tasks_response> engine::list_message_move_tasks(
     return out;
 }
 
-void engine::state::step(move_task& task, instant now)
+void engine_state::step(move_task& task, instant now)
 {
     move_one(task, now);
     record.changed(task);
 }
 
-void engine::state::move_one(move_task& task, instant now)
+void engine_state::move_one(move_task& task, instant now)
 {
     auto const fails = [&](std::string_view why) {
         task.status = status::failed;

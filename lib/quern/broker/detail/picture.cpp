@@ -6,7 +6,10 @@
 
 #include <algorithm>
 
-namespace quern::broker {
+namespace quern::broker::detail {
+
+using namespace quern::detail;
+
 namespace {
 
 using text::json_writer;
@@ -93,4 +96,4 @@ void write_messages(std::vector<message_look> const& all, std::size_t most_of_bo
     out.end_array().end_object();
 }
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

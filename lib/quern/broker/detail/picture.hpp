@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// One line of JSON, as docs/guide/local-broker.md tells it:
 /// {"program":…,"traffic":{…},"queues":[{"name":…,"visible":…}]}
@@ -16,4 +16,4 @@ std::string picture_of(server&, bool admin, tick began_at, clock&);
 /// beside.
 void write_messages(std::vector<message_look> const&, std::size_t most_of_body, std::string& to);
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -12,7 +12,10 @@
 #include <map>
 #include <optional>
 
-namespace quern::broker {
+namespace quern::broker::detail {
+
+using namespace quern::detail;
+
 namespace {
 
 using text::json_writer;
@@ -155,17 +158,26 @@ std::string decoded(std::string_view text)
     return text::percent_decoded(spaced);
 }
 
-/// Adds "a.1.b=c&…". False when there is too much of it.
-bool add_parameters(std::string_view form, node& root, std::size_t& count)
+/// Shows each "name=value" of a form, until it is enough. False: it was, or they are too many.
+template <class Use>
+bool each_parameter(std::string_view form, std::size_t& count, Use use)
 {
     while (!form.empty()) {
         auto const end = std::min(form.find('&'), form.size());
         auto const one = form.substr(0, end);
         form.remove_prefix(std::min(end + 1, form.size()));
-        if (one.empty()) continue;
+        if (!one.empty() && (++count > most_parameters || !use(one))) return false;
+    }
+    return true;
+}
+
+/// Adds "a.1.b=c&…". False when there is too much of it.
+bool add_parameters(std::string_view form, node& root, std::size_t& count)
+{
+    return each_parameter(form, count, [&](std::string_view one) {
         auto const equals = std::min(one.find('='), one.size());
         auto const name = decoded(one.substr(0, equals));
-        if (++count > most_parameters || std::ranges::count(name, '.') >= most_parts) return false;
+        if (std::ranges::count(name, '.') >= most_parts) return false;
         auto* at = &root;
         std::string_view left = name;
         for (auto dot = left.find('.'); dot != left.npos; dot = left.find('.')) {
@@ -173,13 +185,13 @@ bool add_parameters(std::string_view form, node& root, std::size_t& count)
             left.remove_prefix(dot + 1);
         }
         at->parts[std::string(left)].value = decoded(one.substr(std::min(equals + 1, one.size())));
-    }
-    return true;
+        return true;
+    });
 }
 
 } // namespace
 
-bool is_query_call(net::http_request const& request)
+bool is_query_call(net::detail::http_request const& request)
 {
     constexpr std::string_view form = "application/x-www-form-urlencoded";
     auto const type = request.fields.find("content-type");
@@ -188,27 +200,23 @@ bool is_query_call(net::http_request const& request)
     return request.method == "GET" && (query.starts_with("Action=") || query.find("&Action=") != query.npos);
 }
 
-std::string action_of(net::http_request const& request)
+std::string action_of(net::detail::http_request const& request)
 {
     constexpr std::size_t most_of_action = 256;
     std::string out;
     std::size_t count = 0;
     auto const look_at = [&](std::string_view form) {
-        while (!form.empty() && count <= most_parameters) {
-            auto const end = std::min(form.find('&'), form.size());
-            auto const one = form.substr(0, end);
-            form.remove_prefix(std::min(end + 1, form.size()));
-            if (one.empty()) continue;
-            ++count;
+        each_parameter(form, count, [&](std::string_view one) {
             if (one.starts_with("Action=")) out = decoded(one.substr(7, most_of_action));
-        }
+            return true;
+        });
     };
     look_at(request.query());
     if (request.method != "GET") look_at(request.body);
     return out;
 }
 
-result<query_call> read_query_call(net::http_request const& request)
+result<query_call> read_query_call(net::detail::http_request const& request)
 {
     node root;
     std::size_t count = 0;
@@ -228,4 +236,4 @@ result<query_call> read_query_call(net::http_request const& request)
     return out;
 }
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

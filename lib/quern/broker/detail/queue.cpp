@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 namespace {
 
 using std::chrono::seconds;
@@ -136,11 +136,6 @@ void queue::shrank()
     if (few_messages || few_notes) give_back_pages();
 }
 
-stored_message* queue::find(std::uint64_t message)
-{
-    return messages_.find(message);
-}
-
 void queue::receive(stored_message& m, instant until, instant now)
 {
     if (m.receive_count == 0) m.first_received_at = now;
@@ -252,4 +247,4 @@ void queue::watch_oldest()
     with_.times.arm(*this, ages_.begin()->retained_from + seconds(settings_.retention));
 }
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -1,18 +1,23 @@
 #pragma once
 
+#include <quern/broker/detail/agenda.hpp>
 #include <quern/broker/detail/delivery_order.hpp>
 #include <quern/broker/detail/giving_back.hpp>
-#include <quern/broker/detail/long_poll.hpp>
 #include <quern/broker/detail/message_table.hpp>
 #include <quern/broker/detail/recent.hpp>
 #include <quern/broker/detail/services.hpp>
 #include <quern/broker/detail/settings.hpp>
+#include <quern/sqs/types.hpp>
 
+#include <boost/intrusive/list.hpp>
+
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// Answer to a deduplicated send.
 struct sent_before {
@@ -30,6 +35,24 @@ struct attempt {
 };
 
 class queue;
+
+using in_line_hook = boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
+/// A receive that waits for a message. On the agenda for its deadline, in its queue's line for a message; leaves both
+/// by itself when destroyed.
+struct parked_poll : timed, in_line_hook {
+    parked_poll(std::uint64_t number, queue& where, sqs::receive_message_request what)
+        : timed(kind::poll), id(number), home(&where), request(std::move(what))
+    {}
+
+    std::uint64_t id;
+    queue* home;
+    sqs::receive_message_request request;
+};
+
+/// First come, first served.
+using poll_line = boost::intrusive::list<parked_poll, boost::intrusive::base_hook<in_line_hook>,
+    boost::intrusive::constant_time_size<false>>;
 
 /// On the agenda for the moment from which the oldest deduplication or receive attempt id of a queue counts no more.
 struct note_watch : timed {
@@ -83,7 +106,7 @@ public:
     void purge(instant now);
 
     /// By stored_message::number; nullptr when it is gone.
-    stored_message* find(std::uint64_t message);
+    stored_message* find(std::uint64_t message) { return messages_.find(message); }
     /// Oldest first, until `use` answers false.
     template <class Use>
     void each(Use use) const
@@ -149,4 +172,4 @@ private:
     std::size_t delayed_ = 0;
 };
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -1,6 +1,7 @@
 #include <quern/broker/detail/receipt.hpp>
 
 #include <quern/broker/detail/ids.hpp>
+#include <quern/core/detail/text/base64.hpp>
 
 #include <openssl/evp.h>
 
@@ -11,50 +12,17 @@
 #include <stdexcept>
 #include <string_view>
 
-namespace quern::broker {
+namespace quern::broker::detail {
+
+using namespace quern::detail;
+
 namespace {
 
 constexpr std::string_view prefix = "AQEB";
-constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::size_t block_size = 16, parts = 3;
 static_assert(prefix.size() + parts * block_size * 4 / 3 == receipt_codec::size);
 
 using blocks = std::array<unsigned char, parts * block_size>;
-
-constexpr auto values = [] {
-    std::array<std::int8_t, 256> out{};
-    out.fill(-1);
-    for (std::size_t i = 0; i != letters.size(); ++i) {
-        out[static_cast<unsigned char>(letters[i])] = static_cast<std::int8_t>(i);
-    }
-    return out;
-}();
-
-/// Base64: the bytes fill their characters, so each text has one reading and each reading one text.
-void write_letters(blocks const& from, char* out)
-{
-    for (std::size_t i = 0; i != from.size(); i += 3) {
-        std::uint32_t const bits = std::uint32_t{from[i]} << 16 | std::uint32_t{from[i + 1]} << 8 | from[i + 2];
-        for (int shift = 18; shift >= 0; shift -= 6)
-            *out++ = letters[bits >> shift & 63];
-    }
-}
-
-bool read_letters(std::string_view text, blocks& to)
-{
-    for (std::size_t i = 0; i != to.size(); i += 3) {
-        std::uint32_t bits = 0;
-        for (char const c : text.substr(i / 3 * 4, 4)) {
-            auto const value = values[static_cast<unsigned char>(c)];
-            if (value < 0) return false;
-            bits = bits << 6 | static_cast<std::uint32_t>(value);
-        }
-        to[i] = static_cast<unsigned char>(bits >> 16);
-        to[i + 1] = static_cast<unsigned char>(bits >> 8);
-        to[i + 2] = static_cast<unsigned char>(bits);
-    }
-    return true;
-}
 
 struct free_context {
     void operator()(EVP_CIPHER_CTX* p) const { EVP_CIPHER_CTX_free(p); }
@@ -131,14 +99,17 @@ void receipt_codec::write(receipt const& r, char* out) const
         at += block_size;
     }
     out = prefix.copy(out, prefix.size()) + out;
-    write_letters(ciphers_->encrypt(plain), out);
+    auto const sealed = ciphers_->encrypt(plain);
+    text::write_base64(out, {reinterpret_cast<char const*>(sealed.data()), sealed.size()});
 }
 
 std::optional<receipt> receipt_codec::read(std::string_view handle) const
 {
     if (handle.size() != size || !handle.starts_with(prefix)) return {};
     blocks sealed;
-    if (!read_letters(handle.substr(prefix.size()), sealed)) return {};
+    auto const bytes = text::base64_decode(handle.substr(prefix.size()));
+    if (!bytes || bytes->size() != sealed.size()) return {};
+    std::memcpy(sealed.data(), bytes->data(), sealed.size());
     auto const plain = ciphers_->decrypt(sealed);
 
     receipt out;
@@ -155,4 +126,4 @@ std::optional<receipt> receipt_codec::read(std::string_view handle) const
     return out;
 }
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// Content of a receipt handle: one receive of one message of one queue.
 struct receipt {
@@ -49,4 +49,4 @@ private:
     std::unique_ptr<ciphers> ciphers_;
 };
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// Deduplication ids and receive attempt ids count for five minutes (SQS API reference, SendMessage and
 /// ReceiveMessage).
@@ -99,4 +99,4 @@ private:
     std::deque<end> ends_; ///< in the order of time, as the interval is always the same
 };
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -3,7 +3,7 @@
 #include <quern/broker/detail/move_task.hpp>
 #include <quern/broker/detail/queue.hpp>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 namespace {
 
 message_progress progress_of(stored_message const& m)
@@ -102,4 +102,4 @@ void recorder::sent(queue const& q, std::string_view key, wall_time until, sent_
     if (auto* const to = noting()) to->was_sent({q.number, key, until, answer.message_id, answer.sequence_number});
 }
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -2,11 +2,9 @@
 
 #include <quern/broker/journal.hpp>
 
-#include <cstdint>
 #include <string_view>
-#include <utility>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 class queue;
 struct move_task;
@@ -37,4 +35,4 @@ private:
     bool unsaved_ = false;
 };
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

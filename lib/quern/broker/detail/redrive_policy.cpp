@@ -7,7 +7,10 @@
 
 #include <algorithm>
 
-namespace quern::broker {
+namespace quern::broker::detail {
+
+using namespace quern::detail;
+
 namespace {
 
 namespace json = boost::json;
@@ -41,7 +44,7 @@ bool redrive_allow_policy::allows(std::string_view source_arn) const
 
 result<redrive_policy> parse_redrive_policy(std::string_view text)
 {
-    auto const no = [&](std::string_view why) { return refuse("RedrivePolicy", text, why); };
+    auto const no = [&](std::string_view why) { return invalid_parameter("RedrivePolicy", text, why); };
     auto const object = parse_object(text);
     if (!object) return no("Redrive policy is not a valid JSON map.");
     auto const* target = object->if_contains("deadLetterTargetArn");
@@ -61,7 +64,7 @@ result<redrive_policy> parse_redrive_policy(std::string_view text)
 result<redrive_allow_policy> parse_redrive_allow_policy(std::string_view text)
 {
     using permission = redrive_allow_policy::permission;
-    auto const no = [&](std::string_view why) { return refuse("RedriveAllowPolicy", text, why); };
+    auto const no = [&](std::string_view why) { return invalid_parameter("RedriveAllowPolicy", text, why); };
     auto const object = parse_object(text);
     if (!object) return no("Redrive allow policy is not a valid JSON map.");
     auto const* who = object->if_contains("redrivePermission");
@@ -110,4 +113,4 @@ std::string to_json(redrive_allow_policy const& policy)
         {"sourceQueueArns", json::array(policy.source_arns.begin(), policy.source_arns.end())}});
 }
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -2,7 +2,7 @@
 
 #include <quern/broker/detail/settings.hpp>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// {"deadLetterTargetArn": "…", "maxReceiveCount": 1 to 1000, a number or a numeric string}
 [[nodiscard]] result<redrive_policy> parse_redrive_policy(std::string_view json);
@@ -13,4 +13,4 @@ namespace quern::broker {
 std::string to_json(redrive_policy const&);
 std::string to_json(redrive_allow_policy const&);
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

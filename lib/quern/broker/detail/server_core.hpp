@@ -12,12 +12,12 @@
 #include <string>
 #include <unordered_map>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 class session;
 
 /// Broker behind an HTTP server: its time, its long polls, its journal.
-class server_core final : public net::http_server {
+class server_core final : public net::detail::http_server {
 public:
     server_core(boost::asio::any_io_executor, server_options, engine_options, clock&);
 
@@ -38,7 +38,7 @@ public:
     server_counters all_counters() const;
     std::string metrics();
 
-    std::unique_ptr<net::http_session> greet(net::http_connection&) override;
+    std::unique_ptr<net::detail::http_session> greet(net::detail::http_connection&) override;
     bool holds_back() const override { return broker.queues().unsaved(); }
 
     server_options const options;
@@ -61,4 +61,4 @@ private:
     bool saving_ = false; ///< at the end of this turn
 };
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

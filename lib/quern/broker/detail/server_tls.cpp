@@ -2,7 +2,7 @@
 
 #include <openssl/ssl.h>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 namespace ssl = boost::asio::ssl;
 
@@ -20,9 +20,18 @@ result<std::shared_ptr<ssl::context>> server_tls(server_options const& options)
     boost::system::error_code ec;
     tls->use_certificate_chain_file(options.tls_certificate, ec);
     if (ec) return refuse("tls_certificate", "\"" + options.tls_certificate + "\": " + ec.message());
+    auto const has_phrase = std::make_shared<bool>(false); // or OpenSSL asks for it on the terminal, and waits
+    tls->set_password_callback([has_phrase](std::size_t, ssl::context::password_purpose) {
+        *has_phrase = true;
+        return std::string();
+    });
     tls->use_private_key_file(options.tls_key, ssl::context::pem, ec);
+    if (ec && *has_phrase)
+        return refuse("tls_key",
+            "\"" + options.tls_key + "\" has a pass phrase: `openssl pkey -in " + options.tls_key +
+                " -out FILE` writes one without");
     if (ec) return refuse("tls_key", "\"" + options.tls_key + "\": " + ec.message());
     return tls;
 }
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -7,7 +7,7 @@
 
 #include <memory>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// TLS context (1.2 or newer) with the certificate that a server shows its clients; null when the options name no
 /// certificate.
@@ -16,4 +16,4 @@ namespace quern::broker {
 ///                                   not belong to the certificate
 [[nodiscard]] result<std::shared_ptr<boost::asio::ssl::context>> server_tls(server_options const&);
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// State that all queues of an engine share.
 struct services {
@@ -29,7 +29,7 @@ struct services {
         if (account.empty()) account = asking.account_id.empty() ? options.account_id : asking.account_id;
         auto const& region = asking.region.empty() ? options.region : asking.region;
         std::string out("arn:");
-        out.append(aws::partition_of(region).name).append(":sqs:").append(region);
+        out.append(aws::detail::partition_of(region).name).append(":sqs:").append(region);
         return out.append(1, ':').append(account).append(1, ':');
     }
 
@@ -49,4 +49,4 @@ private:
     }
 };
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -10,12 +10,14 @@
 #include <algorithm>
 #include <iterator>
 
-namespace quern::broker {
+namespace quern::broker::detail {
+
+using namespace quern::detail;
+
 namespace {
 
 using problem = std::optional<failure>;
 using setting_text = std::optional<std::string>;
-constexpr std::string_view per_group = "perMessageGroupId";
 
 problem unknown_name(std::string_view name)
 {
@@ -29,135 +31,105 @@ problem bad_value(std::string_view name, std::string_view why = {})
     return fail(error::invalid_attribute_value, std::move(message));
 }
 
-problem set_number(int& out, std::string_view name, std::string_view value, int least, int most)
-{
-    auto const number = text::number_in<int>(value);
-    if (!number || *number < least || *number > most) return bad_value(name);
-    out = *number;
-    return {};
-}
-
-problem set_flag(bool& out, std::string_view name, std::string_view value)
-{
-    auto const flag = flag_of(value);
-    if (!flag) return bad_value(name);
-    out = *flag;
-    return {};
-}
-
-problem set_choice(
-    bool& out, std::string_view name, std::string_view value, std::string_view no, std::string_view yes)
-{
-    if (value != no && value != yes) return bad_value(name);
-    out = value == yes;
-    return {};
-}
-
-setting_text flag(bool value)
-{
-    return value ? "true" : "false";
-}
-
 /// How one attribute is set and shown. `set` may assume that the attribute suits the type of queue.
 struct attribute {
     std::string_view name;
     bool fifo_only;
-    problem (*set)(queue_settings&, std::string_view value);
+    problem (*set)(queue_settings&, std::string_view name, std::string_view value);
     setting_text (*show)(queue_settings const&);
 };
 
+template <int queue_settings::*Member, int Least, int Most>
+constexpr attribute number(std::string_view name)
+{
+    auto const set = [](queue_settings& s, std::string_view its, std::string_view value) {
+        auto const given = text::number_in<int>(value);
+        if (!given || *given < Least || *given > Most) return bad_value(its);
+        s.*Member = *given;
+        return problem();
+    };
+    return {name, false, set, [](queue_settings const& s) -> setting_text { return std::to_string(s.*Member); }};
+}
+
+template <bool queue_settings::*Member>
+constexpr attribute flag(std::string_view name, bool fifo_only)
+{
+    auto const set = [](queue_settings& s, std::string_view its, std::string_view value) {
+        auto const given = flag_of(value);
+        if (!given) return bad_value(its);
+        s.*Member = *given;
+        return problem();
+    };
+    return {
+        name, fifo_only, set, [](queue_settings const& s) -> setting_text { return s.*Member ? "true" : "false"; }};
+}
+
+/// One of two words, of a FIFO queue.
+template <bool queue_settings::*Member, auto& No, auto& Yes>
+constexpr attribute choice(std::string_view name)
+{
+    auto const set = [](queue_settings& s, std::string_view its, std::string_view value) {
+        if (value != No && value != Yes) return bad_value(its);
+        s.*Member = value == Yes;
+        return problem();
+    };
+    return {name, true, set, [](queue_settings const& s) -> setting_text { return s.*Member ? Yes : No; }};
+}
+constexpr char of_queue[] = "queue", of_group[] = "messageGroup", per_queue[] = "perQueue",
+               per_group[] = "perMessageGroupId";
+
+/// JSON of its own; shown where there is any.
+template <auto Member, auto Parse>
+constexpr attribute policy(std::string_view name)
+{
+    auto const set = [](queue_settings& s, std::string_view, std::string_view value) {
+        (s.*Member).reset();
+        if (value.empty()) return problem();
+        auto parsed = Parse(value);
+        if (!parsed) return problem(parsed.error());
+        s.*Member = std::move(*parsed);
+        return problem();
+    };
+    return {
+        name, false, set, [](queue_settings const& s) { return s.*Member ? to_json(*(s.*Member)) : setting_text(); }};
+}
+
 constexpr attribute attributes[] = {
-    {"ContentBasedDeduplication", true,
-        [](queue_settings& s, std::string_view v) {
-            return set_flag(s.content_based_deduplication, "ContentBasedDeduplication", v);
-        },
-        [](queue_settings const& s) { return flag(s.content_based_deduplication); }},
-    {"DeduplicationScope", true,
-        [](queue_settings& s, std::string_view v) {
-            return set_choice(s.deduplicate_per_group, "DeduplicationScope", v, "queue", "messageGroup");
-        },
-        [](queue_settings const& s) -> setting_text { return s.deduplicate_per_group ? "messageGroup" : "queue"; }},
-    {"DelaySeconds", false,
-        [](queue_settings& s, std::string_view v) { return set_number(s.delay, "DelaySeconds", v, 0, 900); },
-        [](queue_settings const& s) -> setting_text { return std::to_string(s.delay); }},
+    flag<&queue_settings::content_based_deduplication>("ContentBasedDeduplication", true),
+    choice<&queue_settings::deduplicate_per_group, of_queue, of_group>("DeduplicationScope"),
+    number<&queue_settings::delay, 0, 900>("DelaySeconds"),
     {"FifoQueue", true,
-        [](queue_settings&, std::string_view v) {
-            return flag_of(v).value_or(false) ? problem()
-                                              : bad_value("FifoQueue", "Modifying queue type is not supported.");
+        [](queue_settings&, std::string_view its, std::string_view v) {
+            return flag_of(v).value_or(false) ? problem() : bad_value(its, "Modifying queue type is not supported.");
         },
-        [](queue_settings const&) { return flag(true); }},
-    {"FifoThroughputLimit", true,
-        [](queue_settings& s, std::string_view v) {
-            return set_choice(s.throughput_per_group, "FifoThroughputLimit", v, "perQueue", per_group);
-        },
-        [](queue_settings const& s) -> setting_text {
-            return std::string(s.throughput_per_group ? per_group : "perQueue");
-        }},
-    {"KmsDataKeyReusePeriodSeconds", false,
-        [](queue_settings& s, std::string_view v) {
-            return set_number(s.kms_reuse, "KmsDataKeyReusePeriodSeconds", v, 60, 86'400);
-        },
+        [](queue_settings const&) -> setting_text { return "true"; }},
+    choice<&queue_settings::throughput_per_group, per_queue, per_group>("FifoThroughputLimit"),
+    {"KmsDataKeyReusePeriodSeconds", false, number<&queue_settings::kms_reuse, 60, 86'400>({}).set,
         [](queue_settings const& s) {
             return s.kms_key.empty() && s.kms_reuse == 300 ? setting_text() : std::to_string(s.kms_reuse);
         }},
     {"KmsMasterKeyId", false,
-        [](queue_settings& s, std::string_view v) {
+        [](queue_settings& s, std::string_view, std::string_view v) {
             s.kms_key = v;
             return problem();
         },
         [](queue_settings const& s) { return s.kms_key.empty() ? setting_text() : s.kms_key; }},
-    {"MaximumMessageSize", false,
-        [](queue_settings& s, std::string_view v) {
-            return set_number(s.maximum_message_size, "MaximumMessageSize", v, 1024, 1'048'576);
-        },
-        [](queue_settings const& s) -> setting_text { return std::to_string(s.maximum_message_size); }},
-    {"MessageRetentionPeriod", false,
-        [](queue_settings& s, std::string_view v) {
-            return set_number(s.retention, "MessageRetentionPeriod", v, 60, 1'209'600);
-        },
-        [](queue_settings const& s) -> setting_text { return std::to_string(s.retention); }},
+    number<&queue_settings::maximum_message_size, 1024, 1'048'576>("MaximumMessageSize"),
+    number<&queue_settings::retention, 60, 1'209'600>("MessageRetentionPeriod"),
     {"Policy", false,
-        [](queue_settings& s, std::string_view v) {
-            if (v.size() > max_policy_bytes) return bad_value("Policy", "Must be at most 8192 bytes long.");
+        [](queue_settings& s, std::string_view its, std::string_view v) {
+            if (v.size() > max_policy_bytes) return bad_value(its, "Must be at most 8192 bytes long.");
             boost::system::error_code ec;
-            if (!v.empty() && (!boost::json::parse(v, ec).is_object() || ec)) return bad_value("Policy");
+            if (!v.empty() && (!boost::json::parse(v, ec).is_object() || ec)) return bad_value(its);
             s.policy = v;
             return problem();
         },
         [](queue_settings const& s) { return s.policy.empty() ? setting_text() : s.policy; }},
-    {"ReceiveMessageWaitTimeSeconds", false,
-        [](queue_settings& s, std::string_view v) {
-            return set_number(s.wait_time, "ReceiveMessageWaitTimeSeconds", v, 0, 20);
-        },
-        [](queue_settings const& s) -> setting_text { return std::to_string(s.wait_time); }},
-    {"RedriveAllowPolicy", false,
-        [](queue_settings& s, std::string_view v) {
-            s.redrive_allow.reset();
-            if (v.empty()) return problem();
-            auto parsed = parse_redrive_allow_policy(v);
-            if (!parsed) return problem(parsed.error());
-            s.redrive_allow = std::move(*parsed);
-            return problem();
-        },
-        [](queue_settings const& s) { return s.redrive_allow ? to_json(*s.redrive_allow) : setting_text(); }},
-    {"RedrivePolicy", false,
-        [](queue_settings& s, std::string_view v) {
-            s.redrive.reset();
-            if (v.empty()) return problem();
-            auto parsed = parse_redrive_policy(v);
-            if (!parsed) return problem(parsed.error());
-            s.redrive = std::move(*parsed);
-            return problem();
-        },
-        [](queue_settings const& s) { return s.redrive ? to_json(*s.redrive) : setting_text(); }},
-    {"SqsManagedSseEnabled", false,
-        [](queue_settings& s, std::string_view v) { return set_flag(s.managed_sse, "SqsManagedSseEnabled", v); },
-        [](queue_settings const& s) { return flag(s.managed_sse); }},
-    {"VisibilityTimeout", false,
-        [](queue_settings& s, std::string_view v) {
-            return set_number(s.visibility_timeout, "VisibilityTimeout", v, 0, 43'200);
-        },
-        [](queue_settings const& s) -> setting_text { return std::to_string(s.visibility_timeout); }},
+    number<&queue_settings::wait_time, 0, 20>("ReceiveMessageWaitTimeSeconds"),
+    policy<&queue_settings::redrive_allow, parse_redrive_allow_policy>("RedriveAllowPolicy"),
+    policy<&queue_settings::redrive, parse_redrive_policy>("RedrivePolicy"),
+    flag<&queue_settings::managed_sse>("SqsManagedSseEnabled", false),
+    number<&queue_settings::visibility_timeout, 0, 43'200>("VisibilityTimeout"),
 };
 
 /// Shown, but not to be set.
@@ -179,7 +151,7 @@ problem set_one(queue_settings& settings, std::string const& name, std::string c
         return fail(
             error::invalid_attribute_name, "You can specify the " + name + " only when FifoQueue is set to true.");
     }
-    return known->set(settings, value);
+    return known->set(settings, name, value);
 }
 
 /// One kind of server-side encryption at a time: choosing one switches the other off, asking for both is an error.
@@ -244,4 +216,4 @@ bool is_queue_attribute(std::string_view name)
     return find(name) || std::ranges::find(read_only, name) != std::end(read_only);
 }
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

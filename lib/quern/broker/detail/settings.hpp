@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// After how many receives a message goes to which dead-letter queue.
 struct redrive_policy {
@@ -66,4 +66,4 @@ sqs::string_map texts_of(queue_settings const&);
 /// Whether SQS knows a queue attribute of that name, settable or not. "All" is none.
 bool is_queue_attribute(std::string_view name);
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

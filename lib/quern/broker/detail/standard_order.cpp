@@ -4,7 +4,7 @@
 #include <string>
 #include <unordered_map>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 namespace bi = boost::intrusive;
 
@@ -123,4 +123,4 @@ void standard_order::hide(stored_message& m)
     if (!whose.visible.empty()) tenants_->ready.insert(whose);
 }
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -2,7 +2,6 @@
 
 #include <quern/broker/detail/agenda.hpp>
 #include <quern/broker/detail/hex16.hpp>
-#include <quern/broker/detail/packed_bytes.hpp>
 #include <quern/broker/journal.hpp>
 #include <quern/sqs/types.hpp>
 
@@ -10,10 +9,12 @@
 #include <boost/intrusive/unordered_set_hook.hpp>
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 class queue;
 
@@ -22,6 +23,24 @@ using in_few_bytes = boost::intrusive::optimize_size<true>;
 using order_hook = boost::intrusive::set_base_hook<boost::intrusive::tag<struct order_tag>, in_few_bytes>;
 using age_hook = boost::intrusive::set_base_hook<boost::intrusive::tag<struct age_tag>, in_few_bytes>;
 using table_hook = boost::intrusive::unordered_set_base_hook<boost::intrusive::tag<struct table_tag>>;
+
+/// Bytes that never change, in exactly the memory that they need. A std::string takes twice as much beside them.
+class packed_bytes {
+public:
+    packed_bytes() = default;
+    packed_bytes(std::string_view from) // implicit: it is a text in another place
+        : bytes_(std::make_unique_for_overwrite<char[]>(from.size())), size_(static_cast<std::uint32_t>(from.size()))
+    {
+        if (!from.empty()) std::memcpy(bytes_.get(), from.data(), from.size());
+    }
+
+    operator std::string_view() const { return {bytes_.get(), size_}; }
+    std::size_t size() const { return size_; }
+
+private:
+    std::unique_ptr<char[]> bytes_;
+    std::uint32_t size_ = 0; ///< a message has at most 1 MiB
+};
 
 /// Rare parts of a message; most messages of standard queues have none of them.
 struct message_extras {
@@ -83,4 +102,4 @@ struct by_order {
 using ordered_messages = boost::intrusive::set<stored_message, boost::intrusive::base_hook<order_hook>,
     boost::intrusive::compare<by_order>>;
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -2,13 +2,15 @@
 
 #include <cmath>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 namespace {
 
-constexpr std::size_t fewest = 30;            // in flight
-constexpr std::size_t one_in = 10;            // of the queue's, or of the time
-constexpr std::chrono::minutes recent_for{5}; // processing time; and without a new message
-constexpr double least_time = 60;             // s of one message: less of it says nothing
+// A tenant is noisy with more than a tenth of the queue's messages in flight, and thirty at least; or with more than
+// a tenth of its processing time, where that is enough to say something: a minute in seconds of one message.
+// Processing time is that of the last five minutes, and a tenant without a new message for so long is quiet.
+constexpr std::size_t fewest = 30, one_in = 10;
+constexpr std::chrono::minutes recent_for{5};
+constexpr double least_time = 60;
 constexpr std::chrono::minutes spell_ends_after{1};
 
 bool is_loud(busy_time const& own, busy_time const& all, instant now)
@@ -46,4 +48,4 @@ bool tenant_noise::is_noisy(
     return now >= *noticed_at_;
 }
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

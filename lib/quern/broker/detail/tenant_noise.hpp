@@ -7,7 +7,7 @@
 #include <functional>
 #include <optional>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// Time that messages of a tenant, or of a queue, were in flight of late: each counts until it is deleted or visible
 /// again, what is five minutes old by a third, older still by less.
@@ -51,4 +51,4 @@ private:
     instant loud_at_{};                 ///< the last time
 };
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -3,36 +3,20 @@
 #include <quern/broker/detail/errors.hpp>
 #include <quern/core/detail/text/base64.hpp>
 #include <quern/core/simdjson.hpp>
+#include <quern/sqs/detail/members.hpp>
 
 #include <limits>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
+using namespace quern::detail;
 namespace ondemand = simdjson::ondemand;
 static_assert(wire_decoder::padding >= simdjson::SIMDJSON_PADDING);
 
 namespace {
 
-/// A member of an object, and where its value goes.
-template <class T>
-struct member {
-    std::string_view name;
-    T& into;
-    bool required;
-    bool seen = false;
-};
-
-template <class T>
-member<T> need(std::string_view name, T& into)
-{
-    return {name, into, true};
-}
-
-template <class T>
-member<T> may(std::string_view name, T& into)
-{
-    return {name, into, false};
-}
+using sqs::detail::may;
+using sqs::detail::member;
 
 std::string_view type_name(ondemand::value& value)
 {
@@ -68,138 +52,43 @@ public:
     std::optional<failure> problem;
     bool has_list_values = false; ///< a message attribute with StringListValues or BinaryListValues, even empty
 
-    // ---- what each request is made of ----
-
-    void read(ondemand::object in, sqs::send_message_request& to) { message(in, to, need("QueueUrl", to.queue_url)); }
-    void read(ondemand::object in, sqs::send_message_entry& to) { message(in, to, need("Id", to.id)); }
+    template <class T>
+    void read(ondemand::object in, T& to)
+    {
+        sqs::detail::members(to, [&](auto const&... each) { members(in, each...); });
+    }
     void read(ondemand::object in, sqs::receive_message_request& to)
     {
         to.max_messages = 1; // the service's default; the client's own is ten
         // AttributeNames is the former name of MessageSystemAttributeNames: either or both may come.
-        members(in, need("QueueUrl", to.queue_url), may("AttributeNames", to.system_attribute_names),
-            may("MessageSystemAttributeNames", to.system_attribute_names),
-            may("MessageAttributeNames", to.attribute_names), may("MaxNumberOfMessages", to.max_messages),
-            may("VisibilityTimeout", to.visibility_timeout), may("WaitTimeSeconds", to.wait_time),
-            may("ReceiveRequestAttemptId", to.attempt_id));
-    }
-    void read(ondemand::object in, sqs::delete_message_request& to)
-    {
-        members(in, need("QueueUrl", to.queue_url), need("ReceiptHandle", to.receipt_handle));
-    }
-    void read(ondemand::object in, sqs::delete_message_entry& to)
-    {
-        members(in, need("Id", to.id), need("ReceiptHandle", to.receipt_handle));
-    }
-    void read(ondemand::object in, sqs::change_message_visibility_request& to)
-    {
-        members(in, need("QueueUrl", to.queue_url), need("ReceiptHandle", to.receipt_handle),
-            need("VisibilityTimeout", to.visibility_timeout));
-    }
-    void read(ondemand::object in, sqs::change_visibility_entry& to)
-    {
-        members(in, need("Id", to.id), need("ReceiptHandle", to.receipt_handle),
-            may("VisibilityTimeout", to.visibility_timeout));
-    }
-    void read(ondemand::object in, sqs::send_message_batch_request& to) { batch(in, to); }
-    void read(ondemand::object in, sqs::delete_message_batch_request& to) { batch(in, to); }
-    void read(ondemand::object in, sqs::change_message_visibility_batch_request& to) { batch(in, to); }
-
-    void read(ondemand::object in, sqs::queue_request& to) { members(in, need("QueueUrl", to.queue_url)); }
-    void read(ondemand::object in, sqs::create_queue_request& to)
-    {
-        members(in, need("QueueName", to.queue_name), may("Attributes", to.attributes), may("tags", to.tags));
-    }
-    void read(ondemand::object in, sqs::get_queue_url_request& to)
-    {
-        members(in, need("QueueName", to.queue_name), may("QueueOwnerAWSAccountId", to.owner_account_id));
+        sqs::detail::members(
+            to, [&](auto const&... each) { members(in, each..., may("AttributeNames", to.system_attribute_names)); });
     }
     void read(ondemand::object in, sqs::get_queue_attributes_request& to)
     {
         to.attribute_names.clear(); // none asked for, none returned; asking for all is the client's default
-        members(in, need("QueueUrl", to.queue_url), may("AttributeNames", to.attribute_names));
-    }
-    void read(ondemand::object in, sqs::set_queue_attributes_request& to)
-    {
-        members(in, need("QueueUrl", to.queue_url), need("Attributes", to.attributes));
-    }
-    void read(ondemand::object in, sqs::list_queues_request& to)
-    {
-        members(in, may("QueueNamePrefix", to.name_prefix), may("NextToken", to.next_token),
-            may("MaxResults", to.max_results));
-    }
-    void read(ondemand::object in, sqs::list_dead_letter_source_queues_request& to)
-    {
-        members(
-            in, need("QueueUrl", to.queue_url), may("NextToken", to.next_token), may("MaxResults", to.max_results));
-    }
-    void read(ondemand::object in, sqs::tag_queue_request& to)
-    {
-        members(in, need("QueueUrl", to.queue_url), need("Tags", to.tags));
-    }
-    void read(ondemand::object in, sqs::untag_queue_request& to)
-    {
-        members(in, need("QueueUrl", to.queue_url), need("TagKeys", to.tag_keys));
-    }
-    void read(ondemand::object in, sqs::add_permission_request& to)
-    {
-        members(in, need("QueueUrl", to.queue_url), need("Label", to.label), need("AWSAccountIds", to.account_ids),
-            need("Actions", to.actions));
-    }
-    void read(ondemand::object in, sqs::remove_permission_request& to)
-    {
-        members(in, need("QueueUrl", to.queue_url), need("Label", to.label));
-    }
-    void read(ondemand::object in, sqs::start_message_move_task_request& to)
-    {
-        members(in, need("SourceArn", to.source_arn), may("DestinationArn", to.destination_arn),
-            may("MaxNumberOfMessagesPerSecond", to.max_messages_per_second));
-    }
-    void read(ondemand::object in, sqs::cancel_message_move_task_request& to)
-    {
-        members(in, need("TaskHandle", to.task_handle));
-    }
-    void read(ondemand::object in, sqs::list_message_move_tasks_request& to)
-    {
-        members(in, need("SourceArn", to.source_arn), may("MaxResults", to.max_results));
+        read<sqs::get_queue_attributes_request>(in, to);
     }
 
     void refuse(std::string why) { problem = fail(error::serialization, std::move(why)); }
     void malformed() { refuse("The body of the request is not valid JSON."); }
 
 private:
-    template <class Message, class First>
-    void message(ondemand::object in, Message& to, First first)
-    {
-        members(in, first, need("MessageBody", to.body), may("DelaySeconds", to.delay),
-            may("MessageAttributes", to.attributes), may("MessageSystemAttributes", to.system_attributes),
-            may("MessageDeduplicationId", to.deduplication_id), may("MessageGroupId", to.group_id));
-    }
-
-    template <class Batch>
-    void batch(ondemand::object in, Batch& to)
-    {
-        members(in, need("QueueUrl", to.queue_url), need("Entries", to.entries));
-    }
-
     template <class... T>
     void members(ondemand::object in, member<T>... wanted)
     {
         each(in, [&](std::string_view key, ondemand::value value) {
             auto const is_meant = [&](auto& one) {
                 if (one.name != key) return false;
-                one.seen = true;
+                one.required = false; // it is there
                 name_ = one.name;
-                value_of(value, one.into);
+                value_of(value, one.value);
                 return true;
             };
             void((is_meant(wanted) || ...));
         });
         if (problem) return;
-        ((wanted.required && !wanted.seen && !problem
-                 ? void(problem = fail(error::missing_parameter,
-                            "The request must contain the parameter " + std::string(wanted.name) + "."))
-                 : void()),
-            ...);
+        ((wanted.required && !problem ? void(problem = missing_parameter(wanted.name)) : void()), ...);
     }
 
     /// Every member that is not null.
@@ -369,4 +258,4 @@ template result<sqs::start_message_move_task_request> wire_decoder::decode(std::
 template result<sqs::cancel_message_move_task_request> wire_decoder::decode(std::string_view);
 template result<sqs::list_message_move_tasks_request> wire_decoder::decode(std::string_view);
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string_view>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// Reads the JSON bodies of requests, as the SQS service model (API version 2012-11-05) names their members.
 ///
@@ -17,7 +17,7 @@ namespace quern::broker {
 class wire_decoder {
 public:
     /// Bytes behind the body that are read, whatever is in them: SIMD works in blocks.
-    static constexpr std::size_t padding = net::http_request::padding;
+    static constexpr std::size_t padding = net::detail::http_request::padding;
 
     wire_decoder();
     ~wire_decoder();
@@ -31,11 +31,11 @@ public:
 
     /// Length of a body that the parser has buffers for.
     std::size_t capacity() const;
-    static constexpr std::size_t kept = net::http_request::kept; ///< it keeps no larger ones
+    static constexpr std::size_t kept = net::detail::http_request::kept; ///< it keeps no larger ones
 
 private:
     struct state;
     std::unique_ptr<state> state_;
 };
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

@@ -1,246 +1,176 @@
 #include <quern/broker/detail/wire_encode.hpp>
 
-#include <quern/broker/detail/xml_text.hpp>
 #include <quern/core/detail/text/base64.hpp>
-#include <quern/core/detail/text/json_writer.hpp>
+#include <quern/sqs/detail/json_form.hpp>
 
+#include <string>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 
-// Members of each answer, told to a writer of JSON or to one of XML.
+namespace quern::broker::detail {
 
-namespace quern::broker {
+using namespace quern::detail;
+
 namespace {
 
-/// Names of a member that is more than one: that of all in JSON, that of each in XML, and there of what a map's
-/// entries are found by.
-struct plural {
-    std::string_view json;
-    std::string_view xml = {}; ///< empty: that of the operation's entries, "DeleteMessageBatchResultEntry"
-    std::string_view key = "Name";
-};
+/// How many bytes at the front are a character that XML cannot have, not even escaped: controls, U+FFFE and U+FFFF.
+std::size_t unfit_for_xml(std::string_view text)
+{
+    auto const c = static_cast<unsigned char>(text.front());
+    if (c < 0x20) return c != '\t' && c != '\n' && c != '\r' ? 1 : 0;
+    if (c != 0xEF) return 0;
+    return text.starts_with("\xEF\xBF\xBE") || text.starts_with("\xEF\xBF\xBF") ? 3 : 0;
+}
 
-class json_form {
-public:
-    json_form(answer_form const& form, std::string& to) : action(form.action), out_(to) {}
-
-    template <class Members>
-    void whole(Members members)
-    {
-        out_.begin_object();
-        members();
-        out_.end_object();
-    }
-    void text(std::string_view name, std::string_view value) { out_.member(name, value); }
-    void number(std::string_view name, std::int64_t value) { out_.member(name, value); }
-    void flag(std::string_view name, bool value) { out_.member(name, value); }
-    void bytes(std::string_view name, std::string_view value) { out_.key(name).base64(value); }
-
-    void texts(plural name, std::vector<std::string> const& all)
-    {
-        if (all.empty()) return;
-        out_.key(name.json).begin_array();
-        for (auto const& one : all)
-            out_.string(one);
-        out_.end_array();
-    }
-    template <class All, class Each>
-    void list(plural name, All const& all, Each each)
-    {
-        if (all.empty()) return;
-        out_.key(name.json).begin_array();
-        for (auto const& one : all)
-            whole([&] { each(one); });
-        out_.end_array();
-    }
-    template <class All>
-    void text_map(plural name, All const& all)
-    {
-        if (all.empty()) return;
-        out_.key(name.json).begin_object();
-        for (auto const& [key, value] : all)
-            out_.member(key, std::string_view(value));
-        out_.end_object();
-    }
-    template <class All, class Each>
-    void map(plural name, All const& all, Each each)
-    {
-        if (all.empty()) return;
-        out_.key(name.json).begin_object();
-        for (auto const& one : all) {
-            out_.key(one.name);
-            whole([&] { each(one); });
+void append_xml(std::string& to, std::string_view text)
+{
+    for (std::size_t i = 0; i != text.size(); ++i) {
+        if (auto const size = unfit_for_xml(text.substr(i)); size != 0) {
+            to += "\xEF\xBF\xBD"; // U+FFFD
+            i += size - 1;
+            continue;
         }
-        out_.end_object();
+        char const c = text[i];
+        switch (c) {
+        case '&': to += "&amp;"; break;
+        case '<': to += "&lt;"; break;
+        case '>': to += "&gt;"; break;
+        case '"': to += "&quot;"; break;
+        case '\r': to += "&#xD;"; break; // by itself a reader would make a line feed of it
+        default: to += c;
+        }
     }
+}
 
-    std::string_view const action;
+/// <name>…</name> around whatever `inside` appends.
+template <class Inside>
+void xml_element(std::string& to, std::string_view name, Inside inside)
+{
+    to.append(1, '<').append(name).append(1, '>');
+    inside();
+    to.append("</").append(name).append(1, '>');
+}
 
-private:
-    text::json_writer out_;
-};
+void xml_leaf(std::string& to, std::string_view name, std::string_view text)
+{
+    xml_element(to, name, [&] { append_xml(to, text); });
+}
 
+/// An answer of SQS whose root has this name.
+template <class Inside>
+void xml_document(std::string& to, std::string_view root, Inside inside)
+{
+    to.append("<?xml version=\"1.0\"?><").append(root);
+    to.append(" xmlns=\"http://queue.amazonaws.com/doc/2012-11-05/\">");
+    inside();
+    to.append("</").append(root).append(1, '>');
+}
+
+/// The name in XML of each of what has this name in JSON; empty: that of the operation's entries,
+/// "DeleteMessageBatchResultEntry".
+std::string_view singular(std::string_view name)
+{
+    static constexpr std::pair<std::string_view, std::string_view> known[] = {{"Attributes", "Attribute"},
+        {"Failed", "BatchResultErrorEntry"}, {"MessageAttributes", "MessageAttribute"}, {"Messages", "Message"},
+        {"QueueUrls", "QueueUrl"}, {"Tags", "Tag"}};
+    for (auto const& [all, each] : known)
+        if (all == name) return each;
+    return {};
+}
+
+/// Appends answers as XML.
 class xml_form {
 public:
-    xml_form(answer_form const& form, std::string& to) : action(form.action), to_(to) {}
+    xml_form(std::string_view action, std::string& to) : result_(std::string(action) + "Result"), to_(to) {}
 
-    template <class Members>
-    void whole(Members members)
+    template <class Answer>
+    void write(Answer const& answer)
     {
-        xml_element(to_, std::string(action) + "Result", members);
+        xml_element(to_, result_, [&] { members(answer); });
     }
-    void text(std::string_view name, std::string_view value) { xml_leaf(to_, name, value); }
-    void number(std::string_view name, std::int64_t value) { text(name, std::to_string(value)); }
-    void flag(std::string_view name, bool value) { text(name, value ? "true" : "false"); }
-    void bytes(std::string_view name, std::string_view value) { text(name, text::base64_encode(value)); }
-
-    void texts(plural name, std::vector<std::string> const& all)
-    {
-        for (auto const& one : all)
-            text(name.xml, one);
-    }
-    template <class All, class Each>
-    void list(plural name, All const& all, Each each)
-    {
-        for (auto const& one : all)
-            xml_element(to_, name.xml.empty() ? std::string(action) + "ResultEntry" : name.xml, [&] { each(one); });
-    }
-    template <class All>
-    void text_map(plural name, All const& all)
-    {
-        list(name, all, [&](auto const& one) {
-            auto const& [key, value] = one;
-            text(name.key, key);
-            text("Value", value);
-        });
-    }
-    template <class All, class Each>
-    void map(plural name, All const& all, Each each)
-    {
-        list(name, all, [&](auto const& one) {
-            text(name.key, one.name);
-            xml_element(to_, "Value", [&] { each(one); });
-        });
-    }
-
-    std::string_view const action;
 
 private:
+    template <class T>
+    void members(T const& of)
+    {
+        sqs::detail::members(
+            of, [&](auto const&... each) { ((each.is_left_out() ? void() : write(each.name, each.value)), ...); });
+    }
+
+    template <class T>
+    void write(std::string_view name, T const& value)
+    {
+        if constexpr (requires { value.has_value(); })
+            write(name, *value);
+        else if constexpr (std::is_same_v<T, bool>)
+            write(name, std::string_view(value ? "true" : "false"));
+        else if constexpr (std::is_integral_v<T>)
+            write(name, std::to_string(value));
+        else
+            xml_leaf(to_, name, value);
+    }
+    template <class T>
+    void write(std::string_view name, std::vector<T> const& values)
+    {
+        for (auto const& one : values)
+            element(name, [&] { members(one); });
+    }
+    void write(std::string_view name, std::vector<std::string> const& values)
+    {
+        for (auto const& one : values)
+            xml_leaf(to_, singular(name), one);
+    }
+    void write(std::string_view name, sqs::string_map const& values)
+    {
+        for (auto const& [key, value] : values)
+            element(name, [&, key = std::string_view(key), value = std::string_view(value)] {
+                entry(name == "Tags" ? "Key" : "Name", key, value);
+            });
+    }
+    void write(std::string_view name, std::vector<sqs::system_attribute> const& values)
+    {
+        for (auto const& one : values)
+            element(name, [&] { entry("Name", one.name, one.value); });
+    }
+    void write(std::string_view name, std::vector<sqs::message_attribute> const& values)
+    {
+        for (auto const& one : values)
+            element(name, [&] {
+                write("Name", one.name);
+                xml_element(to_, "Value", [&] {
+                    if (one.is_binary())
+                        write("BinaryValue", text::base64_encode(one.value));
+                    else
+                        write("StringValue", one.value);
+                    write("DataType", one.data_type);
+                });
+            });
+    }
+
+    template <class Inside>
+    void element(std::string_view name, Inside inside)
+    {
+        auto const each = singular(name);
+        xml_element(to_, each.empty() ? result_ + "Entry" : each, inside);
+    }
+    void entry(std::string_view key_name, std::string_view key, std::string_view value)
+    {
+        write(key_name, key);
+        write("Value", value);
+    }
+
+    std::string const result_;
     std::string& to_;
 };
 
-template <class Form>
-void text_if_any(Form& to, std::string_view name, std::string_view value)
+template <class Response>
+void write_json(answer_form const& form, Response const& r, std::string& to)
 {
-    if (!value.empty()) to.text(name, value);
-}
-
-template <class Form>
-void members(Form& to, sqs::send_message_response const& r)
-{
-    to.text("MessageId", r.message_id);
-    to.text("MD5OfMessageBody", r.md5_of_body);
-    text_if_any(to, "MD5OfMessageAttributes", r.md5_of_attributes);
-    text_if_any(to, "MD5OfMessageSystemAttributes", r.md5_of_system_attributes);
-    text_if_any(to, "SequenceNumber", r.sequence_number);
-}
-
-template <class Form, class Done>
-void members(Form& to, sqs::batch_response<Done> const& r)
-{
-    to.list({"Successful"}, r.successful, [&](Done const& done) {
-        to.text("Id", done.id);
-        if constexpr (std::is_base_of_v<sqs::send_message_response, Done>)
-            members(to, static_cast<sqs::send_message_response const&>(done));
-    });
-    to.list({"Failed", "BatchResultErrorEntry"}, r.failed, [&](sqs::batch_failure const& f) {
-        to.text("Id", f.id);
-        to.flag("SenderFault", f.sender_fault);
-        to.text("Code", f.code);
-        text_if_any(to, "Message", f.message);
-    });
-}
-
-template <class Form>
-void members(Form& to, sqs::receive_message_response const& r)
-{
-    to.list({"Messages", "Message"}, r.messages, [&](sqs::message const& m) {
-        to.text("MessageId", m.id);
-        to.text("ReceiptHandle", m.receipt_handle);
-        to.text("MD5OfBody", m.md5_of_body);
-        to.text("Body", m.body);
-        to.text_map({"Attributes", "Attribute"}, m.system_attributes);
-        text_if_any(to, "MD5OfMessageAttributes", m.md5_of_attributes);
-        to.map({"MessageAttributes", "MessageAttribute"}, m.attributes, [&](auto const& a) {
-            if (a.is_binary())
-                to.bytes("BinaryValue", a.value);
-            else
-                to.text("StringValue", a.value);
-            to.text("DataType", a.data_type);
-        });
-    });
-}
-
-template <class Form>
-void members(Form& to, sqs::queue_url_response const& r)
-{
-    to.text("QueueUrl", r.queue_url);
-}
-
-template <class Form>
-void members(Form& to, sqs::queue_urls_response const& r)
-{
-    bool const lower = to.action == "ListDeadLetterSourceQueues"; // the model names it so
-    to.texts({lower ? "queueUrls" : "QueueUrls", "QueueUrl"}, r.queue_urls);
-    text_if_any(to, "NextToken", r.next_token);
-}
-
-template <class Form>
-void members(Form& to, sqs::attributes_response const& r)
-{
-    to.text_map({"Attributes", "Attribute"}, r.attributes);
-}
-
-template <class Form>
-void members(Form& to, sqs::tags_response const& r)
-{
-    to.text_map({"Tags", "Tag", "Key"}, r.tags);
-}
-
-template <class Form>
-void members(Form& to, sqs::task_handle_response const& r)
-{
-    to.text("TaskHandle", r.task_handle);
-}
-
-template <class Form>
-void members(Form& to, sqs::moved_response const& r)
-{
-    to.number("ApproximateNumberOfMessagesMoved", r.messages_moved);
-}
-
-template <class Form>
-void members(Form& to, sqs::list_message_move_tasks_response const& r)
-{
-    to.list({"Results"}, r.tasks, [&](sqs::message_move_task const& t) {
-        text_if_any(to, "TaskHandle", t.task_handle);
-        to.text("Status", t.status);
-        to.text("SourceArn", t.source_arn);
-        text_if_any(to, "DestinationArn", t.destination_arn);
-        if (t.max_messages_per_second) to.number("MaxNumberOfMessagesPerSecond", *t.max_messages_per_second);
-        to.number("ApproximateNumberOfMessagesMoved", t.messages_moved);
-        if (t.messages_to_move) to.number("ApproximateNumberOfMessagesToMove", *t.messages_to_move);
-        text_if_any(to, "FailureReason", t.failure_reason);
-        to.number("StartedTimestamp", t.started_at_ms);
-    });
-}
-
-template <class Form, class Response>
-void write(answer_form const& form, Response const& r, std::string& to)
-{
-    if constexpr (!std::is_same_v<Response, sqs::empty_response>) {
-        Form out(form, to);
-        out.whole([&] { members(out, r); });
-    }
+    auto const begin = to.size();
+    sqs::detail::json_form(to).write(r);
+    // The model begins the name of the urls with a small letter here, and only here.
+    if (form.action == "ListDeadLetterSourceQueues" && to.compare(begin, 3, "{\"Q") == 0) to[begin + 2] = 'q';
 }
 
 } // namespace
@@ -248,9 +178,13 @@ void write(answer_form const& form, Response const& r, std::string& to)
 template <class Response>
 void encode(answer_form const& form, Response const& r, std::string& to)
 {
-    if (!form.xml) return write<json_form>(form, r, to);
+    constexpr bool has_members = !std::is_same_v<Response, sqs::empty_response>;
+    if (!form.xml) {
+        if constexpr (has_members) write_json(form, r, to);
+        return;
+    }
     xml_document(to, std::string(form.action) + "Response", [&] {
-        write<xml_form>(form, r, to);
+        if constexpr (has_members) xml_form(form.action, to).write(r);
         xml_element(to, "ResponseMetadata", [&] { xml_leaf(to, "RequestId", form.request_id); });
     });
 }
@@ -287,4 +221,4 @@ void encode_xml_error(
     });
 }
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

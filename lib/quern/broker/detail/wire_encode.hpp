@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern::broker {
+namespace quern::broker::detail {
 
 /// How an answer is written.
 struct answer_form {
@@ -31,4 +31,4 @@ void encode_error(std::string_view json_type, std::string_view message, std::str
 void encode_xml_error(std::string_view type, std::string_view code, std::string_view message,
     std::string_view request_id, std::string& to);
 
-} // namespace quern::broker
+} // namespace quern::broker::detail

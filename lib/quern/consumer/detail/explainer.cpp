@@ -34,41 +34,42 @@ constexpr std::size_t ceiling = 120'000; // SQS developer guide, quotas: in flig
 explanation explainer::explain(bool started, tick time)
 {
     explanation out;
-    out.polls = line_.open_receives;
-    out.in_flight = line_.in_flight.size();
-    out.bytes = line_.in_flight.bytes();
+    out.polls = context_.open_receives;
+    out.in_flight = context_.in_flight.size();
+    out.bytes = context_.in_flight.bytes();
     out.quiet = between(stall_.since(), time);
-    out.running = line_.running;
-    out.limits = line_.limits;
+    out.running = context_.running;
+    out.limits = context_.limits;
     out.obstacles = obstacles(started, time);
-    out.ready = started && !line_.ending && intake_.rule().failures() == 0;
-    if (auto const& last = line_.log.last_problem()) out.last_problem = {last->text, between(last->at, time)};
+    out.ready = started && !context_.ending && intake_.rule().failures() == 0;
+    if (auto const& last = context_.log.last_problem()) out.last_problem = {last->text, between(last->at, time)};
 
     held const* oldest = nullptr;
     std::set<std::string_view> groups;
-    line_.in_flight.for_each([&](held_ptr const& h) {
+    context_.in_flight.for_each([&](held_ptr const& h) {
         if (!oldest || h->came_in->received_at < oldest->came_in->received_at) oldest = h.get();
         if (!h->life.is_running() && h->life.is_settling()) ++out.settling;
-        if (line_.fifo) groups.insert(h->message.group());
+        if (context_.fifo) groups.insert(h->message.group());
     });
     if (oldest) {
         out.oldest = {
             std::string(oldest->message.id()), between(oldest->came_in->received_at, time), state_of(oldest->life)};
     }
-    if (auto why = line_.gate->explain(time); !why.empty() && !slows(time)) out.remarks.push_back(std::move(why));
-    if (auto const& flag = gate_.flag(); flag.at(time) == policy::flag_rule::state::unknown && !flag.halts(time))
+    if (auto why = context_.gate->explain(time); !why.empty() && !slows(time)) out.remarks.push_back(std::move(why));
+    if (auto const& flag = gate_.flag();
+        flag.at(time) == policy::detail::flag_rule::state::unknown && !flag.halts(time))
         out.remarks.push_back(flag.explain(time));
-    if (auto const& flag = gate_.flag(); flag.at(time) != policy::flag_rule::state::none)
+    if (auto const& flag = gate_.flag(); flag.at(time) != policy::detail::flag_rule::state::none)
         out.flag = explanation::flag_state{flag.halts(time), flag.age(time)};
     if (!groups.empty()) {
         out.remarks.push_back("SQS gives nothing of " + std::to_string(groups.size()) +
             " message groups while they have messages in flight");
     }
     if (auto const turned = turned_limits(); !turned.empty()) out.remarks.push_back("limits were turned: " + turned);
-    out.tenants = line_.turns.busiest(20);
+    out.tenants = context_.turns.busiest(20);
     if (auto const& found = run_.places().rule())
         out.remarks.push_back("concurrency finds itself: " + found->explain());
-    if (line_.in_flight.size() >= ceiling) {
+    if (context_.in_flight.size() >= ceiling) {
         out.remarks.push_back("SQS gives nothing more while " + std::to_string(ceiling) + " messages are in flight");
     }
     return out;
@@ -77,7 +78,7 @@ explanation explainer::explain(bool started, tick time)
 /// "max_in_flight 50, no rate": what is otherwise than the options say.
 std::string explainer::turned_limits() const
 {
-    auto const &now = line_.limits, &base = line_.options.limits;
+    auto const &now = context_.limits, &base = context_.options.limits;
     std::string out;
     auto const add = [&out](std::string part) { out += (out.empty() ? "" : ", ") + part; };
     auto const number = [&add](char const* name, std::optional<std::size_t> is, std::optional<std::size_t> was) {
@@ -101,52 +102,57 @@ std::string explainer::why_receives_fail(int failures, tick time) const
         return std::to_string(std::chrono::floor<std::chrono::seconds>(d).count()) + " s";
     };
     auto text = "receives are refused for " + seconds(time - *since) + in_a_row;
-    if (auto const& limit = line_.options.give_up.after) text += "; it gives up after " + seconds(*limit);
+    if (auto const& limit = context_.options.give_up.after) text += "; it gives up after " + seconds(*limit);
     return text;
 }
 
 /// An outage of everything is suspected, so fewer messages are received.
 bool explainer::slows(tick time)
 {
-    return line_.gate->rate(time).has_value();
+    return context_.gate->rate(time).has_value();
 }
 
 std::vector<explanation::obstacle> explainer::obstacles(bool started, tick time)
 {
     auto& pace = gate_.speed();
     std::vector<explanation::obstacle> out;
-    if (line_.ended)
+    if (context_.ended)
         out.push_back({"ended", "ended"});
     else if (!started)
         out.push_back({"not_started", "not started"});
-    else if (line_.ending)
+    else if (context_.ending)
         out.push_back({"draining", "draining"});
     if (auto why = gate_.why_stopped(); !why.empty())
         out.push_back({gate_.is_paused() ? "paused" : run_.is_stuck() ? "handlers_hang" : "breaker", std::move(why)});
-    if (slows(time)) out.push_back({"breaker", line_.gate->explain(time)});
+    if (slows(time)) out.push_back({"breaker", context_.gate->explain(time)});
     if (auto const& flag = gate_.flag(); flag.halts(time)) out.push_back({"flag", flag.explain(time)});
-    if (line_.in_flight.size() >= line_.limits.max_in_flight) {
+    if (gate_.places_taken() >= context_.limits.max_in_flight) {
         out.push_back({"max_in_flight",
-            "max_in_flight is reached: " + std::to_string(line_.running) + " are being handled, " +
-                std::to_string(line_.in_flight.size() - line_.running) + " wait or are being settled"});
+            "max_in_flight is reached: " + std::to_string(context_.running) + " are being handled, " +
+                std::to_string(context_.in_flight.size() - context_.running) + " wait or are being settled"});
     }
-    auto const coming = line_.coming;
-    if (line_.bytes_room() == 0) {
+    if (context_.has_leases_enough()) {
+        out.push_back({"leases",
+            "keeping " + std::to_string(context_.leases.short_ones()) +
+                " leases takes as many calls as SQS answers in their time"});
+    }
+    auto const coming = context_.coming;
+    if (context_.bytes_room() == 0) {
         out.push_back({"max_bytes_in_flight",
-            "max_bytes_in_flight leaves no room: " + std::to_string(line_.in_flight.bytes()) + " bytes of " +
-                std::to_string(line_.limits.max_bytes_in_flight.value_or(0)) + " are held, " +
+            "max_bytes_in_flight leaves no room: " + std::to_string(context_.in_flight.bytes()) + " bytes of " +
+                std::to_string(context_.limits.max_bytes_in_flight.value_or(0)) + " are held, " +
                 std::to_string(coming) + " messages may come"});
     }
-    if (!slows(time) && pace.room(coming + line_.turns.waiting(), time) == 0) {
-        auto const at = pace.wake_at(line_.turns.any_may_begin());
+    if (!slows(time) && pace.room(coming + context_.turns.waiting(), time) == 0) {
+        auto const at = pace.wake_at(context_.turns.any_may_begin());
         out.push_back({"rate",
-            "rate: " + std::to_string(line_.turns.waiting()) + " messages wait for their turn, the next " +
+            "rate: " + std::to_string(context_.turns.waiting()) + " messages wait for their turn, the next " +
                 (at ? in_seconds(*at, time) : "when one that was asked for has come")});
     }
-    if (run_.places().room_beside(line_.turns.waiting()) ==
+    if (run_.places().room_beside(context_.turns.waiting()) ==
         0) { // a receive that is open, and may bring as many, is nothing in the way
         out.push_back({"handler_concurrency",
-            "handler_concurrency: " + std::to_string(line_.running) + " are being handled, no more than " +
+            "handler_concurrency: " + std::to_string(context_.running) + " are being handled, no more than " +
                 std::to_string(run_.places().most()) + " at once, and " + std::to_string(gate_.waiting()) +
                 " wait for them"});
     }
@@ -165,22 +171,22 @@ std::vector<explanation::obstacle> explainer::obstacles(bool started, tick time)
 /// Handlers that run for long are no standstill.
 bool explainer::all_is_being_handled(tick time) const
 {
-    if (line_.in_flight.size() == 0) return false;
+    if (context_.in_flight.size() == 0) return false;
     bool out = true;
-    line_.in_flight.for_each([&](held_ptr const& h) {
-        out = out && h->life.is_running() && h->turn.has_begun() && !line_.hangs(*h, time);
+    context_.in_flight.for_each([&](held_ptr const& h) {
+        out = out && h->life.is_running() && h->turn.has_begun() && !context_.hangs(*h, time);
     });
     return out;
 }
 
 void explainer::watch_for_stall(bool started, tick time)
 {
-    auto const& c = line_.counters;
-    auto const empty_polls_count = line_.in_flight.size() == 0;
+    auto const& c = context_.counters;
+    auto const empty_polls_count = context_.in_flight.size() == 0;
     auto const progress = c.received + (empty_polls_count ? c.polls - c.failed_polls : 0) + c.acked + c.retried +
         c.released + c.rejected + c.lost;
-    auto const on_purpose = line_.ending || (gate_.is_stopped(time) && !run_.is_stuck()) ||
-        gate_.speed().wake_at(line_.turns.any_may_begin());
+    auto const on_purpose = context_.ending || (gate_.is_stopped(time) && !run_.is_stuck()) ||
+        gate_.speed().wake_at(context_.turns.any_may_begin());
     if (!stall_.due(progress, on_purpose, time) || all_is_being_handled(time)) return;
     auto const quiet = std::chrono::floor<std::chrono::seconds>(time - stall_.since()).count();
     stall_log_.write(log_level::warning, "stalled",

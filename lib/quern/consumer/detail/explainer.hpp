@@ -2,8 +2,8 @@
 
 #include <quern/consumer/detail/gate/gate_stage.hpp>
 #include <quern/consumer/detail/intake/intake_stage.hpp>
-#include <quern/consumer/detail/line.hpp>
 #include <quern/consumer/detail/run/run_stage.hpp>
+#include <quern/consumer/detail/stage_context.hpp>
 #include <quern/consumer/detail/stall_watch.hpp>
 #include <quern/consumer/explanation.hpp>
 #include <quern/telemetry/log.hpp>
@@ -17,9 +17,9 @@ namespace quern::detail {
 /// Says what the consumer waits for: when asked, and by itself when nothing moves.
 class explainer {
 public:
-    explainer(line& l, gate_stage& gate, run_stage const& run, intake_stage const& intake)
-        : line_(l), gate_(gate), run_(run), intake_(intake),
-          stall_(l.options.stall_after.value_or(std::chrono::milliseconds(0)), l.now()), stall_log_(l.options.log)
+    explainer(stage_context& c, gate_stage& gate, run_stage const& run, intake_stage const& intake)
+        : context_(c), gate_(gate), run_(run), intake_(intake),
+          stall_(c.options.stall_after.value_or(std::chrono::milliseconds(0)), c.now()), stall_log_(c.options.log)
     {}
 
     explanation explain(bool started, tick now);
@@ -34,7 +34,7 @@ private:
     std::string why_receives_fail(int failures, tick now) const;
     bool all_is_being_handled(tick now) const;
 
-    line& line_;
+    stage_context& context_;
     gate_stage& gate_;
     run_stage const& run_;
     intake_stage const& intake_;

@@ -15,16 +15,17 @@ bool leases_by_end::lease::goes_before(lease const& b) const
 
 void leases_by_end::file(held& h)
 {
-    if (in_order_.empty() || in_order_.back().message.lease_deadline() <= h.message.lease_deadline())
-        in_order_.push_back(h);
-    else
-        file_apart(h);
+    if (!in_order_.empty() && in_order_.back().message.lease_deadline() > h.message.lease_deadline())
+        return file_apart(h);
+    in_order_.push_back(h);
+    ++listed_;
 }
 
 bool leases_by_end::remove(held& h)
 {
     if (!h.lease_hook::is_linked()) return !apart_.empty() && apart_.erase({h.message.lease_deadline(), &h}) != 0;
     h.lease_hook::unlink();
+    --listed_;
     return true;
 }
 
@@ -41,20 +42,10 @@ void lease_book::hold(held& h, tick received_at, seconds timeout)
     file(h, received_at, timeout);
 }
 
-void lease_book::extended(held& h, tick sent_at, seconds timeout)
-{
-    file(h, sent_at, timeout);
-}
-
 void lease_book::refused(held& h, tick now)
 {
     drop(h);
     h.message.deadline_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
-}
-
-void lease_book::drop(held& h)
-{
-    if (!fresh_.remove(h)) extending_.remove(h);
 }
 
 void lease_book::file(held& h, tick from, seconds timeout)
@@ -73,9 +64,17 @@ void lease_book::file(held& h, tick from, seconds timeout)
 /// a message for no more than some times the wait that it has behind it.
 seconds lease_book::wanted(held const& h, tick now) const
 {
+    if (h.life.is_running()) return of_a_run(h, now);
     if (!h.life.is(message_life::state::waiting)) return visibility_;
     auto const grown = std::chrono::floor<seconds>(4 * (now - h.received_at));
     return std::max(visibility_, std::min(std::max(grown, expected_), longest_wait));
+}
+
+seconds lease_book::of_a_run(held const& h, tick now) const
+{
+    auto out = std::min<tick::duration>(now - std::max(h.received_at, h.began_at), longest_run * visibility_);
+    if (handler_timeout_) out = std::min<tick::duration>(out, h.began_at + *handler_timeout_ + visibility_ - now);
+    return std::max(visibility_, std::chrono::floor<seconds>(out));
 }
 
 lease_book::plan lease_book::poll(tick now)

@@ -4,10 +4,11 @@
 
 #include <boost/intrusive/list.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <set>
-#include <utility>
 #include <vector>
 
 namespace quern::detail {
@@ -16,6 +17,9 @@ namespace quern::detail {
 /// next to nothing, and the rest in a tree.
 class leases_by_end {
 public:
+    /// Counts those in the list in `listed`.
+    explicit leases_by_end(std::size_t& listed) : listed_(listed) {}
+
     void file(held&);
 
     /// As one that may end long after those that are still to come, and would send them to the tree.
@@ -38,14 +42,16 @@ private:
     };
 
     list in_order_;
+    std::size_t& listed_;
     std::set<lease> apart_;
 };
 
 /// The lease keeper's rule: when each lease must be extended, and when it is lost.
 ///
-/// Extends late, when a third of the visibility timeout is left: most handlers are done by then, and two
-/// more attempts still fit. SQS counts 12 hours from the receive; no extension reaches beyond them
-/// (SQS developer guide, visibility timeout).
+/// Extends late, when a third of the visibility timeout is left: most handlers are done by then, and two more
+/// attempts still fit; earlier, up to two thirds, where extending all takes longer. The lease of a message that runs
+/// grows with its age, so that long handlers cost few requests: a crash hides it for as long as it has run at most.
+/// SQS counts 12 hours from the receive; no extension reaches beyond them (SQS developer guide, visibility timeout).
 class lease_book {
 public:
     /// How long after a receive its message may be hidden: a little less than SQS allows, since its count began
@@ -56,8 +62,13 @@ public:
     /// such messages stay hidden for as long.
     static constexpr std::chrono::seconds longest_wait{900};
 
-    explicit lease_book(std::chrono::seconds visibility_timeout)
-        : visibility_(visibility_timeout), margin_(std::chrono::duration_cast<tick::duration>(visibility_timeout) / 3)
+    /// The longest lease of a message that runs, in visibility timeouts: a tenth of the requests.
+    static constexpr int longest_run = 10;
+
+    /// `handler_timeout`: no lease reaches further beyond it than a visibility timeout.
+    explicit lease_book(
+        std::chrono::seconds visibility_timeout, std::optional<std::chrono::milliseconds> handler_timeout = {})
+        : visibility_(visibility_timeout), handler_timeout_(handler_timeout), margin_(usual() / 3)
     {}
 
     struct extension {
@@ -75,13 +86,16 @@ public:
     void hold(held&, tick received_at, std::chrono::seconds timeout);
 
     /// The extension sent at that time for that long was confirmed.
-    void extended(held&, tick sent_at, std::chrono::seconds timeout);
+    void extended(held& h, tick sent_at, std::chrono::seconds timeout) { file(h, sent_at, timeout); }
 
     /// The service says that it is over.
     void refused(held&, tick now);
 
     /// Forgets the lease.
-    void drop(held&);
+    void drop(held& h)
+    {
+        if (!fresh_.remove(h)) extending_.remove(h);
+    }
 
     /// It must be extended by now.
     bool is_due(held const& h, tick now) const { return due(h) <= now; }
@@ -89,19 +103,31 @@ public:
     /// A message that came now would wait for its turn for so long; zero: nobody knows.
     void expect_wait(std::chrono::nanoseconds d) { expected_ = std::chrono::ceil<std::chrono::seconds>(d); }
 
+    /// Extending all short ones takes so long.
+    void expect_extending(tick::duration all) { margin_ = std::clamp(all * 3 / 2, usual() / 3, usual() * 2 / 3); }
+
+    /// Leases of a visibility timeout or less: each has to be extended within that.
+    std::size_t short_ones() const { return short_; }
+
+    /// The visibility timeout.
+    tick::duration usual() const { return visibility_; }
+
     /// The only place where a decision is made.
     plan poll(tick now);
 
 private:
     void file(held&, tick from, std::chrono::seconds timeout);
     std::chrono::seconds wanted(held const&, tick now) const;
+    std::chrono::seconds of_a_run(held const&, tick now) const;
     tick due(held const& h) const { return h.message.lease_deadline() - margin_; }
 
     std::chrono::seconds visibility_;
+    std::optional<std::chrono::milliseconds> handler_timeout_;
     tick::duration margin_;
     std::chrono::seconds expected_{};
-    leases_by_end fresh_;     // to be extended
-    leases_by_end extending_; // asked for, not yet confirmed
+    std::size_t short_ = 0;
+    leases_by_end fresh_{short_};     // to be extended
+    leases_by_end extending_{short_}; // asked for, not yet confirmed
 };
 
 } // namespace quern::detail

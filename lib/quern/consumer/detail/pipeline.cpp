@@ -46,29 +46,21 @@ std::unique_ptr<sqs::detail::named_queues> look_up(
 
 } // namespace
 
-tenant::~tenant()
-{
-    line_->context_ends();
-}
-
-std::weak_ptr<lodgers::lodger> pipeline::move_in(std::shared_ptr<lodgers> home, sqs::lane_claim places,
-    asio::any_io_executor ex, sqs::api* given, std::string queue_url, handlers handle, consumer_options options,
+lodgers::place pipeline::move_in(sqs::lane_claim places, asio::any_io_executor ex, sqs::api* given,
+    std::string queue_url, handlers handle, consumer_options options,
     std::shared_ptr<consumer_numbers<counter> const>& counters)
 {
     std::shared_ptr<pipeline> made(new pipeline(
         compact_strand::on(std::move(ex)), given, std::move(queue_url), std::move(handle), std::move(options)));
-    counters = made->line_.shared_counters;
-    made->line_.owner = made;
+    counters = made->context_.shared_counters;
+    made->context_.owner = made;
     made->run_.open();
-    auto const& settings = made->line_.options;
-    if (!given) places = made->line_.api.claim({settings.limits.max_polls, settings.settle.max_calls});
+    auto const& settings = made->context_.options;
+    if (!given) places = made->context_.api.claim({settings.limits.max_polls, settings.settle.max_calls});
     made->places_.push_back(std::move(places));
-    auto lodger = std::make_shared<tenant>(made);
-    made->tenant_ = lodger;
-    made->home_ = home;
-    std::weak_ptr<lodgers::lodger> out = lodger;
-    home->add(std::move(lodger));
-    return out;
+    auto& home = asio::query(made->strand(), asio::execution::context);
+    made->place_ = lodgers::move_in(home, std::make_shared<tenant<pipeline>>(made));
+    return made->place_;
 }
 
 pipeline::pipeline(
@@ -77,21 +69,22 @@ pipeline::pipeline(
       shared_client_(given ? given->share() : nullptr),
       names_(look_up(*first_of(shared_client_.get(), given, own_client_.get()), queue_url,
           options.poison_queue.value_or(std::string()))),
-      line_(std::move(strand), names_ ? *names_ : *first_of(shared_client_.get(), given, own_client_.get()),
+      context_(std::move(strand), names_ ? *names_ : *first_of(shared_client_.get(), given, own_client_.get()),
           std::move(queue_url), std::move(options)),
-      settle_(line_), leases_(line_, settle_), conclude_(line_, settle_),
-      run_(line_, conclude_, settle_, std::move(handle)), gate_(line_, run_, conclude_), intake_(line_, gate_, run_),
-      polls_claimed_(line_.options.limits.max_polls), explainer_(line_, gate_, run_, intake_)
+      settle_(context_), leases_(context_, settle_), conclude_(context_, settle_),
+      run_(context_, conclude_, settle_, std::move(handle)), gate_(context_, run_, conclude_),
+      intake_(context_, gate_, run_), polls_claimed_(context_.options.limits.max_polls),
+      explainer_(context_, gate_, run_, intake_)
 {
-    line_.halt = [this] {
-        if (!line_.ending) begin_drain(line_.options.drain_deadline);
+    context_.halt = [this] {
+        if (!context_.ending) begin_drain(context_.options.drain_deadline);
     };
 }
 
 void pipeline::start()
 {
-    if (std::exchange(started_, true) || line_.ending) return;
-    line_.spawn(run());
+    if (std::exchange(started_, true) || context_.ending) return;
+    context_.spawn(run());
 }
 
 asio::awaitable<void> pipeline::run()
@@ -101,11 +94,11 @@ asio::awaitable<void> pipeline::run()
         settle_stage& of;
         ~last_act() { of.forget_asks(); }
     } const at_last{settle_};
-    for (auto time = line_.now(); !is_drained(time);) {
+    for (auto time = context_.now(); !is_drained(time);) {
         auto const wake_at = turn(time);
-        co_await line_.wake.wait(wake_at);
-        time = line_.now();
-        if (wake_at) line_.note_woken(*wake_at, time);
+        co_await context_.wake.wait(wake_at);
+        time = context_.now();
+        if (wake_at) context_.note_woken(*wake_at, time);
     }
     end();
 }
@@ -121,13 +114,13 @@ std::optional<tick> pipeline::turn(tick time)
     auto const receives = intake_.turn(time);
     auto const handlers = gate_.turn(time);
     // Within a group the next message waits for the delete.
-    bool const more_to_come = line_.running != 0 || (!line_.fifo && intake_.rule().is_paced());
+    bool const more_to_come = context_.running != 0 || (!context_.fifo && intake_.rule().is_paced());
     auto const settlements = settle_.turn(time, more_to_come);
     explainer_.watch_for_stall(started_, time);
-    line_.log.flush(time);
+    context_.log.flush(time);
 
     std::optional<tick> wake_at;
-    auto const drains = line_.ending ? std::optional(line_.ending->wake_at(time)) : std::nullopt;
+    auto const drains = context_.ending ? std::optional(context_.ending->wake_at(time)) : std::nullopt;
     for (auto const& at : {leases, receives, handlers, settlements, drains, explainer_.wake_at()})
         if (at) wake_at = std::min(wake_at.value_or(*at), *at);
     return wake_at;
@@ -135,10 +128,12 @@ std::optional<tick> pipeline::turn(tick time)
 
 bool pipeline::is_drained(tick time)
 {
-    if (!line_.ending) return false;
-    auto const step = line_.ending->next({line_.open_receives, line_.in_flight.size(), held_by_waiters()}, time);
+    if (!context_.ending) return false;
+    auto const held = context_.in_flight.size();
+    auto const step =
+        context_.ending->next({context_.open_receives, held, held_by_waiters(), context_.time_to_change(held)}, time);
     if (step == drain::step::cancel) {
-        line_.observe(&observer::drain_cancels);
+        context_.observe(&observer::drain_cancels);
         run_.cancel_all();
     }
     if (step != drain::step::end) return false;
@@ -156,20 +151,20 @@ std::size_t pipeline::held_by_waiters() const
     if (others.empty()) return 0;
     std::set<handler_run const*> runs;
     bool all_run = true;
-    line_.in_flight.for_each([&](held_ptr const& h) {
+    context_.in_flight.for_each([&](held_ptr const& h) {
         all_run = all_run && h->life.is_running() && h->run;
         if (all_run && runs.insert(h->run.get()).second) ++others[h->run->on.id()];
     });
     auto const wait = std::ranges::all_of(others, [](auto const& strand) { return strand.second <= 0; });
-    return all_run && wait ? line_.in_flight.size() : 0;
+    return all_run && wait ? context_.in_flight.size() : 0;
 }
 
 void pipeline::report_what_is_left(tick time)
 {
-    auto& report = line_.report;
-    report.took = std::chrono::duration_cast<std::chrono::milliseconds>(time - line_.ending->began_at);
-    report.polls = line_.open_receives;
-    line_.in_flight.for_each([&](held_ptr const& h) {
+    auto& report = context_.report;
+    report.took = std::chrono::duration_cast<std::chrono::milliseconds>(time - context_.ending->began_at);
+    report.polls = context_.open_receives;
+    context_.in_flight.for_each([&](held_ptr const& h) {
         if (h->life.is_running() && h->turn.has_begun())
             ++report.running;
         else if (h->life.is_at_risk())
@@ -181,15 +176,16 @@ void pipeline::report_what_is_left(tick time)
 
 void pipeline::end()
 {
-    line_.ended = true;
-    line_.observe(&observer::drain_ended, line_.report);
-    line_.watcher = nullptr; // handlers that still run are nobody's news
-    signals_.reset();        // from now on they do what they did before
+    context_.ended = true;
+    context_.observe(&observer::drain_ended, context_.report);
+    context_.watcher = nullptr; // handlers that still run are nobody's news
+    signals_.reset();           // from now on they do what they did before
     if (names_) names_->close();
     if (own_client_) own_client_->close();
-    line_.in_flight.for_each([](held_ptr const& h) { tell_asks(*h, failure(errc::stopped, "the drain has ended")); });
+    context_.in_flight.for_each(
+        [](held_ptr const& h) { tell_asks(*h, failure(errc::stopped, "the drain has ended")); });
     for (auto const& waiter : std::exchange(waiting_, {}))
-        waiter->tell(line_.gave_up, line_.report);
+        waiter->tell(context_.gave_up, context_.report);
     places_.clear();
     move_out_if_done();
 }
@@ -197,8 +193,8 @@ void pipeline::end()
 /// Lets go of the context, which kept it. Who runs still has a share.
 void pipeline::move_out_if_done()
 {
-    if (!abandoned_ || !line_.ended || guests_ != 0) return;
-    lodgers::visit const last(*home_, tenant_, lodgers::purpose::move_out);
+    if (!abandoned_ || !context_.ended || guests_ != 0) return;
+    lodgers::visit const last(place_, lodgers::purpose::move_out);
 }
 
 void pipeline::left()
@@ -216,19 +212,19 @@ void pipeline::context_ends()
 
 result<void> pipeline::set_limits(std::function<void(consumer_limits&)> const& change)
 {
-    if (line_.ended) return failure(errc::stopped, "the drain has ended");
-    auto to = line_.limits;
+    if (context_.ended) return failure(errc::stopped, "the drain has ended");
+    auto to = context_.limits;
     change(to);
     if (auto const wrong = to.validate()) return *wrong;
     if (auto const wrong = claim_polls(to.max_polls)) return *wrong;
-    if (to == line_.limits) return {};
-    line_.limits = to;
-    line_.bytes.set(line_.limits.max_bytes_in_flight);
+    if (to == context_.limits) return {};
+    context_.limits = to;
+    context_.bytes.set(context_.limits.max_bytes_in_flight);
     run_.limits_are_turned();
-    gate_.limits_are_turned(line_.now());
+    gate_.limits_are_turned(context_.now());
     intake_.limits_are_turned();
-    line_.observe(&observer::limits_set, to);
-    line_.wake.ring();
+    context_.observe(&observer::limits_set, to);
+    context_.wake.ring();
     return {};
 }
 
@@ -237,7 +233,7 @@ std::optional<failure> pipeline::claim_polls(std::size_t all)
 {
     if (all <= polls_claimed_) return {};
     auto const more = all - polls_claimed_;
-    auto got = line_.api.claim({more, 0});
+    auto got = context_.api.claim({more, 0});
     if (got.refused) {
         auto const free = got.refused->data;
         return failure(errc::invalid_option,
@@ -252,23 +248,23 @@ std::optional<failure> pipeline::claim_polls(std::size_t all)
 
 void pipeline::begin_drain(std::chrono::milliseconds limit)
 {
-    auto const time = line_.now();
-    line_.wake.ring();
-    if (line_.ending) return line_.ending->hurry(time);
+    auto const time = context_.now();
+    context_.wake.ring();
+    if (context_.ending) return context_.ending->hurry(time);
     limit = std::clamp<std::chrono::milliseconds>(limit, seconds(0), lease_book::horizon);
-    line_.observe(&observer::drain_began, limit);
-    line_.ending.emplace(time, limit);
+    context_.observe(&observer::drain_began, limit);
+    context_.ending.emplace(time, limit);
     intake_.stop();
     gate_.begin_drain(time);
-    if (!std::exchange(started_, true)) line_.spawn(run());
+    if (!std::exchange(started_, true)) context_.spawn(run());
 }
 
 void pipeline::drain_on(std::vector<int> const& signals, std::chrono::milliseconds limit)
 {
-    if (line_.ended) return;
+    if (context_.ended) return;
     intake_.expect_drain(limit);
     auto const first = !signals_;
-    if (first) signals_.emplace(line_.strand);
+    if (first) signals_.emplace(context_.strand);
     for (auto const s : signals) {
         signals_->add(s);
         signal_limits_[s] = limit;
@@ -281,8 +277,8 @@ void pipeline::await_signal()
     signals_->async_wait([self = shared_from_this()](boost::system::error_code ec, int signal) {
         if (ec || !self->signals_) return;
         if (!self->started_)
-            self->line_.log.write(log_level::warning, "never started",
-                "neither start() nor run() of the consumer was called: nothing was received", self->line_.now());
+            self->context_.log.write(log_level::warning, "never started",
+                "neither start() nor run() of the consumer was called: nothing was received", self->context_.now());
         self->begin_drain(self->signal_limits_.at(signal));
         if (self->signals_) self->await_signal(); // else it had not been started, and has ended already
     });
@@ -292,15 +288,15 @@ void pipeline::abandon()
 {
     signals_.reset();
     abandoned_ = true;
-    if (!line_.ending) begin_drain(line_.options.drain_deadline);
+    if (!context_.ending) begin_drain(context_.options.drain_deadline);
     move_out_if_done();
 }
 
 void pipeline::join(std::shared_ptr<end_waiter> waiter)
 {
-    if (line_.ended) return waiter->tell(line_.gave_up, line_.report);
+    if (context_.ended) return waiter->tell(context_.gave_up, context_.report);
     waiting_.push_back(std::move(waiter));
-    line_.wake.ring(); // it may be a handler, for which the drain would wait
+    context_.wake.ring(); // it may be a handler, for which the drain would wait
 }
 
 void pipeline::leave(std::shared_ptr<end_waiter> const& waiter)

@@ -5,16 +5,14 @@
 #include <quern/consumer/detail/gate/gate_stage.hpp>
 #include <quern/consumer/detail/intake/intake_stage.hpp>
 #include <quern/consumer/detail/lease/lease_stage.hpp>
-#include <quern/consumer/detail/line.hpp>
 #include <quern/consumer/detail/run/run_stage.hpp>
 #include <quern/consumer/detail/settle/settle_stage.hpp>
+#include <quern/consumer/detail/stage_context.hpp>
+#include <quern/consumer/detail/tenant.hpp>
 #include <quern/consumer/explanation.hpp>
-#include <quern/core/detail/ask.hpp>
-#include <quern/core/lodgers.hpp>
 #include <quern/sqs/client.hpp>
 #include <quern/sqs/detail/named_queues.hpp>
 
-#include <boost/asio/error.hpp>
 #include <boost/asio/signal_set.hpp>
 
 #include <atomic>
@@ -26,38 +24,6 @@
 #include <vector>
 
 namespace quern::detail {
-
-/// Somebody who waits for the end: of a drain, or of a run, who is told of a failure as well.
-struct end_waiter {
-    asker<drain_report> of_drain;
-    asker<result<drain_report>> of_run;
-    void const* strand_id = nullptr; ///< of the coroutine that waits, where it runs on a compact_strand
-
-    void tell(std::optional<failure> const& gave_up, drain_report const& report) const
-    {
-        of_drain.tell(report);
-        of_run.tell(gave_up ? result<drain_report>(*gave_up) : result<drain_report>(report));
-    }
-    void leave() const
-    {
-        of_drain.fail(boost::asio::error::operation_aborted);
-        of_run.fail(boost::asio::error::operation_aborted);
-    }
-};
-
-class pipeline;
-
-/// The pipeline as its context knows it: it ends with the context at the latest, whoever still refers to it.
-class tenant final : public lodgers::lodger {
-public:
-    explicit tenant(std::shared_ptr<pipeline> line) : line_(std::move(line)) {}
-    ~tenant() override;
-
-    std::shared_ptr<pipeline> const& line() const { return line_; }
-
-private:
-    std::shared_ptr<pipeline> const line_;
-};
 
 /// A consumer at work: the stages, wired, and the one loop that gives each its turn. A stage says when time alone
 /// will make more due; everything else rings the alarm.
@@ -71,8 +37,8 @@ class pipeline final : public std::enable_shared_from_this<pipeline> {
 public:
     /// Makes one that lives in that context until its drain has ended. `given` may be null: then it makes a client of
     /// its own from the environment. `places`: claimed in the lanes of that which is given, for as long.
-    static std::weak_ptr<lodgers::lodger> move_in(std::shared_ptr<lodgers> home, sqs::lane_claim places,
-        boost::asio::any_io_executor, sqs::api* given, std::string queue_url, handlers, consumer_options,
+    static lodgers::place move_in(sqs::lane_claim places, boost::asio::any_io_executor, sqs::api* given,
+        std::string queue_url, handlers, consumer_options,
         std::shared_ptr<consumer_numbers<counter> const>& counters);
 
     void start();
@@ -80,16 +46,16 @@ public:
     void drain_on(std::vector<int> const& signals, std::chrono::milliseconds limit);
     void pause(std::string why) { gate_.pause(std::move(why)); }
     void resume() { gate_.resume(); }
-    void report_outage(bool down) { gate_.report_outage(down); }
-    void halt() { line_.halt(); }
+    gate_stage& outages() { return gate_; }
+    void halt() { context_.halt(); }
     [[nodiscard]] result<void> set_limits(std::function<void(consumer_limits&)> const& change);
 
-    /// Messages in flight, those that open receives may bring, and whether it takes no more.
+    /// Places taken, those that open receives may bring, and whether it takes no more.
     std::tuple<std::size_t, std::size_t, bool> burden() const
     {
-        return {line_.ended ? 0 : line_.in_flight.size(), line_.coming, line_.ending.has_value()};
+        return {context_.ended ? 0 : conclude_.places_taken(), context_.coming, context_.ending.has_value()};
     }
-    explanation explain() { return explainer_.explain(started_, line_.now()); }
+    explanation explain() { return explainer_.explain(started_, context_.now()); }
     void abandon();                         ///< nobody will ask any more: drain, if it ever ran
     void join(std::shared_ptr<end_waiter>); ///< told when the drain has ended
     void leave(std::shared_ptr<end_waiter> const&);
@@ -101,9 +67,9 @@ public:
     void left();
 
     // From any thread.
-    compact_strand const& strand() const { return line_.strand; }
-    consumer_options const& options() const { return line_.options; }
-    std::size_t in_flight() const { return line_.in_flight.size(); }
+    compact_strand const& strand() const { return context_.strand; }
+    consumer_options const& options() const { return context_.options; }
+    std::size_t in_flight() const { return context_.in_flight.size(); }
 
 private:
     pipeline(compact_strand, sqs::api* given, std::string queue_url, handlers, consumer_options);
@@ -118,13 +84,12 @@ private:
     void move_out_if_done();
     void await_signal();
 
-    std::shared_ptr<lodgers> home_;
-    std::weak_ptr<lodgers::lodger> tenant_;
+    lodgers::place place_;
     std::vector<sqs::lane_claim> places_; // in the client's lanes
     std::unique_ptr<sqs::client> own_client_;
     std::shared_ptr<sqs::api> shared_client_;          // the one that was given may go before us
     std::unique_ptr<sqs::detail::named_queues> names_; // null: all queues are known by URL
-    line line_;
+    stage_context context_;
     settle_stage settle_;
     lease_stage leases_;
     conclude_stage conclude_;

@@ -1,7 +1,6 @@
 #include <quern/consumer/detail/sharing.hpp>
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 namespace quern::detail {
@@ -51,11 +50,16 @@ limits_of_all highest(std::vector<sharer> const& who)
     return out;
 }
 
+/// Places for a receive that is worth it, of so many.
+std::size_t worth_it(std::size_t places)
+{
+    return std::clamp<std::size_t>(places / 4, 1, one_receive);
+}
+
 /// A receive that is worth it finds no place.
 bool is_full(sharer const& s)
 {
-    return !s.ending && s.limit < s.most &&
-        s.in_flight + std::clamp<std::size_t>(s.limit / 4, 1, one_receive) > s.limit;
+    return !s.ending && s.limit < s.most && s.in_flight + worth_it(s.limit) > s.limit;
 }
 
 } // namespace
@@ -81,7 +85,7 @@ limits_of_all wanted_limits(std::size_t all, std::vector<sharer> const& who)
 
     auto demands = highest(who);
     for (std::size_t i = 0; i < who.size(); ++i)
-        if (!is_full(who[i])) demands[i] = std::min(demands[i], who[i].in_flight + one_receive);
+        if (!is_full(who[i])) demands[i] = std::min(demands[i], who[i].in_flight + worth_it(fair[i]));
     return shares(all, who, demands);
 }
 

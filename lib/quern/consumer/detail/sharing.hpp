@@ -23,8 +23,8 @@ using limits_of_all = std::vector<std::size_t>;
 limits_of_all fair_shares(std::size_t all, std::vector<sharer> const&);
 
 /// The limits that there should be: whoever has reached its own gets what the others leave, by weight. Those keep
-/// what they hold, and places for one receive; what nobody needs is lent. While nobody has reached its limit all
-/// stays as it is, until the fair shares would do.
+/// what they hold, and a quarter of their share for the next receive, ten places at most; what nobody needs is lent.
+/// While nobody has reached its limit all stays as it is, until the fair shares would do.
 limits_of_all wanted_limits(std::size_t all, std::vector<sharer> const&);
 
 /// The limits that may be set now, on the way to the wanted ones: those that sink do so at once, those that rise take

@@ -51,11 +51,6 @@ double turns::cost(tenant const& t) const
     return takes / t.weight;
 }
 
-void turns::unfile(tenant& t)
-{
-    if (std::exchange(t.is_ready, false)) ready_.erase(&t);
-}
-
 void turns::file(tenant& t)
 {
     unfile(t);
@@ -68,7 +63,7 @@ void turns::file(tenant& t)
 
 bool turns::admits(held const& h) const
 {
-    if (!is_fair()) return line_.empty();
+    if (!is_fair()) return arrived_.empty();
     if (!ready_.empty()) return false;
     auto const found = tenants_.find(name_of(h));
     return found == tenants_.end() || (found->second->waiting.empty() && has_place(*found->second));
@@ -77,7 +72,7 @@ bool turns::admits(held const& h) const
 void turns::wait(held_ptr h)
 {
     ++waiting_;
-    if (!is_fair()) return line_.push_back(std::move(h));
+    if (!is_fair()) return arrived_.push_back(std::move(h));
     auto& t = of(*h);
     unfile(t);
     if (t.waiting.empty()) t.clock = std::max(t.clock, clock_);
@@ -102,9 +97,9 @@ held_ptr turns::first_alive(std::list<held_ptr>& from, bool newest, std::size_t&
 
 held_ptr turns::next()
 {
-    while (!line_.empty()) {
-        auto h = std::move(line_.front());
-        line_.pop_front();
+    while (!arrived_.empty()) {
+        auto h = std::move(arrived_.front());
+        arrived_.pop_front();
         --waiting_;
         if (h->life.is(message_life::state::waiting)) return h;
     }
@@ -122,7 +117,7 @@ held_ptr turns::next()
 std::vector<held_ptr> turns::take_waiting()
 {
     std::vector<held_ptr> out;
-    while (!line_.empty() || !ready_.empty())
+    while (!arrived_.empty() || !ready_.empty())
         if (auto h = next()) out.push_back(std::move(h));
     for (auto& [name, t] : tenants_) { // those of tenants that had no place
         while (auto h = first_alive(t->waiting, false, waiting_))
@@ -153,11 +148,6 @@ void turns::ended(held& h, std::chrono::nanoseconds took)
     for (auto* const takes : {&takes_, &h.in_turn->takes})
         *takes += *takes > 0 ? (seconds - *takes) / 8 : seconds;
     left(h);
-}
-
-void turns::not_begun(held& h)
-{
-    if (h.in_turn) left(h);
 }
 
 void turns::left(held& h)

@@ -50,12 +50,15 @@ public:
 
     /// Messages among these that wait for others of their tenant to end, and for no handler.
     std::size_t capped() const { return capped_; }
-    bool any_may_begin() const { return is_fair() ? !ready_.empty() : !line_.empty(); }
+    bool any_may_begin() const { return is_fair() ? !ready_.empty() : !arrived_.empty(); }
     std::vector<held_ptr> take_waiting(); ///< all, to be given back
 
     void began(held&);                                ///< to be handled
     void ended(held&, std::chrono::nanoseconds took); ///< its handler
-    void not_begun(held&);                            ///< it comes again, or is gone: nothing was done for it
+    void not_begun(held& h)
+    {
+        if (h.in_turn) left(h);
+    } ///< it comes again, or is gone: nothing was done for it
 
     /// The newest messages, `most` at most, of the tenant that has the most waiting, where that is more than half of
     /// all or it is capped: nobody else's can be seen behind them.
@@ -82,7 +85,10 @@ private:
     double weight_of(std::string const& name) const;
     tenant& of(held const&);
     void file(tenant&);
-    void unfile(tenant&);
+    void unfile(tenant& t)
+    {
+        if (std::exchange(t.is_ready, false)) ready_.erase(&t);
+    }
     void left(held&);
     void look_for_quiet(tenant&);
     double cost(tenant const&) const;
@@ -90,7 +96,7 @@ private:
 
     consumer_options const& options_;
 
-    std::deque<held_ptr> line_; // where nobody has a tenant
+    std::deque<held_ptr> arrived_; // where nobody has a tenant
     std::unordered_map<std::string, std::unique_ptr<tenant>> tenants_;
     std::set<tenant*, earlier> ready_; // a message of theirs waits, and may begin
     std::list<tenant*> quiet_;         // the one that was here last stands last

@@ -4,7 +4,7 @@
 
 #include <list>
 
-namespace quern {
+namespace quern::detail {
 
 /// The alarms of all who wait for the same event.
 ///
@@ -34,4 +34,4 @@ private:
     std::list<alarm*> alarms_;
 };
 
-} // namespace quern
+} // namespace quern::detail

@@ -52,11 +52,9 @@ template <class Handler>
 class question_of final : public question {
 public:
     explicit question_of(Handler caller)
-        : home_(lodgers::of(asio::query(asio::get_associated_executor(caller), asio::execution::context)))
     {
-        auto made = std::make_shared<absentee<Handler>>(std::move(caller));
-        who_ = made;
-        home_->add(std::move(made));
+        auto& home = asio::query(asio::get_associated_executor(caller), asio::execution::context);
+        at_ = lodgers::move_in(home, std::make_shared<absentee<Handler>>(std::move(caller)));
     }
     ~question_of() override
     {
@@ -69,14 +67,13 @@ public:
 private:
     void resume(std::exception_ptr thrown, bool answered)
     {
-        lodgers::visit at(*home_, who_, lodgers::purpose::move_out);
+        lodgers::visit at(at_, lodgers::purpose::move_out);
         if (!at.who) return;
         auto one = std::static_pointer_cast<absentee<Handler>>(std::move(at.who));
         absentee<Handler>::resume(std::move(one), std::move(thrown), answered);
     }
 
-    std::shared_ptr<lodgers> const home_;
-    std::weak_ptr<lodgers::lodger> who_;
+    lodgers::place at_;
     std::atomic<bool> taken_{false};
 };
 

@@ -14,9 +14,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace quern {
-
-namespace detail {
+namespace quern::detail {
 
 /// A coroutine that waits, as the copies of its asker know it. The answer itself lies beside it.
 class question {
@@ -40,8 +38,6 @@ struct is_result : std::false_type {};
 template <class T>
 struct is_result<result<T>> : std::true_type {};
 
-} // namespace detail
-
 /// The way to answer a coroutine that has asked for a T; copies answer the same question. The first answer counts.
 /// When the last copy goes without an answer, the question ends as if there were nobody to be asked any more.
 ///
@@ -52,7 +48,7 @@ public:
     using value_type = T;
 
     asker() = default;
-    asker(detail::question_ptr question, std::shared_ptr<std::optional<T>> answer)
+    asker(question_ptr question, std::shared_ptr<std::optional<T>> answer)
         : question_(std::move(question)), answer_(std::move(answer))
     {}
 
@@ -76,7 +72,7 @@ public:
     /// Where T is a result, it fails with this code; else this is thrown.
     void fail(boost::system::error_code ec) const
     {
-        if constexpr (detail::is_result<T>::value) {
+        if constexpr (is_result<T>::value) {
             failure why;
             why.code = ec;
             tell(std::move(why));
@@ -86,7 +82,7 @@ public:
     }
 
 private:
-    detail::question_ptr question_;
+    question_ptr question_;
     std::shared_ptr<std::optional<T>> answer_;
 };
 
@@ -108,13 +104,14 @@ template <class T, class Begin>
 boost::asio::awaitable<T> ask(Begin begin, std::function<void()> cancel = {})
 {
     auto const answer = std::make_shared<std::optional<T>>();
-    std::function<void(detail::question_ptr)> start = [answer, begin = std::move(begin)](auto one) mutable {
-        begin(asker<T>(std::move(one), answer));
+    std::function<void(question_ptr)> start = [answer, begin = std::move(begin)](auto one) mutable {
+        asker<T> who(std::move(one), answer);
+        begin(std::move(who));
     };
-    auto end = detail::put_question(std::move(start), std::move(cancel));
+    auto end = put_question(std::move(start), std::move(cancel));
     bool const answered = co_await std::move(end);
     if (!answered) {
-        if constexpr (detail::is_result<T>::value)
+        if constexpr (is_result<T>::value)
             co_return failure(errc::stopped, "what was asked is gone");
         else
             throw boost::system::system_error(boost::asio::error::operation_aborted);
@@ -122,4 +119,4 @@ boost::asio::awaitable<T> ask(Begin begin, std::function<void()> cancel = {})
     co_return std::move(**answer);
 }
 
-} // namespace quern
+} // namespace quern::detail

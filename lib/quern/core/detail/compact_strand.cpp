@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-namespace quern {
+namespace quern::detail {
 
 namespace asio = boost::asio;
 
@@ -156,4 +156,4 @@ void compact_strand::enqueue(task what) const
     queue_->add(std::move(what), never_blocks_);
 }
 
-} // namespace quern
+} // namespace quern::detail

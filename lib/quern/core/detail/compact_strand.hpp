@@ -10,7 +10,7 @@
 #include <memory>
 #include <utility>
 
-namespace quern {
+namespace quern::detail {
 
 /// A strand that fits into any_io_executor as it is, over any executor. Asio's own does not fit (1.81): each
 /// coroutine, and each operation that one waits for, puts a copy of it on the heap, half a kilobyte for a handler
@@ -70,4 +70,4 @@ private:
 };
 static_assert(sizeof(compact_strand) <= sizeof(std::shared_ptr<void>) + sizeof(void*));
 
-} // namespace quern
+} // namespace quern::detail

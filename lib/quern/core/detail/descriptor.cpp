@@ -2,7 +2,7 @@
 
 #include <cerrno>
 
-namespace quern {
+namespace quern::detail {
 
 bool write_all(int fd, std::string_view text)
 {
@@ -23,4 +23,4 @@ failure system_failure(int error, std::string_view what)
     return why;
 }
 
-} // namespace quern
+} // namespace quern::detail

@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-namespace quern {
+namespace quern::detail {
 
 /// A file descriptor that closes itself; negative where opening failed, with errno as the system left it.
 class descriptor {
@@ -31,4 +31,4 @@ bool write_all(int fd, std::string_view text);
 /// A failure of the system about `what`, a path say.
 failure system_failure(int error, std::string_view what);
 
-} // namespace quern
+} // namespace quern::detail

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-namespace quern {
+namespace quern::detail {
 
 namespace {
 
@@ -235,4 +235,4 @@ md5_digest md5(std::string_view text)
     return out;
 }
 
-} // namespace quern
+} // namespace quern::detail

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-namespace quern {
+namespace quern::detail {
 
 using md5_digest = std::array<std::byte, 16>;
 
@@ -21,4 +21,4 @@ void md5(std::span<std::string_view const> texts, std::span<md5_digest> to);
 
 md5_digest md5(std::string_view);
 
-} // namespace quern
+} // namespace quern::detail

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace quern {
+namespace quern::detail {
 namespace {
 
 bool is_plain(unsigned char byte)
@@ -41,4 +41,4 @@ std::string printable(std::string text)
     return out;
 }
 
-} // namespace quern
+} // namespace quern::detail

@@ -14,10 +14,10 @@
 #include <optional>
 #include <utility>
 
-namespace quern {
+namespace quern::detail {
 
 /// The way to a state that is touched on its strand only and ends with its context, for an object that may be called,
-/// and destroyed, anywhere: on the strand one finds it at once, from elsewhere one comes as a visitor.
+/// and destroyed, anywhere. Call find() on its strand, and visit() from any other thread.
 ///
 /// State    a lodgers::lodger with a `compact_strand strand` and a `close()` that ends what is under way.
 /// Threads  any.
@@ -27,11 +27,9 @@ public:
     using purpose = lodgers::purpose;
 
     explicit strand_home(std::shared_ptr<State> const& lives)
-        : street_(lodgers::of(boost::asio::query(lives->strand, boost::asio::execution::context))), who_(lives),
-          guest_(lives), strand_id_(lives->strand.id())
-    {
-        street_->add(lives);
-    }
+        : place_(lodgers::move_in(boost::asio::query(lives->strand, boost::asio::execution::context), lives)),
+          who_(lives), strand_id_(lives->strand.id())
+    {}
 
     bool is_here(boost::asio::any_io_executor const& ex) const
     {
@@ -46,7 +44,7 @@ public:
     template <class F>
     void visit(F f, purpose what_for = purpose::stay) const
     {
-        lodgers::visit at(*street_, guest_, what_for);
+        lodgers::visit at(place_, what_for);
         if (at.who) f(std::static_pointer_cast<State>(at.who));
     }
 
@@ -65,22 +63,18 @@ public:
     }
 
 private:
-    std::shared_ptr<lodgers> const street_;
+    /// Place of the object of who_. Converting that one for each visit would own the state before the visit counts.
+    lodgers::place const place_;
     std::weak_ptr<State> const who_;
-    /// The same. Made of the other for each visit, it would hold the state for a moment before the visit counts.
-    std::weak_ptr<lodgers::lodger> const guest_;
     void const* const strand_id_;
 };
-
-namespace detail {
 
 /// Calls what it is given with the strand, while its context cannot end; nothing where the strand has gone.
 using find_strand = std::function<void(std::function<void(compact_strand const&)> const&)>;
 
-/// Carries `work` out on the strand, for a caller elsewhere. False when that is gone. Throws what `work` throws.
+/// Carries `work` out on the strand, for a caller elsewhere, which resumes on its own executor. False when the strand
+/// is gone. Throws what `work` throws.
 boost::asio::awaitable<bool> visit_strand(find_strand, std::function<boost::asio::awaitable<void>()> work);
-
-} // namespace detail
 
 /// Carries `on_strand(to, request)` out on the strand, for a caller elsewhere, who resumes at home.
 ///
@@ -99,11 +93,11 @@ boost::asio::awaitable<Response> from_elsewhere(std::shared_ptr<Home const> to, 
         auto work = how(std::move(at), std::move(what->request));
         what->said.emplace(co_await std::move(work));
     };
-    auto visit = detail::visit_strand([to](auto const& f) { to->visit([&](auto const& at) { f(at->strand); }); },
+    auto visit = visit_strand([to](auto const& f) { to->visit([&](auto const& at) { f(at->strand); }); },
         [=] { return carry_out(to, one, on_strand); });
     bool const arrived = co_await std::move(visit);
     if (!arrived) co_return failure(errc::stopped, "what was asked is gone");
     co_return std::move(*one->said);
 }
 
-} // namespace quern
+} // namespace quern::detail

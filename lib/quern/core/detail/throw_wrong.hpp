@@ -6,7 +6,7 @@
 
 #include <optional>
 
-namespace quern {
+namespace quern::detail {
 
 /// Throws boost::system::system_error for the first setting that cannot work, where there is one.
 inline void throw_wrong(
@@ -15,4 +15,4 @@ inline void throw_wrong(
     if (first) throw_exception_from_error(*first, where);
 }
 
-} // namespace quern
+} // namespace quern::detail

@@ -2,7 +2,9 @@
 
 #include <quern/core/detail/text/json_find.hpp>
 
-namespace quern::flags {
+namespace quern::flags::detail {
+
+using namespace quern::detail;
 
 result<std::string> pointed_at(std::string_view body, std::string_view pointer)
 {
@@ -26,4 +28,4 @@ std::string check_pointer(std::string_view pointer)
     return {};
 }
 
-} // namespace quern::flags
+} // namespace quern::flags::detail

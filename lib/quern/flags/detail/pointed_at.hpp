@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern::flags {
+namespace quern::flags::detail {
 
 /// The value to which a JSON pointer (RFC 6901) leads, as policy::read_flag() takes it; the body itself without one.
 ///
@@ -15,4 +15,4 @@ namespace quern::flags {
 /// Complaint about a pointer; empty when it is one.
 std::string check_pointer(std::string_view pointer);
 
-} // namespace quern::flags
+} // namespace quern::flags::detail

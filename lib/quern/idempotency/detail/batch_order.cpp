@@ -4,11 +4,6 @@
 
 namespace quern::idempotency::detail {
 
-bool batch_order::is_active(place at)
-{
-    return at != place::following && at != place::waiting && at != place::ended;
-}
-
 void batch_order::put(std::size_t which, place to)
 {
     auto const count = [this](place at, std::size_t by) {
@@ -62,11 +57,6 @@ std::optional<std::size_t> batch_order::end(std::size_t which)
     if (!next || all_[*next].at != place::following) return {};
     put(*next, place::asking);
     return next;
-}
-
-bool batch_order::may_wait(std::size_t which) const
-{
-    return ended_ == 0 || active_ != (is_active(all_[which].at) ? 1u : 0u);
 }
 
 std::vector<std::size_t> batch_order::overstaying()

@@ -36,7 +36,7 @@ public:
     std::optional<std::size_t> end(std::size_t which);
 
     /// Tells whether a message may wait for somebody else: only where no other that is done would wait with it.
-    bool may_wait(std::size_t which) const;
+    bool may_wait(std::size_t which) const { return ended_ == 0 || active_ != (is_active(all_[which].at) ? 1u : 0u); }
 
     /// Messages that wait, and may not any more. Each is returned once.
     std::vector<std::size_t> overstaying();
@@ -51,7 +51,7 @@ private:
         bool named = false; ///< by overstaying()
     };
 
-    static bool is_active(place);
+    static bool is_active(place at) { return at != place::following && at != place::waiting && at != place::ended; }
     void put(std::size_t which, place);
     std::vector<std::size_t> those(place) const;
 

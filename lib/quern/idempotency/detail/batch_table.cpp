@@ -10,6 +10,7 @@
 
 namespace quern::idempotency::detail {
 
+using namespace quern::detail;
 namespace asio = boost::asio;
 
 batch_table::batch_table(clock& c, asio::any_io_executor ex, deliveries messages)

@@ -30,8 +30,8 @@ struct batch_table {
 
         delivery& d;
         boost::asio::cancellation_signal cancel;
-        std::unique_ptr<alarm> bell;  ///< of one that follows or waits
-        asker<outcome> handler_ended; ///< of one whose key is claimed
+        std::unique_ptr<alarm> bell;                 ///< of one that follows or waits
+        quern::detail::asker<outcome> handler_ended; ///< of one whose key is claimed
         receipt left;
         outcome said;
         std::exception_ptr thrown;

@@ -18,6 +18,9 @@
 #include <vector>
 
 namespace quern::idempotency::detail {
+
+using namespace quern::detail;
+
 namespace {
 
 namespace dom = simdjson::dom;

@@ -4,9 +4,11 @@
 #include <boost/asio/this_coro.hpp>
 
 #include <exception>
+#include <set>
 
 namespace quern::idempotency::detail {
 
+using namespace quern::detail;
 namespace asio = boost::asio;
 
 std::vector<statement_line::waiting> statement_line::take()

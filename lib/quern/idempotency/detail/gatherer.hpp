@@ -12,8 +12,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,7 +61,7 @@ public:
 private:
     struct round;
 
-    void add(statement_line::waiting, asker<result<reply>>);
+    void add(statement_line::waiting, quern::detail::asker<result<reply>>);
     void answer(std::uint64_t id, result<reply>);
     void answer_all(failure const&);
     void begin_to_send();
@@ -74,7 +72,7 @@ private:
     std::chrono::milliseconds const linger_;
     std::mutex mutex_;
     statement_line line_;
-    std::map<std::uint64_t, asker<result<reply>>> asked_;
+    std::map<std::uint64_t, quern::detail::asker<result<reply>>> asked_;
     std::uint64_t next_ = 0;
     bool sends_soon_ = false; ///< somebody is about to take from the line
 };

@@ -10,9 +10,14 @@
 #include <utility>
 
 namespace quern::idempotency::detail {
+
+using namespace quern::detail;
+
 namespace {
 
 namespace dom = simdjson::dom;
+
+constexpr std::string_view completed_text = "COMPLETED";
 using services::attribute;
 using services::item;
 
@@ -36,85 +41,60 @@ std::optional<std::int64_t> number_in(item const& row, std::string const& name, 
     return std::clamp<std::int64_t>(out, 0, most);
 }
 
-void append_typed(std::string& to, dom::element what)
+/// JSON as DynamoDB has it: {"M":{"a":{"S":"x"}}}.
+void write_typed(text::json_writer& to, dom::element what)
 {
     using type = dom::element_type;
+    to.begin_object();
     switch (what.type()) {
-    case type::OBJECT: {
-        to += "{\"M\":{";
-        char const* between = "";
+    case type::OBJECT:
+        to.key("M").begin_object();
         for (auto const member : dom::object(what)) {
-            to += between;
-            text::append_json_string(to, member.key);
-            to += ':';
-            append_typed(to, member.value);
-            between = ",";
+            to.key(member.key);
+            write_typed(to, member.value);
         }
-        to += "}}";
-        return;
+        to.end_object();
+        break;
+    case type::ARRAY:
+        to.key("L").begin_array();
+        for (auto const one : dom::array(what))
+            write_typed(to, one);
+        to.end_array();
+        break;
+    case type::STRING: to.member("S", std::string_view(what)); break;
+    case type::BOOL: to.member("BOOL", bool(what)); break;
+    case type::NULL_VALUE: to.member("NULL", true); break;
+    default: to.member("N", std::string_view(simdjson::minify(what))); break;
     }
-    case type::ARRAY: {
-        to += "{\"L\":[";
-        char const* between = "";
-        for (auto const one : dom::array(what)) {
-            to += between;
-            append_typed(to, one);
-            between = ",";
-        }
-        to += "]}";
-        return;
-    }
-    case type::STRING:
-        to += "{\"S\":";
-        text::append_json_string(to, std::string_view(what));
-        to += '}';
-        return;
-    case type::BOOL: to += bool(what) ? "{\"BOOL\":true}" : "{\"BOOL\":false}"; return;
-    case type::NULL_VALUE: to += "{\"NULL\":true}"; return;
-    default:
-        to += "{\"N\":";
-        text::append_json_string(to, simdjson::minify(what));
-        to += '}';
-        return;
-    }
+    to.end_object();
 }
 
-void append_plain(std::string& to, dom::element typed)
+void write_plain(text::json_writer& to, dom::element typed)
 {
     dom::object all;
-    if (typed.get(all) != simdjson::SUCCESS || all.size() != 1) {
-        to += "null";
-        return;
-    }
+    if (typed.get(all) != simdjson::SUCCESS || all.size() != 1) return void(to.number("null"));
     auto const [type, value] = *all.begin();
     dom::object members;
     dom::array elements;
     std::string_view number;
-    char const* between = "";
     if (type == "M" && value.get(members) == simdjson::SUCCESS) {
-        to += '{';
+        to.begin_object();
         for (auto const member : members) {
-            to += between;
-            text::append_json_string(to, member.key);
-            to += ':';
-            append_plain(to, member.value);
-            between = ",";
+            to.key(member.key);
+            write_plain(to, member.value);
         }
-        to += '}';
+        to.end_object();
     } else if (type == "L" && value.get(elements) == simdjson::SUCCESS) {
-        to += '[';
-        for (auto const one : elements) {
-            to += between;
-            append_plain(to, one);
-            between = ",";
-        }
-        to += ']';
+        to.begin_array();
+        for (auto const one : elements)
+            write_plain(to, one);
+        to.end_array();
     } else if (type == "N" && value.get(number) == simdjson::SUCCESS) {
-        to += number;
+        to.number(number);
     } else if (type == "NULL" || type == "M" || type == "L" || type == "N") {
-        to += "null"; // or not of the type that is said
+        to.number("null"); // or not of the type that is said
     } else {
-        to += simdjson::minify(value);
+        to.number(std::string_view(simdjson::minify(value)));
     }
 }
 
@@ -127,7 +107,8 @@ attribute to_native(std::string_view json)
     std::string text;
     if (parser.parse(json.data(), json.size()).get(all) != simdjson::SUCCESS)
         return attribute::text(std::string(json));
-    append_typed(text, all);
+    text::json_writer to(text);
+    write_typed(to, all);
     // {"M":{…}} as type and value
     dom::parser again;
     attribute out;
@@ -153,10 +134,15 @@ std::string from_native(attribute const& a)
     dom::element all;
     auto const whole = "{\"" + a.type + "\":" + a.value + "}";
     if (parser.parse(whole).get(all) != simdjson::SUCCESS) return "null";
-    append_plain(out, all);
+    text::json_writer to(out);
+    write_plain(to, all);
     return out;
 }
 
+namespace {
+
+/// The result of a handler (JSON) as the attribute `data`: a text for Python, Java and us, a native value for
+/// TypeScript. Nothing for none, where the language has nothing then.
 std::optional<attribute> data_of(std::optional<std::string> const& result, flavour as)
 {
     if (as == flavour::typescript && result) return to_native(*result);
@@ -164,6 +150,8 @@ std::optional<attribute> data_of(std::optional<std::string> const& result, flavo
     if (as == flavour::python) return attribute::text("null");
     return {};
 }
+
+} // namespace
 
 item to_item(record const& row, row_names const& names, flavour as, int attempt)
 {

@@ -5,7 +5,6 @@
 #include <quern/idempotency/rule.hpp>
 #include <quern/services/dynamodb_types.hpp>
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,14 +13,9 @@ namespace quern::idempotency::detail {
 inline constexpr std::string_view owner_attribute = "quern_owner";
 inline constexpr std::string_view attempt_attribute = "quern_attempt";
 inline constexpr std::string_view in_progress_text = "INPROGRESS";
-inline constexpr std::string_view completed_text = "COMPLETED";
 
 /// A row as the language writes it, without its key. `attempt`: 0 for none.
 services::item to_item(record const&, row_names const&, flavour, int attempt = 0);
-
-/// The result of a handler (JSON) as the attribute `data`: a text for Python, Java and us, a native value for
-/// TypeScript. Nothing for none, where the language has nothing then.
-std::optional<services::attribute> data_of(std::optional<std::string> const& result, flavour);
 
 /// Reads a row, whoever wrote it. One with a status that nobody knows counts as in progress.
 record to_record(services::item const&, row_names const&, flavour);

@@ -8,6 +8,8 @@
 
 namespace quern::metrics::detail {
 
+using namespace quern::detail;
+
 namespace {
 
 partial_success read_partial_success(json_document& document, std::string_view counted_as)

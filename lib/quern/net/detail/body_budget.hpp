@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <map>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 class http_connection;
 
@@ -75,4 +75,4 @@ private:
     std::map<std::uint64_t, share*> large_;
 };
 
-} // namespace quern::net
+} // namespace quern::net::detail

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
@@ -100,4 +100,4 @@ void connect_race::stop()
     bell_.cancel();
 }
 
-} // namespace quern::net
+} // namespace quern::net::detail

@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 using tcp_addresses = std::vector<boost::asio::ip::tcp::endpoint>;
 
@@ -76,4 +76,4 @@ private:
     bool stopped_ = false;
 };
 
-} // namespace quern::net
+} // namespace quern::net::detail

@@ -4,15 +4,13 @@
 #include <quern/net/detail/plain_reply.hpp>
 #include <quern/net/detail/reply_reader.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/ssl/error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/error.hpp>
 
 #include <algorithm>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
@@ -128,4 +126,4 @@ bool connection::is_quiet()
     return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
-} // namespace quern::net
+} // namespace quern::net::detail

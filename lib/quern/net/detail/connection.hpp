@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 /// How a connection gets to its peer.
 struct route {
@@ -118,4 +118,4 @@ private:
     bool whole_ = false;
 };
 
-} // namespace quern::net
+} // namespace quern::net::detail

@@ -4,18 +4,16 @@
 #include <quern/net/detail/connection.hpp>
 #include <quern/net/detail/message_parser.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/error.hpp>
 
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
@@ -203,4 +201,4 @@ failure connection::not_opened(std::string_view phase, boost::system::error_code
     return {is_stopped ? errc::stopped : errc::connect_failed, std::string(phase) + ": " + what, !is_stopped};
 }
 
-} // namespace quern::net
+} // namespace quern::net::detail

@@ -8,8 +8,9 @@
 
 #include <algorithm>
 
-namespace quern::net {
+namespace quern::net::detail {
 
+using namespace quern::detail;
 namespace asio = boost::asio;
 
 namespace {
@@ -322,4 +323,4 @@ std::size_t host_pool::connections() const
     return out;
 }
 
-} // namespace quern::net
+} // namespace quern::net::detail

@@ -1,12 +1,14 @@
 #pragma once
 
+#include <quern/core/clock.hpp>
 #include <quern/net/detail/connection.hpp>
 #include <quern/net/detail/resolver.hpp>
 #include <quern/net/detail/tls_files.hpp>
 #include <quern/net/detail/waiter.hpp>
-#include <quern/net/detail/watchdog.hpp>
 #include <quern/net/message.hpp>
 #include <quern/net/web_hook.hpp>
+
+#include <boost/asio/steady_timer.hpp>
 
 #include <array>
 #include <atomic>
@@ -17,7 +19,7 @@
 #include <optional>
 #include <string>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 /// How the connections of a pool are made, and for how long they are good.
 struct pool_rules {
@@ -35,6 +37,41 @@ struct pool_rules {
 /// Numbers that the pools of a client share.
 struct pool_counters {
     std::atomic<std::size_t> connects{0}, requests{0}, replays{0}, resumptions{0};
+};
+
+/// One timer for the deadlines of many: it stands at the earliest, and a later one costs nothing. The owner, which is
+/// kept in a shared_ptr, is told by enforce().
+///
+/// Threads  one strand: that of the executor given.
+class watchdog {
+public:
+    explicit watchdog(boost::asio::any_io_executor ex) : timer_(std::move(ex)) {}
+
+    /// Calls `owner.enforce()` at the deadline or before, and the watch is over.
+    template <class Owner>
+    void watch(Owner& owner, tick deadline)
+    {
+        if (deadline >= until_) return;
+        until_ = deadline;
+        timer_.expires_at(deadline);
+        timer_.async_wait([this, self = owner.weak_from_this()](boost::system::error_code ec) {
+            auto const alive = self.lock();
+            if (!alive || ec) return;
+            until_ = tick::max();
+            alive->enforce();
+        });
+    }
+
+    /// Stops watching.
+    void rest()
+    {
+        timer_.cancel();
+        until_ = tick::max(); // the cancelled wait does not reset it: the next deadline must arm the timer
+    }
+
+private:
+    boost::asio::steady_timer timer_;
+    tick until_ = tick::max();
 };
 
 /// The end of a connection's youth: up to a fifth early, so that those which were opened together do not end
@@ -107,4 +144,4 @@ private:
     bool closed_ = false;
 };
 
-} // namespace quern::net
+} // namespace quern::net::detail

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <iterator>
 
-namespace quern::net {
+namespace quern::net::detail {
 namespace {
 
 std::string_view status_line(int status)
@@ -38,4 +38,4 @@ void write_answer(std::string& wire, http_answer const& answer, std::string_view
     if (!to_head) wire.append(answer.body);
 }
 
-} // namespace quern::net
+} // namespace quern::net::detail

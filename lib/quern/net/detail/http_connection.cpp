@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
@@ -235,4 +235,4 @@ void http_connection::close()
     wake();
 }
 
-} // namespace quern::net
+} // namespace quern::net::detail

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 /// How a connection stands, for the server to see.
 struct http_standing {
@@ -102,4 +102,4 @@ private:
     body_budget::share held_{this}; ///< for a body, while nothing is proved
 };
 
-} // namespace quern::net
+} // namespace quern::net::detail

@@ -1,11 +1,10 @@
 #include <quern/net/detail/http_connection.hpp>
 
 #include <algorithm>
-#include <utility>
 
 // Answers that do not leave at once: those that are still to come, are held back, go on, or are harmed.
 
-namespace quern::net {
+namespace quern::net::detail {
 
 namespace asio = boost::asio;
 
@@ -162,4 +161,4 @@ void http_connection::watch_for_disconnect()
     wire_.when_readable(look);
 }
 
-} // namespace quern::net
+} // namespace quern::net::detail

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 /// A request as it came over the wire. Its buffers serve one request after another.
 struct http_request {
@@ -35,4 +35,4 @@ struct http_request {
     static constexpr std::size_t kept = 256 * 1024; ///< an idle connection keeps no larger buffer
 };
 
-} // namespace quern::net
+} // namespace quern::net::detail

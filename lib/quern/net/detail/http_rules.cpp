@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 using boost::beast::iequals;
 
@@ -83,4 +83,4 @@ bool is_local_host(std::string_view host, std::span<std::string const> listed)
     return is_loopback(name);
 }
 
-} // namespace quern::net
+} // namespace quern::net::detail

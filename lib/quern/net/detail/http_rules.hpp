@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 // What our servers refuse of HTTP although a lenient server would make sense of it. Where two readers of one request
 // may disagree about its end, its target or its host, an attacker chooses the reader.
@@ -33,4 +33,4 @@ bool is_address(std::string_view host);
 /// addresses; with or without a port. Browsers send any name whose owner lets it resolve to 127.0.0.1.
 bool is_local_host(std::string_view host, std::span<std::string const> listed);
 
-} // namespace quern::net
+} // namespace quern::net::detail

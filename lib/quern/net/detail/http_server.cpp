@@ -7,8 +7,9 @@
 
 #include <utility>
 
-namespace quern::net {
+namespace quern::net::detail {
 
+using namespace quern::detail;
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
@@ -166,4 +167,4 @@ void http_server::shut()
         c->close();
 }
 
-} // namespace quern::net
+} // namespace quern::net::detail

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <unordered_set>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 /// Limits of a server: what its clients may cost.
 struct http_limits {
@@ -126,4 +126,4 @@ private:
     bool shut_ = false;
 };
 
-} // namespace quern::net
+} // namespace quern::net::detail

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 /// Answer to a request. Its buffers serve one answer after another.
 struct http_answer {
@@ -88,4 +88,4 @@ public:
     virtual http_answer& answer() = 0;
 };
 
-} // namespace quern::net
+} // namespace quern::net::detail

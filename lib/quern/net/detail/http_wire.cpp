@@ -5,7 +5,7 @@
 
 #include <boost/asio/write.hpp>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
@@ -85,4 +85,4 @@ std::string http_wire::peer() const
     return end.address().to_string() + ":" + std::to_string(end.port());
 }
 
-} // namespace quern::net
+} // namespace quern::net::detail

@@ -11,7 +11,7 @@
 #include <string>
 #include <tuple>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 /// Socket of a connection, with TLS or without, and what is to be written to it.
 class http_wire {
@@ -52,4 +52,4 @@ private:
     std::size_t written_ = 0;
 };
 
-} // namespace quern::net
+} // namespace quern::net::detail

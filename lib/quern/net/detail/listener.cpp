@@ -2,10 +2,8 @@
 
 #include <quern/net/detail/as_values.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/v6_only.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -13,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
@@ -116,4 +114,4 @@ asio::awaitable<void> listener::keep_deadlines()
     }
 }
 
-} // namespace quern::net
+} // namespace quern::net::detail

@@ -15,7 +15,7 @@
 #include <memory>
 #include <string>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 /// Part of each of our servers that comes before anything is said: listens, accepts, and looks at deadlines now and
 /// then.
@@ -62,4 +62,4 @@ private:
     bool closed_ = false;
 };
 
-} // namespace quern::net
+} // namespace quern::net::detail

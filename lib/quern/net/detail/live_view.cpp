@@ -10,8 +10,9 @@
 #include <new>
 #include <utility>
 
-namespace quern::net {
+namespace quern::net::detail {
 
+using namespace quern::detail;
 namespace asio = boost::asio;
 
 namespace {
@@ -114,6 +115,10 @@ asio::awaitable<void> live_view::tell()
         }
     }
 }
+
+} // namespace quern::net::detail
+
+namespace quern::net {
 
 result<void> live_door::listen()
 {

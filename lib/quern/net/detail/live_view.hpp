@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 /// Answer to those who ask for a path, made on the view's executor. `token`: what an action has to bring.
 struct live_route {
@@ -59,4 +59,4 @@ private:
 /// A policy that lets a browser run what stands in the page, and speak to where it came from, and nothing else.
 std::string page_policy(std::string_view page);
 
-} // namespace quern::net
+} // namespace quern::net::detail

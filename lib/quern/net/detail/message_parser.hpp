@@ -13,10 +13,11 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace quern::net {
+namespace quern::net::detail {
 
-/// Interim answers (1xx) that are passed over before the real one.
-constexpr int most_interim_answers = 8;
+/// Interim answers (1xx) that are passed over before the real one. Time bounds them: a slow service that says 102
+/// each second keeps its proxies calm for the 12 hours of the longest request. This bounds what a flood costs.
+constexpr int most_interim_answers = 100'000;
 
 /// How many bytes of a body in chunks Beast has to be shown at least. Until Boost 1.86 it takes the last chunk in
 /// one piece, of which "0\r\n\r\n" is the shortest, and asserts that it is never shown less; from 1.87 on it takes
@@ -136,4 +137,4 @@ private:
 using request_parser = message_parser<http_request>;
 using reply_parser = message_parser<response>;
 
-} // namespace quern::net
+} // namespace quern::net::detail

@@ -1,12 +1,16 @@
 #include <quern/net/detail/plain_reply.hpp>
 
+#include <quern/core/detail/text/reading.hpp>
+
 #include <boost/beast/core/string.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
-namespace quern::net {
+namespace quern::net::detail {
+
+using namespace quern::detail;
+
 namespace {
 
 using boost::beast::iequals;
@@ -26,10 +30,7 @@ std::optional<std::size_t> number(std::string_view text)
 {
     constexpr std::size_t most_digits = 12;
     bool const is_plain = text == "0" || (text.front() != '0' && text.size() <= most_digits);
-    std::size_t out = 0;
-    auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), out);
-    if (!is_plain || ec != std::errc() || end != text.data() + text.size()) return {};
-    return out;
+    return is_plain ? text::number_in<std::size_t>(text) : std::nullopt;
 }
 
 /// Length of the body by the headers, and whether they leave the connection open.
@@ -86,4 +87,4 @@ std::size_t read_plain_reply(std::string_view text, std::size_t max_header, std:
     return size;
 }
 
-} // namespace quern::net
+} // namespace quern::net::detail

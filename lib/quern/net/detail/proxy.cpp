@@ -8,8 +8,9 @@
 
 #include <algorithm>
 
-namespace quern::net {
+namespace quern::net::detail {
 
+using namespace quern::detail;
 namespace ip = boost::asio::ip;
 
 namespace {
@@ -164,4 +165,4 @@ failure refused_by(proxy const& via, int status)
     return {errc::connect_failed, answer, status == 502 || status == 503 || status == 504};
 }
 
-} // namespace quern::net
+} // namespace quern::net::detail

@@ -4,11 +4,10 @@
 #include <quern/net/endpoint.hpp>
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 /// An HTTP proxy on the way to an endpoint.
 struct proxy {
@@ -54,4 +53,4 @@ void address_to_proxy(std::string& request_text, proxy const&, endpoint const& t
 /// Failure that a proxy's answer other than 2xx means. 502, 503 and 504 may pass, all others stay.
 failure refused_by(proxy const&, int status);
 
-} // namespace quern::net
+} // namespace quern::net::detail

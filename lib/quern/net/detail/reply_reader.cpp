@@ -1,8 +1,11 @@
 #include <quern/net/detail/reply_reader.hpp>
 
+#include <boost/asio/buffer.hpp>
 #include <boost/beast/http/error.hpp>
 
-namespace quern::net {
+#include <string>
+
+namespace quern::net::detail {
 
 namespace http = boost::beast::http;
 
@@ -26,12 +29,31 @@ failure not_the_answer(int interim_status)
         true};
 }
 
+constexpr std::size_t bare_line = 14; // "HTTP/1.1 200\r\n"
+
+/// Gives a status line that ends behind the number the blank that belongs there (RFC 9112, 4): Beast insists on it.
+/// Requires `bare_line` bytes.
+void complete_status_line(boost::beast::flat_buffer& unread)
+{
+    std::string text(static_cast<char const*>(unread.data().data()), unread.size());
+    if (!text.starts_with("HTTP/1.") || text.compare(bare_line - 2, 2, "\r\n") != 0) return;
+    text.insert(bare_line - 2, 1, ' ');
+    unread.clear();
+    unread.commit(boost::asio::buffer_copy(unread.prepare(text.size()), boost::asio::buffer(text)));
+}
+
 } // namespace
 
 std::optional<failure> reply_reader::take(boost::beast::flat_buffer& unread)
 {
     if (!parser_) begin();
     while (unread.size() != 0 && !parser_->is_done()) {
+        holds_line_ = at_start_ && unread.size() == bare_line - 1; // the byte that decides is next
+        if (holds_line_) break;
+        if (at_start_ && unread.size() >= bare_line) {
+            at_start_ = false;
+            complete_status_line(unread);
+        }
         boost::system::error_code ec;
         unread.consume(parser_->read(unread.data(), ec));
         if (ec == http::error::need_more && unread.size() > max_header_)
@@ -53,8 +75,9 @@ std::optional<failure> reply_reader::take(boost::beast::flat_buffer& unread)
 bool reply_reader::ends_here()
 {
     boost::system::error_code ec;
-    if (has_begun()) parser_->put_eof(ec);
-    return has_begun() && !ec;
+    bool const has_some = parser_ && parser_->got_some();
+    if (has_some) parser_->put_eof(ec);
+    return has_some && !ec;
 }
 
-} // namespace quern::net
+} // namespace quern::net::detail

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 /// Reads one answer out of what arrives, and passes over the interim ones before it.
 class reply_reader {
@@ -29,7 +29,7 @@ public:
     bool ends_here();
 
     bool is_done() const { return parser_ && parser_->is_done(); }
-    bool has_begun() const { return parser_ && parser_->got_some(); }
+    bool has_begun() const { return parser_ && (parser_->got_some() || holds_line_); }
 
     /// Status and headers are whole, though the body may be broken off or too large.
     bool has_headers() const
@@ -56,6 +56,7 @@ public:
 private:
     void begin()
     {
+        at_start_ = true;
         parser_.emplace(out_, max_header_, max_body_);
         if (is_bare_) parser_->skip(true);
     }
@@ -65,7 +66,9 @@ private:
     std::size_t max_header_, max_body_;
     int interim_ = 0;
     bool is_bare_;
+    bool at_start_ = true; ///< nothing of the status line is read
+    bool holds_line_ = false;
     bool is_body_too_large_ = false;
 };
 
-} // namespace quern::net
+} // namespace quern::net::detail

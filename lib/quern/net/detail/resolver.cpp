@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
@@ -80,4 +80,4 @@ void resolver::close()
         one->send_away();
 }
 
-} // namespace quern::net
+} // namespace quern::net::detail

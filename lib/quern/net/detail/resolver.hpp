@@ -7,7 +7,7 @@
 
 #include <memory>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 /// Addresses of one host. A look-up cannot be cancelled on its thread, so callers wait beside it, each with
 /// a deadline of its own; the answer is kept for a while, and a stale one serves when the name service fails.
@@ -43,4 +43,4 @@ private:
     waiter::line waiting_;
 };
 
-} // namespace quern::net
+} // namespace quern::net::detail

@@ -13,7 +13,7 @@
 #include <ctime>
 #include <unistd.h>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 namespace asio = boost::asio;
 
@@ -197,7 +197,16 @@ result<std::shared_ptr<tls_client>> tls_client::make(tls_material const& of)
     }
     context.use_certificate_chain(asio::buffer(of.certificate.text), ec);
     if (ec) return wrong("certificate_file", of.certificate);
+    auto const has_phrase = std::make_shared<bool>(false); // or OpenSSL asks for it on the terminal, and waits
+    context.set_password_callback([has_phrase](std::size_t, asio::ssl::context::password_purpose) {
+        *has_phrase = true;
+        return std::string();
+    });
     context.use_private_key(asio::buffer(of.key.text), asio::ssl::context::pem, ec);
+    if (ec && *has_phrase)
+        return failure(errc::invalid_option,
+            "key_file \"" + of.key.file + "\" has a pass phrase: `openssl pkey -in " + of.key.file +
+                " -out FILE` writes one without");
     if (ec) return wrong("key_file", of.key);
     return out;
 }
@@ -291,4 +300,4 @@ bool refuses_ours(boost::system::error_code ec)
     }
 }
 
-} // namespace quern::net
+} // namespace quern::net::detail

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 using tls_stream = boost::asio::ssl::stream<boost::asio::ip::tcp::socket&>;
 
@@ -91,4 +91,4 @@ bool refuses_ours(boost::system::error_code);
 /// The server found nothing to agree on.
 bool is_handshake_failure(boost::system::error_code);
 
-} // namespace quern::net
+} // namespace quern::net::detail

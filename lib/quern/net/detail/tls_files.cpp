@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 namespace {
 
@@ -92,4 +92,4 @@ result<std::shared_ptr<tls_client>> tls_source::newest()
     return made_;
 }
 
-} // namespace quern::net
+} // namespace quern::net::detail

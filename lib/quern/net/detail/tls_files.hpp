@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 /// The files that a TLS client is made of, read again when they have changed.
 ///
@@ -71,4 +71,4 @@ private:
     std::shared_ptr<tls_material const> of_; ///< the files' texts when that was made
 };
 
-} // namespace quern::net
+} // namespace quern::net::detail

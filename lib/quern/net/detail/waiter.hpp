@@ -8,7 +8,7 @@
 
 #include <deque>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 /// A coroutine's place in a line. It leaves the line with its frame, also when that is destroyed with the context.
 class waiter {
@@ -43,4 +43,4 @@ private:
     bool called_ = false;
 };
 
-} // namespace quern::net
+} // namespace quern::net::detail

@@ -4,9 +4,9 @@
 
 #include <string>
 
-namespace quern::net {
+namespace quern::net::detail {
 
 /// The request as it goes over the wire; problem_of() must have found nothing.
 std::string wire_text(web_hook_request const&);
 
-} // namespace quern::net
+} // namespace quern::net::detail

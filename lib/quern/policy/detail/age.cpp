@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace quern::policy {
+namespace quern::policy::detail {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -34,4 +34,4 @@ milliseconds delay_until(wall_time at, wall_time now, milliseconds horizon_left)
     return std::clamp(delay, 0ms, std::max(horizon_left, 0ms));
 }
 
-} // namespace quern::policy
+} // namespace quern::policy::detail

@@ -8,7 +8,7 @@
 
 // Delays that follow from the calendar. Times are wall_time because they come from elsewhere: SQS, or a user.
 
-namespace quern::policy {
+namespace quern::policy::detail {
 
 /// The delay before the next try of a message that may be `max_age` old, counted from its first receive: `delay`, or
 /// less where that came too late, so that the last try still falls within the age. Nothing when the message is too
@@ -25,4 +25,4 @@ std::optional<std::chrono::milliseconds> within_age(
 std::chrono::milliseconds delay_until(
     wall_time at, wall_time now, std::chrono::milliseconds horizon_left = sqs::max_visibility);
 
-} // namespace quern::policy
+} // namespace quern::policy::detail

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace quern::policy {
+namespace quern::policy::detail {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -103,4 +103,4 @@ std::string flag_rule::explain(tick now) const
         fails;
 }
 
-} // namespace quern::policy
+} // namespace quern::policy::detail

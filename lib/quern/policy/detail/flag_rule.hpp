@@ -9,7 +9,7 @@
 #include <random>
 #include <string>
 
-namespace quern::policy {
+namespace quern::policy::detail {
 
 /// The rule of a flag: when it is read next, and what its last readings mean now.
 ///
@@ -57,4 +57,4 @@ private:
     std::string why_;                          // the last reading told nothing
 };
 
-} // namespace quern::policy
+} // namespace quern::policy::detail

@@ -3,18 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-namespace quern {
+namespace quern::detail {
 
 namespace {
 
 constexpr auto long_enough = std::chrono::seconds(5); // a climb doubles in less
 
 } // namespace
-
-std::size_t send_calls::limit() const
-{
-    return rule_ ? rule_->limit() : std::min(most_, always);
-}
 
 void send_calls::began(tick now)
 {
@@ -40,9 +35,4 @@ void send_calls::ended(policy::call_end how, tick::duration took, std::size_t me
     marked_at_ = now;
 }
 
-std::chrono::nanoseconds send_calls::took() const
-{
-    return std::chrono::nanoseconds(static_cast<std::int64_t>(took_));
-}
-
-} // namespace quern
+} // namespace quern::detail

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace quern {
+namespace quern::detail {
 
 /// Requests of a producer that may be under way at once: as many as `most` where that is 16 or less. Otherwise 16 are
 /// always allowed, and beyond them a policy::concurrency_rule finds how many bring more.
@@ -18,7 +18,7 @@ public:
     explicit send_calls(std::size_t most) : most_(most) {}
 
     bool is_free() const { return under_way_ < limit(); }
-    std::size_t limit() const;
+    std::size_t limit() const { return rule_ ? rule_->limit() : std::min(most_, always); }
     std::size_t most() const { return most_; }
     std::size_t under_way() const { return under_way_; }
 
@@ -31,7 +31,7 @@ public:
     bool is_service_bound() const { return rule_ && limit() < most_ && !grows_; }
 
     /// Time that one of the latest requests took, and its messages; zero before the first has ended.
-    std::chrono::nanoseconds took() const;
+    std::chrono::nanoseconds took() const { return std::chrono::nanoseconds(static_cast<std::int64_t>(took_)); }
     double messages_each() const { return messages_; }
 
 private:
@@ -44,4 +44,4 @@ private:
     double took_ = 0, messages_ = 0; // means that forget: nanoseconds, and messages
 };
 
-} // namespace quern
+} // namespace quern::detail

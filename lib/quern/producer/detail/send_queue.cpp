@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace quern {
+namespace quern::detail {
 
 using place = outgoing::place;
 
@@ -154,11 +154,6 @@ void send_queue::returned(policy::call_end how, tick::duration took, std::size_t
 }
 
 /// Roughly: bytes may fill one sooner.
-bool send_queue::is_full_request_ready() const
-{
-    return ready_.size() >= sqs::max_batch_entries;
-}
-
 producer_explanation send_queue::explain() const
 {
     producer_explanation out;
@@ -244,4 +239,4 @@ bool send_queue::passed(std::uint64_t mark) const
         (under_way_.empty() || under_way_.begin()->first >= mark);
 }
 
-} // namespace quern
+} // namespace quern::detail

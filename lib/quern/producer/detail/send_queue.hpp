@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace quern {
+namespace quern::detail {
 
 /// One message on its way out.
 struct outgoing {
@@ -107,7 +107,7 @@ private:
     void schedule(outgoing_ptr const&, tick now);
     void advance(std::string const& name, tick now);
     void remove(outgoing_ptr const&, tick now);
-    bool is_full_request_ready() const;
+    bool is_full_request_ready() const { return ready_.size() >= sqs::max_batch_entries; }
     producer_explanation::bound bound_of(producer_explanation const&) const;
 
     producer_options const options_;
@@ -132,4 +132,4 @@ private:
     bool stopped_ = false;
 };
 
-} // namespace quern
+} // namespace quern::detail

@@ -2,7 +2,7 @@
 
 #include <boost/asio/this_coro.hpp>
 
-namespace quern::redrive {
+namespace quern::redrive::detail {
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
@@ -83,4 +83,4 @@ asio::awaitable<run_rule::answer> gate::turn(bool paced, bool again)
     co_return closed_ ? run_rule::answer::stopped : said.what;
 }
 
-} // namespace quern::redrive
+} // namespace quern::redrive::detail

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace quern::redrive {
+namespace quern::redrive::detail {
 
 /// Lets one send after another begin, as the rules of the run and its flag say, until it is closed.
 ///
@@ -40,4 +40,4 @@ private:
     bool closed_ = false;
 };
 
-} // namespace quern::redrive
+} // namespace quern::redrive::detail

@@ -3,6 +3,7 @@
 #include <quern/redrive/detail/state.hpp>
 
 #include <quern/core/detail/printable.hpp>
+#include <quern/sqs/queue_reference.hpp>
 
 #include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -11,8 +12,9 @@
 #include <array>
 #include <utility>
 
-namespace quern::redrive {
+namespace quern::redrive::detail {
 
+using namespace quern::detail;
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
@@ -49,14 +51,26 @@ std::optional<std::string> source_of(sqs::message const& m, std::set<std::string
     return found == urls.end() ? std::nullopt : std::optional(*found);
 }
 
+/// Reason why a message without a destination is left.
+std::string why_nowhere(sqs::message const& m)
+{
+    auto const arn = m.system("DeadLetterQueueSourceArn");
+    auto const name = arn.substr(arn.rfind(':') + 1);
+    auto const why = name.empty() ? "the queue that it came from is not known"
+                                  : "it came from " + printable(std::string(name)) +
+            ", of which this is not the "
+            "dead-letter queue any more";
+    return why + "; say where to send it";
+}
+
 } // namespace
 
-void redriver::state::say(log_level level, std::string_view id, std::string const& text)
+void redriver_state::say(log_level level, std::string_view id, std::string const& text)
 {
     if (o_.log) o_.log(level, "redrive: " + std::string(id) + ": " + text);
 }
 
-producer& redriver::state::producer_for(std::string const& url)
+producer& redriver_state::producer_for(std::string const& url)
 {
     auto& place = producers_[url];
     if (place) return *place;
@@ -70,33 +84,43 @@ producer& redriver::state::producer_for(std::string const& url)
     return *place;
 }
 
-outcome redriver::state::hide(delivery& d, std::chrono::seconds for_so_long)
+/// Hides the message until the end of the run, which makes it visible: see keep_hidden().
+outcome redriver_state::pass_over(delivery& d)
+{
+    auto const now = time_.now();
+    auto const lease = passed_over_.lease(now);
+    passed_over_.received(std::string(d.id()), std::string(d.message().receipt_handle), now, lease);
+    return hide(d, lease);
+}
+
+outcome redriver_state::hide(delivery& d, std::chrono::seconds for_so_long)
 {
     hidden_.insert_or_assign(std::string(d.id()), std::string(d.message().receipt_handle));
     return retry_after(for_so_long);
 }
 
 /// Hides the message until it is due, or for as long as SQS hides one: then it is put off again.
-outcome redriver::state::put_off(delivery& d, wall_time due)
+outcome redriver_state::put_off(delivery& d, wall_time due)
 {
     auto const left = std::chrono::ceil<std::chrono::seconds>(due - record_.now());
     auto const hold = std::clamp<std::chrono::seconds>(left, 1s, longest_hold);
+    passed_over_.forget(std::string(d.id()));
     // An unknown end of a send stays so: the message is sent again, marked, when it is due.
     if (book().of(d.id()).where != stage::unknown) record_.put_off(d, due, hold);
     return hide(d, hold);
 }
 
-outcome redriver::state::leave(delivery& d, std::string const& reason)
+outcome redriver_state::leave(delivery& d, std::string const& reason)
 {
     record_.note(event_kind::left, d.id(), reason);
     ++told_.left;
     ++told_.by_reason[reason];
     if (told_.left_messages.size() < most_named) told_.left_messages.push_back({std::string(d.id()), reason});
     say(log_level::info, d.id(), "left: " + reason);
-    return hide(d, o_.hide_for);
+    return pass_over(d);
 }
 
-redriver::state::receipt redriver::state::judge(failure const& why, bool fifo)
+redriver_state::receipt redriver_state::judge(failure const& why, bool fifo)
 {
     receipt out;
     ++told_.failures;
@@ -119,7 +143,7 @@ redriver::state::receipt redriver::state::judge(failure const& why, bool fifo)
 }
 
 /// Sends, and again where that may help. What begins here is not cancelled any more: its end must be known.
-asio::awaitable<redriver::state::receipt> redriver::state::deliver(
+asio::awaitable<redriver_state::receipt> redriver_state::deliver(
     delivery& d, sqs::send_message_entry copy, std::string to, bool paced, int counted)
 {
     auto& through = producer_for(to);
@@ -173,7 +197,7 @@ asio::awaitable<redriver::state::receipt> redriver::state::deliver(
 }
 
 /// Deletes what was sent.
-redriver::state::outcome_of redriver::state::remove(delivery& d)
+redriver_state::outcome_of redriver_state::remove(delivery& d)
 {
     std::string const id(d.id());
     auto const was_deleted = book().of(id).where == stage::done; // SQS may deliver one that is deleted
@@ -189,13 +213,13 @@ redriver::state::outcome_of redriver::state::remove(delivery& d)
     co_return ack();
 }
 
-redriver::state::outcome_of redriver::state::end_of_send(delivery& d, receipt const& r)
+redriver_state::outcome_of redriver_state::end_of_send(delivery& d, receipt const& r)
 {
     switch (r.what) {
     case delivered::yes:
         if (!o_.keep) co_return co_await remove(d);
         record_.note(event_kind::deleted, d.id()); // it is done with
-        co_return hide(d, o_.hide_for);
+        co_return pass_over(d);
     case delivered::again:
         if (gate_.is_closed() || rule_.why_stopped()) co_return release();
         journal_.expect(d.id(), record_.now());
@@ -207,18 +231,18 @@ redriver::state::outcome_of redriver::state::end_of_send(delivery& d, receipt co
     // A place that a send in doubt has may become free: until then the whole queue is not passed over in a hurry.
     auto const due = time_.now() + pass_over_every;
     co_await gate_.until(due);
-    co_return hide(d, o_.hide_for);
+    co_return pass_over(d);
 }
 
-redriver::state::outcome_of redriver::state::carry_out(delivery& d, plan p, std::string to)
+redriver_state::outcome_of redriver_state::carry_out(delivery& d, plan p, std::string to)
 {
     auto const sends = p.what == action::send;
     auto copy = p.copy;
     auto const counted = p.is_unmarked ? p.attempt : 0;
     auto const got = co_await deliver(d, std::move(copy), to, sends, counted);
     if (got.what == delivered::refused && sends && !o_.poison_url.empty()) {
-        p.reason = "refused by " + std::string(queue_name(to)) + ": " + got.reason;
-        p.copy = isolated_copy(d.message(), {queue_name(o_.dlq_url), to, o_.poison_url}, p.reason);
+        p.reason = "refused by " + std::string(sqs::queue_name_in(to)) + ": " + got.reason;
+        p.copy = isolated_copy(d.message(), {sqs::queue_name_in(o_.dlq_url), to, o_.poison_url}, p.reason);
         p.what = action::isolate;
         record_.plan(d, p, o_.poison_url, retention_);
         co_return co_await carry_out(d, std::move(p), o_.poison_url);
@@ -227,7 +251,7 @@ redriver::state::outcome_of redriver::state::carry_out(delivery& d, plan p, std:
         count(p, to);
         auto const attempts = std::to_string(p.attempt);
         if (sends)
-            say(log_level::debug, d.id(), "sent to " + std::string(queue_name(to)) + ", attempt " + attempts);
+            say(log_level::debug, d.id(), "sent to " + std::string(sqs::queue_name_in(to)) + ", attempt " + attempts);
         else
             say(log_level::info, d.id(), "isolated after " + attempts + " attempts: " + p.reason);
         if (sends) rule_.sent(time_.now(), p.copy.delay.value_or(0s));
@@ -237,13 +261,13 @@ redriver::state::outcome_of redriver::state::carry_out(delivery& d, plan p, std:
 }
 
 /// Counts what was done, or would have been.
-void redriver::state::count(plan const& p, std::string const& to)
+void redriver_state::count(plan const& p, std::string const& to)
 {
     ++(p.what == action::send ? told_.redriven : told_.isolated);
-    ++(p.what == action::send ? told_.by_queue[std::string(queue_name(to))] : told_.by_reason[p.reason]);
+    ++(p.what == action::send ? told_.by_queue[std::string(sqs::queue_name_in(to))] : told_.by_reason[p.reason]);
 }
 
-redriver::state::outcome_of redriver::state::handle(delivery& d)
+redriver_state::outcome_of redriver_state::handle(delivery& d)
 {
     std::string const id(d.id());
     if (gate_.is_closed()) co_return release();
@@ -254,12 +278,12 @@ redriver::state::outcome_of redriver::state::handle(delivery& d)
         hidden_.erase(id);
         if (record_.now() < known.due) co_return put_off(d, known.due);
     }
-    if (hidden_.contains(id)) co_return hide(d, o_.hide_for); // it has come to light before the end
+    if (hidden_.contains(id)) co_return pass_over(d); // it has come to light before the end
     co_return co_await decide(d);
 }
 
 /// The queue that a message is to go to: that of the first rule that holds, else the one for all, else its source.
-std::optional<std::string> redriver::state::target_of(sqs::message const& m) const
+std::optional<std::string> redriver_state::target_of(sqs::message const& m) const
 {
     auto const meant = std::ranges::find_if(o_.targets, [&](target const& t) { return t.of.holds(m) == match::yes; });
     if (meant != o_.targets.end()) return meant->url;
@@ -267,7 +291,7 @@ std::optional<std::string> redriver::state::target_of(sqs::message const& m) con
 }
 
 /// Attempts that the journal, or an earlier one, has counted of a message that does not say them.
-std::optional<int> redriver::state::counted_of(sqs::message const& m) const
+std::optional<int> redriver_state::counted_of(sqs::message const& m) const
 {
     if (!o_.record) return {};
     if (auto const here = book().counted(m.id); here != 0) return here;
@@ -275,7 +299,7 @@ std::optional<int> redriver::state::counted_of(sqs::message const& m) const
     return before == o_.counted_before.end() ? 0 : before->second;
 }
 
-redriver::state::outcome_of redriver::state::decide(delivery& d)
+redriver_state::outcome_of redriver_state::decide(delivery& d)
 {
     auto const& m = d.message();
     if (auto const chosen = o_.which.chooses(m); chosen != match::yes) {
@@ -284,12 +308,11 @@ redriver::state::outcome_of redriver::state::decide(delivery& d)
         plan none;
         none.reason = chosen == match::no ? "not chosen" : "not chosen: it has no readable JSON";
         record_.plan(d, none, {}, retention_);
-        co_return hide(d, o_.hide_for);
+        co_return pass_over(d);
     }
     auto const to = target_of(m);
-    if (!to && !policy_.isolate_all)
-        co_return leave(d, "the queue that it came from is not known; say where to send it");
-    route const way{queue_name(o_.dlq_url), to ? *to : std::string_view(), o_.poison_url};
+    if (!to && !policy_.isolate_all) co_return leave(d, why_nowhere(m));
+    route const way{sqs::queue_name_in(o_.dlq_url), to ? *to : std::string_view(), o_.poison_url};
     auto p = plan_for(m, way, policy_, random_, counted_of(m));
     if (p.has_come_back) {
         ++told_.came_back;
@@ -303,10 +326,10 @@ redriver::state::outcome_of redriver::state::decide(delivery& d)
         auto const may = co_await gate_.turn(false);
         if (may == run_rule::answer::stopped) co_return release();
         if (may == run_rule::answer::go) count(p, target);
-        co_return hide(d, o_.hide_for);
+        co_return pass_over(d);
     }
     record_.plan(d, p, target, retention_);
-    if (p.what == action::skip) co_return hide(d, o_.hide_for);
+    if (p.what == action::skip) co_return pass_over(d);
     if (p.not_before && record_.now() < *p.not_before) {
         if (o_.plan.waits) co_return put_off(d, *p.not_before);
         auto const due = time_.now() + std::chrono::duration_cast<tick::duration>(*p.not_before - record_.now());
@@ -315,4 +338,4 @@ redriver::state::outcome_of redriver::state::decide(delivery& d)
     co_return co_await carry_out(d, std::move(p), target);
 }
 
-} // namespace quern::redrive
+} // namespace quern::redrive::detail

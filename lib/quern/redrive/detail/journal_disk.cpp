@@ -16,6 +16,9 @@
 #include <vector>
 
 namespace quern::redrive {
+
+using namespace quern::detail;
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -81,6 +84,14 @@ public:
         : place_(std::move(held)), file_(std::move(file)), path_(path_of(folder, name, ".jsonl")),
           size_path_(path_of(folder, name, ".size")), cancel_path_(path_of(folder, name, ".cancel"))
     {}
+
+    /// Leaves no file where nothing was ever written. The place is held until it is gone.
+    ~disk_file() override
+    {
+        struct ::stat is {};
+        auto const is_empty = ::fstat(file_.get(), &is) == 0 && is.st_size == 0;
+        if (is_empty && size_in(size_path_) == 0) ::unlink(path_.c_str());
+    }
 
     result<void> read(piece_reader const& take) override { return read_pieces(file_.get(), path_, take); }
 

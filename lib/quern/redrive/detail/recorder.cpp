@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace quern::redrive {
+namespace quern::redrive::detail {
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
@@ -135,4 +135,4 @@ asio::awaitable<bool> recorder::kept()
     co_return !journal_.is_broken();
 }
 
-} // namespace quern::redrive
+} // namespace quern::redrive::detail

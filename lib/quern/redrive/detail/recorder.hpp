@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern::redrive {
+namespace quern::redrive::detail {
 
 /// Tells the book of a run what becomes of its messages, each time before it is done.
 ///
@@ -54,4 +54,4 @@ private:
 /// The message may be in the queue all the same.
 bool may_be_there(failure const&);
 
-} // namespace quern::redrive
+} // namespace quern::redrive::detail

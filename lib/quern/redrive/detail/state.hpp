@@ -4,6 +4,7 @@
 #include <quern/core/alarm.hpp>
 #include <quern/producer/producer.hpp>
 #include <quern/redrive/detail/gate.hpp>
+#include <quern/redrive/detail/held_messages.hpp>
 #include <quern/redrive/detail/recorder.hpp>
 #include <quern/redrive/redriver.hpp>
 
@@ -14,13 +15,13 @@
 #include <set>
 #include <unordered_map>
 
-namespace quern::redrive {
+namespace quern::redrive::detail {
 
 /// A run. What is decided, plan_for() and run_rule decide; where each message is, the book of the run knows; here it
 /// is carried out.
-class redriver::state {
+class redriver_state {
 public:
-    state(boost::asio::any_io_executor ex, sqs::api& api, options o);
+    redriver_state(boost::asio::any_io_executor ex, sqs::api& api, options o);
 
     boost::asio::awaitable<result<report>> run();
     void stop();
@@ -51,6 +52,7 @@ private:
     receipt judge(failure const&, bool fifo);
     void count(plan const&, std::string const& to);
     outcome hide(delivery&, std::chrono::seconds);
+    outcome pass_over(delivery&);
     outcome put_off(delivery&, wall_time due);
     outcome leave(delivery&, std::string const& reason);
     producer& producer_for(std::string const& url);
@@ -60,6 +62,7 @@ private:
     boost::asio::awaitable<std::optional<failure>> prepare();
     void take_up();
     boost::asio::awaitable<void> watch(consumer&, std::optional<result<drain_report>> const& end);
+    boost::asio::awaitable<void> keep_hidden(std::optional<result<drain_report>> const& end);
     boost::asio::awaitable<bool> is_empty(consumer const&);
     boost::asio::awaitable<bool> has_none();
     bool awaits() const;
@@ -90,10 +93,13 @@ private:
     std::set<std::string> sources_; // their URLs
     std::map<std::string, std::unique_ptr<producer>> producers_;
     std::unordered_map<std::string, std::string> hidden_; // by this process: id -> receipt handle
-    std::uint64_t empty_polls_ = 0;                       // seen
-    std::optional<tick> none_since_;                      // the queue counts no message
-    std::optional<tick> others_since_;                    // it counts more in flight than this process has hidden
-    tick none_at_{};                                      // when it was asked for none_since_
+    detail::held_messages passed_over_;                   // of these, all but what waits until it is due
+    alarm keeping_;                                       // ends the pause of keep_hidden()
+    bool is_keeping_ = false;
+    std::uint64_t empty_polls_ = 0;    // seen
+    std::optional<tick> none_since_;   // the queue counts no message
+    std::optional<tick> others_since_; // it counts more in flight than this process has hidden
+    tick none_at_{};                   // when it was asked for none_since_
     std::chrono::seconds retention_{0};
     bool is_finished_ = false; // there is nothing left to do
     std::size_t refused_ = 0;
@@ -101,4 +107,4 @@ private:
 
 consumer_options consumer_settings(options const&);
 
-} // namespace quern::redrive
+} // namespace quern::redrive::detail

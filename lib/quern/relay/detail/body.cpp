@@ -7,6 +7,8 @@
 
 namespace quern::relay::detail {
 
+using namespace quern::detail;
+
 std::string sent_time(letter const& of)
 {
     auto const at = of.message.sent_at();
@@ -17,6 +19,24 @@ bool is_sns_notification(std::string_view body)
 {
     return body.find("\"TopicArn\"") != body.npos && text::find_json_word(body, "/Type") == "Notification" &&
         text::find_json_word(body, "/TopicArn") && text::find_json_word(body, "/Message");
+}
+
+published::published(sqs::message const& notification)
+{
+    if (!is_sns_notification(notification.body)) return;
+    try {
+        from_ = read_sns(notification.body);
+    } catch (parse_error const&) { // a member of it is not what SNS writes: it is somebody's own
+        return;
+    }
+    message_ = notification;
+    message_.body = from_->message;
+    message_.attributes.clear();
+    for (auto const& a : from_->attributes) {
+        sqs::message_attribute one{a.name, a.type, a.value};
+        if (one.is_binary()) one.value = decoded_.emplace_back(text::base64_decode(a.value).value_or(std::string()));
+        message_.attributes.push_back(one);
+    }
 }
 
 bool is_json_type(std::string_view content_type)

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <quern/consumer/sns.hpp>
 #include <quern/relay/letter.hpp>
 
+#include <deque>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +19,22 @@ std::string lambda_body(std::span<letter const>); ///< a record each
 
 /// The body is a notification of SNS already.
 bool is_sns_notification(std::string_view body);
+
+/// The message that somebody has published to SNS, out of the notification that is the body of another.
+class published {
+public:
+    explicit published(sqs::message const& notification);
+
+    bool is_there() const { return from_.has_value(); }
+
+    /// With the published text and its attributes, and all else of the notification. A view into this.
+    sqs::message const& message() const { return message_; }
+
+private:
+    std::optional<sns_envelope> from_;
+    std::deque<std::string> decoded_; // of binary attributes
+    sqs::message message_;
+};
 
 /// The body's type is JSON: "application/json", "application/problem+json; charset=utf-8".
 bool is_json_type(std::string_view content_type);

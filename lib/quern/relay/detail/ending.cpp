@@ -1,8 +1,16 @@
 #include <quern/relay/detail/ending.hpp>
 
 #include <quern/core/detail/printable.hpp>
+#include <quern/telemetry/instruments.hpp>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
 
 namespace quern::relay::detail {
+
+using namespace quern::detail;
+
 namespace {
 
 void take_headers(ending& to, net::headers const& from)
@@ -41,6 +49,29 @@ ending ending_of(net::web_hook_result const& got)
     out.error = describe(e.why);
     take_headers(out, e.fields);
     return out;
+}
+
+std::size_t counted_as(net::web_hook_result const& got)
+{
+    auto const& all = telemetry::values::web_hook;
+    auto const place = [&](std::string_view name) { return std::ranges::find(all, name) - all.begin(); };
+    auto const end = ending_of(got);
+    auto out = place("other");
+    if (was_cancelled(got)) {
+        out = place("cancelled");
+    } else if (end.how == reach::answered) {
+        auto const digits = std::to_string(end.status);
+        out = place(digits);
+        if (all.size() == static_cast<std::size_t>(out) && digits.size() == 3)
+            out = place(digits.substr(0, 1) + "xx");
+        if (all.size() == static_cast<std::size_t>(out)) out = place("other");
+    } else {
+        out = place(end.how == reach::cut_off  ? "cut_off"
+                : end.how == reach::unanswered ? "no_answer"
+                : end.how == reach::not_asked  ? "not_asked"
+                                               : "not_sent");
+    }
+    return static_cast<std::size_t>(out);
 }
 
 } // namespace quern::relay::detail

@@ -22,9 +22,9 @@ constexpr double as_many = 0.8, clearly_more = 1.18;  // than was admitted befor
 constexpr double least = 1;                           // message a second
 
 constexpr int steady_enough = 10;
-constexpr double steps[] = {1.25, 1.5, 2};
+constexpr double steps[] = {1.25, 1.5, 2, 4};
 
-constexpr seconds first_pause{10}, longest_pause{320};
+constexpr seconds usual_pause{5}, first_pause{10}, longest_pause{320};
 constexpr seconds forgotten_after{600}; // a trial that failed
 constexpr seconds stood{60};            // a limit that was right for so long was no mistake
 
@@ -48,6 +48,7 @@ void refusal_rule::pass_time(tick now)
         tick::duration most = longest_idle;
         if (limit_ != 0) most = std::max(most, tick::duration(std::llround(2e9 / limit_)));
         now_.length += under_way_ != 0 ? passed : std::min(passed, most);
+        if (under_way_ == 0) now_.idle += passed;
     }
     seen_at_ = now;
 }
@@ -93,7 +94,8 @@ bool refusal_rule::is_over()
     if (now_.answers() == 0) return false;
     if (now_.length >= longest_window) return true;
     if (limit_ != 0 && now_.refused == 0) return now_.answers() >= enough_without_refusal;
-    return now_.answers() >= enough_answers && (limit_ != 0 || now_.admitted >= enough_admitted);
+    if (now_.answers() < enough_answers) return false;
+    return limit_ != 0 || now_.admitted >= enough_admitted || now_.idle > now_.length / 4;
 }
 
 /// Leaves out one that stands out: a service's bucket was full, or two of its seconds began within the window.
@@ -107,14 +109,23 @@ double refusal_rule::usual_rate() const
     return second;
 }
 
-/// While a burst of messages is refused for their own sake, fewer are admitted than usual.
+/// Looks whether a trial is due. A burst that is refused for its own sake lowers what is admitted below the usual, so
+/// two steady windows are wanted. Crowds need not be steady: the idle time between them has room for their messages.
 void refusal_rule::look_for_trial(window const& w, wall_time now)
 {
-    auto const is_full = [](window const& each) { return each.share() >= many && each.admitted >= enough_admitted; };
     trial_at_.reset();
-    if (!is_full(w) || before_.empty() || !is_full(before_.back())) return;
-    auto const [fewer, more] = std::minmax({w.rate(), before_.back().rate()});
-    if (fewer < as_many * std::max(more, usual_rate())) return;
+    if (refuted_at_ && now - *refuted_at_ > forgotten_after) {
+        refuted_at_.reset();
+        pause_ = usual_pause;
+    }
+    if (before_.empty()) return;
+    auto const& last = before_.back();
+    auto const [fewer, more] = std::minmax({w.rate(), last.rate()});
+    if (std::min(w.share(), last.share()) < many || fewer * above < least) return;
+    bool const came_in_crowds = w.idle + last.idle > (w.length + last.length) / 4;
+    bool const is_steady =
+        std::min(w.admitted, last.admitted) >= enough_admitted && fewer >= as_many * std::max(more, usual_rate());
+    if (!came_in_crowds && !is_steady) return;
     auto const first = refuted_at_ ? std::max(now, *refuted_at_ + pause_ / 2) : now;
     trial_at_ = next_round_time(first, pause_);
 }
@@ -144,8 +155,8 @@ double refusal_rule::raised(window const& w)
 {
     steady_ = 0;
     auto const last = static_cast<int>(std::size(steps)) - 1;
-    auto const next = limit_ * steps[std::min(raises_++, last)];
-    return next > 2 * w.asked() ? 0 : next;
+    if (limit_ > 2 * w.asked()) return 0;
+    return limit_ * steps[std::min(raises_++, last)];
 }
 
 double refusal_rule::lowered(window const& w, wall_time now)
@@ -153,7 +164,7 @@ double refusal_rule::lowered(window const& w, wall_time now)
     raises_ = steady_ = 0;
     auto const next = above * w.rate();
     if (next >= least && !has_fallen(w)) return std::min(next, limit_);
-    bool const anew = !refuted_at_ || now - *refuted_at_ > forgotten_after || now - limited_at_ > stood;
+    bool const anew = !refuted_at_ || now - limited_at_ > stood;
     pause_ = anew ? first_pause : std::min(2 * pause_, longest_pause);
     refuted_at_ = now;
     return 0;

@@ -11,15 +11,17 @@ namespace quern::relay::detail {
 
 /// Rule for a web service that answers 429: how many messages a second it is given at most.
 ///
-/// An answer of 429 is about its own message. It is evidence about the others only where fewer messages bring no
-/// fewer successes: so it is with a service that admits so many a second, and not with messages that are refused one
-/// by one. So the rule tries it, and gives up what lowers the successes.
+/// An answer of 429 is about its own message. It says something about other messages only if sending fewer brings as
+/// many successes. That is so for a service with a fixed rate, not for messages that are refused one by one. The rule
+/// tries a limit, and drops it if the successes fall.
 ///
-///     no limit   half or more are refused, and as many admitted as usual    1.1 of these: a trial
+///     no limit   half or more are refused, and as many admitted as usual,   1.1 of these: a trial
+///                or requests come in crowds, with idle time between
 ///     limit      over 15 % refused, as many admitted as of more messages    1.1 of these
-///                over 15 % refused, fewer admitted than of more             none; no trial for 10 s, then 20, 40, …
+///                over 15 % refused, fewer admitted than of more             none; no trial for 5 s, then 10, 20, …
 ///                5 to 15 % refused                                          stays for ten windows, then grows once
-///                fewer, or its growth brought more successes                grows by 1.25, 1.5, 2; then none
+///                fewer, or its growth brought more successes                grows by 1.25, 1.5, 2, 4, 4, …
+///                half of it is asked for                                    none
 ///
 /// A window is a second, or longer until it has enough answers, at most five. Time counts only while a request is
 /// under way or the limit holds it back: what was put off comes again in crowds, and the time between tells nothing.
@@ -53,8 +55,9 @@ public:
 
 private:
     struct window {
-        tick::duration length{}; // negative: what comes was under way before the limit
+        tick::duration length{}; // negative: until it is 0, answers to what was sent before the change do not count
         tick::duration looked_at{};
+        tick::duration idle{}; // no request was under way
         std::size_t admitted = 0, refused = 0;
 
         double answers() const { return static_cast<double>(admitted + refused); }

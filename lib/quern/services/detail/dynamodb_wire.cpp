@@ -4,6 +4,9 @@
 #include <quern/core/detail/text/json_writer.hpp>
 #include <quern/core/simdjson.hpp>
 
+#include <utility>
+#include <vector>
+
 namespace quern::services {
 
 std::optional<std::string> find(item const& in, std::string_view name, std::string_view type)
@@ -16,61 +19,59 @@ std::optional<std::string> find(item const& in, std::string_view name, std::stri
 } // namespace quern::services
 
 namespace quern::services::detail {
+
+using namespace quern::detail;
+
 namespace {
 
 namespace dom = simdjson::dom;
 
-void append_attribute(std::string& to, attribute const& a)
+void write(text::json_writer& to, attribute const& a)
 {
-    to.append("{\"").append(a.type).append("\":");
+    to.begin_object().key(a.type);
     if (a.type == "S" || a.type == "N" || a.type == "B")
-        text::append_json_string(to, a.value);
+        to.string(a.value);
     else
-        to.append(a.value);
-    to.push_back('}');
+        to.number(a.value); // JSON as it is
+    to.end_object();
 }
 
-void append_member(std::string& to, std::string_view name)
+void write(text::json_writer& to, item const& what)
 {
-    if (to.back() != '{') to.push_back(',');
-    text::append_json_string(to, name);
-    to.push_back(':');
+    to.begin_object();
+    for (auto const& [name, value] : what)
+        write(to.key(name), value);
+    to.end_object();
 }
 
-void append_member(std::string& to, std::string_view name, std::string_view value)
-{
-    append_member(to, name);
-    text::append_json_string(to, value);
-}
-
-void append_member(std::string& to, std::string_view name, item const& value)
-{
-    append_member(to, name);
-    append_item(to, value);
-}
-
-void append_condition(std::string& to, condition const& when)
+void write(text::json_writer& to, condition const& when)
 {
     if (!when.text.empty()) {
-        append_member(to, "ConditionExpression", when.text);
-        append_member(to, "ReturnValuesOnConditionCheckFailure", "ALL_OLD");
+        to.member("ConditionExpression", when.text);
+        to.member("ReturnValuesOnConditionCheckFailure", "ALL_OLD");
     }
     if (!when.names.empty()) {
-        append_member(to, "ExpressionAttributeNames");
-        to.push_back('{');
+        to.key("ExpressionAttributeNames").begin_object();
         for (auto const& [name, stands_for] : when.names)
-            append_member(to, name, stands_for);
-        to.push_back('}');
+            to.member(name, stands_for);
+        to.end_object();
     }
-    if (!when.values.empty()) append_member(to, "ExpressionAttributeValues", when.values);
+    if (!when.values.empty()) write(to.key("ExpressionAttributeValues"), when.values);
 }
 
-std::string begun(std::string_view table)
+/// A request about a table, with what `rest` adds to its object.
+template <class Rest>
+std::string about(std::string const& table, Rest const& rest)
 {
-    std::string out = "{";
-    append_member(out, "TableName", table);
+    std::string out;
+    text::json_writer to(out);
+    to.begin_object().member("TableName", table);
+    rest(to);
+    to.end_object();
     return out;
 }
+
+void nothing_more(text::json_writer&) {}
 
 dom::parser& parser()
 {
@@ -123,13 +124,6 @@ std::optional<item> item_at(dom::element in)
     return read_item(found);
 }
 
-result<write_response> written(std::string_view body)
-{
-    dom::element all;
-    if (!parse(body, all) || !all.is_object()) return malformed("a write was answered by what is no JSON object");
-    return write_response();
-}
-
 failure failure_of(dom::element error)
 {
     failure why(errc::service_error, printable(text_at(error, "Message")));
@@ -145,16 +139,6 @@ failure failure_of(dom::element error)
 
 } // namespace
 
-void append_item(std::string& to, item const& what)
-{
-    to.push_back('{');
-    for (auto const& [name, value] : what) {
-        append_member(to, name);
-        append_attribute(to, value);
-    }
-    to.push_back('}');
-}
-
 std::optional<item> item_in(std::string_view refused)
 {
     dom::element all;
@@ -164,101 +148,87 @@ std::optional<item> item_in(std::string_view refused)
 
 std::string encode(get_item_request const& r)
 {
-    auto out = begun(r.table);
-    append_member(out, "Key", r.key);
-    append_member(out, "ConsistentRead");
-    return out.append(r.consistent ? "true}" : "false}");
+    return about(r.table, [&](text::json_writer& to) {
+        write(to.key("Key"), r.key);
+        to.member("ConsistentRead", r.consistent);
+    });
 }
 
 std::string encode(put_item_request const& r)
 {
-    auto out = begun(r.table);
-    append_member(out, "Item", r.what);
-    append_condition(out, r.when);
-    return out + '}';
+    return about(r.table, [&](text::json_writer& to) {
+        write(to.key("Item"), r.what);
+        write(to, r.when);
+    });
 }
 
 std::string encode(update_item_request const& r)
 {
-    auto out = begun(r.table);
-    append_member(out, "Key", r.key);
-    append_member(out, "UpdateExpression", r.update);
-    append_condition(out, r.when);
-    return out + '}';
+    return about(r.table, [&](text::json_writer& to) {
+        write(to.key("Key"), r.key);
+        to.member("UpdateExpression", r.update);
+        write(to, r.when);
+    });
 }
 
 std::string encode(delete_item_request const& r)
 {
-    auto out = begun(r.table);
-    append_member(out, "Key", r.key);
-    append_condition(out, r.when);
-    return out + '}';
+    return about(r.table, [&](text::json_writer& to) {
+        write(to.key("Key"), r.key);
+        write(to, r.when);
+    });
 }
 
 std::string encode(batch_execute_statement_request const& r)
 {
-    std::string out = "{\"Statements\":[";
-    std::string_view before;
+    std::string out;
+    text::json_writer to(out);
+    to.begin_object().key("Statements").begin_array();
     for (auto const& s : r.statements) {
-        out.append(before).append("{");
-        append_member(out, "Statement", s.text);
+        to.begin_object().member("Statement", s.text);
         if (!s.parameters.empty()) {
-            append_member(out, "Parameters");
-            char separator = '[';
-            for (auto const& p : s.parameters) {
-                out.push_back(separator);
-                append_attribute(out, p);
-                separator = ',';
-            }
-            out.push_back(']');
+            to.key("Parameters").begin_array();
+            for (auto const& p : s.parameters)
+                write(to, p);
+            to.end_array();
         }
-        append_member(out, "ReturnValuesOnConditionCheckFailure", "ALL_OLD");
-        out.push_back('}');
-        before = ",";
+        to.member("ReturnValuesOnConditionCheckFailure", "ALL_OLD").end_object();
     }
-    return out + "]}";
+    to.end_array().end_object();
+    return out;
 }
 
 std::string encode(create_table_request const& r)
 {
-    auto out = begun(r.table);
-    std::string defined, schema;
-    text::json_writer names(defined), keys(schema);
-    names.begin_array();
-    keys.begin_array();
-    auto const add = [&](std::string const& name, std::string_view kind) {
-        names.begin_object().member("AttributeName", name).member("AttributeType", "S").end_object();
-        keys.begin_object().member("AttributeName", name).member("KeyType", kind).end_object();
-    };
-    add(r.hash_key, "HASH");
-    if (!r.sort_key.empty()) add(r.sort_key, "RANGE");
-    names.end_array();
-    keys.end_array();
-    append_member(out, "AttributeDefinitions");
-    out += defined;
-    append_member(out, "KeySchema");
-    out += schema;
-    append_member(out, "BillingMode", "PAY_PER_REQUEST");
-    return out + '}';
+    std::vector<std::pair<std::string const&, char const*>> keys{{r.hash_key, "HASH"}};
+    if (!r.sort_key.empty()) keys.emplace_back(r.sort_key, "RANGE");
+    return about(r.table, [&](text::json_writer& to) {
+        to.key("AttributeDefinitions").begin_array();
+        for (auto const& [name, kind] : keys)
+            to.begin_object().member("AttributeName", name).member("AttributeType", "S").end_object();
+        to.end_array().key("KeySchema").begin_array();
+        for (auto const& [name, kind] : keys)
+            to.begin_object().member("AttributeName", name).member("KeyType", kind).end_object();
+        to.end_array().member("BillingMode", "PAY_PER_REQUEST");
+    });
 }
 
 std::string encode(describe_table_request const& r)
 {
-    return begun(r.table) + '}';
+    return about(r.table, nothing_more);
 }
 
 std::string encode(update_time_to_live_request const& r)
 {
-    auto out = begun(r.table);
-    append_member(out, "TimeToLiveSpecification");
-    out += "{\"Enabled\":true,\"AttributeName\":";
-    text::append_json_string(out, r.attribute);
-    return out + "}}";
+    return about(r.table, [&](text::json_writer& to) {
+        to.key("TimeToLiveSpecification").begin_object();
+        to.member("Enabled", true).member("AttributeName", r.attribute).end_object();
+    });
 }
 
 std::string encode(describe_time_to_live_request const& r)
 {
-    return begun(r.table) + '}';
+    return about(r.table, nothing_more);
 }
 
 result<get_item_request::response> decode(get_item_request const&, std::string_view body)
@@ -272,19 +242,11 @@ result<get_item_request::response> decode(get_item_request const&, std::string_v
     return out;
 }
 
-result<write_response> decode(put_item_request const&, std::string_view body)
+result<write_response> decode_write(std::string_view body)
 {
-    return written(body);
-}
-
-result<write_response> decode(update_item_request const&, std::string_view body)
-{
-    return written(body);
-}
-
-result<write_response> decode(delete_item_request const&, std::string_view body)
-{
-    return written(body);
+    dom::element all;
+    if (!parse(body, all) || !all.is_object()) return malformed("a write was answered by what is no JSON object");
+    return write_response();
 }
 
 result<batch_execute_statement_request::response> decode(

@@ -21,9 +21,7 @@ std::string encode(describe_time_to_live_request const&);
 ///
 /// Fails with  errc::bad_reply  no JSON, or another shape
 [[nodiscard]] result<get_item_request::response> decode(get_item_request const&, std::string_view body);
-[[nodiscard]] result<write_response> decode(put_item_request const&, std::string_view body);
-[[nodiscard]] result<write_response> decode(update_item_request const&, std::string_view body);
-[[nodiscard]] result<write_response> decode(delete_item_request const&, std::string_view body);
+[[nodiscard]] result<write_response> decode_write(std::string_view body);
 [[nodiscard]] result<batch_execute_statement_request::response> decode(
     batch_execute_statement_request const&, std::string_view body);
 [[nodiscard]] result<create_table_request::response> decode(create_table_request const&, std::string_view body);
@@ -41,8 +39,5 @@ inline bool is_refusal(failure const& why)
 {
     return why.service_code == "ConditionalCheckFailedException";
 }
-
-/// Appends `{"a":{"S":"x"},…}`.
-void append_item(std::string& to, item const&);
 
 } // namespace quern::services::detail

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace quern::sim {
+namespace quern::sim::detail {
 
 std::vector<scenario> days_of(scenario const& day)
 {
@@ -41,4 +41,4 @@ witness::rules rules_of(scenario const& day, bool acks_unseen)
     return out;
 }
 
-} // namespace quern::sim
+} // namespace quern::sim::detail

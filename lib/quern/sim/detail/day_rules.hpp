@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace quern::sim {
+namespace quern::sim::detail {
 
 /// The day as its processes have it, in turn: once, or with each of its versions.
 std::vector<scenario> days_of(scenario const&);
@@ -13,4 +13,4 @@ std::vector<scenario> days_of(scenario const&);
 /// The promises of such a day, which outlives them. `acks_unseen`: see witness::rules.
 witness::rules rules_of(scenario const&, bool acks_unseen);
 
-} // namespace quern::sim
+} // namespace quern::sim::detail

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace quern::sim {
+namespace quern::sim::detail {
 
 namespace {
 
@@ -47,4 +47,4 @@ std::string untold_by(sqs::send_message_entry const& copy, rejected_message cons
     return {};
 }
 
-} // namespace quern::sim
+} // namespace quern::sim::detail

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace quern::sim {
+namespace quern::sim::detail {
 
 /// The attributes of that message, which was rejected once, on another queue, and came back.
 sqs::attribute_map earlier_life(int number);
@@ -25,4 +25,4 @@ struct rejected_message {
 /// Empty: nothing.
 std::string untold_by(sqs::send_message_entry const& copy, rejected_message const&);
 
-} // namespace quern::sim
+} // namespace quern::sim::detail

@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <optional>
 
-namespace quern::sim {
+namespace quern::sim::detail {
 
 using namespace std::chrono_literals;
 using times = std::map<int, tick>;
@@ -125,4 +124,4 @@ std::vector<std::string> worse_for_the_healthy(scenario const& day, times const&
     return out;
 }
 
-} // namespace quern::sim
+} // namespace quern::sim::detail

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace quern::sim {
+namespace quern::sim::detail {
 
 namespace {
 
@@ -102,4 +102,4 @@ std::optional<std::size_t> limit_book::bytes(tick now) const
     return most == any ? std::optional<std::size_t>() : most;
 }
 
-} // namespace quern::sim
+} // namespace quern::sim::detail

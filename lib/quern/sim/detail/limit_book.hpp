@@ -4,11 +4,12 @@
 #include <quern/core/clock.hpp>
 #include <quern/sim/scenario.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
 
-namespace quern::sim {
+namespace quern::sim::detail {
 
 /// Books of what one process may hold, begin and ask for, by limits that may be turned. What is there already when
 /// one is lowered may stay; nothing is added until there is less.
@@ -35,6 +36,11 @@ public:
     std::string starts(std::size_t running, tick now);
 
     std::optional<std::size_t> bytes(tick now) const; ///< absent: no limit
+    std::size_t places() const { return now_.max_in_flight; }
+    std::size_t places_beside(std::size_t asked) const ///< what receives may bring, so many more among it
+    {
+        return places() - std::min(places(), coming_ + asked);
+    }
 
 private:
     template <class Which>
@@ -51,4 +57,4 @@ private:
 /// These limits as the books of such a day keep them: messages of batches, and no rate where it does not show.
 consumer_limits seen_limits(scenario const&, consumer_limits);
 
-} // namespace quern::sim
+} // namespace quern::sim::detail

@@ -3,9 +3,10 @@
 #include <quern/sim/detail/shapes.hpp>
 #include <quern/sim/subject.hpp>
 
+#include <cmath>
 #include <string>
 
-namespace quern::sim {
+namespace quern::sim::detail {
 
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
@@ -149,6 +150,32 @@ void orders_of_tenants(scenario& s, dice& d)
     short_leases(s);
 }
 
+/// Messages come all the time, and outages of all follow each other within the hour. None may make the next one look
+/// usual.
+void outages_in_turn(scenario& s, dice& d)
+{
+    static constexpr int rates[] = {1, 2, 5, 10, 20};
+    roomy(s, d);
+    s.tenants = 10;
+    s.keyed = d.one_in(3);
+    order(s, d);
+    if (s.keyed) s.in_a_row = 1; // ten keys tell of an outage of all, and rows of them take their time
+    s.consumer.limits.max_in_flight = static_cast<std::size_t>(d.between(100, 1'000));
+    auto const rate = rates[d.between(0, std::ssize(rates) - 1)];
+    auto outages = d.between(2, 4);
+    s.max_receives = static_cast<int>(d.between(outages + 2, 10)); // where they follow at once, each costs a receive
+    auto at = d.between(0ms, 5min);
+    for (; outages > 0; --outages) {
+        spell down{at, at + std::min<milliseconds>(d.between(30s, 30min), 4'000s / rate), {}};
+        down.dependency_down = true;
+        at = down.until + d.between(1min, 15min) / rate;
+        s.spells.push_back(std::move(down));
+    }
+    s.sent_within = at;
+    s.messages = static_cast<int>(at * rate / 1s);
+    s.most_dead = s.processes * unnoticed * static_cast<int>(s.spells.size());
+}
+
 /// All that is to do is there from the beginning, so the speed is that of the handlers: two tries a second.
 void stubborn(scenario& s, dice& d)
 {
@@ -161,13 +188,18 @@ void stubborn(scenario& s, dice& d)
     s.takes = 500ms * s.processes * static_cast<int>(s.consumer.limits.max_in_flight);
     spell down{first_trouble, first_trouble + d.between(5min, 45min), {}};
     down.dependency_down = true;
-    speed_promise after{settled, first_trouble, down.until + 5min, down.until + 11min, 0.8};
-    after.when = "once an outage is over for five minutes, " + std::to_string(int(100 * s.handlers.fails)) +
-        " % of the tries failing as before";
+    // Probes come every 15 s at most: in so long one of them succeeds, but for one outage in ten thousand.
+    auto const noticed =
+        std::chrono::duration_cast<std::chrono::seconds>(15s * std::log(1e-4) / std::log(s.handlers.fails));
+    auto const from = down.until + 5min + noticed;
+    speed_promise after{settled, first_trouble, from, from + 6min, 0.8};
+    after.when = "once an outage is over for five minutes and what a success may take to come, " +
+        std::to_string(int(100 * s.handlers.fails)) + " % of the tries failing as before";
     s.speeds.push_back(std::move(after));
     s.spells.push_back(std::move(down));
     s.sent_within = 0ms;
-    s.messages = static_cast<int>(2 * 60 * 30 * (1 - s.handlers.fails));
+    auto const busy = first_trouble + 15min + noticed;
+    s.messages = static_cast<int>(2.0 * static_cast<double>(busy / 1s) * (1 - s.handlers.fails));
     s.patience += 4h; // the last ones are tried again and again
 }
 
@@ -248,4 +280,4 @@ void differ(scenario& s, dice& d)
     s.patience *= 4;
 }
 
-} // namespace quern::sim
+} // namespace quern::sim::detail

@@ -9,7 +9,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace quern::sim {
+namespace quern::sim::detail {
 
 namespace asio = boost::asio;
 using std::chrono::milliseconds;
@@ -184,6 +184,18 @@ std::string draw_body(scenario const& day, int number)
     return out + ' ' + std::string(static_cast<std::size_t>(size), 'x');
 }
 
+bool arrives_damaged(scenario const& day, int number, int receive_count)
+{
+    std::mt19937_64 random(day.seed * golden - static_cast<std::uint64_t>(number));
+    return receive_count <= most_damaged_receives && chance(random) < day.handlers.damaged;
+}
+
+} // namespace quern::sim::detail
+
+namespace quern::sim {
+
+using namespace detail;
+
 milliseconds sent_at(scenario const& day, int number)
 {
     auto evenly = day.messages;
@@ -240,12 +252,6 @@ std::chrono::milliseconds stood_back(scenario const& day, int process, tick from
         from = last;
     }
     return std::chrono::floor<milliseconds>(all);
-}
-
-bool arrives_damaged(scenario const& day, int number, int receive_count)
-{
-    std::mt19937_64 random(day.seed * golden - static_cast<std::uint64_t>(number));
-    return receive_count <= most_damaged_receives && chance(random) < day.handlers.damaged;
 }
 
 } // namespace quern::sim

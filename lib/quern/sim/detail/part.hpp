@@ -12,7 +12,7 @@
 #include <functional>
 #include <string>
 
-namespace quern::sim {
+namespace quern::sim::detail {
 
 /// The conduct of one try of a message, whoever runs it: drawn from the day's seed, the message and its receive
 /// count.
@@ -68,4 +68,4 @@ std::string draw_body(scenario const&, int number);
 constexpr int most_damaged_receives = 20; // of a message that arrives damaged
 bool arrives_damaged(scenario const&, int number, int receive_count);
 
-} // namespace quern::sim
+} // namespace quern::sim::detail

@@ -4,7 +4,7 @@
 
 #include <bit>
 
-namespace quern::sim {
+namespace quern::sim::detail {
 
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
@@ -75,9 +75,6 @@ void trouble(scenario& s, dice& d)
     s.patience += one_by_one / s.consumer.limits.max_in_flight;
     if (h.unavailable > 0) s.patience += one_by_one; // one probe at a time
 }
-
-/// The first that find it down on their last receive: a third one tells.
-constexpr int unnoticed = 2;
 
 /// Up to three processes in trouble.
 void crowd(scenario& s, dice& d)
@@ -307,4 +304,4 @@ void functions(scenario& s, dice& d)
     s.patience += tries * 3 * milliseconds(s.consumer.visibility_timeout) / std::max(s.threads, 1);
 }
 
-} // namespace quern::sim
+} // namespace quern::sim::detail

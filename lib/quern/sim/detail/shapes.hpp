@@ -6,25 +6,28 @@
 #include <initializer_list>
 #include <string_view>
 
-namespace quern::sim {
+namespace quern::sim::detail {
 
 // What scenarios are put together from.
 
 scenario common(dice&, std::string_view name, std::uint64_t seed);
-void trouble(scenario&, dice&);
-void crowd(scenario&, dice&);
-void asking(scenario&, dice&);
-void incidents(scenario&, dice&, std::initializer_list<incident::kind>);
-void ordered(scenario&, dice&);
-void short_leases(scenario&);
-void fair_turns(scenario&, dice&);
-void turns(scenario&, dice&); ///< of limits, up to a dozen of each process
+void trouble(scenario&, dice&); ///< handlers fail, hang, overrun their leases, reject
+void crowd(scenario&, dice&);   ///< trouble, in up to three processes
+void asking(scenario&, dice&);  ///< handlers await their own delete, or an extension of their lease
+void incidents(scenario&, dice&, std::initializer_list<incident::kind>); ///< some of these
+void ordered(scenario&, dice&);                                          ///< a FIFO queue
+void short_leases(scenario&);      ///< so short that what waits behind its head needs no extension more
+void fair_turns(scenario&, dice&); ///< tenants, with caps, weights and a look-ahead
+void turns(scenario&, dice&);      ///< of limits, up to a dozen of each process
 void functions(scenario&, dice&);
 void few_calls(scenario&, dice&);
 void share_client(scenario&, dice&); ///< that has fewer connections than there are long polls
 void differ(scenario&, dice&);       ///< the settings of processes; several consumers and queues
 
-// Whole scenarios. The latter five last for an hour or two, with messages that come all the time.
+/// The first messages of an outage that find it down on their last receive: a third one tells.
+constexpr int unnoticed = 2;
+
+// Whole scenarios. The latter six last for an hour or two, with messages that come all the time.
 
 void dependency(scenario&, dice&);
 void backlog(scenario&, dice&);
@@ -33,8 +36,9 @@ void backlog_of_tenants(scenario&, dice&);
 void tenants(scenario&, dice&);
 void tenants_in_order(scenario&, dice&);
 void orders_of_tenants(scenario&, dice&);
+void outages_in_turn(scenario&, dice&);
 void stubborn(scenario&, dice&);
 void poisoned(scenario&, dice&);
 void aged(scenario&, dice&);
 
-} // namespace quern::sim
+} // namespace quern::sim::detail

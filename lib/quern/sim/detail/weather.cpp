@@ -3,7 +3,7 @@
 #include <iterator>
 #include <utility>
 
-namespace quern::sim {
+namespace quern::sim::detail {
 
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
@@ -57,6 +57,14 @@ broker::fault_settings delayed(broker::fault_settings faults, milliseconds laten
     return faults;
 }
 
+broker::fault_settings with_short_answers(broker::fault_settings faults, double chance)
+{
+    faults.everywhere.short_answer = chance;
+    for (auto& [operation, rates] : faults.by_operation)
+        rates.short_answer = chance;
+    return faults;
+}
+
 void weather(scenario& s, dice& d)
 {
     for (auto from = d.between(0ms, 5s); from < 5min; from += d.between(10s, 2min)) {
@@ -98,4 +106,4 @@ void lose_receives(scenario& s, dice& d)
     }
 }
 
-} // namespace quern::sim
+} // namespace quern::sim::detail

@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-namespace quern::sim {
+namespace quern::sim::detail {
 
 // The spells of a day, drawn.
 
@@ -13,10 +13,13 @@ void weather(scenario&, dice&);       ///< a little of everything goes wrong
 void outages(scenario&, dice&);       ///< one thing goes wrong always
 void lose_receives(scenario&, dice&); ///< whose answers do not arrive
 
+/// Faults as the queue has them, with that chance of a short answer.
+broker::fault_settings with_short_answers(broker::fault_settings, double chance);
+
 /// Faults as one process has them, with the latency of its network where they name none.
 broker::fault_settings delayed(broker::fault_settings, std::chrono::milliseconds latency, int process);
 
 /// The dependency, or the credentials, are gone for a while.
 void blackouts(scenario&, dice&, bool spell::*what, std::chrono::milliseconds longest);
 
-} // namespace quern::sim
+} // namespace quern::sim::detail

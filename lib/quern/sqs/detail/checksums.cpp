@@ -7,7 +7,10 @@
 
 #include <algorithm>
 
-namespace quern::sqs {
+namespace quern::sqs::detail {
+
+using namespace quern::detail;
+
 namespace {
 
 bool matches(std::string_view digest, md5_digest const& body)
@@ -92,4 +95,4 @@ void verify(receive_message_response& answer)
     std::ranges::sort(answer.damaged, {}, &damaged_message::position);
 }
 
-} // namespace quern::sqs
+} // namespace quern::sqs::detail

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-namespace quern::sqs {
+namespace quern::sqs::detail {
 
 // Compare what was sent or received with the digests in the answer. A digest that the answer leaves out, and one for
 // attributes of which there are none, is not missed.
@@ -20,4 +20,4 @@ void verify(send_message_batch_request const&, send_message_batch_response&);
 /// Moves the messages that arrived other than they were stored from `messages` to `damaged`.
 void verify(receive_message_response&);
 
-} // namespace quern::sqs
+} // namespace quern::sqs::detail

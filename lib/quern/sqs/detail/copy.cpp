@@ -10,6 +10,8 @@
 
 namespace quern::sqs::detail {
 
+using namespace quern::detail;
+
 send_message_entry copy_of(message const& m)
 {
     send_message_entry copy{std::string(m.body)};

@@ -1,14 +1,17 @@
 #include <quern/sqs/detail/decode.hpp>
 
 #include <quern/sqs/detail/json_reader.hpp>
+#include <quern/sqs/detail/members.hpp>
 #include <quern/sqs/limits.hpp>
 #include <quern/sqs/message.hpp>
 
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <tuple>
+#include <type_traits>
 
-namespace quern::sqs {
+namespace quern::sqs::detail {
 
 struct decoder::parser {
     simdjson::ondemand::parser json;
@@ -26,148 +29,51 @@ using simdjson::SUCCESS;
 /// Buffers of a parser that has seen an answer larger than this are given back: they are about six times its size.
 constexpr std::size_t kept_capacity = 1024 * 1024;
 
-// For each answer: what to do with one of its members, and what must be there in the end.
-
 template <class T>
-error_code end(json_reader&, T const&)
+error_code read(json_reader& in, od_value v, T& out)
 {
-    return SUCCESS;
+    return in.read(v, out);
 }
-
-error_code member(json_reader& in, std::string_view name, od_value v, send_message_response& out)
-{
-    if (name == "MessageId") return in.read(v, out.message_id);
-    if (name == "MD5OfMessageBody") return in.read(v, out.md5_of_body);
-    if (name == "MD5OfMessageAttributes") return in.read(v, out.md5_of_attributes);
-    if (name == "MD5OfMessageSystemAttributes") return in.read(v, out.md5_of_system_attributes);
-    if (name == "SequenceNumber") return in.read(v, out.sequence_number);
-    return SUCCESS;
-}
-
-error_code end(json_reader& in, send_message_response const& out)
-{
-    return out.message_id.empty() ? in.missing("MessageId") : SUCCESS;
-}
-
-error_code member(json_reader& in, std::string_view name, od_value v, sent_message& out)
-{
-    if (name == "Id") return in.read(v, out.id);
-    return member(in, name, v, static_cast<send_message_response&>(out));
-}
-
-error_code end(json_reader& in, sent_message const& out)
-{
-    return out.id.empty() ? in.missing("Id") : end(in, static_cast<send_message_response const&>(out));
-}
-
-error_code member(json_reader& in, std::string_view name, od_value v, done_entry& out)
-{
-    return name == "Id" ? in.read(v, out.id) : SUCCESS;
-}
-
-error_code end(json_reader& in, done_entry const& out)
-{
-    return out.id.empty() ? in.missing("Id") : SUCCESS;
-}
-
-error_code member(json_reader& in, std::string_view name, od_value v, batch_failure& out)
-{
-    if (name == "Id") return in.read(v, out.id);
-    if (name == "Code") return in.read(v, out.code);
-    if (name == "Message") return in.read(v, out.message);
-    if (name == "SenderFault") return in.read(v, out.sender_fault);
-    return SUCCESS;
-}
-
-error_code end(json_reader& in, batch_failure const& out)
-{
-    return out.id.empty() ? in.missing("Id") : SUCCESS;
-}
-
-error_code member(json_reader& in, std::string_view name, od_value v, message_move_task& out)
-{
-    if (name == "TaskHandle") return in.read(v, out.task_handle);
-    if (name == "Status") return in.read(v, out.status);
-    if (name == "SourceArn") return in.read(v, out.source_arn);
-    if (name == "DestinationArn") return in.read(v, out.destination_arn);
-    if (name == "MaxNumberOfMessagesPerSecond") return in.read(v, out.max_messages_per_second);
-    if (name == "ApproximateNumberOfMessagesMoved") return in.read(v, out.messages_moved);
-    if (name == "ApproximateNumberOfMessagesToMove") return in.read(v, out.messages_to_move);
-    if (name == "FailureReason") return in.read(v, out.failure_reason);
-    if (name == "StartedTimestamp") return in.read(v, out.started_at_ms);
-    return SUCCESS;
-}
-
 template <class T>
-error_code list(json_reader& in, od_value v, std::vector<T>& out)
+    requires std::is_class_v<T> error_code read(json_reader&, od_value, std::vector<T>&);
+error_code read(json_reader& in, od_value v, std::vector<std::string>& out)
 {
-    return in.elements(v, [&](od_value element) {
-        T& entry = out.emplace_back();
-        auto const each = [&](std::string_view name, od_value part) { return member(in, name, part, entry); };
-        if (auto const e = in.members(element, each)) return e;
-        return end(in, entry);
-    });
+    return in.read(v, out);
 }
+error_code read(json_reader&, od_value, std::vector<system_attribute>&);
+error_code read(json_reader&, od_value, std::vector<message_attribute>&);
 
-template <class Done>
-error_code member(json_reader& in, std::string_view name, od_value v, batch_response<Done>& out)
+/// Reads one member of what an answer is made of; unknown ones are ignored.
+template <class T>
+error_code member(json_reader& in, std::string_view name, od_value v, T& out)
 {
-    if (name == "Successful") return list(in, v, out.successful);
-    if (name == "Failed") return list(in, v, out.failed);
-    return SUCCESS;
-}
-
-error_code member(json_reader&, std::string_view, od_value, empty_response&)
-{
-    return SUCCESS;
-}
-
-error_code member(json_reader& in, std::string_view name, od_value v, queue_url_response& out)
-{
-    return name == "QueueUrl" ? in.read(v, out.queue_url) : SUCCESS;
-}
-
-error_code end(json_reader& in, queue_url_response const& out)
-{
-    return out.queue_url.empty() ? in.missing("QueueUrl") : SUCCESS;
+    error_code e = SUCCESS;
+    auto const is_it = [&](auto const& one) {
+        if (one.name != name) return false;
+        e = read(in, v, one.value);
+        return true;
+    };
+    detail::members(out, [&](auto const&... each) { std::ignore = (is_it(each) || ...); });
+    return e;
 }
 
 error_code member(json_reader& in, std::string_view name, od_value v, queue_urls_response& out)
 {
     // ListDeadLetterSourceQueues begins the name with a small letter, ListQueues does not.
-    if (name == "QueueUrls" || name == "queueUrls") return in.read(v, out.queue_urls);
-    if (name == "NextToken") return in.read(v, out.next_token);
-    return SUCCESS;
+    return member<queue_urls_response>(in, name == "queueUrls" ? "QueueUrls" : name, v, out);
 }
 
-error_code member(json_reader& in, std::string_view name, od_value v, attributes_response& out)
+/// Looks for the members that must be there in the end.
+template <class T>
+error_code end(json_reader& in, T& out)
 {
-    return name == "Attributes" ? in.read(v, out.attributes) : SUCCESS;
-}
-
-error_code member(json_reader& in, std::string_view name, od_value v, tags_response& out)
-{
-    return name == "Tags" ? in.read(v, out.tags) : SUCCESS;
-}
-
-error_code member(json_reader& in, std::string_view name, od_value v, task_handle_response& out)
-{
-    return name == "TaskHandle" ? in.read(v, out.task_handle) : SUCCESS;
-}
-
-error_code end(json_reader& in, task_handle_response const& out)
-{
-    return out.task_handle.empty() ? in.missing("TaskHandle") : SUCCESS;
-}
-
-error_code member(json_reader& in, std::string_view name, od_value v, moved_response& out)
-{
-    return name == "ApproximateNumberOfMessagesMoved" ? in.read(v, out.messages_moved) : SUCCESS;
-}
-
-error_code member(json_reader& in, std::string_view name, od_value v, list_message_move_tasks_response& out)
-{
-    return name == "Results" ? list(in, v, out.tasks) : SUCCESS;
+    error_code e = SUCCESS;
+    auto const look_at = [&](auto const& one) {
+        if constexpr (requires { one.value.empty(); })
+            if (!e && one.required && one.value.empty()) e = in.missing(one.name);
+    };
+    detail::members(out, [&](auto const&... each) { (look_at(each), ...); });
+    return e;
 }
 
 // ReceiveMessage
@@ -196,34 +102,21 @@ std::string_view known_name(std::string_view name)
     return at == known.end() ? std::string_view() : *at;
 }
 
-error_code member(json_reader& in, std::string_view name, od_value v, message& out)
+error_code read(json_reader& in, od_value v, std::vector<system_attribute>& out)
 {
-    if (name == "MessageId") return in.read(v, out.id);
-    if (name == "ReceiptHandle") return in.read(v, out.receipt_handle);
-    if (name == "Body") return in.read(v, out.body);
-    if (name == "MD5OfBody") return in.read(v, out.md5_of_body);
-    if (name == "MD5OfMessageAttributes") return in.read(v, out.md5_of_attributes);
-    if (name == "Attributes") {
-        out.system_attributes.reserve(4); // two, or four of a FIFO queue, unless somebody asks for more
-        return in.members(v, [&](std::string_view key, od_value part) {
-            auto const known = known_name(key);
-            auto& made = out.system_attributes.emplace_back(system_attribute{known.empty() ? key : known, {}});
-            return in.read(part, made.value);
-        });
-    }
-    if (name == "MessageAttributes") {
-        return in.members(v, [&](std::string_view key, od_value part) {
-            return read(in, part, out.attributes.emplace_back(message_attribute{key, {}, {}}));
-        });
-    }
-    return SUCCESS;
+    out.reserve(4); // two, or four of a FIFO queue, unless somebody asks for more
+    return in.members(v, [&](std::string_view key, od_value part) {
+        auto const known = known_name(key);
+        auto& made = out.emplace_back(system_attribute{known.empty() ? key : known, {}});
+        return in.read(part, made.value);
+    });
 }
 
-error_code end(json_reader& in, message const& out)
+error_code read(json_reader& in, od_value v, std::vector<message_attribute>& out)
 {
-    if (out.id.empty()) return in.missing("MessageId");
-    if (out.receipt_handle.empty()) return in.missing("ReceiptHandle");
-    return out.body.empty() ? in.missing("Body") : SUCCESS;
+    return in.members(v, [&](std::string_view key, od_value part) {
+        return read(in, part, out.emplace_back(message_attribute{key, {}, {}}));
+    });
 }
 
 /// One element of Messages. A fault inside it is noted and the rest is read on.
@@ -318,6 +211,17 @@ error_code end(json_reader& in, receive_message_response& out)
     return SUCCESS;
 }
 
+template <class T>
+    requires std::is_class_v<T> error_code read(json_reader& in, od_value v, std::vector<T>& out)
+    {
+        return in.elements(v, [&](od_value element) {
+            T& entry = out.emplace_back();
+            auto const each = [&](std::string_view name, od_value part) { return member(in, name, part, entry); };
+            if (auto const e = in.members(element, each)) return e;
+            return end(in, entry);
+        });
+    }
+
 template <class Response>
 error_code read_answer(simdjson::ondemand::parser& parser, std::string const& body, json_reader& in, Response& out)
 {
@@ -375,4 +279,4 @@ template result<task_handle_response> decoder::read(std::string&);
 template result<moved_response> decoder::read(std::string&);
 template result<list_message_move_tasks_response> decoder::read(std::string&);
 
-} // namespace quern::sqs
+} // namespace quern::sqs::detail

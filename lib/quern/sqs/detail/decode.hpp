@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-namespace quern::sqs {
+namespace quern::sqs::detail {
 
 /// Reads the JSON answers of SQS. Keeps the parser's buffers from one answer to the next.
 ///
@@ -34,4 +34,4 @@ private:
     std::unique_ptr<parser> parser_;
 };
 
-} // namespace quern::sqs
+} // namespace quern::sqs::detail

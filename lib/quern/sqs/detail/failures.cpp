@@ -2,7 +2,7 @@
 
 #include <quern/aws/detail/error_reply.hpp>
 
-namespace quern::sqs {
+namespace quern::sqs::detail {
 namespace {
 
 bool names_a_dead_receipt(std::string_view code, std::string_view message)
@@ -18,11 +18,11 @@ bool names_a_dead_receipt(std::string_view code, std::string_view message)
 }
 
 /// Too many messages in flight, or too many keys asked of KMS: it passes, though the SDKs do not count on it and have
-/// no such codes in their tables of what to retry (aws::classify()).
+/// no such codes in their tables of what to retry (aws::detail::classify()).
 bool asks_for_less(std::string_view code)
 {
     return code == "OverLimit" || code == "KMS.ThrottlingException" || code == "KmsThrottled" ||
-        aws::classify(0, code) == aws::error_kind::throttling;
+        aws::detail::classify(0, code) == aws::detail::error_kind::throttling;
 }
 
 } // namespace
@@ -52,4 +52,4 @@ failure entry_failure(batch_failure entry)
     return refine(std::move(why));
 }
 
-} // namespace quern::sqs
+} // namespace quern::sqs::detail

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-namespace quern::sqs {
+namespace quern::sqs::detail {
 
 /// batch_failure::code of an entry whose answer carries a digest that does not match what was sent: this client's
 /// own, the service believes that it stored the message.
@@ -20,4 +20,4 @@ failure refine(failure);
 /// Why one entry of a batch call failed, in the terms of a whole call.
 failure entry_failure(batch_failure);
 
-} // namespace quern::sqs
+} // namespace quern::sqs::detail

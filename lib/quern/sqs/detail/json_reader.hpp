@@ -108,7 +108,7 @@ public:
     {
         std::string_view text;
         if (auto const e = read(from, text)) return e;
-        auto const bytes = text::base64_decode(text);
+        auto const bytes = quern::detail::text::base64_decode(text);
         if (!bytes) return simdjson::STRING_ERROR;
         auto const place = reinterpret_cast<char*>(next_) - text.size();
         to = {place, bytes->copy(place, bytes->size())};

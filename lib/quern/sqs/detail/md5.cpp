@@ -5,7 +5,10 @@
 
 #include <algorithm>
 
-namespace quern::sqs {
+namespace quern::sqs::detail {
+
+using namespace quern::detail;
+
 namespace {
 
 void append_part(std::string& to, std::string_view text)
@@ -55,4 +58,4 @@ std::string md5_of_attributes(std::vector<message_attribute> const& attributes)
     return in_hex(text);
 }
 
-} // namespace quern::sqs
+} // namespace quern::sqs::detail

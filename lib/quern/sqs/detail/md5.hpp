@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace quern::sqs {
+namespace quern::sqs::detail {
 
 // The digests by which SQS lets both sides check what arrived, in lower-case hexadecimal.
 
@@ -22,4 +22,4 @@ std::string md5_of_attributes(attribute_map const&);
 /// The same of attributes as received, in any order. The service counts those that it returned.
 std::string md5_of_attributes(std::vector<message_attribute> const&);
 
-} // namespace quern::sqs
+} // namespace quern::sqs::detail

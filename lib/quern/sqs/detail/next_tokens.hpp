@@ -8,7 +8,7 @@
 #include <string_view>
 #include <unordered_set>
 
-namespace quern::sqs {
+namespace quern::sqs::detail {
 
 /// The NextTokens of a list that comes in pages. A server that gives one after the other for ever would otherwise
 /// keep its reader for ever.
@@ -36,4 +36,4 @@ private:
     std::unordered_set<std::size_t> seen_;
 };
 
-} // namespace quern::sqs
+} // namespace quern::sqs::detail

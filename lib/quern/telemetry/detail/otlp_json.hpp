@@ -14,10 +14,11 @@ namespace quern::telemetry::detail {
 /// Nanoseconds since 1970, in a string: JSON's numbers cannot hold them.
 std::string nanoseconds(wall_time);
 
-void write_attribute(text::json_writer&, std::string_view name, std::string_view value);
+void write_attribute(quern::detail::text::json_writer&, std::string_view name, std::string_view value);
 
 /// Members `resource`, and `scope` within the array `scopes`: the caller goes on within the only scope, and ends its
 /// object, the array and the resource's object.
-void begin_scope(text::json_writer&, std::string_view scopes, attributes const& resource, std::string_view version);
+void begin_scope(
+    quern::detail::text::json_writer&, std::string_view scopes, attributes const& resource, std::string_view version);
 
 } // namespace quern::telemetry::detail

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace quern::telemetry {
+namespace quern::telemetry::detail {
 
 /// The numbers as they are now, of a struct that has nothing but numbers of one kind, such as
 /// consumer_numbers<counter>.
@@ -22,4 +22,4 @@ Numbers<std::uint64_t> plain_numbers(Numbers<Number> const& live)
     return std::bit_cast<Numbers<std::uint64_t>>(out);
 }
 
-} // namespace quern::telemetry
+} // namespace quern::telemetry::detail

@@ -1,10 +1,11 @@
 #include <quern/aws/config/detail/connecting.hpp>
 
+#include <quern/core/detail/text/reading.hpp>
 #include <quern/net/detail/proxy.hpp>
 
-#include <charconv>
+namespace quern::aws::detail {
 
-namespace quern::aws {
+using namespace quern::detail;
 
 std::string chosen_ca_bundle(std::string of_program, environment const& env, profile_settings const& profile)
 {
@@ -16,7 +17,7 @@ net::client_options completed(
     net::client_options options, net::endpoint const& to, environment const& env, profile_settings const& profile)
 {
     options.ca_bundle = chosen_ca_bundle(std::move(options.ca_bundle), env, profile);
-    if (!options.proxy) options.proxy = net::proxy_for(to, env);
+    if (!options.proxy) options.proxy = net::detail::proxy_for(to, env);
     return options;
 }
 
@@ -26,9 +27,8 @@ result<retry_options> completed(retry_options options, environment const& env, p
     auto const variable = env("AWS_MAX_ATTEMPTS");
     auto const& text = variable.empty() ? profile.max_attempts : variable;
     if (text.empty()) return options;
-    int attempts = 0;
-    auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), attempts);
-    if (ec != std::errc() || end != text.data() + text.size() || attempts < 1) {
+    auto const attempts = text::number_in<int>(text).value_or(0);
+    if (attempts < 1) {
         return failure(errc::invalid_option,
             (variable.empty() ? "max_attempts of the profile" : "AWS_MAX_ATTEMPTS") +
                 std::string(": \"" + text + "\" is no number of attempts, 1 or more"));
@@ -37,4 +37,4 @@ result<retry_options> completed(retry_options options, environment const& env, p
     return options;
 }
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

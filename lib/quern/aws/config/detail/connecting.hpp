@@ -4,7 +4,7 @@
 #include <quern/aws/retry.hpp>
 #include <quern/net/client.hpp>
 
-namespace quern::aws {
+namespace quern::aws::detail {
 
 /// The first of these that says something: the program, AWS_CA_BUNDLE, the profile.
 std::string chosen_ca_bundle(std::string of_program, environment const&, profile_settings const&);
@@ -12,7 +12,7 @@ std::string chosen_ca_bundle(std::string of_program, environment const&, profile
 /// Fills in what a program left open about how connections to an endpoint are made:
 ///
 /// ca_bundle  see chosen_ca_bundle()
-/// proxy      what net::proxy_for() finds in the environment; an empty one stays: none
+/// proxy      what net::detail::proxy_for() finds in the environment; an empty one stays: none
 net::client_options completed(
     net::client_options, net::endpoint const& to, environment const&, profile_settings const& = profile_settings());
 
@@ -22,4 +22,4 @@ net::client_options completed(
 [[nodiscard]] result<retry_options> completed(
     retry_options, environment const&, profile_settings const& = profile_settings());
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-namespace quern::aws {
+namespace quern::aws::detail {
 namespace {
 
 struct known {
@@ -151,4 +151,4 @@ queue_home home_of(std::string_view queue_url)
     return {.origin = at->origin()};
 }
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

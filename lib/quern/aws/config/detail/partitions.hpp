@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern::aws {
+namespace quern::aws::detail {
 
 /// A part of AWS that shares no accounts, and no domain, with the others.
 struct partition {
@@ -47,4 +47,4 @@ struct queue_home {
 /// counts too. Says nothing about a text that is no URL.
 queue_home home_of(std::string_view queue_url);
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

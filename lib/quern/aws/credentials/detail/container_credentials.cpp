@@ -4,9 +4,7 @@
 
 #include <boost/asio/ip/address.hpp>
 
-#include <algorithm>
-
-namespace quern::aws {
+namespace quern::aws::detail {
 namespace {
 
 constexpr auto relative_uri = "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI";
@@ -88,4 +86,4 @@ boost::asio::awaitable<result<credentials>> container_credentials(surroundings c
     co_return credentials_in_json(answer->body, where);
 }
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace quern::aws {
+namespace quern::aws::detail {
 
 /// Where a container of ECS or EKS (Pod Identity), or a proxy on this machine, hands out credentials:
 /// AWS_CONTAINER_CREDENTIALS_RELATIVE_URI below http://169.254.170.2, else AWS_CONTAINER_CREDENTIALS_FULL_URI.
@@ -25,4 +25,4 @@ namespace quern::aws {
 /// Cancellation  terminal.
 boost::asio::awaitable<result<credentials>> container_credentials(surroundings const&, std::string url);
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

@@ -2,11 +2,13 @@
 #include <quern/core/detail/printable.hpp>
 #include <quern/core/detail/text/characters.hpp>
 #include <quern/core/detail/text/date.hpp>
+#include <quern/core/detail/text/reading.hpp>
 #include <quern/core/simdjson.hpp>
 
-#include <charconv>
+namespace quern::aws::detail {
 
-namespace quern::aws {
+using namespace quern::detail;
+
 namespace {
 
 namespace dom = simdjson::dom;
@@ -14,17 +16,6 @@ namespace dom = simdjson::dom;
 failure broken(std::string_view whose, std::string const& what)
 {
     return failure(errc::no_credentials, std::string(whose) + ": " + what);
-}
-
-std::optional<wall_time> time_in(std::string const& text)
-{
-    std::int64_t milliseconds = 0;
-    auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), milliseconds);
-    if (ec != std::errc() || end != text.data() + text.size()) return text::parse_rfc3339(text);
-    if (milliseconds < 0) return {};
-    std::chrono::milliseconds const since(milliseconds);
-    auto const last = std::chrono::floor<std::chrono::milliseconds>(text::last_moment.time_since_epoch());
-    return wall_time(std::min(since, last));
 }
 
 /// One line that may stand in a log.
@@ -36,6 +27,17 @@ std::string one_line(std::string text)
 }
 
 } // namespace
+
+std::optional<wall_time> end_in(std::string_view text)
+{
+    auto const number = text::number_in<std::int64_t>(text);
+    if (!number) return text::parse_rfc3339(text);
+    if (*number < 0) return {};
+    constexpr std::int64_t least_milliseconds = 100'000'000'000; // early in 1973; as seconds, the year 5138
+    std::chrono::milliseconds const since(*number < least_milliseconds ? *number * 1'000 : *number);
+    auto const last = std::chrono::floor<std::chrono::milliseconds>(text::last_moment.time_since_epoch());
+    return wall_time(std::min(since, last));
+}
 
 std::optional<section> read_flat_json(std::string_view text, std::string_view inside)
 {
@@ -66,7 +68,7 @@ result<credentials> credentials_in(section const& object, std::string_view whose
     found.account_id = object.get("accountid");
     if (auto const flaw = flaw_of(found)) return broken(whose, *flaw);
     if (auto const end = object.get("expiration"); !end.empty()) {
-        found.expires_at = time_in(end);
+        found.expires_at = end_in(end);
         if (!found.expires_at) return broken(whose, "the expiration is not a time like 2026-01-02T03:04:05Z");
     }
     return found;
@@ -79,4 +81,4 @@ result<credentials> credentials_in_json(std::string_view text, std::string_view 
     return credentials_in(*object, whose);
 }
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

@@ -6,14 +6,18 @@
 #include <optional>
 #include <string_view>
 
-namespace quern::aws {
+namespace quern::aws::detail {
 
 /// The members of a JSON object that are texts or whole numbers, names in lower case; others are left out. With
 /// `inside`, of the object that this member is. Nothing when the text is not one JSON object, or has no such member.
 std::optional<section> read_flat_json(std::string_view text, std::string_view inside = {});
 
+/// The time at which credentials end: RFC 3339 with all that text::parse_rfc3339() takes, or milliseconds or seconds
+/// since 1970. Every reader of such a time calls this one, so what one source may write, all may.
+std::optional<wall_time> end_in(std::string_view);
+
 /// The credentials that such an object holds, as containers, instances, processes and SSO write them: AccessKeyId,
-/// SecretAccessKey, Token or SessionToken, Expiration (RFC 3339, or milliseconds since 1970), AccountId.
+/// SecretAccessKey, Token or SessionToken, Expiration, AccountId.
 ///
 /// `whose`: names the source in errors; they show nothing of the object but its Code and Message.
 ///
@@ -24,4 +28,4 @@ std::optional<section> read_flat_json(std::string_view text, std::string_view in
 [[nodiscard]] result<credentials> credentials_in_json(
     std::string_view text, std::string_view whose, std::string_view inside = {});
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

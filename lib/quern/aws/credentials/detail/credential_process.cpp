@@ -2,7 +2,7 @@
 #include <quern/aws/credentials/detail/credential_process.hpp>
 #include <quern/aws/detail/shell_command.hpp>
 
-namespace quern::aws {
+namespace quern::aws::detail {
 namespace {
 
 failure refused(std::string const& whose, std::string const& why)
@@ -32,4 +32,4 @@ boost::asio::awaitable<result<credentials>> process_credentials(std::string text
     co_return credentials_in(*printed, whose);
 }
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

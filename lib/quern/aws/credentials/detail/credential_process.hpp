@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace quern::aws {
+namespace quern::aws::detail {
 
 /// Credentials that a program prints (`credential_process` of a profile): a JSON object with Version 1, AccessKeyId,
 /// SecretAccessKey and, if there are any, SessionToken, Expiration and AccountId. It is run by `/bin/sh -c`, as in
@@ -19,4 +19,4 @@ namespace quern::aws {
 /// Cancellation  terminal: it is ended.
 boost::asio::awaitable<result<credentials>> process_credentials(std::string command, std::string whose);
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace quern::aws {
+namespace quern::aws::detail {
 
 using std::chrono::duration_cast;
 using std::chrono::nanoseconds;
@@ -62,4 +62,4 @@ bool refresh_rule::refused(moment m, double jitter)
     return any_;
 }
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <optional>
 
-namespace quern::aws {
+namespace quern::aws::detail {
 
 /// When temporary credentials are renewed. A rule: it is told what happened and what time it is, and decides.
 ///
@@ -60,4 +60,4 @@ private:
     int refusals_ = 0; ///< one soon after the other
 };
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

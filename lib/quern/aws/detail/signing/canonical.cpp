@@ -5,7 +5,10 @@
 
 #include <algorithm>
 
-namespace quern::aws {
+namespace quern::aws::detail {
+
+using namespace quern::detail;
+
 namespace {
 
 bool is_unreserved(char c)
@@ -112,6 +115,13 @@ query_parameters parse_query(std::string_view query)
     return found;
 }
 
+std::string value_of(query_parameters const& parameters, std::string_view name)
+{
+    for (auto const& [key, value] : parameters)
+        if (key == name) return value;
+    return {};
+}
+
 std::string canonical_query(query_parameters const& parameters)
 {
     query_parameters encoded;
@@ -157,4 +167,4 @@ bool has_control_character(std::string_view text)
     return std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

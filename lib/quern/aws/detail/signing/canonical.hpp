@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace quern::aws {
+namespace quern::aws::detail {
 
 struct header_view {
     std::string_view name, value;
@@ -43,6 +43,9 @@ using query_parameters = std::vector<std::pair<std::string, std::string>>;
 /// Names and values, decoded, in the order of the query.
 query_parameters parse_query(std::string_view query);
 
+/// The first of that name; empty where there is none.
+std::string value_of(query_parameters const&, std::string_view name);
+
 /// Encoded, sorted by name and then value.
 std::string canonical_query(query_parameters const&);
 
@@ -55,4 +58,4 @@ canonical_headers canonicalize(std::vector<header_view> const&);
 /// A line break or any other control character: it would end a header early.
 bool has_control_character(std::string_view);
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

@@ -1,6 +1,8 @@
 #include <quern/aws/detail/signing/json_signer.hpp>
 
-namespace quern::aws {
+namespace quern::aws::detail {
+
+using namespace quern::detail;
 
 json_signer::json_signer(json_target target) : target_(std::move(target))
 {
@@ -20,7 +22,7 @@ json_signer::prepared const& json_signer::prepare(std::string_view operation, st
 
     prepared made;
     made.session_token = session_token;
-    made.head = "POST " + target_.path + " HTTP/1.1\r\nuser-agent: quern\r\n";
+    made.head = "POST " + target_.path + " HTTP/1.1\r\nuser-agent: " + target_.user_agent + "\r\n";
     for (auto const& h : headers)
         made.head.append(h.name).append(": ").append(h.value).append("\r\n");
     made.head += "content-length: ";
@@ -78,4 +80,4 @@ std::string json_signer::poll(
     return text;
 }
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

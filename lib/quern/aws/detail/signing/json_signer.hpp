@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern::aws {
+namespace quern::aws::detail {
 
 /// Versions of the awsJson protocol: for a caller they differ in the content type alone.
 enum class json_version { v1_0, v1_1 };
@@ -27,6 +27,7 @@ struct json_target {
     std::string service = "sqs";             ///< the signing name
     std::string target_prefix = "AmazonSQS"; ///< of X-Amz-Target
     json_version version = json_version::v1_0;
+    std::string user_agent = "quern";
     bool query_compatible = true; ///< x-amzn-query-mode: only for services with that trait, and there required
 };
 
@@ -48,7 +49,7 @@ public:
 private:
     struct moment {
         std::chrono::sys_seconds second;
-        text::timestamp at;
+        quern::detail::text::timestamp at;
         std::string scope;
     };
     struct written {
@@ -73,4 +74,4 @@ private:
     std::map<std::string, written, std::less<>> polls_; ///< of this second, by their body
 };
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

@@ -2,7 +2,10 @@
 
 #include <utility>
 
-namespace quern::aws {
+namespace quern::aws::detail {
+
+using namespace quern::detail;
+
 namespace {
 
 /// Without the slash that an operation's own path begins with.
@@ -28,7 +31,7 @@ std::string rest_signer::request(
     auto const signature = sign(what, who, scope, signing_options(), keys_);
 
     std::string out(method);
-    out.append(" ").append(target).append(" HTTP/1.1\r\nuser-agent: quern\r\n");
+    out.append(" ").append(target).append(" HTTP/1.1\r\nuser-agent: ").append(target_.user_agent).append("\r\n");
     for (auto const& header : what.headers)
         out.append(header.name).append(": ").append(header.value).append("\r\n");
     if (method != "GET") out.append("content-length: ").append(std::to_string(body.size())).append("\r\n");
@@ -37,4 +40,4 @@ std::string rest_signer::request(
     return out.append("\r\n").append(body);
 }
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern::aws {
+namespace quern::aws::detail {
 
 /// Where the calls of a REST service go.
 struct rest_target {
@@ -13,6 +13,7 @@ struct rest_target {
     std::string path = "/"; ///< of the endpoint; an operation's own follows it
     std::string region;
     std::string service; ///< the signing name
+    std::string user_agent = "quern";
 };
 
 /// Writes signed requests of the restJson1 protocol, complete as they go over the wire. Each is written and signed
@@ -39,4 +40,4 @@ private:
     signing_keys keys_;
 };
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

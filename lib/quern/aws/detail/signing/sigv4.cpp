@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <array>
 
-namespace quern::aws {
+namespace quern::aws::detail {
+
+using namespace quern::detail;
+
 namespace {
 
 /// Headers that change or vanish between the signer and the service (botocore, auth.py; the Rust SDK's list is a
@@ -17,6 +20,13 @@ bool is_signed(std::string_view name)
     return !std::binary_search(left_out.begin(), left_out.end(), text::lower_case(name));
 }
 
+std::string payload_hash(request_view const& request, signing_options const& options)
+{
+    return options.payload_hash.empty() ? text::hex(text::sha256(request.body)) : options.payload_hash;
+}
+
+} // namespace
+
 std::vector<header_view> signed_part(std::vector<header_view> const& headers)
 {
     std::vector<header_view> kept;
@@ -24,13 +34,6 @@ std::vector<header_view> signed_part(std::vector<header_view> const& headers)
         [](header_view const& h) { return is_signed(h.name); });
     return kept;
 }
-
-std::string payload_hash(request_view const& request, signing_options const& options)
-{
-    return options.payload_hash.empty() ? text::hex(text::sha256(request.body)) : options.payload_hash;
-}
-
-} // namespace
 
 text::sha256_digest const& signing_keys::get(
     std::string_view secret, std::string_view day, std::string_view region, std::string_view service)
@@ -123,35 +126,4 @@ signed_headers sign(request_view const& request, credentials const& who, signing
     return out;
 }
 
-presigned_target presign(request_view const& request, credentials const& who, signing_scope const& scope,
-    signing_options const& options, std::chrono::seconds lifetime, signing_keys& keys)
-{
-    auto const canonical = canonicalize(signed_part(request.headers));
-    auto parameters = parse_query(request.query());
-    std::string target(request.target);
-    auto const append = [&](std::string name, std::string value, bool is_signed_too = true) {
-        if (target.find('?') == target.npos)
-            target.push_back('?');
-        else if (target.back() != '?' && target.back() != '&')
-            target.push_back('&');
-        target.append(name).append("=").append(uri_encode(value));
-        if (is_signed_too) parameters.emplace_back(std::move(name), std::move(value));
-    };
-    append("X-Amz-Algorithm", std::string(sigv4_algorithm));
-    append("X-Amz-Credential", who.access_key_id + '/' + scope.text());
-    append("X-Amz-Date", std::string(scope.at.text()));
-    append("X-Amz-SignedHeaders", canonical.names);
-    append("X-Amz-Expires", std::to_string(lifetime.count()));
-    if (!who.session_token.empty()) append("X-Amz-Security-Token", who.session_token, !options.omit_session_token);
-
-    presigned_target out;
-    auto const path = canonical_path(request.path(), options.normalize_path);
-    static_cast<signature_steps&>(out) = seal(canonical_request(request.method, path, canonical_query(parameters),
-                                                  canonical, payload_hash(request, options)),
-        who.secret_access_key, scope, keys);
-    append("X-Amz-Signature", out.signature, false);
-    out.target = std::move(target);
-    return out;
-}
-
-} // namespace quern::aws
+} // namespace quern::aws::detail

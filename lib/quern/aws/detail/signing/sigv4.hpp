@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace quern::aws {
+namespace quern::aws::detail {
 
 inline constexpr std::string_view sigv4_algorithm = "AWS4-HMAC-SHA256";
 
@@ -20,20 +20,20 @@ inline constexpr std::string_view sigv4_algorithm = "AWS4-HMAC-SHA256";
 class signing_keys {
 public:
     /// Valid until the next call.
-    text::sha256_digest const& get(
+    quern::detail::text::sha256_digest const& get(
         std::string_view secret, std::string_view day, std::string_view region, std::string_view service);
 
 private:
     struct entry {
         std::string secret, day, region, service;
-        text::sha256_digest key;
+        quern::detail::text::sha256_digest key;
     };
     std::vector<entry> entries_;
 };
 
 /// Service, region and time of a signature.
 struct signing_scope {
-    text::timestamp at;
+    quern::detail::text::timestamp at;
     std::string_view region;
     std::string_view service; ///< the signing name: "sqs"
 
@@ -59,28 +59,23 @@ struct signed_headers : signature_steps {
     std::vector<std::pair<std::string, std::string>> added; ///< to the request, in this order; Authorization is last
 };
 
-struct presigned_target : signature_steps {
-    std::string target; ///< to be requested instead
-};
-
 /// Signs any request in its headers. All of them are signed but those that intermediaries change (hop-by-hop headers,
 /// user-agent, x-amzn-trace-id); `host` must be among them, x-amz-date and authorization must not.
 signed_headers sign(
     request_view const&, credentials const&, signing_scope const&, signing_options const&, signing_keys&);
 
-/// Signs any request in its query. The URL works for `lifetime`, at most 7 days, as long as the credentials live.
-presigned_target presign(request_view const&, credentials const&, signing_scope const&, signing_options const&,
-    std::chrono::seconds lifetime, signing_keys&);
+// Steps that signing and checking share.
 
-// The two steps that signing and checking share.
+/// Headers without those that change or vanish on the way.
+std::vector<header_view> signed_part(std::vector<header_view> const&);
 
 std::string canonical_request(std::string_view method, std::string_view path, std::string_view query,
     canonical_headers const&, std::string_view payload_hash);
 
 /// `scope`: its text. `canonical`: the canonical request's SHA-256 in hexadecimal.
-text::sha256_digest signature_of(
-    text::sha256_digest const& key, text::timestamp const& at, std::string_view scope, std::string_view canonical);
+quern::detail::text::sha256_digest signature_of(quern::detail::text::sha256_digest const& key,
+    quern::detail::text::timestamp const& at, std::string_view scope, std::string_view canonical);
 
 signature_steps seal(std::string canonical, std::string_view secret, signing_scope const&, signing_keys&);
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

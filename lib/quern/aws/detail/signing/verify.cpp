@@ -1,13 +1,15 @@
 #include <quern/aws/detail/signing/verify.hpp>
 #include <quern/core/detail/text/characters.hpp>
+#include <quern/core/detail/text/reading.hpp>
 #include <quern/core/detail/text/trimmed.hpp>
 
 #include <openssl/crypto.h>
 
 #include <algorithm>
-#include <charconv>
 
-namespace quern::aws {
+namespace quern::aws::detail {
+
+using namespace quern::detail;
 
 /// A request's word about its own signature.
 struct signature_claim {
@@ -68,14 +70,6 @@ std::string take(query_parameters& parameters, std::string_view name)
     return value;
 }
 
-std::string get(query_parameters const& parameters, std::string_view name)
-{
-    for (auto const& [key, value] : parameters) {
-        if (key == name) return value;
-    }
-    return {};
-}
-
 /// "AKID/20150830/us-east-1/sqs/aws4_request"; the key itself may contain slashes.
 std::optional<failure> read_credential(std::string_view text, claim& out)
 {
@@ -127,24 +121,21 @@ std::optional<failure> read_query_form(query_parameters const& parameters, claim
 {
     for (auto const* const name :
         {"X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Date", "X-Amz-SignedHeaders", "X-Amz-Expires"}) {
-        if (get(parameters, name).empty()) {
+        if (value_of(parameters, name).empty()) {
             return incomplete(std::string("the query lacks the parameter '") + name + "'");
         }
     }
-    if (get(parameters, "X-Amz-Algorithm") != sigv4_algorithm) {
+    if (value_of(parameters, "X-Amz-Algorithm") != sigv4_algorithm) {
         return incomplete("X-Amz-Algorithm must be " + std::string(sigv4_algorithm));
     }
-    if (auto why = read_credential(get(parameters, "X-Amz-Credential"), out)) return why;
-    out.names = get(parameters, "X-Amz-SignedHeaders");
-    out.session_token = get(parameters, "X-Amz-Security-Token");
-    out.date = get(parameters, "X-Amz-Date");
-    auto const expires = get(parameters, "X-Amz-Expires");
-    int seconds = 0;
-    auto const [end, ec] = std::from_chars(expires.data(), expires.data() + expires.size(), seconds);
+    if (auto why = read_credential(value_of(parameters, "X-Amz-Credential"), out)) return why;
+    out.names = value_of(parameters, "X-Amz-SignedHeaders");
+    out.session_token = value_of(parameters, "X-Amz-Security-Token");
+    out.date = value_of(parameters, "X-Amz-Date");
+    auto const seconds = text::number_in<int>(value_of(parameters, "X-Amz-Expires")).value_or(0);
     constexpr int week = 7 * 24 * 60 * 60;
-    if (ec != std::errc() || end != expires.data() + expires.size() || seconds < 1 || seconds > week) {
+    if (seconds < 1 || seconds > week)
         return incomplete("X-Amz-Expires must be a number of seconds from 1 to 604800");
-    }
     out.lifetime = std::chrono::seconds(seconds);
     return {};
 }
@@ -195,7 +186,7 @@ std::optional<caller> claimed_caller(request_view const& request)
     if (authorization.starts_with(sigv4_algorithm))
         credential = field(authorization.substr(sigv4_algorithm.size()), "Credential");
     else if (authorization.empty())
-        credential = get(parse_query(request.query()), "X-Amz-Credential");
+        credential = value_of(parse_query(request.query()), "X-Amz-Credential");
     claim told;
     if (read_credential(credential, told)) return {};
     return caller{told.access_key_id, told.region, told.service};
@@ -270,4 +261,4 @@ result<caller> verifier::check(request_view const& request, wall_time now)
     return caller{told.access_key_id, told.region, told.service};
 }
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

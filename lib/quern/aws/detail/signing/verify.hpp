@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace quern::aws {
+namespace quern::aws::detail {
 
 /// Signer of a request, and the place it was signed for.
 struct caller {
@@ -45,7 +45,7 @@ public:
     ///             SignatureDoesNotMatch      403  wrong secret, changed request, or a time outside the window
     [[nodiscard]] result<caller> check(request_view const&, wall_time now);
 
-    /// Why check() will fail whatever the body is, before there is one.
+    /// Checks everything but the body, before the body has arrived. Returns the failure that check() would return.
     [[nodiscard]] std::optional<failure> refusal_without_body(request_view const&, wall_time now) const;
 
 private:
@@ -56,4 +56,4 @@ private:
     signing_keys keys_;
 };
 
-} // namespace quern::aws
+} // namespace quern::aws::detail

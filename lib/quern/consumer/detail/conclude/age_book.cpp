@@ -39,11 +39,6 @@ void age_book::add(wall_time from, wall_time until)
     past_.erase(past_.begin());
 }
 
-void age_book::forget_until(wall_time when)
-{
-    forgotten_ = std::max(forgotten_.value_or(when), when);
-}
-
 std::optional<wall_time> age_book::last(wall_time now) const
 {
     if (since_) return now;

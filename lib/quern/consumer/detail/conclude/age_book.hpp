@@ -33,7 +33,7 @@ public:
     void add(age_book const&);
 
     /// Knows nothing of the time before.
-    void forget_until(wall_time);
+    void forget_until(wall_time when) { forgotten_ = std::max(forgotten_.value_or(when), when); }
 
     /// The end of all that it remembers; absent: nothing. A stretch that is not over ends at `now`.
     std::optional<wall_time> last(wall_time now) const;

@@ -5,15 +5,10 @@
 
 namespace quern::detail {
 
-wall_time ages::service_time()
-{
-    return clock_.at(line_.time.wall() + line_.api.clock_offset(), line_.now());
-}
-
 /// A head that is put off holds up its group, which grows no older by that either.
 std::uint64_t ages::owner(held const& h) const
 {
-    return std::hash<std::string_view>()(line_.fifo ? h.message.group() : h.message.id());
+    return std::hash<std::string_view>()(context_.fifo ? h.message.group() : h.message.id());
 }
 
 void ages::stand_back(bool on)
@@ -36,7 +31,7 @@ void ages::waited(held const& h, tick since)
 {
     if (!wanted_) return;
     auto const time = service_time();
-    each_.of(owner(h), time).add(time - (line_.now() - since), time);
+    each_.of(owner(h), time).add(time - (context_.now() - since), time);
 }
 
 std::chrono::milliseconds ages::of(held const& h)

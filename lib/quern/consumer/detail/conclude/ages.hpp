@@ -2,7 +2,7 @@
 
 #include <quern/consumer/detail/conclude/age_book.hpp>
 #include <quern/consumer/detail/conclude/service_clock.hpp>
-#include <quern/consumer/detail/line.hpp>
+#include <quern/consumer/detail/stage_context.hpp>
 
 #include <chrono>
 
@@ -12,7 +12,7 @@ namespace quern::detail {
 /// max_age is not set nothing is kept.
 class ages {
 public:
-    explicit ages(line& l) : line_(l), wanted_(l.options.max_age.has_value()) {}
+    explicit ages(stage_context& c) : context_(c), wanted_(c.options.max_age.has_value()) {}
 
     /// Looks at the clocks, so that a step of the calendar is seen as one; once a turn.
     void look()
@@ -31,10 +31,10 @@ public:
     std::chrono::milliseconds of(held const&);
 
 private:
-    wall_time service_time();
+    wall_time service_time() { return clock_.at(context_.time.wall() + context_.api.clock_offset(), context_.now()); }
     std::uint64_t owner(held const&) const;
 
-    line& line_;
+    stage_context& context_;
     bool const wanted_;
     service_clock clock_;
     age_book all_;   // of this consumer as a whole

@@ -49,13 +49,13 @@ void conclude_stage::ended(finished&& end, tick now)
     auto h = std::move(end.what);
     auto& its = h->life;
     auto const has_run = end.has_run();
-    auto const how = line_.watcher ? how_it_ended(end, its) : handler_end::returned;
-    if (line_.watcher && has_run && h->ended_at == held::not_begun) // it came home before its begin was told
-        line_.note_begun(*h);
+    auto const how = context_.watcher ? how_it_ended(end, its) : handler_end::returned;
+    if (context_.watcher && has_run && h->ended_at == held::not_begun) // it came home before its begin was told
+        context_.note_begun(*h);
     auto const was_cancelled = end.destroyed || (end.thrown && its.is_cancelled() && !its.was_lost());
-    if (line_.ending && has_run) ++(was_cancelled ? line_.report.cancelled : line_.report.finished);
+    if (context_.ending && has_run) ++(was_cancelled ? context_.report.cancelled : context_.report.finished);
     if (its.is_deleted_by_handler()) {
-        line_.note_ended(*h, how, end.said ? end.said->what() : outcome::kind::retry, now);
+        context_.note_ended(*h, how, end.said ? *end.said : outcome(), {}, now);
         return ended_after_ack(h, end, now);
     }
 
@@ -63,7 +63,7 @@ void conclude_stage::ended(finished&& end, tick now)
     auto const was_destroyed = end.destroyed;
     auto const has_spoken = has_run && !was_destroyed && !(end.thrown && its.is_cancelled());
     auto const what = has_spoken && !over ? meaning_of_end(*h, std::move(end)) : meaning::nothing();
-    line_.note_ended(*h, how, what.said.what(), now);
+    context_.note_ended(*h, how, what.said, what.text, now);
     if (over) carry_out(h, its.on(life::event::lease_lost), now);
     auto const todo = its.on(life::event::end);
     auto const goes = its.is(life::state::gone);
@@ -71,23 +71,22 @@ void conclude_stage::ended(finished&& end, tick now)
         what.is_news && !goes && !(todo & life::release) ? tell_gate(*h, news_of(what.said), now) : gate::answer();
     carry_out(h, todo, now);
     if (goes) return;
-    if (was_destroyed && !line_.ending) return try_after_its_destruction(std::move(h), now);
+    if (was_destroyed && !context_.ending) return try_after_its_destruction(std::move(h), now);
     if (todo & life::release) return give_back(h, now); // received again since its lease was lost
     if (!has_spoken) {                                  // called off, or cancelled by the drain
-        if (line_.ending) return give_back(std::move(h), now);
+        if (context_.ending) return give_back(std::move(h), now);
         its.on(life::event::keep);
-        return line_.again.push_back(std::move(h));
+        return context_.again.push_back(std::move(h));
     }
-    note(*h, what, now);
-    conclude(std::move(h), what.said, now, where, what.malformed);
+    conclude(std::move(h), what, now, where);
 }
 
 /// Puts off a message that has not failed; nobody knows whether its next handler finds what it waits for.
 void conclude_stage::try_after_its_destruction(held_ptr h, tick now)
 {
-    line_.log.write(log_level::warning, "handler destroyed",
+    context_.log.write(log_level::warning, "handler destroyed",
         std::string(h->message.id()) + ": with the context that it waited on; its message comes again", now);
-    auto const delay = line_.options.backoff.delay(h->message.receive_count(), line_.random);
+    auto const delay = context_.options.backoff.delay(h->message.receive_count(), context_.random);
     postpone(std::move(h), delay, now);
 }
 
@@ -97,7 +96,7 @@ void conclude_stage::ended_after_ack(held_ptr const& h, finished const& end, tic
     gate::news about_it;
     if (end.said) about_it = news_of(*end.said);
     if (end.thrown && !h->life.is_cancelled()) {
-        line_.log.write(log_level::warning, "handler failed after its ack", std::string(h->message.id()), now);
+        context_.log.write(log_level::warning, "handler failed after its ack", std::string(h->message.id()), now);
         if (!is_parse_error(end.thrown)) about_it.what = sign::failed;
     }
     tell_gate(*h, about_it, now); // which may think that it waits here, until it is due
@@ -107,10 +106,10 @@ void conclude_stage::ended_after_ack(held_ptr const& h, finished const& end, tic
 meaning conclude_stage::meaning_of_end(held const& h, finished&& end)
 {
     if (end.thrown) {
-        auto out = meaning_of(end.thrown, h.life.is_overdue(), line_.options);
+        auto out = meaning_of(end.thrown, h.life.is_overdue(), context_.options);
         if (!out.malformed) return out;
-        ++line_.counters.malformed;
-        return meaning_of_malformed(out.text, h.message.body(), line_.options);
+        ++context_.counters.malformed;
+        return meaning_of_malformed(out.text, h.message.body(), context_.options);
     }
     meaning out;
     out.said = *std::move(end.said);
@@ -119,27 +118,62 @@ meaning conclude_stage::meaning_of_end(held const& h, finished&& end)
 
 void conclude_stage::damaged(held_ptr h, failure const& why, tick now)
 {
-    auto const its = meaning_of_malformed(describe(why), h->message.body(), line_.options);
-    note(*h, its, now);
-    conclude(std::move(h), its.said, now, {}, true);
+    auto const its = meaning_of_malformed(describe(why), h->message.body(), context_.options);
+    conclude(std::move(h), its, now);
 }
 
-void conclude_stage::note(held const& h, meaning const& what, tick now)
+/// `again`: after how long the message comes again, where that is known. Lines of different answers, or exceptions,
+/// do not hold each other back.
+void conclude_stage::note(
+    held const& h, meaning const& what, std::optional<std::chrono::milliseconds> again, tick now)
 {
-    if (what.cause) line_.log.write(what.level, what.cause, std::string(h.message.id()) + ": " + what.text, now);
+    auto level = what.level;
+    std::string cause = what.cause ? what.cause : "";
+    log_entry line;
+    line.kind = what.text;
+    if (cause.empty()) {
+        auto const kind = what.said.what();
+        bool const is_down = kind == outcome::kind::unavailable;
+        line.kind = what.said.found();
+        if (line.kind.empty() && is_down) line.kind = "what its handler needs is down";
+        if (line.kind.empty() || !(is_down || kind == outcome::kind::retry || kind == outcome::kind::retry_after))
+            return;
+        level = log_level::warning;
+        cause = is_down ? "unavailable" : "retried";
+    }
+    line.about = context_.about(h);
+    line.about.status = what.said.status();
+    if (again) line.about.delay = context_.whole_seconds(h, *again, now);
+    line.text = std::string(h.message.id()) + ": " + line.kind;
+    if (line.about.delay) {
+        line.text += "; try " + std::to_string(line.about.attempt) + ", again in " +
+            std::to_string(line.about.delay->count() / 1000) + " s";
+    }
+    context_.log.write(level, cause, std::move(line), now);
+}
+
+/// The queue's policy moves it without a word of why: this line is where that stands.
+void conclude_stage::note_last_receive(held const& h, outcome const& said, tick now)
+{
+    auto text = std::string(h.message.id()) + ": ";
+    if (!said.found().empty()) text += std::string(said.found()) + "; ";
+    text += "try " + std::to_string(h.message.receive_count()) + " was its last, the dead-letter queue takes it";
+    auto about = context_.about(h);
+    about.status = said.status();
+    context_.log.write_each(log_level::warning, "last receive", text, now, about);
 }
 
 gate::answer conclude_stage::tell_gate(held const& h, gate::news const& what, tick now)
 {
-    if (what.what != sign::none) line_.found_down = what.what == sign::down;
-    return line_.gate->ended(line_.subject_of(h), what, now);
+    if (what.what != sign::none) context_.found_down = what.what == sign::down;
+    return context_.gate->ended(context_.subject_of(h), what, now);
 }
 
 void conclude_stage::carry_out(held_ptr const& h, life::actions todo, tick now)
 {
     if (todo == life::none) return;
     auto const later = static_cast<life::actions>(todo & life::cancel);
-    line_.carry_out(h, static_cast<life::actions>((todo & ~for_earlier_stages) | later), now);
+    context_.carry_out(h, static_cast<life::actions>((todo & ~for_earlier_stages) | later), now);
     heed(h, todo, now);
 }
 
@@ -149,54 +183,61 @@ void conclude_stage::heed(held_ptr const& h, life::actions todo, tick now)
     if (todo & life::leave_group) groups_.leave(*h);
     if (todo & life::send_delete) settle_.remove_early(h, now);
     if (todo & life::try_later)
-        postpone(h, line_.options.backoff.delay(h->message.receive_count(), line_.random), now);
+        postpone(h, context_.options.backoff.delay(h->message.receive_count(), context_.random), now);
 }
 
-void conclude_stage::conclude(held_ptr h, outcome const& said, tick now, gate::answer const& where, bool malformed)
+void conclude_stage::conclude(held_ptr h, meaning const& what, tick now, gate::answer const& where)
 {
-    if (said.what() == outcome::kind::ack) {
-        if (line_.fifo && !malformed)
+    using kind = outcome::kind;
+    auto const& said = what.said;
+    if (said.what() == kind::ack) {
+        if (what.cause) note(*h, what, {}, now);
+        if (context_.fifo && !what.malformed)
             groups_.leave(*h); // one that nobody has handled holds its group as a rejected one does
         return settle_.remove(std::move(h), now);
     }
-    if (said.what() == outcome::kind::unavailable) {
-        line_.log.write(log_level::warning, "unavailable",
-            std::string(h->message.id()) + ": what its handler needs is down", now);
-        if (line_.ending) return give_back(std::move(h), now);
+    if (said.what() == kind::unavailable && context_.ending) {
+        note(*h, what, {}, now);
+        return give_back(std::move(h), now);
     }
     auto its = circumstances_of(*h);
-    if (said.what() == outcome::kind::release || said.what() == outcome::kind::retry_after)
+    if (said.what() == kind::release || said.what() == kind::retry_after)
         its.was_just_back = given_back_.add(h->id_hash, now);
-    auto what = verdict_of(said, its, line_.options, line_.random);
-    if (what.what == verdict::kind::remove) return settle_.remove(std::move(h), now);
-    if (what.what == verdict::kind::reject) return reject(std::move(h), what.reason, now);
-    if (what.halts) {
-        line_.log.write(log_level::error, "halted",
+    auto const next = verdict_of(said, its, context_.options, context_.random);
+    auto const to = context_.ending ? way::on : where.to;
+    auto back = where; // else its own backoff holds, and nothing longer
+    if (said.what() != kind::unavailable) back.delay = std::max(back.delay, next.delay);
+    std::optional<std::chrono::milliseconds> again;
+    if (next.what == verdict::kind::postpone && to != way::wait_here)
+        again = to == way::go_back ? back.delay : next.delay;
+    note(*h, what, again, now);
+    if (next.what == verdict::kind::remove) return settle_.remove(std::move(h), now);
+    if (next.what == verdict::kind::reject) return reject(std::move(h), next.reason, said.is_kept(), now);
+    if (next.halts) {
+        context_.log.write(log_level::error, "halted",
             std::string(h->message.id()) + ": the head of its group failed; the consumer drains", now);
-        line_.halt();
+        context_.halt();
     }
-    if (where.to == way::wait_here && !line_.ending) return wait_here(std::move(h), now);
-    if (where.to == way::go_back && !line_.ending) { // else its own backoff holds, and nothing longer
-        auto back = where;
-        if (said.what() != outcome::kind::unavailable) back.delay = std::max(back.delay, what.delay);
-        return stand_back(std::move(h), back, now);
-    }
-    if (said.what() == outcome::kind::unavailable) ages_.put_off(*h, what.delay);
-    postpone(std::move(h), what.delay, now, what.waits_for_head);
+    if (to == way::wait_here) return wait_here(std::move(h), now);
+    if (to == way::go_back) return stand_back(std::move(h), back, now);
+    if (said.what() == kind::unavailable) ages_.put_off(*h, next.delay);
+    if (context_.is_last_receive(*h)) note_last_receive(*h, said, now);
+    postpone(std::move(h), next.delay, now, next.waits_for_head);
 }
 
 /// Holds the message's group until the hand-off is confirmed: until then the message may come again.
-void conclude_stage::reject(held_ptr h, std::string reason, tick now)
+void conclude_stage::reject(held_ptr h, std::string reason, bool is_kept, tick now)
 {
-    if (!line_.rejected_go_to) {
-        line_.log.write(log_level::warning, "not rejected",
-            std::string(h->message.id()) + ": " + reason +
-                "; put off until it is known whether the queue has a dead-letter queue",
-            now);
-        auto const delay = line_.options.backoff.delay(h->message.receive_count(), line_.random);
+    if (!context_.rejected_go_to || (is_kept && context_.rejected_go_to->empty())) {
+        auto const* const why = context_.rejected_go_to ? "; put off, there is no queue for it"
+                                                        : "; put off until it is known whether the queue has a "
+                                                          "dead-letter queue";
+        log_entry line{std::string(h->message.id()) + ": " + reason + why, reason, context_.about(*h)};
+        context_.log.write(log_level::warning, "not rejected", std::move(line), now);
+        auto const delay = context_.options.backoff.delay(h->message.receive_count(), context_.random);
         return postpone(std::move(h), delay, now, delay <= longest_wait_for_head);
     }
-    if (line_.rejected_go_to->empty()) return settle_.discard(std::move(h), std::move(reason), now);
+    if (context_.rejected_go_to->empty()) return settle_.discard(std::move(h), std::move(reason), now);
     settle_.hand_off(std::move(h), std::move(reason), now);
 }
 
@@ -204,8 +245,8 @@ circumstances conclude_stage::circumstances_of(held const& h)
 {
     circumstances out;
     out.receive_count = h.message.receive_count();
-    out.now = line_.time.wall();
-    out.fifo = line_.fifo;
+    out.now = context_.time.wall();
+    out.fifo = context_.fifo;
     out.age = ages_.of(h);
     return out;
 }
@@ -214,16 +255,16 @@ circumstances conclude_stage::circumstances_of(held const& h)
 void conclude_stage::wait_here(held_ptr h, tick now)
 {
     if (!h->life.is(life::state::waiting)) h->life.on(life::event::keep);
-    if (line_.fifo && !has_places_for_tails()) give_back_tail(*h, now, true);
+    if (context_.fifo && !has_places_for_tails()) give_back_tail(*h, now, true);
     h->in_trouble().waits_since = now;
-    auto const number = line_.subject_of(*h).number;
-    line_.waits_here.insert_or_assign(number, std::move(h));
+    auto const number = context_.subject_of(*h).number;
+    context_.waits_here.insert_or_assign(number, std::move(h));
 }
 
 /// Puts off a message that has not failed, so its age does not matter.
 void conclude_stage::stand_back(held_ptr h, gate::answer const& where, tick now)
 {
-    if (line_.ending) return give_back(std::move(h), now);
+    if (context_.ending) return give_back(std::move(h), now);
     if (where.spilled) note_spilled(*h, now);
     ages_.put_off(*h, where.delay);
     postpone(std::move(h), where.delay, now, where.delay <= longest_wait_for_head, true);
@@ -231,8 +272,8 @@ void conclude_stage::stand_back(held_ptr h, gate::answer const& where, tick now)
 
 void conclude_stage::note_spilled(held const& h, tick now)
 {
-    ++line_.counters.spilled;
-    line_.log.write(log_level::error, "spilled",
+    ++context_.counters.spilled;
+    context_.log.write(log_level::error, "spilled",
         std::string(h.message.id()) +
             ": on its last receive, and what it needs is down: too many such wait here, the dead-letter queue takes "
             "it",
@@ -244,9 +285,9 @@ void conclude_stage::note_spilled(held const& h, tick now)
 void conclude_stage::postpone(
     held_ptr h, std::chrono::milliseconds delay, tick now, bool waits_for_head, bool in_outage)
 {
-    if (waits_for_head && line_.fifo && !line_.ending && has_places_for_tails()) {
+    if (waits_for_head && context_.fifo && !context_.ending && has_places_for_tails()) {
         groups_.await(*h, now + delay + grace_of_head,
-            line_.is_last_receive(*h) ? fifo_groups::head::dies : fifo_groups::head::returns);
+            context_.is_last_receive(*h) ? fifo_groups::head::dies : fifo_groups::head::returns);
     } else {
         give_back_tail(*h, now, in_outage);
         groups_.leave(*h);
@@ -257,13 +298,13 @@ void conclude_stage::postpone(
 /// Half of the places are for other groups, and for the heads.
 bool conclude_stage::has_places_for_tails() const
 {
-    return 2 * line_.in_flight.size() <= line_.limits.max_in_flight && line_.bytes_room() != 0;
+    return 2 * places_taken() <= context_.limits.max_in_flight && context_.bytes_room() != 0;
 }
 
 void conclude_stage::give_back_tail(held const& head, tick now, bool in_outage)
 {
     for (auto& h : groups_.take_tail(head)) {
-        if (in_outage && line_.is_last_receive(*h)) note_spilled(*h, now);
+        if (in_outage && context_.is_last_receive(*h)) note_spilled(*h, now);
         settle_.postpone(std::move(h), now);
     }
 }

@@ -5,10 +5,12 @@
 #include <quern/consumer/detail/conclude/finished.hpp>
 #include <quern/consumer/detail/conclude/given_back.hpp>
 #include <quern/consumer/detail/conclude/verdict.hpp>
-#include <quern/consumer/detail/line.hpp>
+#include <quern/consumer/detail/stage_context.hpp>
 #include <quern/consumer/gate.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +23,7 @@ class settle_stage;
 /// its group.
 class conclude_stage {
 public:
-    conclude_stage(line& l, settle_stage& to) : line_(l), settle_(to), ages_(l) {}
+    conclude_stage(stage_context& c, settle_stage& to) : context_(c), settle_(to), ages_(c) {}
 
     ages& its_ages() { return ages_; }
 
@@ -32,7 +34,7 @@ public:
     void damaged(held_ptr, failure const&, tick now);
 
     /// A message whose group has lost one that stands before it, perhaps.
-    void blind(held_ptr h, tick now) { conclude(std::move(h), retry(), now); }
+    void blind(held_ptr h, tick now) { conclude(std::move(h), meaning(), now); }
 
     /// Carries out what an event asks for, our own part at once, and leaves notice of the rest.
     void carry_out(held_ptr const&, message_life::actions, tick now);
@@ -51,14 +53,22 @@ public:
     std::optional<tick> give_back_forsaken(tick now); ///< says when there will be more
     void begin_drain(tick now);                       ///< what has not begun goes back
 
+    /// Places of max_in_flight that are taken. Of a group only the first message takes one: those behind it cannot
+    /// begin before it has ended, and SQS gives ten of a group at the most until they are gone.
+    std::size_t places_taken() const
+    {
+        return context_.in_flight.size() - std::min(groups_.tails(), 9 * context_.limits.max_in_flight);
+    }
+
 private:
     void try_after_its_destruction(held_ptr, tick now);
     void ended_after_ack(held_ptr const&, finished const&, tick now);
     meaning meaning_of_end(held const&, finished&&);
-    void note(held const&, meaning const&, tick now);
+    void note(held const&, meaning const&, std::optional<std::chrono::milliseconds> again, tick now);
+    void note_last_receive(held const&, outcome const&, tick now);
     gate::answer tell_gate(held const&, gate::news const&, tick now);
-    void conclude(held_ptr, outcome const&, tick now, gate::answer const& where = {}, bool malformed = false);
-    void reject(held_ptr, std::string reason, tick now);
+    void conclude(held_ptr, meaning const&, tick now, gate::answer const& where = {});
+    void reject(held_ptr, std::string reason, bool is_kept, tick now);
     circumstances circumstances_of(held const&);
     void postpone(
         held_ptr, std::chrono::milliseconds delay, tick now, bool waits_for_head = false, bool in_outage = false);
@@ -66,7 +76,7 @@ private:
     bool has_places_for_tails() const;
     void give_back_tail(held const&, tick now, bool in_outage = false);
 
-    line& line_;
+    stage_context& context_;
     settle_stage& settle_;
     given_back given_back_;
     ages ages_;

@@ -37,6 +37,7 @@ void fifo_groups::add(held_ptr h)
     while (at != first && sent_before(*h, **std::prev(at)))
         --at;
     g.line.insert(at, std::move(h));
+    ++size_;
     list(name, g);
 }
 
@@ -82,6 +83,7 @@ std::vector<held_ptr> fifo_groups::take_forsaken(tick now)
         std::ranges::move(g.line, std::back_inserter(out));
         groups_.erase(at);
     }
+    size_ -= out.size();
     return out;
 }
 
@@ -100,6 +102,7 @@ std::vector<held_ptr> fifo_groups::take_tail(held const& h)
     if (mine == line.end()) return {};
     std::vector<held_ptr> out(std::move_iterator(std::next(mine)), std::move_iterator(line.end()));
     line.erase(std::next(mine), line.end());
+    size_ -= out.size();
     return out;
 }
 
@@ -112,6 +115,7 @@ void fifo_groups::leave(held const& h)
     if (mine == g.line.end()) return;
     if (mine == g.line.begin()) g.running = false;
     g.line.erase(mine);
+    --size_;
     if (g.line.empty())
         groups_.erase(at);
     else
@@ -128,6 +132,7 @@ std::vector<held_ptr> fifo_groups::take_waiting()
         g.line.erase(first, g.line.end());
         at = g.line.empty() ? groups_.erase(at) : std::next(at);
     }
+    size_ -= out.size();
     return out;
 }
 

@@ -48,6 +48,9 @@ public:
     /// Takes away everything that does not run, to be given back.
     std::vector<held_ptr> take_waiting();
 
+    /// Messages that stand behind the first of their group.
+    std::size_t tails() const { return size_ - groups_.size(); }
+
 private:
     struct group {
         std::deque<held_ptr> line; // the head first
@@ -61,6 +64,7 @@ private:
     void list(std::string const& name, group&);
 
     std::unordered_map<std::string, group> groups_; // none is empty
+    std::size_t size_ = 0;                          // messages in them
     std::vector<std::string> ready_;                // may have a head to run
     std::multimap<tick, std::string> waits_;        // by `until`; some are over already
 };

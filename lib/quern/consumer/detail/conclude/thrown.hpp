@@ -19,6 +19,18 @@ inline bool is_parse_error(std::exception_ptr const& thrown)
     }
 }
 
+/// Status of a handler_error, or 0.
+inline int status_thrown(std::exception_ptr const& thrown)
+{
+    try {
+        std::rethrow_exception(thrown);
+    } catch (handler_error const& e) {
+        return e.status();
+    } catch (...) {
+        return 0;
+    }
+}
+
 /// Outcome that a handler has thrown in place of returning it.
 inline std::optional<outcome> outcome_thrown(std::exception_ptr const& thrown)
 {

@@ -20,6 +20,13 @@ verdict rejected(std::string reason)
     return out;
 }
 
+/// Rejection by a rule. The last word of the handler is worth more than the rule that ended it.
+verdict rejected(std::string rule, outcome const& said)
+{
+    if (!said.found().empty()) rule += "; at last: " + std::string(said.found());
+    return rejected(std::move(rule));
+}
+
 /// Nothing the first time: another consumer may have it without delay.
 std::chrono::milliseconds least_delay(circumstances const& its)
 {
@@ -35,6 +42,7 @@ meaning meaning_of(std::exception_ptr const& thrown, bool overdue, consumer_opti
         try {
             if (auto given = options.classify(thrown)) {
                 out.said = *std::move(given);
+                out.text = what_thrown(thrown);
                 return out;
             }
         } catch (...) {
@@ -53,7 +61,7 @@ meaning meaning_of(std::exception_ptr const& thrown, bool overdue, consumer_opti
         out.text = why;
         return out;
     }
-    out.said = retry();
+    out.said = retry().because(why, overdue ? 0 : status_thrown(thrown));
     if (out.cause) return out;
     out.level = log_level::warning;
     out.cause = "handler failed";
@@ -94,8 +102,8 @@ verdict verdict_of(
         return out;
     case kind::retry:
         if (group_fails && options.fifo.on_failure == group_policy::skip_head)
-            return rejected("failed at the head of its group");
-        out.delay = options.backoff.delay(its.receive_count, random);
+            return rejected("failed at the head of its group", said);
+        out.delay = said.waits() ? *said.waits() : options.backoff.delay(its.receive_count, random);
         if (group_fails && options.fifo.on_failure == group_policy::park_group) out.delay = options.fifo.park_for;
         if (group_fails && options.fifo.on_failure == group_policy::halt) {
             out.delay = {};
@@ -103,7 +111,7 @@ verdict verdict_of(
         }
         break;
     case kind::retry_after:
-        out.delay = said.at() ? policy::delay_until(*said.at(), its.now)
+        out.delay = said.at() ? policy::detail::delay_until(*said.at(), its.now)
                               : std::max(said.delay(), std::chrono::milliseconds(0));
         out.delay = std::max(out.delay, least_delay(its));
         if (said.at()) { // it is early, and has not failed
@@ -114,11 +122,12 @@ verdict verdict_of(
     }
     if (options.max_tries && its.receive_count >= *options.max_tries) {
         return rejected("failed in receive " + std::to_string(its.receive_count) + ", and max_tries is " +
-            std::to_string(*options.max_tries));
+                std::to_string(*options.max_tries),
+            said);
     }
     if (options.max_age) {
-        auto const within = policy::within_age(its.now - its.age, its.now, out.delay, *options.max_age);
-        if (!within) return rejected("older than max_age");
+        auto const within = policy::detail::within_age(its.now - its.age, its.now, out.delay, *options.max_age);
+        if (!within) return rejected("older than max_age", said);
         out.delay = *within;
     }
     out.waits_for_head = out.delay <= longest_wait_for_head;

@@ -10,27 +10,31 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Our own receives that are still open have ended by then, and do not bring it back at the cost of one more receive.
+/// Delay after which no receive of ours that is open now can bring the message back, at the cost of one more receive.
 constexpr milliseconds shortest_put_off = 30s;
 
-/// Everything is done so soon after an outage.
+/// Longest delay of all, so that all work is done within ten minutes after an outage.
 constexpr milliseconds longest_put_off = 585s, nearly_longest = 570s;
 
-/// A message that waits here is tried again so much later, and up to twice that: at random, because all at once would
-/// look like an outage.
-constexpr milliseconds rest = 30s;
+/// Delay of messages whose key recovers: by then it is at full speed.
+constexpr milliseconds least_recovery = 20s, most_recovery = 30s;
 
-/// From then on messages that were put off are about to come back, and some for the last time.
+/// Rest of a message that waits here before it is tried again, and up to twice that: at random, because all at once
+/// would look like an outage.
+constexpr milliseconds between_tries = 30s;
+
+/// Length of an outage from which on messages that were put off begin to come back, some for their last receive.
 constexpr tick::duration long_outage = 540s;
 
-/// Part of the time that an outage has lasted, between two messages received while it is long and all places are
-/// taken by messages that may not go back: so many are received each time that it has lasted e times as long.
-constexpr int receives = 20;
+/// In a long outage with every place taken by a message near its last receive, the gate waits a twentieth of the
+/// outage's length between two receives.
+constexpr int part_of_outage = 20;
+constexpr tick::duration most_between_receives = 2min;
 
-/// Between two times at which all that waits here is tried at once, for something has succeeded.
+/// Time between two successes after which all that waits here is tried at once.
 constexpr tick::duration between_hurries = 15s;
 
-/// Found down so often in a row, by any messages: what a message on its last receive asks for.
+/// A message on its last receive waits here once so many messages in a row found the dependency down.
 constexpr int enough = 3;
 
 } // namespace
@@ -44,6 +48,7 @@ breaker_gate::entry* breaker_gate::find(std::string_view key, tick now)
     if (key.empty()) return nullptr;
     if (auto const known = keys_.find(key); known != keys_.end()) {
         by_use_.splice(by_use_.begin(), by_use_, known->second);
+        by_use_.front().used_at = now;
         return &by_use_.front();
     }
     if (keys_.size() >= most_keys_) {
@@ -53,7 +58,7 @@ breaker_gate::entry* breaker_gate::find(std::string_view key, tick now)
         keys_.erase(last.name);
         by_use_.pop_back();
     }
-    by_use_.push_front({std::string(key), policy::breaker(options_, now)});
+    by_use_.push_front({.name = std::string(key), .its = policy::breaker(options_, now), .used_at = now});
     keys_.emplace(by_use_.front().name, by_use_.begin());
     return &by_use_.front();
 }
@@ -75,13 +80,20 @@ std::size_t breaker_gate::room(tick now)
     return !at ? unlimited : now < *at ? 0 : 1;
 }
 
-/// Where all places are taken by messages that may not go back, each one received may die. But those that are here
-/// may all be ill for themselves, so it never stops. Absent: anybody may come.
+/// Time from which the next message may be received; absent: at once. If every place is taken by a message near its
+/// last receive, each new message may end in the dead-letter queue. Receives slow down and never stop, because the
+/// failures may be those messages' own fault.
 std::optional<tick> breaker_gate::next_receive(tick now) const
 {
+    if (!is_crammed(now)) return {};
+    auto const lasts = std::max(received_at_ - *whole_.suspected_since(), long_outage);
+    return received_at_ + std::min<tick::duration>(lasts / part_of_outage, most_between_receives);
+}
+
+bool breaker_gate::is_crammed(tick now) const
+{
     auto const since = whole_.suspected_since();
-    if (!since || now - *since < long_outage || now - full_at_ > 2 * rest) return {};
-    return received_at_ + std::max(received_at_ - *since, long_outage) / receives;
+    return since && now - *since >= long_outage && now - full_of_last_chances_at_ <= 2 * between_tries;
 }
 
 gate::answer breaker_gate::ask(subject const& what, tick now)
@@ -93,27 +105,48 @@ gate::answer breaker_gate::ask(subject const& what, tick now)
         return {answer::way::go_back, put_off(what.receives_left, its, now)};
     }
     if (its && !its->its.admits(now)) {
-        if (is_news(!failed_.contains(what.id), its)) tell(whole_, {}, now, [&] { whole_.failed(true, now); });
-        return keep(what, its, its->its.next(), now);
+        auto const fresh = !failed_.contains(what.id);
+        // An ill key counts as one failure in each run, or an outage of all would hide behind those held back.
+        if (fresh && counts_once(its)) tell(whole_, {}, now, [&] { whole_.failed(failing::fresh, now); });
+        auto where = keep(what, its, its->its.next(), now);
+        if (where.spilled && its->its.recovers(now)) return {};
+        // Without a turn taken, messages of ill keys would be received at full speed, and lose a receive each.
+        where.took_turn = fresh && whole_.state() == phase::half_open;
+        return where;
     }
-    // A message that has failed before tells nothing: it leaves its turn to others.
-    if (whole_.state() == phase::half_open && failed_.contains(what.id))
+    // A message that has failed before tells nothing: it leaves its turn to others. Where nearly nothing is received
+    // any more, there are none, and it alone can find out that the outage is over.
+    if (whole_.state() == phase::half_open && failed_.contains(what.id) && !is_crammed(now))
         return keep(what, its, after_a_rest(now), now);
     answer out;
     out.hurries = whole_.state() != phase::closed || (its && its->its.state() != phase::closed);
     return out;
 }
 
+/// True when each key of the last hour has failed in this run, and is ill, and one at least was well before: of a key
+/// that never was, nobody knows whether there are others behind it.
+bool breaker_gate::all_keys_are_ill(tick now) const
+{
+    bool any_was_well = false;
+    for (auto const& one : by_use_) {
+        if (now - one.used_at > 1h) break;
+        if (one.counted != run_number_ || one.its.state() != phase::half_open) return false;
+        any_was_well = any_was_well || one.was_well;
+    }
+    return any_was_well;
+}
+
 void breaker_gate::started(subject const& what, tick now)
 {
+    ++begun_;
     whole_.started(now);
     if (auto* const its = find(what.key, now)) its->its.started(now);
 }
 
-/// True when the failure tells something about other messages: the first of its key in a run, and each without a key.
-bool breaker_gate::is_news(bool fresh, entry* its) const
+/// True once in each run of failures for a key, and always without one. Counts it.
+bool breaker_gate::counts_once(entry* its)
 {
-    return fresh && (!its || std::exchange(its->counted, run_) != run_);
+    return !its || std::exchange(its->counted, run_number_) != run_number_;
 }
 
 gate::answer breaker_gate::ended(subject const& what, news const& said, tick now)
@@ -128,9 +161,13 @@ gate::answer breaker_gate::ended(subject const& what, news const& said, tick now
     auto const fresh = failed_.add(what.id);
     auto& of = its ? its->said : nameless_;
     of.down = said.what == sign::down ? of.down + 1 : 0;
-    auto const is_new = is_news(fresh, its);
-    tell(whole_, {}, now, [&] { whole_.failed(is_new, now); });
-    if (its) tell(its->its, its->name, now, [&] { its->its.failed(fresh, now); });
+    auto const of_its_own = fresh ? failing::fresh : failing::again;
+    // Messages without a key of their own cannot be held back by one: what they find down is news of all.
+    auto const of_all = fresh && !counts_once(what.key.empty() ? nullptr : its) ? failing::counted : of_its_own;
+    tell(whole_, {}, now, [&] { whole_.failed(of_all, now); });
+    if (its) tell(its->its, its->name, now, [&] { its->its.failed(of_its_own, now); });
+    if (its && whole_.state() == phase::closed && all_keys_are_ill(now))
+        tell(whole_, {}, now, [&] { whole_.suspect(now); });
 
     auto const suspected =
         stopped_ || whole_.state() == phase::half_open || (its && its->its.state() == phase::half_open);
@@ -145,7 +182,7 @@ gate::answer breaker_gate::ended(subject const& what, news const& said, tick now
 /// Lets what waited for it begin again.
 void breaker_gate::succeeded(subject const& what, entry* its, tick now)
 {
-    failed_.forget(what.id);
+    auto const again = failed_.forget(what.id);
     auto& of = its ? its->said : nameless_;
     if (std::exchange(of.down, 0) >= enough) { // it is up again, perhaps
         ++of.outages;
@@ -154,39 +191,48 @@ void breaker_gate::succeeded(subject const& what, entry* its, tick now)
             waits_.hurry(its ? &its->name : nullptr, now);
         }
     }
-    ++run_;
     auto const were = whole_.state();
-    tell(whole_, {}, now, [&] { whole_.succeeded(what.began_at, now); });
+    tell(whole_, {}, now, [&] {
+        auto const means = whole_.succeeded(what.began_at, again, now);
+        run_number_ += means != policy::breaker::meaning::nothing;
+        if (means == policy::breaker::meaning::over) failed_ = {}; // in the next outage they are news
+    });
     if (its) {
+        its->was_well = true;
         auto const was = its->its.state();
-        tell(its->its, its->name, now, [&] { its->its.succeeded(what.began_at, now); });
+        tell(its->its, its->name, now, [&] { its->its.succeeded(what.began_at, again, now); });
         if (was != its->its.state()) waits_.hurry(&its->name, now);
+        if (whole_.recovers(now)) its->its.recover();
     }
-    if (were != whole_.state()) waits_.hurry(nullptr, now);
+    if (were != whole_.state()) probe(now); // each key
 }
 
-gate::answer breaker_gate::keep(subject const& what, entry const* its, tick due, tick now)
+gate::answer breaker_gate::keep(subject const& what, entry* its, tick due, tick now)
 {
     auto gone = waits_.add({what.number, its ? its->name : std::string(), what.receives_left, due});
-    if (waits_.is_full_of_dear()) full_at_ = now;
+    if (waits_.is_full_of_last_chances()) full_of_last_chances_at_ = now;
     if (!gone) return {answer::way::wait_here};
     if (gone->number == what.number)
-        return {answer::way::go_back, put_off(what.receives_left, its, now), false, what.receives_left == 0};
+        return {.to = answer::way::go_back,
+            .delay = put_off(what.receives_left, its, now),
+            .spilled = what.receives_left == 0};
     leaving_.push_back(*std::move(gone));
     return {answer::way::wait_here};
 }
 
 tick breaker_gate::after_a_rest(tick now)
 {
-    return now + rest + milliseconds(std::uniform_int_distribution<milliseconds::rep>(0, rest.count())(random_));
+    return now + between_tries +
+        milliseconds(std::uniform_int_distribution<milliseconds::rep>(0, between_tries.count())(random_));
 }
 
-/// Longer with the outage, so that a long one costs few receives; as long as can be where they are numbered.
-milliseconds breaker_gate::put_off(int left, entry const* its, tick now)
+/// Delay before a message comes back: the longest where receives are limited, else as long as the outage has lasted.
+milliseconds breaker_gate::put_off(int left, entry* its, tick now)
 {
     auto const between = [this](milliseconds least, milliseconds most) {
         return milliseconds(std::uniform_int_distribution<milliseconds::rep>(least.count(), most.count())(random_));
     };
+    if (its && its->its.recovers(now)) return between(least_recovery, most_recovery);
     if (left != unlimited && !stopped_) return between(nearly_longest, longest_put_off);
     auto since = whole_.suspected_since();
     if (its && !since) since = its->its.suspected_since();
@@ -230,6 +276,14 @@ void breaker_gate::stop(bool set, tick now)
 {
     stopped_ = set;
     if (!set) waits_.hurry(nullptr, now);
+}
+
+void breaker_gate::probe(tick now)
+{
+    whole_.probe(now);
+    for (auto& one : by_use_)
+        one.its.probe(now);
+    waits_.hurry(nullptr, now);
 }
 
 std::string breaker_gate::explain(tick now)

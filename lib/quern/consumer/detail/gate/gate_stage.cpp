@@ -46,24 +46,24 @@ std::shared_ptr<gate> make_gate(consumer_options const& o, tick now)
 
 } // namespace
 
-gate_stage::gate_stage(line& l, run_stage& to, conclude_stage& back)
-    : line_(l), run_(to), conclude_(back), pace_(l.options.limits.rate, l.now()),
-      redrive_(l.options.outage.breaker.has_value() || l.options.outage.gate || !l.rejected_go_to, l.now()),
-      flag_(l.options.outage.flag.value_or(policy::flag_options()), l.now()), flag_was_(flag_.at(l.now()))
+gate_stage::gate_stage(stage_context& c, run_stage& to, conclude_stage& back)
+    : context_(c), run_(to), conclude_(back), pace_(c.options.limits.rate, c.now()),
+      redrive_(c.options.outage.breaker.has_value() || c.options.outage.gate || !c.rejected_go_to, c.now()),
+      flag_(c.options.outage.flag.value_or(policy::flag_options()), c.now()), flag_was_(flag_.at(c.now()))
 {
-    line_.gate = make_gate(line_.options, line_.now());
-    line_.gate->set_places(line_.places_to_wait());
+    context_.gate = make_gate(context_.options, context_.now());
+    context_.gate->set_places(context_.places_to_wait());
 }
 
 void gate_stage::take(held_ptr h, bool blind, tick now)
 {
     if (h->message.lease_deadline() <= now)
         conclude_.carry_out(h, h->life.on(life::event::lease_lost), now);
-    else if (line_.ending || (blind && !h->damage()))
+    else if (context_.ending || (blind && !h->damage()))
         conclude_.give_back(std::move(h), now);
     else if (blind)
         conclude_.blind(std::move(h), now);
-    else if (line_.fifo)
+    else if (context_.fifo)
         conclude_.add_to_group(std::move(h)); // its turn comes
     else
         arrived_.push_back(std::move(h));
@@ -71,44 +71,42 @@ void gate_stage::take(held_ptr h, bool blind, tick now)
 
 std::size_t gate_stage::room(tick now)
 {
-    if (is_stopped(now)) return pace_.no_room(), 0;
-    auto const room = line_.gate->room(now);
-    auto const left = room == std::numeric_limits<std::size_t>::max() ? room : room - std::min(room, line_.coming);
-    auto const before = line_.coming + arrived_.size() + line_.turns.waiting();
-    return std::min({left, pace_.room(before, now), run_.places().room_beside(before - line_.turns.capped())});
+    if (is_stopped(now) || context_.has_leases_enough()) return pace_.no_room(), 0;
+    auto const room = context_.gate->room(now);
+    auto const left = room == std::numeric_limits<std::size_t>::max() ? room : room - std::min(room, context_.coming);
+    auto const before = context_.coming + arrived_.size() + context_.turns.waiting();
+    return std::min({left, pace_.room(before, now), run_.places().room_beside(before - context_.turns.capped())});
 }
 
 void gate_stage::limits_are_turned(tick now)
 {
-    gentle_rate_.reset();
-    pace_.set(line_.limits.rate, now);
-    follow(now);
-    line_.gate->set_places(line_.places_to_wait());
+    follow(now, true);
+    context_.gate->set_places(context_.places_to_wait());
 }
 
-/// Has the pace be that of the user or of the gate, whichever is less.
-void gate_stage::follow(tick now)
+/// Has the pace be that of the user or of the gate, whichever is less. What was used of it stays used.
+void gate_stage::follow(tick now, bool anew)
 {
     auto const stops = is_stopped(now);
     if (stops != std::exchange(stopped_, stops)) {
-        line_.gate->stop(stops, now);
+        context_.gate->stop(stops, now);
         if (stops) run_.call_off({});
     }
-    auto const wanted = line_.gate->rate(now);
-    conclude_.its_ages().stand_back(stops || wanted || line_.ending);
+    auto const wanted = context_.gate->rate(now);
+    conclude_.its_ages().stand_back(stops || wanted || context_.ending);
     auto const same = wanted.has_value() == gentle_rate_.has_value() &&
         (!wanted || std::abs(*wanted - *gentle_rate_) < 0.05 * *gentle_rate_);
-    if (same) return;
+    if (same && !anew) return;
     gentle_rate_ = wanted;
-    auto const& own = line_.limits.rate;
+    auto const& own = context_.limits.rate;
     pace_.set(wanted && (!own || *wanted < a_second(*own)) ? rate_of(*wanted) : own, now);
 }
 
 std::optional<tick> gate_stage::turn(tick now)
 {
-    if (line_.found_down != std::exchange(found_down_, line_.found_down) && found_down_) redrive_.in_doubt();
-    if (!line_.ending && redrive_.due(now)) line_.spawn(learn_redrive_policy());
-    if (!line_.ending) heed_flag(now);
+    if (context_.found_down != std::exchange(found_down_, context_.found_down) && found_down_) redrive_.in_doubt();
+    if (!context_.ending && redrive_.due(now)) context_.spawn(learn_redrive_policy());
+    if (!context_.ending) heed_flag(now);
     conclude_.its_ages().look();
     for (auto& arrived : arrived_) {
         auto const h = std::move(arrived);                        // null when an exception has ended the turn before
@@ -118,22 +116,26 @@ std::optional<tick> gate_stage::turn(tick now)
     auto const forsaken = conclude_.give_back_forsaken(now);
     for (auto& head : conclude_.heads())
         admit(std::move(head), now);
-    while (auto const one = line_.gate->due(false, now)) // they have to make room
+    while (auto const one = context_.gate->due(false, now)) // they have to make room
         take_leave(*one, now);
     auto const handlers = run_.turn(now);
     tell_of_changes(now);
     follow(now);
 
     auto const surplus = give_surplus_back(now);
-    run_.note_waiting(line_.turns.waiting() != 0 || !arrived_.empty());
+    run_.note_waiting(context_.turns.waiting() != 0 || !arrived_.empty());
 
-    auto gate_at = line_.gate->wake_at(now);
+    auto gate_at = context_.gate->wake_at(now);
     auto const waits_for_turn = gate_at && *gate_at <= now && !may_start(now);
-    if (waits_for_turn) gate_at.reset();
+    if (waits_for_turn)
+        gate_at.reset();
+    else if (gate_at) // a gate of the user's may say so for ever
+        gate_at = std::max<tick>(*gate_at, now + std::chrono::milliseconds(1));
     std::optional<tick> wake_at;
-    auto const waits_for_rate = run_.places().may_place() && (waits_for_turn || line_.turns.any_may_begin());
+    auto const waits_for_rate = run_.places().may_place() && (waits_for_turn || context_.turns.any_may_begin());
     for (auto const& at : {pace_.wake_at(waits_for_rate), gate_at, handlers, forsaken, surplus,
-             line_.ending ? std::nullopt : redrive_.wake_at(), line_.ending ? std::nullopt : flag_.wake_at(now)}) {
+             context_.ending ? std::nullopt : redrive_.wake_at(),
+             context_.ending ? std::nullopt : flag_.wake_at(now)}) {
         if (at) wake_at = std::min(wake_at.value_or(*at), *at);
     }
     return wake_at;
@@ -141,27 +143,31 @@ std::optional<tick> gate_stage::turn(tick now)
 
 void gate_stage::admit(held_ptr h, tick now, bool its_turn)
 {
-    if (line_.ending) return conclude_.give_back(std::move(h), now); // a head before it has halted the consumer
+    if (context_.ending) return conclude_.give_back(std::move(h), now); // a head before it has halted the consumer
     if (auto const* damage = h->damage()) return conclude_.damaged(h, *damage, now);
     name(*h);
-    auto where = line_.gate->ask(line_.subject_of(*h), now);
-    if (where.to == way::on && is_stopped(now)) where = {way::go_back, line_.options.backoff.delay(1, line_.random)};
-    if (where.to != way::on) line_.wake.ring(); // its turn is free: it was counted when receives were asked for
+    auto where = context_.gate->ask(context_.subject_of(*h), now);
+    if (where.to == way::on && is_stopped(now))
+        where = {way::go_back, context_.options.backoff.delay(1, context_.random)};
+    if (where.took_turn)
+        pace_.started(now);
+    else if (where.to != way::on)
+        context_.wake.ring(); // its turn is free: it was counted when receives were asked for
     switch (where.to) {
     case way::wait_here: return conclude_.wait_here(std::move(h), now);
     case way::go_back: return conclude_.stand_back(std::move(h), where, now);
     case way::on: break;
     }
-    if (!its_turn && (!pace_.has_turn(now) || !run_.places().may_place() || !line_.turns.admits(*h)))
-        return line_.turns.wait(std::move(h));
+    if (!its_turn && (!pace_.has_turn(now) || !run_.places().may_place() || !context_.turns.admits(*h)))
+        return context_.turns.wait(std::move(h));
     start(std::move(h), where.hurries, now);
 }
 
 void gate_stage::start(held_ptr h, bool hurries, tick now)
 {
     pace_.started(now);
-    line_.turns.began(*h);
-    line_.gate->started(line_.subject_of(*h), now);
+    context_.turns.began(*h);
+    context_.gate->started(context_.subject_of(*h), now);
     run_.start(std::move(h), hurries, now);
 }
 
@@ -170,44 +176,44 @@ void gate_stage::start(held_ptr h, bool hurries, tick now)
 void gate_stage::name(held& h)
 {
     if (std::exchange(h.is_named, true)) return;
-    auto const& o = line_.options;
+    auto const& o = context_.options;
     if (!o.outage.dependency && !o.tenant) return;
     try {
         h.key = o.outage.dependency ? o.outage.dependency(h.message) : o.tenant(h.message);
     } catch (...) {
-        line_.log.write(log_level::error, o.outage.dependency ? "dependency" : "tenant",
+        context_.log.write(log_level::error, o.outage.dependency ? "dependency" : "tenant",
             std::string(h.message.id()) + ": the function threw; the message counts as one without a name",
-            line_.now());
+            context_.now());
     }
 }
 
-/// In usual times those that waited longest come first. While fewer may begin the fresh ones do: what waits here has
-/// failed.
+/// In usual times those that waited longest come first. While an outage is suspected the fresh ones do: what waits
+/// here has failed.
 void gate_stage::admit_waiting(tick now)
 {
     run_.heed_notices(now);
     tell_of_changes(now);
     follow(now);
-    for (auto& h : std::exchange(line_.again, {}))
+    for (auto& h : std::exchange(context_.again, {}))
         if (h->life.is(life::state::waiting)) admit(std::move(h), now);
     if (stopped_) {
-        for (auto& h : line_.turns.take_waiting())
+        for (auto& h : context_.turns.take_waiting())
             admit(std::move(h), now);
     }
     for (;;) {
         auto const may = may_start(now);
-        auto const fresh_first = may && gentle_rate_;
+        auto const fresh_first = may && context_.gate->prefers_fresh();
         if (fresh_first) {
-            if (auto h = line_.turns.next()) {
+            if (auto h = context_.turns.next()) {
                 admit(std::move(h), now, true);
                 continue;
             }
         }
-        if (auto const one = line_.gate->due(may, now)) {
+        if (auto const one = context_.gate->due(may, now)) {
             take_leave(*one, now);
             continue;
         }
-        auto h = may && !fresh_first ? line_.turns.next() : nullptr;
+        auto h = may && !fresh_first ? context_.turns.next() : nullptr;
         if (!h) return;
         admit(std::move(h), now, true);
     }
@@ -215,7 +221,7 @@ void gate_stage::admit_waiting(tick now)
 
 void gate_stage::take_leave(gate::leave const& one, tick now)
 {
-    auto node = line_.waits_here.extract(one.number);
+    auto node = context_.waits_here.extract(one.number);
     if (node.empty()) return;
     auto h = std::move(node.mapped());
     if (!h->life.is(life::state::waiting)) return; // its lease was lost
@@ -229,21 +235,21 @@ void gate_stage::take_leave(gate::leave const& one, tick now)
 /// dead-letter queue does not come near. Says when more may.
 std::optional<tick> gate_stage::give_surplus_back(tick now)
 {
-    auto const& turns = line_.turns;
-    auto const& most = line_.options.fairness.look_ahead;
-    auto const is_full = most ? turns.waiting() >= *most : 2 * turns.capped() >= line_.limits.max_in_flight;
+    auto const& turns = context_.turns;
+    auto const& most = context_.options.fairness.look_ahead;
+    auto const is_full = most ? turns.waiting() >= *most : 2 * turns.capped() >= context_.limits.max_in_flight;
     if (!is_full || turns.waiting() == 0) return {};
     if (now < surplus_at_ + between_surplus) return surplus_at_ + between_surplus;
     surplus_at_ = now;
     bool any = false;
-    auto const wait = std::chrono::ceil<std::chrono::milliseconds>(line_.turns.expected_wait());
+    auto const wait = std::chrono::ceil<std::chrono::milliseconds>(context_.turns.expected_wait());
     auto const delay = std::clamp<std::chrono::milliseconds>(wait, std::chrono::seconds(5), std::chrono::minutes(10));
-    for (auto& h : line_.turns.surplus(sqs::max_batch_messages)) {
-        if (line_.max_receives != 0 && h->receive_count + receives_kept >= line_.max_receives) {
-            line_.turns.wait(std::move(h));
+    for (auto& h : context_.turns.surplus(sqs::max_batch_messages)) {
+        if (context_.max_receives != 0 && h->receive_count + receives_kept >= context_.max_receives) {
+            context_.turns.wait(std::move(h));
             continue;
         }
-        line_.log.write(log_level::info, "turns",
+        context_.log.write(log_level::info, "turns",
             std::string(h->message.id()) + ": goes back to the queue, since " + std::to_string(turns.waiting()) +
                 " messages wait here, too many of them of its tenant",
             now);
@@ -255,18 +261,18 @@ std::optional<tick> gate_stage::give_surplus_back(tick now)
 
 void gate_stage::tell_of_changes(tick now)
 {
-    for (auto const& c : line_.gate->take_changes()) {
+    for (auto const& c : context_.gate->take_changes()) {
         if (c.to != phase::closed) {
             redrive_.opened();
             run_.call_off(c.key.empty() ? std::nullopt : std::optional<std::string_view>(c.key));
         }
-        line_.observe(&observer::breaker_changed, c.key, c.from, c.to);
-        line_.log.write(c.to == phase::closed ? log_level::info : log_level::warning, "breaker",
+        context_.observe(&observer::breaker_changed, c.key, c.from, c.to);
+        context_.log.write(c.to == phase::closed ? log_level::info : log_level::warning, "breaker",
             (c.key.empty() ? std::string() : ascii_excerpt(c.key, 80) + ": ") + c.why, now);
     }
-    auto const forced = reported_ || (flag_.halts(now) && flag_.at(now) != policy::flag_rule::state::unread);
+    auto const forced = reported_ || (flag_.halts(now) && flag_.at(now) != policy::detail::flag_rule::state::unread);
     if (forced == std::exchange(forced_, forced)) return;
-    line_.observe(
+    context_.observe(
         &observer::breaker_changed, "", forced ? phase::closed : phase::open, forced ? phase::open : phase::closed);
 }
 
@@ -274,9 +280,9 @@ void gate_stage::begin_drain(tick now)
 {
     conclude_.begin_drain(now);
     run_.begin_drain(now);
-    for (auto& h : line_.turns.take_waiting())
+    for (auto& h : context_.turns.take_waiting())
         conclude_.give_back(std::move(h), now);
-    for (auto& [number, h] : std::exchange(line_.waits_here, {}))
+    for (auto& [number, h] : std::exchange(context_.waits_here, {}))
         if (h->life.is(life::state::waiting)) conclude_.give_back(std::move(h), now);
 }
 
@@ -284,22 +290,35 @@ void gate_stage::pause(std::string why)
 {
     paused_ = true;
     why_paused_ = std::move(why);
-    follow(line_.now());
-    line_.wake.ring();
+    follow(context_.now());
+    context_.wake.ring();
 }
 
 void gate_stage::resume()
 {
     paused_ = false;
-    follow(line_.now());
-    line_.wake.ring();
+    follow(context_.now());
+    context_.wake.ring();
 }
 
 void gate_stage::report_outage(bool down)
 {
     reported_ = down;
-    follow(line_.now());
-    line_.wake.ring();
+    follow(context_.now());
+    context_.wake.ring();
+}
+
+void gate_stage::probe_now()
+{
+    auto const now = context_.now();
+    context_.gate->probe(now);
+    auto const& own = context_.limits.rate;
+    if (gentle_rate_ && (!own || *gentle_rate_ < a_second(*own))) { // a new one, by which one may begin at once
+        pace_.set({}, now);
+        gentle_rate_.reset();
+    }
+    follow(now);
+    context_.wake.ring();
 }
 
 std::string gate_stage::why_stopped() const

@@ -3,9 +3,10 @@
 #include <quern/consumer/detail/conclude/conclude_stage.hpp>
 #include <quern/consumer/detail/gate/pace.hpp>
 #include <quern/consumer/detail/gate/redrive_inquiry.hpp>
-#include <quern/consumer/detail/line.hpp>
 #include <quern/consumer/detail/run/run_stage.hpp>
+#include <quern/consumer/detail/stage_context.hpp>
 #include <quern/policy/detail/flag_rule.hpp>
+#include <quern/sqs/queue_attributes.hpp>
 
 #include <boost/asio/awaitable.hpp>
 
@@ -20,7 +21,7 @@ namespace quern::detail {
 /// to its handler, waits here for its turn or for better times, or goes back.
 class gate_stage {
 public:
-    gate_stage(line&, run_stage& to, conclude_stage& back);
+    gate_stage(stage_context&, run_stage& to, conclude_stage& back);
 
     /// A message that was just received. `blind`: one before it in the same answer is unreadable, and nobody knows of
     /// which group, so that it must not run.
@@ -29,10 +30,13 @@ public:
     /// Messages that may be received besides those that are coming.
     std::size_t room(tick now);
 
+    /// Places of max_in_flight that are taken.
+    std::size_t places_taken() const { return conclude_.places_taken(); }
+
     /// Messages that wait for their turn.
     std::size_t waiting() const
     {
-        return arrived_.size() + line_.turns.waiting() + run_.places().gathering.waiting();
+        return arrived_.size() + context_.turns.waiting() + run_.places().gathering.waiting();
     }
 
     void limits_are_turned(tick now);
@@ -48,13 +52,14 @@ public:
     void pause(std::string why);
     void resume();
     void report_outage(bool down);
+    void probe_now();
 
     bool is_paused() const { return paused_; }
     bool is_stopped(tick now) const { return paused_ || reported_ || flag_.halts(now) || run_.is_stuck(); }
 
     /// "paused: …", "an outage is reported"; empty: neither.
     std::string why_stopped() const;
-    policy::flag_rule const& flag() const { return flag_; }
+    policy::detail::flag_rule const& flag() const { return flag_; }
     pace& speed() { return pace_; }
 
 private:
@@ -64,14 +69,14 @@ private:
     void name(held&);
     void take_leave(gate::leave const&, tick now);
     std::optional<tick> give_surplus_back(tick now);
-    void follow(tick now);
+    void follow(tick now, bool anew = false);
     void tell_of_changes(tick now);
     void heed_flag(tick now);
     boost::asio::awaitable<void> read_flag();
     boost::asio::awaitable<void> learn_redrive_policy();
-    void take_up(redrive_policy const&);
+    void take_up(sqs::redrive_policy const&);
 
-    line& line_;
+    stage_context& context_;
     run_stage& run_;
     conclude_stage& conclude_;
 
@@ -79,10 +84,10 @@ private:
     std::optional<double> gentle_rate_; // of the gate, as pace_ has it
     redrive_inquiry redrive_;
     bool found_down_ = false; // as it has heard
-    policy::flag_rule flag_;
-    policy::flag_rule::state flag_was_; // as the log has it
-    bool stopped_ = false;              // as the gate has heard
-    bool forced_ = false;               // by a flag or a report, as the observer has heard
+    policy::detail::flag_rule flag_;
+    policy::detail::flag_rule::state flag_was_; // as the log has it
+    bool stopped_ = false;                      // as the gate has heard
+    bool forced_ = false;                       // by a flag or a report, as the observer has heard
     bool reported_ = false;
     bool paused_ = false;
     std::string why_paused_; // for a human; may be empty

@@ -23,11 +23,6 @@ void pace::set(std::optional<policy::rate> const& rate, tick now)
     worth_it_ = static_cast<std::size_t>(std::clamp(in_time, 1.0, double(sqs::max_batch_messages)));
 }
 
-bool pace::has_turn(tick now)
-{
-    return !limit_ || limit_->available(now) != 0;
-}
-
 void pace::started(tick now)
 {
     if (limit_) limit_->take(1, now);

@@ -24,7 +24,7 @@ public:
     void set(std::optional<policy::rate> const&, tick now);
 
     /// One may begin.
-    bool has_turn(tick now);
+    bool has_turn(tick now) { return !limit_ || limit_->available(now) != 0; }
 
     void started(tick now); ///< somebody has begun
 

@@ -6,18 +6,9 @@
 #include <algorithm>
 #include <optional>
 #include <random>
-#include <string>
-#include <string_view>
 #include <utility>
 
 namespace quern::detail {
-
-/// Content of a RedrivePolicy, as far as it can be read.
-struct redrive_policy {
-    int max_receives = 0;          ///< 0: there is none
-    std::string dead_letter_queue; ///< its name; empty: there is none
-};
-redrive_policy redrive_policy_in(std::string_view text);
 
 /// When the queue is asked for its redrive policy, which says where rejected messages go and which receive is the
 /// last: at the start, every ten minutes, and whenever an outage may begin, because then it decides which messages

@@ -26,8 +26,8 @@ public:
         return true;
     }
 
-    /// Leaves its place in the order of age until that is the oldest.
-    void forget(std::uint64_t id) { known_.erase(id); }
+    /// True when it was known. Leaves its place in the order of age until that is the oldest.
+    bool forget(std::uint64_t id) { return known_.erase(id) != 0; }
 
 private:
     boost::unordered_flat_set<std::uint64_t> known_;

@@ -14,7 +14,7 @@ std::optional<waiting_room::guest> waiting_room::add(guest one)
         if (left <= one.receives_left) return one; // else none would be here until it is due
         gives_way = take(most->second);
     }
-    dear_ += is_dear(one.receives_left);
+    near_last_receive_ += is_near_last_receive(one.receives_left);
     by_due_.emplace(one.due, one.number);
     by_left_.emplace(one.receives_left, one.number);
     guests_.insert_or_assign(one.number, std::move(one));
@@ -28,7 +28,7 @@ waiting_room::guest waiting_room::take(std::uint64_t number)
     guests_.erase(at);
     by_due_.erase({out.due, number});
     by_left_.erase({out.receives_left, number});
-    dear_ -= is_dear(out.receives_left);
+    near_last_receive_ -= is_near_last_receive(out.receives_left);
     return out;
 }
 

@@ -26,8 +26,8 @@ public:
 
     void set_places(std::size_t n) { places_ = n; }
 
-    /// Adds it. Returns the one that has to leave for it: perhaps itself. `Its` next receive would be the last, or
-    /// this is: only a message with fewer left takes its place.
+    /// Adds a message. Returns the one that has to leave for it, perhaps itself. A message whose next receive is its
+    /// last gives its place only to one with fewer receives left.
     std::optional<guest> add(guest one);
 
     /// The one that is due first.
@@ -41,17 +41,17 @@ public:
     std::size_t size() const { return guests_.size(); }
 
     /// All places are taken by messages that may not go back.
-    bool is_full_of_dear() const { return guests_.size() >= places_ && dear_ >= places_; }
+    bool is_full_of_last_chances() const { return guests_.size() >= places_ && near_last_receive_ >= places_; }
 
     /// A message that may not go back often: its next receive is the last, or this one.
-    static bool is_dear(int receives_left) { return receives_left <= 1; }
+    static bool is_near_last_receive(int receives_left) { return receives_left <= 1; }
 
 private:
     std::size_t places_ = 0;
     std::map<std::uint64_t, guest> guests_;
     std::set<std::pair<tick, std::uint64_t>> by_due_;
     std::set<std::pair<int, std::uint64_t>> by_left_; // receives, number
-    std::size_t dear_ = 0;
+    std::size_t near_last_receive_ = 0;
 };
 
 } // namespace quern::detail

@@ -52,8 +52,9 @@ int intake::next_poll(std::size_t held, tick now, std::size_t more)
         }
     }
     waiting_since_.reset();
-    auto const ask = std::min(free, most);
+    auto const ask = std::min(free, idle_ ? worth_it : most);
     begun_at_ = now;
+    backlog_.begins(now);
     ++polls_;
     coming_ += ask;
     return static_cast<int>(ask);
@@ -64,18 +65,37 @@ void intake::answered(int asked, int got, tick started, tick now)
     --polls_;
     coming_ -= static_cast<std::size_t>(asked);
     failures_ = 0;
-    if (got == 0) {
+    idle_ = got == 0;
+    if (idle_) {
         target_ = 1;
+        backlog_.empty();
         if (started + between_empty_answers > now) {
             not_before_ = std::max(not_before_, started + between_empty_answers);
         }
         return;
     }
+    look_for_backlog(asked, got, started, now);
+    if (backlog_.is_tried()) return;
     set_pace(asked, got, now);
     if (pace_ == tick::duration() && 2 * got >= asked) {
         target_ = std::min(2 * target_, max_polls_);
-    } else if (got == 1 && asked > 1 && target_ > 1 && they_wait_) {
+    } else if (got == 1 && asked > 1 && target_ > 1 && they_wait_ && !backlog_.is_there()) {
         --target_; // it had waited for that one: fewer receives bring as much, several at a time
+    }
+}
+
+void intake::look_for_backlog(int asked, int got, tick started, tick now)
+{
+    auto const unknown = pace_ != tick::duration() || (2 * got < asked && target_ < max_polls_);
+    switch (backlog_.answered(asked, got, unknown, started, now)) {
+    case backlog::change::more:
+        target_before_ = target_;
+        target_ = std::min(target_ + std::min<std::size_t>(target_, 4), max_polls_);
+        pace_ = {};
+        break;
+    case backlog::change::confirmed: target_ = std::min(2 * target_before_, max_polls_); break;
+    case backlog::change::refuted: target_ = std::min(target_, target_before_); break;
+    case backlog::change::none: break;
     }
 }
 
@@ -100,22 +120,30 @@ void intake::set_pace(int asked, int got, tick now)
         if (full_ > polls_ + 1) pace_ = {};
         return;
     }
+    if (backlog_.is_there()) {
+        pace_ = {};
+        return;
+    }
     auto const each = arriving_ / arrived_;
     auto const pause = std::min<std::chrono::duration<double>>(each * asked * 2 / 3, longest_pace);
     pace_ = they_wait_ && pause > 2 * each ? std::chrono::duration_cast<tick::duration>(pause) : tick::duration();
 }
 
+/// One of many that fails says little of the others: half as many go on, after a pause that is shorter by as much.
 void intake::failed(int asked, tick now)
 {
     --polls_;
     coming_ -= static_cast<std::size_t>(asked);
-    target_ = 1;
+    backlog_.failed();
     if (now < not_before_) return; // one of several that failed together
-    auto const pause = std::min<double>(static_cast<double>(first_poll_pause.count()) * std::pow(2.0, failures_),
-        static_cast<double>(longest_poll_pause.count()));
+    auto const first = static_cast<double>(first_poll_pause.count()) / static_cast<double>(target_);
+    auto const pause =
+        std::min<double>(first * std::pow(2.0, failures_), static_cast<double>(longest_poll_pause.count()));
+    target_ = std::max<std::size_t>(target_ / 2, 1);
     failures_ = std::min(failures_ + 1, 16);
     std::uniform_real_distribution<double> jitter(pause / 2, pause);
-    not_before_ = now + std::chrono::milliseconds(static_cast<std::int64_t>(jitter(random_)));
+    not_before_ = now +
+        std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double, std::milli>(jitter(random_)));
 }
 
 } // namespace quern::detail

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <quern/consumer/detail/intake/backlog.hpp>
 #include <quern/core/clock.hpp>
 
 #include <chrono>
@@ -13,8 +14,10 @@ namespace quern::detail {
 /// The intake's rule: how many long polls, and how many messages each may bring.
 ///
 /// A receive asks only for places that are free, and waits for ten of them (a quarter of `max_in_flight` when that is
-/// less, `patience` at the most), because a receive of one costs as much as a receive of ten. For the same reason
-/// receives are paced once they bring all that arrives, and that is several messages in a few milliseconds.
+/// less, 20 ms at the most), because a receive of one costs as much as a receive of ten. On an idle queue it asks for
+/// no more than that: the first message answers it, and the places that it reserves may be lent. For the same reason
+/// receives are paced once they bring all that arrives, and that is several messages in a few milliseconds. While a
+/// backlog waits, their number doubles with each answer and nothing paces them.
 class intake {
 public:
     /// `they_wait`: receives are long polls.
@@ -54,6 +57,7 @@ public:
 
 private:
     void set_pace(int asked, int got, tick now);
+    void look_for_backlog(int asked, int got, tick started, tick now);
 
     std::size_t max_in_flight_;
     std::size_t max_polls_;
@@ -70,6 +74,9 @@ private:
     tick brought_at_{};                        // the last answer that was not empty
     std::chrono::duration<double> arriving_{}; // of late, for so many
     double arrived_ = 0;
+    bool idle_ = true; // the last answer was empty
+    backlog backlog_;
+    std::size_t target_before_ = 1;     // the try
     std::optional<tick> waiting_since_; // for more places to come free
     std::optional<tick> wake_at_;
     bool stopped_ = false;

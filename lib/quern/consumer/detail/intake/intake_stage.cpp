@@ -44,29 +44,30 @@ std::int32_t milliseconds_since(std::optional<wall_time> sent, wall_time now)
 
 } // namespace
 
-intake_stage::intake_stage(line& l, gate_stage& to, run_stage& run)
-    : line_(l), to_(to), run_(run), rule_(l.options.limits.max_in_flight, l.options.limits.max_polls,
-                                        seeded(l.options.seed), l.options.wait_time.count() != 0),
-      patience_(l.options.give_up.after, l.options.give_up.at_start_after), drain_budget_(l.options.drain_deadline)
+intake_stage::intake_stage(stage_context& c, gate_stage& to, run_stage& run)
+    : context_(c), to_(to), run_(run), rule_(c.options.limits.max_in_flight, c.options.limits.max_polls,
+                                           seeded(c.options.seed), c.options.wait_time.count() != 0),
+      patience_(c.options.give_up.after, c.options.give_up.at_start_after), drain_budget_(c.options.drain_deadline)
 {}
 
 std::optional<tick> intake_stage::turn(tick now)
 {
     for (;;) { // a poll may be answered before spawn() returns
-        line_.coming = rule_.coming();
+        context_.coming = rule_.coming();
         tell_limits();
-        auto const ask = rule_.next_poll(line_.in_flight.size(), now, std::min(line_.bytes_room(), to_.room(now)));
+        auto const room = std::min(context_.bytes_room(), to_.room(now));
+        auto const ask = rule_.next_poll(to_.places_taken(), now, room);
         if (ask == 0) return rule_.wake_at();
-        ++line_.open_receives;
-        line_.spawn(poll(ask));
+        ++context_.open_receives;
+        context_.spawn(poll(ask, now));
     }
 }
 
 void intake_stage::tell_limits()
 {
-    if (!line_.watcher) return;
-    observed_limits const now{rule_.target(), line_.limits.max_in_flight};
-    if (now != std::exchange(told_, now)) line_.observe(&observer::limits_changed, now);
+    if (!context_.watcher) return;
+    observed_limits const now{rule_.target(), context_.limits.max_in_flight};
+    if (now != std::exchange(told_, now)) context_.observe(&observer::limits_changed, now);
 }
 
 void intake_stage::expect_drain(std::chrono::milliseconds limit)
@@ -77,61 +78,62 @@ void intake_stage::expect_drain(std::chrono::milliseconds limit)
 /// Short enough for a drain to let the receives under way end.
 seconds intake_stage::wait_time() const
 {
-    return std::min(line_.options.wait_time, std::chrono::floor<seconds>(drain_budget_ * 2 / 3));
+    return std::min(context_.options.wait_time, std::chrono::floor<seconds>(drain_budget_ * 2 / 3));
 }
 
-asio::awaitable<void> intake_stage::poll(int ask)
+asio::awaitable<void> intake_stage::poll(int ask, tick began)
 {
-    asked how{ask, line_.now(), wait_time(), lease()};
+    asked how{ask, context_.now(), wait_time(), lease()};
     auto got = co_await receive(how);
-    auto const time = line_.now();
-    --line_.open_receives;
-    ++line_.counters.polls;
+    auto const time = context_.now();
+    --context_.open_receives;
+    ++context_.counters.polls;
     if (got) {
         patience_.answered();
         auto const count = got->messages.size() + got->damaged.size();
-        if (count == 0) ++line_.counters.empty_polls;
+        if (count == 0) ++context_.counters.empty_polls;
+        if (count != 0) context_.note_receive(time - how.at);
         auto const usable = accept(std::move(*got), how, time);
         if (usable == 0 && count != 0)
             rule_.failed(ask, time); // nothing of it can be settled: asking at once would bring the same again
         else
-            rule_.answered(ask, static_cast<int>(count), how.at, time);
+            rule_.answered(ask, static_cast<int>(count), began, time);
     } else {
         failed(ask, got.error(), time);
     }
-    line_.coming = rule_.coming();
-    line_.wake.ring();
+    context_.coming = rule_.coming();
+    context_.wake.ring();
 }
 
 void intake_stage::failed(int asked, failure const& why, tick time)
 {
-    ++line_.counters.failed_polls;
+    ++context_.counters.failed_polls;
     rule_.failed(asked, time);
-    line_.log.write(log_level::warning, "receive failed", line_.queue_url + ": " + describe(why), time);
-    line_.observe(&observer::receive_failed, why, rule_.failures());
+    context_.log.write(log_level::warning, "receive failed", context_.queue_url + ": " + describe(why), time);
+    context_.observe(&observer::receive_failed, why, rule_.failures());
     auto const enough = patience_.failed(why, time);
-    if (!enough || line_.ending) return;
-    line_.gave_up = why;
+    if (!enough || context_.ending) return;
+    context_.gave_up = why;
     auto const* const because =
         why.code == errc::stopped ? ": the client is closed" : ": receives were refused for too long";
-    line_.log.write(
-        log_level::error, "gave up", line_.queue_url + because + ", the consumer drains: " + describe(why), time);
-    line_.halt();
+    context_.log.write(
+        log_level::error, "gave up", context_.queue_url + because + ", the consumer drains: " + describe(why), time);
+    context_.halt();
 }
 
 /// The lease to ask for: with a look-ahead it covers the wait that a message has before it.
 seconds intake_stage::lease() const
 {
-    auto const usual = line_.options.visibility_timeout;
-    if (!line_.options.fairness.look_ahead) return usual;
-    auto const wait = std::chrono::ceil<seconds>(line_.turns.expected_wait());
+    auto const usual = context_.options.visibility_timeout;
+    if (!context_.options.fairness.look_ahead) return usual;
+    auto const wait = std::chrono::ceil<seconds>(context_.turns.expected_wait());
     return std::max(usual, std::min(usual + wait, lease_book::longest_wait));
 }
 
 sqs::receive_message_request intake_stage::request_for(asked const& how)
 {
-    auto const& options = line_.options;
-    sqs::receive_message_request request(line_.queue_url);
+    auto const& options = context_.options;
+    sqs::receive_message_request request(context_.queue_url);
     request.max_messages = how.most;
     request.visibility_timeout = how.lease;
     request.wait_time = how.wait;
@@ -140,11 +142,11 @@ sqs::receive_message_request intake_stage::request_for(asked const& how)
     wanted.reserve(wanted.size() + 5);
     wanted.emplace_back("ApproximateReceiveCount");
     wanted.emplace_back("ApproximateFirstReceiveTimestamp");
-    if (line_.tells_queued) wanted.emplace_back("SentTimestamp");
+    if (context_.tells_queued) wanted.emplace_back("SentTimestamp");
     request.attribute_names = options.attributes;
     if (may_go_along()) wanted.emplace_back("AWSTraceHeader");
-    if (!line_.fifo) return request;
-    request.attempt_id = random_id(line_.random);
+    if (!context_.fifo) return request;
+    request.attempt_id = random_id(context_.random);
     wanted.emplace_back("MessageGroupId");
     wanted.emplace_back("SequenceNumber");
     return request;
@@ -156,18 +158,18 @@ sqs::receive_message_request intake_stage::request_for(asked const& how)
 asio::awaitable<result<sqs::receive_message_response>> intake_stage::receive(asked& how)
 {
     auto request = request_for(how);
-    auto const fifo = line_.fifo;
+    auto const fifo = context_.fifo;
     bool lost = false; // an answer: a repeat that is refused changes nothing about what it held
     for (int attempt = 1;; ++attempt) {
         auto copy = fifo ? request : std::move(request); // only that of a FIFO queue goes out again
-        how.at = line_.now();
-        auto got = co_await line_.api.receive_message(std::move(copy));
+        how.at = context_.now();
+        auto got = co_await context_.api.receive_message(std::move(copy));
         lost = lost || (!got && may_have_received(got.error()));
         if (got || !fifo || attempt == attempts || !lost) co_return got;
-        ++line_.counters.repeated_polls;
-        auto const pause = line_.time.make_timer(line_.strand);
-        co_await pause->wait_until(line_.now() + between_attempts);
-        if (line_.ended) co_return got; // nobody may use the api any more
+        ++context_.counters.repeated_polls;
+        auto const pause = context_.time.make_timer(context_.strand);
+        co_await pause->wait_until(context_.now() + between_attempts);
+        if (context_.ended) co_return got; // nobody may use the api any more
         if (rule_.stopped()) request.wait_time = how.wait = seconds(0);
     }
 }
@@ -185,7 +187,7 @@ std::shared_ptr<answer> intake_stage::weighed(response& got, tick received_at)
         weigh(m);
     for (auto const& d : got.damaged)
         weigh(d.known);
-    if (from->bytes != 0) line_.bytes.seen(largest);
+    if (from->bytes != 0) context_.bytes.seen(largest);
     return from;
 }
 
@@ -195,8 +197,9 @@ std::size_t intake_stage::accept(response got, asked const& how, tick now)
     // SQS answers when the wait is over at the latest: what lay here unread for longer has used up its lease.
     auto const received_at = std::min(now, how.at + how.wait);
     auto const count = got.messages.size() + got.damaged.size();
-    line_.counters.received += count;
-    auto const service_time = line_.tells_queued ? line_.time.wall() + line_.api.clock_offset() : wall_time();
+    context_.counters.received += count;
+    auto const service_time =
+        context_.tells_queued ? context_.time.wall() + context_.api.clock_offset() : wall_time();
     arrival const with{weighed(got, received_at), now, how.lease, service_time};
     auto whole = got.messages.begin();
     auto damaged = got.damaged.begin();
@@ -207,7 +210,7 @@ std::size_t intake_stage::accept(response got, asked const& how, tick now)
             damaged != got.damaged.end() && (damaged->position == at || whole == got.messages.end());
         auto const& known = is_damaged ? damaged->known : *whole;
         usable += !known.id.empty() && !known.receipt_handle.empty();
-        blind = blind || (line_.fifo && is_damaged && known.group_id().empty());
+        blind = blind || (context_.fifo && is_damaged && known.group_id().empty());
         auto h = is_damaged ? take_in(std::move(*damaged++), with) : take_in(std::move(*whole++), with);
         if (h) to_.take(std::move(h), blind, now);
     }
@@ -219,38 +222,38 @@ held_ptr intake_stage::take_in(sqs::message&& message, arrival const& with)
 {
     auto const& from = with.from;
     message_id const id(message.id);
-    if (auto const known = line_.in_flight.find(id)) {
+    if (auto const known = context_.in_flight.find(id)) {
         auto const overtaken = message.receive_count() < known->receive_count; // its handle is dead
         if (!known->life.is_given_back()) {
-            ++line_.counters.adopted;
+            ++context_.counters.adopted;
             if (overtaken) return nullptr;
             ledger::adopt(*known, message, from->received_at);
-            line_.leases.hold(*known, from->received_at, with.lease);
-            line_.carry_out(known, known->life.on(life::event::received_again), with.at);
+            context_.leases.hold(*known, from->received_at, with.lease);
+            context_.carry_out(known, known->life.on(life::event::received_again), with.at);
             return nullptr;
         }
         if (overtaken) return nullptr;
-        line_.carry_out(
+        context_.carry_out(
             known, known->life.on(life::event::received_again), with.at); // it has come back before the answer
     }
-    auto h = make_held(std::move(message), from->storage, line_.time, from->received_at);
+    auto h = make_held(std::move(message), from->storage, context_.time, from->received_at);
     run_.attend(*h);
-    if (line_.tells_queued) h->queued_ms = milliseconds_since(h->message.message().sent_at(), with.service_time);
-    auto const asked_for = line_.fifo || !line_.options.system_attributes.empty();
+    if (context_.tells_queued) h->queued_ms = milliseconds_since(h->message.message().sent_at(), with.service_time);
+    auto const asked_for = context_.fifo || !context_.options.system_attributes.empty();
     if (!asked_for && (!may_go_along() || h->message.message().system("AWSTraceHeader").empty()))
         h->message.forget_system_attributes();
     h->came_in = from;
-    line_.in_flight.add(h, id);
-    line_.leases.hold(*h, from->received_at, with.lease);
-    line_.observe(*h, with.at, &observer::received);
+    context_.in_flight.add(h, id);
+    context_.leases.hold(*h, from->received_at, with.lease);
+    context_.observe(*h, with.at, &observer::received);
     return h;
 }
 
 /// Null as well when so little of it can be read that it must come back by itself.
 held_ptr intake_stage::take_in(sqs::damaged_message&& damaged, arrival const& with)
 {
-    ++line_.counters.damaged;
-    line_.log.write(
+    ++context_.counters.damaged;
+    context_.log.write(
         log_level::error, "damaged message", std::string(damaged.known.id) + ": " + describe(damaged.why), with.at);
     if (damaged.known.id.empty() || damaged.known.receipt_handle.empty()) return nullptr;
     auto h = take_in(std::move(damaged.known), with);

@@ -2,7 +2,7 @@
 
 #include <quern/consumer/detail/intake/intake.hpp>
 #include <quern/consumer/detail/intake/patience.hpp>
-#include <quern/consumer/detail/line.hpp>
+#include <quern/consumer/detail/stage_context.hpp>
 #include <quern/sqs/api.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <vector>
 
 namespace quern::detail {
 
@@ -22,12 +21,12 @@ class run_stage;
 /// ledger.
 class intake_stage {
 public:
-    intake_stage(line&, gate_stage& to, run_stage&);
+    intake_stage(stage_context&, gate_stage& to, run_stage&);
 
     /// Begins the receives that there is room for. Says when time alone will make more room.
     std::optional<tick> turn(tick now);
 
-    void limits_are_turned() { rule_.set_limits(line_.limits.max_in_flight, line_.limits.max_polls); }
+    void limits_are_turned() { rule_.set_limits(context_.limits.max_in_flight, context_.limits.max_polls); }
 
     /// No more receives; those under way end.
     void stop() { rule_.stop(); }
@@ -49,7 +48,7 @@ private:
         wall_time service_time; ///< now, where the observer is told since when each was in the queue
     };
 
-    boost::asio::awaitable<void> poll(int ask);
+    boost::asio::awaitable<void> poll(int ask, tick began);
     /// A receive, as it was asked for.
     struct asked {
         int most;
@@ -58,7 +57,7 @@ private:
     };
     boost::asio::awaitable<result<response>> receive(asked&);
     /// A message may be sent to another queue, and its trace header with it: there is one, or nobody knows yet.
-    bool may_go_along() const { return !line_.rejected_go_to || !line_.rejected_go_to->empty(); }
+    bool may_go_along() const { return !context_.rejected_go_to || !context_.rejected_go_to->empty(); }
     sqs::receive_message_request request_for(asked const&);
     void failed(int asked, failure const&, tick now);
     std::size_t accept(response, asked const&, tick now);
@@ -69,7 +68,7 @@ private:
     std::chrono::seconds lease() const;
     void tell_limits();
 
-    line& line_;
+    stage_context& context_;
     gate_stage& to_;
     run_stage& run_;
     intake rule_;

@@ -9,13 +9,14 @@ namespace quern::detail {
 
 std::optional<tick> lease_stage::turn(tick now)
 {
-    line_.leases.expect_wait(line_.turns.expected_wait());
-    auto plan = line_.leases.poll(now);
+    context_.leases.expect_wait(context_.turns.expected_wait());
+    context_.leases.expect_extending(context_.time_to_change(context_.leases.short_ones()));
+    auto plan = context_.leases.poll(now);
     for (auto& due : plan.extend) {
         if (due.what->life.is_extending())
             continue; // as its handler asked: two on the wire could overtake each other
-        if (line_.hangs(*due.what, now)) {
-            line_.log.write(log_level::warning, "handler hangs",
+        if (context_.hangs(*due.what, now)) {
+            context_.log.write(log_level::warning, "handler hangs",
                 std::string(due.what->message.id()) + ": it runs on after handler_timeout; its lease is left to end",
                 now);
             continue;
@@ -24,7 +25,7 @@ std::optional<tick> lease_stage::turn(tick now)
         settle_.extend(std::move(due.what), std::max(due.timeout, asked), now);
     }
     for (auto const& h : plan.lost)
-        line_.carry_out(h, h->life.on(message_life::event::lease_lost), now);
+        context_.carry_out(h, h->life.on(message_life::event::lease_lost), now);
     return plan.wake_at;
 }
 

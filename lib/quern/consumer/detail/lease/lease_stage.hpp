@@ -1,6 +1,6 @@
 #pragma once
 
-#include <quern/consumer/detail/line.hpp>
+#include <quern/consumer/detail/stage_context.hpp>
 
 #include <optional>
 
@@ -12,12 +12,12 @@ class settle_stage;
 /// of a message whose handler hangs is left to end, so that another consumer gets it.
 class lease_stage {
 public:
-    lease_stage(line& l, settle_stage& to) : line_(l), settle_(to) {}
+    lease_stage(stage_context& c, settle_stage& to) : context_(c), settle_(to) {}
 
     std::optional<tick> turn(tick now);
 
 private:
-    line& line_;
+    stage_context& context_;
     settle_stage& settle_;
 };
 

@@ -231,15 +231,4 @@ std::string_view name_of(message_life::event e)
     return names.at(static_cast<std::size_t>(e));
 }
 
-std::string describe_actions(message_life::actions todo)
-{
-    static constexpr std::array<std::string_view, 16> names{"note_lost", "give_back_tail", "leave_group", "forget",
-        "cancel", "tell_done", "tell_too_late", "send_delete", "send_postpone", "drop_lease", "refuse_lease",
-        "release", "count_acked", "count_rejected", "try_later", "count_given_back"};
-    std::string out;
-    for (std::size_t i = 0; i < names.size(); ++i)
-        if (todo & (1u << i)) out.append(out.empty() ? "" : ", ").append(names[i]);
-    return out;
-}
-
 } // namespace quern::detail

@@ -156,7 +156,4 @@ private:
 std::string_view name_of(message_life::state);
 std::string_view name_of(message_life::event);
 
-/// "count_acked, leave_group, …", or nothing.
-std::string describe_actions(message_life::actions);
-
 } // namespace quern::detail

@@ -18,7 +18,7 @@ public:
     {}
 
     void set_size(std::size_t most) { size_ = most; }
-    std::size_t waiting() const { return line_.size(); }
+    std::size_t waiting() const { return gathered_.size(); }
 
     /// `hurries`: it waits for nobody.
     void add(held_ptr, tick now, bool hurries = false);
@@ -27,14 +27,17 @@ public:
     std::vector<held_ptr> take(tick now, bool no_more = false);
 
     /// Takes away everything, to be given back.
-    std::vector<held_ptr> take_waiting();
+    std::vector<held_ptr> take_waiting()
+    {
+        return take_if([](held const&) { return true; });
+    }
 
     /// Takes away each message of which the condition holds.
     template <class Condition>
     std::vector<held_ptr> take_if(Condition is_wanted)
     {
         std::vector<held_ptr> out;
-        std::erase_if(line_, [&](entry& e) {
+        std::erase_if(gathered_, [&](entry& e) {
             if (!is_wanted(*e.what)) return false;
             waiting_bytes_ -= bytes_of(e);
             out.push_back(e.what);
@@ -55,12 +58,12 @@ private:
     };
 
     static std::size_t bytes_of(entry const& e) { return e.what->message.body().size(); }
-    bool is_full() const { return line_.size() >= size_ || (bytes_ != 0 && waiting_bytes_ >= bytes_); }
+    bool is_full() const { return gathered_.size() >= size_ || (bytes_ != 0 && waiting_bytes_ >= bytes_); }
 
     std::size_t size_, bytes_;
     std::chrono::milliseconds window_;
-    std::deque<entry> line_;
-    std::size_t waiting_bytes_ = 0; // of line_
+    std::deque<entry> gathered_;
+    std::size_t waiting_bytes_ = 0; // of gathered_
 };
 
 } // namespace quern::detail

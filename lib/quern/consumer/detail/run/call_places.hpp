@@ -1,8 +1,8 @@
 #pragma once
 
-#include <quern/consumer/detail/line.hpp>
 #include <quern/consumer/detail/run/batches.hpp>
 #include <quern/consumer/detail/run/call_limit.hpp>
+#include <quern/consumer/detail/stage_context.hpp>
 #include <quern/policy/concurrency.hpp>
 
 #include <algorithm>
@@ -15,17 +15,17 @@ namespace quern::detail {
 /// Calls of the handler at once, and the messages that gather to share one.
 class call_places {
 public:
-    call_places(line const& l, bool takes_batches)
-        : line_(l), takes_batches_(takes_batches), limit_(0, messages_a_call()),
-          gathering(batch_size(), l.options.batch.bytes.value_or(0),
-              l.options.batch.window.value_or(std::chrono::milliseconds(0)))
+    call_places(stage_context const& c, bool takes_batches)
+        : context_(c), takes_batches_(takes_batches), limit_(0, messages_a_call()),
+          gathering(batch_size(), c.options.batch.bytes.value_or(0),
+              c.options.batch.window.value_or(std::chrono::milliseconds(0)))
     {
-        if (auto bounds = l.options.concurrency) {
-            auto const& limits = l.options.limits;
+        if (auto bounds = c.options.concurrency) {
+            auto const& limits = c.options.limits;
             bounds->max =
                 std::min({bounds->max, limits.max_in_flight, limits.handler_concurrency.value_or(bounds->max)});
             bounds->min = std::min(bounds->min, bounds->max);
-            rule_.emplace(*bounds, l.now());
+            rule_.emplace(*bounds, c.now());
         }
         follow();
     }
@@ -48,7 +48,7 @@ public:
     std::size_t room_beside(std::size_t coming) const
     {
         if (limit_.is_none()) return std::numeric_limits<std::size_t>::max();
-        if (auto const& ahead = line_.options.fairness.look_ahead) return *ahead - std::min(*ahead, coming);
+        if (auto const& ahead = context_.options.fairness.look_ahead) return *ahead - std::min(*ahead, coming);
         return limit_.room(under_way(), coming + gathering.waiting());
     }
 
@@ -87,16 +87,16 @@ public:
 private:
     void follow()
     {
-        auto most = line_.limits.handler_concurrency.value_or(0);
+        auto most = context_.limits.handler_concurrency.value_or(0);
         if (rule_) most = most == 0 ? rule_->limit() : std::min(most, rule_->limit());
         limit_.set(most, messages_a_call());
     }
 
-    std::size_t under_way() const { return takes_batches_ ? batch_calls_ : line_.running; }
-    std::size_t batch_size() const { return std::min(line_.options.batch.size, line_.limits.max_in_flight); }
+    std::size_t under_way() const { return takes_batches_ ? batch_calls_ : context_.running; }
+    std::size_t batch_size() const { return std::min(context_.options.batch.size, context_.limits.max_in_flight); }
     std::size_t messages_a_call() const { return takes_batches_ ? batch_size() : 1; }
 
-    line const& line_;
+    stage_context const& context_;
     bool const takes_batches_;
     call_limit limit_;
     std::optional<policy::concurrency_rule> rule_;

@@ -24,10 +24,10 @@ std::vector<compact_strand> make_strands(asio::any_io_executor const& ex)
 
 /// Comes back with what a handler said or threw, or when nothing calls it any more.
 struct homecoming {
-    std::shared_ptr<door> to;
+    std::shared_ptr<handler_channel> to;
     held_ptr h;
 
-    homecoming(std::shared_ptr<door> home, held_ptr who) : to(std::move(home)), h(std::move(who)) {}
+    homecoming(std::shared_ptr<handler_channel> home, held_ptr who) : to(std::move(home)), h(std::move(who)) {}
     homecoming(homecoming&&) = default;
     ~homecoming()
     {
@@ -48,10 +48,10 @@ struct homecoming {
 
 /// The same of a batch.
 struct homecoming_of_all {
-    std::shared_ptr<door> to;
+    std::shared_ptr<handler_channel> to;
     std::vector<held_ptr> messages;
 
-    homecoming_of_all(std::shared_ptr<door> home, std::vector<held_ptr> all)
+    homecoming_of_all(std::shared_ptr<handler_channel> home, std::vector<held_ptr> all)
         : to(std::move(home)), messages(std::move(all))
     {}
     homecoming_of_all(homecoming_of_all&&) = default;
@@ -89,15 +89,15 @@ asio::awaitable<std::vector<outcome>> handle_all(batch_handler const& handle, st
 
 launcher::launcher(handlers handle, compact_strand const& own, std::optional<asio::any_io_executor> elsewhere,
     clock& time, bool tells)
-    : door_(std::make_shared<door>(std::move(handle))), place_(own.inner(), std::move(elsewhere), door_),
-      tells_(tells && place_.is_elsewhere() ? &time : nullptr),
-      calls_(std::make_shared<call_line>(door_, place_.executor(), time, tells_)),
+    : channel_(std::make_shared<handler_channel>(std::move(handle))),
+      place_(own.inner(), std::move(elsewhere), channel_), tells_(tells && place_.is_elsewhere() ? &time : nullptr),
+      calls_(std::make_shared<call_queue>(channel_, place_.executor(), time, tells_)),
       shared_strands_(make_strands(own.inner()))
 {}
 
-void launcher::open(compact_strand to, std::weak_ptr<void> owner, door_keeper& who)
+void launcher::open(compact_strand to, std::weak_ptr<void> owner, channel_keeper& who)
 {
-    door_->open(std::move(to), std::move(owner), who);
+    channel_->open(std::move(to), std::move(owner), who);
 }
 
 /// One of its own where handlers may block. Otherwise they share a few, since a strand each costs memory.
@@ -115,10 +115,10 @@ compact_strand launcher::handler_strand()
 void launcher::begin(held_ptr h)
 {
     auto const turn = h->turn.wait();
-    if (door_->handle.call) return calls_->add(std::move(h), turn);
+    if (channel_->handle.call) return calls_->add(std::move(h), turn);
     auto const run = std::make_shared<handler_run>(handler_strand(), 1);
     h->run = run;
-    auto begin = [home = std::weak_ptr(door_), h = std::move(h), tells = tells_, turn]() mutable {
+    auto begin = [home = std::weak_ptr(channel_), h = std::move(h), tells = tells_, turn]() mutable {
         auto to = home.lock();
         if (!to || !to->lets_begin(h, turn, h->message.remaining(), tells)) return;
         auto const& its = to->handle;
@@ -143,7 +143,7 @@ void launcher::begin(std::vector<held_ptr> messages)
         h->run = run;
         turns.push_back(h->turn.wait());
     }
-    auto begin = [home = std::weak_ptr(door_), run, messages = std::move(messages), turns = std::move(turns),
+    auto begin = [home = std::weak_ptr(channel_), run, messages = std::move(messages), turns = std::move(turns),
                      tells = tells_]() mutable {
         auto to = home.lock();
         if (!to) return;
@@ -160,7 +160,7 @@ void launcher::begin(std::vector<held_ptr> messages)
 bool launcher::call_off(held& h)
 {
     if (!h.turn.call_off()) return false;
-    door_->come_home({held_ptr(&h), {}, {}});
+    channel_->come_home({held_ptr(&h), {}, {}});
     return true;
 }
 

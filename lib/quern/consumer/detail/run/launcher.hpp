@@ -1,8 +1,8 @@
 #pragma once
 
-#include <quern/consumer/detail/run/call_line.hpp>
-#include <quern/consumer/detail/run/door.hpp>
-#include <quern/consumer/detail/run/handler_place.hpp>
+#include <quern/consumer/detail/run/call_queue.hpp>
+#include <quern/consumer/detail/run/handler_channel.hpp>
+#include <quern/consumer/detail/run/handler_context.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -23,15 +23,15 @@ public:
     launcher(handlers, compact_strand const& own, std::optional<boost::asio::any_io_executor> elsewhere, clock& time,
         bool tells);
 
-    void open(compact_strand to, std::weak_ptr<void> owner, door_keeper& who);
-    void close() { door_->close(); }
-    void attend(held& h) { h.message.kept_by(*door_, h); }
-    void take(std::vector<finished>& into) { door_->take(into); }
-    handlers const& handle() const { return door_->handle; }
+    void open(compact_strand to, std::weak_ptr<void> owner, channel_keeper& who);
+    void close() { channel_->close(); }
+    void attend(held& h) { h.message.kept_by(*channel_, h); }
+    void take(std::vector<finished>& into) { channel_->take(into); }
+    handlers const& handle() const { return channel_->handle; }
 
     /// Handlers may have to wait for a thread before they begin.
     bool is_elsewhere() const { return place_.is_elsewhere(); }
-    bool may_wait() const { return is_elsewhere() || door_->handle.call; }
+    bool may_wait() const { return is_elsewhere() || channel_->handle.call; }
     void keep_busy(bool on) { place_.keep_busy(on); }
 
     /// Posts a message to its handler, or several to theirs. Requires  its life has begun to run.
@@ -49,10 +49,10 @@ public:
 private:
     compact_strand handler_strand();
 
-    std::shared_ptr<door> const door_;
-    handler_place place_;
+    std::shared_ptr<handler_channel> const channel_;
+    handler_context place_;
     clock const* const tells_; // null: they need not
-    std::shared_ptr<call_line> const calls_;
+    std::shared_ptr<call_queue> const calls_;
     std::vector<compact_strand> const shared_strands_; // of handlers
     std::size_t next_strand_ = 0;                      // of these
 };

@@ -10,7 +10,7 @@ using life = message_life;
 
 namespace {
 
-/// End of a call as it tells of what handlers use; of a batch its last message speaks.
+/// How a call ended, as the concurrency rule sees it. A batch counts as its last message ended.
 policy::call_end how_ended(finished const& end)
 {
     using policy::call_end;
@@ -30,17 +30,17 @@ policy::call_end how_ended(finished const& end)
 
 } // namespace
 
-run_stage::run_stage(line& l, conclude_stage& to, settle_stage& settle, handlers handle)
-    : line_(l), conclude_(to), settle_(settle),
-      launch_(std::move(handle), l.strand, std::exchange(l.handlers_run_on, {}), l.time,
-          l.options.handler_timeout || l.watcher),
-      places_(l, static_cast<bool>(launch_.handle().many)),
-      runs_(l.options.handler_timeout.value_or(std::chrono::milliseconds(0)), l.options.visibility_timeout)
+run_stage::run_stage(stage_context& c, conclude_stage& to, settle_stage& settle, handlers handle)
+    : context_(c), conclude_(to), settle_(settle),
+      launch_(std::move(handle), c.strand, std::exchange(c.handlers_run_on, {}), c.time,
+          c.options.handler_timeout || c.watcher),
+      places_(c, static_cast<bool>(launch_.handle().many)),
+      runs_(c.options.handler_timeout.value_or(std::chrono::milliseconds(0)), c.options.visibility_timeout)
 {}
 
 void run_stage::open()
 {
-    launch_.open(line_.strand, line_.owner, *this);
+    launch_.open(context_.strand, context_.owner, *this);
 }
 
 void run_stage::start(held_ptr h, bool hurries, tick now)
@@ -57,9 +57,9 @@ void run_stage::start(held_ptr h, bool hurries, tick now)
 
 void run_stage::note_started(held& h, tick now)
 {
-    if (line_.running++ == 0) launch_.keep_busy(true);
+    if (context_.running++ == 0) launch_.keep_busy(true);
     h.life.on(life::event::begin);
-    h.message.note_last_receive(line_.is_last_receive(h));
+    h.message.note_last_receive(context_.is_last_receive(h));
     h.ended_at = held::not_begun;
     if (!launch_.is_elsewhere()) note_begun(h, now); // else it may have to wait for a thread
 }
@@ -67,7 +67,7 @@ void run_stage::note_started(held& h, tick now)
 void run_stage::note_begun(held& h, tick at)
 {
     runs_.started(h, at);
-    line_.note_begun(h);
+    context_.note_begun(h);
 }
 
 std::optional<tick> run_stage::turn(tick now)
@@ -86,10 +86,10 @@ std::optional<tick> run_stage::turn(tick now)
 void run_stage::run_batches(tick now)
 {
     for (auto const& h : places_.gathering.take_lost())
-        line_.turns.not_begun(*h);
-    auto const full =
-        line_.in_flight.size() >= line_.limits.max_in_flight || line_.bytes.room(line_.in_flight.bytes(), 0) == 0;
-    auto const no_more = full && line_.running == 0;
+        context_.turns.not_begun(*h);
+    auto const full = conclude_.places_taken() >= context_.limits.max_in_flight ||
+        context_.bytes.room(context_.in_flight.bytes(), 0) == 0;
+    auto const no_more = full && context_.running == 0;
     while (places_.may_call()) {
         auto due = places_.gathering.take(now, no_more);
         if (due.empty()) return;
@@ -105,7 +105,7 @@ void run_stage::stop_overdue(tick now)
 {
     for (auto const& h : runs_.overdue(now)) {
         if (!h->run) { // there is no way to tell it
-            line_.log.write(log_level::warning, "handler timeout",
+            context_.log.write(log_level::warning, "handler timeout",
                 std::string(h->message.id()) + ": a plain function, which nobody can cancel, runs for longer", now);
             continue;
         }
@@ -119,13 +119,13 @@ std::optional<tick> run_stage::look_for_standstill(tick now)
 {
     if (!runs_.all_hang(now)) return runs_.wake_at();
     if (stuck_) return {};
-    auto const soonest = ended_at_ + line_.options.visibility_timeout; // the next one may begin in a moment
+    auto const soonest = ended_at_ + context_.options.visibility_timeout; // the next one may begin in a moment
     if (now < soonest) return soonest;
     if (places_.may_call() && !has_waited_in_vain(now)) return now + std::chrono::seconds(1);
     stuck_ = true;
-    line_.wake.ring();
-    line_.log.write(log_level::error, "handlers hang",
-        std::to_string(line_.running) +
+    context_.wake.ring();
+    context_.log.write(log_level::error, "handlers hang",
+        std::to_string(context_.running) +
             " handlers were begun or wait for a thread, and none has ended a visibility_timeout after "
             "handler_timeout: "
             "what waits goes back, and nothing is received until one ends",
@@ -133,22 +133,23 @@ std::optional<tick> run_stage::look_for_standstill(tick now)
     return {};
 }
 
-/// For a thread, for a visibility timeout at least.
+/// Whether some handler has waited for a thread for at least a visibility timeout.
 bool run_stage::has_waited_in_vain(tick now) const
 {
     if (!launch_.may_wait()) return false;
     bool out = false;
-    line_.in_flight.for_each([&](held_ptr const& h) {
+    context_.in_flight.for_each([&](held_ptr const& h) {
         out = out ||
-            (h->life.is_running() && h->turn.is_waiting() && h->began_at + line_.options.visibility_timeout <= now);
+            (h->life.is_running() && h->turn.is_waiting() &&
+                h->began_at + context_.options.visibility_timeout <= now);
     });
     return out;
 }
 
 void run_stage::heed_notices(tick now)
 {
-    if (line_.notices.empty()) return;
-    for (auto& n : std::exchange(line_.notices, {})) {
+    if (context_.notices.empty()) return;
+    for (auto& n : std::exchange(context_.notices, {})) {
         conclude_.heed(n.what, n.todo, now);
         if (n.todo & life::cancel) cancel(*n.what);
     }
@@ -160,23 +161,23 @@ void run_stage::call_off(std::optional<std::string_view> key)
     auto const is_meant = [&](held const& h) { return !key || h.key == *key; };
     for (auto& h : places_.gathering.take_if(is_meant)) {
         h->life.on(life::event::keep);
-        line_.turns.not_begun(*h);
-        line_.again.push_back(std::move(h));
+        context_.turns.not_begun(*h);
+        context_.again.push_back(std::move(h));
     }
-    line_.wake.ring();
+    context_.wake.ring();
     if (!launch_.may_wait()) return;
-    line_.in_flight.for_each([&](held_ptr const& h) {
+    context_.in_flight.for_each([&](held_ptr const& h) {
         if (h->life.is_running() && is_meant(*h)) launch_.call_off(*h);
     });
 }
 
 void run_stage::begin_drain(tick now)
 {
-    line_.in_flight.for_each([this](held_ptr const& h) {
+    context_.in_flight.for_each([this](held_ptr const& h) {
         if (h->life.is_running()) launch_.call_off(*h);
     });
     for (auto& h : places_.gathering.take_waiting()) {
-        line_.turns.not_begun(*h);
+        context_.turns.not_begun(*h);
         conclude_.give_back(std::move(h), now);
     }
 }
@@ -190,12 +191,12 @@ void run_stage::cancel(held& h)
 
 void run_stage::cancel_all()
 {
-    line_.in_flight.for_each([this](held_ptr const& h) { cancel(*h); });
+    context_.in_flight.for_each([this](held_ptr const& h) { cancel(*h); });
 }
 
 void run_stage::welcome()
 {
-    auto const time = line_.now();
+    auto const time = context_.now();
     heed_notices(time); // a head that has lost its lease must not leave its group to those behind it
     look_at_welcomed(time);
     welcomed_.clear();
@@ -214,15 +215,15 @@ void run_stage::look_at_welcomed(tick now)
 void run_stage::came_home(finished&& end, tick now)
 {
     auto& h = *end.what;
-    if (--line_.running == 0) launch_.keep_busy(false);
+    if (--context_.running == 0) launch_.keep_busy(false);
     run_limit::ended(h);
     auto const took = now - std::max(h.began_at, h.started_at);
     if (end.has_run()) {
         ended_at_ = now;
         stuck_ = false;
-        line_.turns.ended(h, took);
+        context_.turns.ended(h, took);
     } else {
-        line_.turns.not_begun(h);
+        context_.turns.not_begun(h);
     }
     if (h.asks) h.asks->guard.reset();
     auto const run = std::move(h.run);
@@ -235,39 +236,30 @@ void run_stage::came_home(finished&& end, tick now)
         if (h.life.is_told()) --run->told;
         launcher::tell_when_all_say_so(run);
     }
-    line_.wake.ring();
+    context_.wake.ring();
     conclude_.ended(std::move(end), now);
 }
 
 /// No handler can run any more: what is received from now on could only be given back.
 void run_stage::no_place()
 {
-    if (line_.ending) return;
-    line_.gave_up = failure(errc::stopped, "the context of handler_executor has ended");
-    line_.log.write(log_level::error, "gave up", line_.gave_up->message + "; the consumer drains", line_.now());
-    line_.halt();
+    if (context_.ending) return;
+    context_.gave_up = failure(errc::stopped, "the context of handler_executor has ended");
+    context_.log.write(
+        log_level::error, "gave up", context_.gave_up->message + "; the consumer drains", context_.now());
+    context_.halt();
 }
 
 void run_stage::has_begun(held_ptr h)
 {
     if (!h->life.is_running() || h->run_hook::is_linked()) return;
     note_begun(*h, h->started_at);
-    if (std::exchange(stuck_, false)) line_.wake.ring();
+    if (std::exchange(stuck_, false)) context_.wake.ring();
 }
 
-void run_stage::delete_asked(held_ptr h, reply tell)
+void run_stage::asked(held_ptr h, delivery::wish what, reply tell)
 {
-    settle_.delete_asked(std::move(h), std::move(tell));
-}
-
-void run_stage::extend_asked(held_ptr h, std::chrono::seconds at_least, reply tell)
-{
-    settle_.extend_asked(std::move(h), at_least, std::move(tell));
-}
-
-void run_stage::guard_asked(held_ptr h, std::shared_ptr<lease_guard> guard, reply tell)
-{
-    settle_.guard_asked(std::move(h), std::move(guard), std::move(tell));
+    settle_.asked(std::move(h), std::move(what), std::move(tell));
 }
 
 } // namespace quern::detail

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <quern/consumer/detail/conclude/conclude_stage.hpp>
-#include <quern/consumer/detail/line.hpp>
 #include <quern/consumer/detail/run/call_places.hpp>
-#include <quern/consumer/detail/run/door.hpp>
+#include <quern/consumer/detail/run/handler_channel.hpp>
 #include <quern/consumer/detail/run/launcher.hpp>
 #include <quern/consumer/detail/run/run_limit.hpp>
+#include <quern/consumer/detail/stage_context.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -18,11 +18,11 @@ namespace quern::detail {
 class settle_stage;
 
 /// Where handlers run: alone or as a batch, how many at once, for how long at most; and their way home.
-class run_stage final : private door_keeper {
+class run_stage final : private channel_keeper {
 public:
-    run_stage(line&, conclude_stage& to, settle_stage&, handlers);
+    run_stage(stage_context&, conclude_stage& to, settle_stage&, handlers);
 
-    /// Opens the way home for handlers. Requires  line::owner is set.
+    /// Opens the way home for handlers. Requires  stage_context::owner is set.
     void open();
 
     /// Handlers that end from now on are dropped: the context ends.
@@ -62,9 +62,7 @@ private:
     void welcome() override;
     void no_place() override;
     void has_begun(held_ptr) override;
-    void delete_asked(held_ptr, reply) override;
-    void extend_asked(held_ptr, std::chrono::seconds, reply) override;
-    void guard_asked(held_ptr, std::shared_ptr<lease_guard>, reply) override;
+    void asked(held_ptr, delivery::wish, reply) override;
 
     void note_started(held&, tick now);
     void note_begun(held&, tick at);
@@ -76,7 +74,7 @@ private:
     bool has_waited_in_vain(tick now) const;
     void cancel(held&);
 
-    line& line_;
+    stage_context& context_;
     conclude_stage& conclude_;
     settle_stage& settle_;
     launcher launch_;

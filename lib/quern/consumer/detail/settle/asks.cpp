@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <utility>
+#include <variant>
 
 namespace quern::detail {
 
@@ -12,21 +13,26 @@ using std::chrono::seconds;
 using life = message_life;
 using purpose = settlement::purpose;
 
-void settle_stage::delete_asked(held_ptr h, reply tell)
+void settle_stage::asked(held_ptr h, delivery::wish what, reply tell)
 {
-    if (line_.ended) return tell(too_late());
-    h->asking().deletes.push_back(std::move(tell));
-    auto const now = line_.now();
-    auto const todo = h->life.on(life::event::delete_asked);
-    if (todo & life::send_delete) remove_early(h, now);
-    line_.carry_out(h, static_cast<life::actions>(todo & ~life::send_delete), now);
+    if (context_.ended) return tell(too_late());
+    std::visit([&](auto& one) { asked_for(std::move(one), std::move(h), std::move(tell)); }, what);
 }
 
-void settle_stage::extend_asked(held_ptr h, seconds at_least, reply tell)
+void settle_stage::asked_for(delivery::delete_now, held_ptr h, reply tell)
 {
-    if (line_.ended || !h->life.answers_asks() || !h->life.wants_extension()) return tell(too_late());
-    auto const now = line_.now();
-    at_least = line_.whole_seconds(*h, std::clamp(at_least, seconds(0), lease_book::horizon), now);
+    h->asking().deletes.push_back(std::move(tell));
+    auto const now = context_.now();
+    auto const todo = h->life.on(life::event::delete_asked);
+    if (todo & life::send_delete) remove_early(h, now);
+    context_.carry_out(h, static_cast<life::actions>(todo & ~life::send_delete), now);
+}
+
+void settle_stage::asked_for(seconds at_least, held_ptr h, reply tell)
+{
+    if (!h->life.answers_asks() || !h->life.wants_extension()) return tell(too_late());
+    auto const now = context_.now();
+    at_least = context_.whole_seconds(*h, std::clamp(at_least, seconds(0), lease_book::horizon), now);
     if (h->message.lease_deadline() - now >= at_least) return tell({});
     auto& asks = h->asking();
     asks.lease = std::max(asks.lease, at_least);
@@ -44,7 +50,8 @@ void settle_stage::extended(held_ptr const& h, seconds timeout, tick now)
 {
     if (!h->asks) return;
     auto const agreed = !h->asks->guard || h->asks->covered >= h->asks->lease_until; // else it was sent before
-    if (agreed && timeout >= line_.whole_seconds(*h, h->asks->lease, now)) { // the horizon may have cut it when sent
+    if (agreed &&
+        timeout >= context_.whole_seconds(*h, h->asks->lease, now)) { // the horizon may have cut it when sent
         h->asks->lease = {};
         h->asks->lease_until = {};
         for (auto const& tell : std::exchange(h->asks->extensions, {}))
@@ -54,9 +61,9 @@ void settle_stage::extended(held_ptr const& h, seconds timeout, tick now)
     }
 }
 
-void settle_stage::guard_asked(held_ptr h, std::shared_ptr<lease_guard> guard, reply tell)
+void settle_stage::asked_for(std::shared_ptr<lease_guard> guard, held_ptr h, reply tell)
 {
-    if (line_.ended || !h->life.answers_asks()) return tell(too_late());
+    if (!h->life.answers_asks()) return tell(too_late());
     auto& asks = h->asking();
     asks.guard = std::move(guard);
     asks.covered = h->message.lease_deadline();
@@ -68,7 +75,7 @@ namespace {
 /// The guard reaches further than he is asked to, by more than this; a request may wait so long before it is sent.
 constexpr seconds slack_of_guard{1};
 
-boost::asio::awaitable<bool> agrees(std::shared_ptr<lease_guard> guard, seconds timeout, line& its)
+boost::asio::awaitable<bool> agrees(std::shared_ptr<lease_guard> guard, seconds timeout, stage_context& its)
 {
     try {
         auto const said = co_await guard->extend(timeout);
@@ -83,15 +90,15 @@ boost::asio::awaitable<bool> agrees(std::shared_ptr<lease_guard> guard, seconds 
 
 boost::asio::awaitable<void> settle_stage::extend_as_agreed(held_ptr h, seconds timeout)
 {
-    auto const asked_at = line_.now();
+    auto const asked_at = context_.now();
     auto const guard = h->asks->guard;
     auto asked = guard;
-    auto const agreed = co_await agrees(std::move(asked), timeout, line_);
-    auto const now = line_.now();
+    auto const agreed = co_await agrees(std::move(asked), timeout, context_);
+    auto const now = context_.now();
     auto& its = h->life;
     h->asks->guard_at_work = false;
-    line_.wake.ring();
-    if (line_.ended || !its.wants_extension() || !its.is_held()) co_return;
+    context_.wake.ring();
+    if (context_.ended || !its.wants_extension() || !its.is_held()) co_return;
     if (h->asks->guard && h->asks->guard != guard) { // the message runs again meanwhile, under another
         extend(std::move(h), timeout, now);
         co_return;
@@ -101,14 +108,14 @@ boost::asio::awaitable<void> settle_stage::extend_as_agreed(held_ptr h, seconds 
         if (its.is_extending()) co_return; // one of before: two on the wire could overtake each other
         queue(std::move(h), purpose::extend, now, timeout);
     } else if (!its.is_deleted_by_handler()) { // else its delete decides
-        line_.leases.refused(*h, now);
-        line_.carry_out(h, its.on(life::event::lease_lost), now);
+        context_.leases.refused(*h, now);
+        context_.carry_out(h, its.on(life::event::lease_lost), now);
     }
 }
 
 void settle_stage::forget_asks()
 {
-    line_.in_flight.for_each([](held_ptr const& h) {
+    context_.in_flight.for_each([](held_ptr const& h) {
         if (!h->asks) return;
         h->asks->deletes.clear();
         h->asks->extensions.clear();

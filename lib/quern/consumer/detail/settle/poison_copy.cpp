@@ -1,12 +1,11 @@
 #include <quern/consumer/detail/settle/poison_copy.hpp>
-#include <quern/sqs/batch.hpp>
 #include <quern/sqs/detail/copy.hpp>
+#include <quern/sqs/detail/split_and_join.hpp>
 #include <quern/sqs/limits.hpp>
 #include <quern/sqs/queue_reference.hpp>
 
 #include <cstddef>
 #include <iterator>
-#include <utility>
 
 namespace quern::detail {
 
@@ -41,7 +40,7 @@ std::vector<std::vector<sqs::send_message_entry>> poison_copies::take()
         sizes.push_back(sqs::message_size(copy.body, copy.attributes));
     std::vector<std::vector<sqs::send_message_entry>> out;
     auto copy = std::make_move_iterator(copies_.begin());
-    for (auto const count : sqs::split(sizes)) {
+    for (auto const count : sqs::detail::split(sizes)) {
         auto const end = copy + static_cast<std::ptrdiff_t>(count);
         out.emplace_back(copy, end);
         copy = end;

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <quern/consumer/detail/line.hpp>
 #include <quern/consumer/detail/settle/settle_queue.hpp>
+#include <quern/consumer/detail/stage_context.hpp>
 
 #include <boost/asio/awaitable.hpp>
 
@@ -19,7 +19,7 @@ class settle_stage {
 public:
     using reply = delivery::keeper::reply;
 
-    explicit settle_stage(line&);
+    explicit settle_stage(stage_context&);
 
     /// The verdict, for a message that is waiting, gathering or ended.
     void remove(held_ptr, tick now);                                   ///< done: delete it
@@ -34,19 +34,20 @@ public:
     void remove_early(held_ptr, tick now);
 
     /// A handler asks, while it runs; see delivery::ack() and delivery::extend().
-    void delete_asked(held_ptr, reply);
-    void extend_asked(held_ptr, std::chrono::seconds at_least, reply);
-    void guard_asked(held_ptr, std::shared_ptr<lease_guard>, reply);
+    void asked(held_ptr, delivery::wish, reply);
 
     /// Sends what is due; a request that is not full only when it has waited, or no `more_to_come`. Says when time
     /// alone will make more due.
     std::optional<tick> turn(tick now, bool more_to_come);
 
-    /// Nobody will answer any more: a handler that went on waiting would keep alive the line that keeps what it waits
-    /// for.
+    /// Ends what handlers wait for: nobody will answer any more. A handler that went on waiting would keep the
+    /// context alive, which keeps what the handler waits for.
     void forget_asks();
 
 private:
+    void asked_for(delivery::delete_now, held_ptr, reply);
+    void asked_for(std::chrono::seconds at_least, held_ptr, reply);
+    void asked_for(std::shared_ptr<lease_guard>, held_ptr, reply);
     void extend_as_asked(held_ptr const&, tick now);
     void extended(held_ptr const&, std::chrono::seconds timeout, tick now);
     boost::asio::awaitable<void> extend_as_agreed(held_ptr, std::chrono::seconds timeout);
@@ -60,9 +61,9 @@ private:
     void answered(settlement, result<void> const&, tick sent_at, tick time);
     void extension_answered(settlement, settled, tick sent_at, tick time);
 
-    bool only_changes() const { return calls_ - change_calls_ + 1 >= line_.options.settle.max_calls; }
+    bool only_changes() const { return calls_ - change_calls_ + 1 >= context_.options.settle.max_calls; }
 
-    line& line_;
+    stage_context& context_;
     settle_queue queue_;
     std::vector<held_ptr> kept_back_; // to be released once no receive of ours is open
     std::size_t calls_ = 0;           // under way

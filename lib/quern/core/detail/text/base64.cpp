@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-namespace quern::text {
+namespace quern::detail::text {
 namespace {
 
 constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -27,18 +27,24 @@ std::uint32_t byte_at(std::string_view bytes, std::size_t i)
 
 } // namespace
 
-void append_base64(std::string& out, std::string_view bytes)
+char* write_base64(char* to, std::string_view bytes)
 {
-    auto at = out.size();
-    out.resize(at + (bytes.size() + 2) / 3 * 4);
     for (std::size_t i = 0; i < bytes.size(); i += 3) {
         auto const group = byte_at(bytes, i) << 16 | byte_at(bytes, i + 1) << 8 | byte_at(bytes, i + 2);
         for (int shift = 18; shift >= 0; shift -= 6)
-            out[at++] = alphabet[group >> shift & 63];
+            *to++ = alphabet[group >> shift & 63];
     }
     auto const left_over = bytes.size() % 3;
-    if (left_over != 0) out.back() = '=';
-    if (left_over == 1) out[out.size() - 2] = '=';
+    if (left_over != 0) to[-1] = '=';
+    if (left_over == 1) to[-2] = '=';
+    return to;
+}
+
+void append_base64(std::string& out, std::string_view bytes)
+{
+    auto const at = out.size();
+    out.resize(at + (bytes.size() + 2) / 3 * 4);
+    write_base64(out.data() + at, bytes);
 }
 
 std::string base64_encode(std::string_view bytes)
@@ -71,4 +77,4 @@ std::optional<std::string> base64_decode(std::string_view text)
     return out;
 }
 
-} // namespace quern::text
+} // namespace quern::detail::text

@@ -1,6 +1,6 @@
 #include <quern/core/detail/text/characters.hpp>
 
-namespace quern::text {
+namespace quern::detail::text {
 
 std::string lower_case(std::string_view text)
 {
@@ -24,4 +24,4 @@ std::string percent_decoded(std::string_view text)
     return out;
 }
 
-} // namespace quern::text
+} // namespace quern::detail::text

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern::text {
+namespace quern::detail::text {
 
 // All of ASCII, whatever the locale.
 
@@ -31,4 +31,4 @@ constexpr int hex_digit(char c)
 /// A percent sign that no two digits follow stands for itself.
 std::string percent_decoded(std::string_view);
 
-} // namespace quern::text
+} // namespace quern::detail::text

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace quern::text {
+namespace quern::detail::text {
 namespace {
 
 using namespace std::chrono;
@@ -41,11 +41,26 @@ struct reader {
         if (ok) rest.remove_prefix(expected.size());
     }
 
-    unsigned one_of(std::array<std::string_view, 12> const& names)
+    /// "4-2-2": numbers of so many digits, and what stands between them.
+    template <std::size_t N>
+    std::array<int, N> numbers(std::string_view pattern)
     {
-        for (unsigned i = 0; i != names.size(); ++i) {
-            if (!rest.starts_with(names[i])) continue;
-            rest.remove_prefix(names[i].size());
+        std::array<int, N> out{};
+        auto next = out.begin();
+        for (auto const& c : pattern)
+            if (c >= '1' && c <= '9')
+                *next++ = number(static_cast<std::size_t>(c - '0'));
+            else
+                skip({&c, 1});
+        return out;
+    }
+
+    int one_of(std::array<std::string_view, 12> const& names)
+    {
+        for (int i = 0; i != std::ssize(names); ++i) {
+            auto const& name = names[static_cast<std::size_t>(i)];
+            if (!rest.starts_with(name)) continue;
+            rest.remove_prefix(name.size());
             return i + 1;
         }
         ok = false;
@@ -58,9 +73,9 @@ constexpr int last_year = 2200;
 enum class beyond { is_no_time, is_last_moment };
 
 std::optional<wall_time> make_time(
-    bool ok, int y, unsigned m, int d, int h, int min, int s, beyond the_last_year = beyond::is_no_time)
+    bool ok, int y, int m, int d, int h, int min, int s, beyond the_last_year = beyond::is_no_time)
 {
-    year_month_day const date(year(y), month(m), day(static_cast<unsigned>(d)));
+    year_month_day const date(year(y), month(static_cast<unsigned>(m)), day(static_cast<unsigned>(d)));
     if (!ok || !date.ok() || h > 23 || min > 59 || s > 60 || y < 1970) return {}; // 60: a leap second
     if (y <= last_year) return sys_days(date) + hours(h) + minutes(min) + seconds(s);
     return the_last_year == beyond::is_last_moment ? std::optional(last_moment) : std::nullopt;
@@ -86,51 +101,38 @@ timestamp::timestamp(wall_time at)
 std::optional<wall_time> parse_timestamp(std::string_view text)
 {
     reader in{text};
-    auto const y = in.number(4);
-    auto const m = in.number(2);
-    auto const d = in.number(2);
-    in.skip("T");
-    auto const h = in.number(2);
-    auto const min = in.number(2);
-    auto const s = in.number(2);
-    in.skip("Z");
-    return make_time(in.ok && in.rest.empty(), y, static_cast<unsigned>(m), d, h, min, s);
+    auto const [y, m, d, h, min, s] = in.numbers<6>("422T222Z");
+    return make_time(in.ok && in.rest.empty(), y, m, d, h, min, s);
 }
 
 std::optional<wall_time> parse_rfc3339(std::string_view text)
 {
     reader in{text};
-    auto const y = in.number(4);
-    in.skip("-");
-    auto const m = in.number(2);
-    in.skip("-");
-    auto const d = in.number(2);
-    in.skip("T");
-    auto const h = in.number(2);
-    in.skip(":");
-    auto const min = in.number(2);
-    in.skip(":");
-    auto const s = in.number(2);
-    if (in.rest.starts_with('.')) {
+    bool const is_basic =
+        !in.rest.substr(std::min<std::size_t>(4, in.rest.size())).starts_with('-'); // 20260102T030405Z
+    auto const [y, m, d] = in.numbers<3>(is_basic ? "422" : "4-2-2");
+    in.skip(in.rest.starts_with(' ') ? " " : in.rest.starts_with('t') ? "t" : "T");
+    auto const [h, min, s] = in.numbers<3>(is_basic ? "222" : "2:2:2");
+    if (in.rest.starts_with('.') || in.rest.starts_with(',')) { // ISO 8601 has both
         auto const end = in.rest.find_first_not_of("0123456789", 1);
         in.ok = in.ok && end != 1 && end != in.rest.npos;
         in.rest.remove_prefix(std::min(end, in.rest.size()));
     }
     minutes offset{0};
-    if (in.rest == "Z" || in.rest == "UTC") {
+    if (in.rest == "Z" || in.rest == "z" || in.rest == "UTC" || in.rest == "GMT") {
         in.rest = {};
     } else {
         bool const is_west = in.rest.starts_with('-');
         in.skip(is_west ? "-" : "+");
         auto const hours_ = in.number(2);
-        in.skip(":");
-        auto const minutes_ = in.number(2);
+        bool const is_whole = in.rest.empty();      // "+00"
+        if (in.rest.starts_with(':')) in.skip(":"); // strftime's %z has none
+        auto const minutes_ = is_whole ? 0 : in.number(2);
         in.ok = in.ok && hours_ < 24 && minutes_ < 60;
         offset = hours(hours_) + minutes(minutes_);
         if (is_west) offset = -offset;
     }
-    auto const local =
-        make_time(in.ok && in.rest.empty(), y, static_cast<unsigned>(m), d, h, min, s, beyond::is_last_moment);
+    auto const local = make_time(in.ok && in.rest.empty(), y, m, d, h, min, s, beyond::is_last_moment);
     if (!local) return {};
     return std::min(*local - offset, wall_time(last_moment));
 }
@@ -147,18 +149,9 @@ std::optional<wall_time> parse_http_date(std::string_view text)
     auto const comma = text.find(", ");
     if (comma != 3) return {};
     reader in{text.substr(5)};
-    auto const d = in.number(2);
-    in.skip(" ");
+    auto const [d] = in.numbers<1>("2 ");
     auto const m = in.one_of(months);
-    in.skip(" ");
-    auto const y = in.number(4);
-    in.skip(" ");
-    auto const h = in.number(2);
-    in.skip(":");
-    auto const min = in.number(2);
-    in.skip(":");
-    auto const s = in.number(2);
-    in.skip(" GMT");
+    auto const [y, h, min, s] = in.numbers<4>(" 4 2:2:2 GMT");
     return make_time(in.ok && in.rest.empty(), y, m, d, h, min, s);
 }
 
@@ -173,4 +166,4 @@ std::string http_date(wall_time at)
     return out + part(9, 2) + ':' + part(11, 2) + ':' + part(13, 2) + " GMT";
 }
 
-} // namespace quern::text
+} // namespace quern::detail::text

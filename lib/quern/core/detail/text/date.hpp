@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern::text {
+namespace quern::detail::text {
 
 /// A time as signatures write it: "20150830T123600Z".
 class timestamp {
@@ -28,8 +28,9 @@ inline constexpr wall_time last_moment =
 std::optional<wall_time> parse_timestamp(std::string_view);
 
 /// The time that "2026-01-02T03:04:05Z" means; also with a fraction of a second, which is dropped, with "+hh:mm" or
-/// "-hh:mm", and with "UTC" in the place of Z, as older tools write it. Years after 2200 mean last_moment, for those
-/// who write 9999 and mean never.
+/// "-hh:mm", and as other tools write it: "+hhmm" of strftime, "+hh", a comma before the fraction, a blank for the T,
+/// small letters, "UTC" or "GMT" in the place of Z, and the basic form "20260102T030405Z". Years after 2200 mean
+/// last_moment, for those who write 9999 and mean never.
 std::optional<wall_time> parse_rfc3339(std::string_view);
 
 /// "2026-01-02T03:04:05Z"
@@ -42,4 +43,4 @@ std::optional<wall_time> parse_http_date(std::string_view);
 /// "Sat, 21 Nov 2026 07:05:00 GMT"
 std::string http_date(wall_time);
 
-} // namespace quern::text
+} // namespace quern::detail::text

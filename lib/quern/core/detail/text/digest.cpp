@@ -6,7 +6,7 @@
 #include <memory>
 #include <stdexcept>
 
-namespace quern::text {
+namespace quern::detail::text {
 namespace {
 
 struct free_openssl {
@@ -123,4 +123,4 @@ std::string hex(std::span<std::byte const> bytes)
     return text;
 }
 
-} // namespace quern::text
+} // namespace quern::detail::text

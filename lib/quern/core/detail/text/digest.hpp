@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern::text {
+namespace quern::detail::text {
 
 using sha256_digest = std::array<std::byte, 32>;
 using sha1_digest = std::array<std::byte, 20>;
@@ -46,4 +46,4 @@ private:
     std::array<char, 2 * Size> text_;
 };
 
-} // namespace quern::text
+} // namespace quern::detail::text

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstdint>
 
-namespace quern::text {
+namespace quern::detail::text {
 namespace {
 
 std::size_t behind_digits(std::string_view s, std::size_t at)
@@ -50,4 +50,4 @@ std::optional<std::string> exact_number(std::string_view s)
     return (negative ? "-" : "") + digits + 'e' + std::to_string(exponent);
 }
 
-} // namespace quern::text
+} // namespace quern::detail::text

@@ -1,5 +1,7 @@
 #include <quern/core/detail/text/json_find.hpp>
 
+#include <quern/core/detail/text/reading.hpp>
+#include <quern/core/detail/text/utf8.hpp>
 #include <quern/core/simdjson.hpp>
 
 #include <algorithm>
@@ -8,7 +10,7 @@
 #include <cstdint>
 #include <system_error>
 
-namespace quern::text {
+namespace quern::detail::text {
 namespace {
 
 constexpr std::size_t nowhere = std::string_view::npos;
@@ -216,26 +218,6 @@ void each_within(std::string_view json, Visit const& visit)
     }
 }
 
-void append_utf8(std::string& to, std::uint32_t point)
-{
-    auto const rest = [&](int shift) { to.push_back(static_cast<char>(0x80 | ((point >> shift) & 0x3f))); };
-    if (point < 0x80) {
-        to.push_back(static_cast<char>(point));
-    } else if (point < 0x800) {
-        to.push_back(static_cast<char>(0xc0 | (point >> 6)));
-        rest(0);
-    } else if (point < 0x10000) {
-        to.push_back(static_cast<char>(0xe0 | (point >> 12)));
-        rest(6);
-        rest(0);
-    } else {
-        to.push_back(static_cast<char>(0xf0 | (point >> 18)));
-        rest(12);
-        rest(6);
-        rest(0);
-    }
-}
-
 /// The meaning of a text that stands there with its quotes.
 std::string unquoted(std::string_view json)
 {
@@ -290,14 +272,11 @@ std::optional<std::string> unescaped(std::string_view part)
 
 std::optional<json_value> element(json_value const& list, std::string_view index)
 {
-    std::size_t left = 0;
-    if (index.empty() || (index.front() == '0' && index.size() != 1)) return {};
-    auto const* const end = index.data() + index.size();
-    auto const [stop, ec] = std::from_chars(index.data(), end, left);
-    if (ec != std::errc() || stop != end) return {};
+    auto left = number_in<std::size_t>(index);
+    if (!left || (index.front() == '0' && index.size() != 1)) return {};
     std::optional<json_value> out;
     each_within(list.json, [&](std::string_view, json_value const& one) {
-        if (left-- != 0) return false;
+        if ((*left)-- != 0) return false;
         out = one;
         return true;
     });
@@ -368,4 +347,4 @@ std::optional<std::string> find_json_word(std::string_view text, std::string_vie
     return is_word ? std::optional(it->as_text()) : std::nullopt;
 }
 
-} // namespace quern::text
+} // namespace quern::detail::text

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace quern::text {
+namespace quern::detail::text {
 
 enum class json_kind { null, boolean, number, text, list, object };
 
@@ -37,4 +37,4 @@ struct json_look {
 /// The value to which the pointer leads, as_text(), where it is a text, a number, true or false.
 [[nodiscard]] std::optional<std::string> find_json_word(std::string_view text, std::string_view pointer);
 
-} // namespace quern::text
+} // namespace quern::detail::text

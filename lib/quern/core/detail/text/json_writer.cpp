@@ -12,7 +12,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace quern::text {
+namespace quern::detail::text {
 namespace {
 
 /// The letter after the backslash; 'u' for the controls without a short form, 0 for what needs none.
@@ -58,7 +58,9 @@ char const* find_escaped(char const* at, char const* end)
 
 } // namespace
 
-void append_json_string(std::string& to, std::string_view utf8)
+// Flat, as are some below: else the compiler inlines push_back or does not, by what else it compiles in one go, and a
+// request's body costs a tenth more.
+[[gnu::flatten]] void append_json_string(std::string& to, std::string_view utf8)
 {
     to.push_back('"');
     auto run = utf8.data();
@@ -79,7 +81,7 @@ void append_json_string(std::string& to, std::string_view utf8)
     to.push_back('"');
 }
 
-json_writer& json_writer::open(char bracket)
+[[gnu::flatten]] json_writer& json_writer::open(char bracket)
 {
     separate();
     to_.push_back(bracket);
@@ -87,7 +89,7 @@ json_writer& json_writer::open(char bracket)
     return *this;
 }
 
-json_writer& json_writer::close(char bracket)
+[[gnu::flatten]] json_writer& json_writer::close(char bracket)
 {
     to_.push_back(bracket);
     comma_ = true;
@@ -109,7 +111,7 @@ json_writer& json_writer::key(std::string_view name)
     return *this;
 }
 
-json_writer& json_writer::plain_key(std::string_view name)
+[[gnu::flatten]] json_writer& json_writer::plain_key(std::string_view name)
 {
     separate();
     to_.push_back('"');
@@ -163,4 +165,4 @@ json_writer& json_writer::boolean(bool value)
     return *this;
 }
 
-} // namespace quern::text
+} // namespace quern::detail::text

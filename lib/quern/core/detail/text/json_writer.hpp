@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern::text {
+namespace quern::detail::text {
 
 /// Appends JSON to a string, without a tree in between. Commas are its business, nesting is the caller's.
 class json_writer {
@@ -45,4 +45,4 @@ private:
 /// Appends `utf8` between quotes, escaped as RFC 8259, 7 demands and no further.
 void append_json_string(std::string& to, std::string_view utf8);
 
-} // namespace quern::text
+} // namespace quern::detail::text

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <system_error>
 
-namespace quern::text {
+namespace quern::detail::text {
 namespace {
 
 bool is_of_a_number(char c)
@@ -59,4 +59,4 @@ std::string with_large_integers_as_texts(std::string_view json, std::string_view
     return out;
 }
 
-} // namespace quern::text
+} // namespace quern::detail::text

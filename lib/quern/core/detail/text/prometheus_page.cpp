@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace quern::text {
+namespace quern::detail::text {
 namespace {
 
 void append_escaped(std::string& to, std::string_view value, bool in_quotes)
@@ -61,4 +61,4 @@ std::string prometheus_page::take()
     return std::move(out_);
 }
 
-} // namespace quern::text
+} // namespace quern::detail::text

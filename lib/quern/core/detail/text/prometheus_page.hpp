@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern::text {
+namespace quern::detail::text {
 
 inline constexpr std::string_view prometheus_type = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -36,4 +36,4 @@ private:
     std::string out_;
 };
 
-} // namespace quern::text
+} // namespace quern::detail::text

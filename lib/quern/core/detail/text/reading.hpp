@@ -7,7 +7,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace quern::text {
+namespace quern::detail::text {
 
 /// The number that the text is, with nothing beside it.
 template <class Number>
@@ -29,4 +29,4 @@ inline std::string_view take_piece(std::string_view& rest, char mark)
     return out;
 }
 
-} // namespace quern::text
+} // namespace quern::detail::text

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace quern::text {
+namespace quern::detail::text {
 
 /// The text without the blanks around it.
 constexpr std::string_view trimmed(std::string_view text, std::string_view blanks = " \t")
@@ -12,4 +12,4 @@ constexpr std::string_view trimmed(std::string_view text, std::string_view blank
     return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
 }
 
-} // namespace quern::text
+} // namespace quern::detail::text

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace quern::text {
+namespace quern::detail::text {
 namespace {
 
 bool continues(char c)
@@ -31,6 +31,16 @@ std::size_t count_characters(std::string_view utf8)
     return static_cast<std::size_t>(std::ranges::count_if(utf8, std::not_fn(continues)));
 }
 
+void append_utf8(std::string& to, std::uint32_t point)
+{
+    if (point < 0x80) return to.push_back(static_cast<char>(point));
+    int shift = point < 0x800 ? 6 : point < 0x10000 ? 12 : 18;
+    std::uint32_t const size = shift == 6 ? 0xC0 : shift == 12 ? 0xE0 : 0xF0; // tells the size
+    to.push_back(static_cast<char>(size | point >> shift));
+    while ((shift -= 6) >= 0)
+        to.push_back(static_cast<char>(0x80 | (point >> shift & 0x3F)));
+}
+
 std::string_view beginning(std::string_view utf8, std::size_t most)
 {
     if (utf8.size() <= most) return utf8;
@@ -51,4 +61,4 @@ std::string valid_utf8(std::string_view text)
     return out;
 }
 
-} // namespace quern::text
+} // namespace quern::detail::text

@@ -1,10 +1,12 @@
 #include <quern/core/detail/text/xml.hpp>
 
+#include <quern/core/detail/text/utf8.hpp>
+
 #include <charconv>
 #include <cstdint>
 #include <vector>
 
-namespace quern::text {
+namespace quern::detail::text {
 namespace {
 
 constexpr std::string_view blanks = " \t\r\n";
@@ -20,28 +22,10 @@ bool is_name_character(char c)
         c == '.' || c == ':';
 }
 
-bool append_character(std::string& to, std::uint32_t point)
+bool is_character(std::uint32_t point)
 {
-    auto const put = [&](std::uint32_t byte) { to.push_back(static_cast<char>(byte)); };
-    bool const is_character = point == 0x9 || point == 0xA || point == 0xD || (point >= 0x20 && point <= 0xD7FF) ||
+    return point == 0x9 || point == 0xA || point == 0xD || (point >= 0x20 && point <= 0xD7FF) ||
         (point >= 0xE000 && point <= 0xFFFD) || (point >= 0x10000 && point <= 0x10FFFF);
-    if (!is_character) return false;
-    if (point < 0x80) {
-        put(point);
-    } else if (point < 0x800) {
-        put(0xC0 | point >> 6);
-        put(0x80 | (point & 0x3F));
-    } else if (point < 0x10000) {
-        put(0xE0 | point >> 12);
-        put(0x80 | (point >> 6 & 0x3F));
-        put(0x80 | (point & 0x3F));
-    } else {
-        put(0xF0 | point >> 18);
-        put(0x80 | (point >> 12 & 0x3F));
-        put(0x80 | (point >> 6 & 0x3F));
-        put(0x80 | (point & 0x3F));
-    }
-    return true;
 }
 
 /// Appends the character of a name between '&' and ';'. Returns false when there is none.
@@ -60,7 +44,9 @@ bool append_entity(std::string& to, std::string_view name)
     if (base == 16) name.remove_prefix(1);
     std::uint32_t point = 0;
     auto const [end, ec] = std::from_chars(name.data(), name.data() + name.size(), point, base);
-    return ec == std::errc() && end == name.data() + name.size() && append_character(to, point);
+    if (ec != std::errc() || end != name.data() + name.size() || !is_character(point)) return false;
+    append_utf8(to, point);
+    return true;
 }
 
 class xml_reader {
@@ -211,4 +197,4 @@ std::optional<xml_texts> read_xml(std::string_view text)
     return xml_reader(text).read();
 }
 
-} // namespace quern::text
+} // namespace quern::detail::text

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern::text {
+namespace quern::detail::text {
 
 /// Texts of the small XML documents of AWS' query protocol.
 struct xml_texts {
@@ -28,4 +28,4 @@ struct xml_texts {
 /// send none.
 std::optional<xml_texts> read_xml(std::string_view);
 
-} // namespace quern::text
+} // namespace quern::detail::text
