@@ -47,7 +47,9 @@ asio::awaitable<result<std::string>> dead_letters_of(session& s, std::string que
     request.attribute_names.emplace_back("RedrivePolicy");
     auto const got = co_await s.sqs.get_queue_attributes(std::move(request));
     if (!got) co_return got.error();
-    co_return std::string(sqs::queue_name_in(sqs::redrive_policy_in(got->attributes).dead_letter_arn));
+    auto const policy = sqs::redrive_policy_in(got->attributes);
+    if (!policy) co_return policy.error();
+    co_return std::string(sqs::queue_name_in(policy->dead_letter_arn));
 }
 
 /// The option that cannot be followed, in words; empty when all is well.

@@ -74,7 +74,7 @@ bool is_of_redrives(std::string_view name)
         sim::redrive_scenarios().end();
 }
 
-sim::run_result pass(std::string_view name, std::uint64_t seed, bool traced)
+sim::run_result run_day(std::string_view name, std::uint64_t seed, bool traced)
 try {
     if (is_of_redrives(name)) return sim::run(sim::draw_redrive(name, seed), traced);
     sim::run_options options;
@@ -89,9 +89,11 @@ try {
 int trace(std::vector<std::string_view> const& names, span seeds)
 {
     if (names.size() != 1 || seeds.count() != 1) return complain("--trace wants one --scenario and one seed", usage);
-    auto const got = pass(names.front(), seeds.first, true);
+    auto const got = run_day(names.front(), seeds.first, true);
     for (auto const& line : got.trace)
         fmt::print("{}\n", line);
+    for (auto const& violation : got.violations)
+        fmt::print("broken: {}\n", violation);
     fmt::print("{} after {} virtual seconds\n", got.passed() ? "passed" : "FAILED",
         std::chrono::floor<std::chrono::seconds>(got.lasted).count());
     return got.passed() ? ok : failed;
@@ -150,7 +152,7 @@ int run_sim(sim_options const& o)
         for (auto i = next++; i < total; i = next++) {
             auto const name = names[i % names.size()];
             auto const seed = seeds.first + i / names.size();
-            auto const got = pass(name, seed, false);
+            auto const got = run_day(name, seed, false);
             milliseconds += static_cast<std::uint64_t>(got.lasted.count());
             std::lock_guard const lock(output);
             drains.add(got.drains);

@@ -211,6 +211,24 @@ BOOST_AUTO_TEST_CASE(the_page_comes_with_its_policy_and_metrics_where_there_are_
     BOOST_TEST(with.get("/metrics").fields.at("content-type") == "text/plain; version=0.0.4; charset=utf-8");
 }
 
+BOOST_AUTO_TEST_CASE(an_autoscaler_hears_503_while_the_number_of_processes_is_not_known)
+{
+    BOOST_TEST(open_door().get("/wanted").status == 404);
+    admin::door_options options;
+    std::atomic<bool> is_known = false;
+    options.wanted = [&is_known] {
+        return is_known ? admin::wanted_processes{3, "many wait"} : admin::wanted_processes{};
+    };
+    open_door door(options);
+    auto const unknown = door.get("/wanted");
+    BOOST_TEST(unknown.status == 503);
+    BOOST_TEST(unknown.body == R"({"text":"not known yet"})");
+    is_known = true;
+    auto const known = door.get("/wanted");
+    BOOST_TEST(known.status == 200);
+    BOOST_TEST(known.body == R"({"wanted_replicas":3,"text":"many wait"})");
+}
+
 BOOST_AUTO_TEST_CASE(scrapers_get_the_form_of_metrics_that_they_would_rather_have)
 {
     admin::door_options options;

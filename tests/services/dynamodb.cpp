@@ -168,6 +168,12 @@ BOOST_AUTO_TEST_CASE(reads_answers_of_other_shapes_than_the_models_as_failures)
         auto const said = run(io, client.get_item({"t", key("a")}));
         BOOST_TEST(said.has_error(), body);
     }
+    std::vector<statement> const two(2, {"DELETE FROM \"t\" WHERE id=?", {attribute::text("a")}});
+    for (auto const* body : {"{}", "{\"Responses\":[{}]}", "{\"Responses\":[{},5]}", "{\"Responses\":[[],{}]}"}) {
+        service.instead = [&](string const&) { return dynamodb_tables::reply{200, body}; };
+        auto const said = run(io, client.batch_execute_statement(batch_execute_statement_request(two)));
+        BOOST_TEST(said.has_error(), body); // an entry that is no object counted as done
+    }
 }
 
 BOOST_AUTO_TEST_CASE(can_be_called_from_another_strand_and_ends_what_waits_when_it_goes)

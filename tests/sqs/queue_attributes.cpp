@@ -12,18 +12,45 @@ BOOST_AUTO_TEST_CASE(a_redrive_policy_names_its_queue)
     struct {
         char const* policy;
         char const* arn;
+        int receives;
     } const table[] = {
         {R"({"deadLetterTargetArn":"arn:aws:sqs:eu-west-1:1:dead","maxReceiveCount":3})",
-            "arn:aws:sqs:eu-west-1:1:dead"},
-        {R"({ "maxReceiveCount":"3", "deadLetterTargetArn" : "a:b" })", "a:b"},
-        {R"({"maxReceiveCount":3})", ""},
-        {R"({"deadLetterTargetArn":)", ""},
-        {R"({"deadLetterTargetArn":"a)", ""},
-        {"", ""},
+            "arn:aws:sqs:eu-west-1:1:dead", 3},
+        {R"({ "maxReceiveCount":"7", "deadLetterTargetArn" : "a:b" })", "a:b", 7},
+        {"", "", 0},
     };
-    BOOST_TEST(redrive_policy_in({}).dead_letter_arn == "");
-    for (auto const& row : table)
-        BOOST_TEST(redrive_policy_in({{"RedrivePolicy", row.policy}}).dead_letter_arn == row.arn);
+    BOOST_TEST(redrive_policy_in({})->dead_letter_arn == "");
+    for (auto const& row : table) {
+        auto const read = redrive_policy_in({{"RedrivePolicy", row.policy}}).value();
+        BOOST_TEST(read.dead_letter_arn == row.arn);
+        BOOST_TEST(read.max_receives == row.receives);
+    }
+}
+
+// It was taken for none, and rejected messages were deleted though the queue has a dead-letter queue.
+BOOST_AUTO_TEST_CASE(a_redrive_policy_that_cannot_be_read_is_an_error)
+{
+    for (auto const* policy : {
+             R"({"maxReceiveCount":3})",
+             R"({"deadLetterTargetArn":"a:b"})",
+             R"({"deadLetterTargetArn":"a:b","maxReceiveCount":0})",
+             R"({"deadLetterTargetArn":"a:b","maxReceiveCount":-5})",
+             R"({"deadLetterTargetArn":"a:b","maxReceiveCount":"-5"})",
+             R"({"deadLetterTargetArn":"a:b","maxReceiveCount":"3x"})",
+             R"({"deadLetterTargetArn":"a:b","maxReceiveCount":"99999999999"})",
+             R"({"deadLetterTargetArn":"a:b","maxReceiveCount":1000001})",
+             R"({"deadLetterTargetArn":"","maxReceiveCount":3})",
+             R"({"deadLetterTargetArn":5,"maxReceiveCount":3})",
+             R"({"deadLetterTargetArn":)",
+             R"({"deadLetterTargetArn":"a)",
+             "[]",
+             "null",
+             "none",
+         }) {
+        auto const read = redrive_policy_in({{"RedrivePolicy", policy}});
+        BOOST_TEST(!read.has_value(), policy);
+        if (!read) BOOST_TEST((read.error().code == errc::bad_reply));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_depth_needs_all_three_numbers)

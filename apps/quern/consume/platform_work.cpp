@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 namespace quern::app {
@@ -84,7 +85,8 @@ struct platform_work::station {
     std::optional<services::notice_watch_options> notices;
     std::optional<services::notice_watch> watch;
     std::optional<policy::replica_options> advice;
-    std::shared_ptr<metrics::replica_advisor> advisor;
+    std::mutex lock;                                   // of `advisor` while the admin port may answer
+    std::shared_ptr<metrics::replica_advisor> advisor; // null until the queue's consumer is made
     bool advising = false;
     alarm ended;
 };
@@ -176,9 +178,11 @@ std::shared_ptr<observer> platform_work::observe(std::string const& url, std::sh
     if (!at_->advice) return next;
     metrics::replica_advisor_options options;
     options.rule = *at_->advice;
-    at_->advisor =
+    auto const advisor =
         std::make_shared<metrics::replica_advisor>(at_->io.get_executor(), url, std::move(options), std::move(next));
-    return at_->advisor;
+    std::lock_guard const held(at_->lock);
+    at_->advisor = advisor;
+    return advisor;
 }
 
 std::function<admin::wanted_processes()> platform_work::wanted() const
@@ -187,7 +191,9 @@ std::function<admin::wanted_processes()> platform_work::wanted() const
     return [at = std::weak_ptr(at_)] {
         admin::wanted_processes out;
         auto const here = at.lock();
-        if (!here || !here->advisor) return out;
+        if (!here) return out;
+        std::lock_guard const held(here->lock);
+        if (!here->advisor) return out;
         auto said = here->advisor->advice();
         out.replicas = said.replicas;
         out.text = std::move(said.text);

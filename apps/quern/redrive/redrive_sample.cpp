@@ -221,7 +221,7 @@ asio::awaitable<void> ask_about(session& s, std::string url, look& l)
     ++l.requests;
     auto const got = co_await s.sqs.get_queue_attributes(std::move(ask));
     if (!got) co_return;
-    l.moves_on_after = sqs::redrive_policy_in(got->attributes).max_receives;
+    if (auto const policy = sqs::redrive_policy_in(got->attributes)) l.moves_on_after = policy->max_receives;
     if (auto const depth = sqs::depth_in(got->attributes)) l.depth = depth->total();
 }
 

@@ -30,7 +30,7 @@ struct picture {
 /// Processes like this one that are wanted: for an autoscaler.
 struct wanted_processes {
     std::optional<std::size_t> replicas{}; ///< absent: not known yet
-    std::string text;                      ///< why so many
+    std::string text = "not known yet";    ///< why so many
 };
 
 /// One line of JSON, as docs/guide/watching.md tells it:

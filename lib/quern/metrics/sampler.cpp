@@ -108,7 +108,7 @@ asio::awaitable<void> sampler::ask(watched const& w)
     std::string arn;
     if (got) {
         if (auto const known = sqs::depth_in(got->attributes)) here = *known;
-        arn = sqs::redrive_policy_in(got->attributes).dead_letter_arn;
+        if (auto policy = sqs::redrive_policy_in(got->attributes)) arn = std::move(policy->dead_letter_arn);
     } else {
         log_.write(log_level::warning, "queue depth", describe(got.error()), time_.now());
     }

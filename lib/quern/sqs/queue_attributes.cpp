@@ -3,23 +3,25 @@
 #include <quern/core/detail/text/reading.hpp>
 #include <quern/core/simdjson.hpp>
 
-#include <charconv>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace quern::sqs {
 
 namespace {
 
-int count_in(simdjson::dom::element const& given)
+/// Absent: it is no count of receives.
+std::optional<int> count_in(simdjson::dom::element const& given)
 {
-    if (std::int64_t n = 0; given.get(n) == simdjson::SUCCESS)
-        return n > 0 && n <= 1'000'000 ? static_cast<int>(n) : 0;
-    std::string_view digits; // as consoles and templates write it
-    if (given.get(digits) != simdjson::SUCCESS) return 0;
-    int out = 0;
-    std::from_chars(digits.data(), digits.data() + digits.size(), out);
-    return out;
+    std::int64_t n = 0;
+    if (given.get(n) != simdjson::SUCCESS) {
+        std::string_view digits; // as consoles and templates write it
+        if (given.get(digits) != simdjson::SUCCESS) return {};
+        n = quern::detail::text::number_in<std::int64_t>(digits).value_or(0);
+    }
+    if (n < 1 || n > 1'000'000) return {};
+    return static_cast<int>(n);
 }
 
 std::string_view text_at(string_map const& attributes, std::string const& name)
@@ -47,17 +49,22 @@ result<queue_depth> depth_in(string_map const& attributes)
     return queue_depth{counts[0], counts[1], counts[2]};
 }
 
-redrive_policy redrive_policy_in(string_map const& attributes)
+result<redrive_policy> redrive_policy_in(string_map const& attributes)
 {
-    redrive_policy out;
+    auto const text = text_at(attributes, "RedrivePolicy");
+    if (text.empty()) return redrive_policy{};
+    failure const unreadable(errc::bad_reply, "RedrivePolicy: not as expected");
     simdjson::dom::parser parser;
     simdjson::dom::element policy, member;
-    simdjson::padded_string const padded(text_at(attributes, "RedrivePolicy"));
-    if (parser.parse(padded).get(policy) != simdjson::SUCCESS) return out;
-    if (policy.at_key("maxReceiveCount").get(member) == simdjson::SUCCESS) out.max_receives = count_in(member);
+    simdjson::padded_string const padded(text);
     std::string_view arn;
-    if (policy.at_key("deadLetterTargetArn").get(arn) == simdjson::SUCCESS) out.dead_letter_arn = arn;
-    return out;
+    if (parser.parse(padded).get(policy) != simdjson::SUCCESS ||
+        policy.at_key("maxReceiveCount").get(member) != simdjson::SUCCESS ||
+        policy.at_key("deadLetterTargetArn").get(arn) != simdjson::SUCCESS || arn.empty())
+        return unreadable;
+    auto const count = count_in(member);
+    if (!count) return unreadable;
+    return redrive_policy{*count, std::string(arn)};
 }
 
 } // namespace quern::sqs

@@ -24,11 +24,14 @@ std::vector<std::string> depth_attributes();
 /// Fails with  errc::bad_reply  a number is missing
 result<queue_depth> depth_in(string_map const& attributes);
 
-/// Content of a RedrivePolicy, as far as it can be read.
+/// Content of a RedrivePolicy.
 struct redrive_policy {
-    int max_receives = 0;        ///< 0: there is none
-    std::string dead_letter_arn; ///< empty: there is none
+    int max_receives = 0;        ///< 0: the queue has no policy
+    std::string dead_letter_arn; ///< empty: the queue has no policy
 };
-redrive_policy redrive_policy_in(string_map const& attributes);
+
+/// Fails with  errc::bad_reply  there is a policy, but one of its two members is missing or cannot be read: a queue
+/// with a dead-letter queue must not be taken for one without
+result<redrive_policy> redrive_policy_in(string_map const& attributes);
 
 } // namespace quern::sqs

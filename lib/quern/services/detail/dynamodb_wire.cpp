@@ -260,7 +260,8 @@ result<batch_execute_statement_request::response> decode(
     for (auto const one : answers) {
         auto& entry = out.emplace_back();
         dom::element error;
-        if (one["Error"].get(error) != simdjson::SUCCESS) continue;
+        if (!one.is_object()) return malformed("Responses: one is no JSON object");
+        if (one["Error"].get(error) != simdjson::SUCCESS) continue; // it succeeded
         entry.failed = failure_of(error);
         entry.found = item_at(error);
         if (!entry.found) entry.found = item_at(one);

@@ -67,7 +67,7 @@ void conclude_stage::ended(finished&& end, tick now)
     if (over) carry_out(h, its.on(life::event::lease_lost), now);
     auto const todo = its.on(life::event::end);
     auto const goes = its.is(life::state::gone);
-    auto const where =
+    auto const from_gate =
         what.is_news && !goes && !(todo & life::release) ? tell_gate(*h, news_of(what.said), now) : gate::answer();
     carry_out(h, todo, now);
     if (goes) return;
@@ -78,7 +78,7 @@ void conclude_stage::ended(finished&& end, tick now)
         its.on(life::event::keep);
         return context_.again.push_back(std::move(h));
     }
-    conclude(std::move(h), what, now, where);
+    conclude(std::move(h), what, now, from_gate);
 }
 
 /// Puts off a message that has not failed; nobody knows whether its next handler finds what it waits for.
@@ -186,7 +186,8 @@ void conclude_stage::heed(held_ptr const& h, life::actions todo, tick now)
         postpone(h, context_.options.backoff.delay(h->message.receive_count(), context_.random), now);
 }
 
-void conclude_stage::conclude(held_ptr h, meaning const& what, tick now, gate::answer const& where)
+/// Settles a message whose handler has ended, or keeps it here: `from_gate` tells whether an outage holds it back.
+void conclude_stage::conclude(held_ptr h, meaning const& what, tick now, gate::answer const& from_gate)
 {
     using kind = outcome::kind;
     auto const& said = what.said;
@@ -200,17 +201,17 @@ void conclude_stage::conclude(held_ptr h, meaning const& what, tick now, gate::a
         note(*h, what, {}, now);
         return give_back(std::move(h), now);
     }
-    auto its = circumstances_of(*h);
+    auto circumstances = circumstances_of(*h);
     if (said.what() == kind::release || said.what() == kind::retry_after)
-        its.was_just_back = given_back_.add(h->id_hash, now);
-    auto const next = verdict_of(said, its, context_.options, context_.random);
-    auto const to = context_.ending ? way::on : where.to;
-    auto back = where; // else its own backoff holds, and nothing longer
-    if (said.what() != kind::unavailable) back.delay = std::max(back.delay, next.delay);
-    std::optional<std::chrono::milliseconds> again;
+        circumstances.was_just_back = given_back_.add(h->id_hash, now);
+    auto const next = verdict_of(said, circumstances, context_.options, context_.random);
+    auto const to = context_.ending ? way::on : from_gate.to;
+    auto go_back = from_gate;
+    if (said.what() != kind::unavailable) go_back.delay = std::max(go_back.delay, next.delay); // its own backoff
+    std::optional<std::chrono::milliseconds> comes_again_after;
     if (next.what == verdict::kind::postpone && to != way::wait_here)
-        again = to == way::go_back ? back.delay : next.delay;
-    note(*h, what, again, now);
+        comes_again_after = to == way::go_back ? go_back.delay : next.delay;
+    note(*h, what, comes_again_after, now);
     if (next.what == verdict::kind::remove) return settle_.remove(std::move(h), now);
     if (next.what == verdict::kind::reject) return reject(std::move(h), next.reason, said.is_kept(), now);
     if (next.halts) {
@@ -219,7 +220,7 @@ void conclude_stage::conclude(held_ptr h, meaning const& what, tick now, gate::a
         context_.halt();
     }
     if (to == way::wait_here) return wait_here(std::move(h), now);
-    if (to == way::go_back) return stand_back(std::move(h), back, now);
+    if (to == way::go_back) return stand_back(std::move(h), go_back, now);
     if (said.what() == kind::unavailable) ages_.put_off(*h, next.delay);
     if (context_.is_last_receive(*h)) note_last_receive(*h, said, now);
     postpone(std::move(h), next.delay, now, next.waits_for_head);

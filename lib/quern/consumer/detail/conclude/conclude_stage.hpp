@@ -67,7 +67,7 @@ private:
     void note(held const&, meaning const&, std::optional<std::chrono::milliseconds> again, tick now);
     void note_last_receive(held const&, outcome const&, tick now);
     gate::answer tell_gate(held const&, gate::news const&, tick now);
-    void conclude(held_ptr, meaning const&, tick now, gate::answer const& where = {});
+    void conclude(held_ptr, meaning const&, tick now, gate::answer const& from_gate = {});
     void reject(held_ptr, std::string reason, bool is_kept, tick now);
     circumstances circumstances_of(held const&);
     void postpone(

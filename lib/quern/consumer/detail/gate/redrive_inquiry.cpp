@@ -19,8 +19,9 @@ asio::awaitable<void> gate_stage::learn_redrive_policy()
     auto const got = co_await context_.api.get_queue_attributes(std::move(ask));
     if (context_.ending) co_return;
     context_.wake.ring();
-    if (got) {
-        take_up(sqs::redrive_policy_in(got->attributes));
+    auto const policy = got ? sqs::redrive_policy_in(got->attributes) : got.error();
+    if (policy) {
+        take_up(*policy);
         if (redrive_.succeeded(context_.now()))
             context_.log.write(log_level::info, "redrive policy", "read at last", context_.now());
         co_return;
@@ -30,7 +31,7 @@ asio::awaitable<void> gate_stage::learn_redrive_policy()
     context_.log.write(log_level::warning, "redrive policy",
         context_.queue_url +
             ": cannot be read (sqs:GetQueueAttributes), so until it can an outage may fill the dead-letter queue" +
-            (!context_.options.poison_queue ? ", and rejected messages are put off: " : ": ") + describe(got.error()),
+            (!context_.options.poison_queue ? ", and rejected messages are put off: " : ": ") + describe(policy.error()),
         context_.now());
 }
 
