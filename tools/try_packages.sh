@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # usage: tools/try_packages.sh <folder of packages> [suite]
-# Installs them in a bare root of this Debian, or of the suite, and uses them there as one would who has nothing else. Needs root.
+# Installs them in a bare root of this Debian, or of the suite, and uses them there as one would who has nothing else; then walks
+# the guides there. Needs root.
 
 set -euo pipefail
 packages=$(realpath "$1")
@@ -19,6 +20,7 @@ fi
 rm -rf "$root/packages"
 mkdir "$root/packages"
 cp "$packages"/*.deb tests/package/embedding/*.cpp "$root/packages"
+cp -r docs "$root/packages/docs"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 
 cat >"$root/packages/try" <<'TRY'
@@ -34,9 +36,23 @@ bash -c 'source /usr/share/bash-completion/completions/quern
     COMP_WORDS=(quern consume --log-format e) COMP_CWORD=3
     _quern
     test "${COMPREPLY[*]}" = ecs'
+apt-get -q install --yes --no-install-recommends python3 curl
+walks=()
+python3 -B docs/examples/runbook.py /usr/bin/quern docs/guide/dead-letters.md >dead-letters.walk 2>&1 &
+walks+=($!)
+for page in relay local-broker alarms; do
+    python3 -B docs/examples/walk.py /usr/bin/quern docs/guide/$page.md >$page.walk 2>&1 &
+    walks+=($!)
+done
 apt-get -q install --yes --no-install-recommends ./libquern-dev_*.deb g++ pkgconf
 g++ -std=c++20 -O1 orders.cpp threads.cpp -o orders $(pkgconf --cflags --libs quern quern-broker)
 ./orders
+for walk in "${walks[@]}"; do
+    wait "$walk" || {
+        tail -n 20 ./*.walk
+        exit 1
+    }
+done
 apt-get -q purge --yes quern libquern-dev
 test ! -e /usr/bin/quern
 TRY

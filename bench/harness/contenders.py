@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from . import machine
@@ -60,6 +60,12 @@ def quern(program, threads):
                      absent=absent, guess=100_000)
 
 
+def at_once(program):
+    """Quern with receive_latency 0: where messages come one by one."""
+    usual = quern(program, 1)
+    return replace(usual, name="quern-at-once", env={"BENCH_RECEIVE_LATENCY_MS": "0"})
+
+
 def relays(program):
     """Those that bring messages to a web service: ours, the plain one in Go, and carrier where somebody has it."""
     program = Path(program).with_name("quern")
@@ -103,4 +109,4 @@ def install_others(names):
 
 def everyone(program):
     several = [quern(program, threads) for threads in (3, 4, 6, 8, 12, 16) if threads < len(machine.cores())]
-    return [wrk(), floor(program), quern(program, 1), quern(program, 2), *several, *relays(program), *others()]
+    return [wrk(), floor(program), quern(program, 1), quern(program, 2), at_once(program), *several, *relays(program), *others()]

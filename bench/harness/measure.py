@@ -7,7 +7,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from . import machine, numbers
@@ -21,7 +21,7 @@ class Failed(Exception):
     """Why a run has no result."""
 
 
-def environment(contender, scenario, in_flight, server, certificates, result):
+def environment(contender, scenario, in_flight, server, asked, certificates, result):
     """What bench/peers agrees on with us; nothing of the user's own settings for AWS."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "BENCH_"))}
     queue = "bench.fifo" if scenario.fifo else "bench"
@@ -34,6 +34,8 @@ def environment(contender, scenario, in_flight, server, certificates, result):
             **{name: value.replace("{url}", server.url) for name, value in contender.env.items()}}
     if contender.bare:
         told["BENCH_HANDLE"] = server.handle()
+    if asked:
+        told["BENCH_ASK"] = asked.url.removeprefix("http://")
     if certificates:
         told |= {"AWS_CA_BUNDLE": str(certificates.authority), "NODE_EXTRA_CA_CERTS": str(certificates.authority)}
     return {**kept, **told}
@@ -42,7 +44,7 @@ def environment(contender, scenario, in_flight, server, certificates, result):
 class Running:
     """A contender that runs."""
 
-    def __init__(self, contender, scenario, server, cores, certificates=None, in_flight=None):
+    def __init__(self, contender, scenario, server, cores, certificates=None, in_flight=None, asked=None):
         self.contender = contender
         self.in_flight = in_flight or scenario.in_flight
         self.folder = tempfile.TemporaryDirectory(prefix="quern-bench-")
@@ -56,7 +58,7 @@ class Running:
             self.process = subprocess.Popen(
                 ["taskset", "-c", ",".join(map(str, cores)), *command], stdout=subprocess.PIPE, stderr=errors, text=True,
                 stdin=subprocess.DEVNULL, start_new_session=True,
-                env=environment(contender, scenario, self.in_flight, server, certificates, self.result))
+                env=environment(contender, scenario, self.in_flight, server, asked, certificates, self.result))
         self.group = self.process.pid
         self.used = machine.Usage(self.group)
 
@@ -217,7 +219,8 @@ class Bench:
         with Yardstick(self.program, options, server_cores[0], tls) as server:
             if scenario.kind == "held":
                 return self.run_held(scenario, contender, server, cores)
-            with running(contender, scenario, server, cores, tls, in_flight) as client:
+            with self.asked(scenario, server_cores[0]) as asked, \
+                    running(contender, scenario, server, cores, tls, in_flight, asked) as client:
                 client.wait_until_ready()
                 if scenario.kind == "start":
                     return start(client, server)
@@ -225,6 +228,10 @@ class Bench:
                     return idle(client, server, self.pace)
                 found = steady(client, server, self.pace, scenario)
                 return {**found, "offered": scenario.offered(capacity) or None, "allowed": in_flight}
+
+    def asked(self, scenario, core):
+        """The service that handlers ask; None where they ask nobody."""
+        return Yardstick(self.program, ("--delay", scenario.ask_ms), core) if scenario.ask_ms else nullcontext()
 
     def run_held(self, scenario, contender, server, cores):
         with Yardstick(self.program, ("--limit", 0), cores[0]) as empty, \

@@ -7,6 +7,7 @@ IN_FLIGHT = 320  # for 32 loops of ten: enough for every contender to fill its c
 FEW = ("quern", "sqs-consumer", "aws-sdk-go", "aws-sdk-rust")
 SLOW = ("saturated", "load-10", "start", "idle")  # where those take part, once, that need half a minute to warm up
 TWO_THREADS = ("saturated", "saturated-4k", "tls")
+ASKERS = ("quern", "quern-at-once", "aws-sdk-rust")  # whose handlers can ask a service
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,10 @@ class Scenario:
     fail_one_in: int = 0
     load: float = 0  # share of the contender's own capacity at which messages arrive; 0: there is always another one
     rate: int = 0  # messages a second, the same for all
-    delay_ms: int = 0  # of the server's answers
+    delay_ms: int = 0  # of the server's answers; in_flight grows by what that needs
+    answer_ms: int = 0  # the same, and in_flight stays
+    ask_ms: int = 0  # handlers ask a service over a socket, which answers after that
+    full: bool = False  # with everything that Quern does for a user beside: tenants, idempotency, metrics, traces
     kind: str = "steady"  # steady: a window after a warm-up; held: until memory is full; start: until the first message is
     # deleted; idle: all at once, long
     tls: bool = False
@@ -52,18 +56,27 @@ class Scenario:
             # A message is in flight for two answers. Three times what that takes at full speed lets nobody wait for permits.
             options += ["--delay", self.delay_ms]
             in_flight += 10 * round(3 * capacity * 2 * self.delay_ms / 10_000)
+        if self.answer_ms:
+            options += ["--delay", self.answer_ms]
         return options, in_flight
 
     def env(self, in_flight):
         return {"BENCH_IN_FLIGHT": str(in_flight), "BENCH_HANDLER_MS": str(self.handler_ms),
-                "BENCH_FAIL_ONE_IN": str(self.fail_one_in)}
+                "BENCH_FAIL_ONE_IN": str(self.fail_one_in), "BENCH_FULL": str(int(self.full))}
 
 
 def group(count):
     return f"{count:,} group{'s' if count > 1 else ''}"
 
 
+def service(name, title, rate, **more):
+    return Scenario(f"service-{name}", title, server=("--poisson",), rate=rate, tls=True, answer_ms=10, ask_ms=20, in_flight=1000, **more)
+
+
 SCENARIOS = {scenario.name: scenario for scenario in (
+    *(service(str(rate), f"{rate:,} messages a second arrive over TLS, SQS answers after 10 ms, handlers ask for 20 ms", rate,
+              quick_rounds=1 if rate == 5_000 else 0) for rate in (500, 5_000, 20_000)),
+    service("full", "the same 5,000 with tenants' turns, idempotency, metrics and traces", 5_000, full=True),
     Scenario("saturated", "a backlog of 256 B messages", everyone=True, bare=True, rounds=3, quick_rounds=2),
     Scenario("saturated-4k", "a backlog of 4 KiB messages", server=("--body", 4096), everyone=True, bare=True),
     Scenario("saturated-json", "a backlog of 1 KiB of JSON, a sixth of it escaped in the answer", server=("--body", 1024, "--json")),
@@ -82,8 +95,7 @@ SCENARIOS = {scenario.name: scenario for scenario in (
                quick_few=("quern", "aws-sdk-go")) for many in (10, 1_000, 10_000, 100_000)),
     *(Scenario(f"failures-{percent}", f"a backlog, {percent} % of the handlers fail at first", fail_one_in=100 // percent,
                server=("--visibility", 2)) for percent in (1, 20)),
-    Scenario("tls", "a backlog, over TLS", tls=True, everyone=True, rounds=2, quick_rounds=1,
-             quick_few=("quern", "aws-sdk-go", "aws-sdk-rust")),
+    Scenario("tls", "a backlog, over TLS", tls=True, everyone=True, rounds=2),
     *(Scenario(f"fifo-{many}", f"a backlog in {group(many)} of a FIFO queue", server=("--groups", many), fifo=True,
                quick_rounds=1 if many == 100 else 0, quick_few=("quern", "aws-sdk-go")) for many in (1, 100, 10_000)),
     Scenario("relay", "a backlog, each message becomes a request to a web service, 50 at once", relayed=True, in_flight=50,
@@ -144,8 +156,12 @@ def takes_part(contender, scenario, quick, named):
         return contender.relays and scenario.relayed
     if contender.bare or contender.backlog_only:
         return scenario.bare
+    if scenario.ask_ms and (contender.name not in ASKERS or scenario.full and contender.name != "quern"):
+        return False
     if named:
         return True
+    if contender.name == "quern-at-once":
+        return 0 < scenario.rate <= 5_000 and not scenario.full and not quick
     if contender.threads > 1 and scenario.name not in TWO_THREADS or contender.slow and scenario.name not in SLOW:
         return False
     if quick and scenario.quick_few:

@@ -3,7 +3,8 @@
 // Its usual settings but three: BENCH_IN_FLIGHT is its max_in_flight, and it may have a receive and a delete under
 // way for each ten of them, as the loops of the SDKs have. With BENCH_THREADS=2 there are two consumers, each on an
 // io_context and a thread of its own, which is how one uses a second core.
-#include "contender.hpp"
+#include "everything.hpp"
+#include "service_pool.hpp"
 
 #include <quern/quern.hpp>
 
@@ -34,16 +35,27 @@ using bench::variable;
 struct settings {
     std::uint64_t in_flight = number(variable("BENCH_IN_FLIGHT", "1000"));
     std::chrono::milliseconds wait{number(variable("BENCH_HANDLER_MS", "0"))};
+    std::chrono::milliseconds latency{number(variable("BENCH_RECEIVE_LATENCY_MS", "5"))};
     std::uint64_t fail_one_in = number(variable("BENCH_FAIL_ONE_IN", "0"));
     std::uint64_t threads = number(variable("BENCH_THREADS", "1"));
     std::string queue = variable("BENCH_QUEUE_URL", "");
+    std::string ask = variable("BENCH_ASK", ""); // where handlers ask a service: host:port
+    bool full = number(variable("BENCH_FULL", "0")) == 1;
 };
 
 /// One consumer on one thread, with what it counted.
 struct worker {
     explicit worker(settings const& all) : its(all)
     {
-        if (its.wait.count() > 0)
+        if (!its.ask.empty()) service.emplace(its.ask);
+        if (its.full) {
+            beside.emplace(io, all.queue, its.ask);
+            beside->make(
+                io, consumer, [this](quern::delivery& d) { return ask_and_ack(d); }, options(all));
+        } else if (service)
+            consumer.emplace(
+                io, all.queue, [this](quern::delivery& d) { return ask_and_handle(d); }, options(all));
+        else if (its.wait.count() > 0)
             consumer.emplace(
                 io, all.queue, [this](quern::delivery& d) { return wait_and_handle(d); }, options(all));
         else
@@ -51,11 +63,21 @@ struct worker {
                 io, all.queue, [this](quern::delivery& d) { seen.meet(d.body()), end(d); }, options(all));
     }
 
+    void start()
+    {
+        consumer->drain_on({SIGTERM, SIGINT});
+        if (beside)
+            beside->run(io, *consumer);
+        else
+            consumer->start();
+    }
+
     static quern::consumer_options options(settings const& all)
     {
         quern::consumer_options out;
         out.limits.max_in_flight = std::max<std::size_t>(1, all.in_flight / all.threads);
         out.limits.max_polls = std::clamp<std::size_t>(out.limits.max_in_flight / 10, out.limits.max_polls, 1000);
+        out.receive_latency = all.latency;
         out.settle.max_calls = std::max(out.settle.max_calls, out.limits.max_polls);
         return out;
     }
@@ -67,6 +89,19 @@ struct worker {
         asio::steady_timer timer(ex, its.wait);
         co_await timer.async_wait(asio::use_awaitable);
         end(d);
+    }
+
+    asio::awaitable<void> ask_and_handle(quern::delivery& d)
+    {
+        seen.meet(d.body());
+        co_await service->ask();
+        end(d);
+    }
+
+    asio::awaitable<quern::outcome> ask_and_ack(quern::delivery& d)
+    {
+        co_await ask_and_handle(d);
+        co_return quern::ack();
     }
 
     void end(quern::delivery& d)
@@ -82,6 +117,8 @@ struct worker {
     settings const& its;
     bench::tally seen;
     asio::io_context io{1};
+    std::optional<bench::service_pool> service;
+    std::optional<bench::everything> beside;
     std::optional<quern::consumer> consumer;
 };
 
@@ -93,8 +130,7 @@ try {
     std::vector<std::unique_ptr<worker>> workers;
     for (std::uint64_t i = 0; i < all.threads; ++i) {
         workers.push_back(std::make_unique<worker>(all));
-        workers.back()->consumer->drain_on({SIGTERM, SIGINT});
-        workers.back()->consumer->start();
+        workers.back()->start();
     }
     std::puts("ready");
     std::fflush(stdout);

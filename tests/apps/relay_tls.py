@@ -165,6 +165,11 @@ class Certificates(ProgramTest):
         self.variables["QUERN_RELAY_OAUTH2_CLIENT_ID"] = "shop"
         with open(self.settings, "a", encoding="utf-8") as file:
             file.write(f'[relay.oauth2]\ntoken_url = "https://127.0.0.1:{server.port}/token"\nscope = "a b"\n')
+        self.create("checked")
+        out, _ = self.quern("relay", "checked", f"https://127.0.0.1:{server.port}/hook", "--config", self.settings, "--ca",
+                            self.at("authority"), "--check")
+        self.assertIn("a token is given", out)
+        del server.asked[:]
         relay = self.relay(server)
         program.until(lambda: len(server.taken), lambda count: count == 1)
         server.newest = 2  # the first one is revoked
@@ -178,6 +183,9 @@ class Certificates(ProgramTest):
 
     def test_no_message_is_lost_or_dead_while_there_is_no_token(self):
         server = self.guarded()
+        self.refuse("relay", "orders", "https://127.0.0.1:1/hook", "--check", "--oauth2-token-url", "https://127.0.0.1:1/token",
+                    "--oauth2-client-id", "shop", "--oauth2-secret-file", self.at("server"), status=1,
+                    mentions=["--oauth2-token-url", "127.0.0.1:1"])
         relay = self.relay(server, "--oauth2-token-url", "https://127.0.0.1:1/token", "--oauth2-client-id", "shop",
                            "--oauth2-secret-file", self.at("server"))
         self.assertIn("no token by OAuth2: https://127.0.0.1:1", wait_for(relay.stderr, "unavailable: "))

@@ -47,6 +47,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_work_is_refused_by_its_name)
     BOOST_TEST(refused([](auto& o) { o.limits.max_polls = 1'001; }) == "max_polls");
     BOOST_TEST(refused([](auto& o) { o.limits.handler_concurrency = 120'001; }) == "handler_concurrency");
     BOOST_TEST(refused([](auto& o) { o.wait_time = 21s; }) == "wait_time");
+    BOOST_TEST(refused([](auto& o) { o.receive_latency = 1'001ms; }) == "receive_latency");
+    BOOST_TEST(refused([](auto& o) { o.receive_latency = -1ms; }) == "receive_latency");
     BOOST_TEST(refused([](auto& o) { o.system_attributes = {"SentTimestmap"}; }) == "system_attributes");
     BOOST_TEST(refused([](auto& o) { o.wait_time = -1s; }) == "wait_time");
     BOOST_TEST(refused([](auto& o) { o.visibility_timeout = 2s; }) == "visibility_timeout");

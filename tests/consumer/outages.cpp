@@ -1,6 +1,7 @@
 #include "consumer/mill.hpp"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <limits>
 
@@ -356,6 +357,41 @@ BOOST_AUTO_TEST_CASE(turned_limits_leave_what_was_used_of_the_pace_used)
     }
     BOOST_TEST(calls_while_down - before >= 60u); // two a second, as without any turn
     BOOST_TEST(calls_while_down - before <= 150u);
+}
+
+// Only the head of each group runs, so the failures that tell of an outage are soon those of the same few messages.
+BOOST_AUTO_TEST_CASE(an_outage_of_an_hour_costs_few_messages_of_few_groups)
+{
+    struct {
+        outcome says;
+        int most_dead;
+    } const handlers[] = {{unavailable(), 2}, {retry(), 9}};
+    for (int i = 0; i < 12; ++i) {
+        auto const groups = std::array{1, 2, 3, 5, 9, 12}[static_cast<std::size_t>(i / 2)];
+        auto const& [says, most_dead] = handlers[i % 2];
+        BOOST_TEST_CONTEXT(groups << " groups, " << most_dead << " may die")
+        {
+            stricken day;
+            sqs::create_queue_request wanted("orders.fifo"), rest("dead.fifo");
+            wanted.attributes["FifoQueue"] = rest.attributes["FifoQueue"] = "true";
+            day.dead = day.engine.create_queue(rest, day.time.wall()).value().queue_url;
+            wanted.attributes["RedrivePolicy"] =
+                R"({"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:dead.fifo","maxReceiveCount":3})";
+            day.url = day.engine.create_queue(wanted, day.time.wall()).value().queue_url;
+            day.consume_what_depends(says);
+            day.down_from = day.time.now() + 1min;
+            day.down_until = day.time.now() + 1h;
+            for (int sent = 0; sent < 1'200; ++sent, day.time.run_for(day.io, 3s)) {
+                sqs::send_message_request one(day.url, std::to_string(sent));
+                one.group_id = std::to_string(sent % groups);
+                one.deduplication_id = std::to_string(sent);
+                day.engine.send_message(std::move(one), day.time.wall()).value();
+            }
+            BOOST_TEST(day.until(1h, [&day] { return day.empty(); }));
+            BOOST_TEST(day.in(day.dead) <= most_dead);
+            day.drained();
+        }
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

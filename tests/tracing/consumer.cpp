@@ -302,4 +302,24 @@ BOOST_AUTO_TEST_CASE(who_observes_behind_it_is_told_all)
     BOOST_TEST(value_of(only("process"), "quern.lease.extensions") == "1");
 }
 
+// A message that an outage keeps here runs again, and its span told of the extensions of the run before too.
+BOOST_AUTO_TEST_CASE(each_run_tells_of_its_own_extensions)
+{
+    trace();
+    observed_message m;
+    m.id = "m";
+    its->received(m);
+    for (int const extensions : {2, 1, 0}) {
+        its->began(m);
+        for (int n = 0; n < extensions; ++n)
+            its->lease_extended(m, 30s);
+        its->ended(m, handler_end::returned, outcome::kind::unavailable);
+    }
+    auto const runs = all("process");
+    BOOST_REQUIRE(runs.size() == 3u);
+    BOOST_TEST(value_of(runs[0], "quern.lease.extensions") == "2");
+    BOOST_TEST(value_of(runs[1], "quern.lease.extensions") == "1");
+    BOOST_TEST(value_of(runs[2], "quern.lease.extensions") == "none");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

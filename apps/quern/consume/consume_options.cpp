@@ -144,6 +144,7 @@ consumer_options options_from(consume_options const& o)
     }
     out.stall_after = o.stall_after;
     out.wait_time = duration_cast<seconds>(o.wait_time.value_or(o.until_empty ? 2s : 20s));
+    out.receive_latency = o.receive_latency;
     out.visibility_timeout = duration_cast<seconds>(o.visibility_timeout);
     out.drain_deadline = o.drain_deadline;
     out.handler_timeout = o.handler_timeout;
@@ -209,6 +210,10 @@ void add_consumer_options(command& to, consume_options& o)
         {"--wait-time DURATION", o.wait_time,
             "Wait so long, in whole seconds, for a message in each receive; default 20s, with --until-empty 2s",
             duration_within(0s, 20s)},
+        {"--receive-latency DURATION", o.receive_latency,
+            "Let a message wait so long in the queue that one receive brings several, while several arrive in that "
+            "time; 0: fast, and a request for each message",
+            duration_within(0s, 1s), shows_default()},
         {"--drain-deadline DURATION", o.drain_deadline,
             "End a drain after so long, although handlers may not have ended", duration_within(1s, 12h),
             shows_default()},

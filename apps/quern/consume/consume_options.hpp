@@ -34,6 +34,7 @@ struct consume_options {
     std::optional<std::chrono::milliseconds> stall_after = consumer_options().stall_after;
     std::chrono::milliseconds visibility_timeout = consumer_options().visibility_timeout;
     std::optional<std::chrono::milliseconds> wait_time;
+    std::chrono::milliseconds receive_latency = consumer_options().receive_latency;
     std::chrono::milliseconds drain_deadline = consumer_options().drain_deadline;
     std::optional<std::chrono::milliseconds> handler_timeout;
     std::optional<std::chrono::milliseconds> max_age;

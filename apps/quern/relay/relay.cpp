@@ -232,7 +232,8 @@ void add_relay(command& app, command_line& line)
     }
     command->add({
         {"--check", said->check,
-            "Read settings and files, ask --health-url once, look whether the queues are there, and end"},
+            "Read settings and files, ask --health-url and for a token once, look whether the queues are there, and "
+            "end"},
         {"--dry-run", said->dry_run, "Print the request of a message read from standard input, and end"},
     });
     add_consumer_options(*command, said->consume);

@@ -8,6 +8,7 @@
 #include <quern/aws/config/environment.hpp>
 #include <quern/core/detail/text/base64.hpp>
 #include <quern/core/detail/text/date.hpp>
+#include <quern/relay/detail/oauth2.hpp>
 #include <quern/sqs/queue_reference.hpp>
 
 #include <boost/asio/co_spawn.hpp>
@@ -118,6 +119,23 @@ relay::queue_name name_of(relay_settings const& how)
     return relay::queue_name::from_url("//" + account + '/' + std::string(sqs::queue_name_in(how.queue)), region);
 }
 
+/// Why the authorization server gives no token; nothing where it does.
+std::optional<std::string> token_trouble(boost::asio::io_context& io, relay_settings const& how)
+{
+    auto options = how.web;
+    options.environment = aws::process_environment;
+    net::web_hook_client web(io.get_executor(), std::move(options));
+    auto const tokens = relay::detail::tokens_of(web, *how.relay.oauth2, real_clock());
+    std::optional<std::string> out;
+    boost::asio::co_spawn(io, tokens->load(), [&](std::exception_ptr bug, result<aws::credentials> const& got) {
+        if (bug) std::rethrow_exception(bug);
+        if (!got) out = got.error().message;
+    });
+    io.run();
+    io.restart();
+    return out;
+}
+
 } // namespace
 
 int check(relay_settings const& how)
@@ -128,6 +146,9 @@ int check(relay_settings const& how)
     std::optional<std::string> sick;
     try {
         net::web_hook_client const web(io.get_executor(), how.web);
+        if (how.relay.oauth2) {
+            if (auto const why = token_trouble(io, how)) return complain("--oauth2-token-url: " + *why);
+        }
     } catch (std::exception const& e) {
         return complain(e.what(), usage);
     }
@@ -143,7 +164,7 @@ int check(relay_settings const& how)
         io.run();
     }
     if (sick) return complain("--health-url: " + *sick);
-    say(stdout, "{}: settings and files are in order{}\n", how.url,
+    say(stdout, "{}: settings and files are in order{}{}\n", how.url, how.relay.oauth2 ? ", a token is given" : "",
         how.checks_health ? ", and the health check succeeds" : "");
     return ok;
 }

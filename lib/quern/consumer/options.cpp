@@ -36,6 +36,7 @@ std::optional<failure> consumer_options::validate() const
         if (auto const why = concurrency->validate()) return why;
     }
     if (wait_time < 0s || wait_time > 20s) return wrong("wait_time must be from 0 to 20 s");
+    if (receive_latency < 0s || receive_latency > 1s) return wrong("receive_latency must be from 0 to 1 s");
     if (visibility_timeout < 3s || visibility_timeout > 12h) {
         return wrong("visibility_timeout must be from 3 s, so that it can be extended in time, to 12 h");
     }

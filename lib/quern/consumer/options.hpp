@@ -151,6 +151,13 @@ struct consumer_options {
     /// `drain_deadline`, because a drain lets the receives under way finish.
     std::chrono::seconds wait_time{20};
 
+    /// How long a message that has arrived may wait in the queue so that one receive brings several: 0 to 1 s. Only
+    /// while several arrive in that time, and no backlog waits. At 1,000 messages a second a receive brings five with
+    /// the default of 5 ms, half of what a delete waits for others. Zero: each is received at once; then every
+    /// message costs a receive, and as many receives are open (limits.max_polls at most) as arrive during twice a
+    /// request. What each costs: docs/guide/operating.md#latency-or-requests.
+    std::chrono::milliseconds receive_latency{5};
+
     /// The lease: how long a message stays hidden unless extended. Extended while its handler runs and until
     /// its delete is confirmed; 30 s bounds the delay after a crash. 3 s to 12 h.
     std::chrono::seconds visibility_timeout{30};

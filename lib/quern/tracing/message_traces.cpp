@@ -184,6 +184,7 @@ void message_traces::end_process(
     life& its, std::string_view id, char const* error, std::string why, char const* outcome)
 {
     its.runs = false;
+    auto const extensions = std::exchange(its.extensions, 0); // it may run again
     if (!its.self.sampled) return;
     auto s = span_of("process", "process", span_kind::consumer);
     s.self = its.self;
@@ -193,7 +194,7 @@ void message_traces::end_process(
     s.add("messaging.message.id", std::string(id));
     s.add("quern.message.receive_count", std::int64_t(its.attempt));
     if (outcome) s.add("quern.outcome", outcome);
-    if (its.extensions != 0) s.add("quern.lease.extensions", std::int64_t(its.extensions));
+    if (extensions != 0) s.add("quern.lease.extensions", std::int64_t(extensions));
     s.links.reserve(2);
     if (its.from) s.links.push_back({*its.from});
     if (its.answer) s.links.push_back({*its.answer});

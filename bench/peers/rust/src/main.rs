@@ -9,7 +9,10 @@ use futures_util::future::join_all;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::env::var;
+use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::sync::watch::Receiver as Watch;
 use tokio::time::sleep;
 
@@ -23,6 +26,38 @@ struct Settings {
     batch: i32,
     wait: Duration,
     fail_one_in: u64,
+    service: Option<Pool>,
+}
+
+/// Connections to the service that handlers ask, where a scenario has one.
+struct Pool {
+    address: String,
+    idle: Mutex<Vec<TcpStream>>,
+}
+
+impl Pool {
+    /// Asks with the least of HTTP, a request a connection at a time: what is measured is the wait and not an HTTP client.
+    async fn ask(&self) -> std::io::Result<()> {
+        let idle = self.idle.lock().expect("no handler panics").pop();
+        let mut with = match idle {
+            Some(there) => there,
+            None => {
+                let new = TcpStream::connect(&self.address).await?;
+                new.set_nodelay(true)?;
+                new
+            }
+        };
+        with.write_all(b"POST /hook HTTP/1.1\r\nHost: service\r\nContent-Length: 0\r\n\r\n").await?;
+        let (mut answer, mut got) = ([0; 1024], 0);
+        while !answer[..got].ends_with(b"\r\n\r\n") {
+            match with.read(&mut answer[got..]).await? {
+                0 => return Err(std::io::ErrorKind::UnexpectedEof.into()),
+                more => got += more,
+            }
+        }
+        self.idle.lock().expect("no handler panics").push(with);
+        Ok(())
+    }
 }
 
 /// What one loop counts, so that no lock is needed.
@@ -57,7 +92,11 @@ fn now() -> u64 {
 
 /// The handler; tells whether it succeeded. A body is "<microseconds when it was due> <number> <padding>".
 async fn handle(message: &Message, number: u64, settings: &Settings) -> bool {
-    if !settings.wait.is_zero() {
+    if let Some(service) = &settings.service {
+        if service.ask().await.is_err() {
+            return false;
+        }
+    } else if !settings.wait.is_zero() {
         sleep(settings.wait).await;
     }
     let told = message.attributes().and_then(|all| all.get(&MessageSystemAttributeName::ApproximateReceiveCount));
@@ -142,6 +181,7 @@ async fn run() -> Tally {
         batch: in_flight.min(10) as i32,
         wait: Duration::from_millis(setting("BENCH_HANDLER_MS", 0)),
         fail_one_in: setting("BENCH_FAIL_ONE_IN", 0),
+        service: var("BENCH_ASK").ok().map(|address| Pool { address, idle: Mutex::default() }),
     }));
     let mut terminated = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).expect("a signal handler");
     let (end, stop) = tokio::sync::watch::channel(false);

@@ -38,6 +38,9 @@ public:
     bool is_there() const { return state_ == state::there; }
     bool is_tried() const { return state_ == state::tried; }
 
+    /// The quickest answer that brought something in the last half minute, or in the one before.
+    tick::duration quickest() const { return quickest_; }
+
 private:
     enum class state { unknown, tried, there };
 

@@ -14,7 +14,6 @@ constexpr std::size_t most = 10;                      // of one receive
 constexpr std::chrono::milliseconds longest_free{20}; // the longest that a free place is left unused
 constexpr std::chrono::milliseconds first_poll_pause{100}, longest_poll_pause{10'000};
 constexpr std::chrono::seconds between_empty_answers{1}; // at least
-constexpr std::chrono::milliseconds longest_pace{5};     // half of what a delete waits for others
 
 } // namespace
 
@@ -79,6 +78,8 @@ void intake::answered(int asked, int got, tick started, tick now)
     set_pace(asked, got, now);
     if (pace_ == tick::duration() && 2 * got >= asked) {
         target_ = std::min(2 * target_, max_polls_);
+    } else if (latency_ == tick::duration() && they_wait_) {
+        keep_one_waiting(now - started);
     } else if (got == 1 && asked > 1 && target_ > 1 && they_wait_ && !backlog_.is_there()) {
         --target_; // it had waited for that one: fewer receives bring as much, several at a time
     }
@@ -99,6 +100,16 @@ void intake::look_for_backlog(int asked, int got, tick started, tick now)
     }
 }
 
+/// Has the next message meet a receive that waits. Each of several waits the longer, the more there are. When one has
+/// waited for as long as its way takes, the former is under way again before the next message comes, as a rule.
+void intake::keep_one_waiting(tick::duration took)
+{
+    if (took < 2 * backlog_.quickest())
+        target_ = std::min(target_ + 1, max_polls_);
+    else if (took > 4 * backlog_.quickest() && target_ > 2)
+        --target_;
+}
+
 /// The time in which two thirds of an answer arrive, so that few answers are full while all that has arrived fits
 /// into one. A full one among others is chance, and the next receive follows at once; where all that are under way
 /// come back full there is a backlog, for which nobody waits.
@@ -107,7 +118,7 @@ void intake::set_pace(int asked, int got, tick now)
     constexpr double fade = 7.0 / 8;
     full_ = got == asked ? full_ + 1 : 0;
     auto const since = now - std::exchange(brought_at_, now);
-    if (since > 20 * longest_pace) { // what was before says nothing
+    if (since > 20 * latency_) { // what was before says nothing
         arriving_ = {};
         arrived_ = 0;
         pace_ = {};
@@ -125,7 +136,7 @@ void intake::set_pace(int asked, int got, tick now)
         return;
     }
     auto const each = arriving_ / arrived_;
-    auto const pause = std::min<std::chrono::duration<double>>(each * asked * 2 / 3, longest_pace);
+    auto const pause = std::min<std::chrono::duration<double>>(each * asked * 2 / 3, latency_);
     pace_ = they_wait_ && pause > 2 * each ? std::chrono::duration_cast<tick::duration>(pause) : tick::duration();
 }
 

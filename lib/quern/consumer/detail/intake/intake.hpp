@@ -16,13 +16,16 @@ namespace quern::detail {
 /// A receive asks only for places that are free, and waits for ten of them (a quarter of `max_in_flight` when that is
 /// less, 20 ms at the most), because a receive of one costs as much as a receive of ten. On an idle queue it asks for
 /// no more than that: the first message answers it, and the places that it reserves may be lent. For the same reason
-/// receives are paced once they bring all that arrives, and that is several messages in a few milliseconds. While a
-/// backlog waits, their number doubles with each answer and nothing paces them.
+/// receives are paced once they bring all that arrives, and that is several messages within `latency`. While a
+/// backlog waits, their number doubles with each answer and nothing paces them. Where `latency` is zero, so many are
+/// open that an arriving message meets one that waits.
 class intake {
 public:
-    /// `they_wait`: receives are long polls.
-    intake(std::size_t max_in_flight, std::size_t max_polls, std::uint64_t seed, bool they_wait = true)
-        : max_in_flight_(max_in_flight), max_polls_(max_polls), random_(seed), they_wait_(they_wait)
+    /// `they_wait`: receives are long polls. `latency`: consumer_options::receive_latency.
+    intake(std::size_t max_in_flight, std::size_t max_polls, std::uint64_t seed, bool they_wait = true,
+        tick::duration latency = std::chrono::milliseconds(5))
+        : max_in_flight_(max_in_flight), max_polls_(max_polls), random_(seed), they_wait_(they_wait),
+          latency_(latency)
     {}
 
     /// From now on. What is under way stays so; below what is held or under way none begins.
@@ -57,12 +60,14 @@ public:
 
 private:
     void set_pace(int asked, int got, tick now);
+    void keep_one_waiting(tick::duration took);
     void look_for_backlog(int asked, int got, tick started, tick now);
 
     std::size_t max_in_flight_;
     std::size_t max_polls_;
     std::mt19937_64 random_;
     bool they_wait_;
+    tick::duration latency_;
     std::size_t target_ = 1; // polls wanted
     std::size_t polls_ = 0;
     std::size_t coming_ = 0;

@@ -45,8 +45,9 @@ std::int32_t milliseconds_since(std::optional<wall_time> sent, wall_time now)
 } // namespace
 
 intake_stage::intake_stage(stage_context& c, gate_stage& to, run_stage& run)
-    : context_(c), to_(to), run_(run), rule_(c.options.limits.max_in_flight, c.options.limits.max_polls,
-                                           seeded(c.options.seed), c.options.wait_time.count() != 0),
+    : context_(c), to_(to), run_(run),
+      rule_(c.options.limits.max_in_flight, c.options.limits.max_polls, seeded(c.options.seed),
+          c.options.wait_time.count() != 0, c.options.receive_latency),
       patience_(c.options.give_up.after, c.options.give_up.at_start_after), drain_budget_(c.options.drain_deadline)
 {}
 
