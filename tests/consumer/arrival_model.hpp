@@ -31,7 +31,7 @@ inline int full_answer(std::mt19937_64&)
     return 10;
 }
 
-/// Messages arrive at random, or at rate 0 have all arrived before, and a service answers long polls as soon as it has
+/// Messages arrive at random, or at rate 0 have all arrived before. A service answers long polls as soon as it has
 /// some, with `size` of them at most.
 inline tally receive_what_arrives(double rate, std::chrono::nanoseconds there_and_back,
     std::function<int(std::mt19937_64&)> const& size = full_answer,

@@ -170,6 +170,25 @@ BOOST_AUTO_TEST_CASE(wants_a_failed_message_to_wait_for_as_long_as_was_asked)
     never.expect("has failed, and nobody has put it off");
 }
 
+// guards, seed 5: leases grow with the time that a handler runs, and it ended as it was extended.
+BOOST_AUTO_TEST_CASE(takes_a_change_that_left_as_the_handler_ended_for_an_extension)
+{
+    book grown, other;
+    for (auto* b : {&grown, &other}) {
+        b->receive(0, 1, 1);
+        b->books.started(0, 1);
+        b->pass(2s);
+        b->hide(0, 1, 1, 3s);
+        b->pass(2900ms);
+        b->books.ended(0, 1, {kind::failed, 10s}, true);
+        b->hide(0, 1, 1, b == &grown ? 4s : 2s);
+        b->pass(10ms);
+        b->hide(0, 1, 1, 10s);
+    }
+    grown.expect_nothing();
+    other.expect("before its backoff is over");
+}
+
 BOOST_AUTO_TEST_CASE(wants_a_lease_extended_until_the_delete_is_confirmed)
 {
     book b;

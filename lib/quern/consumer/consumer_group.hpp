@@ -76,14 +76,24 @@ public:
     /// like. `weight`: its part when all are busy, 1 to 1000.
     ///
     /// Requires  start() was not called yet.
-    /// Throws    as the constructor of consumer; also for a queue that is there already, a weight out of bounds, and
-    ///           more queues than max_in_flight.
+    /// Throws    as the constructor of consumer; also for a queue that is there already on that executor, a weight
+    ///           out of bounds, and more queues than max_in_flight.
     template <class F>
     consumer& add(
         std::string queue_url, F handle, consumer_options options = consumer_options(), std::size_t weight = 1)
     {
-        return add(
-            nullptr, std::move(queue_url), detail::make_handlers(std::move(handle)), std::move(options), weight);
+        return add(ex_, std::move(queue_url), std::move(handle), std::move(options), weight);
+    }
+
+    /// The same on another executor. A queue may have several consumers, each on an executor of its own: on a thread
+    /// each they use as many cores, and call the handler on all of them. Another context, and the group's own, do not
+    /// run out of work from now on until all consumers have ended.
+    template <class F>
+    consumer& add(boost::asio::any_io_executor on, std::string queue_url, F handle,
+        consumer_options options = consumer_options(), std::size_t weight = 1)
+    {
+        return add(std::move(on), nullptr, std::move(queue_url), detail::make_handlers(std::move(handle)),
+            std::move(options), weight);
     }
 
     /// The same with a client of yours, which several may share: it needs connections for the sum.
@@ -91,7 +101,7 @@ public:
     consumer& add(sqs::api& api, std::string queue_url, F handle, consumer_options options = consumer_options(),
         std::size_t weight = 1)
     {
-        return add(&api, std::move(queue_url), detail::make_handlers(std::move(handle)), std::move(options), weight);
+        return add(ex_, &api, std::move(queue_url), detail::make_handlers(std::move(handle)), std::move(options), weight);
     }
 
     /// One of them.
@@ -162,7 +172,8 @@ public:
     }
 
 private:
-    consumer& add(sqs::api*, std::string queue_url, handlers, consumer_options, std::size_t weight);
+    consumer& add(boost::asio::any_io_executor, sqs::api*, std::string queue_url, handlers, consumer_options,
+        std::size_t weight);
     boost::asio::awaitable<result<drain_report>> run_to_end();
     boost::asio::awaitable<drain_report> drain_within(std::chrono::milliseconds);
     boost::asio::awaitable<drain_report> end_of_drain();

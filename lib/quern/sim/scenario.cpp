@@ -330,6 +330,7 @@ scenario draw(std::string_view name, std::uint64_t seed)
         // Where a day bounds what an outage may cost, or a speed, the number of handlers at once is given.
         auto const finds = out.speeds.empty() && out.max_receives == 0;
         if (apart.one_in(4) && finds) out.consumer.concurrency.emplace();
+        if (apart.one_in(3)) out.consumer.receive_latency = apart.one_in(2) ? 0ms : apart.between(1ms, 1s);
         std::ranges::stable_sort(out.incidents, {}, &incident::at);
         return out;
     }

@@ -1,6 +1,7 @@
 #include <quern/sim/subject.hpp>
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <stdexcept>
 
@@ -27,8 +28,8 @@ public:
     }
     void drain(std::chrono::milliseconds limit) override
     {
-        asio::co_spawn(io_, consumer_.drain(limit), [](std::exception_ptr bug, drain_report const&) {
-            if (bug) std::rethrow_exception(bug);
+        consumer_.drain(limit, [](boost::system::error_code ec, drain_report const&) {
+            if (ec) throw boost::system::system_error(ec);
         });
     }
     std::size_t in_flight() const override { return consumer_.in_flight(); }
@@ -41,8 +42,7 @@ public:
     }
     void set_limits(consumer_limits const& to) override
     {
-        asio::co_spawn(io_, consumer_.set_limits(to), [](std::exception_ptr bug, result<void> const& said) {
-            if (bug) std::rethrow_exception(bug);
+        consumer_.set_limits(to, [](result<void> const& said) {
             if (said.has_error() && said.error().code != errc::stopped) throw std::logic_error(said.error().message);
         });
     }

@@ -325,12 +325,13 @@ private:
         return timeout != its.lease || early || rejected || mine.ended_at == mine.arrived_at;
     }
 
-    /// Lets pass a change that left at the moment at which the handler ended: it may be an extension of before.
+    /// Lets pass what left as the handler ended, if it may extend: by a lease, or by the time that it had run.
     void check_backoff(message const& m, share& mine, int number, std::chrono::seconds timeout, tick sent_at)
     {
         if (mine.running != 0) return;
         auto const early = mine.not_before - m.until;
-        auto const is_new = sent_at > mine.ended_at || timeout != w_.of(process_).lease;
+        auto const has_run = std::chrono::floor<std::chrono::seconds>(sent_at - mine.began_at);
+        auto const is_new = sent_at > mine.ended_at || (timeout != w_.of(process_).lease && timeout != has_run);
         if (early > 0s && mine.postponed)
             w_.complain(name(process_, number) + ": its backoff is shortened by " + in_seconds(early));
         else if (early > 0s && sent_at >= mine.ended_at && is_new)

@@ -1,6 +1,10 @@
 #include <quern/consumer/detail/group.hpp>
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
+#include <boost/asio/prefer.hpp>
+#include <boost/asio/query.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -10,6 +14,27 @@ namespace quern::detail {
 
 namespace asio = boost::asio;
 
+namespace {
+
+struct work final : lodgers::lodger {
+    explicit work(asio::any_io_executor const& of)
+        : counted(asio::prefer(of, asio::execution::outstanding_work.tracked))
+    {}
+
+    asio::any_io_executor const counted;
+};
+
+} // namespace
+
+busy_context::busy_context(asio::any_io_executor const& of)
+    : at_(lodgers::move_in(asio::query(of, asio::execution::context), std::make_shared<work>(of)))
+{}
+
+busy_context::~busy_context()
+{
+    lodgers::visit const last(at_, lodgers::purpose::move_out);
+}
+
 group_state::group_state(asio::any_io_executor ex, consumer_group_options const& options)
     : strand_(compact_strand::on(std::move(ex))), options_(options),
       time_(options.time ? *options.time : real_clock()), wake_(time_, strand_)
@@ -17,6 +42,12 @@ group_state::group_state(asio::any_io_executor ex, consumer_group_options const&
 
 void group_state::add(std::unique_ptr<consumer> it, std::size_t weight, std::size_t most)
 {
+    auto const of = [](asio::any_io_executor const& ex) { return &asio::query(ex, asio::execution::context); };
+    auto const its = it->get_executor();
+    if (of(its) != of(strand_.inner())) {
+        busy_.emplace_back(its);
+        busy_.emplace_back(strand_.inner());
+    }
     all_.push_back({std::move(it), weight, most, most});
 }
 
@@ -140,6 +171,7 @@ void group_state::leave(std::shared_ptr<end_waiter> const& who)
 void group_state::end()
 {
     ended_ = true;
+    busy_.clear();
     wake_.ring();
     for (auto const& who : std::exchange(waiting_, {}))
         who->tell(gave_up_, report_);
@@ -158,6 +190,7 @@ void group_state::abandon()
 void group_state::move_out_if_done()
 {
     if (!abandoned_ || (started_ && !ended_)) return;
+    busy_.clear();
     lodgers::visit const last(at, lodgers::purpose::move_out);
 }
 

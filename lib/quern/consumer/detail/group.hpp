@@ -6,11 +6,23 @@
 #include <quern/core/alarm.hpp>
 #include <quern/core/detail/compact_strand.hpp>
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
 
 namespace quern::detail {
+
+/// Keeps a context from running out of work, unless it ends.
+class busy_context {
+public:
+    explicit busy_context(boost::asio::any_io_executor const&);
+    busy_context(busy_context const&) = delete;
+    ~busy_context();
+
+private:
+    lodgers::place const at_;
+};
 
 /// The consumers of a `consumer_group` at work: who shares with whom, and what has ended.
 ///
@@ -19,6 +31,7 @@ class group_state : public std::enable_shared_from_this<group_state> {
 public:
     group_state(boost::asio::any_io_executor, consumer_group_options const&);
 
+    /// A consumer of another context keeps both busy until all have ended: each waits for the other at times.
     void add(std::unique_ptr<consumer>, std::size_t weight, std::size_t most);
     std::size_t size() const { return all_.size(); }
 
@@ -56,6 +69,7 @@ private:
     clock& time_;
     alarm wake_;
     std::vector<colleague> all_;
+    std::deque<busy_context> busy_;
     std::vector<std::shared_ptr<end_waiter>> waiting_;
     std::size_t at_work_ = 0;
     bool started_ = false, ended_ = false, abandoned_ = false;

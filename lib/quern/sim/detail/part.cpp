@@ -1,5 +1,6 @@
 #include <quern/sim/detail/part.hpp>
 
+#include <boost/asio/deferred.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
@@ -153,7 +154,11 @@ asio::awaitable<outcome> play(part role, stage on)
     if (role.what == part::kind::extends) {
         co_await work(role, on.time, role.takes / 2);
         auto const lease = std::chrono::ceil<std::chrono::seconds>(role.delay);
-        auto const said = co_await on.message.extend(lease);
+        result<void> said;
+        if (role.delay.count() % 2 == 0)
+            said = co_await on.message.extend(lease);
+        else
+            said = co_await on.message.extend(lease, asio::deferred);
         if (!said) throw boost::system::system_error(said.error().code);
     }
     if (role.what == part::kind::guards) {

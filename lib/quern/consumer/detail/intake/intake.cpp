@@ -111,8 +111,8 @@ void intake::keep_one_waiting(tick::duration took)
 }
 
 /// The time in which two thirds of an answer arrive, so that few answers are full while all that has arrived fits
-/// into one. A full one among others is chance, and the next receive follows at once; where all that are under way
-/// come back full there is a backlog, for which nobody waits.
+/// into one, with as many receives as begin while one is under way. A full one among others is chance, and the next
+/// receive follows at once; where all that are under way come back full there is a backlog, for which nobody waits.
 void intake::set_pace(int asked, int got, tick now)
 {
     constexpr double fade = 7.0 / 8;
@@ -136,8 +136,12 @@ void intake::set_pace(int asked, int got, tick now)
         return;
     }
     auto const each = arriving_ / arrived_;
-    auto const pause = std::min<std::chrono::duration<double>>(each * asked * 2 / 3, latency_);
+    auto const most_of_one = each * asked * 2 / 3;
+    auto const pause = std::min<std::chrono::duration<double>>(most_of_one, latency_);
     pace_ = they_wait_ && pause > 2 * each ? std::chrono::duration_cast<tick::duration>(pause) : tick::duration();
+    if (pace_ == tick::duration()) return;
+    auto const at_once = static_cast<std::size_t>(backlog_.quickest() / most_of_one) + 1; // one is under way so long
+    target_ = std::max(target_, std::min(at_once, max_polls_));
 }
 
 /// One of many that fails says little of the others: half as many go on, after a pause that is shorter by as much.
