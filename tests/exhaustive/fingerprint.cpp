@@ -97,7 +97,7 @@ void process::describe_ward(std::string& to, int message) const
 {
     auto const& its = wards_[static_cast<std::size_t>(message)];
     auto const h = entry_of(message);
-    put(to, its.may_delete | its.lost << 1 | its.unheard << 2 | its.extension_failed << 3);
+    put(to, its.may_delete | its.lost << 1 | its.unheard << 2 | its.extension_failed << 3 | its.lost_in_run << 4);
     auto const& m = surroundings_.queue.messages[static_cast<std::size_t>(message)];
     auto const matters = m.is_hidden(surroundings_.now) && m.owner == number_;
     put(to, matters ? std::max(-1, since(its.put_off_until)) : 0);

@@ -205,11 +205,12 @@ asio::awaitable<outcome> process::play(std::vector<delivery*> all)
             auto const said = co_await std::move(longer);
             if (said && d.remaining() <= lease) surroundings_.breaks("says that the lease is longer, and it is not");
         } else {
-            if (d.remaining() > tick::duration()) wards_[static_cast<std::size_t>(number_of(d.id()))].may_delete = true;
+            note_success(its);
             auto deleted = d.ack();
             auto const said = co_await std::move(deleted);
             auto const& m = surroundings_.queue.messages[static_cast<std::size_t>(number_of(d.id()))];
-            if (said && !m.deleted && m.owner == number_) surroundings_.breaks("says that it is deleted, and it is not");
+            auto const is_ours = m.owner == number_ && !wards_[static_cast<std::size_t>(number_of(d.id()))].unheard;
+            if (said && !m.deleted && is_ours) surroundings_.breaks("says that it is deleted, and it is not");
         }
         its.asks = false;
         ++surroundings_.happened;
@@ -222,7 +223,7 @@ void process::check_start(run const& its)
         auto const m = number_of(d->id());
         if (d->remaining() <= tick::duration()) surroundings_.breaks("begins without a lease");
         if (is_draining()) surroundings_.breaks("begins though it drains");
-        wards_[static_cast<std::size_t>(m)].may_delete = false;
+        wards_[static_cast<std::size_t>(m)].may_delete = wards_[static_cast<std::size_t>(m)].lost_in_run = false;
         for (auto const& other : runs_)
             for (auto const* theirs : other.all)
                 if (&other != &its && theirs->body() == d->body()) surroundings_.breaks("runs twice at once");
@@ -231,8 +232,10 @@ void process::check_start(run const& its)
 
 void process::note_success(run const& its)
 {
-    for (auto const* d : its.all)
-        if (d->remaining() > tick::duration()) wards_[static_cast<std::size_t>(number_of(d->id()))].may_delete = true;
+    for (auto const* d : its.all) {
+        auto& w = wards_[static_cast<std::size_t>(number_of(d->id()))];
+        w.may_delete = w.may_delete || (d->remaining() > tick::duration() && !w.lost_in_run);
+    }
 }
 
 outcome process::conclude(run const& its, event::kind what)
@@ -351,7 +354,10 @@ void process::carry_out(call& c)
         if (!e.code.empty()) continue; // it fails
         auto const at = static_cast<std::size_t>(e.message);
         switch (c.what) {
-        case call::kind::remove: e.code = queue.remove(at, e.receive); break;
+        case call::kind::remove:
+            e.code = queue.remove(at, e.receive);
+            deletions_ += e.code.empty();
+            break;
         case call::kind::copy:
             ++queue.messages[at].copies;
             wards_[at].may_delete = true;
@@ -391,7 +397,7 @@ void process::end_call(event const& e)
     if (e.what == event::refused) said.failed = failure(errc::service_error, "for good");
     if (e.what != event::request_lost && e.what != event::refused) carry_out(c);
     for (auto const& one : c.entries) {
-        auto const fails = said.failed || !one.code.empty();
+        auto const fails = said.failed || one.code == "InternalError"; // else it is no longer ours
         if (c.what == call::kind::change && fails) wards_[static_cast<std::size_t>(one.message)].extension_failed = true;
         said.codes.push_back(one.code);
     }
@@ -408,7 +414,7 @@ void process::bring(event const& e)
         if (e.what == event::receive_lost)
             its.unheard = true;
         else
-            its = {its.may_delete};
+            its = {its.may_delete, false, its.lost_in_run};
         got.messages.push_back(e.which);
     }
     if (e.what == event::receive_lost) got.failed = lost();

@@ -127,6 +127,7 @@ private:
     struct ward {
         bool may_delete = false; ///< a handler has succeeded under its lease since it began, or it was rejected
         bool lost = false;       ///< its lease, since it was received
+        bool lost_in_run = false; ///< since its handler began
         bool unheard = false;    ///< the answer that brought it is lost
         tick put_off_until{};
         tick extended_at{};
@@ -140,6 +141,7 @@ private:
     void check_start(run const&);
     outcome conclude(run const&, event::kind);
     void note_success(run const&);
+    bool is_on_its_way(detail::held const&) const;
 
     detail::asker<reply>* begin(call);
     sqs::answer<reply> answer_to(call);
@@ -175,7 +177,8 @@ private:
     std::chrono::seconds lease_{};
     std::list<run> runs_;
     std::vector<ward> wards_;
-    int begun_ = 0; // handlers
+    int begun_ = 0;     // handlers
+    int deletions_ = 0; // that SQS has confirmed, or would have
     bool paused_ = false, end_is_checked_ = false, hurried_ = false;
 };
 

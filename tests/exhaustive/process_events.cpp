@@ -127,12 +127,16 @@ bool process::note_loss(life const* whose, bool notes_lost, bool in_time)
     auto const m = h->message.id().front() - 'a';
     auto& its = wards_[static_cast<std::size_t>(m)];
     auto const was_lost = std::exchange(its.lost, true);
+    its.lost_in_run = true;
     auto const end = h->message.lease_deadline();
     auto const has_asked = its.extended_at >= end - third - a_moment;
     auto const has_tried = has_asked && !(its.extension_failed && its.extended_at < end - longest_call - 2 * a_moment);
     auto const needs_none = slept || !in_time || context().hangs(*h, surroundings_.now);
     if (!was_lost && end <= surroundings_.now && !has_tried && !needs_none)
         surroundings_.breaks(named("loses a lease that it has not asked to extend in time:", m));
+    auto const& there = surroundings_.queue.messages[static_cast<std::size_t>(m)];
+    auto const has_it = there.is_hidden(surroundings_.now) && there.owner == number_ && !there.disturbed && !its.unheard;
+    if (has_it && end > surroundings_.now) surroundings_.breaks(named("gives up a lease that it has:", m));
     return true;
 }
 
@@ -157,13 +161,33 @@ void process::check_entry(detail::held const& h)
     auto const& its = surroundings_.queue.messages[static_cast<std::size_t>(m)];
     auto const end = h.message.lease_deadline();
     auto const believes = h.life.is_held() && !h.life.is_deleted() && !h.life.is_given_back() && end > surroundings_.now;
-    if (believes && its.owner == number_ && !its.deleted && !its.disturbed && its.visible_at < end)
+    auto const hears = its.owner == number_ && !its.disturbed && !wards_[static_cast<std::size_t>(m)].unheard;
+    if (believes && hears && !its.deleted && its.visible_at < end)
         surroundings_.breaks(named("takes a lease for longer than it is:", m));
     auto const works = h.life.is(state::waiting) || h.life.is(state::gathering) || h.life.is(state::running) ||
         h.life.is(state::running_returned) || h.life.is(state::deleting_early);
     if (works && end <= surroundings_.now && !asleep) surroundings_.breaks(named("works on without a lease:", m));
+    auto const settles = (h.life.is_settling() && !h.life.is(state::kept_back)) || h.life.wants_delete();
+    if (settles && !asleep && !is_on_its_way(h)) surroundings_.breaks(named("forgets to tell SQS what became of", m));
     if (h.life.is(state::running_lost) && h.run && !h.life.is_told() && !asleep)
         surroundings_.breaks(named("does not cancel the handler that lost its lease:", m));
+}
+
+/// A request for it is under way, or will be.
+bool process::is_on_its_way(detail::held const& h) const
+{
+    auto const m = h.message.id().front() - 'a';
+    bool out = false;
+    for (auto const& c : calls_)
+        for (auto const& e : c.entries)
+            out = out || e.message == m;
+    auto const& queue = through<queue_of>(through<settle_of>(*pipe_));
+    auto const look = [&](detail::settlement const& s) { out = out || s.what == &h; };
+    for (auto const& line : through<lines_of>(queue))
+        line.entries.for_each(look);
+    for (auto const& [due, s] : through<later_of>(queue))
+        look(s);
+    return out;
 }
 
 void process::check()
@@ -178,6 +202,9 @@ void process::check()
         return;
     }
     context().in_flight.for_each([this](detail::held_ptr const& h) { check_entry(*h); });
+    auto const& counts = context().counters;
+    if (counts.acked + counts.rejected > static_cast<std::uint64_t>(deletions_))
+        surroundings_.breaks("counts as deleted what is not");
     if (hidden_for_nothing() != 0) surroundings_.breaks("forgets a message that is hidden for it");
 }
 

@@ -11,6 +11,8 @@ world* at_work = nullptr;
 
 constexpr unsigned busiest = 60; // what may happen at one event
 constexpr int longest_end = 120; // events
+constexpr int most_wakes = 1000; // in this time, for nothing
+constexpr std::chrono::minutes patience{10};
 
 std::vector<int> counted(std::size_t n)
 {
@@ -91,8 +93,8 @@ void world::pass(std::optional<tick> end, bool to_the_end)
 {
     auto const before = surroundings_.happened;
     auto const began = surroundings_.now;
-    for (int i = 0; i < 1000; ++i) {
-        if (surroundings_.now - began > std::chrono::minutes(20)) return; // it is not time that it waits for
+    for (int i = 0; i < most_wakes; ++i) {
+        if (surroundings_.now - began > patience) return; // it is not time that it waits for
         auto const at = next();
         if (!at && !end) return;
         auto const to = std::min(at.value_or(tick::max()), end.value_or(tick::max()));
