@@ -4,8 +4,8 @@
 
 namespace quern::test {
 
-/// Ways to private members of the consumer, so that it need not know of the search: an explicit instantiation may name
-/// them ([temp.spec.general]).
+/// Ways to private members of the consumer, so that it need not know of the search: an explicit instantiation may
+/// name them ([temp.spec.general]).
 template <class Tag, auto Member>
 struct opened {
     friend constexpr auto door(Tag) { return Member; }

@@ -74,7 +74,9 @@ void process::describe_entry(std::string& to, int message) const
     if (!h) return;
     auto const& l = h->life;
     auto const& m = surroundings_.queue.messages[static_cast<std::size_t>(message)];
-    put(to, static_cast<int>(l.at()) | l.is_extending() << 5 | l.was_lost() << 6 | l.is_overdue() << 7 | l.is_cancelled() << 8);
+    put(to,
+        static_cast<int>(l.at()) | l.is_extending() << 5 | l.was_lost() << 6 | l.is_overdue() << 7 |
+            l.is_cancelled() << 8);
     put(to, std::max(-1, since(h->message.lease_deadline())));
     put(to, m.receives - h->receive_count);
     auto const began = l.is_running() ? std::max(h->received_at, h->began_at) : h->received_at; // leases grow with it

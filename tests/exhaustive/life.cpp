@@ -45,7 +45,8 @@ std::vector<scene> small_scenes()
         make("two messages", [](scene& s) { s.messages = 2, s.fails = false; }),
         make("in turn", [](scene& s) { s.messages = 2, s.one_at_a_time = true, s.fails = false; }),
         make("in batches", [](scene& s) { s.messages = 2, s.in_batches = true, s.fails = false; }),
-        make("two consumers", [](scene& s) { s.processes = 2, s.repeats = 1, s.fails = false, s.refuses_old = true; }),
+        make(
+            "two consumers", [](scene& s) { s.processes = 2, s.repeats = 1, s.fails = false, s.refuses_old = true; }),
     };
 }
 
@@ -57,15 +58,19 @@ std::vector<scene> large_scenes()
         make("drains, faults", [](scene& s) { s.drains = s.faults = 1; }),
         make("drains, repeats", [](scene& s) { s.drains = s.repeats = 1; }),
         make("rejects, repeats", [](scene& s) { s.rejects = true, s.faults = s.repeats = 1; }),
-        make("asks, faults", [](scene& s) { s.asks = s.asks_longer = true, s.faults = s.repeats = s.reads_ahead = 1; }),
+        make("asks, faults",
+            [](scene& s) { s.asks = s.asks_longer = true, s.faults = s.repeats = s.reads_ahead = 1; }),
         make("asks, sleeps", [](scene& s) { s.asks = true, s.sleeps = s.repeats = s.drains = 1; }),
         make("sleeps, faults", [](scene& s) { s.sleeps = s.halves = s.faults = 1; }),
         make("pauses", [](scene& s) { s.messages = 2, s.pauses = s.drains = 1, s.fails = false; }),
-        make("in turn, all", [](scene& s) { s.messages = 2, s.one_at_a_time = true, s.faults = s.repeats = s.drains = 1; }),
-        make("in batches, all", [](scene& s) { s.messages = 2, s.in_batches = true, s.faults = s.repeats = s.drains = 1; }),
+        make("in turn, all",
+            [](scene& s) { s.messages = 2, s.one_at_a_time = true, s.faults = s.repeats = s.drains = 1; }),
+        make("in batches, all",
+            [](scene& s) { s.messages = 2, s.in_batches = true, s.faults = s.repeats = s.drains = 1; }),
         make("two consumers, all", [](scene& s) { s.processes = 2, s.faults = s.repeats = s.drains = s.sleeps = 1; }),
         make("two and two", [](scene& s) { s.processes = s.messages = 2, s.faults = s.repeats = s.drains = 1; }),
-        make("two and two, faults", [](scene& s) { s.processes = s.messages = 2, s.faults = 2, s.refuses_old = s.asks = true; }),
+        make("two and two, faults",
+            [](scene& s) { s.processes = s.messages = 2, s.faults = 2, s.refuses_old = s.asks = true; }),
     };
 }
 
@@ -101,7 +106,7 @@ constexpr expectation expectations[] = {
     {flaw::overtakes_its_extension, "drains", 4, forgotten},
     {flaw::forgets_it_was_released, "faults", 8, unearned},
     {flaw::says_deleted_at_once, "asks", 2, "says that it is deleted, and it is not"},
-    {flaw::counts_refusals_as_done, "two consumers", 4, "counts as deleted what is not"},
+    {flaw::counts_refusals_as_done, "two consumers", 2, "counts as deleted what is not"},
     {flaw::skips_the_copy, "rejects", 2, "there is no such row"},
 };
 
@@ -117,7 +122,8 @@ std::string told(scene const& s, finding const& f)
 std::string numbers_of(scene const& s, search_result const& r)
 {
     return std::string(s.name) + ": " + std::to_string(r.states) + " states, " + std::to_string(r.steps) +
-        " steps, depth " + std::to_string(r.depth) + (r.closed ? ", closed, " : ", ") + std::to_string(r.seconds) + " s";
+        " steps, depth " + std::to_string(r.depth) + (r.closed ? ", closed, " : ", ") + std::to_string(r.seconds) +
+        " s";
 }
 
 void expect_nothing_broken(scene const& s, limits_of_search const& most, bool closes)
@@ -160,10 +166,10 @@ BOOST_AUTO_TEST_CASE(each_planted_flaw_is_found_by_the_shortest_way)
         BOOST_TEST_REQUIRE((s != scenes.end()));
         stand_between::planted = e.what;
         auto const got = search(*s, {.seconds = 300});
+        auto const story = got.found ? told(*s, *got.found) : std::string();
         stand_between::planted = flaw::none;
-        BOOST_TEST_INFO(name_of(e.what));
-        BOOST_TEST_REQUIRE(got.found.has_value());
-        BOOST_TEST_INFO(told(*s, *got.found));
+        BOOST_TEST_REQUIRE(got.found.has_value(), name_of(e.what) << " is not found");
+        BOOST_TEST_INFO(name_of(e.what) << ": " << story);
         BOOST_TEST(got.found->how.size() == e.events);
         BOOST_TEST(got.found->broken.front().find(e.says) != std::string::npos);
         BOOST_TEST(replay(*s, got.found->how, got.found->at_last).empty()); // without the flaw

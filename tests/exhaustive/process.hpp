@@ -53,7 +53,8 @@ public:
     std::vector<event> possible() const;
     void apply(event const&);
 
-    /// What is due at this moment; false when nothing is. A receive that has waited for long enough ends empty.
+    /// Begins whatever is due at this moment; false when nothing is. A receive that has waited for
+    /// long enough ends empty.
     bool fire();
     std::optional<tick> next() const;
 
@@ -66,7 +67,7 @@ public:
     bool is_done() const; ///< nothing is held, and nothing is on the way
     bool polls() const { return static_cast<bool>(receive_); }
 
-    /// What goes well next; nothing but time, or nobody's message, where there is none.
+    /// Next event of those that go well; absent when only time is left.
     std::optional<event> fair() const;
 
     /// Notes what is broken between two events.
@@ -123,12 +124,12 @@ private:
         bool asks = false;  ///< and waits for the answer
         bool asked = false; ///< before
     };
-    /// What is known of a message, to hold this process to it.
+    /// Knowledge of a message, to hold this process to it.
     struct ward {
-        bool may_delete = false; ///< a handler has succeeded under its lease since it began, or it was rejected
-        bool lost = false;       ///< its lease, since it was received
+        bool may_delete = false;  ///< a handler has succeeded under its lease since it began, or it was rejected
+        bool lost = false;        ///< its lease, since it was received
         bool lost_in_run = false; ///< since its handler began
-        bool unheard = false;    ///< the answer that brought it is lost
+        bool unheard = false;     ///< the answer that brought it is lost
         tick put_off_until{};
         tick extended_at{};
         bool extension_failed = false;

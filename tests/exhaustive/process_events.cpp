@@ -97,7 +97,7 @@ detail::held_ptr process::entry_of(int message) const
     return context().in_flight.find(detail::message_id(id));
 }
 
-/// What must be so of a request when it leaves.
+/// Notes what is wrong with a request when it leaves.
 void process::note_sent(call& c)
 {
     for (auto& e : c.entries) {
@@ -130,12 +130,14 @@ bool process::note_loss(life const* whose, bool notes_lost, bool in_time)
     its.lost_in_run = true;
     auto const end = h->message.lease_deadline();
     auto const has_asked = its.extended_at >= end - third - a_moment;
-    auto const has_tried = has_asked && !(its.extension_failed && its.extended_at < end - longest_call - 2 * a_moment);
+    auto const has_tried =
+        has_asked && !(its.extension_failed && its.extended_at < end - longest_call - 2 * a_moment);
     auto const needs_none = slept || !in_time || context().hangs(*h, surroundings_.now);
     if (!was_lost && end <= surroundings_.now && !has_tried && !needs_none)
         surroundings_.breaks(named("loses a lease that it has not asked to extend in time:", m));
     auto const& there = surroundings_.queue.messages[static_cast<std::size_t>(m)];
-    auto const has_it = there.is_hidden(surroundings_.now) && there.owner == number_ && !there.disturbed && !its.unheard;
+    auto const has_it =
+        there.is_hidden(surroundings_.now) && there.owner == number_ && !there.disturbed && !its.unheard;
     if (has_it && end > surroundings_.now) surroundings_.breaks(named("gives up a lease that it has:", m));
     return true;
 }
@@ -160,7 +162,8 @@ void process::check_entry(detail::held const& h)
     auto const m = h.message.id().front() - 'a';
     auto const& its = surroundings_.queue.messages[static_cast<std::size_t>(m)];
     auto const end = h.message.lease_deadline();
-    auto const believes = h.life.is_held() && !h.life.is_deleted() && !h.life.is_given_back() && end > surroundings_.now;
+    auto const believes =
+        h.life.is_held() && !h.life.is_deleted() && !h.life.is_given_back() && end > surroundings_.now;
     auto const hears = its.owner == number_ && !its.disturbed && !wards_[static_cast<std::size_t>(m)].unheard;
     if (believes && hears && !its.deleted && its.visible_at < end)
         surroundings_.breaks(named("takes a lease for longer than it is:", m));

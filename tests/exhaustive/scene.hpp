@@ -9,7 +9,7 @@
 
 namespace quern::test {
 
-/// What may happen next. `which`: a message of the queue, or a call of the process in the order of their sending.
+/// Step that may come next. `which`: a message of the queue, or a call of the process in the order of their sending.
 struct event {
     enum kind : std::uint8_t {
         receives,
@@ -58,12 +58,12 @@ struct scene {
     char const* name = "";
     int messages = 1, processes = 1;
     int faults = 2, repeats = 1, drains = 1, sleeps = 0, halves = 0, pauses = 0;
-    int reads_ahead = 0;       ///< calls of which the effect and the answer are apart
-    bool fails = true;         ///< handlers do
-    bool rejects = false;      ///< handlers do
-    bool keeps_copies = true;  ///< of rejected messages
-    bool asks = false;         ///< for deletes, while they run
-    bool asks_longer = false;  ///< for longer leases
+    int reads_ahead = 0;        ///< calls of which the effect and the answer are apart
+    bool fails = true;          ///< handlers do
+    bool rejects = false;       ///< handlers do
+    bool keeps_copies = true;   ///< of rejected messages
+    bool asks = false;          ///< for deletes, while they run
+    bool asks_longer = false;   ///< for longer leases
     bool one_at_a_time = false; ///< handlers, so that the second message waits
     bool in_batches = false;
     bool refuses_old = false;

@@ -57,7 +57,9 @@ struct open_state {
 search_result search(scene const& s, limits_of_search most)
 {
     auto const began = std::chrono::steady_clock::now();
-    auto const passed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(); };
+    auto const passed = [&] {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    };
     search_result out;
     frontier states;
     std::vector<open_state> level;
@@ -104,12 +106,24 @@ search_result search(scene const& s, limits_of_search most)
     return done();
 }
 
+namespace {
+
+void go(world& w, path const& how, bool and_go_on_well)
+{
+    for (auto const& e : how) {
+        auto const may_be = w.possible();
+        if (std::ranges::find(may_be, e) == may_be.end()) break;
+        w.apply(e);
+    }
+    if (and_go_on_well) w.go_on_well();
+}
+
+} // namespace
+
 std::vector<std::string> replay(scene const& s, path const& how, bool and_go_on_well)
 {
     world w(s);
-    for (auto const& e : how)
-        w.apply(e);
-    if (and_go_on_well) w.go_on_well();
+    go(w, how, and_go_on_well);
     return w.broken();
 }
 
@@ -117,9 +131,7 @@ std::vector<std::string> story_of(scene const& s, finding const& f)
 {
     std::vector<std::string> out;
     world w(s, &out);
-    for (auto const& e : f.how)
-        w.apply(e);
-    if (f.at_last) w.go_on_well();
+    go(w, f.how, f.at_last);
     return out;
 }
 

@@ -32,10 +32,10 @@ struct search_result {
 /// new state it also lets all go well, which has to come to an end.
 search_result search(scene const&, limits_of_search);
 
-/// Promises broken on this path.
+/// Promises broken on this path, as far as its events are possible.
 std::vector<std::string> replay(scene const&, path const&, bool and_go_on_well = false);
 
-/// What happens on it, line by line.
+/// Lines that tell what happens on it.
 std::vector<std::string> story_of(scene const&, finding const&);
 
 } // namespace quern::test

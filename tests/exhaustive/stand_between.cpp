@@ -62,7 +62,7 @@ std::vector<life::row> stand_between::rows_not_reached()
     return out;
 }
 
-// ---- message_life::on() ---------------------------------------------------------------------------------------------
+// ---- message_life::on() ----
 
 life::actions real_on(life*, happening) QUERN_REAL(QUERN_NAME_ON);
 life::actions wrapped_on(life*, happening) QUERN_WRAP(QUERN_NAME_ON);
@@ -89,10 +89,13 @@ life::actions wrapped_on(life* its, happening what)
     // Its entry is in the ledger still: the caller carries out later what is to be done.
     auto const before = its->at();
     auto todo = real_on(its, what);
-    if (w && (what == happening::lease_lost || what == happening::delete_refused ||
-                 what == happening::postpone_refused || what == happening::hand_off_refused))
+    if (w &&
+        (what == happening::lease_lost || what == happening::delete_refused || what == happening::postpone_refused ||
+            what == happening::hand_off_refused))
         w->note_loss(its, (todo & life::note_lost) != 0, what == happening::lease_lost);
-    if (w) w->tell("    " + std::string(name_of(before)) + ", " + std::string(name_of(row)) + " -> " + std::string(name_of(its->at())));
+    if (w)
+        w->tell("    " + std::string(name_of(before)) + ", " + std::string(name_of(row)) + " -> " +
+            std::string(name_of(its->at())));
     if (is(flaw::cancels_nobody)) todo &= static_cast<life::actions>(~life::cancel);
     if (is(flaw::forgets_it_was_released) && before == state::running_returned)
         todo &= static_cast<life::actions>(~life::release);
@@ -100,7 +103,7 @@ life::actions wrapped_on(life* its, happening what)
     return todo;
 }
 
-// ---- lease_book::poll() ---------------------------------------------------------------------------------------------
+// ---- lease_book::poll() ----
 
 lease_book::plan real_poll(lease_book*, tick) QUERN_REAL(QUERN_NAME_POLL);
 lease_book::plan wrapped_poll(lease_book*, tick) QUERN_WRAP(QUERN_NAME_POLL);
@@ -112,12 +115,14 @@ lease_book::plan wrapped_poll(lease_book* book, tick now)
     auto const drains = w && w->any_drains();
     if (is(flaw::never_extends) || (is(flaw::stops_extending) && drains)) out.extend.clear();
     if (is(flaw::extends_once))
-        std::erase_if(out.extend, [](auto const& e) { return e.what->received_at + 2 * lease / 3 < e.what->message.lease_deadline() - lease; });
+        std::erase_if(out.extend, [](auto const& e) {
+            return e.what->received_at + 2 * lease / 3 < e.what->message.lease_deadline() - lease;
+        });
     if (is(flaw::keeps_lost_leases)) out.lost.clear();
     return out;
 }
 
-// ---- judge() --------------------------------------------------------------------------------------------------------
+// ---- judge() ----
 
 settled real_judge(settlement const&, result<void> const&, tick) QUERN_REAL(QUERN_NAME_JUDGE);
 settled wrapped_judge(settlement const&, result<void> const&, tick) QUERN_WRAP(QUERN_NAME_JUDGE);
@@ -137,7 +142,7 @@ settled wrapped_judge(settlement const& s, result<void> const& answer, tick now)
     return out;
 }
 
-// ---- settle_queue ---------------------------------------------------------------------------------------------------
+// ---- settle_queue ----
 
 void real_add(settle_queue*, settlement, tick) QUERN_REAL(QUERN_NAME_ADD);
 void wrapped_add(settle_queue*, settlement, tick) QUERN_WRAP(QUERN_NAME_ADD);

@@ -39,7 +39,7 @@ inline constexpr std::size_t flaws = 23;
 
 std::string_view name_of(flaw);
 
-/// What stands between the rules of the consumer and those who call them: the linker puts it there (--wrap). Counts
+/// Stands between the rules of the consumer and those who call them: the linker puts it there (--wrap). Counts
 /// the rows of message_life's table, and spoils an answer where a flaw is planted.
 struct stand_between {
     using life = detail::message_life;

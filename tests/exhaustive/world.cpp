@@ -121,7 +121,7 @@ void world::pass(std::optional<tick> end, bool to_the_end)
 }
 
 /// Nothing of it runs for longer than a lease. Others go on, and SQS answers them at once.
-void world::sleep(process& p)
+void world::lie_still(process& p)
 {
     --surroundings_.left.sleeps;
     p.asleep = p.slept = true;
@@ -140,7 +140,7 @@ void world::apply(event const& e)
         --surroundings_.left.halves;
         pass(surroundings_.now + lease / 2, false);
         break;
-    case event::sleeps: sleep(*all_[e.process]); break;
+    case event::sleeps: lie_still(*all_[e.process]); break;
     default:
         all_[e.process]->apply(e);
         settle();
@@ -161,8 +161,7 @@ std::vector<event> world::possible() const
         if (p->has_ended() && !p->has_calls()) continue;
         for (auto const& e : p->possible())
             out.push_back(e);
-        auto const others_call =
-            std::ranges::any_of(all_, [&](auto const& o) { return o != p && o->has_calls(); });
+        auto const others_call = std::ranges::any_of(all_, [&](auto const& o) { return o != p && o->has_calls(); });
         if (left.sleeps > 0 && !others_call && !p->is_done())
             out.push_back({event::sleeps, static_cast<std::uint8_t>(&p - all_.data())});
     }
@@ -173,14 +172,15 @@ std::vector<event> world::possible() const
     return out;
 }
 
-/// There is nothing to wait for.
+/// Nothing is left to wait for.
 bool world::is_idle() const
 {
-    auto const none_is_hidden = std::ranges::none_of(surroundings_.queue.messages,
-        [this](auto const& m) { return m.is_hidden(surroundings_.now); });
+    auto const none_is_hidden = std::ranges::none_of(
+        surroundings_.queue.messages, [this](auto const& m) { return m.is_hidden(surroundings_.now); });
     auto const idle = std::ranges::all_of(
         all_, [](auto const& p) { return p->has_ended() || (p->is_done() && !p->is_draining()); });
-    return none_is_hidden && idle && std::ranges::all_of(all_, [](auto const& p) { return p->polls() || p->has_ended(); });
+    return none_is_hidden && idle &&
+        std::ranges::all_of(all_, [](auto const& p) { return p->polls() || p->has_ended(); });
 }
 
 bool world::is_done() const
@@ -188,8 +188,7 @@ bool world::is_done() const
     auto const all_end = std::ranges::all_of(all_, [](auto const& p) { return p->has_ended(); });
     if (all_end) return true;
     auto const idle = std::ranges::all_of(all_, [](auto const& p) { return p->has_ended() || p->is_done(); });
-    auto const none_left = std::ranges::all_of(
-        surroundings_.queue.messages, [](auto const& m) { return m.deleted; });
+    auto const none_left = std::ranges::all_of(surroundings_.queue.messages, [](auto const& m) { return m.deleted; });
     return idle && none_left && !any_drains();
 }
 
@@ -210,7 +209,8 @@ std::string world::described(std::vector<int> const& messages, std::vector<int> 
 {
     std::string out;
     auto const& left = surroundings_.left;
-    for (auto const n : {left.faults, left.repeats, left.drains, left.sleeps, left.halves, left.pauses, left.reads_ahead})
+    for (auto const n :
+        {left.faults, left.repeats, left.drains, left.sleeps, left.halves, left.pauses, left.reads_ahead})
         out += static_cast<char>(n);
     for (auto const m : messages) {
         auto const& its = surroundings_.queue.messages[static_cast<std::size_t>(m)];

@@ -41,7 +41,7 @@ public:
 private:
     void settle();
     void pass(std::optional<tick> end, bool to_the_end);
-    void sleep(process&);
+    void lie_still(process&);
     std::optional<tick> next() const;
     std::string described(std::vector<int> const& messages, std::vector<int> const& processes) const;
 

@@ -31,7 +31,8 @@ asio::awaitable<void> gate_stage::learn_redrive_policy()
     context_.log.write(log_level::warning, "redrive policy",
         context_.queue_url +
             ": cannot be read (sqs:GetQueueAttributes), so until it can an outage may fill the dead-letter queue" +
-            (!context_.options.poison_queue ? ", and rejected messages are put off: " : ": ") + describe(policy.error()),
+            (!context_.options.poison_queue ? ", and rejected messages are put off: " : ": ") +
+            describe(policy.error()),
         context_.now());
 }
 
