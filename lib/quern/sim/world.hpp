@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/consumer/drain_report.hpp>
+#include <quern/sim/coverage.hpp>
 #include <quern/sim/process.hpp>
 #include <quern/sim/scenario.hpp>
 #include <quern/sim/subject.hpp>
@@ -24,6 +25,10 @@ struct run_options {
 
     /// The body of a message; no two alike. Empty: its number.
     std::function<std::string(int number)> body{};
+
+    /// What the day reaches is added to it; null: nobody wants to know. The first day that is asked for it comes
+    /// before any other thread of the program has a consumer.
+    coverage* reached = nullptr;
 };
 
 /// The reports of all drains of a day, summed up.
