@@ -78,8 +78,8 @@ BOOST_AUTO_TEST_CASE(a_pair_is_a_fault_and_a_state_that_it_concerns)
         {entry_refused(errand::hand_off, false), S::handing_off, true},
         {entry_refused(errand::receive, false), S::waiting, false}, {damaged_message(), S::waiting, false}};
     for (auto const& c : cases)
-        BOOST_TEST(place_of(c.what, c.at).has_value() == c.is_pair,
-            static_cast<int>(c.what) << " x " << name_of(c.at));
+        BOOST_TEST(
+            place_of(c.what, c.at).has_value() == c.is_pair, static_cast<int>(c.what) << " x " << name_of(c.at));
     auto const at = place_of(deletes, S::deleting);
     BOOST_TEST(sim::coverage::places()[*at].name == "delete half open x deleting");
 }

@@ -17,9 +17,8 @@ using life = quern::detail::message_life;
 using group = coverage::group;
 using way = quern::gate::answer::way;
 
-constexpr std::array<std::string_view, coverage::groups> group_names{
-    "steps of a life", "faults", "faults x states", "parts of handlers", "verdicts", "changes of breakers",
-    "ways at the gate"};
+constexpr std::array<std::string_view, coverage::groups> group_names{"steps of a life", "faults", "faults x states",
+    "parts of handlers", "verdicts", "changes of breakers", "ways at the gate"};
 
 constexpr std::array<std::string_view, 8> incident_names{
     "pause", "kill", "stop", "hurry", "start", "clock", "rest", "turn"};
@@ -28,8 +27,8 @@ constexpr std::array<std::string_view, 4> spell_names{
 constexpr std::array<std::string_view, errands> errand_names{"receive", "delete", "change", "hand-off", "other"};
 constexpr std::array<std::string_view, 10> harm_names{"throttled", "access denied", "server error", "dropped before",
     "dropped after", "half open", "truncated", "slow", "entry refused", "handle expired"};
-constexpr std::array<std::string_view, 14> part_names{"succeeds", "fails", "backs off", "releases", "hangs", "deaf",
-    "rejects", "misreads", "condemns", "unavailable", "blocks", "acks", "extends", "guards"};
+constexpr std::array<std::string_view, 15> part_names{"succeeds", "fails", "backs off", "releases", "hangs", "deaf",
+    "rejects", "misreads", "condemns", "unavailable", "blocks", "acks", "extends", "guards", "insists"};
 constexpr std::array<std::string_view, 6> verdict_names{
     "succeeded", "failed", "cancelled", "rejected", "discarded", "found down"};
 constexpr std::array<std::string_view, 3> question_names{"asked", "ended", "due"};
@@ -142,8 +141,7 @@ struct map_of_places {
             for (std::size_t s = 0; s < life::states; ++s) {
                 auto const state = static_cast<life::state>(s);
                 if (is_possible(f, state))
-                    pairs[f][s] =
-                        add(group::pairs, detail::name_of(f) + " x " + std::string(name_of(state)));
+                    pairs[f][s] = add(group::pairs, detail::name_of(f) + " x " + std::string(name_of(state)));
             }
         }
         parts = all.size();

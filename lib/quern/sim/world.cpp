@@ -51,7 +51,7 @@ public:
     run_result run()
     {
         auto const fine_from = last_event();
-        while (time_.now() < fine_from && step(fine_from)) {
+        while (time_.now() < fine_from && !is_over() && step(fine_from)) {
         }
         auto const empty = run_until(fine_from + day_.patience, [this] { return sent_all_ && is_empty(); });
         closing_ = true;
@@ -251,8 +251,7 @@ private:
         if (!day_.versions.empty()) books_.obeys(id, rules_of(day, static_cast<bool>(options_.handle)));
         auto const& url = urls_[static_cast<std::size_t>(slot % day_.queues)];
         process::surroundings const around{day, time_, books_, std::move(service), url, poison_url_, options_.subject,
-            options_.handle, [this](int who, milliseconds d) { pause(who, d); },
-            options_.reached};
+            options_.handle, [this](int who, milliseconds d) { pause(who, d); }, options_.reached};
         auto p = std::make_unique<process>(around, id, slot);
         p->set_weather(weather_);
         return p;
@@ -311,12 +310,22 @@ private:
         return time_.fire_next(end);
     }
 
+    /// Enough is known of it.
+    bool is_over()
+    {
+        auto const& all = books_.violations;
+        for (; options_.enough && !over_ && judged_ < all.size(); ++judged_)
+            over_ = options_.enough(all[judged_]);
+        return over_;
+    }
+
     template <class Done>
     bool run_until(tick end, Done done)
     {
         for (auto next_look = time_.now();;) {
             if (time_.now() >= next_look) {
                 if (done()) return true;
+                if (is_over()) return false;
                 next_look = time_.now() + 100ms;
             }
             if (!step(end)) return done();
@@ -363,27 +372,12 @@ private:
     std::vector<std::shared_ptr<poll_places>> clients_; // of each process
     std::vector<std::unique_ptr<process>> processes_;   // a consumer each
     int next_id_ = 0;
-    bool sent_all_ = false, closing_ = false;
+    std::size_t judged_ = 0; // of the broken promises
+    bool sent_all_ = false, closing_ = false, over_ = false;
     run_result result_;
 };
 
 } // namespace
-
-void drain_sum::add(drain_report const& one)
-{
-    drain_sum of_one;
-    of_one.drains = 1;
-    of_one.clean = one.clean() ? 1 : 0;
-    of_one.of_all = one;
-    add(of_one);
-}
-
-void drain_sum::add(drain_sum const& more)
-{
-    drains += more.drains;
-    clean += more.clean;
-    of_all.add(more.of_all);
-}
 
 run_result run(scenario const& day, run_options const& options)
 {
