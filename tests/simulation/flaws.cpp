@@ -96,8 +96,9 @@ constexpr expectation expectations[] = {
 #undef FLAW
 
 /// Flaws whose days are short, for a test of seconds.
-constexpr std::string_view small_ones[] = {
-    "extends_once", "runs_redeliveries", "forgets_failed_calls", "overtakes_failed", "deletes_whole_batch"};
+constexpr std::string_view small_ones[] = {"extends_once", "runs_redeliveries", "forgets_failed_calls",
+    "overtakes_failed", "deletes_whole_batch", "asks_for_ten", "ignores_bytes", "acks_without_lease",
+    "retries_at_once"};
 
 void simplify(consumer_options& c, sim::flaws const& f)
 {
