@@ -2,6 +2,7 @@
 #include "common/commands.hpp"
 #include "common/complaint.hpp"
 #include "common/progress.hpp"
+#include "sim_cover.hpp"
 #include "simulation/redrive/redrive_day.hpp"
 
 #include <quern/core/detail/text/reading.hpp>
@@ -27,7 +28,7 @@ struct sim_options {
     std::string seeds = "1..100";
     std::string only;
     std::size_t threads = std::max(1u, std::thread::hardware_concurrency());
-    bool trace = false, list = false, shrink = false;
+    bool trace = false, list = false, shrink = false, cover = false, guided = false, compare = false;
 };
 
 struct span {
@@ -114,10 +115,11 @@ int shrink(std::vector<std::string_view> const& names, span seeds)
     auto const wanted = sim::kind_of(broken.front());
     progress bar("tried days", 0, real_clock().now());
     std::size_t tried = 0;
+    sim::run_options until_then;
+    until_then.enough = [&](std::string const& v) { return sim::kind_of(v) == wanted; };
     auto const fails = [&](sim::scenario const& day) {
         bar.show(++tried, real_clock().now());
-        auto const found = sim::run(day).violations;
-        return std::ranges::any_of(found, [&](auto const& v) { return sim::kind_of(v) == wanted; });
+        return std::ranges::any_of(sim::run(day, until_then).violations, until_then.enough);
     };
     auto const got = sim::shrink(first, fails);
     bar.finish();
@@ -126,6 +128,21 @@ int shrink(std::vector<std::string_view> const& names, span seeds)
     fmt::print("auto day = sim::draw(\"{}\", {});\n{}BOOST_TEST(sim::run(day).passed());\n", name, seeds.first,
         sim::to_code(got.day, first));
     return failed;
+}
+
+/// Days of redrives have no consumer to cover.
+int cover(sim_options const& o, std::vector<std::string_view> names, span seeds)
+{
+    std::erase_if(names, is_of_redrives);
+    if (names.empty()) return complain("--cover wants scenarios of consumers", usage);
+    cover_order order;
+    order.first_seed = seeds.first;
+    order.days = seeds.count() * names.size();
+    order.scenarios = std::move(names);
+    order.threads = o.threads;
+    order.guided = o.guided;
+    order.compare = o.compare;
+    return run_cover(order);
 }
 
 int run_sim(sim_options const& o)
@@ -142,6 +159,9 @@ int run_sim(sim_options const& o)
     auto const seeds = parse_seeds(o.seeds);
     if (o.trace) return trace(names, seeds);
     if (o.shrink) return shrink(names, seeds);
+    if (o.guided && !o.cover) return complain("--guided wants --cover", usage);
+    if (o.compare && !o.guided) return complain("--compare wants --guided", usage);
+    if (o.cover) return cover(o, std::move(names), seeds);
 
     auto const total = seeds.count() * names.size();
     std::atomic<std::size_t> next = 0, ended = 0, broken = 0;
@@ -197,6 +217,7 @@ Examples:
   quern sim --seeds 1..10000
   quern sim --scenario stops --seeds 42 --trace
   quern sim --scenario stops --seeds 42 --shrink
+  quern sim --cover --guided --seeds 1..10
 
 Exit status 1 when a promise was broken.)";
 
@@ -215,6 +236,10 @@ void add_sim(command& app, command_line& line)
             "Take from a day that breaks a promise all that it can do without, and print the rest as a test; wants "
             "one "
             "seed and one scenario"},
+        {"--cover", o->cover, "Print what the days have reached of the consumer's rules, and what none has"},
+        {"--guided", o->guided,
+            "With --cover: as many days, more of the scenarios that reach what is rare, each from the first seed on"},
+        {"--compare", o->compare, "With --guided: run the days in turn as well, and tell which took how many"},
         {"--list", o->list, "Print the scenarios"},
     });
     command->footer(help);

@@ -204,4 +204,31 @@ BOOST_AUTO_TEST_CASE(the_table_in_the_docs_is_this_one)
     BOOST_TEST(shown == rows, boost::test_tools::per_element());
 }
 
+// The last of these: from here on all steps of this program go the long way.
+BOOST_AUTO_TEST_CASE(whoever_listens_on_this_thread_hears_each_step_and_changes_none)
+{
+    struct : message_life::listener {
+        std::vector<std::string> rows;
+        void stepped(message_life::row const& r) override { rows.push_back(row_of(r)); }
+    } first, second;
+    auto const lives = every_state();
+    BOOST_TEST(message_life::listen(&first) == nullptr);
+    std::vector<std::string> taken;
+    for (auto const& r : message_life::table()) {
+        auto life = lives.at(r.at);
+        if (r.what == event::postpone_later) life.extension_sent();
+        if (life.is_extending() && r.what == event::postpone) continue;
+        BOOST_TEST(life.on(r.what == event::postpone_later ? event::postpone : r.what) == r.todo);
+        BOOST_TEST(life.at() == r.next);
+        taken.push_back(row_of(r));
+    }
+    BOOST_TEST(first.rows == taken, boost::test_tools::per_element());
+    BOOST_TEST(message_life::listen(&second) == &first);
+    message_life().on(event::begin);
+    BOOST_TEST(message_life::listen(nullptr) == &second);
+    message_life().on(event::begin);
+    BOOST_TEST(second.rows.size() == 1u);
+    BOOST_TEST(first.rows.size() == taken.size());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

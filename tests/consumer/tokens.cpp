@@ -2,6 +2,8 @@
 
 #include "consumer/mill.hpp"
 
+#include <quern/consumer/detail/message/held.hpp>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -148,6 +150,36 @@ BOOST_AUTO_TEST_CASE(a_handler_acknowledges_with_a_token)
         co_return ack();
     });
     BOOST_TEST(until(1min, [this] { return empty(); }));
+}
+
+// One whose lease was lost ends, and is gone, before what it has begun elsewhere has had its turn.
+BOOST_AUTO_TEST_CASE(what_a_handler_asks_for_with_a_token_finds_its_message_though_the_handler_has_ended)
+{
+    struct : delivery::keeper {
+        asio::any_io_executor on;
+        std::vector<std::string> asked_about;
+        void ask(quern::detail::held& h, delivery::wish, reply tell) override
+        {
+            asked_about.emplace_back(h.message.id());
+            tell({});
+        }
+        asio::any_io_executor get_executor() const override { return on; }
+    } who;
+    who.on = io.get_executor();
+    sqs::message m;
+    m.id = "a";
+    auto h = quern::detail::make_held(m, nullptr, time, time.now());
+    h->message.kept_by(who, *h);
+    int told = 0;
+    auto const tell = [&](result<void> const& said) { told += said.has_value(); };
+    h->message.ack(tell);
+    BOOST_TEST(h->use_count() == 2u);
+    h->message.extend(10s, tell);
+    h->message.guard_lease({}, tell);
+    BOOST_TEST(h->use_count() == 4u);
+    h.reset();
+    BOOST_TEST(until(1min, [&] { return told == 3; }));
+    BOOST_TEST((who.asked_about == std::vector<std::string>{"a", "a", "a"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_handler_of_an_executor_of_its_own)

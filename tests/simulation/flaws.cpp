@@ -96,8 +96,9 @@ constexpr expectation expectations[] = {
 #undef FLAW
 
 /// Flaws whose days are short, for a test of seconds.
-constexpr std::string_view small_ones[] = {
-    "extends_once", "runs_redeliveries", "forgets_failed_calls", "overtakes_failed", "deletes_whole_batch"};
+constexpr std::string_view small_ones[] = {"extends_once", "runs_redeliveries", "forgets_failed_calls",
+    "overtakes_failed", "deletes_whole_batch", "asks_for_ten", "ignores_bytes", "acks_without_lease",
+    "retries_at_once"};
 
 void simplify(consumer_options& c, sim::flaws const& f)
 {
@@ -204,9 +205,10 @@ BOOST_AUTO_TEST_CASE(what_shows_a_flaw_shrinks_to_a_few_messages_and_incidents)
         auto const seed =
             first_seed_with(e.violation, [&](std::uint64_t n) { return run_naive(e.scenario, n, one); });
         auto const first = draw_naive(e.scenario, seed, one);
-        auto const expected = [&](std::string const& v) { return v.find(e.violation) != std::string::npos; };
+        auto until_then = first.options;
+        until_then.enough = [&](std::string const& v) { return v.find(e.violation) != std::string::npos; };
         auto const fails = [&](sim::scenario const& day) {
-            return std::ranges::any_of(sim::run(day, first.options).violations, expected);
+            return std::ranges::any_of(sim::run(day, until_then).violations, until_then.enough);
         };
         auto const got = sim::shrink(first.day, fails);
         BOOST_TEST_CONTEXT(e.flaw << ", " << e.scenario << " " << seed << ", after " << got.runs << " runs:\n"
@@ -217,6 +219,19 @@ BOOST_AUTO_TEST_CASE(what_shows_a_flaw_shrinks_to_a_few_messages_and_incidents)
             BOOST_TEST(fails(got.day));
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_day_ends_when_enough_is_known)
+{
+    sim::flaws one;
+    one.retries_at_once = true;
+    auto [day, options] = draw_naive("outages", 3, one);
+    auto const whole = sim::run(day, options);
+    options.enough = [](std::string const& v) { return v.find("receives in a hot loop") != std::string::npos; };
+    auto const part = sim::run(day, options);
+    BOOST_TEST(std::ranges::any_of(part.violations, options.enough));
+    BOOST_TEST(part.requests < whole.requests / 2);
+    BOOST_TEST((part.lasted < whole.lasted));
 }
 
 BOOST_AUTO_TEST_CASE(what_this_consumer_once_did_wrong_is_found_out)

@@ -11,10 +11,15 @@ namespace quern {
 
 namespace asio = boost::asio;
 
-/// The caller goes on where it was.
-asio::awaitable<result<void>> delivery::ask(wish what)
+std::shared_ptr<void const> delivery::kept() const
 {
-    auto start = [this, what = std::move(what)](auto caller) mutable {
+    return held_ ? std::make_shared<detail::held_ptr>(held_) : nullptr;
+}
+
+/// The caller goes on where it was.
+asio::awaitable<result<void>> delivery::ask(wish what, std::shared_ptr<void const> kept)
+{
+    auto start = [this, kept = std::move(kept), what = std::move(what)](auto caller) mutable {
         auto const work = asio::make_work_guard(asio::get_associated_executor(caller));
         auto const resume = std::make_shared<decltype(caller)>(std::move(caller));
         auto tell = [resume, work](result<void> said) {

@@ -115,7 +115,7 @@ public:
     {
         must_be_handled();
         return detail::complete(
-            *this, [this] { return ask(delete_now()); }, std::forward<Token>(token));
+            *this, [this, kept = kept_for<Token>()] { return ask(delete_now(), kept); }, std::forward<Token>(token));
     }
 
     /// Has the message hidden for `at_least` from now, 12 hours after its receive at most; completes when SQS has
@@ -127,7 +127,8 @@ public:
     {
         must_be_handled();
         return detail::complete(
-            *this, [this, at_least] { return ask(at_least); }, std::forward<Token>(token));
+            *this, [this, at_least, kept = kept_for<Token>()] { return ask(at_least, kept); },
+            std::forward<Token>(token));
     }
 
     /// Has each extension of the lease wait for this guard, while the handler runs; completes when that is so. What
@@ -138,7 +139,8 @@ public:
     {
         must_be_handled();
         return detail::complete(
-            *this, [this, guard = std::move(guard)] { return ask(guard); }, std::forward<Token>(token));
+            *this, [this, guard = std::move(guard), kept = kept_for<Token>()] { return ask(guard, kept); },
+            std::forward<Token>(token));
     }
 
     using executor_type = boost::asio::any_io_executor;
@@ -179,7 +181,18 @@ private:
             "a delivery is used after its handler has ended: copy what must outlive the handler");
     }
 
-    boost::asio::awaitable<result<void>> ask(wish);
+    /// An awaitable lives in the handler; what begins elsewhere must find the message, though the handler has ended.
+    template <class Token>
+    std::shared_ptr<void const> kept_for() const
+    {
+        if constexpr (detail::is_default_token<Token>)
+            return nullptr;
+        else
+            return kept();
+    }
+    std::shared_ptr<void const> kept() const;
+
+    boost::asio::awaitable<result<void>> ask(wish, std::shared_ptr<void const> kept);
 
     sqs::message message_;
     std::shared_ptr<std::byte[]> storage_;

@@ -1,6 +1,7 @@
 #include <quern/sim/network.hpp>
 
 #include <quern/core/alarm.hpp>
+#include <quern/sim/detail/recorder.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -149,6 +150,7 @@ void network::arrived(
                 ++m;
                 continue;
             }
+            if (service_.notes) service_.notes->reach(detail::damaged_message());
             auto const position = got->damaged.size() + static_cast<std::size_t>(m - all.begin());
             got->damaged.push_back(
                 {position, std::move(*m), failure(errc::checksum_mismatch, "damaged on its way (simulated)")});
@@ -210,6 +212,7 @@ network::answer<typename Request::response> network::carry(Request request)
     } const left{*with};
 
     auto const fault = plan_.on_request(Request::operation);
+    if (service_.notes) service_.notes->harm(Request::operation, fault.what);
     with->fair = fault.what == transport_fault::none && fault.latency < request_timeout_;
     auto constexpr receives = std::same_as<Request, sqs::receive_message_request>;
     auto const instead = expired_      ? lie::credentials_expired
@@ -222,6 +225,11 @@ network::answer<typename Request::response> network::carry(Request request)
     auto const landed = co_await bell.wait(service_.time.now() + limit);
     result<response> got = failure(errc::timed_out, "no answer in time (simulated)", true);
     if (landed && with->answer) got = std::move(*with->answer);
+    if constexpr (requires { got->failed; }) {
+        if (got && service_.notes)
+            for (auto const& entry : got->failed)
+                service_.notes->refuse(Request::operation, entry.sender_fault);
+    }
     if constexpr (requires { arrived(asked, sent_at, got); }) arrived(asked, sent_at, got);
     co_return got;
 }

@@ -13,6 +13,10 @@
 
 namespace quern::sim {
 
+namespace detail {
+class recorder;
+}
+
 /// Sees what the service has carried out for one process, at that moment: the truth, of which no answer need tell.
 /// And what the process has tried and seen. `sent_at` is when the request left the process.
 class service_observer {
@@ -56,6 +60,7 @@ public:
         service_observer* observer = nullptr;
         std::function<bool(sqs::message const&)> damages; ///< which messages arrive unreadable; empty: none
         std::shared_ptr<poll_places> polls;               ///< of the client; null: each poll has a connection
+        detail::recorder* notes = nullptr;                ///< of what befalls requests; null: nobody keeps them
     };
 
     network(place service, std::chrono::milliseconds request_timeout);

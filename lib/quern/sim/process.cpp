@@ -2,6 +2,7 @@
 
 #include <quern/sim/detail/limit_book.hpp>
 #include <quern/sim/detail/part.hpp>
+#include <quern/sim/detail/recorder.hpp>
 #include <quern/sim/detail/weather.hpp>
 
 #include <boost/asio/this_coro.hpp>
@@ -35,12 +36,13 @@ milliseconds longest_wait(scenario const& day)
 process::process(surroundings const& s, int number, int its_slot)
     : id(number), slot(its_slot), day_(s.day), books_(s.books), handle_(s.handle),
       block_([pause = s.pause, number](milliseconds d) { pause(number, d); }), clock_(s.time),
+      notes_(std::make_unique<recorder>(s.reached, [this] { return subject_ ? subject_->in_flight() : 0; })),
       network_({s.service.service, s.service.time, s.service.executor,
                    &s.books.service_for(number, [this] { return subject_->in_flight(); }),
                    [&day = s.day, &books = s.books](sqs::message const& m) {
                        return arrives_damaged(day, books.number_of(m.body), m.receive_count());
                    },
-                   s.service.polls},
+                   s.service.polls, notes_.get()},
           request_timeout(s.day)),
       order_(s.day.seed + static_cast<std::uint64_t>(number))
 {
@@ -61,6 +63,8 @@ process::process(surroundings const& s, int number, int its_slot)
         options.tenant = tenant;
     else if (day_.keyed)
         options.outage.dependency = tenant;
+    notes_->watch_gate(options, clock_.now());
+    recorder::hearing const its(*notes_);
     handlers mine;
     if (day_.batches)
         mine.many = [this](deliveries all) { return handle(all); };
@@ -75,6 +79,7 @@ process::process(surroundings const& s, int number, int its_slot)
 
 process::~process()
 {
+    recorder::hearing const its(*notes_);
     if (!ended_) books_.killed(id);
     ended_ = true; // what the frames still report does not count
     threads_.reset();
@@ -83,6 +88,7 @@ process::~process()
 
 std::size_t process::run()
 {
+    recorder::hearing const its(*notes_);
     if (draining_ && !paused) books_.hears(id);
     std::size_t all = 0;
     for (std::size_t done = 1; done != 0 && !paused; all += done) {
@@ -107,6 +113,7 @@ void process::look_for_real_waits()
 
 void process::set_weather(spell const& now)
 {
+    notes_->strike(now);
     network_.set_faults(delayed(now.faults, day_.latency, id));
     network_.expire_credentials(now.credentials_expired);
     network_.lose_handles(now.without_handles);
@@ -167,11 +174,14 @@ struct process::attempt {
     {
         ++in.trying_;
         in.books_.started(in.id, number);
+        if (!in.handle_) in.notes_->reach(role.what);
     }
     ~attempt()
     {
         --in.trying_;
-        if (!in.ended_) in.books_.ended(in.id, number, means, obeys);
+        if (in.ended_) return;
+        in.books_.ended(in.id, number, means, obeys);
+        in.notes_->reach(means);
     }
     attempt(attempt const&) = delete;
 

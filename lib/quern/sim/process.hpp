@@ -1,5 +1,6 @@
 #pragma once
 
+#include <quern/sim/coverage.hpp>
 #include <quern/sim/dice.hpp>
 #include <quern/sim/handler_clock.hpp>
 #include <quern/sim/network.hpp>
@@ -19,6 +20,10 @@
 
 namespace quern::sim {
 
+namespace detail {
+class recorder;
+}
+
 /// A handler that is told the time of its process.
 using timed_handler = std::function<boost::asio::awaitable<outcome>(delivery&, clock&)>;
 
@@ -35,6 +40,7 @@ public:
         subject_factory const& make;
         timed_handler const& handle; ///< empty: the day draws what each try does
         std::function<void(int process, std::chrono::milliseconds)> pause;
+        coverage* reached = nullptr; ///< null: nobody wants to know
     };
 
     process(surroundings const&, int id, int slot);
@@ -56,6 +62,7 @@ public:
     std::chrono::milliseconds drain_deadline() const { return day_.consumer.drain_deadline; }
     bool draining() const { return draining_; }
     bool ended() const { return ended_; }
+    detail::recorder& notes() { return *notes_; }
     bool halted() const { return halted_; } ///< it has ended, and nobody has told it to
     std::size_t requests() const { return network_.requests; }
     drain_report const& report() const { return report_; } ///< once it has ended
@@ -96,6 +103,7 @@ private:
     handler_clock its_clock_{clock_}; // of a handler that is not drawn
     std::size_t trying_ = 0;          // of these, how many run
     tick waited_at_{};                // last, on that clock
+    std::unique_ptr<detail::recorder> const notes_;
     network network_;
     context pool_; // what the contexts destroy refers to the members above
     boost::asio::io_context io_;

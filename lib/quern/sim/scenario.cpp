@@ -92,6 +92,9 @@ entry const catalogue[] = {
             incidents(s, d, every_incident);
             asking(s, d);
         }},
+    {{"insists", "handlers ask for their deletes and await none; messages come twice, answers late"}, insisting},
+    {{"crammed", "as much at once as there is: dozens of incidents in a few minutes, storms, all that handlers do"},
+        crammed},
     {{"guards", "extensions of leases wait for guards, which are slow, refuse and throw"},
         [](scenario& s, dice& d) {
             crowd(s, d);

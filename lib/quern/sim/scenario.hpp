@@ -29,6 +29,7 @@ struct handler_mix {
     double deaf = 0;        ///< and does not obey a cancellation, for a few leases
     double blocks = 0;      ///< holds the thread of its process, for up to two leases
     double acks = 0;        ///< awaits its delete half way, and may throw afterwards, which changes nothing
+    double insists = 0;     ///< asks for its delete again and again, or as it ends, and awaits none of them
     double extends = 0;     ///< awaits an extension half way
     double guards = 0;  ///< has its extensions wait for a guard, which is slow, or refuses the second, and takes long
     double slow = 0;    ///< takes up to three leases; the others up to 100 ms

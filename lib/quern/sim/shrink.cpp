@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cctype>
 #include <concepts>
+#include <cstdint>
 #include <exception>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -50,6 +52,24 @@ public:
         return smaller_ && runs_ < most_;
     }
 
+    /// Tries a few messages with other seeds: the seed and its number say what a message meets, so one of the first
+    /// may meet what only the last has met so far. True when that did.
+    bool draw_anew()
+    {
+        constexpr int few = 5;
+        constexpr std::uint64_t seeds = 40;
+        for (int messages = 1; messages <= few && messages < day_.messages; ++messages) {
+            for (std::uint64_t seed = 1; seed <= seeds && runs_ < most_; ++seed) {
+                auto const before = day_;
+                day_.messages = messages;
+                day_.seed = seed;
+                if (still_fails()) return true;
+                day_ = before;
+            }
+        }
+        return false;
+    }
+
     std::size_t runs() const { return runs_; }
 
 private:
@@ -83,6 +103,9 @@ private:
             for (int more = 1; more <= few; ++more)
                 if (static_cast<T>(simplest + more) < field && set(field, static_cast<T>(simplest + more))) return;
             while (field > simplest + 1 && set(field, static_cast<T>(simplest + (field - simplest) / 2))) {
+            }
+        } else if constexpr (std::is_same_v<T, std::optional<std::size_t>>) {
+            while (field && *field > 1 && set(field, T(*field / 2))) {
             }
         } else if constexpr (std::is_same_v<T, double>) {
             set(field, 1.0); // leaves nothing to chance
@@ -154,7 +177,7 @@ private:
 shrunk shrink(scenario day, std::function<bool(scenario const&)> const& fails, std::size_t most_runs)
 {
     shrinking work(day, fails, most_runs);
-    while (work.round()) {
+    while (work.round() || work.draw_anew()) {
     }
     return {std::move(day), work.runs()};
 }

@@ -15,7 +15,8 @@ struct shrunk {
 };
 
 /// Takes from a day all that it can do without: messages, incidents, spells and their faults, processes, what
-/// handlers do, settings that are not the usual ones. Tries the largest pieces first, and ends when no step is left.
+/// handlers do, settings that are not the usual ones. Tries the largest pieces first, other seeds where many messages
+/// are left, and ends when no step is left.
 ///
 /// `fails`: whether this day still shows what is looked for. Called up to `most_runs` times; a day that makes it
 /// throw counts as one that does not.

@@ -4,6 +4,7 @@
 #include <quern/sim/detail/earlier_life.hpp>
 #include <quern/sim/detail/healthy.hpp>
 #include <quern/sim/detail/part.hpp>
+#include <quern/sim/detail/recorder.hpp>
 #include <quern/sim/detail/weather.hpp>
 #include <quern/sim/local_api.hpp>
 #include <quern/sim/virtual_clock.hpp>
@@ -50,16 +51,14 @@ public:
     run_result run()
     {
         auto const fine_from = last_event();
-        while (time_.now() < fine_from && step(fine_from)) {
+        while (time_.now() < fine_from && !is_over() && step(fine_from)) {
         }
         auto const empty = run_until(fine_from + day_.patience, [this] { return sent_all_ && is_empty(); });
         closing_ = true;
         for (auto& p : processes_)
             if (!p->draining()) p->drain(p->drain_deadline());
-        auto const over = [this] {
-            return std::ranges::all_of(processes_, [](auto const& p) { return p->ended(); });
-        };
-        run_until(time_.now() + 1h, over);
+        run_until(time_.now() + 1h,
+            [this] { return std::ranges::all_of(processes_, [](auto const& p) { return p->ended(); }); });
         books_.finished(empty, dead());
         for (auto& p : processes_)
             retire(*p);
@@ -111,16 +110,16 @@ private:
         });
     }
 
-    asio::awaitable<void> at(milliseconds when)
+    asio::awaitable<void> at(tick when)
     {
         auto const timer = time_.make_timer(co_await asio::this_coro::executor);
-        co_await timer->wait_until(tick() + when);
+        co_await timer->wait_until(when);
     }
 
     asio::awaitable<void> send()
     {
         for (int i = 0; i < day_.messages; ++i) {
-            co_await at(sent_at(day_, i));
+            co_await at(tick() + sent_at(day_, i));
             auto const body = options_.body ? options_.body(i) : draw_body(day_, i);
             auto const& url = urls_[static_cast<std::size_t>(i % day_.queues)];
             sqs::send_message_request request(url, body);
@@ -143,7 +142,7 @@ private:
     /// Somebody changes the redrive policy while the consumers run.
     asio::awaitable<void> lower_receives()
     {
-        co_await at(day_.lowered_at);
+        co_await at(tick() + day_.lowered_at);
         books_.note("the redrive policy is changed");
         for (auto const& url : urls_) {
             sqs::set_queue_attributes_request request;
@@ -151,6 +150,8 @@ private:
             request.attributes[redrive_policy] = policy_with(day_.max_receives);
             engine_.set_queue_attributes(request, time_.wall()).value();
         }
+        for (auto& p : processes_)
+            p->notes().strike(lowered_policy());
     }
 
     /// Puts the faults of this time into force: the engine plays those of the service, each process those of its
@@ -166,10 +167,10 @@ private:
     asio::awaitable<void> change_weather()
     {
         for (auto const& s : day_.spells) {
-            co_await at(s.from);
+            co_await at(tick() + s.from);
             books_.note("bad weather begins");
             set_weather(s);
-            co_await at(s.until);
+            co_await at(tick() + s.until);
             books_.note("bad weather ends");
             set_weather(spell());
         }
@@ -178,7 +179,7 @@ private:
     asio::awaitable<void> visit_incidents()
     {
         for (auto const& i : day_.incidents) {
-            co_await at(i.at);
+            co_await at(tick() + i.at);
             for (int k = 0; k < day_.together; ++k)
                 visit(i, processes_[static_cast<std::size_t>(i.process * day_.together + k)]);
         }
@@ -186,6 +187,7 @@ private:
 
     void visit(incident const& i, std::unique_ptr<process>& p)
     {
+        p->notes().strike(fault_of(i.what));
         switch (i.what) {
         case kind::pause: return pause(p->id, i.by);
         case kind::kill: return renew(p);
@@ -202,7 +204,7 @@ private:
 
     asio::awaitable<void> go_on(int id, milliseconds when)
     {
-        co_await at(when);
+        co_await at(tick() + when);
         if (auto* const p = find(id)) p->rest(false);
     }
 
@@ -214,7 +216,7 @@ private:
 
     asio::awaitable<void> hurry(int id, incident what)
     {
-        co_await at(what.at + what.then);
+        co_await at(tick() + what.at + what.then);
         if (auto* const p = find(id); p && !p->ended()) p->drain(what.by);
     }
 
@@ -230,8 +232,7 @@ private:
 
     asio::awaitable<void> wake(int id, tick when)
     {
-        auto const timer = time_.make_timer(co_await asio::this_coro::executor);
-        co_await timer->wait_until(when);
+        co_await at(when);
         auto* const p = find(id);
         if (!p) co_return;
         p->paused = false;
@@ -250,7 +251,7 @@ private:
         if (!day_.versions.empty()) books_.obeys(id, rules_of(day, static_cast<bool>(options_.handle)));
         auto const& url = urls_[static_cast<std::size_t>(slot % day_.queues)];
         process::surroundings const around{day, time_, books_, std::move(service), url, poison_url_, options_.subject,
-            options_.handle, [this](int who, milliseconds d) { pause(who, d); }};
+            options_.handle, [this](int who, milliseconds d) { pause(who, d); }, options_.reached};
         auto p = std::make_unique<process>(around, id, slot);
         p->set_weather(weather_);
         return p;
@@ -268,8 +269,7 @@ private:
     /// Rolling deployment.
     asio::awaitable<void> replace(int id, milliseconds delay)
     {
-        auto const timer = time_.make_timer(co_await asio::this_coro::executor);
-        co_await timer->wait_until(time_.now() + delay);
+        co_await at(time_.now() + delay);
         auto const at = std::ranges::find(processes_, id, [](auto const& p) { return p ? p->id : -1; });
         if (at == processes_.end() || closing_) co_return;
         renew(*at);
@@ -310,12 +310,22 @@ private:
         return time_.fire_next(end);
     }
 
+    /// Enough is known of it.
+    bool is_over()
+    {
+        auto const& all = books_.violations;
+        for (; options_.enough && !over_ && judged_ < all.size(); ++judged_)
+            over_ = options_.enough(all[judged_]);
+        return over_;
+    }
+
     template <class Done>
     bool run_until(tick end, Done done)
     {
         for (auto next_look = time_.now();;) {
             if (time_.now() >= next_look) {
                 if (done()) return true;
+                if (is_over()) return false;
                 next_look = time_.now() + 100ms;
             }
             if (!step(end)) return done();
@@ -362,27 +372,12 @@ private:
     std::vector<std::shared_ptr<poll_places>> clients_; // of each process
     std::vector<std::unique_ptr<process>> processes_;   // a consumer each
     int next_id_ = 0;
-    bool sent_all_ = false, closing_ = false;
+    std::size_t judged_ = 0; // of the broken promises
+    bool sent_all_ = false, closing_ = false, over_ = false;
     run_result result_;
 };
 
 } // namespace
-
-void drain_sum::add(drain_report const& one)
-{
-    drain_sum of_one;
-    of_one.drains = 1;
-    of_one.clean = one.clean() ? 1 : 0;
-    of_one.of_all = one;
-    add(of_one);
-}
-
-void drain_sum::add(drain_sum const& more)
-{
-    drains += more.drains;
-    clean += more.clean;
-    of_all.add(more.of_all);
-}
 
 run_result run(scenario const& day, run_options const& options)
 {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <quern/consumer/drain_report.hpp>
+#include <quern/sim/coverage.hpp>
 #include <quern/sim/process.hpp>
 #include <quern/sim/scenario.hpp>
 #include <quern/sim/subject.hpp>
@@ -24,6 +25,13 @@ struct run_options {
 
     /// The body of a message; no two alike. Empty: its number.
     std::function<std::string(int number)> body{};
+
+    /// The day ends at the first broken promise of which this is true; empty: at its end.
+    std::function<bool(std::string const& violation)> enough{};
+
+    /// Receives what the day reaches; null: nobody wants to know. The first day that is asked for it comes
+    /// before any other thread of the program has a consumer.
+    coverage* reached = nullptr;
 };
 
 /// The reports of all drains of a day, summed up.
@@ -31,8 +39,13 @@ struct drain_sum {
     std::size_t drains = 0, clean = 0;
     drain_report of_all; ///< took: the longest
 
-    void add(drain_report const&);
-    void add(drain_sum const&);
+    void add(drain_report const& one) { add(drain_sum{1, one.clean() ? std::size_t(1) : 0, one}); }
+    void add(drain_sum const& more)
+    {
+        drains += more.drains;
+        clean += more.clean;
+        of_all.add(more.of_all);
+    }
 };
 
 /// The result of a simulated day.

@@ -27,7 +27,7 @@ witness::rules rules_of(scenario const& day, bool acks_unseen)
     out.max_receives = day.max_receives;
     out.most_dead = day.most_dead;
     out.damaged = judge_damaged(day);
-    out.acks_unseen = acks_unseen;
+    out.acks_unseen = acks_unseen || day.handlers.insists > 0;
     out.lease = day.consumer.visibility_timeout;
     auto const& turns = day.consumer.fairness;
     out.looks_ahead = turns.look_ahead || turns.tenant_concurrency; // then its surplus goes back

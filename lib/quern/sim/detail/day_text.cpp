@@ -129,6 +129,7 @@ std::string list(char const* name, std::vector<T> const& all)
 std::string to_code(scenario const& day, scenario const& from)
 {
     std::string out;
+    if (day.seed != from.seed) out += "day.seed = " + code(day.seed) + ";\n";
     std::vector<std::string> before; // in the order of the fields
     detail::each_field(from, [&](char const*, auto const& field, auto const&) { before.push_back(code(field)); });
     auto was = before.begin();

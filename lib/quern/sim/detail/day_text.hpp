@@ -69,6 +69,7 @@ void each_field(Day& s, V v)
     v("handlers.deaf", h.deaf, 0.0);
     v("handlers.blocks", h.blocks, 0.0);
     v("handlers.acks", h.acks, 0.0);
+    v("handlers.insists", h.insists, 0.0);
     v("handlers.extends", h.extends, 0.0);
     v("handlers.guards", h.guards, 0.0);
     v("handlers.slow", h.slow, 0.0);
@@ -84,6 +85,7 @@ void each_field(Day& s, V v)
     v("consumer.limits.rate", c.limits.rate, usual.limits.rate);
     v("consumer.limits.handler_concurrency", c.limits.handler_concurrency, usual.limits.handler_concurrency);
     v("consumer.limits.max_bytes_in_flight", c.limits.max_bytes_in_flight, usual.limits.max_bytes_in_flight);
+    v("consumer.limits.max_in_flight", c.limits.max_in_flight, std::size_t(1));
     v("consumer.limits.max_polls", c.limits.max_polls, std::size_t(1));
     v("consumer.batch.size", c.batch.size, std::size_t(1));
     v("consumer.batch.window", c.batch.window, usual.batch.window);

@@ -65,7 +65,7 @@ part draw_part(scenario const& day, int number, int receive_count, bool again, t
              {part::kind::rejects, mix.rejects}, {part::kind::misreads, mix.misreads},
              {part::kind::condemns, mix.condemns}, {part::kind::unavailable, again ? 0 : mix.unavailable},
              {part::kind::blocks, mix.blocks}, {part::kind::acks, mix.acks}, {part::kind::extends, mix.extends},
-             {part::kind::guards, mix.guards}}) {
+             {part::kind::guards, mix.guards}, {part::kind::insists, mix.insists}}) {
         if (at < share) {
             out.what = what;
             break;
@@ -113,6 +113,28 @@ private:
     int asked_ = 0;
 };
 
+/// Asks for the delete of its message and waits for no answer: several times from the beginning on, or as it ends,
+/// whatever its end.
+class insistence {
+public:
+    insistence(part role, stage& on) : on_(on), from_the_first_(role.delay.count() % 3 == 0) {}
+
+    void begins() { ask_if(from_the_first_); }
+    void ends() { ask_if(true); }
+
+private:
+    void ask_if(bool it_is_time)
+    {
+        if (!it_is_time) return;
+        if (!std::exchange(has_asked_, true)) on_.acks();
+        on_.message.ack([](result<void> const&) {});
+    }
+
+    stage& on_;
+    bool const from_the_first_;
+    bool has_asked_ = false;
+};
+
 /// Throws when it is cancelled, and obeys.
 asio::awaitable<void> work(part role, clock& time, milliseconds length)
 {
@@ -142,13 +164,35 @@ outcome last_words(part const& role)
     case part::kind::blocks:
     case part::kind::acks:
     case part::kind::extends:
-    case part::kind::guards: break;
+    case part::kind::guards:
+    case part::kind::insists: break;
     }
     return ack();
 }
 
+namespace {
+
+asio::awaitable<outcome> insist(part role, stage on)
+{
+    insistence its(role, on);
+    its.begins();
+    try {
+        co_await work(role, on.time, role.takes / 2);
+        its.begins();
+        co_await work(role, on.time, role.takes / 2);
+    } catch (...) {
+        its.ends();
+        throw;
+    }
+    its.ends();
+    co_return ack();
+}
+
+} // namespace
+
 asio::awaitable<outcome> play(part role, stage on)
 {
+    if (role.what == part::kind::insists) co_return co_await insist(role, std::move(on));
     if (!role.obeys_cancellation()) co_await asio::this_coro::throw_if_cancelled(false);
     if (role.what == part::kind::blocks) on.block(role.takes);
     if (role.what == part::kind::extends) {

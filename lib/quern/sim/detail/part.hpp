@@ -31,7 +31,8 @@ struct part {
         blocks,
         acks,
         extends,
-        guards
+        guards,
+        insists
     };
     kind what = kind::succeeds;
     std::chrono::milliseconds takes{};

@@ -89,6 +89,59 @@ void asking(scenario& s, dice& d)
     s.handlers.extends = d.up_to(0.2);
 }
 
+void insisting(scenario& s, dice& d)
+{
+    crowd(s, d);
+    asking(s, d);
+    s.handlers.insists = 0.1 + d.up_to(0.5);
+    auto& c = s.consumer;
+    if (d.one_in(2)) c.visibility_timeout = std::chrono::seconds(d.between(6, 20));
+    if (d.one_in(3)) ordered(s, d);
+    if (d.one_in(4)) {
+        s.batches = true;
+        c.batch.size = static_cast<std::size_t>(d.between(2, 20));
+        c.batch.window = d.between(1ms, 10s);
+        s.patience *= 4;
+    }
+    if (d.one_in(2))
+        incidents(s, d, {kind::pause, kind::kill, kind::stop, kind::hurry, kind::clock, kind::start, kind::rest});
+    weather(s, d);
+    auto const longest = std::min<milliseconds>(10s, milliseconds(c.visibility_timeout) / 6);
+    for (auto& one : s.spells) {
+        auto& r = one.faults.everywhere;
+        r.latency = 1;
+        r.latency_max = d.between(1ms, longest);
+        r.duplicated = d.up_to(0.5);
+        r.truncated = d.up_to(0.1);
+        if (d.one_in(3)) r.receipt_expired = d.up_to(0.1);
+        if (d.one_in(4)) r.access_denied = d.up_to(0.1);
+    }
+}
+
+void crammed(scenario& s, dice& d)
+{
+    insisting(s, d);
+    auto& h = s.handlers;
+    if (!s.batches) h.guards = d.up_to(0.2);
+    h.damaged = d.up_to(0.1);
+    if (d.one_in(2)) h.rejects = 0.1 + d.up_to(0.2);
+    for (auto n = d.between(2, 8); n != 0; --n)
+        incidents(s, d,
+            {kind::pause, kind::pause, kind::kill, kind::stop, kind::hurry, kind::clock, kind::start, kind::rest});
+    if (d.one_in(3)) s.max_receives = static_cast<int>(d.between(1, 6));
+    if (s.max_receives != 0 && d.one_in(2)) {
+        s.receives_before = static_cast<int>(d.between(10, 100));
+        s.lowered_at = d.between(0ms, 2min);
+    }
+    s.consumer.classify = classify;
+    for (auto& one : s.spells) {
+        one.credentials_expired = d.one_in(10);
+        one.without_handles = d.one_in(10);
+        one.dependency_down = d.one_in(5);
+    }
+    s.patience *= 4;
+}
+
 /// Handlers do well, but for what they depend on.
 void dependency(scenario& s, dice& d)
 {

@@ -11,9 +11,11 @@ namespace quern::sim::detail {
 // What scenarios are put together from.
 
 scenario common(dice&, std::string_view name, std::uint64_t seed);
-void trouble(scenario&, dice&); ///< handlers fail, hang, overrun their leases, reject
-void crowd(scenario&, dice&);   ///< trouble, in up to three processes
-void asking(scenario&, dice&);  ///< handlers await their own delete, or an extension of their lease
+void trouble(scenario&, dice&);   ///< handlers fail, hang, overrun their leases, reject
+void crowd(scenario&, dice&);     ///< trouble, in up to three processes
+void asking(scenario&, dice&);    ///< handlers await their own delete, or an extension of their lease
+void insisting(scenario&, dice&); ///< handlers ask for deletes and await none; messages come twice, answers late
+void crammed(scenario&, dice&);   ///< as much at once as there is
 void incidents(scenario&, dice&, std::initializer_list<incident::kind>); ///< some of these
 void ordered(scenario&, dice&);                                          ///< a FIFO queue
 void short_leases(scenario&);      ///< so short that what waits behind its head needs no extension more

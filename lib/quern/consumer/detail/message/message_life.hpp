@@ -93,6 +93,21 @@ public:
     /// Every legal pair of state and event. docs/design/consumer.md shows it; a test compares the two.
     static std::span<row const> table();
 
+    /// Somebody who hears of each step, for a simulation.
+    class listener {
+    public:
+        virtual void stepped(row const&) = 0;
+
+    protected:
+        ~listener() = default;
+    };
+
+    /// Has steps on this thread be heard from now on; null: by nobody. Gives back who has heard them until now.
+    ///
+    /// The first call that names a listener sends the steps of all threads the long way, for good: so it comes before
+    /// any other thread has a consumer. Until then a step pays nothing for being heard.
+    static listener* listen(listener*);
+
     state at() const { return at_; }
     bool is(state s) const { return at_ == s; }
 
@@ -146,6 +161,8 @@ public:
     bool is_told() const { return overdue_ || cancelled_; }
 
 private:
+    actions take_long_way(event);
+
     state at_ = state::waiting;
     bool extending_ : 1 = false;
     bool lost_ : 1 = false;
