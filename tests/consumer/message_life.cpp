@@ -204,7 +204,6 @@ BOOST_AUTO_TEST_CASE(the_table_in_the_docs_is_this_one)
     BOOST_TEST(shown == rows, boost::test_tools::per_element());
 }
 
-// The last of these: from here on all steps of this program go the long way.
 BOOST_AUTO_TEST_CASE(whoever_listens_on_this_thread_hears_each_step_and_changes_none)
 {
     struct : message_life::listener {

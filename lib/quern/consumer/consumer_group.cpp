@@ -56,16 +56,15 @@ consumer& consumer_group::add(asio::any_io_executor on, sqs::api* api, std::stri
     };
     if (*begun_) refuse("add() comes before start(): the queues are shared out by then");
     if (weight == 0 || weight > 1'000) refuse("weight must be from 1 to 1000");
-    auto const is_same = [&](member const& m) {
-        return m.queue_url == queue_url && m.it.get().get_executor() == on;
-    };
+    auto const is_same = [&](member const& m) { return m.queue_url == queue_url && m.it.get().get_executor() == on; };
     if (std::ranges::any_of(members_, is_same))
         refuse(queue_url + " is there already: a greater weight gives it more, another executor another core");
     if (members_.size() == max_in_flight_)
         refuse("max_in_flight " + std::to_string(max_in_flight_) + " is less than one for each queue: raise it");
 
     auto const most = options.limits.max_in_flight;
-    std::unique_ptr<consumer> made(new consumer(std::move(on), api, queue_url, std::move(handle), std::move(options)));
+    std::unique_ptr<consumer> made(
+        new consumer(std::move(on), api, queue_url, std::move(handle), std::move(options)));
     auto& out = *made;
     bool is_there = false;
     visit_tenant<group_state>(at_, [&](auto const& all) {

@@ -101,7 +101,8 @@ public:
     consumer& add(sqs::api& api, std::string queue_url, F handle, consumer_options options = consumer_options(),
         std::size_t weight = 1)
     {
-        return add(ex_, &api, std::move(queue_url), detail::make_handlers(std::move(handle)), std::move(options), weight);
+        return add(
+            ex_, &api, std::move(queue_url), detail::make_handlers(std::move(handle)), std::move(options), weight);
     }
 
     /// One of them.

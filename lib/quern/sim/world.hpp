@@ -29,8 +29,7 @@ struct run_options {
     /// The day ends at the first broken promise of which this is true; empty: at its end.
     std::function<bool(std::string const& violation)> enough{};
 
-    /// Receives what the day reaches; null: nobody wants to know. The first day that is asked for it comes
-    /// before any other thread of the program has a consumer.
+    /// Receives what the day reaches; null: nobody wants to know.
     coverage* reached = nullptr;
 };
 

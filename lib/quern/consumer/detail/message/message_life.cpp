@@ -4,7 +4,6 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdio>
-#include <string>
 #include <utility>
 
 namespace quern::detail {
@@ -137,7 +136,7 @@ constexpr L::row rows[] = {
 
 struct step {
     S next = S::gone;
-    bool is_plain = false; ///< legal, and heard by nobody
+    bool legal = false;
     L::actions todo = L::none;
 };
 
@@ -148,14 +147,13 @@ constexpr lookup make_lookup()
     lookup out{};
     for (auto const& r : rows) {
         auto& to = out[static_cast<std::size_t>(r.at)][static_cast<std::size_t>(r.what)];
-        if (to.is_plain) throw "two rows for one pair of state and event"; // at compile time
+        if (to.legal) throw "two rows for one pair of state and event"; // at compile time
         to = {r.next, true, r.todo};
     }
     return out;
 }
 
-constexpr lookup legal_steps = make_lookup();
-constinit lookup steps = legal_steps;
+constexpr lookup steps = make_lookup();
 thread_local L::listener* hears = nullptr;
 
 /// False, having said which pair has no row.
@@ -175,14 +173,6 @@ std::span<message_life::row const> message_life::table()
 
 message_life::listener* message_life::listen(listener* who)
 {
-    if (who) {
-        [[maybe_unused]] static bool const all_are_heard = [] {
-            for (auto& of_state : steps)
-                for (auto& one : of_state)
-                    one.is_plain = false;
-            return true;
-        }();
-    }
     return std::exchange(hears, who);
 }
 
@@ -191,22 +181,12 @@ message_life::actions message_life::on(event what)
     if (what == event::postpone && extending_) what = event::postpone_later;
     if (what == event::extension_answered) extending_ = false;
     auto const& to = steps[static_cast<std::size_t>(at_)][static_cast<std::size_t>(what)];
-    if (!to.is_plain) [[unlikely]]
-        return take_long_way(what);
+    assert(to.legal || complain(at_, what));
+    if (!to.legal) return none;
+    if (hears) [[unlikely]]
+        hears->stepped({at_, what, to.next, to.todo});
     at_ = to.next;
     if (what == event::begin) overdue_ = cancelled_ = false; // again, if an outage has kept it
-    return to.todo;
-}
-
-/// A pair without a row, or one whose step somebody hears.
-[[gnu::cold, gnu::noinline]] message_life::actions message_life::take_long_way(event what)
-{
-    auto const& to = legal_steps[static_cast<std::size_t>(at_)][static_cast<std::size_t>(what)];
-    assert(to.is_plain || complain(at_, what));
-    if (!to.is_plain) return none;
-    if (hears) hears->stepped({at_, what, to.next, to.todo});
-    at_ = to.next;
-    if (what == event::begin) overdue_ = cancelled_ = false;
     return to.todo;
 }
 

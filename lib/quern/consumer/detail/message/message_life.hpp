@@ -103,9 +103,6 @@ public:
     };
 
     /// Has steps on this thread be heard from now on; null: by nobody. Gives back who has heard them until now.
-    ///
-    /// The first call that names a listener sends the steps of all threads the long way, for good: so it comes before
-    /// any other thread has a consumer. Until then a step pays nothing for being heard.
     static listener* listen(listener*);
 
     state at() const { return at_; }
@@ -161,8 +158,6 @@ public:
     bool is_told() const { return overdue_ || cancelled_; }
 
 private:
-    actions take_long_way(event);
-
     state at_ = state::waiting;
     bool extending_ : 1 = false;
     bool lost_ : 1 = false;
