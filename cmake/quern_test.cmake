@@ -10,7 +10,7 @@
 #   QUERN_BIN_DIR  where the built programs are
 #   QUERN_TMP_DIR  an existing folder of its own, for whatever it writes
 
-set(quern_limit_unit 60)
+set(quern_limit_unit 120)
 set(quern_limit_component 120)
 set(quern_limit_simulation 300)
 set(quern_limit_conformance 300)

@@ -3,7 +3,9 @@
 #include "producer/sending.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <queue>
+#include <vector>
 
 using namespace quern;
 using namespace quern::test;
@@ -29,7 +31,8 @@ double saturate(send_calls& calls, service of, std::chrono::seconds length)
     std::priority_queue<call, std::vector<call>, std::greater<>> open;
     auto now = tick() + 1h;
     auto const last = now + length;
-    std::vector<tick> servers(of.best, now);
+    std::priority_queue<tick, std::vector<tick>, std::greater<>> servers(
+        std::greater<>(), std::vector<tick>(of.best, now)); // free from then on
     std::size_t done = 0;
     while (now < last) {
         while (calls.is_free()) {
@@ -38,9 +41,10 @@ double saturate(send_calls& calls, service of, std::chrono::seconds length)
                 open.push({now + 5ms, now, true});
                 continue;
             }
-            auto& first = *std::ranges::min_element(servers);
-            first = std::max(first, now) + 50ms;
-            open.push({first, now, false});
+            auto const ends = std::max(servers.top(), now) + 50ms;
+            servers.pop();
+            servers.push(ends);
+            open.push({ends, now, false});
         }
         auto const next = open.top();
         open.pop();
