@@ -208,7 +208,7 @@ public:
             if (!mine || mine->running != 0) continue;
             auto const& means = w_.of(process_).damaged;
             mine->failed = means.how == verdict::kind::failed;
-            if (!mine->rejectable) mine->rejected_as = mine->receive;
+            mine->rejected_as = mine->rejectable ? std::min(mine->rejected_as, mine->receive) : mine->receive;
             mine->rejectable = mine->rejectable || means.rejectable();
             mine->discarded = mine->discarded || means.how == verdict::kind::discarded;
             mine->not_before = mine->ended_at = now();
