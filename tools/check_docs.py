@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the documentation against the tree: a program that a page quotes is the one that is built and run, a link leads
-to a file that is there, and to a heading in it, and the test of the package includes the headers that the first page calls
-front doors.
+to a file that is there, and to a heading in it, the test of the package includes the headers that the first page calls
+front doors, and what a breach of a promise says stands in the source that is named beside it.
 
 usage: check_docs.py [ROOT]       check the tree at ROOT (default: the one this script is in)
        check_docs.py --self-test  check the checker
@@ -22,6 +22,9 @@ HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 DOOR = re.compile(r"^\| `(quern/\S+\.hpp)` \|", re.MULTILINE)
 DOORS_PAGE, DOORS_TEST = "docs/index.md", "tests/package/front_doors.cpp"
+
+BREACH = re.compile(r'^\| .* \| "(.+)" \(\[\S+\]\((\S+)\)\) \|$', re.MULTILINE)
+PROMISES_PAGE = "docs/design/promises.md"
 
 # Quoted in any case: the first program that a reader sees.
 PROMISED = {"README.md": "docs/examples/orders.cpp"}
@@ -66,6 +69,14 @@ def check_front_doors(root):
     return [f"{DOORS_PAGE}: {door} is a front door there or in {DOORS_TEST}, not in both" for door in sorted(named ^ included)]
 
 
+def check_promises(root):
+    page = root / PROMISES_PAGE
+    stated = BREACH.findall(page.read_text(encoding="utf-8"))
+    wrong = [f'{PROMISES_PAGE}: "{words}" does not stand in {source}' for words, source in stated
+             if words not in (page.parent / source).read_text(encoding="utf-8")]
+    return wrong if stated else [f"{PROMISES_PAGE}: states no promise"]
+
+
 def self_test():
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
@@ -91,6 +102,12 @@ def self_test():
         for includes, count in (("#include <quern/a.hpp>\n", 0), ("#include <quern/b.hpp>\n", 2), ("", 1)):
             (root / DOORS_TEST).write_text(includes)
             assert len(check_front_doors(root)) == count, (includes, check_front_doors(root))
+        (root / "docs/design").mkdir()
+        for stated, count in (("int a", 0), ("int b", 1)):
+            (root / PROMISES_PAGE).write_text(f'| a | b | "{stated}" ([a.cpp](../a.cpp)) |\n')
+            assert len(check_promises(root)) == count, (stated, check_promises(root))
+        (root / PROMISES_PAGE).write_text("none\n")
+        assert check_promises(root)
     print("check_docs: finds what it should")
 
 
@@ -98,8 +115,8 @@ def main(arguments):
     if arguments == ["--self-test"]:
         return self_test()
     root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
-    problems = check(root) + check_front_doors(root)
-    print("\n".join(problems) or "every quotation and every link holds")
+    problems = check(root) + check_front_doors(root) + check_promises(root)
+    print("\n".join(problems) or "every quotation, link and promise holds")
     return 1 if problems else 0
 
 

@@ -24,7 +24,7 @@ namespace detail {
 class limit_book;
 }
 
-/// Keeps the books of a simulated queue and names every promise that is broken; docs/guide/simulating.md lists them.
+/// Keeps the books of a simulated queue and names every promise that is broken; docs/design/promises.md lists them.
 /// A message is known by its number; what happens to it at the service and what processes can know of that are kept
 /// apart.
 ///
