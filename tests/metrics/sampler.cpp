@@ -1,6 +1,7 @@
 #include "consumer/mill.hpp"
 
 #include <quern/metrics/sampler.hpp>
+#include <quern/sqs/forwarding_api.hpp>
 
 using namespace quern;
 using namespace quern::test;
@@ -16,12 +17,13 @@ struct sampled_mill : mill {
     std::optional<metrics::sampler> sampler;
     bool ended = false;
 
-    void begin(metrics::sampler_options how = {})
+    void begin(metrics::sampler_options how = {}) { begin(*local, std::move(how)); }
+    void begin(sqs::api& asks, metrics::sampler_options how = {})
     {
         consume(fast);
         how.time = &time;
         how.log = [this](log_level, std::string_view text) { log.emplace_back(text); };
-        sampler.emplace(io.get_executor(), *local, all, how);
+        sampler.emplace(io.get_executor(), asks, all, how);
         sampler->add(*it, url, its);
         asio::co_spawn(io, sampler->run(), [this](std::exception_ptr e) {
             BOOST_TEST(!e);
@@ -40,6 +42,24 @@ struct sampled_mill : mill {
             if (r.of == of) return r.gauge(which, series);
         return {};
     }
+};
+
+/// SQS, but for one attribute of its queues.
+struct odd_api : sqs::forwarding_api<odd_api> {
+    explicit odd_api(sqs::api& a) : to(a) {}
+    template <class Request>
+    sqs::answer<typename Request::response> carry(Request r)
+    {
+        return sqs::perform(to, std::move(r));
+    }
+    sqs::answer<sqs::get_queue_attributes_request::response> carry(sqs::get_queue_attributes_request r)
+    {
+        auto got = co_await sqs::perform(to, std::move(r));
+        got.value().attributes[member] = "none";
+        co_return got;
+    }
+    sqs::api& to;
+    std::string member;
 };
 
 } // namespace
@@ -107,6 +127,22 @@ BOOST_AUTO_TEST_CASE(a_queue_whose_dead_letter_queue_changes_to_and_fro_has_each
     }
     BOOST_TEST(seen == (std::map<std::string, int>{{"dead", 1}, {"graves", 1}}));
     BOOST_TEST(told == (std::map<std::string, int>{{"graves", 1}}));
+    end();
+}
+
+// A number that is missing said nothing of why.
+BOOST_AUTO_TEST_CASE(what_cannot_be_read_of_an_answer_is_told)
+{
+    odd_api odd(*local);
+    begin(odd);
+    time.run_for(io, 1s);
+    for (auto const* member : {"RedrivePolicy", "ApproximateNumberOfMessages"}) {
+        odd.member = member;
+        log.clear();
+        time.run_for(io, 60s);
+        BOOST_TEST(log_lines("queue depth: ") == 1, member);
+        BOOST_TEST(gauge(part::queue, id::queue_messages).has_value() == (odd.member == "RedrivePolicy"));
+    }
     end();
 }
 

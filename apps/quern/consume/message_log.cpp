@@ -1,6 +1,6 @@
 #include "consume/message_log.hpp"
 
-#include <quern/metrics/collection.hpp>
+#include <quern/admin/recorder.hpp>
 #include <quern/sqs/queue_reference.hpp>
 
 #include <fmt/core.h>
@@ -25,20 +25,6 @@ std::string words_for(message_end how, std::chrono::seconds again)
     return "received again";
 }
 
-/// Words for a handler that has said nothing.
-char const* words_for(handler_end how)
-{
-    switch (how) {
-    case handler_end::threw: return "handler failed";
-    case handler_end::unreadable: return "message unreadable";
-    case handler_end::timed_out: return "handler took too long";
-    case handler_end::cancelled: return "handler cancelled";
-    case handler_end::called_off: return "not handled";
-    case handler_end::returned: break;
-    }
-    return "handled";
-}
-
 } // namespace
 
 message_log::message_log(std::string queue_url, log_level level, log_sink to, std::shared_ptr<observer> next)
@@ -47,9 +33,12 @@ message_log::message_log(std::string queue_url, log_level level, log_sink to, st
 
 void message_log::ended(observed_message const& m, handler_end how, outcome::kind verdict)
 {
-    auto& its = said_[std::string(m.id)];
-    its.said = m.said.empty() ? words_for(how) : m.said;
-    its.status = m.status;
+    if (how != handler_end::called_off) { // else it has not begun
+        auto const* const words = admin::words_for(how);
+        auto& its = said_[std::string(m.id)];
+        its.said = !m.said.empty() ? m.said : words ? words : "handled";
+        its.status = m.status;
+    }
     forwarding_observer::ended(m, how, verdict);
 }
 

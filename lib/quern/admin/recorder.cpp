@@ -18,19 +18,6 @@ constexpr auto bounds = [] {
     return out;
 }();
 
-char const* words_for(handler_end how)
-{
-    switch (how) {
-    case handler_end::threw: return "handler failed";
-    case handler_end::unreadable: return "message unreadable";
-    case handler_end::timed_out: return "handler took too long";
-    case handler_end::cancelled: return "handler cancelled";
-    case handler_end::returned:
-    case handler_end::called_off: break;
-    }
-    return nullptr;
-}
-
 char const* words_for(phase p)
 {
     switch (p) {
@@ -56,6 +43,19 @@ char const* words_for(outcome::kind k)
 }
 
 } // namespace
+
+char const* words_for(handler_end how)
+{
+    switch (how) {
+    case handler_end::threw: return "handler failed";
+    case handler_end::unreadable: return "message unreadable";
+    case handler_end::timed_out: return "handler took too long";
+    case handler_end::cancelled: return "handler cancelled";
+    case handler_end::returned:
+    case handler_end::called_off: break;
+    }
+    return nullptr;
+}
 
 recorder::recorder(clock& time, std::shared_ptr<observer> next) : forwarding_observer(std::move(next)), time_(time) {}
 

@@ -33,6 +33,9 @@ struct trouble {
     std::string text;
 };
 
+/// Words for a handler that did not return by itself; null for one that did, or never began.
+char const* words_for(handler_end);
+
 /// Sum of what a recorder has seen so far.
 struct recorded {
     duration_counts queued{}, waited{}, handled{}, settling{};

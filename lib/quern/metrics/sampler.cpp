@@ -104,14 +104,15 @@ asio::awaitable<void> sampler::ask(watched const& w)
     }
     sqs::get_queue_attributes_request request(w.url);
     auto const got = co_await sqs_.get_queue_attributes(std::move(request));
-    std::optional<sqs::queue_depth> here, dead;
-    std::string arn;
-    if (got) {
-        if (auto const known = sqs::depth_in(got->attributes)) here = *known;
-        if (auto policy = sqs::redrive_policy_in(got->attributes)) arn = std::move(policy->dead_letter_arn);
-    } else {
-        log_.write(log_level::warning, "queue depth", describe(got.error()), time_.now());
+    auto const depth = got ? sqs::depth_in(got->attributes) : got.error();
+    auto const policy = got ? sqs::redrive_policy_in(got->attributes) : got.error();
+    if (!depth || !policy) {
+        auto const& why = depth ? policy.error() : depth.error();
+        log_.write(log_level::warning, "queue depth", w.url + ": " + describe(why), time_.now());
     }
+    std::optional<sqs::queue_depth> here, dead;
+    if (depth) here = *depth;
+    auto const arn = policy ? policy->dead_letter_arn : std::string();
     d.here->set(here);
     if (!arn.empty() && arn != d.arn) {
         auto const url = co_await dead_letter_url(arn);
