@@ -36,8 +36,8 @@ std::binary_semaphore slow_answer{0};
 
 } // namespace
 
-/// The system's, but for two names: "slow.test" has no address, and that takes long; "two.test" has 127.0.0.1, and
-/// then 127.0.0.2.
+/// The system's, but for some names: "slow.test" has no address, and that takes long; "two.test" has 127.0.0.1, and
+/// then 127.0.0.2; names under "localhost" are not known.
 extern "C" int getaddrinfo(char const* node, char const* service, addrinfo const* hints, addrinfo** found)
 {
     using look_up = int(char const*, char const*, addrinfo const*, addrinfo**);
@@ -47,6 +47,7 @@ extern "C" int getaddrinfo(char const* node, char const* service, addrinfo const
         slow_answer.acquire();
         return EAI_NONAME;
     }
+    if (name.ends_with(".localhost")) return EAI_NONAME;
     if (name != "two.test") return real(node, service, hints, found);
     auto const failed = real("127.0.0.1", service, hints, found);
     return failed != 0 ? failed : real("127.0.0.2", service, hints, &(*found)->ai_next);
@@ -252,6 +253,22 @@ BOOST_AUTO_TEST_CASE(a_name_with_several_addresses_is_reached_at_one_of_them)
     play(io, part(server));
     net::client c(
         io.get_executor(), net::parse_endpoint("http://localhost:" + std::to_string(server.port())).value());
+    auto const got = run(io, c.exchange(net::request("POST / HTTP/1.1\r\nhost: x\r\n\r\n")));
+    BOOST_TEST(got.value().body == "here");
+}
+
+// As without /etc/hosts, in a small image.
+BOOST_AUTO_TEST_CASE(a_name_of_the_loopback_needs_nobody_who_knows_it)
+{
+    loopback server(io);
+    auto part = [](loopback& s) -> asio::awaitable<void> {
+        auto socket = co_await s.accept();
+        co_await read_request(socket);
+        co_await say(socket, http_reply("here"));
+    };
+    play(io, part(server));
+    net::client c(
+        io.get_executor(), net::parse_endpoint("http://orders.localhost:" + std::to_string(server.port())).value());
     auto const got = run(io, c.exchange(net::request("POST / HTTP/1.1\r\nhost: x\r\n\r\n")));
     BOOST_TEST(got.value().body == "here");
 }

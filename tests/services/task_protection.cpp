@@ -8,6 +8,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,7 @@ struct paper_agent final : aws::web {
     {
         asked.push_back(r.method + ' ' + r.url + ' ' + r.body);
         asked_at.push_back(time.now());
+        if (r.body.find("false") != std::string::npos && releases_at_once) is_on = false;
         auto const ex = co_await asio::this_coro::executor;
         auto const wait = time.make_timer(ex);
         auto const until = time.now() + std::min<tick::duration>(takes, r.timeout);
@@ -59,6 +62,7 @@ struct paper_agent final : aws::web {
     tick::duration takes = 80ms;
     int status = 200;
     bool is_on = false;
+    bool releases_at_once = false; // before it answers
     tick changed_at{};
     std::vector<std::string> asked;
     std::vector<tick> asked_at;
@@ -71,7 +75,8 @@ struct ecs_task {
     std::vector<std::string> troubles;
     std::vector<bool> were_protected;      // as each handler began
     std::vector<tick::duration> were_held; // before it began
-    int unprotected = 0;                   // moments at which a handler ran so
+    int running = 0;
+    int unprotected = 0; // moments at which a handler ran so
     asio::io_context io;
     std::optional<task_protection> protection;
 
@@ -91,9 +96,11 @@ struct ecs_task {
         auto const held = co_await protection->hold();
         were_held.push_back(time.now() - came);
         were_protected.push_back(agent->is_on);
+        ++running;
         auto const timer = time.make_timer(io.get_executor());
         auto const until = time.now() + work;
         co_await timer->wait_until(until);
+        --running;
         if (!agent->is_on) ++unprotected;
     }
 
@@ -293,6 +300,32 @@ BOOST_AUTO_TEST_CASE(ends_with_the_program)
     t.time.run_for(t.io, 5s);
     BOOST_TEST(!t.agent->is_on);
     BOOST_TEST((ended - from <= 500ms));
+}
+
+/// A scheduler takes tasks away that are not protected, at moments of its own; the agent takes up to 400 ms, and gives
+/// protection up before it says so.
+BOOST_AUTO_TEST_CASE(of_a_thousand_scale_ins_none_cuts_a_handler)
+{
+    ecs_task t;
+    t.agent->releases_at_once = true;
+    t.begin();
+    std::mt19937_64 random(7);
+    auto const draw = [&](int least, int most) {
+        return std::chrono::milliseconds(std::uniform_int_distribution(least, most)(random));
+    };
+    int stopped = 0, refused = 0, cut = 0;
+    while (stopped + refused < 1000) {
+        t.agent->takes = draw(1, 400);
+        for (auto n = draw(0, 3).count(); n > 0; --n)
+            t.spawn(t.handle(draw(0, 3000)));
+        t.time.run_for(t.io, draw(0, 2500));
+        ++(t.agent->is_on ? refused : stopped);
+        if (!t.agent->is_on) cut += t.running;
+    }
+    BOOST_TEST(cut == 0);
+    BOOST_TEST(stopped > 100);
+    BOOST_TEST(refused > 100);
+    BOOST_TEST(t.unprotected == 0);
 }
 
 BOOST_AUTO_TEST_CASE(is_found_in_the_environment)

@@ -1,3 +1,4 @@
+#include <quern/net/detail/http_rules.hpp>
 #include <quern/net/detail/resolver.hpp>
 
 #include <algorithm>
@@ -10,6 +11,12 @@ using asio::ip::tcp;
 namespace {
 
 constexpr std::chrono::seconds keep_for{30}; // of the order of the TTL of the service's own records
+
+/// What the name of a loopback stands for where nothing knows it, as without /etc/hosts (RFC 6761, 6.3).
+tcp_addresses loopback_addresses(std::uint16_t port)
+{
+    return {{asio::ip::address_v6::loopback(), port}, {asio::ip::address_v4::loopback(), port}};
+}
 
 } // namespace
 
@@ -52,8 +59,11 @@ void resolver::look_up()
         [self = shared_from_this()](boost::system::error_code ec, tcp::resolver::results_type const& found) {
             self->looking_ = false;
             self->last_error_ = ec;
-            if (!ec && !found.empty()) {
-                self->known_.assign(found.begin(), found.end());
+            auto addresses = tcp_addresses(found.begin(), found.end());
+            if (addresses.empty() && is_local_host(self->peer_.host, {}))
+                addresses = loopback_addresses(self->peer_.port);
+            if (!addresses.empty()) {
+                self->known_ = std::move(addresses);
                 self->fresh_until_ = std::chrono::steady_clock::now() + keep_for;
             }
             for (auto* one : self->waiting_)
