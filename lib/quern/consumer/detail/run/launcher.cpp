@@ -13,6 +13,9 @@ namespace asio = boost::asio;
 
 namespace {
 
+/// Of those that wait for a message; the rest end. About a kilobyte each.
+constexpr std::size_t most_idle = 1000;
+
 /// Enough that two handlers that are busy at the same time, on a few threads, hardly ever share one.
 std::vector<compact_strand> make_strands(asio::any_io_executor const& ex)
 {
@@ -22,31 +25,7 @@ std::vector<compact_strand> make_strands(asio::any_io_executor const& ex)
     return out;
 }
 
-/// Comes back with what a handler said or threw, or when nothing calls it any more.
-struct homecoming {
-    std::shared_ptr<handler_channel> to;
-    held_ptr h;
-
-    homecoming(std::shared_ptr<handler_channel> home, held_ptr who) : to(std::move(home)), h(std::move(who)) {}
-    homecoming(homecoming&&) = default;
-    ~homecoming()
-    {
-        if (to) to->come_home({std::move(h), {}, {}, true});
-    }
-
-    using cancellation_slot_type = asio::cancellation_slot;
-    cancellation_slot_type get_cancellation_slot() const noexcept { return h->run->cancel.slot(); }
-
-    void operator()(std::exception_ptr thrown) { (*this)(thrown, ack()); }
-    void operator()(std::exception_ptr thrown, outcome said)
-    {
-        std::optional<outcome> verdict;
-        if (!thrown) verdict = std::move(said);
-        std::exchange(to, nullptr)->come_home({std::move(h), std::move(thrown), std::move(verdict)});
-    }
-};
-
-/// The same of a batch.
+/// Comes back with what a batch handler said or threw, or when nothing calls it any more.
 struct homecoming_of_all {
     std::shared_ptr<handler_channel> to;
     std::vector<held_ptr> messages;
@@ -100,6 +79,12 @@ void launcher::open(compact_strand to, std::weak_ptr<void> owner, channel_keeper
     channel_->open(std::move(to), std::move(owner), who);
 }
 
+void launcher::close()
+{
+    channel_->close();
+    idle_.clear();
+}
+
 /// One of its own where handlers may block. Otherwise they share a few, since a strand each costs memory.
 compact_strand launcher::handler_strand()
 {
@@ -107,30 +92,32 @@ compact_strand launcher::handler_strand()
     return compact_strand::on(place_.executor());
 }
 
+std::shared_ptr<runner> launcher::idle_runner()
+{
+    if (idle_.empty()) return std::make_shared<runner>(handler_strand());
+    auto out = std::move(idle_.back());
+    idle_.pop_back();
+    out->told = 0;
+    return out;
+}
+
+void launcher::take_back(std::shared_ptr<handler_run> run)
+{
+    if (idle_.size() < most_idle) idle_.push_back(std::static_pointer_cast<runner>(std::move(run)));
+}
+
 /// Posted: begun from here, a handler would run its first stretch on the strand of the pipeline.
-///
-/// The function is called within the coroutine that is spawned, so a handler that throws before its first await is
-/// only a failed message. No frame stands between the two, because each costs memory for as long as the handler
-/// waits.
 void launcher::begin(held_ptr h)
 {
     auto const turn = h->turn.wait();
     if (channel_->handle.call) return calls_->add(std::move(h), turn);
-    auto const run = std::make_shared<handler_run>(handler_strand(), 1);
+    auto const run = idle_runner();
     h->run = run;
     auto begin = [home = std::weak_ptr(channel_), h = std::move(h), tells = tells_, turn]() mutable {
         auto to = home.lock();
         if (!to || !to->lets_begin(h, turn, h->message.remaining(), tells)) return;
-        auto const& its = to->handle;
-        auto const& on = h->run->on;
-        auto& d = h->message;
-        homecoming done(std::move(to), std::move(h));
-        if (its.plain)
-            asio::co_spawn(
-                on, [&its, &d] { return its.plain(d); }, std::move(done));
-        else
-            asio::co_spawn(
-                on, [&its, &d] { return its.one(d); }, std::move(done));
+        auto& its = static_cast<runner&>(*h->run);
+        its.begin(std::move(to), std::move(h));
     };
     asio::post(run->on, std::move(begin));
 }

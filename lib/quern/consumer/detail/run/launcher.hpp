@@ -3,6 +3,7 @@
 #include <quern/consumer/detail/run/call_queue.hpp>
 #include <quern/consumer/detail/run/handler_channel.hpp>
 #include <quern/consumer/detail/run/handler_context.hpp>
+#include <quern/consumer/detail/run/runner.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -24,7 +25,7 @@ public:
         bool tells);
 
     void open(compact_strand to, std::weak_ptr<void> owner, channel_keeper& who);
-    void close() { channel_->close(); }
+    void close();
     void attend(held& h) { h.message.kept_by(*channel_, h); }
     void take(std::vector<finished>& into) { channel_->take(into); }
     handlers const& handle() const { return channel_->handle; }
@@ -38,6 +39,10 @@ public:
     void begin(held_ptr);
     void begin(std::vector<held_ptr>);
 
+    /// A call of one message has come home: what ran it may run another.
+    void take_back(std::shared_ptr<handler_run>);
+    void let_idle_ones_go() { idle_.clear(); }
+
     /// True when its handler had not begun, and now never will: it comes home.
     bool call_off(held&);
 
@@ -48,6 +53,7 @@ public:
 
 private:
     compact_strand handler_strand();
+    std::shared_ptr<runner> idle_runner();
 
     std::shared_ptr<handler_channel> const channel_;
     handler_context place_;
@@ -55,6 +61,7 @@ private:
     std::shared_ptr<call_queue> const calls_;
     std::vector<compact_strand> const shared_strands_; // of handlers
     std::size_t next_strand_ = 0;                      // of these
+    std::vector<std::shared_ptr<runner>> idle_;
 };
 
 } // namespace quern::detail

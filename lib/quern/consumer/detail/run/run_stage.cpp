@@ -176,6 +176,7 @@ void run_stage::begin_drain(tick now)
     context_.in_flight.for_each([this](held_ptr const& h) {
         if (h->life.is_running()) launch_.call_off(*h);
     });
+    launch_.let_idle_ones_go();
     for (auto& h : places_.gathering.take_waiting()) {
         context_.turns.not_begun(*h);
         conclude_.give_back(std::move(h), now);
@@ -226,7 +227,7 @@ void run_stage::came_home(finished&& end, tick now)
         context_.turns.not_begun(h);
     }
     if (h.asks) h.asks->guard.reset();
-    auto const run = std::move(h.run);
+    auto run = std::move(h.run);
     auto const ends_batch = run && places_.takes_batches() && --static_cast<batch_run&>(*run).away == 0;
     if (ends_batch) places_.batch_ends();
     if (places_.rule() && end.has_run() && (ends_batch || !places_.takes_batches()) && !h.life.is_cancelled())
@@ -236,6 +237,8 @@ void run_stage::came_home(finished&& end, tick now)
         if (h.life.is_told()) --run->told;
         launcher::tell_when_all_say_so(run);
     }
+    if (run && !places_.takes_batches() && end.has_run() && !end.destroyed && !context_.ending)
+        launch_.take_back(std::move(run));
     context_.wake.ring();
     conclude_.ended(std::move(end), now);
 }
