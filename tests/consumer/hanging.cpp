@@ -58,6 +58,39 @@ BOOST_AUTO_TEST_CASE(the_lease_of_a_handler_that_does_not_listen_is_left_to_end)
     time.run_for(io, 90min);
 }
 
+// One after the other in the same coroutine.
+BOOST_AUTO_TEST_CASE(each_call_begins_with_a_cancellation_state_of_its_own)
+{
+    options.limits.max_in_flight = 1;
+    int calls = 0, cancelled = 0, clean = 0;
+    tick begun;
+    consume([&](delivery&) -> asio::awaitable<outcome> {
+        auto const state = co_await asio::this_coro::cancellation_state;
+        bool const throws = co_await asio::this_coro::throw_if_cancelled();
+        clean += throws && state.cancelled() == asio::cancellation_type::none;
+        switch (calls++ % 4) {
+        case 0: // is told to end, and does not listen
+            co_await asio::this_coro::throw_if_cancelled(false);
+            co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+            co_await pause(12s);
+            break;
+        case 1: // is told to end, and does
+            begun = time.now();
+            co_await pause(1min);
+            cancelled += time.now() - begun < 11s;
+            break;
+        case 2: throw std::runtime_error("no");
+        default: break; // does not wait at all
+        }
+        co_return ack();
+    });
+    send_now(40);
+    BOOST_TEST(until(30min, [this] { return empty(); }));
+    BOOST_TEST(calls >= 40);
+    BOOST_TEST(clean == calls);
+    BOOST_TEST(cancelled == (calls + 2) / 4);
+}
+
 // Each of 500 messages had its lease extended for twelve hours, and no line said why nothing was done.
 BOOST_AUTO_TEST_CASE(when_all_threads_hang_the_rest_goes_back_and_nothing_is_received)
 {
