@@ -5,7 +5,7 @@
 
 #include <quern/core/detail/printable.hpp>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 

@@ -16,7 +16,7 @@
 #include <quern/sqs/queue_reference.hpp>
 
 #include <boost/asio/co_spawn.hpp>
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <fmt/core.h>
 
