@@ -18,8 +18,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <fmt/ranges.h>
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <csignal>
 #include <map>
