@@ -302,8 +302,8 @@ BOOST_AUTO_TEST_CASE(ends_with_the_program)
     BOOST_TEST((ended - from <= 500ms));
 }
 
-/// A scheduler takes tasks away that are not protected, at moments of its own; the agent takes up to 400 ms, and gives
-/// protection up before it says so.
+/// A scheduler takes tasks away that are not protected, at moments of its own; the agent takes up to 400 ms, and
+/// gives protection up before it says so.
 BOOST_AUTO_TEST_CASE(of_a_thousand_scale_ins_none_cuts_a_handler)
 {
     ecs_task t;

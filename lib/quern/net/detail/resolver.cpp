@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::seconds keep_for{30}; // of the order of the TTL of the service's own records
 
-/// What the name of a loopback stands for where nothing knows it, as without /etc/hosts (RFC 6761, 6.3).
+/// Addresses of a name of the loopback where nothing knows it, as without /etc/hosts (RFC 6761, 6.3).
 tcp_addresses loopback_addresses(std::uint16_t port)
 {
     return {{asio::ip::address_v6::loopback(), port}, {asio::ip::address_v4::loopback(), port}};

@@ -13,7 +13,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// Of those that wait for a message; the rest end. About a kilobyte each.
+/// Coroutines that are kept without a message; the rest end. About a kilobyte each.
 constexpr std::size_t most_idle = 1000;
 
 /// Enough that two handlers that are busy at the same time, on a few threads, hardly ever share one.

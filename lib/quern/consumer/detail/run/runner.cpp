@@ -3,7 +3,6 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <exception>
@@ -48,14 +47,17 @@ private:
 void runner::begin(std::shared_ptr<handler_channel> to, held_ptr h)
 {
     next_.emplace(std::move(to), std::move(h));
-    if (!waits_) return asio::co_spawn(on, work(), asio::bind_cancellation_slot(cancel.slot(), asio::detached));
+    auto const bug = [](std::exception_ptr thrown) { // it has no end
+        if (thrown) std::rethrow_exception(thrown);
+    };
+    if (!waits_) return asio::co_spawn(on, work(), asio::bind_cancellation_slot(cancel.slot(), bug));
     auto go_on = *std::move(waits_);
     waits_.reset();
     go_on();
 }
 
-/// A handler may leave its cancellation state as it likes, and may be told to end when it has: each call has a new one,
-/// and the wait between two has none.
+/// A handler may leave its cancellation state as it likes, and may be told to end when it has: each call has a new
+/// one, and the wait between two has none.
 asio::awaitable<void> runner::work()
 {
     for (;;) {

@@ -12,8 +12,8 @@
 
 namespace quern::detail {
 
-/// A coroutine that calls the handler with one message after the other: a new one for each message costs a third as much
-/// as all the rest that is done for it (./dev guard, step `wait`).
+/// A coroutine that calls the handler with one message after the other: a new one for each message costs a third as
+/// much as all the rest that is done for it (./dev guard, step `wait`).
 ///
 /// Between two messages it waits. Whoever lets go of it then has it destroyed where handlers run.
 ///
