@@ -14,7 +14,7 @@ BOOST_AUTO_TEST_CASE(a_flag_that_is_set_lets_nothing_begin)
     auto const got = run();
     BOOST_TEST(got.redriven == 0u);
     BOOST_TEST(got.stopped.value_or("") == "CircuitBreakerOpen: the flag says open");
-    BOOST_TEST(until(2s, [this] { return count(dead) == 20; })); // given back twice, one waits for a second
+    BOOST_TEST(until(2s, [this] { return count(dead) == 20; })); // those given back twice wait for a second
 }
 
 BOOST_AUTO_TEST_CASE(a_flag_that_is_set_on_the_way_is_seen_before_the_next_send)

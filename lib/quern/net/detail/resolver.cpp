@@ -12,12 +12,6 @@ namespace {
 
 constexpr std::chrono::seconds keep_for{30}; // of the order of the TTL of the service's own records
 
-/// Addresses of a name of the loopback where nothing knows it, as without /etc/hosts (RFC 6761, 6.3).
-tcp_addresses loopback_addresses(std::uint16_t port)
-{
-    return {{asio::ip::address_v6::loopback(), port}, {asio::ip::address_v4::loopback(), port}};
-}
-
 } // namespace
 
 resolver::resolver(asio::any_io_executor ex, endpoint const& peer) : peer_(peer), resolver_(std::move(ex))
@@ -60,8 +54,12 @@ void resolver::look_up()
             self->looking_ = false;
             self->last_error_ = ec;
             auto addresses = tcp_addresses(found.begin(), found.end());
-            if (addresses.empty() && is_local_host(self->peer_.host, {}))
-                addresses = loopback_addresses(self->peer_.port);
+            if (addresses.empty() && is_local_host(self->peer_.host, {})) { // as without /etc/hosts (RFC 6761, 6.3)
+                addresses = self->known_;
+                if (addresses.empty())
+                    addresses = {{asio::ip::address_v6::loopback(), self->peer_.port},
+                        {asio::ip::address_v4::loopback(), self->peer_.port}};
+            }
             if (!addresses.empty()) {
                 self->known_ = std::move(addresses);
                 self->fresh_until_ = std::chrono::steady_clock::now() + keep_for;

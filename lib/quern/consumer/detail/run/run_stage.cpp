@@ -237,7 +237,7 @@ void run_stage::came_home(finished&& end, tick now)
         if (h.life.is_told()) --run->told;
         launcher::tell_when_all_say_so(run);
     }
-    if (run && !places_.takes_batches() && end.has_run() && !end.destroyed && !context_.ending)
+    if (run && !places_.takes_batches() && (end.said || end.thrown) && !context_.ending)
         launch_.take_back(std::move(run));
     context_.wake.ring();
     conclude_.ended(std::move(end), now);

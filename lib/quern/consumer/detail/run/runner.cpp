@@ -11,42 +11,30 @@ namespace quern::detail {
 
 namespace asio = boost::asio;
 
+namespace {
+
 /// One call. The message comes home with what the handler said or threw, or when the coroutine is destroyed.
-class runner::errand {
-public:
-    explicit errand(std::pair<std::shared_ptr<handler_channel>, held_ptr> from)
-        : handle(from.first->handle), to_(std::move(from.first)), end_{std::move(from.second), {}, {}}
-    {}
-    errand(errand const&) = delete;
+struct errand {
+    std::shared_ptr<handler_channel> to;
+    finished end;
+
     ~errand()
     {
-        if (!to_) return;
-        end_.destroyed = true;
+        if (!to) return;
+        end.destroyed = true;
         go_home();
     }
 
-    delivery& message() { return end_.what->message; }
-    void said(outcome what) { end_.said = std::move(what); }
-    void threw() { end_.thrown = std::current_exception(); }
-
     /// Nothing of this may be used afterwards: the coroutine may have gone on elsewhere, or be gone.
-    void go_home()
-    {
-        auto const to = std::move(to_);
-        auto end = std::move(end_);
-        to->come_home(std::move(end));
-    }
-
-    handlers const& handle;
-
-private:
-    std::shared_ptr<handler_channel> to_;
-    finished end_;
+    void go_home() { std::exchange(to, nullptr)->come_home(std::move(end)); }
 };
+
+} // namespace
 
 void runner::begin(std::shared_ptr<handler_channel> to, held_ptr h)
 {
-    next_.emplace(std::move(to), std::move(h));
+    home_ = std::move(to);
+    next_ = std::move(h);
     auto const bug = [](std::exception_ptr thrown) { // it has no end
         if (thrown) std::rethrow_exception(thrown);
     };
@@ -61,20 +49,20 @@ void runner::begin(std::shared_ptr<handler_channel> to, held_ptr h)
 asio::awaitable<void> runner::work()
 {
     for (;;) {
-        errand now(*std::move(next_));
-        next_.reset();
+        errand now{std::move(home_), {std::move(next_), {}, {}}};
+        auto const& handle = now.to->handle;
+        auto& message = now.end.what->message;
         co_await asio::this_coro::reset_cancellation_state();
         co_await asio::this_coro::throw_if_cancelled(true);
         try {
-            if (now.handle.plain) {
-                co_await now.handle.plain(now.message());
-                now.said(ack());
+            if (handle.plain) {
+                co_await handle.plain(message);
+                now.end.said = ack();
             } else {
-                auto said = co_await now.handle.one(now.message());
-                now.said(std::move(said));
+                now.end.said = co_await handle.one(message);
             }
         } catch (...) {
-            now.threw();
+            now.end.thrown = std::current_exception();
         }
         co_await asio::this_coro::throw_if_cancelled(false);
         auto const wait = [this, &now](auto wake) {

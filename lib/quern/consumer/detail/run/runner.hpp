@@ -27,12 +27,11 @@ public:
     void begin(std::shared_ptr<handler_channel>, held_ptr);
 
 private:
-    class errand;
-
     boost::asio::awaitable<void> work();
 
-    std::optional<std::pair<std::shared_ptr<handler_channel>, held_ptr>> next_;
-    std::optional<task> waits_; ///< goes on with next_
+    std::shared_ptr<handler_channel> home_; // of the next message; null while it runs
+    held_ptr next_;
+    std::optional<task> waits_; // goes on with that
 };
 
 } // namespace quern::detail
