@@ -34,7 +34,7 @@ milliseconds longest_wait(scenario const& day)
 } // namespace
 
 process::process(surroundings const& s, int number, int its_slot)
-    : id(number), slot(its_slot), day_(s.day), books_(s.books), handle_(s.handle),
+    : id(number), slot(its_slot), day_(s.day), books_(s.books), handle_(s.handle), calls_(s.calls),
       block_([pause = s.pause, number](milliseconds d) { pause(number, d); }), clock_(s.time),
       notes_(std::make_unique<recorder>(s.reached, [this] { return subject_ ? subject_->in_flight() : 0; })),
       network_({s.service.service, s.service.time, s.service.executor,
@@ -212,7 +212,8 @@ asio::awaitable<ending> process::play(delivery& d, attempt& of)
                 of.acked = true;
             },
             [this, number = of.number, began = of.began](
-                guard_news said, tick reach) { books_.guarded(id, number, began, said, reach); }};
+                guard_news said, tick reach) { books_.guarded(id, number, began, said, reach); },
+            calls_};
         auto work = handle_ ? handle_(d, its_clock_) : sim::detail::play(of.role, std::move(on));
         auto said = co_await std::move(work);
         how.said.emplace(std::move(said));

@@ -2,6 +2,7 @@
 
 #include <quern/sim/coverage.hpp>
 #include <quern/sim/dice.hpp>
+#include <quern/sim/downstream.hpp>
 #include <quern/sim/handler_clock.hpp>
 #include <quern/sim/network.hpp>
 #include <quern/sim/scenario.hpp>
@@ -39,6 +40,7 @@ public:
         std::string queue_url, poison_url;
         subject_factory const& make;
         timed_handler const& handle; ///< empty: the day draws what each try does
+        downstream* calls;           ///< of those; null: they call nothing
         std::function<void(int process, std::chrono::milliseconds)> pause;
         coverage* reached = nullptr; ///< null: nobody wants to know
     };
@@ -98,6 +100,7 @@ private:
     scenario const& day_;
     witness& books_;
     timed_handler const& handle_;
+    downstream* const calls_;
     std::function<void(std::chrono::milliseconds)> const block_;
     own_clock clock_;
     handler_clock its_clock_{clock_}; // of a handler that is not drawn

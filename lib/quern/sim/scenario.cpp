@@ -167,6 +167,7 @@ entry const catalogue[] = {
         stubborn},
     {{"poisoned", "a few messages always find what they need down, and end in the dead-letter queue"}, poisoned},
     {{"aged", "messages may not grow old, but outages and pauses by the user do not count"}, aged},
+    {{"called", "handlers call something whose capacity changes; how many at once finds itself"}, called},
     {{"shared", "several consumers share a client that has too few connections for their long polls"},
         [](scenario& s, dice& d) {
             crowd(s, d);

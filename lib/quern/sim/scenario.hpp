@@ -84,6 +84,19 @@ struct pile {
     int messages = 0;
 };
 
+/// How long calls of what is downstream of the handlers take, in the mean `call_takes` without a queue there.
+enum class call_times {
+    exponential,
+    longer_with_load, ///< by 3 % for each call that waits
+    bimodal,          ///< nine in ten a fifth of the mean, the tenth 8.2 times
+};
+
+/// So many calls at once are worked on downstream, from then on.
+struct capacity {
+    std::chrono::milliseconds from{};
+    int servers = 1;
+};
+
 /// A promise about speed: how many tries of handlers end in a second, compared with an earlier time of the same day.
 /// Tries that find what they need down do not count.
 struct speed_promise {
@@ -91,6 +104,8 @@ struct speed_promise {
     std::chrono::milliseconds from{}, until{};
     double share = 0.9;
     std::uint64_t of_tenants = ~std::uint64_t(0); ///< whose messages count
+    double usual = 0;                             ///< a second, where it is known; 0: as in that time
+    std::chrono::milliseconds longest_mean{};     ///< of what a try takes; 0: any
     std::string when;                             ///< "while 3 of 10 tenants are down, for the others"
 };
 
@@ -127,6 +142,9 @@ struct scenario {
     int threads = 0;        ///< that these occupy; 0: that of the process, where they take no time, but may hold it
     handler_mix handlers;
     std::chrono::milliseconds takes{}; ///< each try, that finds what it needs; 0: up to 100 ms
+    std::vector<capacity> servers; ///< of what a handler calls once and waits for, in the order of their times; empty: none
+    call_times calls = call_times::exponential;
+    std::chrono::milliseconds call_takes{100};
     int tenants = 0;                   ///< at most 64; 0: there is one for all
     int in_a_row = 1;                  ///< so many messages of one tenant, then as many of another
     bool in_turn = true;               ///< the tenants follow each other; else each row has one that is drawn

@@ -15,7 +15,7 @@ public:
     explicit speed_book(std::vector<speed_promise>);
 
     /// A try of a message of that tenant, which found what it needs.
-    void ended(int tenant, tick now);
+    void ended(int tenant, tick::duration took, tick now);
 
     /// The promise and what happened, a sentence for each promise that was broken.
     std::vector<std::string> broken() const;
@@ -24,6 +24,7 @@ private:
     struct entry {
         speed_promise promise;
         std::size_t usual = 0, then = 0; // tries
+        tick::duration took{};           // of the latter
     };
     std::vector<entry> entries_;
 };

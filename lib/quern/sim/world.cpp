@@ -6,6 +6,7 @@
 #include <quern/sim/detail/part.hpp>
 #include <quern/sim/detail/recorder.hpp>
 #include <quern/sim/detail/weather.hpp>
+#include <quern/sim/downstream.hpp>
 #include <quern/sim/local_api.hpp>
 #include <quern/sim/virtual_clock.hpp>
 #include <quern/sqs/queue_attributes.hpp>
@@ -42,6 +43,7 @@ public:
         spawn(send());
         spawn(change_weather());
         spawn(visit_incidents());
+        if (!day.servers.empty()) spawn(change_servers());
         if (day.receives_before != 0) spawn(lower_receives());
         clients_.resize(static_cast<std::size_t>(day.processes));
         for (int i = 0; i < day.processes * day.together; ++i)
@@ -176,6 +178,15 @@ private:
         }
     }
 
+    asio::awaitable<void> change_servers()
+    {
+        for (auto const& c : day_.servers) {
+            co_await at(tick() + c.from);
+            books_.note("downstream: " + std::to_string(c.servers) + " calls at once");
+            downstream_.set_servers(c.servers);
+        }
+    }
+
     asio::awaitable<void> visit_incidents()
     {
         for (auto const& i : day_.incidents) {
@@ -251,7 +262,7 @@ private:
         if (!day_.versions.empty()) books_.obeys(id, rules_of(day, static_cast<bool>(options_.handle)));
         auto const& url = urls_[static_cast<std::size_t>(slot % day_.queues)];
         process::surroundings const around{day, time_, books_, std::move(service), url, poison_url_, options_.subject,
-            options_.handle, [this](int who, milliseconds d) { pause(who, d); }, options_.reached};
+            options_.handle, day_.servers.empty() ? nullptr : &downstream_, [this](int who, milliseconds d) { pause(who, d); }, options_.reached};
         auto p = std::make_unique<process>(around, id, slot);
         p->set_weather(weather_);
         return p;
@@ -287,6 +298,8 @@ private:
         milliseconds last = day_.sent_within;
         for (auto const& s : day_.spells)
             last = std::max(last, s.until);
+        for (auto const& c : day_.servers)
+            last = std::max(last, c.from);
         for (auto const& i : day_.incidents)
             last = std::max(last, i.at + (i.what == kind::pause || i.what == kind::rest ? i.by : 0ms));
         return tick() + last + 1ms;
@@ -366,6 +379,7 @@ private:
     witness books_;
     asio::io_context io_; // the service and the script; what it destroys refers to the members above
     local_api local_{engine_, time_, io_.get_executor()};
+    downstream downstream_{day_, time_, io_.get_executor()};
     std::vector<std::string> urls_;
     std::string dead_url_, poison_url_;
     spell weather_;

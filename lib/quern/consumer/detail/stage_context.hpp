@@ -150,6 +150,7 @@ struct stage_context {
     detail::turns turns;    ///< of those that wait to be handled
     std::size_t coming = 0; ///< messages that the open receives may bring
     std::size_t open_receives = 0;
+    tick::duration receive_takes{}; ///< that brings something, at the least of late; zero: not known
     std::size_t running = 0; ///< handlers
     std::optional<drain> ending;
     drain_report report;

@@ -245,6 +245,54 @@ void aged(scenario& s, dice& d)
     s.messages = static_cast<int>(at / 10s);
 }
 
+namespace {
+
+/// Calls a second that all these servers end.
+double most_calls(scenario const& s, int servers)
+{
+    return servers * 1e3 / static_cast<double>(s.call_takes.count());
+}
+
+/// Another capacity from each of a few times on, and a promise for each from when it must have been found.
+void servers_in_turn(scenario& s, dice& d)
+{
+    milliseconds at{};
+    double calls = 0;
+    for (auto phases = d.between(2, 4); phases > 0; --phases) {
+        auto const servers = static_cast<int>(d.between(1, 20));
+        auto const rate = most_calls(s, servers);
+        auto const found = 10s + milliseconds(static_cast<std::int64_t>(33'000 * 30 / rate));
+        auto const length = found + 60s;
+        s.servers.push_back({at, servers});
+        speed_promise enough{{}, {}, at + found, at + length};
+        enough.usual = rate;
+        auto const spread = s.calls == call_times::bimodal ? 5.8 : 1.0;
+        enough.share = 0.9 - 2 * std::sqrt(spread / (rate * 60));
+        enough.longest_mean = 2 * s.call_takes + s.takes;
+        enough.when = "with " + std::to_string(servers) + " servers downstream";
+        s.speeds.push_back(std::move(enough));
+        at += length;
+        calls += rate * static_cast<double>(length / 1ms) / 1e3;
+    }
+    s.sent_within = 0ms;
+    s.messages = static_cast<int>(calls * 1.2) + 100;
+}
+
+} // namespace
+
+/// More to do than what is downstream can, whose capacity changes: nobody tells the consumer how much that is.
+void called(scenario& s, dice& d)
+{
+    roomy(s, d);
+    s.calls = static_cast<call_times>(d.between(0, 2));
+    s.call_takes = d.between(20ms, 200ms);
+    s.takes = d.one_in(2) ? 1ms : d.between(1ms, 100ms);
+    s.consumer.concurrency.emplace();
+    s.consumer.limits.max_in_flight = 1'000;
+    s.consumer.limits.max_polls = 16;
+    servers_in_turn(s, d);
+}
+
 void share_client(scenario& s, dice& d)
 {
     s.together = static_cast<int>(d.between(2, 5));

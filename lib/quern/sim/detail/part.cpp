@@ -6,6 +6,7 @@
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <random>
 #include <stdexcept>
@@ -38,6 +39,16 @@ bool covers(spell const& s, int tenant)
     return s.dependency_down || (s.tenants_down >> tenant & 1) != 0;
 }
 
+/// Of an exponential distribution by its inverse; at least 1 ms.
+milliseconds draw_call(scenario const& day, std::mt19937_64& random)
+{
+    auto const at = chance(random);
+    auto const mean = static_cast<double>(day.call_takes.count());
+    auto share = -std::log(1 - at);
+    if (day.calls == call_times::bimodal) share = at < 0.9 ? 0.2 : 8.2;
+    return std::max(milliseconds(1), milliseconds(std::llround(mean * share)));
+}
+
 part draw_part(scenario const& day, int number, int receive_count, bool again, tick now)
 {
     auto const spread = static_cast<std::uint64_t>(number) * 1'000'003 + static_cast<std::uint64_t>(receive_count);
@@ -53,6 +64,7 @@ part draw_part(scenario const& day, int number, int receive_count, bool again, t
     out.takes = some(slow ? 3 * lease : milliseconds(100));
     if (day.takes.count() != 0) out.takes = day.takes;
     out.delay = milliseconds(1'000) + some(milliseconds(89'000));
+    if (!day.servers.empty()) out.call = draw_call(day, random);
     if (is_poisoned(day, number) || is_down(day, number, now)) {
         out.takes = some(milliseconds(100));
         out.what = part::kind::unavailable;
@@ -211,6 +223,7 @@ asio::awaitable<outcome> play(part role, stage on)
         if (!said) throw boost::system::system_error(said.error().code);
         on.guard(guard_news::agrees, on.message.lease_deadline());
     }
+    if (on.calls && role.obeys_cancellation()) co_await on.calls->call(role.call);
     co_await work(role, on.time, role.takes);
     if (role.what == part::kind::acks) {
         on.acks();

@@ -3,6 +3,7 @@
 #include <quern/consumer/delivery.hpp>
 #include <quern/consumer/outcome.hpp>
 #include <quern/core/clock.hpp>
+#include <quern/sim/downstream.hpp>
 #include <quern/sim/scenario.hpp>
 #include <quern/sim/verdict.hpp>
 
@@ -37,6 +38,7 @@ struct part {
     kind what = kind::succeeds;
     std::chrono::milliseconds takes{};
     std::chrono::milliseconds delay{};
+    std::chrono::milliseconds call{}; ///< of what is downstream, after that
 
     bool obeys_cancellation() const { return what != kind::deaf; }
 };
@@ -56,6 +58,7 @@ struct stage {
     std::function<void()> acks;                           ///< it asks for its delete
     std::function<void()> acked;                          ///< and has been told that it is deleted
     std::function<void(guard_news, tick reach)> guard;    ///< of its lease: it is asked, agrees, refuses
+    downstream* calls = nullptr;                          ///< null: it calls nothing
 };
 
 boost::asio::awaitable<outcome> play(part, stage);

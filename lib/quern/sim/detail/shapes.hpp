@@ -29,7 +29,7 @@ void differ(scenario&, dice&);       ///< the settings of processes; several con
 /// The first messages of an outage that find it down on their last receive: a third one tells.
 constexpr int unnoticed = 2;
 
-// Whole scenarios. The latter six last for an hour or two, with messages that come all the time.
+// Whole scenarios. Most last for an hour or two, with messages that come all the time.
 
 void dependency(scenario&, dice&);
 void backlog(scenario&, dice&);
@@ -42,5 +42,6 @@ void outages_in_turn(scenario&, dice&);
 void stubborn(scenario&, dice&);
 void poisoned(scenario&, dice&);
 void aged(scenario&, dice&);
+void called(scenario&, dice&);
 
 } // namespace quern::sim::detail

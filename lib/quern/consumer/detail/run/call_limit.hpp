@@ -9,8 +9,8 @@ namespace quern::detail {
 /// The rule of handler concurrency: whether one more call of the handler may begin, and how many more messages are
 /// worth receiving while no more may.
 ///
-/// As many messages as the calls can take, ten at least, may wait here for one to end, so that the next begins at
-/// once. What waits beyond that could be handled by somebody else.
+/// As many messages as the calls can take, at least ten and as many as end while a receive is under way, may wait
+/// here for one to end, so that the next begins at once. What waits beyond that could be handled by somebody else.
 class call_limit {
 public:
     /// `most` calls at once, zero: no limit; of so many messages each, at most.
@@ -28,18 +28,22 @@ public:
 
     bool admits(std::size_t calls) const { return is_none() || calls < most_; }
 
-    /// How many messages may be asked for while so many calls run, and so many messages wait or are coming. None
-    /// while that would be fewer than a receive brings.
-    std::size_t room(std::size_t calls, std::size_t waiting) const
+    /// How many messages may be asked for while so many calls run, and so many messages wait or are coming; `rounds`:
+    /// calls that follow each other while a receive is under way. None while that would be fewer than a receive
+    /// brings.
+    std::size_t room(std::size_t calls, std::size_t waiting, double rounds = 0) const
     {
         if (is_none()) return std::numeric_limits<std::size_t>::max();
         auto const free = most_ - std::min(calls, most_);
-        auto const wanted = free * each_ + std::max(most_ * each_, one_receive);
+        auto const all = most_ * each_;
+        auto const ended = static_cast<std::size_t>(std::min(rounds, most_rounds) * static_cast<double>(all));
+        auto const wanted = free * each_ + std::max(all, one_receive + ended);
         return wanted < waiting + one_receive ? 0 : wanted - waiting;
     }
 
 private:
     static constexpr std::size_t one_receive = 10;
+    static constexpr double most_rounds = 1'000; // max_in_flight bounds what that makes
 
     std::size_t most_;
     std::size_t each_;

@@ -47,13 +47,15 @@ public:
     /// How many more messages handler_concurrency has room for, while so many come or wait.
     std::size_t room_beside(std::size_t coming) const
     {
-        if (limit_.is_none()) return std::numeric_limits<std::size_t>::max();
+        if (!are_limited()) return std::numeric_limits<std::size_t>::max();
         if (auto const& ahead = context_.options.fairness.look_ahead) return *ahead - std::min(*ahead, coming);
-        return limit_.room(under_way(), coming + gathering.waiting());
+        return limit_.room(under_way(), coming + gathering.waiting(), rounds_of_a_receive());
     }
 
     void batch_begins() { ++batch_calls_; }
     void batch_ends() { --batch_calls_; }
+
+    bool are_limited() const { return !limit_.is_none(); }
 
     /// Calls at once, zero: no limit.
     std::size_t most() const { return limit_.most(); }
@@ -67,9 +69,10 @@ public:
         if (rule_) rule_->began(under_way(), now);
     }
 
-    /// A call has ended, and is no longer among those. `more_waits`: for a place.
+    /// Where they are limited: a call has ended, and is no longer among those. `more_waits`: for a place.
     void call_ended(policy::call_end how, std::chrono::nanoseconds took, bool more_waits, tick now)
     {
+        takes_ += (took - takes_) / (takes_.count() == 0 ? 1 : 16);
         if (!rule_) return;
         rule_->ended(how, took, under_way(), more_waits || gathering.waiting() != 0, now);
         follow();
@@ -92,6 +95,13 @@ private:
         limit_.set(most, messages_a_call());
     }
 
+    /// Calls that may follow each other in one place while a receive is under way, which takes up to twice its least.
+    double rounds_of_a_receive() const
+    {
+        if (takes_.count() == 0) return 0;
+        return 2 * std::chrono::duration<double>(context_.receive_takes) / std::chrono::duration<double>(takes_);
+    }
+
     std::size_t under_way() const { return takes_batches_ ? batch_calls_ : context_.running; }
     std::size_t batch_size() const { return std::min(context_.options.batch.size, context_.limits.max_in_flight); }
     std::size_t messages_a_call() const { return takes_batches_ ? batch_size() : 1; }
@@ -100,7 +110,8 @@ private:
     bool const takes_batches_;
     call_limit limit_;
     std::optional<policy::concurrency_rule> rule_;
-    std::size_t batch_calls_ = 0; // of other handlers each message is one
+    std::chrono::nanoseconds takes_{}; // a call, of late
+    std::size_t batch_calls_ = 0;      // of other handlers each message is one
 
 public:
     batches gathering;

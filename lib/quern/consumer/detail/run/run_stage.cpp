@@ -230,7 +230,7 @@ void run_stage::came_home(finished&& end, tick now)
     auto run = std::move(h.run);
     auto const ends_batch = run && places_.takes_batches() && --static_cast<batch_run&>(*run).away == 0;
     if (ends_batch) places_.batch_ends();
-    if (places_.rule() && end.has_run() && (ends_batch || !places_.takes_batches()) && !h.life.is_cancelled())
+    if (places_.are_limited() && end.has_run() && (ends_batch || !places_.takes_batches()) && !h.life.is_cancelled())
         places_.call_ended(how_ended(end), took, any_wait_, now);
     if (!end.has_run() && run) { // the rest of its batch goes on without it
         --run->messages;
