@@ -162,6 +162,24 @@ BOOST_AUTO_TEST_CASE(a_backlog_is_not_waited_for_and_answers_that_come_together_
 }
 
 // Messages at random moments fill an answer now and then: each time the receives doubled, to bring one message each.
+// Few handlers: one receive fits. Waiting for what had been taken for all that arrives, they stood still.
+BOOST_AUTO_TEST_CASE(a_backlog_is_not_waited_for_where_one_receive_fits_at_a_time)
+{
+    intake rule(100, 16, 1, true, 1s);
+    auto now = t0;
+    std::size_t received = 0;
+    for (auto const end = now + 60s; now < end; now += 1ms) {
+        auto const began = now;
+        auto const asked = rule.next_poll(5, now, 10);
+        if (asked == 0) continue;
+        now += 20ms;
+        auto const got = 4 + static_cast<int>(received % 3);
+        rule.answered(asked, got, began, now);
+        received += static_cast<std::size_t>(got);
+    }
+    BOOST_TEST(received > 60u * 50 * 4 / 2);
+}
+
 BOOST_AUTO_TEST_CASE(a_full_answer_among_others_is_caught_up_with_and_no_backlog)
 {
     intake rule(1'000, 16, 1);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 namespace quern::policy {
 namespace {
@@ -13,10 +14,12 @@ using std::chrono::nanoseconds;
 
 constexpr nanoseconds shortest_window = std::chrono::milliseconds(250);
 constexpr nanoseconds longest_window = std::chrono::seconds(30);
-constexpr nanoseconds long_enough = std::chrono::seconds(1); // a window, however noisy
+constexpr nanoseconds long_enough = std::chrono::seconds(1); // a window, however noisy,
+constexpr double calls_long = 10;                            // if it lasts for so many
 constexpr double fewest = 30;                                // calls in a window
 constexpr double first_limit = 4;
-constexpr int low_every = 4; // windows: one of them below the middle
+constexpr int low_every = 4;        // windows: one of them below the middle
+constexpr int most_often_fewer = 3; // in a row, before messages are known to be slower
 
 constexpr double remembers = 0.75;    // what a call took before, beside the latest window below the middle
 constexpr double typical_share = 0.4; // of the verdict: the typical call's, beside that of throughput
@@ -82,7 +85,8 @@ bool concurrency_rule::is_over(tick now) const
     auto const wanted = std::max(shortest_window, std::chrono::duration_cast<nanoseconds>(real_seconds(2 * mean_)));
     if (elapsed < wanted || now_.ended < fewest) return false;
     auto const calls = (step_ > smallest_step() ? 1.5 : 3.0) * fewest * noise();
-    return now_.ended >= calls || elapsed >= long_enough;
+    auto const enough = std::chrono::duration_cast<nanoseconds>(real_seconds(calls_long * mean_));
+    return now_.ended >= calls || elapsed >= std::max(long_enough, enough);
 }
 
 void concurrency_rule::learn(call_end how, nanoseconds took)
@@ -109,7 +113,7 @@ void concurrency_rule::refuse(tick now)
     refused_at_ = now;
     refused_ = 0;
     step_ = 0;
-    doubts_ = false;
+    fewer_ = 0;
     middle_ = bounded(static_cast<double>(limit_) * backs_off);
     set_limit(whole(middle_), reason::refused, now);
 }
@@ -123,7 +127,8 @@ void concurrency_rule::conclude(tick now)
         return;
     }
     throughput_ = now_.ok / elapsed;
-    figures const seen{now_.ok / noise(), std::log(now_.took / now_.ok), now_.logs / now_.ok};
+    // The logarithm of a mean of few calls is smaller than that of many.
+    figures const seen{now_.ok / noise(), std::log(now_.took / now_.ok) + noise() / now_.ok, now_.logs / now_.ok};
     enough_for_ = seen.weight;
     if (low_) return check_base(learn_base(seen), now);
     move(seen, knee(seen, elapsed), now);
@@ -144,23 +149,28 @@ double concurrency_rule::learn_base(figures const& seen)
     return first || keeps > 0 ? 0 : change;
 }
 
-/// Where calls take longer all at once, half as many show why: if each is faster then, there were too many.
+/// Where calls take longer all at once, or than they ever did, far fewer show why: unless these are faster, messages are slower, or
+/// others queue there. They stay for up to three windows, since others who see the same try fewer meanwhile.
 void concurrency_rule::check_base(double change, tick now)
 {
-    auto const again = doubts_ ? change < -0.2 : change > 0.3;
-    if (again && middle_ > static_cast<double>(options_.min)) return halve(now);
-    if (doubts_) {
+    auto const chance = 2.5 / std::sqrt(base_.weight);
+    auto const is_longer = change > 0.45 || base_.took > shortest_ + 0.2 + chance;
+    if (is_longer && fewer_ < most_often_fewer && middle_ > static_cast<double>(options_.min)) return try_fewer(now);
+    shortest_ = fewer_ != 0 ? base_.took : std::min(shortest_, base_.took + chance);
+    if (std::exchange(fewer_, 0) == most_often_fewer) {
         step_ = 1;
         ceiling_ = 0;
     }
-    doubts_ = false;
     next(why_, now);
 }
 
-void concurrency_rule::halve(tick now)
+/// No more than were enough when calls were at their shortest.
+void concurrency_rule::try_fewer(tick now)
 {
-    doubts_ = low_ = true;
-    good_ = middle_ = bounded(middle_ / 2);
+    low_ = true;
+    auto const half = middle_ / 2;
+    if (fewer_++ == 0) middle_ = bounded(good_ <= 0 ? half : std::min(half, throughput_ * std::exp(shortest_)));
+    good_ = middle_;
     set_limit(whole(middle_), reason::unsure, now);
 }
 
@@ -192,7 +202,7 @@ void concurrency_rule::move(figures const& seen, double to, tick now)
         step_ = std::min(std::max(step_, smallest_step()) * grows, 1.0);
         if (middle_ < ceiling_ && middle_ * (1 + step_) > 0.9 * ceiling_) step_ = 0;
     } else if (fast && good_ <= 0) {
-        return halve(now); // the first climb of all: what it began with may have been too many
+        return try_fewer(now); // the first climb of all: what it began with may have been too many
     } else if (fast) {
         middle_ = bounded(std::max(middle_ * std::exp(change), good_));
         ceiling_ = static_cast<double>(limit_);

@@ -45,7 +45,7 @@ void speed_book::ended(int tenant, tick::duration took, tick now)
 std::vector<std::string> speed_book::broken() const
 {
     std::vector<std::string> out;
-    char text[160];
+    char text[200];
     auto const say = [&](speed_promise const& p, auto... format_and_values) {
         std::snprintf(text, sizeof text, format_and_values...);
         out.push_back("promised " + p.when + text);

@@ -59,20 +59,24 @@ backlog::change backlog::answered(int asked, int got, bool unknown, tick started
 }
 
 /// Receives that begin in one turn are the try, a little after the answer that asked for it.
-void backlog::begins(tick now)
+void backlog::begins(bool alone, tick now)
 {
     if (state_ != state::tried) return;
-    if (begun_ == 0) tried_at_ = now;
+    if (begun_ == 0) {
+        follows_ = alone && now <= tried_at_ + quickest_;
+        tried_at_ = now;
+    }
     if (now == tried_at_) ++begun_;
 }
 
-/// Judges by the half that brought the least: the first of them may have taken all that there was.
+/// Judges by the half that brought the least: the first of them may have taken all that there was. Where there was
+/// room for one only, that one tells as much if it followed the answer before at once, and no other was open.
 backlog::change backlog::judge(tick now)
 {
     tried_at_ = now;
     brought_.resize(begun_); // those that still wait have brought nothing
     std::ranges::sort(brought_);
-    auto const half = begun_ / 2;
+    auto const half = begun_ == 1 && follows_ ? 1 : begun_ / 2;
     auto const least = std::accumulate(brought_.begin(), brought_.begin() + static_cast<std::ptrdiff_t>(half), 0.0);
     if (half != 0 && least >= as_much * expected_ * static_cast<double>(half)) {
         state_ = state::there;

@@ -26,8 +26,8 @@ public:
     /// does not say.
     change answered(int asked, int got, bool unknown, tick started, tick now);
 
-    /// A receive begins.
-    void begins(tick now);
+    /// A receive begins. `alone`: no other is open.
+    void begins(bool alone, tick now);
 
     /// A receive failed: what was tried proves nothing.
     void failed();
@@ -56,6 +56,7 @@ private:
     double expected_ = 0;         // the same before the try
     std::vector<double> brought_; // by the receives of the try
     std::size_t begun_ = 0;       // these
+    bool follows_ = false;        // the first of them, the answer before, while no other was open
     double level_ = 0, top_ = 0;  // of it while there is a backlog, and its highest
     tick tried_at_{};
     std::chrono::milliseconds pause_{50}; // between tries

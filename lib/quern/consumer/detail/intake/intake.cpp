@@ -53,7 +53,7 @@ int intake::next_poll(std::size_t held, tick now, std::size_t more)
     waiting_since_.reset();
     auto const ask = std::min(free, idle_ ? worth_it : most);
     begun_at_ = now;
-    backlog_.begins(now);
+    backlog_.begins(polls_ == 0, now);
     ++polls_;
     coming_ += ask;
     return static_cast<int>(ask);
