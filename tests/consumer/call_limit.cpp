@@ -39,12 +39,9 @@ BOOST_AUTO_TEST_CASE(who_may_begin_and_how_many_more_are_worth_receiving)
         {4, 1, 9, 1'000, false, 0},  // and below what waits
         // What ends while a receive is under way must wait here, lest the calls stand still until it has come.
         {1, 1, 1, 0, false, 10, 0.9}, // not one of them
-        {4, 1, 4, 0, false, 18, 2},
-        {4, 1, 4, 8, false, 10, 2},
-        {4, 1, 4, 9, false, 0, 2},
+        {4, 1, 4, 0, false, 18, 2}, {4, 1, 4, 8, false, 10, 2}, {4, 1, 4, 9, false, 0, 2},
         {20, 1, 20, 0, false, 20, 0.4}, // as many as run wait in any case
-        {20, 1, 20, 0, false, 60, 2.5},
-        {4, each, 4, 0, false, 50, 2},
+        {20, 1, 20, 0, false, 60, 2.5}, {4, each, 4, 0, false, 50, 2},
         {1, 1, 1, 0, false, 1'010, 1e18}, // of a call that takes no time
     };
     for (auto const& c : cases) {

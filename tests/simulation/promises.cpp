@@ -5,6 +5,7 @@
 #include <quern/sim/detail/healthy.hpp>
 #include <quern/sim/poll_places.hpp>
 #include <quern/sim/speed_book.hpp>
+#include <quern/sim/world.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 
@@ -26,7 +27,7 @@ sim::speed_book a_usual_minute(std::uint64_t tenants)
     sim::speed_book out({promise});
     for (int i = 0; i < 6; ++i)
         for (int tenant : {0, 1})
-            out.ended(tenant, tick() + 10s * i);
+            out.ended(tenant, 1s, tick() + 10s * i);
     return out;
 }
 
@@ -39,8 +40,8 @@ BOOST_AUTO_TEST_CASE(a_speed_is_that_of_those_who_were_promised_it)
     auto kept = a_usual_minute(1), broken = a_usual_minute(2);
     for (int i = 0; i < 11; ++i)
         for (auto* b : {&kept, &broken})
-            b->ended(0, tick() + 2min + 10s * i);
-    broken.ended(1, tick() + 4min); // too late
+            b->ended(0, 1s, tick() + 2min + 10s * i);
+    broken.ended(1, 1s, tick() + 4min); // too late
     BOOST_TEST(kept.broken().empty());
     BOOST_REQUIRE(broken.broken().size() == 1u);
     BOOST_TEST(broken.broken().front() ==
@@ -52,8 +53,38 @@ BOOST_AUTO_TEST_CASE(a_speed_that_chance_alone_may_bring_breaks_no_promise)
     for (auto const& [then, is_kept] : {std::pair(11, true), {7, true}, {1, false}}) { // of 10.8 that are promised
         auto book = a_usual_minute(1);
         for (int i = 0; i < then; ++i)
-            book.ended(0, tick() + 2min + 10s * i);
+            book.ended(0, 1s, tick() + 2min + 10s * i);
         BOOST_TEST(book.broken().empty() == is_kept, then);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_speed_and_the_time_of_a_try_may_be_known)
+{
+    sim::speed_promise promise{{}, {}, 0s, 100s};
+    promise.usual = 1;
+    promise.longest_mean = 2s;
+    promise.when = "for all";
+    for (auto const& [tries, took, broken] : {std::tuple(90, 2s, ""), {60, 1s, "at least 90 % of the usual 1.00"},
+             {90, 3s, "a try takes 2.00 s at most in the mean; from 0 s to 100 s it takes 3.00 s"}}) {
+        sim::speed_book book({promise});
+        for (int i = 0; i < tries; ++i)
+            book.ended(0, took, tick() + 1s * i);
+        auto const said = book.broken();
+        BOOST_TEST(said.empty() == std::string_view(broken).empty());
+        BOOST_TEST((said.empty() || said.front().find(broken) != std::string::npos));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_number_at_once_that_does_not_find_itself_breaks_what_is_promised_of_it)
+{
+    for (auto const& [handlers, broken] : {std::pair<std::optional<std::size_t>, char const*>(std::nullopt, ""),
+             {1, "tries a second"}, {500, "at most in the mean"}}) {
+        auto day = sim::draw("called", 2);
+        if (handlers) day.consumer.concurrency.reset();
+        day.consumer.limits.handler_concurrency = handlers;
+        auto const got = sim::run(day).violations;
+        BOOST_TEST(got.empty() == !handlers.has_value());
+        BOOST_TEST((got.empty() || got.front().find(broken) != std::string::npos));
     }
 }
 

@@ -128,16 +128,17 @@ private:
     double step_ = 1;   // how far above it the next window looks, of it
     bool low_ = true;   // this window is one below the middle: what a call takes without a queue
     int since_low_ = 0;
-    int fewer_ = 0; // times in a row that far fewer were tried: calls take longer for slower messages, or too many run
-    double good_ = 0;     // the last limit of a climb under way at which nothing queued
-    double ceiling_ = 0;  // the limit at which the last climb ended; above it one climbs fast again
+    int fewer_ =
+        0; // times in a row that far fewer were tried: calls take longer for slower messages, or too many run
+    double good_ = 0;    // the last limit of a climb under way at which nothing queued
+    double ceiling_ = 0; // the limit at which the last climb ended; above it one climbs fast again
     window now_;
     figures base_;
     double shortest_ = std::numeric_limits<double>::max(); // base_.took, since messages have been known to be slower
-    double throughput_ = 0;                        // of the last window that taught something, a second
-    double enough_for_ = 100;                      // calls of such a window, by their noise
-    double mean_ = 0, square_ = 0, durations_ = 0; // seconds
-    double refused_ = 0;                           // share of the latest
+    double throughput_ = 0;                                // of the last window that taught something, a second
+    double enough_for_ = 100;                              // calls of such a window, by their noise
+    double mean_ = 0, square_ = 0, durations_ = 0;         // seconds
+    double refused_ = 0;                                   // share of the latest
     tick refused_at_ = tick::min();
 };
 

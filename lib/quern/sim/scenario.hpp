@@ -104,9 +104,9 @@ struct speed_promise {
     std::chrono::milliseconds from{}, until{};
     double share = 0.9;
     std::uint64_t of_tenants = ~std::uint64_t(0); ///< whose messages count
+    std::string when;                             ///< "while 3 of 10 tenants are down, for the others"
     double usual = 0;                             ///< a second, where it is known; 0: as in that time
     std::chrono::milliseconds longest_mean{};     ///< of what a try takes; 0: any
-    std::string when;                             ///< "while 3 of 10 tenants are down, for the others"
 };
 
 /// The program and settings of a process, where not all run the same.
@@ -142,16 +142,17 @@ struct scenario {
     int threads = 0;        ///< that these occupy; 0: that of the process, where they take no time, but may hold it
     handler_mix handlers;
     std::chrono::milliseconds takes{}; ///< each try, that finds what it needs; 0: up to 100 ms
-    std::vector<capacity> servers; ///< of what a handler calls once and waits for, in the order of their times; empty: none
+    std::vector<capacity>
+        servers; ///< of what a handler calls once and waits for, in the order of their times; empty: none
     call_times calls = call_times::exponential;
     std::chrono::milliseconds call_takes{100};
-    int tenants = 0;                   ///< at most 64; 0: there is one for all
-    int in_a_row = 1;                  ///< so many messages of one tenant, then as many of another
-    bool in_turn = true;               ///< the tenants follow each other; else each row has one that is drawn
-    bool keyed = false;                ///< the consumer is told the tenant, if it can be
-    bool takes_turns = false;          ///< and told so as one who has turns
-    bool healthy = false; ///< those that are not down are promised nine tenths of this day without a breaker
-    int poisoned = 0;     ///< so many messages, from a third of the day on, always find what they need down
+    int tenants = 0;          ///< at most 64; 0: there is one for all
+    int in_a_row = 1;         ///< so many messages of one tenant, then as many of another
+    bool in_turn = true;      ///< the tenants follow each other; else each row has one that is drawn
+    bool keyed = false;       ///< the consumer is told the tenant, if it can be
+    bool takes_turns = false; ///< and told so as one who has turns
+    bool healthy = false;     ///< those that are not down are promised nine tenths of this day without a breaker
+    int poisoned = 0;         ///< so many messages, from a third of the day on, always find what they need down
     std::chrono::milliseconds
         dead_within{};       ///< of its first receive a poisoned message is received for the last time
     bool counts_age = false; ///< outages and rests are known, and count for no message's age

@@ -131,7 +131,8 @@ void witness::ended(int process, int number, verdict const& said, bool obeys_can
     static constexpr char const* words[] = {"succeeds", "fails", "is cancelled", "rejects it", "throws it away"};
     note(name(process, number) + ": handler " + words[static_cast<int>(said.how)]);
 
-    if (said.how != verdict::kind::cancelled && !said.found_down) speeds_.ended(rules_.tenant(number), now - mine.began_at, now);
+    if (said.how != verdict::kind::cancelled && !said.found_down)
+        speeds_.ended(rules_.tenant(number), now - mine.began_at, now);
     if (mine.gone) return; // there is no lease any more
     if (now > mine.until && obeys_cancellation && !wakes(process)) {
         complain(

@@ -262,7 +262,8 @@ private:
         if (!day_.versions.empty()) books_.obeys(id, rules_of(day, static_cast<bool>(options_.handle)));
         auto const& url = urls_[static_cast<std::size_t>(slot % day_.queues)];
         process::surroundings const around{day, time_, books_, std::move(service), url, poison_url_, options_.subject,
-            options_.handle, day_.servers.empty() ? nullptr : &downstream_, [this](int who, milliseconds d) { pause(who, d); }, options_.reached};
+            options_.handle, day_.servers.empty() ? nullptr : &downstream_,
+            [this](int who, milliseconds d) { pause(who, d); }, options_.reached};
         auto p = std::make_unique<process>(around, id, slot);
         p->set_weather(weather_);
         return p;

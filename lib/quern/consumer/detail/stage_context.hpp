@@ -151,7 +151,7 @@ struct stage_context {
     std::size_t coming = 0; ///< messages that the open receives may bring
     std::size_t open_receives = 0;
     tick::duration receive_takes{}; ///< that brings something, at the least of late; zero: not known
-    std::size_t running = 0; ///< handlers
+    std::size_t running = 0;        ///< handlers
     std::optional<drain> ending;
     drain_report report;
     bool ended = false;             ///< nobody may use the api any more
