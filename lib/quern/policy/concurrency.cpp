@@ -149,8 +149,8 @@ double concurrency_rule::learn_base(figures const& seen)
     return first || keeps > 0 ? 0 : change;
 }
 
-/// Where calls take longer all at once, or than they ever did, far fewer show why: unless these are faster, messages are slower, or
-/// others queue there. They stay for up to three windows, since others who see the same try fewer meanwhile.
+/// Where calls take longer all at once, or than they ever did, far fewer show why, and fewer again: too many may run,
+/// or messages be slower. Others who see the same try fewer at the same time, so none waits for another's queue.
 void concurrency_rule::check_base(double change, tick now)
 {
     auto const chance = 2.5 / std::sqrt(base_.weight);
@@ -164,13 +164,13 @@ void concurrency_rule::check_base(double change, tick now)
     next(why_, now);
 }
 
-/// No more than were enough when calls were at their shortest.
+/// First no more than were enough when calls were at their shortest.
 void concurrency_rule::try_fewer(tick now)
 {
     low_ = true;
     auto const half = middle_ / 2;
-    if (fewer_++ == 0) middle_ = bounded(good_ <= 0 ? half : std::min(half, throughput_ * std::exp(shortest_)));
-    good_ = middle_;
+    auto const knows = fewer_++ == 0 && good_ > 0;
+    good_ = middle_ = bounded(knows ? std::min(half, throughput_ * std::exp(shortest_)) : half);
     set_limit(whole(middle_), reason::unsure, now);
 }
 

@@ -44,7 +44,7 @@ enum class call_end {
 /// queue. That time and the throughput above give the calls that would have been enough. Where all above the middle
 /// was used, the middle follows, by steps that double at a start and when capacity returns; where it was not, the
 /// middle falls to what was enough, at once if no chance explains it. When calls take longer even below the middle,
-/// half as many tell whether messages are slower or too many run. In doubt the limit is a little higher rather than
+/// far fewer tell whether messages are slower or too many run. In doubt the limit is a little higher rather than
 /// lower.
 ///
 /// A window in which the limit was not reached, or work ran out, teaches nothing. Calls count as throughput when
@@ -58,7 +58,7 @@ enum class call_end {
 class concurrency_rule {
 public:
     /// Reason of the limit that stands: the first one; more calls brought more; more would not; a part of them
-    /// waited downstream; calls take longer and half as many are tried; too many were refused.
+    /// waited downstream; calls take longer and far fewer are tried; too many were refused.
     enum class reason { start, more_helps, enough, fewer_do, unsure, refused };
 
     /// Requires  options.validate() found nothing.

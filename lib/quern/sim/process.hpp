@@ -2,7 +2,6 @@
 
 #include <quern/sim/coverage.hpp>
 #include <quern/sim/dice.hpp>
-#include <quern/sim/downstream.hpp>
 #include <quern/sim/handler_clock.hpp>
 #include <quern/sim/network.hpp>
 #include <quern/sim/scenario.hpp>
@@ -22,8 +21,9 @@
 namespace quern::sim {
 
 namespace detail {
+class downstream;
 class recorder;
-}
+} // namespace detail
 
 /// A handler that is told the time of its process.
 using timed_handler = std::function<boost::asio::awaitable<outcome>(delivery&, clock&)>;
@@ -40,7 +40,7 @@ public:
         std::string queue_url, poison_url;
         subject_factory const& make;
         timed_handler const& handle; ///< empty: the day draws what each try does
-        downstream* calls;           ///< of those; null: they call nothing
+        detail::downstream* calls;   ///< of those; null: they call nothing
         std::function<void(int process, std::chrono::milliseconds)> pause;
         coverage* reached = nullptr; ///< null: nobody wants to know
     };
@@ -100,7 +100,7 @@ private:
     scenario const& day_;
     witness& books_;
     timed_handler const& handle_;
-    downstream* const calls_;
+    detail::downstream* const calls_;
     std::function<void(std::chrono::milliseconds)> const block_;
     own_clock clock_;
     handler_clock its_clock_{clock_}; // of a handler that is not drawn

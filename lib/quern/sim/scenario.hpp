@@ -91,7 +91,7 @@ enum class call_times {
     bimodal,          ///< nine in ten a fifth of the mean, the tenth 8.2 times
 };
 
-/// So many calls at once are worked on downstream, from then on.
+/// Number of calls that are worked on at once downstream, from then on.
 struct capacity {
     std::chrono::milliseconds from{};
     int servers = 1;

@@ -1,12 +1,12 @@
 #include <quern/sim/world.hpp>
 
 #include <quern/sim/detail/day_rules.hpp>
+#include <quern/sim/detail/downstream.hpp>
 #include <quern/sim/detail/earlier_life.hpp>
 #include <quern/sim/detail/healthy.hpp>
 #include <quern/sim/detail/part.hpp>
 #include <quern/sim/detail/recorder.hpp>
 #include <quern/sim/detail/weather.hpp>
-#include <quern/sim/downstream.hpp>
 #include <quern/sim/local_api.hpp>
 #include <quern/sim/virtual_clock.hpp>
 #include <quern/sqs/queue_attributes.hpp>
@@ -43,7 +43,7 @@ public:
         spawn(send());
         spawn(change_weather());
         spawn(visit_incidents());
-        if (!day.servers.empty()) spawn(change_servers());
+        spawn(downstream_.change_servers());
         if (day.receives_before != 0) spawn(lower_receives());
         clients_.resize(static_cast<std::size_t>(day.processes));
         for (int i = 0; i < day.processes * day.together; ++i)
@@ -178,15 +178,6 @@ private:
         }
     }
 
-    asio::awaitable<void> change_servers()
-    {
-        for (auto const& c : day_.servers) {
-            co_await at(tick() + c.from);
-            books_.note("downstream: " + std::to_string(c.servers) + " calls at once");
-            downstream_.set_servers(c.servers);
-        }
-    }
-
     asio::awaitable<void> visit_incidents()
     {
         for (auto const& i : day_.incidents) {
@@ -299,8 +290,7 @@ private:
         milliseconds last = day_.sent_within;
         for (auto const& s : day_.spells)
             last = std::max(last, s.until);
-        for (auto const& c : day_.servers)
-            last = std::max(last, c.from);
+        if (!day_.servers.empty()) last = std::max(last, day_.servers.back().from);
         for (auto const& i : day_.incidents)
             last = std::max(last, i.at + (i.what == kind::pause || i.what == kind::rest ? i.by : 0ms));
         return tick() + last + 1ms;
@@ -380,7 +370,7 @@ private:
     witness books_;
     asio::io_context io_; // the service and the script; what it destroys refers to the members above
     local_api local_{engine_, time_, io_.get_executor()};
-    downstream downstream_{day_, time_, io_.get_executor()};
+    detail::downstream downstream_{day_, time_, io_.get_executor()};
     std::vector<std::string> urls_;
     std::string dead_url_, poison_url_;
     spell weather_;

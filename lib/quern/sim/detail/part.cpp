@@ -1,5 +1,7 @@
 #include <quern/sim/detail/part.hpp>
 
+#include <quern/sim/detail/downstream.hpp>
+
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -39,7 +41,7 @@ bool covers(spell const& s, int tenant)
     return s.dependency_down || (s.tenants_down >> tenant & 1) != 0;
 }
 
-/// Of an exponential distribution by its inverse; at least 1 ms.
+/// Draws how long a call takes downstream; at least 1 ms.
 milliseconds draw_call(scenario const& day, std::mt19937_64& random)
 {
     auto const at = chance(random);

@@ -3,7 +3,6 @@
 #include <quern/consumer/delivery.hpp>
 #include <quern/consumer/outcome.hpp>
 #include <quern/core/clock.hpp>
-#include <quern/sim/downstream.hpp>
 #include <quern/sim/scenario.hpp>
 #include <quern/sim/verdict.hpp>
 
@@ -14,6 +13,8 @@
 #include <string>
 
 namespace quern::sim::detail {
+
+class downstream;
 
 /// The conduct of one try of a message, whoever runs it: drawn from the day's seed, the message and its receive
 /// count.

@@ -10,16 +10,17 @@
 #include <deque>
 #include <memory>
 
-namespace quern::sim {
+namespace quern::sim::detail {
 
 /// A service that the handlers of all processes call. It works on so many calls at once, in the order in which they
 /// came; what it has begun it ends, though nobody may wait for it any more.
 class downstream {
 public:
-    /// Without servers: set_servers() says how many there are from now on.
+    /// The day outlives it.
     downstream(scenario const&, clock&, boost::asio::any_io_executor);
 
-    void set_servers(int);
+    /// Has as many servers as the day says, whenever it says so.
+    boost::asio::awaitable<void> change_servers();
 
     /// Ends when the call is done. Throws operation_aborted when the caller is cancelled.
     boost::asio::awaitable<void> call(std::chrono::milliseconds takes);
@@ -36,9 +37,9 @@ private:
 
     clock& time_;
     boost::asio::any_io_executor executor_;
-    bool const slows_;
+    scenario const& day_;
     std::size_t servers_ = 0, busy_ = 0;
     std::deque<std::shared_ptr<job>> line_;
 };
 
-} // namespace quern::sim
+} // namespace quern::sim::detail

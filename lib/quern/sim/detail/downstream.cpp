@@ -1,4 +1,4 @@
-#include <quern/sim/downstream.hpp>
+#include <quern/sim/detail/downstream.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
@@ -8,18 +8,22 @@
 #include <exception>
 #include <utility>
 
-namespace quern::sim {
+namespace quern::sim::detail {
 
 namespace asio = boost::asio;
 
 downstream::downstream(scenario const& day, clock& time, asio::any_io_executor ex)
-    : time_(time), executor_(std::move(ex)), slows_(day.calls == call_times::longer_with_load)
+    : time_(time), executor_(std::move(ex)), day_(day)
 {}
 
-void downstream::set_servers(int n)
+asio::awaitable<void> downstream::change_servers()
 {
-    servers_ = static_cast<std::size_t>(n);
-    serve();
+    auto const timer = time_.make_timer(executor_);
+    for (auto const& c : day_.servers) {
+        co_await timer->wait_until(tick() + c.from);
+        servers_ = static_cast<std::size_t>(c.servers);
+        serve();
+    }
 }
 
 asio::awaitable<void> downstream::call(std::chrono::milliseconds takes)
@@ -57,7 +61,7 @@ void downstream::serve()
 asio::awaitable<void> downstream::work(std::shared_ptr<job> one)
 {
     // 3 % for each that waits: threads, locks and caches that are in the way of each other.
-    auto const over = slows_ ? static_cast<double>(line_.size()) : 0;
+    auto const over = day_.calls == call_times::longer_with_load ? static_cast<double>(line_.size()) : 0;
     auto const takes = std::chrono::duration_cast<tick::duration>(one->takes * (1 + 0.03 * over));
     auto const timer = time_.make_timer(executor_);
     co_await timer->wait_until(time_.now() + takes);
@@ -67,4 +71,4 @@ asio::awaitable<void> downstream::work(std::shared_ptr<job> one)
     serve();
 }
 
-} // namespace quern::sim
+} // namespace quern::sim::detail
