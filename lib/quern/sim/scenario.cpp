@@ -335,6 +335,8 @@ scenario draw(std::string_view name, std::uint64_t seed)
         auto const finds = out.speeds.empty() && out.max_receives == 0;
         if (apart.one_in(4) && finds) out.consumer.concurrency.emplace();
         if (apart.one_in(3)) out.consumer.receive_latency = apart.one_in(2) ? 0ms : apart.between(1ms, 1s);
+        if (out.tenants != 0 && out.groups == 0 && apart.one_in(2))
+            out.fair_queue = apart.one_in(3) ? 0s : std::chrono::seconds(apart.between(1, 420)); // as was seen of SQS
         std::ranges::stable_sort(out.incidents, {}, &incident::at);
         return out;
     }

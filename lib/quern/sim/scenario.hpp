@@ -151,8 +151,10 @@ struct scenario {
     bool in_turn = true;      ///< the tenants follow each other; else each row has one that is drawn
     bool keyed = false;       ///< the consumer is told the tenant, if it can be
     bool takes_turns = false; ///< and told so as one who has turns
-    bool healthy = false;     ///< those that are not down are promised nine tenths of this day without a breaker
-    int poisoned = 0;         ///< so many messages, from a third of the day on, always find what they need down
+    /// Tenants are message groups of a fair queue, which notices a noisy one within that time; absent: it knows none.
+    std::optional<std::chrono::seconds> fair_queue;
+    bool healthy = false; ///< those that are not down are promised nine tenths of this day without a breaker
+    int poisoned = 0;     ///< so many messages, from a third of the day on, always find what they need down
     std::chrono::milliseconds
         dead_within{};       ///< of its first receive a poisoned message is received for the last time
     bool counts_age = false; ///< outages and rests are known, and count for no message's age

@@ -135,6 +135,7 @@ private:
             auto const came_back = !options_.body && is_copied && i % 3 == 1;
             if (came_back) request.attributes = earlier_life(i);
             if (is_copied) request.system_attributes = trace_header();
+            if (day_.fair_queue) request.group_id = "tenant-" + std::to_string(tenant_of(day_, i));
             books_.sent(i, std::move(group), body, came_back);
             co_await local_.send_message(std::move(request));
         }
@@ -366,7 +367,8 @@ private:
     run_options const& options_;
     std::vector<scenario> const days_;
     virtual_clock time_;
-    broker::engine engine_{broker::engine_options{.seed = 1}}; // what is random comes from the day
+    broker::engine engine_{broker::engine_options{
+        .seed = 1, .noise_noticed_within = day_.fair_queue.value_or(0s)}}; // what else is random comes from the day
     witness books_;
     asio::io_context io_; // the service and the script; what it destroys refers to the members above
     local_api local_{engine_, time_, io_.get_executor()};

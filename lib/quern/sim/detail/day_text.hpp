@@ -54,6 +54,7 @@ void each_field(Day& s, V v)
     v("takes_turns", s.takes_turns, false);
     v("keyed", s.keyed, false);
     v("in_a_row", s.in_a_row, 1);
+    v("fair_queue", s.fair_queue, std::optional<std::chrono::seconds>());
     v("takes", s.takes, milliseconds(0));
     v("latency", s.latency, milliseconds(1));
 
