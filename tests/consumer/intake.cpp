@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_backlog_is_not_waited_for_and_answers_that_come_together_
     rule.answered(10, 2, now, now + 2us);
     BOOST_TEST(polls(rule, 0, now + 2us).empty());
     BOOST_TEST(rule.wake_at() <= ends);
-    BOOST_TEST(polls(rule, 0, ends).size() == 1u); // the other one follows in its turn
+    BOOST_TEST(!polls(rule, 0, ends).empty());
 }
 
 // Messages at random moments fill an answer now and then: each time the receives doubled, to bring one message each.

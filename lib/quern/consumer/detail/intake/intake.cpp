@@ -37,8 +37,9 @@ int intake::next_poll(std::size_t held, tick now, std::size_t more)
         wake_at_ = not_before_;
         return 0;
     }
-    if (now < begun_at_ + pace_) {
-        wake_at_ = begun_at_ + pace_;
+    auto const due = begun_at_ + static_cast<tick::rep>(together()) * pace_;
+    if (now < due && begun_ >= together()) {
+        wake_at_ = due;
         return 0;
     }
     auto const free = std::min(max_in_flight_ - taken, more);
@@ -52,7 +53,8 @@ int intake::next_poll(std::size_t held, tick now, std::size_t more)
     }
     waiting_since_.reset();
     auto const ask = std::min(free, idle_ ? worth_it : most);
-    begun_at_ = now;
+    begun_ = now < due ? begun_ + 1 : 1;
+    if (begun_ == 1) begun_at_ = now;
     backlog_.begins(polls_ == 0, now);
     ++polls_;
     coming_ += ask;
@@ -111,8 +113,9 @@ void intake::keep_one_waiting(tick::duration took)
 }
 
 /// The time in which two thirds of an answer arrive, so that few answers are full while all that has arrived fits
-/// into one, with as many receives as begin while one is under way. A full one among others is chance, and the next
-/// receive follows at once; where all that are under way come back full there is a backlog, for which nobody waits.
+/// into one, with as many receives as begin while one is under way; four fifths where several begin together and share
+/// the chance. A full one among others is chance, and the next receive follows at once; where all that are under way
+/// come back full there is a backlog, for which nobody waits.
 void intake::set_pace(int asked, int got, tick now)
 {
     constexpr double fade = 7.0 / 8;
@@ -126,9 +129,9 @@ void intake::set_pace(int asked, int got, tick now)
     }
     arriving_ = arriving_ * fade + since;
     arrived_ = arrived_ * fade + got;
-    if (full_ != 0) {
+    if (full_ >= together()) {
         begun_at_ = {};
-        if (full_ > polls_ + 1) pace_ = {};
+        if (full_ > polls_ + together()) pace_ = {};
         return;
     }
     if (backlog_.is_there()) {
@@ -136,12 +139,22 @@ void intake::set_pace(int asked, int got, tick now)
         return;
     }
     auto const each = arriving_ / arrived_;
-    auto const most_of_one = each * asked * 2 / 3;
+    auto const most_of_one = each * asked * (together() == 1 ? 2.0 / 3 : 4.0 / 5);
     auto const pause = std::min<std::chrono::duration<double>>(most_of_one, latency_);
+    auto const was_paced = pace_ != tick::duration();
     pace_ = they_wait_ && pause > 2 * each ? std::chrono::duration_cast<tick::duration>(pause) : tick::duration();
     if (pace_ == tick::duration()) return;
-    auto const at_once = static_cast<std::size_t>(backlog_.quickest() / most_of_one) + 1; // one is under way so long
+    if (!was_paced) begun_ = together();
+    auto const at_once =
+        static_cast<std::size_t>(backlog_.quickest() / most_of_one) + together(); // under way so long
     target_ = std::max(target_, std::min(at_once, max_polls_));
+}
+
+/// Receives that are due within a moment begin at once: they and, as a rule, their answers cost one wake.
+std::size_t intake::together() const
+{
+    auto const moment = std::min<tick::duration>(latency_ / 5, 1ms);
+    return pace_ == tick::duration() ? 1 : std::max<std::size_t>(1, static_cast<std::size_t>(moment / pace_));
 }
 
 /// One of many that fails says little of the others: half as many go on, after a pause that is shorter by as much.

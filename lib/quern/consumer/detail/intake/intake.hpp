@@ -67,6 +67,7 @@ public:
 
 private:
     void set_pace(int asked, int got, tick now);
+    std::size_t together() const;
     void keep_one_waiting(tick::duration took);
     void look_for_backlog(int asked, int got, tick started, tick now);
 
@@ -80,7 +81,8 @@ private:
     std::size_t coming_ = 0;
     int failures_ = 0; // in a row
     tick not_before_{};
-    tick begun_at_{};                          // the last receive
+    tick begun_at_{};                          // the last receive, or the first of those that begin together,
+    std::size_t begun_ = 0;                    // of which so many have
     tick::duration pace_{};                    // from one beginning to the next; zero: as they come
     std::size_t full_ = 0;                     // full answers in a row
     tick brought_at_{};                        // the last answer that was not empty
