@@ -114,8 +114,8 @@ void intake::keep_one_waiting(tick::duration took)
 
 /// The time in which two thirds of an answer arrive, so that few answers are full while all that has arrived fits
 /// into one, with as many receives as begin while one is under way; four fifths where several begin together and
-/// share the chance. A full one among others is chance, and the next receive follows at once; where all that are under way
-/// come back full there is a backlog, for which nobody waits.
+/// share the chance. A full one among others is chance, and the next receive follows at once; where all that are
+/// under way come back full there is a backlog, for which nobody waits.
 void intake::set_pace(int asked, int got, tick now)
 {
     constexpr double fade = 7.0 / 8;
