@@ -43,7 +43,7 @@ public:
 
 private:
     static constexpr std::size_t one_receive = 10;
-    static constexpr double most_rounds = 1'000; // max_in_flight bounds what that makes
+    static constexpr double most_rounds = 100; // lest one process keep all when handlers become slow
 
     std::size_t most_;
     std::size_t each_;
