@@ -161,7 +161,6 @@ BOOST_AUTO_TEST_CASE(a_backlog_is_not_waited_for_and_answers_that_come_together_
     BOOST_TEST(!polls(rule, 0, ends).empty());
 }
 
-// Messages at random moments fill an answer now and then: each time the receives doubled, to bring one message each.
 // Few handlers: one receive fits. Waiting for what had been taken for all that arrives, they stood still.
 BOOST_AUTO_TEST_CASE(a_backlog_is_not_waited_for_where_one_receive_fits_at_a_time)
 {
@@ -180,6 +179,7 @@ BOOST_AUTO_TEST_CASE(a_backlog_is_not_waited_for_where_one_receive_fits_at_a_tim
     BOOST_TEST(received > 60u * 50 * 4 / 2);
 }
 
+// Messages at random moments fill an answer now and then: each time the receives doubled, to bring one message each.
 BOOST_AUTO_TEST_CASE(a_full_answer_among_others_is_caught_up_with_and_no_backlog)
 {
     intake rule(1'000, 16, 1);

@@ -143,7 +143,7 @@ struct scenario {
     handler_mix handlers;
     std::chrono::milliseconds takes{}; ///< each try, that finds what it needs; 0: up to 100 ms
     std::vector<capacity>
-        servers; ///< of what a handler calls once and waits for, in the order of their times; empty: none
+        servers; ///< of what a handler, unless it is a plain function, calls once and waits for, in the order of their times; empty: none
     call_times calls = call_times::exponential;
     std::chrono::milliseconds call_takes{100};
     int tenants = 0;          ///< at most 64; 0: there is one for all

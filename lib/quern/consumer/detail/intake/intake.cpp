@@ -145,8 +145,8 @@ void intake::set_pace(int asked, int got, tick now)
     pace_ = they_wait_ && pause > 2 * each ? std::chrono::duration_cast<tick::duration>(pause) : tick::duration();
     if (pace_ == tick::duration()) return;
     if (!was_paced) begun_ = together();
-    auto const at_once =
-        static_cast<std::size_t>(backlog_.quickest() / most_of_one) + together(); // under way so long
+    auto const begin_during_one = static_cast<std::size_t>(backlog_.quickest() / most_of_one);
+    auto const at_once = begin_during_one + together();
     target_ = std::max(target_, std::min(at_once, max_polls_));
 }
 

@@ -55,12 +55,8 @@ public:
     /// No receive begins before: receives fail, or come back empty without a wait.
     tick pauses_until() const { return not_before_; }
 
-    /// The quickest answer of the last minute or half of one that brought something.
-    std::optional<tick::duration> quickest() const
-    {
-        auto const least = backlog_.quickest();
-        return least == tick::duration::max() ? std::nullopt : std::optional(least);
-    }
+    /// The quickest answer of late that brought something; the longest duration: there is none yet.
+    tick::duration quickest() const { return backlog_.quickest(); }
 
     /// When to ask next_poll() again although nothing else happened.
     std::optional<tick> wake_at() const { return wake_at_; }

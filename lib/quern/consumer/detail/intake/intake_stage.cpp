@@ -99,7 +99,7 @@ asio::awaitable<void> intake_stage::poll(int ask, tick began)
             rule_.failed(ask, time); // nothing of it can be settled: asking at once would bring the same again
         else
             rule_.answered(ask, static_cast<int>(count), began, time);
-        if (auto const least = rule_.quickest()) context_.receive_takes = *least;
+        if (usable != 0) context_.receive_takes = rule_.quickest();
     } else {
         failed(ask, got.error(), time);
     }

@@ -9,8 +9,8 @@ namespace quern::detail {
 /// The rule of handler concurrency: whether one more call of the handler may begin, and how many more messages are
 /// worth receiving while no more may.
 ///
-/// As many messages as the calls can take, at least ten and as many as end while a receive is under way, may wait
-/// here for one to end, so that the next begins at once. What waits beyond that could be handled by somebody else.
+/// Messages may wait here for a call to end, so that the next begins at once: as many as the calls can take, at least
+/// ten more than end while a receive is under way. What waits beyond that could be handled by somebody else.
 class call_limit {
 public:
     /// `most` calls at once, zero: no limit; of so many messages each, at most.
