@@ -142,8 +142,8 @@ struct scenario {
     int threads = 0;        ///< that these occupy; 0: that of the process, where they take no time, but may hold it
     handler_mix handlers;
     std::chrono::milliseconds takes{}; ///< each try, that finds what it needs; 0: up to 100 ms
-    std::vector<capacity>
-        servers; ///< of what a handler, unless it is a plain function, calls once and waits for, in the order of their times; empty: none
+    /// Servers that handlers which are coroutines call once and wait for, in the order of their times; empty: nothing.
+    std::vector<capacity> servers;
     call_times calls = call_times::exponential;
     std::chrono::milliseconds call_takes{100};
     int tenants = 0;          ///< at most 64; 0: there is one for all
