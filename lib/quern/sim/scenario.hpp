@@ -142,7 +142,7 @@ struct scenario {
     int threads = 0;        ///< that these occupy; 0: that of the process, where they take no time, but may hold it
     handler_mix handlers;
     std::chrono::milliseconds takes{}; ///< each try, that finds what it needs; 0: up to 100 ms
-    /// Servers that handlers which are coroutines call once and wait for, in the order of their times; empty: nothing.
+    /// Servers that each handler which is a coroutine calls once, in the order of their times; empty: none.
     std::vector<capacity> servers;
     call_times calls = call_times::exponential;
     std::chrono::milliseconds call_takes{100};
