@@ -7,7 +7,7 @@ IN_FLIGHT = 320  # for 32 loops of ten: enough for every contender to fill its c
 FEW = ("quern", "sqs-consumer", "aws-sdk-go", "aws-sdk-rust")
 SLOW = ("saturated", "load-10", "start", "idle")  # where those take part, once, that need half a minute to warm up
 TWO_THREADS = ("saturated", "saturated-4k", "tls")
-ASKERS = ("quern", "quern-at-once", "aws-sdk-rust")  # whose handlers can ask a service
+ASKERS = ("quern", "quern-at-once", "floor", "aws-sdk-rust")  # whose handlers can ask a service
 
 
 @dataclass(frozen=True)
@@ -154,10 +154,10 @@ def takes_part(contender, scenario, quick, named):
     """Whether it is measured there. Who is named by the caller takes part wherever that makes sense."""
     if contender.relays or scenario.relayed:
         return contender.relays and scenario.relayed
-    if contender.bare or contender.backlog_only:
-        return scenario.bare
     if scenario.ask_ms and (contender.name not in ASKERS or scenario.full and contender.name != "quern"):
         return False
+    if contender.bare or contender.backlog_only:
+        return scenario.bare or bool(scenario.ask_ms)
     if named:
         return True
     if contender.name == "quern-at-once":
