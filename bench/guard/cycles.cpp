@@ -227,7 +227,7 @@ int main(int argc, char* argv[])
 try {
     if (argc != 3)
         throw std::runtime_error(
-            "usage: guard-cycles sign|build|parse|cycle|wait|watched|timed|measured|traced|leases|outage COUNT");
+            "usage: guard-cycles sign|build|parse|cycle|part|wait|watched|timed|measured|traced|leases|outage COUNT");
     std::string const step = argv[1];
     auto const count = std::stol(argv[2]);
     if (step == "sign")
@@ -236,7 +236,7 @@ try {
         build(count);
     else if (step == "parse")
         parse(count);
-    else if (step == "cycle")
+    else if (step == "cycle" || step == "part") // the queue is what differs
         consume(count, [](delivery&) {});
     else if (step == "wait")
         consume(count, wait_for_nothing);
