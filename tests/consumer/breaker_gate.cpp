@@ -108,6 +108,20 @@ BOOST_AUTO_TEST_CASE(what_has_failed_leaves_its_turn_to_fresh_ones_and_waits_her
     BOOST_TEST((it.ask(m, now).to == way::wait_here)); // received again
 }
 
+// With max_in_flight 1 none may wait: a queue all of whose messages had failed in an outage went on putting
+// them off for ever, and the breaker never closed.
+BOOST_AUTO_TEST_CASE(what_has_failed_is_tried_where_none_may_wait)
+{
+    it.set_places(0);
+    take_down();
+    auto const m = message();
+    BOOST_TEST((run(m, sign::down).to == way::go_back));
+    now += 10min;
+    BOOST_TEST((it.ask(m, now).to == way::on));
+    run(m, sign::good);
+    BOOST_TEST((changes() == lines{" to half open", " to closed"}));
+}
+
 // After an outage an operator who had mended what was down had to wait for up to a minute.
 BOOST_AUTO_TEST_CASE(what_waits_here_is_tried_at_once_when_somebody_asks_for_that)
 {

@@ -282,6 +282,7 @@ entry const catalogue[] = {
             ordered(s, d);
             if (d.one_in(3)) s.max_receives = static_cast<int>(d.between(1, 6));
         }},
+    {{"swarm", "some of all kinds of trouble, other ones each day"}, swarm},
     {{"everything", "all of these at once"},
         [](scenario& s, dice& d) {
             crowd(s, d);

@@ -38,6 +38,7 @@ public:
     struct rules {
         consumer_limits limits;         ///< of one process, as limit_book has them; absent: any number
         bool ordered = false;           ///< a FIFO queue
+        bool batches = false;           ///< several of a group may run at once, in one place
         bool keeps_rejected = false;    ///< there is a poison queue, or a dead-letter queue; else it is deleted
         int max_receives = 0;           ///< then the dead-letter queue takes it; 0: never
         int most_dead = -1;             ///< in the dead-letter queue; -1: any number
@@ -133,7 +134,7 @@ private:
         bool postponed = false; ///< at the service, for that long at least
         bool adopted = false;   ///< it came again while it may have been held
         bool let_go = false;    ///< given back, deleted, or no longer known to the service, which has said so
-        bool anew = false;      ///< it came again after that: nothing is said of this receive yet
+        bool anew = false;      ///< it came again after that, or its lease: nothing is said of this receive yet
         bool doubtful =
             false; ///< it woke after the lease's end, to an answer that had extended it, or somebody else's
     };

@@ -8,6 +8,7 @@
 namespace quern::sim {
 
 using namespace std::chrono_literals;
+using quern::detail::lease_book;
 
 namespace {
 
@@ -80,10 +81,8 @@ public:
             auto const thrown_away = mine->discarded || (mine->rejectable && !w_.of(process_).keeps_rejected);
             auto const allowed =
                 mine->handled || mine->accepted || thrown_away || (mine->rejectable && m->handed_off);
-            if (!allowed) {
-                w_.complain(
-                    name(process_, number) + ": deleted without success under its lease" + not_its_age(*mine));
-            }
+            auto const what = ": deleted without success under its lease" + not_its_age(*mine);
+            if (!allowed) w_.complain(name(process_, number) + what);
             if (m->deleted && thrown_away) m->discarded = true;
         }
     }
@@ -140,10 +139,8 @@ public:
         auto& limits = w_.limits_of(process_);
         auto const limit = limits.bytes(now());
         auto const repeated = asked.attempt_id && w_.attempts_.contains(*asked.attempt_id);
-        if (limit && held >= *limit && !repeated) {
-            w_.complain("process " + std::to_string(process_) + " asks for more while its handlers hold " +
-                std::to_string(held) + " bytes");
-        }
+        if (limit && held >= *limit && !repeated)
+            w_.complain_of(process_, "asks for more while its handlers hold " + std::to_string(held) + " bytes");
         std::optional<std::size_t> in_flight;
         if (auto const& ask = w_.in_flight_[process_])
             in_flight = w_.places_of(process_, ask(), limits.places_beside(most_of(asked)));
@@ -191,7 +188,7 @@ public:
             if (receive < mine.receive && held) return nullptr; // overtaken by the answer to a later receive
             mine.settling = mine.settling && held;              // else that was for an earlier receive
             mine.adopted = mine.receive != 0 && !mine.let_go && !mine.postponed;
-            mine.anew = mine.let_go;
+            mine.anew = mine.let_go || now() >= mine.until;
             mine.lapsed = mine.lapsed || (mine.running != 0 && now() >= mine.until);
             mine.handle = one.receipt_handle;
             mine.receive = receive;
@@ -317,24 +314,25 @@ private:
         if (sent_at >= mine.unwanted_at || w_.resting_.contains(process_)) return true;
         auto const& its = w_.of(process_);
         auto const early = sent_at < mine.since + its.lease / 2 && !mine.adopted;
-        auto const grown =
-            std::min<tick::duration>(4 * (sent_at - mine.since), quern::detail::lease_book::longest_wait);
+        auto const grown = std::min<tick::duration>(4 * (sent_at - mine.since), lease_book::longest_wait);
         auto const of_wait = timeout > its.lease && timeout + 2s >= grown && mine.began_at < mine.since;
         if (!early && of_wait && !its.looks_ahead && timeout <= grown + 2s) return false;
         auto const rejected = mine.rejectable && sent_at >= mine.ended_at && sent_at < mine.ended_at + 1s;
         return timeout != its.lease || early || rejected || mine.ended_at == mine.arrived_at;
     }
 
-    /// Lets pass what left as the handler ended, if it may extend: by a lease, or by the time that it had run.
+    /// Lets pass what left as the handler ended, if it may extend: by a lease, or by the time that it had run. On its
+    /// last receive a message may wait in the process while an outage is suspected.
     void check_backoff(message const& m, share& mine, int number, std::chrono::seconds timeout, tick sent_at)
     {
         if (mine.running != 0) return;
+        auto const may_be_kept = w_.rules_.max_receives != 0 && mine.receive >= w_.rules_.max_receives;
         auto const early = mine.not_before - m.until;
         auto const has_run = std::chrono::floor<std::chrono::seconds>(sent_at - mine.began_at);
         auto const is_new = sent_at > mine.ended_at || (timeout != w_.of(process_).lease && timeout != has_run);
         if (early > 0s && mine.postponed)
             w_.complain(name(process_, number) + ": its backoff is shortened by " + in_seconds(early));
-        else if (early > 0s && sent_at >= mine.ended_at && is_new)
+        else if (early > 0s && sent_at >= mine.ended_at && is_new && !may_be_kept)
             w_.complain(name(process_, number) + ": comes back " + in_seconds(early) + " before its backoff is over");
         mine.postponed = early <= 0s;
     }
@@ -378,19 +376,20 @@ void witness::ran_out(int number, int process, share& s)
 {
     auto const& m = messages_.at(number);
     if (s.handle != m.handle) { // its answer has not arrived
-        if (s.attempt.empty() || s.lost_at == tick::max() || s.lost_at + 1s > m.until ||
-            !is_awake(process, s.lost_at))
-            return;
+        auto const is_late = s.lost_at == tick::max() || s.lost_at + 1s > m.until;
+        if (s.attempt.empty() || is_late || !is_awake(process, s.lost_at)) return;
         if (attempts_[s.attempt] >= receive_attempts) return;
         return complain(name(process, number) + ": nobody has asked again for what a lost answer held");
     }
     if (s.until == s.covered && s.named > s.began_at) return; // its guard was asked for more
-    auto const lease = s.until - s.since;
-    if (s.postponed || s.let_go || !is_awake(process, s.since)) return;
-    if (m.until + lease / 6 < s.until) return; // the answer was late: there was little time to act
     auto const& its = of(process);
-    if (its.handler_timeout.count() != 0 && s.began_at + its.handler_timeout + its.lease <= s.until)
-        return; // it hangs
+    auto const lease = s.until - s.since;
+    auto const hangs = its.handler_timeout.count() != 0 && s.began_at + its.handler_timeout + its.lease <= s.until;
+    // As surplus it may have gone back for as long as a lease.
+    auto const back = s.postponed || s.let_go || (its.looks_ahead && lease == its.lease && s.began_at < s.since);
+    if (back || hangs || !is_awake(process, s.since)) return;
+    // The answer was late, or another who has it too has shortened its lease: there was little time to act.
+    if (m.until + std::min<tick::duration>(lease, its.lease) / 6 < s.until) return;
     if (s.failed && s.named < s.ended_at && s.until - s.ended_at > lease / 3)
         complain(name(process, number) + ": has failed, and nobody has put it off");
     else if (s.named < s.since + lease / 4)

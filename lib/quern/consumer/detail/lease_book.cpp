@@ -65,7 +65,8 @@ void lease_book::file(held& h, tick from, seconds timeout)
 seconds lease_book::wanted(held const& h, tick now) const
 {
     if (h.life.is_running()) return of_a_run(h, now);
-    if (!h.life.is(message_life::state::waiting)) return visibility_;
+    using state = message_life::state;
+    if (!h.life.is(state::waiting) && !h.life.is(state::gathering)) return visibility_;
     auto const grown = std::chrono::floor<seconds>(4 * (now - h.received_at));
     return std::max(visibility_, std::min(std::max(grown, expected_), longest_wait));
 }

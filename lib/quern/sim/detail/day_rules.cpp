@@ -23,6 +23,7 @@ witness::rules rules_of(scenario const& day, bool acks_unseen)
     witness::rules out;
     out.limits = seen_limits(day, day.consumer.limits);
     out.ordered = day.groups > 0;
+    out.batches = day.batches;
     out.keeps_rejected = day.consumer.poison_queue.has_value() || day.max_receives > 0;
     out.max_receives = day.max_receives;
     out.most_dead = day.most_dead;

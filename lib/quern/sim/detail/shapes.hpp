@@ -43,5 +43,6 @@ void stubborn(scenario&, dice&);
 void poisoned(scenario&, dice&);
 void aged(scenario&, dice&);
 void called(scenario&, dice&);
+void swarm(scenario&, dice&);
 
 } // namespace quern::sim::detail

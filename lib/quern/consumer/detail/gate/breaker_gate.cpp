@@ -114,9 +114,11 @@ gate::answer breaker_gate::ask(subject const& what, tick now)
         where.took_turn = fresh && whole_.state() == phase::half_open;
         return where;
     }
-    // A message that has failed before tells nothing: it leaves its turn to others. Where nearly nothing is received
-    // any more, there are none, and it alone can find out that the outage is over.
-    if (whole_.state() == phase::half_open && failed_.contains(what.id) && !is_crammed(now))
+    // A message that has failed before tells nothing: it waits here and leaves its turn to others. Where nearly nothing
+    // is received any more, or none may wait here, there may be no others, and it alone can find out that the outage is
+    // over.
+    auto const may_wait = waits_.has_places() && !is_crammed(now);
+    if (whole_.state() == phase::half_open && failed_.contains(what.id) && may_wait)
         return keep(what, its, after_a_rest(now), now);
     answer out;
     out.hurries = whole_.state() != phase::closed || (its && its->its.state() != phase::closed);

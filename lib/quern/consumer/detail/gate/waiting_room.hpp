@@ -25,6 +25,7 @@ public:
     };
 
     void set_places(std::size_t n) { places_ = n; }
+    bool has_places() const { return places_ != 0; }
 
     /// Adds a message. Returns the one that has to leave for it, perhaps itself. A message whose next receive is its
     /// last gives its place only to one with fewer receives left.
