@@ -92,6 +92,31 @@ BOOST_AUTO_TEST_CASE(a_handler_learns_that_its_lease_was_lost_before_the_delete_
     BOOST_TEST(it->counters().lost == 1u);
 }
 
+// Where the thread had been blocked beyond the end of a lease, an ack was still taken.
+BOOST_AUTO_TEST_CASE(an_ack_that_is_asked_for_when_the_lease_is_over_comes_too_late)
+{
+    send(1);
+    api.on_change = no_answer;
+    std::optional<errc> said;
+    consume(at_first([&](delivery& d) -> asio::awaitable<void> {
+        auto const over = d.lease_deadline() + 1s;
+        auto const alarm = time.make_timer(io.get_executor());
+        asio::co_spawn(io, alarm->wait_until(over), [](std::exception_ptr, bool) {});
+        io.poll_one();
+        while (time.now() < over) // nothing else gets its turn
+            time.fire_next(over);
+        d.ack([&](result<void> const& got) {
+            if (!got) said = static_cast<errc>(got.error().code.value());
+        });
+        api.on_change = [] { return std::optional<failure>(); };
+        co_return;
+    }));
+    BOOST_TEST(until(2min, [this] { return empty() && it->in_flight() == 0; }));
+    BOOST_TEST(said == errc::receipt_expired);
+    BOOST_TEST(runs.at("m0") == 2);
+    BOOST_TEST(it->counters().lost == 1u);
+}
+
 // The first delete hangs on the wire beyond the handler's end: nothing may be deleted twice, or given back.
 BOOST_AUTO_TEST_CASE(a_handler_that_does_not_wait_for_its_ack_is_settled_by_it)
 {

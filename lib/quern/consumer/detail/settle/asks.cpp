@@ -23,6 +23,8 @@ void settle_stage::asked_for(delivery::delete_now, held_ptr h, reply tell)
 {
     h->asking().deletes.push_back(std::move(tell));
     auto const now = context_.now();
+    auto const over = h->message.lease_deadline() <= now; // another consumer may have the message
+    if (over) context_.carry_out(h, h->life.on(life::event::lease_lost), now);
     auto const todo = h->life.on(life::event::delete_asked);
     if (todo & life::send_delete) remove_early(h, now);
     context_.carry_out(h, static_cast<life::actions>(todo & ~life::send_delete), now);
