@@ -34,7 +34,8 @@ void draw_events(stack_day& day, sim::dice& d)
         if (d.one_in(3)) kinds.push_back(one);
     if (kinds.empty()) return;
     for (auto times = d.between(1, 6); times != 0; --times) {
-        stack_day::event one{kinds[static_cast<std::size_t>(d.between(0, std::ssize(kinds) - 1))], d.between(0ms, 4min)};
+        stack_day::event one{
+            kinds[static_cast<std::size_t>(d.between(0, std::ssize(kinds) - 1))], d.between(0ms, 4min)};
         one.process = static_cast<std::size_t>(d.between(0, static_cast<std::int64_t>(day.processes) - 1));
         if (one.what == kind::stop) one.by = d.between(0ms, 40s);
         if (one.what == kind::skew) one.by = d.between(-3h, 3h);

@@ -36,7 +36,8 @@ void rethrow(std::exception_ptr bug)
 } // namespace
 
 hostile_wire::hostile_wire(asio::io_context& io, std::uint16_t to, std::uint64_t seed)
-    : io_(io), door_(io, {asio::ip::address_v4::loopback(), 0}), to_(asio::ip::address_v4::loopback(), to), dice_(seed)
+    : io_(io), door_(io, {asio::ip::address_v4::loopback(), 0}), to_(asio::ip::address_v4::loopback(), to),
+      dice_(seed)
 {
     asio::co_spawn(io_, accept(), rethrow);
 }

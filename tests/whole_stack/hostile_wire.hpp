@@ -18,13 +18,13 @@ namespace quern::test {
 
 /// The chances of what befalls connections that go through a wire: of each new one, or of each piece of bytes.
 struct wire_faults {
-    double refused = 0; ///< a new one is reset
-    double ignored = 0; ///< a new one is never answered
-    double reset = 0;   ///< at a piece, which does not arrive
-    double closed = 0;  ///< as that, in order: the peers see the end of a stream
-    double halved = 0;  ///< at a piece: nothing more comes this way, and nobody is told
-    double slow = 0;    ///< a piece takes seconds
-    double torn = 0;    ///< a piece arrives in many small ones
+    double refused = 0;                   ///< a new one is reset
+    double ignored = 0;                   ///< a new one is never answered
+    double reset = 0;                     ///< at a piece, which does not arrive
+    double closed = 0;                    ///< as that, in order: the peers see the end of a stream
+    double halved = 0;                    ///< at a piece: nothing more comes this way, and nobody is told
+    double slow = 0;                      ///< a piece takes seconds
+    double torn = 0;                      ///< a piece arrives in many small ones
     std::chrono::milliseconds latency{0}; ///< of a piece, at most
 };
 

@@ -4,12 +4,14 @@
 
 #include "support/certificate.hpp"
 
+#include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
+#include <functional>
 #include <stdexcept>
 #include <string>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace quern::test;
@@ -62,6 +64,49 @@ struct folder {
     std::string path;
 };
 
+/// What is told of a day.
+struct told {
+    std::size_t violations = 0, requests = 0, connections = 0, trace = 0; ///< the trace as a hash
+    double hours = 0;
+    char first[400] = {};
+};
+
+told run(std::uint64_t seed, std::string const& certificates, bool traces)
+{
+    auto const said = run_stack_day(draw_stack_day(seed), certificates);
+    told out{said.violations.size(), said.requests, said.connections, 0,
+        std::chrono::duration<double>(said.lasted).count() / 3'600};
+    for (auto const& line : said.trace) {
+        if (traces) std::puts(line.c_str());
+        out.trace = out.trace * 31 + std::hash<std::string>()(line);
+    }
+    if (!said.violations.empty()) std::snprintf(out.first, sizeof out.first, "%s", said.violations.front().c_str());
+    return out;
+}
+
+/// In a process of its own, where nothing is left of another day.
+told run_apart(std::uint64_t seed, std::string const& certificates, bool traces)
+{
+    int ends[2];
+    if (::pipe(ends) != 0) throw std::runtime_error("pipe");
+    auto const child = ::fork();
+    if (child < 0) throw std::runtime_error("fork");
+    if (child == 0) {
+        auto const out = run(seed, certificates, traces);
+        std::fflush(stdout);
+        ::_exit(::write(ends[1], &out, sizeof out) == sizeof out ? 0 : 1);
+    }
+    ::close(ends[1]);
+    told out;
+    if (::read(ends[0], &out, sizeof out) != sizeof out) {
+        out.violations = 1;
+        std::snprintf(out.first, sizeof out.first, "the process of the day fell over");
+    }
+    ::close(ends[0]);
+    ::waitpid(child, nullptr, 0);
+    return out;
+}
+
 } // namespace
 
 int main(int count, char** words)
@@ -71,19 +116,15 @@ try {
     std::size_t failed = 0, requests = 0, connections = 0, others = 0;
     double hours = 0;
     for (auto seed = what.first; seed <= what.last; ++seed) {
-        auto const day = draw_stack_day(seed);
-        auto const said = run_stack_day(day, certificates.path);
-        if (what.traces)
-            for (auto const& line : said.trace)
-                std::puts(line.c_str());
-        if (what.twice) others += run_stack_day(day, certificates.path).trace != said.trace;
+        auto const said = run_apart(seed, certificates.path, what.traces);
+        if (what.twice) others += run_apart(seed, certificates.path, false).trace != said.trace;
         requests += said.requests;
         connections += said.connections;
-        hours += std::chrono::duration<double>(said.lasted).count() / 3'600;
-        if (said.violations.empty()) continue;
+        hours += said.hours;
+        if (said.violations == 0) continue;
         ++failed;
-        std::printf("FAILED seed %llu: %s (and %zu more)\n", static_cast<unsigned long long>(seed),
-            said.violations.front().c_str(), said.violations.size() - 1);
+        std::printf("FAILED seed %llu: %s (and %zu more)\n", static_cast<unsigned long long>(seed), said.first,
+            said.violations - 1);
         std::fflush(stdout);
     }
     std::printf("%llu days, %zu failed; %.1f simulated hours, %zu requests over %zu connections\n",
