@@ -248,7 +248,8 @@ std::size_t loop::some(connection& on)
     }
     auto const count = SSL_read(on.secret.get(), on.in.data() + on.got, static_cast<int>(room));
     if (count > 0) return static_cast<std::size_t>(count);
-    if (SSL_get_error(on.secret.get(), count) != SSL_ERROR_WANT_READ) throw std::runtime_error("TLS: nothing to read");
+    if (SSL_get_error(on.secret.get(), count) != SSL_ERROR_WANT_READ)
+        throw std::runtime_error("TLS: nothing to read");
     return 0;
 }
 

@@ -76,6 +76,25 @@ BOOST_AUTO_TEST_CASE(what_waits_for_its_turn_has_leases_that_grow_with_its_wait)
     }
 }
 
+// Near the horizon each request gained a part of a second, and the last one was for nothing at all: it showed the message.
+BOOST_AUTO_TEST_CASE(at_the_horizon_nobody_asks_for_less_than_a_second)
+{
+    auto const h = hold(t0);
+    int asked = 0;
+    for (auto now = t0;;) {
+        auto const due = book.poll(now);
+        if (!due.lost.empty()) break;
+        for (auto const& one : due.extend) {
+            asked += now > t0 + lease_book::horizon - 10s;
+            BOOST_TEST(one.timeout >= 1s);
+            book.extended(*h, now, one.timeout);
+        }
+        now = book.poll(now).wake_at.value();
+    }
+    BOOST_TEST(asked <= 3);
+    BOOST_TEST(h->message.lease_deadline() > t0 + lease_book::horizon - 2s);
+}
+
 // 100,000 handlers of an hour lost all leases, since each was extended by the same 30 s for ever.
 BOOST_AUTO_TEST_CASE(what_runs_has_leases_that_grow_with_its_age)
 {

@@ -135,11 +135,10 @@ public:
 
     void asks(sqs::receive_message_request const& asked) override
     {
-        auto const held = w_.bytes_[process_];
         auto& limits = w_.limits_of(process_);
-        auto const limit = limits.bytes(now());
+        auto const held = w_.bytes_[process_], limit = limits.bytes(now()).value_or(held + 1);
         auto const repeated = asked.attempt_id && w_.attempts_.contains(*asked.attempt_id);
-        if (limit && held >= *limit && !repeated)
+        if (held >= limit && !repeated)
             w_.complain_of(process_, "asks for more while its handlers hold " + std::to_string(held) + " bytes");
         std::optional<std::size_t> in_flight;
         if (auto const& ask = w_.in_flight_[process_])
@@ -310,7 +309,8 @@ private:
     /// so in the moment in which it came again. An extension, as long, comes late in a lease or tries one again.
     bool is_put_off(share const& mine, std::chrono::seconds timeout, tick sent_at) const
     {
-        if (mine.running != 0 || (mine.handled && !mine.late && !mine.anew) || mine.accepted) return false;
+        auto const is_done = mine.accepted || (mine.handled && !mine.late);
+        if (mine.running != 0 || (is_done && !mine.anew)) return false;
         if (sent_at >= mine.unwanted_at || w_.resting_.contains(process_)) return true;
         auto const& its = w_.of(process_);
         auto const early = sent_at < mine.since + its.lease / 2 && !mine.adopted;
@@ -321,18 +321,19 @@ private:
         return timeout != its.lease || early || rejected || mine.ended_at == mine.arrived_at;
     }
 
-    /// Lets pass what left as the handler ended, if it may extend: by a lease, or by the time that it had run. On its
-    /// last receive a message may wait in the process while an outage is suspected.
+    /// Lets pass what left as the handler ended, if it may extend: by a lease, or by up to four times as long as it had
+    /// been here. On its last receive a message may wait here while an outage is suspected.
     void check_backoff(message const& m, share& mine, int number, std::chrono::seconds timeout, tick sent_at)
     {
         if (mine.running != 0) return;
-        auto const may_be_kept = w_.rules_.max_receives != 0 && mine.receive >= w_.rules_.max_receives;
+        auto const is_kept = w_.rules_.max_receives != 0 && mine.receive >= w_.rules_.max_receives;
         auto const early = mine.not_before - m.until;
-        auto const has_run = std::chrono::floor<std::chrono::seconds>(sent_at - mine.began_at);
-        auto const is_new = sent_at > mine.ended_at || (timeout != w_.of(process_).lease && timeout != has_run);
+        auto const lease = w_.of(process_).lease;
+        auto const extends = timeout == lease || (timeout > lease && timeout <= 4 * (sent_at - mine.since));
+        auto const is_news = sent_at > mine.ended_at || !extends;
         if (early > 0s && mine.postponed)
             w_.complain(name(process_, number) + ": its backoff is shortened by " + in_seconds(early));
-        else if (early > 0s && sent_at >= mine.ended_at && is_new && !may_be_kept)
+        else if (early > 0s && sent_at >= mine.ended_at && is_news && !is_kept)
             w_.complain(name(process_, number) + ": comes back " + in_seconds(early) + " before its backoff is over");
         mine.postponed = early <= 0s;
     }

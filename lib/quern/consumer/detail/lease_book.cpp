@@ -96,8 +96,9 @@ lease_book::plan lease_book::poll(tick now)
             continue;
         }
         extending_.file(*h);
-        auto const timeout = std::min(wanted(*h, now), left);
-        if (now + timeout > deadline) out.extend.push_back({std::move(h), timeout});
+        auto const wants = wanted(*h, now), timeout = std::min(wants, left);
+        auto const worth_it = seconds(timeout < wants ? 1 : 0); // near the horizon it would be asked for without end
+        if (now + timeout > deadline + worth_it) out.extend.push_back({std::move(h), timeout});
     }
     while (auto* const first = extending_.first()) {
         auto const end = first->message.lease_deadline();

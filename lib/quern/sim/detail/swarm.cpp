@@ -1,7 +1,6 @@
 // Days on which some of all kinds of trouble meet, drawn anew for each: no scenario that was made by hand has to have
 // thought of them together.
 
-#include <quern/sim/detail/part.hpp>
 #include <quern/sim/detail/shapes.hpp>
 #include <quern/sim/detail/weather.hpp>
 
@@ -28,7 +27,8 @@ void some_tries_fail(scenario& s, dice& d)
     auto& h = s.handlers;
     some(d, 0.3,
         {&h.fails, &h.backs_off, &h.releases, &h.rejects, &h.misreads, &h.condemns, &h.unavailable, &h.hangs, &h.deaf,
-            &h.blocks, &h.acks, &h.insists, &h.extends, &h.guards, &h.damaged, &h.slow});
+            &h.acks, &h.insists, &h.extends, &h.guards, &h.damaged, &h.slow});
+    if (d.one_in(5)) h.blocks = d.up_to(0.05);
     h.troubled_tries = static_cast<int>(d.between(1, 5));
     if (h.hangs > 0 || d.one_in(2)) s.consumer.handler_timeout = d.between(1s, 3min);
 }
@@ -139,8 +139,9 @@ void swarm(scenario& s, dice& d)
     auto& c = s.consumer;
     auto const held = std::min(c.limits.max_in_flight, static_cast<std::size_t>(s.messages));
     c.settle.max_calls = std::max(c.settle.max_calls, 2 + held / 20); // an answer that never comes holds a call
-    s.patience = 48h;
-    if (s.handlers.damaged > 0) s.patience += s.messages * most_damaged_receives * 5min; // of one group, one by one
+    short_leases(s);
+    if (s.groups != 0 && s.handlers.damaged > 0) s.messages = std::min(s.messages, 30); // of one group, one by one
+    s.patience = 72h;                                                                   // and SQS keeps them for 96
 }
 
 } // namespace quern::sim::detail
