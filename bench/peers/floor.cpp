@@ -3,8 +3,8 @@
 // An epoll loop. A connection, over TLS where the server wants it, sends a signed receive, reads its ten messages,
 // compares their digests, hands them to the handler, copies their handles, and deletes them in one signed call. Where
 // handlers ask a service, each of the ten does so on a connection of its own before the delete. No lease is kept,
-// nothing is retried, no time is measured: whatever is unusual ends the program. The signatures and MD5 are Quern's own,
-// so that what Quern costs above this is what it does besides.
+// nothing is retried, no time is measured: whatever is unusual ends the program. The signatures and MD5 are Quern's
+// own, so that what Quern costs above this is what it does besides.
 #include "contender.hpp"
 
 #include <quern/aws/detail/signing/json_signer.hpp>
@@ -73,7 +73,7 @@ void send_all(int socket, std::string_view text)
     if (sent != static_cast<ssize_t>(text.size())) throw std::system_error(errno, std::generic_category(), "send");
 }
 
-/// What encrypts, where the server wants that.
+/// Settings of TLS, where the server wants that.
 struct tls {
     tls()
     {
@@ -100,7 +100,7 @@ public:
     bench::tally seen;
 
 private:
-    /// What epoll tells of: a connection to SQS, or one to the service.
+    /// Connection that epoll tells of: to SQS, or to the service.
     struct connection {
         int socket = -1;
         connection* asks_for = nullptr; ///< one to the service: whose message the question is about

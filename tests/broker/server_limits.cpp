@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(at_the_limit_of_connections_those_that_proved_nothing_give_
 // Forty unsigned requests with 15 MiB of body each took 640 MB.
 BOOST_AUTO_TEST_CASE(forty_slow_clients_cost_little_and_starve_nobody)
 {
-    // A sanitizer keeps freed memory back or has shadows of all of it: then what counts is that the honest one is served.
+    // A sanitizer keeps freed memory back or has shadows of all of it: then it counts that the honest one is served.
     constexpr auto most = sanitized ? std::numeric_limits<std::size_t>::max() : std::size_t{20} * 1024 * 1024;
     running_server unsigned_ones{broker::server_options()};
     BOOST_TEST(cost_of_forty(unsigned_ones, large_header()) < most);

@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(what_waits_for_its_turn_has_leases_that_grow_with_its_wait)
     }
 }
 
-// Near the horizon each request gained a part of a second, and the last one was for nothing at all: it showed the message.
+// Near the horizon each request gained a part of a second, and the last one was for none: it showed the message.
 BOOST_AUTO_TEST_CASE(at_the_horizon_nobody_asks_for_less_than_a_second)
 {
     auto const h = hold(t0);

@@ -121,8 +121,9 @@ asio::awaitable<bool> hostile_wire::pass(link& of, std::size_t from, std::string
     if (of.is_dead[from]) co_return true; // it disappears
     auto const is_slow = happens(faults_.slow);
     auto const is_torn = happens(faults_.torn);
-    co_await wait(is_slow ? dice_.between(milliseconds(500), milliseconds(8'000))
-                          : dice_.between(milliseconds(0), faults_.latency));
+    auto const most = is_slow ? milliseconds(8'000) : faults_.latency;
+    auto const takes = dice_.between(milliseconds(is_slow ? 500 : 0), most);
+    co_await wait(takes);
     while (!piece.empty() && !of.is_dead[from]) {
         auto const size = is_torn ? static_cast<std::size_t>(dice_.between(1, 700)) : piece.size();
         auto const now = piece.substr(0, size);

@@ -64,7 +64,7 @@ struct folder {
     std::string path;
 };
 
-/// What is told of a day.
+/// Report of a day.
 struct told {
     std::size_t violations = 0, requests = 0, connections = 0, trace = 0; ///< the trace as a hash
     double hours = 0;

@@ -83,7 +83,7 @@ int timerfd_settime(int descriptor, int flags, itimerspec const* wanted, itimers
 
 } // extern "C"
 
-/// What seeds the jitter of clients, so that the same day is the same again.
+// It seeds the jitter of clients: the same day is the same again.
 std::random_device::result_type std::random_device::_M_getval()
 {
     return static_cast<result_type>(chance());

@@ -4,9 +4,10 @@
 
 namespace quern::test {
 
-/// Time of this whole process, as every library in it reads it: clock_gettime() and its like are defined here, and a
-/// timerfd goes off when virtual time comes to it; std::random_device says the same each time. Asio has one for each io_context, so a program that runs its
-/// contexts until none has work left, and then jumps, runs as it is: real sockets, no waiting.
+/// Time of this whole process, as every library in it reads it: clock_gettime() and its like are defined here, a
+/// timerfd goes off when virtual time comes to it, and std::random_device says the same each time. Asio has a timerfd
+/// for each io_context, so a program that runs its contexts until none has work left, and then jumps, runs as it is:
+/// real sockets, no waiting.
 ///
 /// Threads  one. What asks another thread (a resolver) would be answered in real time.
 namespace virtual_time {

@@ -321,8 +321,8 @@ private:
         return timeout != its.lease || early || rejected || mine.ended_at == mine.arrived_at;
     }
 
-    /// Lets pass what left as the handler ended, if it may extend: by a lease, or by up to four times as long as it had
-    /// been here. On its last receive a message may wait here while an outage is suspected.
+    /// Lets pass what left as the handler ended, if it may extend: by a lease, or by up to four times the time that
+    /// it was here. On its last receive a message may wait here while an outage is suspected.
     void check_backoff(message const& m, share& mine, int number, std::chrono::seconds timeout, tick sent_at)
     {
         if (mine.running != 0) return;

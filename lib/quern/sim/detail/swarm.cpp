@@ -49,7 +49,7 @@ void some_settings(scenario& s, dice& d)
     }
 }
 
-/// Handlers are coroutines that take one message each, as a rule. Plain functions begin when a thread is free, and not
+/// Handlers are coroutines that take one message each, as a rule. Plain functions begin when a thread is free, not
 /// when limits let them, so these stay what they are.
 void some_handlers(scenario& s, dice& d)
 {

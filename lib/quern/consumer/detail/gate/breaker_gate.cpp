@@ -114,9 +114,8 @@ gate::answer breaker_gate::ask(subject const& what, tick now)
         where.took_turn = fresh && whole_.state() == phase::half_open;
         return where;
     }
-    // A message that has failed before tells nothing: it waits here and leaves its turn to others. Where nearly nothing
-    // is received any more, or none may wait here, there may be no others, and it alone can find out that the outage is
-    // over.
+    // A message that has failed before tells nothing: it waits here and leaves its turn to others. Where none may
+    // wait, or nearly nothing is received, there may be no others, and it alone can find out that the outage is over.
     auto const may_wait = waits_.has_places() && !is_crammed(now);
     if (whole_.state() == phase::half_open && failed_.contains(what.id) && may_wait)
         return keep(what, its, after_a_rest(now), now);
