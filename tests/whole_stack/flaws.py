@@ -23,7 +23,7 @@ FLAWS = {  # name: [(file, the words, the others)]
         (POOL, "        link.deadline = tick::max();\n", "")],
     "a connection that the server has closed is used, and the request not sent again": [
         (POOL, " && (time - link.idle_since < rules_.rested || link.is_quiet())", ""),
-        (POOL, "if (why.fault != web_hook_fault::stale || ", "if (why.fault != web_hook_fault::none || ")],
+        (POOL, "if (why.fault != web_hook_fault::stale || ", "if (true || why.fault != web_hook_fault::stale || ")],
     "keys are renewed at each request": [
         ("lib/quern/aws/credentials/detail/refresh.cpp", "renew_at_ = *expires_at - duration_cast<wall_time::duration>(early);",
          "renew_at_ = m.wall - duration_cast<wall_time::duration>(early);")],
