@@ -126,7 +126,7 @@ private:
 
     quern::wall_time now() const { return std::chrono::system_clock::now(); }
 
-    peer const where_;
+    peer const where_{};
     std::string const queue_ = variable("BENCH_QUEUE_URL", "");
     quern::aws::credentials const who_{variable("AWS_ACCESS_KEY_ID", ""), variable("AWS_SECRET_ACCESS_KEY", ""), ""};
     std::string const poll_ = R"({"QueueUrl":")" + queue_ +
