@@ -30,6 +30,7 @@ using kind = stack_day::event::kind;
 
 namespace {
 
+constexpr int most_turns = 50'000;         // at one moment
 constexpr milliseconds until_known = 2min; // what hangs on a dead connection has been given up by then
 
 std::size_t open_descriptors()
@@ -251,6 +252,8 @@ private:
     {
         for (std::size_t idle = 0, done = 0; idle != 3; idle = done == 0 ? idle + 1 : 0) {
             if (idle != 0) ::sched_yield();
+            if (++turns_ > most_turns)
+                throw std::runtime_error("time stands still: something is done again and again");
             io_.restart();
             done = io_.poll();
             for (auto& p : processes_) {
@@ -275,6 +278,7 @@ private:
     bool run_until(std::chrono::nanoseconds end, Done done)
     {
         for (settle(); !done(); settle()) {
+            turns_ = 0;
             if (!virtual_time::jump(end)) return false;
         }
         return true;
@@ -307,7 +311,7 @@ private:
     std::vector<std::unique_ptr<process>> processes_;
     std::deque<stack_day::event> to_do_;
     std::set<int> handled_;
-    int sent_ = 0, next_id_ = 0;
+    int sent_ = 0, next_id_ = 0, turns_ = 0;
     std::size_t skews_ = 0;
     bool closing_ = false;
 };

@@ -92,7 +92,13 @@ told run_apart(std::uint64_t seed, std::string const& certificates, bool traces)
     auto const child = ::fork();
     if (child < 0) throw std::runtime_error("fork");
     if (child == 0) {
-        auto const out = run(seed, certificates, traces);
+        told out;
+        try {
+            out = run(seed, certificates, traces);
+        } catch (std::exception const& e) {
+            out.violations = 1;
+            std::snprintf(out.first, sizeof out.first, "%s", e.what());
+        }
         std::fflush(stdout);
         ::_exit(::write(ends[1], &out, sizeof out) == sizeof out ? 0 : 1);
     }
