@@ -157,7 +157,7 @@ def takes_part(contender, scenario, quick, named):
     if scenario.ask_ms and (contender.name not in ASKERS or scenario.full and contender.name != "quern"):
         return False
     if contender.bare or contender.backlog_only:
-        return scenario.bare or bool(scenario.ask_ms)
+        return scenario.bare or bool(scenario.ask_ms) and not quick
     if named:
         return True
     if contender.name == "quern-at-once":
