@@ -31,6 +31,7 @@ using kind = stack_day::event::kind;
 namespace {
 
 constexpr int most_turns = 50'000;         // at one moment
+constexpr int at_once = 6;                 // messages that are sent
 constexpr milliseconds until_known = 2min; // what hangs on a dead connection has been given up by then
 
 std::size_t open_descriptors()
@@ -69,6 +70,11 @@ public:
             ::unsetenv(name);
         for (auto const port : {wire_.port(), server_.port()})
             books_.hide(port);
+        sqs::client_options options; // fewer connections than there are messages at once
+        options.connections.control_connections = 2;
+        options.request_timeout = request_timeout(day_);
+        options.observer = books_.of_process(-1);
+        sender_.emplace(io_.get_executor(), options);
         url_ = server_.queues().create_queue(sqs::create_queue_request("orders"), server_.now()).value().queue_url;
     }
 
@@ -183,12 +189,21 @@ private:
 
     asio::awaitable<void> send()
     {
-        for (; sent_ != day_.messages; ++sent_) {
-            co_await at(day_.sent_until * sent_ / day_.messages);
-            sqs::send_message_request one(url_, std::to_string(sent_));
-            server_.queues().send_message(std::move(one), server_.now()).value();
-            server_.settle();
+        for (int i = 0; i != day_.messages; ++i) {
+            co_await at(day_.sent_until * (i / at_once * at_once) / day_.messages);
+            asio::co_spawn(io_, send(i), rethrow);
         }
+    }
+
+    /// Until its answer has come: it may be sent several times.
+    asio::awaitable<void> send(int number)
+    {
+        for (bool is_sent = false; !is_sent;) {
+            auto const said = co_await sender_->send_message(sqs::send_message_request(url_, std::to_string(number)));
+            is_sent = said.has_value();
+            if (!is_sent) co_await at(std::chrono::duration_cast<milliseconds>(virtual_time::now()) + 1s);
+        }
+        ++sent_;
     }
 
     asio::awaitable<void> change_weather()
@@ -293,7 +308,7 @@ private:
 
     void judge()
     {
-        for (int i = 0; i != sent_; ++i)
+        for (int i = 0; i != day_.messages; ++i)
             if (!handled_.contains(i) && depth() == 0) books_.complain("message " + std::to_string(i) + " is lost");
         for (auto const& p : processes_)
             if (!p->has_ended) books_.complain("process " + std::to_string(p->id) + " does not end");
@@ -307,6 +322,7 @@ private:
     hostile_wire wire_;
     key_cabinet keys_;
     sim::dice dice_;
+    std::optional<sqs::client> sender_;
     std::string url_;
     std::vector<std::unique_ptr<process>> processes_;
     std::deque<stack_day::event> to_do_;

@@ -11,15 +11,15 @@ namespace quern::test {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-namespace {
-
-constexpr milliseconds receive_slack = 5s; // the client's default
-
-/// As a consumer sets it: two attempts within the third of a lease that is left at its extension.
 milliseconds request_timeout(stack_day const& day)
 {
     return std::min<milliseconds>(10s, milliseconds(day.visibility) / 6);
 }
+
+namespace {
+
+constexpr milliseconds receive_slack = 5s; // the client's default
+constexpr int most_attempts = 5;           // three, and second chances: other keys, another time
 
 std::string more_than(std::size_t is, std::size_t most)
 {
@@ -87,6 +87,7 @@ void stack_books::requested(int process, sqs::observed_request const& r)
     auto const limit = polls ? milliseconds(day_.wait) + receive_slack : request_timeout(day_);
     auto const each = polls ? 2 * limit : limit; // a poll has all of it once it is connected
     auto const most = std::max(1, r.attempts) * (each + 20s) + keys_wait_;
+    if (r.attempts > most_attempts) complain(who + " is tried " + std::to_string(r.attempts) + " times");
     if (r.took > most) complain(who + " takes " + std::to_string(r.took / 1s) + " s");
     auto const least = polls ? receive_slack : limit - 1ms;
     if (r.why && r.why->code == errc::timed_out && r.took < least)

@@ -11,6 +11,9 @@
 
 namespace quern::test {
 
+/// Limit of a request, as a consumer sets it: two attempts within the third of a lease that is left at its extension.
+std::chrono::milliseconds request_timeout(stack_day const&);
+
 /// Record of a day, and judge of its promises.
 class stack_books {
 public:
