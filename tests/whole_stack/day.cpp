@@ -195,7 +195,7 @@ private:
         }
     }
 
-    /// Until its answer has come: it may be sent several times.
+    /// Sends a message until an answer has come; it may arrive several times.
     asio::awaitable<void> send(int number)
     {
         for (bool is_sent = false; !is_sent;) {
