@@ -86,6 +86,7 @@ public:
         asio::co_spawn(io_, change_weather(), rethrow);
         asio::co_spawn(io_, visit_events(), rethrow);
         auto const empty = run_until(day_.sent_until + 2h, [this] { return sent_ == day_.messages && depth() == 0; });
+        if (books_.is_broken()) return books_.close({});
         if (!empty)
             books_.complain("the queue does not run empty: " + std::to_string(depth()) + " messages are left");
         closing_ = true;
@@ -294,7 +295,7 @@ private:
     {
         for (settle(); !done(); settle()) {
             turns_ = 0;
-            if (!virtual_time::jump(end)) return false;
+            if (books_.is_broken() || !virtual_time::jump(end)) return false;
         }
         return true;
     }

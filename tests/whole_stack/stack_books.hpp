@@ -19,9 +19,10 @@ class stack_books {
 public:
     explicit stack_books(stack_day const& day) : day_(day) {}
 
-    void note(std::string const& what);     ///< into the trace
-    void complain(std::string const& what); ///< a broken promise
-    void hide(std::uint16_t port);          ///< in the trace: it is another each time
+    void note(std::string const& what);                            ///< into the trace
+    void complain(std::string const& what);                        ///< a broken promise
+    bool is_broken() const { return !result_.violations.empty(); } ///< there is no need to go on
+    void hide(std::uint16_t port);                                 ///< in the trace: it is another each time
 
     /// Requests that begin later than that have no excuse, until something happens again.
     void excuse_for(std::chrono::nanoseconds length);
