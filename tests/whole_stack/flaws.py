@@ -50,10 +50,6 @@ FLAWS = {  # name: [(file, the words, the others)]
     "a receive has no time beyond its wait": [
         ("lib/quern/sqs/client.cpp", "travels(own.options.request_timeout, own.receive_slack);",
          "travels(own.options.request_timeout, std::chrono::milliseconds(-500));")],
-    "deletes wait behind long polls": [
-        (POOL, "ask.via == net::lane::data ? 0 : 1", "ask.via == net::lane::data ? 0 : 0")],
-    "connections that are dead are tried one after the other": [
-        (POOL, "    if (!is_fresh) distrust(began);\n", ""), (POOL, "if (is_fresh && names_)", "if (began > tick() && is_fresh && names_)")],
 }
 
 
