@@ -98,9 +98,9 @@ BOOST_AUTO_TEST_CASE(an_ack_that_is_asked_for_when_the_lease_is_over_comes_too_l
     send(1);
     api.on_change = no_answer;
     std::optional<errc> said;
+    auto const alarm = time.make_timer(io.get_executor());
     consume(at_first([&](delivery& d) -> asio::awaitable<void> {
         auto const over = d.lease_deadline() + 1s;
-        auto const alarm = time.make_timer(io.get_executor());
         asio::co_spawn(io, alarm->wait_until(over), [](std::exception_ptr, bool) {});
         io.poll_one();
         while (time.now() < over) // nothing else gets its turn
