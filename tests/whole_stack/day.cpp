@@ -85,7 +85,9 @@ public:
         asio::co_spawn(io_, send(), rethrow);
         asio::co_spawn(io_, change_weather(), rethrow);
         asio::co_spawn(io_, visit_events(), rethrow);
-        auto const empty = run_until(day_.sent_until + 2h, [this] { return sent_ == day_.messages && depth() == 0; });
+        auto const patience = 2h + 2 * day_.messages * day_.longest_work; // one at a time, and a few of them twice
+        auto const empty =
+            run_until(day_.sent_until + patience, [this] { return sent_ == day_.messages && depth() == 0; });
         if (books_.is_broken()) return books_.close({});
         if (!empty)
             books_.complain("the queue does not run empty: " + std::to_string(depth()) + " messages are left");

@@ -133,6 +133,7 @@ void witness::ended(int process, int number, verdict const& said, bool obeys_can
 
     if (said.how != verdict::kind::cancelled && !said.found_down)
         speeds_.ended(rules_.tenant(number), now - mine.began_at, now);
+    last_end_[process] = now;
     if (mine.gone) return; // there is no lease any more
     if (now > mine.until && obeys_cancellation && !wakes(process)) {
         complain(
@@ -140,7 +141,7 @@ void witness::ended(int process, int number, verdict const& said, bool obeys_can
     }
     auto const in_time = now < mine.until || wakes(process); // its next receive, or an answer, may lie in a socket
     mine.settling = in_time;
-    mine.ended_at = last_end_[process] = now;
+    mine.ended_at = now;
     mine.failed = said.how == verdict::kind::failed || said.how == verdict::kind::cancelled;
     auto const may_be_released = wakes(process) && stops_.contains(process); // told to stop twice while it slept
     mine.not_before = mine.lapsed || may_be_released ? now : now + said.delay;
