@@ -5,7 +5,6 @@
 #include <boost/asio/read.hpp>
 
 #include <fstream>
-#include <limits>
 #include <memory>
 #include <vector>
 
@@ -206,13 +205,13 @@ BOOST_AUTO_TEST_CASE(at_the_limit_of_connections_those_that_proved_nothing_give_
 BOOST_AUTO_TEST_CASE(forty_slow_clients_cost_little_and_starve_nobody)
 {
     // A sanitizer keeps freed memory back or has shadows of all of it: then it counts that the honest one is served.
-    constexpr auto most = sanitized ? std::numeric_limits<std::size_t>::max() : std::size_t{20} * 1024 * 1024;
+    auto const is_cheap = [](std::size_t cost) { return sanitized || cost < 20 * 1024 * 1024; };
     running_server unsigned_ones{broker::server_options()};
-    BOOST_TEST(cost_of_forty(unsigned_ones, large_header()) < most);
+    BOOST_TEST(is_cheap(cost_of_forty(unsigned_ones, large_header())));
     running_server let_in_without_a_signature;
-    BOOST_TEST(cost_of_forty(let_in_without_a_signature, large_header()) < most);
+    BOOST_TEST(is_cheap(cost_of_forty(let_in_without_a_signature, large_header())));
     running_server with_a_known_key{broker::server_options()};
-    BOOST_TEST(cost_of_forty(with_a_known_key, lying_header(with_a_known_key, 4'000'000)) < most);
+    BOOST_TEST(is_cheap(cost_of_forty(with_a_known_key, lying_header(with_a_known_key, 4'000'000))));
 }
 
 BOOST_AUTO_TEST_CASE(a_body_beyond_the_budget_costs_nobody_his_small_request)

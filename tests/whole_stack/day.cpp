@@ -104,7 +104,6 @@ public:
 
 private:
     struct process {
-        std::size_t slot;
         int id;
         asio::io_context io;
         std::optional<consumer> it;
@@ -131,7 +130,6 @@ private:
     void start(std::size_t slot)
     {
         auto p = std::make_unique<process>();
-        p->slot = slot;
         p->id = next_id_++;
         consumer_options options;
         options.seed = day_.seed * 1'000 + static_cast<std::uint64_t>(p->id) + 1;
