@@ -76,8 +76,7 @@ BOOST_AUTO_TEST_CASE(what_waits_for_its_turn_has_leases_that_grow_with_its_wait)
     }
 }
 
-// Once a lease there was shorter than the time left at an extension, each answer was followed by another request, which
-// gained as long as the answer had taken.
+// Leases there are shorter than the time left at an extension: each answer was followed by a request for less.
 BOOST_AUTO_TEST_CASE(at_the_horizon_nobody_asks_for_less_than_a_second)
 {
     auto const h = hold(t0);

@@ -132,7 +132,7 @@ void process::rest(bool on)
 
 void process::turn(consumer_limits const& to)
 {
-    if (ended_) return;
+    if (ended_ || paused) return;
     books_.turned(id, seen_limits(day_, to));
     subject_->set_limits(to);
 }

@@ -386,7 +386,7 @@ void witness::ran_out(int number, int process, share& s)
     auto const& its = of(process);
     auto const lease = s.until - s.since;
     auto const hangs = its.handler_timeout.count() != 0 && s.began_at + its.handler_timeout + its.lease <= s.until;
-    // As surplus it may have gone back for as long as a lease.
+    // Surplus may have gone back for as long as a lease.
     auto const back = s.postponed || s.let_go || (its.looks_ahead && lease == its.lease && s.began_at < s.since);
     if (back || hangs || !is_awake(process, s.since)) return;
     // The answer was late, or another who has it too has shortened its lease: there was little time to act.

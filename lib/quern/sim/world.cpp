@@ -200,7 +200,7 @@ private:
         case kind::clock:
             books_.note("the calendar of process " + std::to_string(p->id) + " jumps");
             return p->jump_calendar(i.by);
-        case kind::turn: return p->paused ? void() : p->turn(i.limits);
+        case kind::turn: return p->turn(i.limits);
         case kind::rest: p->rest(true); return spawn(go_on(p->id, i.at + i.by));
         }
     }
